@@ -1,5 +1,6 @@
 // What must not be done, and what is said of it.
 
+#include <loupe/draft/abi/lens_query.h>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -81,12 +82,15 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
       });
     });
     with_fresh([](Session& session) {
-      const auto& table = session.table<loupe_lens>();
-      if (!LOUPE_OFFERS(table, query)) return;
+      const auto& lens = session.table<loupe_lens>();
+      if (!LOUPE_OFFERS(lens, get_extension)) return;
       session.begin();
+      const auto* table =
+          static_cast<const loupe_draft_lens_query*>(lens.get_extension(session.self(), LOUPE_DRAFT_LENS_QUERY_ID));
+      if (table == nullptr || !LOUPE_OFFERS(*table, query)) return;
       for (const char* key : {"", "no such number"}) {
         session.call("query", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-          return table.query(session.self(), key, memory.buffer<double>(1, "the place for a number"), error);
+          return table->query(session.self(), key, memory.buffer<double>(1, "the place for a number"), error);
         });
       }
     });

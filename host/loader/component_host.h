@@ -10,15 +10,13 @@
 
 namespace loupe {
 
-/// What the components of one inspector, or of one replay, share: the run they are part of, and where findings go that
-/// they publish. Outlives them.
+/// What the components of one inspector, or of one replay, share: the run they are part of and its parameters. Outlives
+/// them.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
   /// Null while there is none. Where calls never overlap.
   virtual const loupe_run* run() const = 0;
-  /// Any thread. Throws Error for a finding without rule or message.
-  virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
   /// Whether two modules are shown under one name, so that lenses have two numbers of it. Where calls never overlap.
   virtual bool has_equal_names() const { return false; }
   using Take = std::function<void(const loupe_tensor&)>;

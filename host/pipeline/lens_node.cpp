@@ -1,6 +1,7 @@
 #include "pipeline/lens_node.h"
 
 #include <loupe/detail/series_reading.h>
+#include <loupe/draft/abi/lens_query.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
@@ -330,12 +331,15 @@ void LensNode::step(const loupe_step& step) {
 }
 
 std::optional<double> LensNode::query(const std::string& key) {
-  const loupe_lens& table = instance_.table<loupe_lens>();
-  if (guard_.quarantined() || !LOUPE_OFFERS(table, query)) return std::nullopt;
+  const loupe_lens& lens = instance_.table<loupe_lens>();
+  if (guard_.quarantined() || !LOUPE_OFFERS(lens, get_extension)) return std::nullopt;
+  const auto* table =
+      static_cast<const loupe_draft_lens_query*>(lens.get_extension(instance_.self(), LOUPE_DRAFT_LENS_QUERY_ID));
+  if (table == nullptr || !LOUPE_OFFERS(*table, query)) return std::nullopt;
   double value = 0;
   detail::ErrorBuffer error;
   const loupe_status status = call_component(
-      guard_.speaker(), error.get(), [&] { return table.query(instance_.self(), key.c_str(), &value, error.get()); });
+      guard_.speaker(), error.get(), [&] { return table->query(instance_.self(), key.c_str(), &value, error.get()); });
   return status == LOUPE_OK ? std::optional(value) : std::nullopt;
 }
 

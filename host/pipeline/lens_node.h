@@ -25,6 +25,8 @@ class LensSurroundings : public Surroundings {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   virtual ModuleNode& node_of(const loupe_module* module) = 0;
+  /// A lens found something. Throws Error for a finding without rule or message.
+  virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
   /// The lens failed and is not called any more. Any thread.
   virtual void quarantined(const std::string& message) = 0;
 };

@@ -2,6 +2,7 @@
 #define LOUPE_PIPELINE_SOURCE_H
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
 
@@ -32,7 +33,7 @@ struct loupe_tally {
     constexpr uint32_t of_training = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
     const uint32_t asked = event.tap == LOUPE_TAP_FORWARD ? of_training : 0;
     return measured.nan_count == 0 && measured.inf_count == 0 && (!compares || loupe::has_change(measured)) &&
-           (event.flags & (asked | LOUPE_EVENT_NOT_CLEARED)) == asked;
+           (event.flags & (asked | LOUPE_DRAFT_EVENT_NOT_CLEARED)) == asked;
   }
   void add(const loupe_source& source, const loupe_measurement& measured);
   /// What came since the last call.

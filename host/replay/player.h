@@ -36,7 +36,6 @@ class VisualizerGroup : public Surroundings {
   void set_run(const loupe_run& run) { run_ = &runs_.emplace_back(run).get(); }
   const loupe_run* run() const override { return run_; }
   /// The findings of a replay are those of its record.
-  void publish(const loupe_finding&, const std::string&) override {}
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
   std::optional<uint32_t> parameter_flags(const loupe_module&, std::size_t) override { return std::nullopt; }
 

@@ -1,5 +1,7 @@
 #include "testing/bench_impl.h"
 
+#include <loupe/draft/abi/flags.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -206,7 +208,7 @@ void Bench::Impl::step() {
   for (Made& each : modules_) {
     const auto& parameters = each.node->description().parameters;
     for (std::size_t i = 0; looks && i < parameters.size(); ++i) {
-      each.node->set_parameter_flag(i, LOUPE_PARAMETER_GRADIENT, each.gradients.count(parameters[i].name) != 0);
+      each.node->set_parameter_flag(i, LOUPE_DRAFT_PARAMETER_GRADIENT, each.gradients.count(parameters[i].name) != 0);
     }
     for (const auto& [name, value] : each.values) {
       Stream* stream = value.is_parameter ? each.node->stream(LOUPE_TAP_OPTIMIZER_STEP, name) : nullptr;

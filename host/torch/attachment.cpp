@@ -1,5 +1,7 @@
 #include "torch/attachment.h"
 
+#include <loupe/draft/abi/flags.h>
+
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 #include <algorithm>
@@ -197,7 +199,7 @@ void Attachment::add_unregistered(const torch::nn::Module& module, const TapPoin
   });
   if (same > 0) description.name += "#" + std::to_string(same + 1);
   description.path = description.name;
-  description.flags = LOUPE_MODULE_UNREGISTERED;
+  description.flags = LOUPE_DRAFT_MODULE_UNREGISTERED;
   description.offers = [](uint32_t, const std::string&) { return false; };
   unregistered_.push_back(monitor_.add_module(std::move(description), model_, after.node.get()));
   unregistered_.back()->calls().forward.note();

@@ -1,5 +1,6 @@
 // Which streams the lens subscribes to, and what it keeps of each model.
 
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/tally.h>
 #include <algorithm>
@@ -43,7 +44,7 @@ void Health::visit(const Module& module) {
   if (module.is_root()) drop_detached();
   Model& model = model_of(module);
   model.modules[module.raw()];
-  if ((module.raw()->flags & LOUPE_MODULE_UNREGISTERED) != 0) {
+  if ((module.raw()->flags & LOUPE_DRAFT_MODULE_UNREGISTERED) != 0) {
     unregistered_.push_back(module.raw());
     met_unregistered_ = true;
     return;

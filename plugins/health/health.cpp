@@ -1,5 +1,6 @@
 #include "health/health.h"
 
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/tally.h>
 #include <loupe/plugin.h>
 
@@ -344,7 +345,7 @@ void Health::report(Report& report) {
     if (model->is_broken && model->is_on_device) follow_recovery(*model);
     tell_of_device(*model);
     for (ParameterState& each : model->parameters)
-      each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_PARAMETER_CHANGED));
+      each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_DRAFT_PARAMETER_CHANGED));
     model->target_tally.end_epoch();
     Moment now = moment(model.get());
     now.was_validated = was_validated;

@@ -1,5 +1,6 @@
 #include "health/watches.h"
 
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/graph.h>
 #include <loupe/event.h>
 #include <algorithm>
@@ -151,7 +152,7 @@ void StepWatch::process(const Event& event) {
     const double change = has_change(measured) ? std::sqrt(measured.change_sum_squares) : 0;
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
-      state_.not_cleared = (event.raw()->flags & LOUPE_EVENT_NOT_CLEARED) != 0;
+      state_.not_cleared = (event.raw()->flags & LOUPE_DRAFT_EVENT_NOT_CLEARED) != 0;
       state_.has_change = has_change(measured) && state_.is_finite;  // NaN is no change that can be judged
       state_.change_norm = change;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);

@@ -1,3 +1,4 @@
+#include <loupe/draft/lens_query.h>
 #include <loupe/layers.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/lenses/non_finite.h>
@@ -82,10 +83,11 @@ class LossMetrics : public Lens {
   }
 
   /// "train_loss median", "accuracy mean": every aggregation of what the last report showed.
-  std::optional<double> query(std::string_view key) override {
+  std::optional<double> query(std::string_view key) {
     const auto found = numbers_.find(key);
     return found != numbers_.end() ? std::optional<double>(found->second) : std::nullopt;
   }
+  const void* get_extension(const char* id) override { return draft::query_extension<LossMetrics>(id); }
 
  private:
   static std::set<std::string> names_of(const Strings& names) { return {names.begin(), names.end()}; }

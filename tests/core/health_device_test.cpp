@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "monitored.h"
+
+#include <loupe/draft/abi/flags.h>
 #include "pipeline/optimizer_facts.h"
 
 namespace loupe {
@@ -64,7 +66,7 @@ class HealthOnADevice : public testing::Test {
     dropout.family = LOUPE_FAMILY_DROPOUT;
     last = it.monitor.add_module(std::move(dropout));
     set_rate(0.01);
-    for (const uint32_t flag : {LOUPE_PARAMETER_OPTIMIZED, LOUPE_PARAMETER_GRADIENT})
+    for (const uint32_t flag : {uint32_t{LOUPE_PARAMETER_OPTIMIZED}, uint32_t{LOUPE_DRAFT_PARAMETER_GRADIENT}})
       layer->set_parameter_flag(0, flag, true);
     it.host.on_finding = [this](const loupe_finding& finding) {
       if (finding.state == LOUPE_FINDING_RAISED) found.push_back(finding.rule);
@@ -103,7 +105,7 @@ class HealthOnADevice : public testing::Test {
     optimizer.set_groups({group});
   }
   void tick() {
-    layer->set_parameter_flag(0, LOUPE_PARAMETER_CHANGED, true);
+    layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_CHANGED, true);
     it.monitor.tick(std::nullopt);
   }
   void validate(uint32_t flags) {
@@ -132,7 +134,7 @@ TEST_F(HealthOnADevice, IsSilentWhileTrainingIsHealthy) {
 }
 
 TEST_F(HealthOnADevice, SaysAtTheStepThatNoGradientReachesTheModel) {
-  layer->set_parameter_flag(0, LOUPE_PARAMETER_GRADIENT, false);
+  layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);
   step();
   EXPECT_EQ(found, Rules{"nothing_trainable"});
 }
@@ -165,7 +167,7 @@ TEST_F(HealthOnADevice, JudgesTheNumbersOfAllStepsBeforeTheTick) {
 }
 
 TEST_F(HealthOnADevice, TakesAGradientThatMayHaveBeenSetToZeroUnseenForCleared) {
-  for (int i = 0; i < 5; ++i) step(0.01F, training_pass | LOUPE_EVENT_NOT_CLEARED);
+  for (int i = 0; i < 5; ++i) step(0.01F, training_pass | LOUPE_DRAFT_EVENT_NOT_CLEARED);
   tick();
   EXPECT_EQ(found, Rules());
 }
@@ -181,7 +183,7 @@ TEST_F(HealthOnADevice, TakesStepsAtARateOfZeroForNoStepsWithoutEffect) {
 }
 
 TEST_F(HealthOnADevice, BelievesATrainerThatStepsByHand) {
-  layer->set_parameter_flag(0, LOUPE_PARAMETER_GRADIENT, false);  // cleared before it was told of the step
+  layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);  // cleared before it was told of the step
   for (int i = 0; i < 4; ++i) {
     forward();
     tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, draw(), training_pass);

@@ -1,6 +1,7 @@
 // A lens lets events that are as usual be added up.
 
 #include <gtest/gtest.h>
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/tally.h>
 
 #include <limits>
@@ -70,7 +71,7 @@ TEST(Tally, LetsThroughWhatIsNotFinite) {
 
 TEST(Tally, LetsThroughAGradientThatWasNotCleared) {
   Tallied it;
-  Monitored::forward(*it.layer, {1}, training_pass | LOUPE_EVENT_NOT_CLEARED);
+  Monitored::forward(*it.layer, {1}, training_pass | LOUPE_DRAFT_EVENT_NOT_CLEARED);
   EXPECT_EQ(processed(it), 1U);
 }
 

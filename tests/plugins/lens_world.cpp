@@ -1,6 +1,7 @@
 #include "lens_world.h"
 
 #include <loupe/detail/series_reading.h>
+#include <loupe/draft/abi/lens_query.h>
 #include <loupe/visualizer.h>
 
 #include <gtest/gtest.h>
@@ -264,7 +265,10 @@ Shown LensWorld::tick(double epoch) {
 std::optional<double> LensWorld::query(const std::string& key) const {
   double value = 0;
   detail::ErrorBuffer error;
-  const loupe_status status = table_of(*lens_).query(lens_->self(), key.c_str(), &value, error.get());
+  const auto* table = static_cast<const loupe_draft_lens_query*>(
+      table_of(*lens_).get_extension(lens_->self(), LOUPE_DRAFT_LENS_QUERY_ID));
+  if (table == nullptr) return std::nullopt;
+  const loupe_status status = table->query(lens_->self(), key.c_str(), &value, error.get());
   if (status == LOUPE_NOT_FOUND) return std::nullopt;
   error.check(status);
   return value;

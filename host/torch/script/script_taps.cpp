@@ -1,5 +1,7 @@
 #include "torch/script/script_taps.h"
 
+#include <loupe/draft/abi/flags.h>
+
 #include <ATen/record_function.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/cuda.h>
@@ -120,7 +122,7 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
   }
   run.place = counts ? ScriptPlace() : run.trail.next(run.name->is_view ? nullptr : owner, run.name->number);
   if (run.name->is_dropout && arguments.size() > 2 && arguments[1].isDouble() && arguments[2].isBool())
-    run.flags = arguments[2].toBool() && arguments[1].toDouble() > 0 ? uint32_t{LOUPE_EVENT_DROPS} : 0U;
+    run.flags = arguments[2].toBool() && arguments[1].toDouble() > 0 ? uint32_t{LOUPE_DRAFT_EVENT_DROPS} : 0U;
   if (run.name->is_clamp) run.activates = arguments.size() > 1 && is_zero(arguments[1]);
 }
 

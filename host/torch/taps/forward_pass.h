@@ -1,6 +1,8 @@
 #ifndef LOUPE_TORCH_TAPS_FORWARD_PASS_H
 #define LOUPE_TORCH_TAPS_FORWARD_PASS_H
 
+#include <loupe/draft/abi/flags.h>
+
 #include <c10/util/SmallVector.h>
 
 #include <array>
@@ -69,7 +71,7 @@ CallPlace place_of(ThreadState& state, const CallSite& site);
 void begin_outermost(ThreadState& state, const torch::nn::Module& module, const ModuleEntry& entry,
                      const CallSite& site);
 /// A function was called: decides which forward it belongs to, and shows its result there.
-/// @param site  of the call  @param flags  LOUPE_EVENT_DROPS
+/// @param site  of the call  @param flags  LOUPE_DRAFT_EVENT_DROPS
 void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
                      uint32_t flags = 0);
 /// A loss is about to be computed: told to the model that ran last on this thread, of which there is one.

@@ -1,5 +1,7 @@
 #include "torch/taps/function_taps.h"
 
+#include <loupe/draft/abi/flags.h>
+
 #include <ATen/Operators.h>
 
 #include <stdexcept>
@@ -48,7 +50,7 @@ uint32_t dropout_flags(const Arguments&...) {
 }
 template <>
 uint32_t dropout_flags(const double& probability, const bool& train) {
-  return train && probability > 0 ? uint32_t{LOUPE_EVENT_DROPS} : 0U;
+  return train && probability > 0 ? uint32_t{LOUPE_DRAFT_EVENT_DROPS} : 0U;
 }
 
 template <const FunctionKind& Kind, class Operator, class Signature = decltype(&Operator::call)>

@@ -1,5 +1,7 @@
 #include "torch/taps/optimizer_steps.h"
 
+#include <loupe/draft/abi/flags.h>
+
 #include <torch/optim/optimizer.h>
 #include <algorithm>
 #include <utility>
@@ -35,7 +37,7 @@ void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, boo
 }
 
 void note_gradient(const TapPoint& point, const ParameterTap& tap) {
-  if (tap.trains()) set_flag(point, tap, LOUPE_PARAMETER_GRADIENT, tap.tensor.grad().defined());
+  if (tap.trains()) set_flag(point, tap, LOUPE_DRAFT_PARAMETER_GRADIENT, tap.tensor.grad().defined());
 }
 
 /// What counts the changes of a tensor; none are counted for one that was made in inference mode.
@@ -238,7 +240,7 @@ void OptimizerSteps::stepped(uint64_t holders) {
     tap.stepped = tap.stepped_since_tick = true;
     tap.version = version_of(tap.tensor);
     const bool kept = tap.kept_gradient != nullptr && tap.kept_gradient->at_step(tap.tensor.grad());
-    dispatch_tensor(tap.step, tap.tensor, kept ? training_flags | LOUPE_EVENT_NOT_CLEARED : training_flags);
+    dispatch_tensor(tap.step, tap.tensor, kept ? training_flags | LOUPE_DRAFT_EVENT_NOT_CLEARED : training_flags);
   });
 }
 
@@ -325,7 +327,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);
     set_flag(point, tap, LOUPE_PARAMETER_TRAINABLE, tap.trains());
-    set_flag(point, tap, LOUPE_PARAMETER_CHANGED, stepped);
+    set_flag(point, tap, LOUPE_DRAFT_PARAMETER_CHANGED, stepped);
     if (tap.step == nullptr) return;
     const uint64_t values = sample_hash(tap.tensor);
     const uint32_t version = version_of(tap.tensor);
@@ -333,7 +335,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
     // Values on a device are not fetched for this; there the version has to do.
     const bool differs = values != 0 ? values != tap.values : is_newer;
     tap.values = values;
-    set_flag(point, tap, LOUPE_PARAMETER_CHANGED, differs);
+    set_flag(point, tap, LOUPE_DRAFT_PARAMETER_CHANGED, differs);
     if (differs && !stepped && !some_unseen && changed.empty() && tap.trains() && tap.tensor.grad().defined())
       changed = "'" + tap.name + "' of '" + point.node->description().name + "'";
   });

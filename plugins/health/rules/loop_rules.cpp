@@ -1,5 +1,6 @@
 // Rules about the training loop: sure, without thresholds.
 
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/tally.h>
 #include <algorithm>
 #include <cmath>
@@ -152,7 +153,7 @@ void judge_reach(const Judge& judge, const Moment& moment) {
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped) continue;
     ++stepped;
-    with_gradient += each.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
+    with_gradient += each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) ? 1 : 0;
   }
   const bool moves = model.sums.weights.changed > 0 || model.sums.others.changed > 0;
   if (stepped == 0 || with_gradient > 0 || (by_hand && (model.added_up || moves))) return;
@@ -175,11 +176,11 @@ void judge_unreached(const Judge& judge, const Moment& moment) {
   for (const ParameterState& each : model.parameters) {
     const bool has_numbers = each.gradients > 0 && each.gradient_norm > 0;
     any_gradient =
-        any_gradient || (each.stepped && (model.is_on_device ? each.is(LOUPE_PARAMETER_GRADIENT) : has_numbers));
+        any_gradient || (each.stepped && (model.is_on_device ? each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) : has_numbers));
   }
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
-    const bool has_gradient = each.is(LOUPE_PARAMETER_GRADIENT) || each.gradients > 0;
+    const bool has_gradient = each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) || each.gradients > 0;
     const bool ran = each.runs != nullptr && each.runs->trained_at == model.step_now;
     const bool rests = each.runs != nullptr && ((each.runs->rests & LOUPE_REST_EVENTS) != 0 || each.runs->is_added_up);
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
@@ -258,7 +259,7 @@ void judge_validation_mode(const Judge& judge, const Moment& moment) {
 void judge_no_step(const Judge& judge, const Moment& moment) {
   const Model& model = *moment.model;
   const bool changed = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                   [](const ParameterState& each) { return each.is(LOUPE_PARAMETER_CHANGED); });
+                                   [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
   if (!model.has_backward || moment.was_stepped || changed) return;
   Observation seen;
   seen.at_tick = true;

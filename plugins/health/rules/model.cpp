@@ -1,5 +1,7 @@
 #include "health/rules/model.h"
 
+#include <loupe/draft/abi/flags.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +18,7 @@ void Model::begin_run(Layer& layer, const Event& event) {
   ++(event.training() ? training_runs : evaluation_runs);
   (event.training() ? pass.training : pass.evaluation) = true;
   pass.with_grad = pass.with_grad || event.grad_enabled();
-  if ((event.raw()->flags & LOUPE_EVENT_DROPS) != 0) pass.dropout = &layer;
+  if ((event.raw()->flags & LOUPE_DRAFT_EVENT_DROPS) != 0) pass.dropout = &layer;
 }
 
 void Model::end_pass() {
@@ -52,7 +54,7 @@ bool Model::has_batch_norm() const {
 void Model::note_step(ParameterState& state) {
   if (std::exchange(state.stepped, true)) return;
   ++state.steps;
-  state.steps_with_gradient += state.is(LOUPE_PARAMETER_GRADIENT) ? 1 : 0;
+  state.steps_with_gradient += state.is(LOUPE_DRAFT_PARAMETER_GRADIENT) ? 1 : 0;
   sums.add_step(state);
 }
 
@@ -97,7 +99,7 @@ void Model::follow() {
     each.follow(step_now);
     if (!is_known || !each.is_added_up) continue;
     const StepSums::Part& part = each.is_matrix() ? sums.weights : sums.others;
-    if (each.gradients == 0 && (!each.rests || each.is(LOUPE_PARAMETER_GRADIENT))) {
+    if (each.gradients == 0 && (!each.rests || each.is(LOUPE_DRAFT_PARAMETER_GRADIENT))) {
       each.gradients = 1;
       if (part.with_gradient == 0) each.gradient_norm = 0;
     }

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "health/rules/elements.h"
+
+#include <loupe/draft/abi/flags.h>
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
 
@@ -41,7 +43,7 @@ bool holds_copies(const Model& model, const Strangers& strangers) {
     return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
   });
   return strangers.tensors > 0 && !any_held &&
-         (strangers.unknown == strangers.tensors || any_is(model, LOUPE_PARAMETER_GRADIENT));
+         (strangers.unknown == strangers.tensors || any_is(model, LOUPE_DRAFT_PARAMETER_GRADIENT));
 }
 
 /// The parameters of the model that an optimizer lacks while it holds some that no model has; none where that may be
@@ -125,7 +127,7 @@ void judge_unheld(const Judge& judge, const Moment& moment) {
   if (holds_copies(model, strangers) || !replaced_parameters(model, strangers).empty()) return;
   for (ParameterState& each : model.parameters) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
-                        each.is(LOUPE_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
+                        each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
     each.unoptimized_steps = unheld && !each.changes_elsewhere ? each.unoptimized_steps + 1 : 0;
     if (each.unoptimized_steps == 0 || each.unoptimized_steps > steps_enough) continue;
     const uint64_t hash = hash_of(judge, each);

@@ -93,8 +93,6 @@ class Lens {
   /// The epoch, or stretch of steps, is over: report its numbers, after the tags that they belong to. The sources are
   /// reset afterwards.
   virtual void report(Report& report) = 0;
-  /// A number of the last report by a key of the lens's own.
-  virtual std::optional<double> query(std::string_view) { return std::nullopt; }
   /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
   virtual void step(const Step&, Report&) {}
   /// What this lens offers beyond the ABI's table, by an id with a revision.

@@ -33,7 +33,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
 }
 
-/* Ends after report: no query. Without forget. */
+/* Without what is optional, such as forget. */
 static const loupe_lens lens = {
     .struct_size = UP_TO(loupe_lens, report), .attach = attach, .visit = visit, .report = report};
 

@@ -2,6 +2,7 @@
 
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/tally.h>
+#include <loupe/draft/lens_query.h>
 #include <loupe/draft/tally.h>
 #include <loupe/plugin.h>
 #include <map>
@@ -207,9 +208,10 @@ class ProbeLens : public Lens {
     for (const auto& [layer, source] : sources_) write(report, layer, source);
     if (pushed_) write(report, "pushes", *pushed_);
   }
-  std::optional<double> query(std::string_view key) override {
+  std::optional<double> query(std::string_view key) {
     return key == "reports" ? std::optional<double>(reports_) : std::nullopt;
   }
+  const void* get_extension(const char* id) override { return draft::query_extension<ProbeLens>(id); }
 
  private:
   static uint32_t named_rest(const std::string& name) {

@@ -28,9 +28,7 @@ enum {
   LOUPE_EVENT_GRAD_ENABLED = 1u << 1, /* gradients were being recorded */
   LOUPE_EVENT_DEFERRED = 1u << 2,     /* measured on a device, delivered at the tick; the tensor is gone */
   LOUPE_EVENT_LOSS = 1u << 3,         /* a pushed value that is the loss */
-  LOUPE_EVENT_MEMORY = 1u << 4,       /* a pushed value to be kept, not only folded */
-  LOUPE_EVENT_NOT_CLEARED = 1u << 5,  /* OPTIMIZER_STEP: the gradient still held that of the step before */
-  LOUPE_EVENT_DROPS = 1u << 6         /* a dropout function that was told to drop, whatever mode the model is in */
+  LOUPE_EVENT_MEMORY = 1u << 4        /* a pushed value to be kept, not only folded */
 };
 #define LOUPE_EVENT_DRAFTS 0xFFFF0000u /* left to drafts */
 

@@ -119,9 +119,6 @@ typedef struct loupe_lens {
   /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */
   /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
   loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
-  /* A number of the last report by a key of the lens's own, such as "train_loss median"; optional. */
-  /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */
-  loupe_status (*query)(void* self, const char* key, double* value, loupe_error* error);
 } loupe_lens;
 
 #ifdef __cplusplus

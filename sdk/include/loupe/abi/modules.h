@@ -31,17 +31,14 @@ enum {
   LOUPE_MODULE_FUNCTIONAL =
       1u << 2,                   /* not a module: a function such as torch::relu, named after the module before it */
   LOUPE_MODULE_TAPPED = 1u << 3, /* its forward is seen */
-  LOUPE_MODULE_LOSS = 1u << 4,   /* a loss module the trainer named, outside any model */
-  LOUPE_MODULE_UNREGISTERED = 1u << 5 /* runs in a model that has not registered it: its parameters are never trained */
+  LOUPE_MODULE_LOSS = 1u << 4    /* a loss module the trainer named, outside any model */
 };
 #define LOUPE_MODULE_DRAFTS 0xFFFF0000u /* left to drafts */
 
 enum {
   LOUPE_PARAMETER_BUFFER = 1u << 0,    /* a buffer, such as running_mean; never changes */
   LOUPE_PARAMETER_TRAINABLE = 1u << 1, /* requires a gradient */
-  LOUPE_PARAMETER_OPTIMIZED = 1u << 2, /* an attached optimizer holds it */
-  LOUPE_PARAMETER_GRADIENT = 1u << 3,  /* had a gradient at the last step of an optimizer of its model */
-  LOUPE_PARAMETER_CHANGED = 1u << 4    /* has other values than at the tick before, as a sample of them shows */
+  LOUPE_PARAMETER_OPTIMIZED = 1u << 2  /* an attached optimizer holds it */
 };
 #define LOUPE_PARAMETER_DRAFTS 0xFFFF0000u /* left to drafts */
 

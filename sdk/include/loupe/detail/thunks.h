@@ -97,13 +97,6 @@ const loupe_lens* lens_table() {
         attached(self).report(report);
       });
     };
-    lens.query = [](void* self, const char* key, double* value, loupe_error* error) {
-      return guarded(error, [&] {
-        const std::optional<double> number = attached(self).query(key);
-        if (!number) throw Error(std::string("the lens has no number '") + key + "'", LOUPE_NOT_FOUND);
-        *value = *number;
-      });
-    };
     return lens;
   }();
   return &table;

@@ -3,6 +3,7 @@
 #define LOUPE_DRAFT_ABI_TALLY_H
 
 #include <loupe/abi/lens.h>
+#include <loupe/draft/abi/flags.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,7 +20,7 @@ enum {
 
 /* Adds up usual events of the sources that share it. An event is usual if all of this holds: it is measured, in the
  * CPU's memory; it holds neither NaN nor Inf; it is compared with the event before, where its source asks for the
- * change; it lacks LOUPE_EVENT_NOT_CLEARED; and at LOUPE_TAP_FORWARD it has LOUPE_EVENT_TRAINING and
+ * change; it lacks LOUPE_DRAFT_EVENT_NOT_CLEARED; and at LOUPE_TAP_FORWARD it has LOUPE_EVENT_TRAINING and
  * LOUPE_EVENT_GRAD_ENABLED. */
 typedef struct loupe_tally loupe_tally;
 

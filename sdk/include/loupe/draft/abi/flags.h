@@ -1,0 +1,34 @@
+/* A draft: it may change or go without notice. Flags of events, modules and parameters that look at how a program
+ * trains, of the bits that the core leaves to drafts. */
+#ifndef LOUPE_DRAFT_ABI_FLAGS_H
+#define LOUPE_DRAFT_ABI_FLAGS_H
+
+#include <loupe/abi/events.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of events. */
+enum {
+  LOUPE_DRAFT_EVENT_NOT_CLEARED = 1u << 26, /* OPTIMIZER_STEP: the gradient still held that of the step before */
+  LOUPE_DRAFT_EVENT_DROPS = 1u << 27 /* a dropout function that was told to drop, whatever mode the model is in */
+};
+
+/* Of modules. */
+enum {
+  LOUPE_DRAFT_MODULE_UNREGISTERED = 1u << 16 /* runs in a model that has not registered it: its parameters are never
+                                                trained */
+};
+
+/* Of parameters. */
+enum {
+  LOUPE_DRAFT_PARAMETER_GRADIENT = 1u << 16, /* had a gradient at the last step of an optimizer of its model */
+  LOUPE_DRAFT_PARAMETER_CHANGED = 1u << 17   /* has other values than at the tick before, as a sample of them shows */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
