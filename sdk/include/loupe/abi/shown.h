@@ -14,8 +14,8 @@ enum {
   LOUPE_PLOT_LOG_Y = 1u << 0,    /* a logarithmic axis */
   LOUPE_PLOT_BIG = 1u << 1,      /* one plot for the whole model, not one a layer */
   LOUPE_PLOT_ANNOTATE = 1u << 2, /* label the lines at their ends */
-  LOUPE_PLOT_SHARED =
-      1u << 3 /* other lenses that say so too may tell of it, lines of other names or the same numbers */
+  /* Several lenses may tell of it, each with this flag: lines of other names, or the same numbers. */
+  LOUPE_PLOT_SHARED = 1u << 3
 };
 
 /* A plot, or a family of plots with one a layer. It belongs to the lens that told it first: another one that tells it,
