@@ -80,15 +80,10 @@ class Comparison {
   std::string record_, lacking_;
 };
 
-std::set<std::string> rules_of(const FindingHistory& findings) {
-  std::set<std::string> rules;
-  for (const FindingHistory::Entry* each : findings.worst_first()) rules.insert(each->last.rule);
-  return rules;
-}
-
 /// Adds what the run itself did not find.
 void add_judged(RecordedRules& rules, FindingHistory& findings) {
-  const std::set<std::string> recorded = rules_of(findings);
+  std::set<std::string> recorded;
+  for (const FindingHistory::Entry* each : findings.worst_first()) recorded.insert(each->last.rule);
   for (const RecordLine& line : rules.take_findings()) {
     if (recorded.count(line.rule) == 0) findings.take(line);
   }
@@ -319,8 +314,12 @@ void compare_ranks(std::vector<Diagnosis>& diagnoses) {
     const auto end = first + 1 + static_cast<std::ptrdiff_t>(first->other_ranks);
     std::vector<RankSettings> ranks;
     for (auto each = first; each != end; ++each) ranks.push_back({each->run.rank, each->settings});
-    const auto line = ranks_differ(ranks, first->last_epoch);
-    if (line && rules_of(first->findings).count(line->rule) == 0) first->findings.take(*line);
+    if (auto line = ranks_differ(ranks, first->last_epoch)) {
+      // In place of what the lens `ranks` said of the same.
+      for (const FindingHistory::Entry* each : first->findings.worst_first())
+        if (each->last.rule == line->rule && each->last.layer.empty()) line->id = each->last.id;
+      first->findings.take(*line);
+    }
     first = end;
   }
 }

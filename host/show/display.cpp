@@ -196,6 +196,7 @@ void Display::value(const loupe_value& value) {
   const Put put = last_.put(value.tag, layer, value.line, value.value);
   if (put != Put::first) check_again(put, value.tag, layer, value.line);
   if (put == Put::same) return;
+  if (put == Put::other) last_.replace(value.value);
   if (on_value_) on_value_(value);
   if (held_) return held_->add(value);
   if (gathered_) gathered_->add(value);

@@ -15,10 +15,12 @@ void put_name(std::string& name, std::string_view tag, std::string_view layer, s
 }  // namespace
 
 LastValues::Put LastValues::renew(Last& last, double value) const {
-  const bool is_same = last.value == value || (std::isnan(last.value) && std::isnan(value));
-  const bool is_first = std::exchange(last.tick, tick_) != tick_;
+  if (std::exchange(last.tick, tick_) == tick_) {
+    const bool is_same = last.value == value || (std::isnan(last.value) && std::isnan(value));
+    return is_same ? Put::same : Put::other;
+  }
   last.value = value;
-  return is_first ? Put::first : is_same ? Put::same : Put::other;
+  return Put::first;
 }
 
 LastValues::Put LastValues::put(std::string_view tag, std::string_view layer, std::string_view line, double value) {

@@ -16,8 +16,11 @@ class LastValues {
  public:
   /// Whether a value of that name was put in this tick already.
   enum class Put { first, same, other };
-  /// Quick where values come in the order in which they came before, as those of ticks do.
+  /// Quick where values come in the order in which they came before, as those of ticks do. What was put in this tick
+  /// already stays as it is.
   Put put(std::string_view tag, std::string_view layer, std::string_view line, double value);
+  /// The one that was put last has this value all the same.
+  void replace(double value) { order_[expected_ - 1]->second.value = value; }
   void begin_tick() { ++tick_; }
   std::optional<double> find(std::string_view tag, std::string_view layer, std::string_view line) const;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@ namespace loupe {
 namespace {
 
 void tell(LastValues& values, const std::vector<std::string>& lines, double value) {
+  values.begin_tick();
   for (const std::string& line : lines) values.put("tag", "layer", line, value);
 }
 double value_of(const LastValues& values, const std::string& line) {
@@ -49,6 +51,22 @@ TEST(LastValuesByName, AreToldApartByEachPartOfTheirName) {
   EXPECT_EQ(values.find("tag", "layerl", "ine"), 2);
   EXPECT_EQ(values.find("tagl", "ayer", "line"), 3);
   EXPECT_EQ(values.find("tag", "layer", "lines"), std::nullopt);
+}
+
+TEST(LastValuesByName, SayWhetherOneWasPutInThisTickAlready) {
+  using Put = LastValues::Put;
+  LastValues values;
+  for (const double value : {1.0, 2.0}) {
+    values.begin_tick();
+    EXPECT_EQ(values.put("tag", "layer", "a", value), Put::first);
+    EXPECT_EQ(values.put("tag", "layer", "b", NAN), Put::first);
+    EXPECT_EQ(values.put("tag", "layer", "a", value), Put::same);
+    EXPECT_EQ(values.put("tag", "layer", "b", NAN), Put::same);
+    EXPECT_EQ(values.put("tag", "layer", "a", value + 1), Put::other);
+    EXPECT_EQ(value_of(values, "a"), value);
+    values.replace(value + 1);
+    EXPECT_EQ(value_of(values, "a"), value + 1);
+  }
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ TEST(HtmlReport, HoldsWhatWasFound) {
   EXPECT_EQ(HtmlPage(folder / "report.html").run(0).at("findings"), nlohmann::json::parse(R"([{
     "id": 7, "rule": "dead_units", "layer": "fc1", "parameter": null, "severity": 2, "distance": 0, "gone": false,
     "message": "40 % of the units are silent.", "advice": "Lower the learning rate.", "tag": "Output Activations",
-    "source": null, "causedBy": "no_step", "file": "net.cpp", "line": 120, "firstStep": 120, "lastStep": 180, "firstEpoch": 2.0, "lastEpoch": 3.0, "count": 4}])"));
+    "source": null, "causedBy": "no_step", "file": "net.cpp", "line": 120, "firstStep": 120,
+    "lastStep": 180, "firstEpoch": 2.0, "lastEpoch": 3.0, "count": 4}])"));
 }
 
 TEST(HtmlReport, ReplacesAFindingThatIsToldAgain) {

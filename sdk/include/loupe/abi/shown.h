@@ -16,7 +16,8 @@ enum {
   LOUPE_TAG_ANNOTATE = 1u << 2,    /* label the lines at their ends */
   LOUPE_TAG_HAS_MINIMUM = 1u << 3, /* y_minimum is where the axis begins; without it, the data says */
   LOUPE_TAG_HAS_MAXIMUM = 1u << 4, /* y_maximum is where it ends */
-  LOUPE_TAG_SHARED = 1u << 5 /* other lenses that say so too may tell of it, lines of other names or the same numbers */
+  /* Several lenses may tell of it, each with this flag: lines of other names, or the same numbers. */
+  LOUPE_TAG_SHARED = 1u << 5
 };
 
 /* A plot, or a family of plots with one a layer. It belongs to the lens that told it first: another one that tells it,
