@@ -17,7 +17,7 @@ class LensCostTest : public testing::Test {
  protected:
   LensCostTest() {
     now = 1000;
-    set_steady_clock([] { return now; });
+    set_steady_clock([] { return now.load(); });
   }
   ~LensCostTest() override { set_steady_clock(nullptr); }
 

@@ -22,6 +22,7 @@ class RecordedRun {
   void tick(std::optional<double> epoch = std::nullopt) {
     monitor_.push("train_loss", 1, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
     monitor_.tick(epoch);
+    monitor_.display().wait();
   }
   static std::size_t lines(const std::string& file) {
     std::ifstream input(file);
