@@ -190,11 +190,6 @@ void Visualizers::end(const loupe_ending& ending) {
   shown_.clear();
 }
 
-void Visualizers::publish(const loupe_finding& finding, const std::string& speaker) {
-  if (around_ == nullptr) throw Error("there is no run that a finding could belong to");
-  around_->publish(finding, speaker);
-}
-
 bool Visualizers::lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) {
   return around_ != nullptr && around_->lend(module, name, gradient, take);
 }

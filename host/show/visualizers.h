@@ -70,7 +70,6 @@ class Visualizers final : public Surroundings {
 
   // What visualizers ask of their surroundings, on the thread that calls them or on threads of theirs.
   const loupe_run* run() const override { return c_run_; }
-  void publish(const loupe_finding& finding, const std::string& speaker) override;
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override;
 
   void drop_replaced();
