@@ -194,6 +194,10 @@ bool Visualizers::lend(const loupe_module& module, const std::string& name, bool
   return around_ != nullptr && around_->lend(module, name, gradient, take);
 }
 
+std::optional<uint32_t> Visualizers::parameter_flags(const loupe_module& module, std::size_t index) {
+  return around_ != nullptr ? around_->parameter_flags(module, index) : std::nullopt;
+}
+
 std::string Visualizers::take_fault() {
   const std::lock_guard lock(mutex_);
   return std::exchange(fault_, {});

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ class Visualizers final : public Surroundings {
   // What visualizers ask of their surroundings, on the thread that calls them or on threads of theirs.
   const loupe_run* run() const override { return c_run_; }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override;
+  std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t index) override;
 
   void drop_replaced();
   /// @param before the epoch with which a resumed run goes on, where it is known
