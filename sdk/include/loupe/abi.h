@@ -23,9 +23,11 @@
  * that it is kept.
  *   @thread   trainer: the thread that calls the inspector, and the one that ticks.
  *             model: a thread that runs the model: its forwards, backwards and optimizer steps.
+ *             display: one thread of the host's own that calls the visualizers of an inspector, and is never the
+ *             trainer's or a model's. Where nothing is trained, as in a replay, it is the one that plays.
  *             any: whichever, also several at once.
- *             The trainer's and the model's thread may be the same. Calls on the lenses and visualizers of an
- *             inspector never overlap, whatever their threads, and neither do calls on a gatherer and the
+ *             The trainer's and the model's thread may be the same. Calls on the lenses of an inspector never overlap,
+ *             whatever their threads, and neither do calls on its visualizers, or calls on a gatherer and the
  *             preprocessors behind it.
  *   @state    when it may be called.
  *   @reenter  which calls may come on the same thread before this one returns: of a component's function, calls on the

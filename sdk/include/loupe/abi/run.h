@@ -56,7 +56,8 @@ typedef struct loupe_run_service {
   uint32_t struct_size;
   uint32_t reserved;
   /* The run that the asking component is part of; null before there is one, as while a file is only validated. */
-  /* @thread trainer or model @state always @reenter none @owns host's struct, until the run changes @since 1.0 */
+  /* @thread trainer, model or display @state always @reenter none @owns host's struct, until the run changes
+   * @since 1.0 */
   const loupe_run* (*run)(void* host);
 } loupe_run_service;
 
