@@ -148,10 +148,11 @@ void Display::begin_tick(const loupe_tick& tick) {
     held_ = std::make_unique<HeldTick>(tick);
   } else if (!is_empty_) {
     gathered_ = visualizers_->take_spare();
-    if (gathered_)
+    if (gathered_) {
       gathered_->begin(tick);
-    else
+    } else {
       gathered_ = std::make_shared<HeldTick>(tick);
+    }
   }
 }
 
