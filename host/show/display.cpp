@@ -203,6 +203,10 @@ void Display::wait() {
   thread_.wait();
 }
 
+void Display::when_told(std::function<void()> call) {
+  tell([call = std::move(call)](Visualizers&) { call(); });
+}
+
 void Display::flush() {
   if (gathered_) post_tick(std::move(gathered_));
   post([](Visualizers& to) { to.flush(); });
