@@ -165,7 +165,9 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
   const bool is_first = tick_ == 1;
   tick_now(epoch, reason, flags);
   call_is_over();
-  if (is_first) AbnormalEnd::come_before_statics();  // the first tick makes statics of its own
+  // The first tick makes statics of its own, in lenses by now and in visualizers later.
+  if (is_first) AbnormalEnd::come_before_statics();
+  if (is_first) display_.when_told(&AbnormalEnd::come_before_statics);
 }
 
 void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t flags) {

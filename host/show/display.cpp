@@ -170,10 +170,11 @@ void Display::begin_tick(const loupe_tick& tick) {
     held_ = std::make_unique<HeldTick>(tick);
   } else if (!is_empty_) {
     gathered_ = visualizers_->take_spare();
-    if (gathered_)
+    if (gathered_) {
       gathered_->begin(tick);
-    else
+    } else {
       gathered_ = std::make_shared<HeldTick>(tick);
+    }
   }
 }
 
@@ -244,6 +245,10 @@ void Display::progress(const loupe_progress& progress) {
 void Display::wait() {
   if (gathered_) post_tick(std::move(gathered_));
   thread_.wait();
+}
+
+void Display::when_told(std::function<void()> call) {
+  tell([call = std::move(call)](Visualizers&) { call(); });
 }
 
 void Display::flush() {

@@ -103,6 +103,8 @@ class Display {
   bool wants_progress() const { return wants_progress_; }
   /// Returns when everything told so far was told to the visualizers.
   void wait();
+  /// Calls then, on the thread that tells them.
+  void when_told(std::function<void()> call);
   /// Returns when everything told so far is stored; what fails is told.
   void flush();
   /// Ends all visualizers, and with them their lives. Returns when that is done; false where it cannot be, as one of

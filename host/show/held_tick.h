@@ -48,9 +48,9 @@ class HeldTick {
   /// Forgets all that was told, for a tick that uses the same memory.
   void begin(const loupe_tick& tick);
 
-  void add(const loupe_value& value) { add<&loupe_value::tag, &loupe_value::layer, &loupe_value::line>(value); }
+  void add(const loupe_value& value) { add_copy<&loupe_value::tag, &loupe_value::layer, &loupe_value::line>(value); }
   void add(const loupe_range& range) {
-    add<&loupe_range::tag, &loupe_range::layer, &loupe_range::low_name, &loupe_range::high_name>(range);
+    add_copy<&loupe_range::tag, &loupe_range::layer, &loupe_range::low_name, &loupe_range::high_name>(range);
   }
   void add(const loupe_histogram& histogram) {
     told_.emplace_back(std::make_unique<detail::Owned<loupe_histogram>>(histogram));
@@ -66,7 +66,7 @@ class HeldTick {
 
  private:
   template <auto... texts, class T>
-  void add(const T& shown) {
+  void add_copy(const T& shown) {
     auto* const copy = new (blocks_->take(sizeof(T), alignof(T))) T(detail::known_part(shown));
     ((copy->*texts = blocks_->keep(copy->*texts)), ...);
     told_.emplace_back(std::in_place_type<const T*>, copy);

@@ -38,12 +38,12 @@ std::string comment_above(const std::string& text, std::size_t position) {
 /// What is wrong with a contract; empty when nothing is.
 std::string contract_fault(const std::string& comment) {
   static const std::regex contract(
-      R"(/\* @thread (trainer|model|trainer or model|any) @state (\w[^@]*) @reenter (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
+      R"(/\* @thread (trainer|model|display|trainer or model|trainer or display|trainer, model or display|any) @state (\w[^@]*) @reenter (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");
   std::smatch parts;
   if (comment.empty()) return "no contract right above it";
   if (!std::regex_match(comment, parts, contract)) {
-    return "a contract that is not '@thread trainer, model, trainer or model, or any @state … @reenter … @owns … "
-           "@since N.N': " +
+    return "a contract that is not '@thread trainer, model, display, several of them, or any @state … @reenter … "
+           "@owns … @since N.N': " +
            comment;
   }
   const auto major = std::stoul(parts[5]);

@@ -44,8 +44,8 @@ TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
       "  /* @thread trainer or model @state in an event @reenter process @owns borrows event @since 1.0 */\n";
   EXPECT_EQ(
       faults_with(contract, ""),
-      Texts{"'emit' has a contract that is not '@thread trainer, model, trainer or model, or any @state … @reenter … "
-            "@owns … @since N.N': /* Hands an event, the one received or one that the gatherer made, to the "
+      Texts{"'emit' has a contract that is not '@thread trainer, model, display, several of them, or any @state … "
+            "@reenter … @owns … @since N.N': /* Hands an event, the one received or one that the gatherer made, to the "
             "preprocessors behind this gatherer. */"});
   EXPECT_EQ(faults_with(contract, contract + "\n"), Texts{"'emit' has no contract right above it"});
   EXPECT_EQ(

@@ -442,6 +442,15 @@ TEST_F(DisplayTest, AFlushAndTheEndReturnWhenAllIsShown) {
   EXPECT_EQ(ended, 1);
 }
 
+TEST_F(DisplayTest, CallsWhenWhatCameBeforeWasTold) {
+  bool is_told = false, was_told = false;
+  stage_.listen([&](const std::string& note) { is_told = is_told || note == "b end_tick"; });
+  tick(1);
+  display_.when_told([&] { was_told = is_told; });
+  display_.wait();
+  EXPECT_TRUE(was_told);
+}
+
 TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
   display_.begin_tick(tick_of(1));
   display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 1});

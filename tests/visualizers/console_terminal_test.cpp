@@ -201,7 +201,7 @@ TEST(Console, GivesUpWhereAFileMayGrowNoMore) {
     const Redirected redirected(stdout, output);
     Driver console(CONSOLE_PLUGIN);
     console.begin("");
-    const rlimit tight{10, before.rlim_max};
+    const rlimit tight{5, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
     told = console.loss_tick(1, 1);
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);

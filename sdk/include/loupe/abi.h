@@ -6,9 +6,13 @@
  *   never renamed; a break gets a new revision.
  * - Every struct but the entry and loupe_moment begins with `struct_size`, filled by whoever allocates it. A reader
  *   accepts any size that covers the members it needs and never demands equality.
- * - Structs grow only at the end. A member beyond `struct_size` is absent; absent means zero, and zero means the
+ * - Structs of data grow, at their end. A member beyond `struct_size` is absent; absent means zero, and zero means the
  *   default, "none" or "not offered". No struct holds another by value but loupe_moment, which never grows, and arrays
- *   hold pointers, so that every struct may grow. What does not fit into a table is asked for through get_extension.
+ *   hold pointers, so that every struct may grow.
+ * - Tables of functions never grow. A new function gets a new table with an id of its own, which get_extension answers.
+ *   An optional function is null where it is not offered: LOUPE_OFFERS.
+ * - A pointer is null only where its comment says that it may be, or an array where its count is 0. A `context` is its
+ *   owner's, and may be null.
  * - Enumerations grow too. A reader treats a value that it does not know as "other", skips what it cannot read and
  *   ignores unknown bits of a set of flags. `reserved` is 0.
  * - Strings are UTF-8, NUL-terminated and borrowed for the call. What a component or module points at lives as long as
@@ -23,9 +27,11 @@
  * that it is kept.
  *   @thread   trainer: the thread that calls the inspector, and the one that ticks.
  *             model: a thread that runs the model: its forwards, backwards and optimizer steps.
+ *             display: one thread of the host's own that calls the visualizers of an inspector, and is never the
+ *             trainer's or a model's. Where nothing is trained, as in a replay, it is the one that plays.
  *             any: whichever, also several at once.
- *             The trainer's and the model's thread may be the same. Calls on the lenses and visualizers of an
- *             inspector never overlap, whatever their threads, and neither do calls on a gatherer and the
+ *             The trainer's and the model's thread may be the same. Calls on the lenses of an inspector never overlap,
+ *             whatever their threads, and neither do calls on its visualizers, or calls on a gatherer and the
  *             preprocessors behind it.
  *   @state    when it may be called.
  *   @reenter  which calls may come on the same thread before this one returns: of a component's function, calls on the

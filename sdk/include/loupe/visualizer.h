@@ -20,8 +20,10 @@ using Hyperparameter = loupe_option_value;
 using Ending = loupe_ending;
 
 /// Receives tags, values and findings, and shows or stores them. A subclass is made by a constructor that takes
-/// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap. What it throws is
-/// told once and never stops training; it is tried again at the next tick. Everything passed is borrowed for the call.
+/// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap, and come on one
+/// thread of the host's own, so that they may take their time: training waits only where several ticks wait to be told.
+/// What it throws is told once and never stops training; it is tried again at the next tick. Everything passed is
+/// borrowed for the call.
 class Visualizer {
  public:
   virtual ~Visualizer() = default;
@@ -45,7 +47,7 @@ class Visualizer {
   virtual void note(const Note&) {}
   /// What the run was set to; the same name again replaces it.
   virtual void hyperparameter(const Hyperparameter&) {}
-  /// A few times a second while the model trains.
+  /// A few times a second while the model trains; left out while one before waits to be told.
   virtual void progress(const Progress&) {}
   virtual void end(const Ending&) {}
   /// What this visualizer offers beyond the ABI's table, by an id with a revision.

@@ -55,7 +55,7 @@ typedef struct loupe_component {
   loupe_status (*create)(const struct loupe_component* component, const loupe_host* host, const loupe_options* options,
                          void** self, loupe_error* error);
   /* Never called from an event. */
-  /* @thread trainer @state created @reenter none @owns the instance ends @since 1.0 */
+  /* @thread trainer or display @state created @reenter none @owns the instance ends @since 1.0 */
   void (*destroy)(void* self);
 } loupe_component;
 

@@ -107,9 +107,9 @@ typedef struct loupe_event {
   uint32_t struct_size;
   uint32_t tap;
   uint32_t flags;
-  uint32_t index;             /* which of the outputs or inputs `tensor` is of */
-  const loupe_module* module; /* null for a push */
-  const char* label;
+  uint32_t index;                       /* which of the outputs or inputs `tensor` is of */
+  const loupe_module* module;           /* null for a push */
+  const char* label;                    /* null where the tap has none */
   uint64_t number;                      /* of this stream's events, from 0 */
   uint64_t step;                        /* steps of the run's clock before this event */
   const loupe_tensor* tensor;           /* null for a push and for a deferred event */

@@ -23,9 +23,9 @@ typedef struct loupe_option_value {
   uint32_t struct_size;
   uint32_t type;
   const char* name;
-  int64_t integer; /* a boolean is 0 or 1 */
-  double number;   /* also filled for an integer */
-  const char* string;
+  int64_t integer;    /* a boolean is 0 or 1 */
+  double number;      /* also filled for an integer */
+  const char* string; /* of a string; null for other types, as are the next two */
   const char* const* strings;
   size_t string_count;
   const struct loupe_options* map;

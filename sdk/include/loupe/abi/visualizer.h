@@ -14,48 +14,50 @@ extern "C" {
 
 #define LOUPE_VISUALIZER_ID "loupe.visualizer/1"
 
-/* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and value must be there. */
+/* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and value must be there.
+ * What is told is a copy: `module` of values, ranges, histograms and findings is null, and `layer` has the name.
+ * Training does not wait for a call, unless several ticks wait to be told. */
 typedef struct loupe_visualizer {
   uint32_t struct_size;
   uint32_t reserved;
   /* What this component offers beyond this table, by an id with a revision; null for an id that it does not know.
    * Optional. */
-  /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
+  /* @thread display @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
-  /* @thread trainer @state created @reenter none @owns borrows run @since 1.0 */
+  /* @thread display @state created @reenter none @owns borrows run @since 1.0 */
   loupe_status (*begin)(void* self, const loupe_run* run, loupe_error* error);
   /* Before the tag's first value, in a tick or between two. The same id again replaces what was said of it. */
-  /* @thread trainer @state begun @reenter none @owns borrows tag @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* self, const loupe_tag* tag, loupe_error* error);
-  /* @thread trainer @state begun @reenter none @owns borrows tick @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows tick @since 1.0 */
   loupe_status (*begin_tick)(void* self, const loupe_tick* tick, loupe_error* error);
-  /* @thread trainer @state in a tick @reenter none @owns borrows value @since 1.0 */
+  /* @thread display @state in a tick @reenter none @owns borrows value @since 1.0 */
   loupe_status (*value)(void* self, const loupe_value* value, loupe_error* error);
-  /* @thread trainer @state in a tick @reenter none @owns borrows range @since 1.0 */
+  /* @thread display @state in a tick @reenter none @owns borrows range @since 1.0 */
   loupe_status (*range)(void* self, const loupe_range* range, loupe_error* error);
-  /* @thread trainer @state in a tick @reenter none @owns borrows histogram @since 1.0 */
+  /* @thread display @state in a tick @reenter none @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* self, const loupe_histogram* histogram, loupe_error* error);
   /* The tick is told. May return before it is shown or stored. */
-  /* @thread trainer @state in a tick @reenter none @owns nothing @since 1.0 */
+  /* @thread display @state in a tick @reenter none @owns nothing @since 1.0 */
   loupe_status (*end_tick)(void* self, loupe_error* error);
   /* Returns when everything told so far is shown or stored, safe from a killed process. */
-  /* @thread trainer @state begun @reenter none @owns nothing @since 1.0 */
+  /* @thread display @state begun @reenter none @owns nothing @since 1.0 */
   loupe_status (*flush)(void* self, loupe_error* error);
-  /* A few times a second while the model trains. */
-  /* @thread trainer or model @state begun @reenter none @owns borrows progress @since 1.0 */
+  /* A few times a second while the model trains; left out while one before waits to be told. */
+  /* @thread display @state begun @reenter none @owns borrows progress @since 1.0 */
   loupe_status (*progress)(void* self, const loupe_progress* progress, loupe_error* error);
   /* In a tick or between two. */
-  /* @thread trainer or model @state begun @reenter none @owns borrows finding @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows finding @since 1.0 */
   loupe_status (*finding)(void* self, const loupe_finding* finding, loupe_error* error);
-  /* @thread trainer or model @state begun @reenter none @owns borrows note @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows note @since 1.0 */
   loupe_status (*note)(void* self, const loupe_note* note, loupe_error* error);
   /* Each model, before the first tick after it was attached. */
-  /* @thread trainer @state begun @reenter none @owns borrows model @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows model @since 1.0 */
   loupe_status (*model)(void* self, const loupe_model* model, loupe_error* error);
   /* A setting of the run, from an optimizer or from the trainer. The same name again replaces it. */
-  /* @thread trainer or model @state begun @reenter none @owns borrows value @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows value @since 1.0 */
   loupe_status (*hyperparameter)(void* self, const loupe_option_value* value, loupe_error* error);
-  /* @thread trainer @state begun @reenter none @owns borrows ending @since 1.0 */
+  /* @thread display @state begun @reenter none @owns borrows ending @since 1.0 */
   loupe_status (*end)(void* self, const loupe_ending* ending, loupe_error* error);
 } loupe_visualizer;
 
