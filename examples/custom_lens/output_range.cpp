@@ -46,8 +46,9 @@ class OutputRange : public loupe::Lens {
   void forget(const loupe::Module& module) override { layers_.erase(module.id()); }
   void report(loupe::Report& report) override {
     report.tag("Output Range", {});
-    for (const auto& [id, layer] : layers_)
-      lines_.write(report, "Output Range", layer.first, layer.second, "magnitude");
+    for (const auto& [id, layer] : layers_) {
+      if (const auto found = layer.second.find("magnitude")) lines_.write(report, "Output Range", layer.first, *found);
+    }
   }
 
  private:

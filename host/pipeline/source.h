@@ -27,7 +27,7 @@ class ModuleNode;
 /// What the ABI calls a tally. Any thread.
 struct loupe_tally {
  public:
-  /// Whether an event that was measured on the processor is usual; see abi.h.
+  /// Whether an event that was measured on the processor is usual; see loupe_tally.
   /// @param compares  the source asks for the change
   static bool is_usual(const loupe_event& event, const loupe_measurement& measured, bool compares) {
     constexpr uint32_t of_training = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;

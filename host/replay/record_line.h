@@ -61,7 +61,7 @@ struct RecordedRun {
 /// What a run was set to.
 struct RecordedSetting {
   std::string name;
-  std::uint32_t type = 0;  ///< LOUPE_OPTION_
+  std::uint32_t type = 0;  ///< LOUPE_TYPE_
   std::int64_t integer = 0;
   double number = 0;
   std::string string;

@@ -28,7 +28,7 @@ std::string text_in(const Json& list, std::size_t index) {
   return list.at(index).get<std::string>();
 }
 
-/// What identifies a finding; see RunStory::finding.
+/// What a finding is kept by, its number; see RunStory::finding.
 std::string identity_of(const Json& finding) {
   return std::to_string(finding.at("id").get<std::uint64_t>());
 }

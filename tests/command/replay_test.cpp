@@ -182,8 +182,7 @@ TEST(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
   EXPECT_TRUE(contains(both.output, "unfinished epoch 4")) << both.output;
 }
 
-// The report is written on a thread of its own.
-TEST(Replay, NamesTheVisualizerWhoseThreadCannotWrite) {
+TEST(Replay, NamesTheVisualizerThatCannotWrite) {
   const fs::path folder = fresh_folder();
   record_run(folder);
   const Finished finished =

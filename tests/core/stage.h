@@ -8,7 +8,7 @@
 
 namespace loupe {
 
-/// Returns when visualizers were told, on threads of their own, all that they are to be told by now.
+/// Returns when visualizers were told, on the display's thread, all that they are to be told by now.
 void wait_until_shown();
 
 /// What the test's components did, what the user was told, and which steps shall fail. One at a time: while it lives,

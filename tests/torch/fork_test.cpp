@@ -72,7 +72,7 @@ class Fork : public testing::Test {
     std::ifstream file(folder / "record.jsonl");
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  /// The record once it has so many ticks, which are written on a thread of their own.
+  /// The record once it has so many ticks, which are written on a thread of Loupe's.
   std::string record_of(int ticks) const {
     std::string text = record();
     for (int i = 0; i < 10000 && ticks_of(text) < ticks; ++i, text = record()) ::usleep(1000);

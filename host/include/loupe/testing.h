@@ -102,7 +102,8 @@ class LOUPE_EXPORT Bench {
   void set(Module module, const std::string& name, const Tensor& value);
   /// The module is detached; lenses forget it at the next tick.
   void forget(Module module);
-  /// What steps are told to be of, and ticks to have. Told again, it replaces the one before.
+  /// What steps are told to be of, and ticks to have. Told again, it replaces the one before. NaN: the optimizer does
+  /// not say. The momentum of an Adam is its first beta.
   void optimizer(const std::string& type, double learning_rate,
                  double momentum = std::numeric_limits<double>::quiet_NaN(), double weight_decay = 0);
 

@@ -4,8 +4,8 @@
  * Rules that hold everywhere:
  * - A plugin exports one symbol, `loupe_plugin_entry`. Everything else is asked for by an id with a revision. An id is
  *   never renamed; a break gets a new revision.
- * - Every struct but the entry and loupe_moment begins with `struct_size`, filled by whoever allocates it. A reader
- *   accepts any size that covers the members it needs and never demands equality.
+ * - Every struct but the entry, its loupe_elf_note and loupe_moment begins with `struct_size`, filled by whoever
+ *   allocates it. A reader accepts any size that covers the members it needs and never demands equality.
  * - Structs of data grow, at their end. A member beyond `struct_size` is absent; absent means zero, and zero means the
  *   default, "none" or "not offered". No struct holds another by value but loupe_moment, which never grows, and arrays
  *   hold pointers, so that every struct may grow.

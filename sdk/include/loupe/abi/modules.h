@@ -61,8 +61,8 @@ typedef struct loupe_module {
   uint32_t reserved;
   const char* name; /* to show: the path, after the model's name where several are attached */
   const char* path; /* within the model; "" for the model itself */
-  /* The module that holds it; of a function, and of an UNREGISTERED module, the one that it is named after. Null for a
-   * root, and where the host does not know, as in a record. */
+  /* The module that holds it; of a function, and of a module that its model has not registered, the one that it is
+   * named after. Null for a root, and where the host does not know, as in a record. */
   const struct loupe_module* parent;
   const struct loupe_model* model;          /* null for a LOSS module, and for one that is outside of any model */
   const char* type;                         /* "Linear" */
@@ -79,8 +79,8 @@ typedef struct loupe_model {
   const char* name; /* to show */
   const char* type; /* "torch::nn::SequentialImpl" */
   int64_t parameter_elements;
-  const loupe_module* const* modules; /* parents before children; without functions and UNREGISTERED modules, which are
-                                         met as the model runs */
+  const loupe_module* const* modules; /* parents before children; without functions and what is not registered, which
+                                         are met as the model runs */
   size_t module_count;
   const char* own_name; /* that it was attached under, as its optimizers have it; "" for a single, unnamed one */
 } loupe_model;

@@ -15,8 +15,8 @@ extern "C" {
 #define LOUPE_VISUALIZER_ID "loupe.visualizer/1"
 
 /* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and value must be there.
- * What is told is a copy: `module` of values, ranges, histograms and findings is null, and `layer` has the name.
- * Training does not wait for a call, unless several ticks wait to be told. */
+ * What is told is a copy: the `module` of a finding is null, and `layer` has its name. Training does not wait for a
+ * call, unless several ticks wait to be told. */
 typedef struct loupe_visualizer {
   uint32_t struct_size;
   uint32_t reserved;

@@ -1,9 +1,9 @@
 #ifndef LOUPE_DETAIL_OWNED_H
 #define LOUPE_DETAIL_OWNED_H
 
-// Copies of what is borrowed for a call, with what it points at, for those that need it longer. What a value or finding
-// is about is left out: modules live as long as they are attached, which the copy does not know. Those of a model are
-// copied with it, and point at each other.
+// Copies of what is borrowed for a call, with what it points at, for those that need it longer. The module that a
+// finding is about is left out: modules live as long as they are attached, which the copy does not know. Those of a
+// model are copied with it, and point at each other.
 
 #include <loupe/abi.h>
 #include <loupe/detail/whole.h>
@@ -72,7 +72,7 @@ class Owned {
     others_.push_back(std::move(copy));
   }
 
-  // Lists that take nothing while they are empty: there is one of these for every value that waits.
+  // Lists that take nothing while they are empty: there is one of these for every histogram that waits.
   std::forward_list<std::string> texts_;
   std::forward_list<std::vector<double>> numbers_;
   std::vector<std::shared_ptr<void>> others_;

@@ -49,8 +49,8 @@ struct Running {
 class Series {
  public:
   enum class Keep {
-    running,    ///< count, mean, std, min, max
-    quantiles,  ///< the same and a sketch for median, Q1, Q3, IQR
+    running,    ///< count, mean, std, min, max, last
+    quantiles,  ///< the same and a sketch for quantiles
     values      ///< every value
   };
   explicit Series(Keep keep = Keep::running) : keep_(keep) {}
