@@ -348,7 +348,7 @@ class Gate {
   bool is_open_ = false;
 };
 
-const loupe_progress some_progress{.struct_size = sizeof(loupe_progress), .epoch = 1, .epochs = 2, .steps = 3};
+const loupe_progress some_progress{.struct_size = sizeof(loupe_progress), .at = {.epoch = 1}, .epochs = 2, .steps = 3};
 
 loupe_finding finding_of(const char* rule) {
   loupe_finding finding{};

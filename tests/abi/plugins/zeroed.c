@@ -73,14 +73,8 @@ static size_t series_count(void* self) {
   (void)self;
   return 0;
 }
-static loupe_status series_name(void* self, size_t series, char* name, size_t capacity, size_t* length,
-                                loupe_error* error) {
-  (void)self, (void)series, (void)name, (void)capacity, (void)error;
-  *length = 0;
-  return LOUPE_NOT_FOUND;
-}
-static loupe_status aggregate(void* self, size_t series, uint32_t aggregation, double* value, loupe_error* error) {
-  (void)self, (void)series, (void)aggregation, (void)value, (void)error;
+static loupe_status read_series(void* self, size_t index, loupe_series* row, loupe_error* error) {
+  (void)self, (void)index, (void)row, (void)error;
   return LOUPE_NOT_FOUND;
 }
 static loupe_status reset(void* self, loupe_error* error) {
@@ -91,8 +85,7 @@ static const loupe_preprocessor preprocessor_table = {.struct_size = sizeof prep
                                                       .request = request,
                                                       .process = process,
                                                       .series_count = series_count,
-                                                      .series_name = series_name,
-                                                      .aggregate = aggregate,
+                                                      .read = read_series,
                                                       .reset = reset};
 
 static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* error) {

@@ -41,9 +41,11 @@ class WaitingTensor {
 
 /// @param function  see Lens::watch_together
 template <class Function>
-std::pair<std::unique_ptr<Preprocessor>, std::unique_ptr<Preprocessor>> together(const Host& host,
-                                                                                 const Request& request,
+std::pair<std::unique_ptr<Preprocessor>, std::unique_ptr<Preprocessor>> together(const Host& host, Request request,
                                                                                  Function function) {
+  // Measured, an event may come without its tensor.
+  request.measures = 0;
+  request.wants_tensor = true;
   constexpr bool gives_one = std::is_invocable_v<Function&, const TensorView&, const TensorView&>;
   static_assert(gives_one || std::is_invocable_v<Function&, const TensorView&, const TensorView&, Numbers&>,
                 "a function takes two loupe::TensorViews and gives a number, or takes also loupe::Numbers&");

@@ -43,13 +43,13 @@ inline void need_whole(const loupe_options* options) {
   }
 }
 inline void need_whole(const loupe_taps* taps) {
-  need(taps != nullptr && LOUPE_REACHES(*taps, emit), "the taps");
+  need(taps != nullptr && LOUPE_REACHES(*taps, get_extension), "the taps");
 }
 inline void need_whole(const loupe_wiring* wiring) {
   need(wiring != nullptr && LOUPE_REACHES(*wiring, get_extension), "the wiring");
 }
 inline void need_whole(const loupe_sink* sink) {
-  need(sink != nullptr && LOUPE_REACHES(*sink, finding), "the sink");
+  need(sink != nullptr && LOUPE_REACHES(*sink, get_extension), "the sink");
 }
 inline void need_whole(const loupe_module* module) {
   if (module == nullptr) return;
