@@ -167,7 +167,7 @@ class Faults {
     if (component != component_) known_.clear();
     component_ = component;
     for (const auto& [first, known] : known_) {
-      if (ends_with(fault, known)) return first;
+      if (!known.empty() && ends_with(fault, known)) return first;
     }
     known_.emplace_back(rule, fault);
     return "";

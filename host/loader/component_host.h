@@ -15,7 +15,7 @@ namespace loupe {
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  /// Null while there is none. Where calls never overlap.
+  /// Null while there is none. Any thread.
   virtual const loupe_run* run() const = 0;
   /// Whether two modules are shown under one name, so that lenses have two numbers of it. Where calls never overlap.
   virtual bool has_equal_names() const { return false; }

@@ -56,14 +56,14 @@ std::pair<std::unique_ptr<Preprocessor>, std::unique_ptr<Preprocessor>> together
   };
   std::unique_ptr<Preprocessor> of_second;
   if constexpr (gives_one) {
-    auto both = [waiting, function](const Event& event) -> std::optional<double> {
+    auto both = [waiting, function](const Event& event) mutable -> std::optional<double> {
       const std::optional<KeptTensor> taken = waiting->take(event.step());
       if (!taken) return std::nullopt;
       return function(TensorView(&taken->view()), event.tensor());
     };
     of_second = preprocessor_of(request, std::move(both));
   } else {
-    auto both = [waiting, function](const Event& event, Numbers& numbers) {
+    auto both = [waiting, function](const Event& event, Numbers& numbers) mutable {
       if (const std::optional<KeptTensor> taken = waiting->take(event.step()))
         function(TensorView(&taken->view()), event.tensor(), numbers);
     };
