@@ -276,14 +276,15 @@ void Player::take_hyperparameter() {
   }
   std::vector<const char*> strings;
   for (const std::string& each : setting.strings) strings.push_back(each.c_str());
-  visualizers_.tell(&loupe_visualizer::hyperparameter, loupe_option_value{.struct_size = sizeof(loupe_option_value),
-                                                                          .type = setting.type,
-                                                                          .name = setting.name.c_str(),
-                                                                          .integer = setting.integer,
-                                                                          .number = setting.number,
-                                                                          .string = setting.string.c_str(),
-                                                                          .strings = strings.data(),
-                                                                          .string_count = strings.size()});
+  visualizers_.tell(&loupe_visualizer::hyperparameter,
+                    loupe_option_value{.struct_size = sizeof(loupe_option_value),
+                                       .type = setting.type,
+                                       .name = setting.name.c_str(),
+                                       .integer = setting.integer,
+                                       .number = setting.number,
+                                       .string = setting.type == LOUPE_TYPE_STRING ? setting.string.c_str() : nullptr,
+                                       .strings = strings.data(),
+                                       .string_count = strings.size()});
 }
 
 void Player::join_epoch(double epoch) {
