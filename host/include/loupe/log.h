@@ -15,9 +15,8 @@ using LogCallback = std::function<void(LogLevel level, const std::string& messag
 
 /// Where Loupe's messages go, of every inspector: the setting is the process's. Without one, or after an empty one,
 /// they go to stderr. Messages come from any thread, one at a time; the callback may throw (the message then goes to
-/// stderr) and may call this. It must not call an
-/// inspector, nor wait for what is held while one is called: visualizers have messages, too, on a thread of their own.
-/// Any thread.
+/// stderr) and may call this. It must not call an inspector, nor wait for what is held while one is called: visualizers
+/// have messages, too, on a thread of their own. Any thread.
 LOUPE_API void set_log(LogCallback callback);
 
 }  // namespace loupe
