@@ -19,8 +19,8 @@ Names promised(const std::string& prefix) {
   std::ostringstream text;
   text << std::ifstream(BUILTIN_HEADER).rdbuf();
   const std::string header = std::regex_replace(text.str(), std::regex(R"(\\\n)"), "");
-  const std::regex constant("#define " + prefix + R"(_(\w+)\s+"(\w+)") ");
-      Names names;
+  const std::regex constant("#define " + prefix + R"re(_(\w+)\s+"(\w+)")re");
+  Names names;
   for (std::sregex_iterator at(header.begin(), header.end(), constant), end; at != end; ++at) {
     if (at->str(1).rfind("OPTION_", 0) != 0) names.insert(at->str(2));
   }

@@ -110,7 +110,7 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
   Monitored it("visualizers: [probe_visualizer]\n");
   it.monitor.tick(std::nullopt);
   it.stage.take_notes();
-  Surroundings& surroundings = it.monitor;
+  LensSurroundings& surroundings = it.monitor;
   surroundings.publish(found(Finding{"rule", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
   EXPECT_TRUE(it.stage.take_notes("shown finding").empty());
   it.monitor.note_step();
@@ -120,7 +120,7 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
 
 TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  Surroundings& surroundings = it.monitor;
+  LensSurroundings& surroundings = it.monitor;
   surroundings.publish(found(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
   it.monitor.tick(std::nullopt);
   surroundings.publish(found(Finding{"between", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
@@ -133,7 +133,7 @@ TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
 
 TEST(Findings, OfTwoLensesWithOneRuleStandBesideEachOther) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  Surroundings& surroundings = it.monitor;
+  LensSurroundings& surroundings = it.monitor;
   Finding finding{"low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"};
   surroundings.publish(found(finding), "the lens 'mine'");
   surroundings.publish(found(finding), "the lens 'theirs'");

@@ -118,7 +118,7 @@ TEST(Incident, IsOfErrorsAndOfWhatOnFindingSaysDumpFor) {
 
 TEST(Incident, OfNoRunFolderIsNone) {
   Monitored it("lenses: [probe_lens]\n");
-  Surroundings& surroundings = it.monitor;
+  LensSurroundings& surroundings = it.monitor;
   const Finding finding{"rule", LOUPE_SEVERITY_ERROR, "text"};
   surroundings.publish(finding.c_form(), "the lens 'x'");
   it.monitor.note_step();
@@ -145,7 +145,7 @@ TEST(Incident, OfARunThatGoesOnCountsThoseThatItKeptBefore) {
     Monitored it("run: {name: digits, dir: " + folder.path("run") +
                  ", resume: true, incidents: 2}\nlenses: [probe_lens]\n");
     const auto layer = it.add("conv");
-    Surroundings& surroundings = it.monitor;
+    LensSurroundings& surroundings = it.monitor;
     for (const std::string& rule : {std::string("the same"), "rule " + std::to_string(process)}) {
       const Finding finding{rule, LOUPE_SEVERITY_ERROR, "it is wrong"};
       surroundings.publish(finding.c_form(), "the lens 'x'");
@@ -214,7 +214,7 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
   };
   Finding finding{"dead_units", LOUPE_SEVERITY_ERROR, "it is wrong"};
   finding.layer = "conv/1";
-  Surroundings& surroundings = it.monitor;
+  LensSurroundings& surroundings = it.monitor;
   surroundings.publish(finding.c_form(), "the lens 'x'");
   it.monitor.note_step();
   const fs::path incident = folder.path("run/incident-1");

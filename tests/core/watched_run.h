@@ -51,7 +51,7 @@ struct Watched {
   void find(const std::string& rule, uint32_t severity = LOUPE_SEVERITY_ERROR) {
     Finding finding{rule, severity, "it is wrong"};
     finding.layer = "conv";
-    Surroundings& surroundings = it.monitor;
+    LensSurroundings& surroundings = it.monitor;
     surroundings.publish(finding.c_form(), "the lens 'x'");
   }
   std::filesystem::path path(const std::string& name) const { return std::filesystem::path(folder.path("run")) / name; }
