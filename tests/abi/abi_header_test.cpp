@@ -42,11 +42,14 @@ TEST(AbiHeader, KeepsItsRules) {
 TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
   const std::string contract =
       "  /* @thread trainer or model @state in an event @reenter process @owns borrows event @since 1.0 */\n";
+  const Texts faults = faults_with(contract, "");
+  ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(
-      faults_with(contract, ""),
-      Texts{"'emit' has a contract that is not '@thread trainer, model, display, several of them, or any @state … "
-            "@reenter … @owns … @since N.N': /* Hands an event, the one received or one that the gatherer made, to the "
-            "preprocessors behind this gatherer. */"});
+      faults[0].rfind("'emit' has a contract that is not '@thread trainer, model, display, several of them, or any "
+                      "@state … @reenter … @owns … @since N.N': /* Hands an event, ",
+                      0),
+      0u)
+      << faults[0];
   EXPECT_EQ(faults_with(contract, contract + "\n"), Texts{"'emit' has no contract right above it"});
   EXPECT_EQ(
       faults_with("  const loupe_tensor* (*view)", "  const void* (*more)(void* host);\n  const loupe_tensor* (*view)"),

@@ -57,6 +57,7 @@ class Zeroed : public testing::Test {
       stream->dispatch(nullptr, 0);  // of an evaluation
     }
     monitor_->tick(std::nullopt);
+    monitor_->display().wait();
   }
   std::optional<double> last(const std::string& line) { return monitor_->display().last("Zeroed", "", line); }
 

@@ -127,11 +127,14 @@ TEST(Check, AllocationsAreRefusedInEventsAndNotAtTicks) {
 }
 
 TEST(Check, TellsAFaultThatBreaksManyRulesOnce) {
-  const Finished told = loupe_check(faulty("life"));
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer ends the process before its signal does";
+#endif
+  const Finished told = loupe_check(faulty("writes"));
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_TRUE(contains(told.output, "1 fault found\n")) << told.output;
-  EXPECT_TRUE(contains(told.output, "report fails: it is tired; for the same reason also ")) << told.output;
-  const Checked checked = check(faulty("life"));
+  EXPECT_TRUE(contains(told.output, "; for the same reason also exceptions, two_instances, ")) << told.output;
+  const Checked checked = check(faulty("writes"));
   EXPECT_GT(checked.broken().size(), 1u) << checked.rows.dump(1);
   for (const auto& row : checked.rows) {
     if (row.at("passed") || row.at("rule") == "life") {
@@ -215,7 +218,7 @@ TEST(Check, TakesZeroAsTheDefault) {
   const Checked checked = check(LOUPE_ZEROED_PLUGIN);
   ASSERT_FALSE(checked.rows.empty());
   // It is short, and believes that what it is given is whole.
-  const std::set<std::string> beyond_it = {"struct_sizes", "wrong_calls", "data"};
+  const std::set<std::string> beyond_it = {"struct_sizes", "wrong_calls", "messages", "data"};
   for (const std::string& rule : checked.broken())
     EXPECT_EQ(beyond_it.count(rule), 1u) << rule << ": " << checked.detail(rule);
 }

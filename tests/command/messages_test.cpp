@@ -89,6 +89,7 @@ const std::map<std::string, Message> messages = {
       {{"name", {"name"}},
        {"type", {"type"}},
        {"parameter_elements", {"parameters"}},
+       {"own_name", {}},  // for those who match it with optimizers, which a record does not have
        {"modules", {"modules"}},
        {"module_count", {}}}}},
     {"hyperparameter",

@@ -4,6 +4,8 @@
 #ifndef LOUPE_ABI_BUILTIN_H
 #define LOUPE_ABI_BUILTIN_H
 
+#include <loupe/abi/entry.h>
+
 #define LOUPE_DRAFT_GATHERERS "draft_"
 
 /* Gatherers of what passes through a module; without a label. */
