@@ -23,7 +23,7 @@ std::shared_ptr<ModuleNode> ModelNode::add(uint64_t id, ModuleDescription descri
   const bool is_loss = (node.c_module()->flags & LOUPE_MODULE_LOSS) != 0;
   node.belong_to(is_loss ? nullptr : &c_model_, parent);
   // The others are met as the model runs, when any thread may read the list.
-  if ((node.c_module()->flags & (LOUPE_MODULE_FUNCTIONAL | LOUPE_DRAFT_MODULE_UNREGISTERED)) == 0) {
+  if ((node.c_module()->flags & (uint32_t{LOUPE_MODULE_FUNCTIONAL} | uint32_t{LOUPE_DRAFT_MODULE_UNREGISTERED})) == 0) {
     c_modules_.push_back(node.c_module());
     c_model_.modules = c_modules_.data();
     c_model_.module_count = c_modules_.size();
