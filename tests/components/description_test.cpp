@@ -155,6 +155,7 @@ TEST_F(Description, NamesAndExplainsTheTagsThatALensShows) {
       train(*made);
       made->tick(std::nullopt);
     }
+    made->display().wait();
     const std::vector<std::string> given = given_names(*entry.component);
     EXPECT_FALSE(tags().empty());
     for (const auto& [tag, explained] : tags()) {

@@ -166,6 +166,7 @@ class ScaledGradients : public JudgeOfRanks {
   /// What of the message follows after the parameter.
   std::string cause() {
     judge_ = Judge();
+    standing_.clear();
     const std::string text = told();
     const std::string drift = "replica_drift 3 1 one.weight: ";
     EXPECT_EQ(text.substr(0, drift.size()), drift) << text;

@@ -34,7 +34,8 @@ pub unsafe fn copied<T: Struct>(from: *const T) -> Option<T> {
         return None;
     }
     let mut copy = std::mem::MaybeUninit::<T>::zeroed();
-    let size = (*(from as *const u32) as usize).min(std::mem::size_of::<T>());
+    let (told, whole) = (*(from as *const u32) as usize, std::mem::size_of::<T>());
+    let size = if told < whole { told & !7 } else { whole }; // a pointer that is there in half is not there
     copy_nonoverlapping(from as *const u8, copy.as_mut_ptr() as *mut u8, size);
     Some(copy.assume_init())
 }

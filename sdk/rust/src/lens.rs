@@ -109,6 +109,7 @@ unsafe extern "C" fn request(this: *mut c_void, request: *mut loupe_request, err
     guarded(error, || {
         let (mut asked, stream) = (there(copied(request))?, stream(this));
         asked.measures = stream.measures;
+        asked.unit_dimension = 1; // after that of the batch
         asked.passes = stream.passes;
         asked.flags |= if stream.measures == 0 { LOUPE_REQUEST_TENSORS } else { 0 };
         Ok(fill(request, &asked))
