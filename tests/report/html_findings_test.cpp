@@ -103,8 +103,10 @@ TEST(HtmlReport, HoldsNotesInOrderAndTheLastThousandOfVeryMany) {
   html.flush();
   auto run = HtmlPage(folder / "report.html").run(0);
   EXPECT_EQ(run.at("notes"), nlohmann::json::parse(R"([
-    {"kind": "trainer", "text": "switched the data", "step": 60, "epoch": 1.0, "time": "2024-05-01T12:01:00Z"},
-    {"kind": "quarantine", "text": "a lens is put aside", "step": 61, "epoch": 1.0, "time": "2024-05-01T12:01:00Z"}])"));
+    {"kind": "trainer", "text": "switched the data", "step": 60, "epoch": 1.0, "time": "2024-05-01T12:01:00Z",
+     "finding": 0},
+    {"kind": "quarantine", "text": "a lens is put aside", "step": 61, "epoch": 1.0, "time": "2024-05-01T12:01:00Z",
+     "finding": 0}])"));
   for (int i = 0; i < 1000; ++i) html.note(LOUPE_NOTE_TRAINER, std::to_string(i), 62, 1);
   html.flush();
   run = HtmlPage(folder / "report.html").run(0);
@@ -151,8 +153,9 @@ TEST(HtmlReport, HoldsTheSettingsOfTheConfigurationByName) {
                         {"run.dir", "b"},
                         {"run.name", "a"},
                         {"run.tick.steps", "500"}};
+  const std::string directory = folder.text();
   settings.lend([&](const loupe_options* lent) {
-    loupe_run run = Driver::run_of(folder.text(), false, "run");
+    loupe_run run = Driver::run_of(directory, false, "run");
     run.settings = lent;
     html.begin(run);
   });
