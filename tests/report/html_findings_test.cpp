@@ -153,9 +153,9 @@ TEST(HtmlReport, HoldsTheSettingsOfTheConfigurationByName) {
                         {"run.dir", "b"},
                         {"run.name", "a"},
                         {"run.tick.steps", "500"}};
-  const std::string directory = folder.text();
+  const std::string directory = folder.text(), name = "run";
   settings.lend([&](const loupe_options* lent) {
-    loupe_run run = Driver::run_of(directory, false, "run");
+    loupe_run run = Driver::run_of(directory, false, name);
     run.settings = lent;
     html.begin(run);
   });
