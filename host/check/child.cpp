@@ -25,7 +25,7 @@ void write_text(char (&to)[size], const std::string& text) {
   to[length] = '\0';
 }
 
-/// Says of what it was lent the component has made wrong use, and crashes then as it would have.
+/// Records what the component misused, then lets the crash happen.
 void note_misuse(int signal, siginfo_t* told, void*) {
   const LentMemory::Misuse misuse = LentMemory::misuse_at(told->si_addr);
   if (misuse.deed != nullptr && doing_now != nullptr) {

@@ -17,7 +17,7 @@ struct Message {
 /// What a child was doing, in memory that outlives it.
 struct Doing {
   char step[256], context[256];
-  char misuse[128];  ///< of what it was lent, where it crashed by that
+  char misuse[128];  ///< how the component misused what it was lent, if that crashed it
 };
 
 /// Looks at the file's rules from the `first` on, and writes messages to `channel`. Runs in the child process, whose

@@ -27,7 +27,7 @@ struct Data {
   std::string text() const;
 };
 
-/// A small network, as lenses and visualizers are told of it, with a function and a loss beside it.
+/// A small network with a function and a loss module, for lenses and visualizers.
 struct Network {
   std::vector<const loupe_module*> modules;
   const loupe_model* model = nullptr;

@@ -315,7 +315,7 @@ void compare_ranks(std::vector<Diagnosis>& diagnoses) {
     std::vector<RankSettings> ranks;
     for (auto each = first; each != end; ++each) ranks.push_back({each->run.rank, each->settings});
     if (auto line = ranks_differ(ranks, first->last_epoch)) {
-      // In place of what the lens `ranks` said of the same.
+      // Takes the number of what the lens `ranks` reported for the whole model, and so replaces it.
       for (const FindingHistory::Entry* each : first->findings.worst_first())
         if (each->last.rule == line->rule && each->last.layer.empty()) line->id = each->last.id;
       first->findings.take(*line);

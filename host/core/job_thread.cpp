@@ -31,7 +31,7 @@ struct JobThread::State {
   std::mutex mutex;
   std::condition_variable wake, news;  // there is something to do; something is done
   std::deque<Posted> queue;
-  std::size_t large = 0;  // of which are not done yet
+  std::size_t large = 0;  // large jobs that are not done yet
   bool is_busy = false, is_ending = false;
   bool is_left = false;  // the thread does not come back from its job
 
@@ -60,7 +60,7 @@ void do_job(const JobThread::Job& job) noexcept try {
   try {
     job();
   } catch (const std::exception& reason) {
-    log(LOUPE_LOG_ERROR, std::string("a part of what was to be shown is lost: ") + reason.what());
+    log(LOUPE_LOG_ERROR, std::string("some output to visualizers is lost: ") + reason.what());
   }
 } catch (...) {  // without memory not even that can be told
 }
@@ -141,7 +141,7 @@ bool JobThread::start() {
     process_ = ::getpid();
   } catch (const std::system_error& reason) {
     log(LOUPE_LOG_ERROR,
-        "a part of what was to be shown is lost, as the system gives no thread to show it: " + reason.code().message());
+        "output to visualizers is lost, because the system cannot start a thread: " + reason.code().message());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread_.joinable();

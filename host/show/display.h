@@ -90,7 +90,7 @@ class Display {
 
   void begin_tick(const loupe_tick& tick);
   // A second one of a tag, layer and name at one tick throws Error, unless the tag is shared and the numbers are the
-  // same. Where modules have equal names, of which the user was warned, the last one counts.
+  // same. Where two modules share a name, which the user was warned of, the last number counts.
   void value(const loupe_value& value);
   /// Who is told of each value of a lens, before the visualizers; an empty one ends that.
   void set_on_value(std::function<void(const loupe_value&)> call) { on_value_ = std::move(call); }
