@@ -175,12 +175,11 @@ set_up() {
   say "building with the LibTorch in $torch"
 }
 
-# configure FOLDER CMAKE-ARGUMENTS...: runs CMake, but not again for the same arguments. Several files are compiled at
-# once, which takes half the time, unless the arguments say otherwise.
+# configure FOLDER CMAKE-ARGUMENTS...: runs CMake, but not again for the same arguments.
 configure() {
   local folder=$1
   shift
-  local arguments=(-G Ninja "-DCMAKE_PREFIX_PATH=$torch" -DLOUPE_UNITY_BUILD=ON "$@")
+  local arguments=(-G Ninja "-DCMAKE_PREFIX_PATH=$torch" "$@")
   local stamp="${CXX:-} ${CXXFLAGS:-} ${arguments[*]}"
   if [[ -f $folder/build.ninja && $(cat "$folder/configured" 2>/dev/null) == "$stamp" ]]; then return; fi
   say "configuring $folder"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
-# processes over a bad network, long fuzzing, the plain build of every kind, Loupe as a part of other projects, built as a whole in C++17 and C++20, a
-# LibTorch that CI has no time for, the demo, Debian packages on Debian 12 and 13, and another processor.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, plain, parts, libtorch, demo, packages and
-#                                   arm64, all unless told otherwise
+# processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of every kind, each source by itself, Loupe as
+# a part of other projects, built as a whole in C++17 and C++20, the LibTorchs between the oldest and the newest, one in
+# a bare Debian 13, the demo, Debian packages on Debian 12 and 13, and another processor.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, tidy, mlflow, plain, parts, libtorch,
+#                                   debian13, demo, packages and arm64, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -72,17 +73,21 @@ install_newer_torch() {
   newer_torch=$(echo "$python"/lib/python3*/site-packages/torch)
 }
 
-# As README builds it, each source by itself, by both compilers and with every type of build; CI builds one of these. Debian's
-# clang does not compile Debian's LibTorch as C++20.
+tidy() { tests/tidy.sh; }
+
+mlflow() { tests/run.sh --only mlflow; }
+
+# Each source by itself, by both compilers and with every type of build; CI builds several sources at once. Debian's clang does
+# not compile Debian's LibTorch as C++20.
 plain() {
   local type
   tests/run.sh --set-up
   find_libtorch
   install_newer_torch
   for type in Release RelWithDebInfo Debug; do
-    cmake -G Ninja -B "build-nightly-plain/gcc-$type" "-DCMAKE_BUILD_TYPE=$type" "-DCMAKE_PREFIX_PATH=$torch"
-    CC=clang CXX=clang++ cmake -G Ninja -B "build-nightly-plain/clang-$type" "-DCMAKE_BUILD_TYPE=$type" \
-      "-DCMAKE_PREFIX_PATH=$newer_torch"
+    cmake -G Ninja -B "build-nightly-plain/gcc-$type" -DLOUPE_UNITY_BUILD=OFF "-DCMAKE_BUILD_TYPE=$type" "-DCMAKE_PREFIX_PATH=$torch"
+    CC=clang CXX=clang++ cmake -G Ninja -B "build-nightly-plain/clang-$type" -DLOUPE_UNITY_BUILD=OFF \
+      "-DCMAKE_BUILD_TYPE=$type" "-DCMAKE_PREFIX_PATH=$newer_torch"
     cmake --build "build-nightly-plain/gcc-$type" --parallel "$(default_jobs)"
     cmake --build "build-nightly-plain/clang-$type" --parallel "$(default_jobs)"
   done
@@ -106,6 +111,18 @@ libtorch() {
   install_newer_torch
   CC=clang CXX=clang++ CMAKE_PREFIX_PATH=$newer_torch \
     tests/run.sh --only "programs threads torch zoo" --together --build build-nightly-2.13
+}
+
+# LibTorch 2.6 and GCC 14, in a Debian 13 with nothing in it but the checkout, then what tests/run.sh itself installs.
+debian13() {
+  local bare
+  packages="debootstrap makes bare systems" torch_is_debians=false
+  install_packages
+  bare=$(mktemp -d /var/tmp/loupe-debian13.XXXXXX)
+  make_bare trixie "$bare"
+  copy_into "$bare"
+  in_bare "$bare" /loupe/tests/run.sh --only programs --together
+  rm -rf --one-file-system "$bare"
 }
 
 # What README.md prints for the source, in an empty folder, but that it is cloned from here.
@@ -135,7 +152,7 @@ packages() {
 
 arm64() { tests/arm64.sh; }
 
-all=(addresses threads zoo kills ranks fuzz plain parts libtorch demo packages arm64)
+all=(addresses threads zoo kills ranks fuzz tidy mlflow plain parts libtorch debian13 demo packages arm64)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
   [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"

@@ -10,7 +10,7 @@ usage: tests/run.sh [--sanitize [address|thread]] [--plain] [--only FOLDERS] [--
 
   --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
                   tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
-  --plain         Loupe itself as README builds it: optimized, each source by itself
+  --plain         Loupe itself as README builds it: optimized
   --only FOLDERS  only the tests in these folders of tests/, as in "torch threads"
   --together      many of those in one process, which is faster; each is then no test of its own to ctest
   --set-up        install what is missing, and stop there
@@ -35,7 +35,7 @@ while (($#)); do
       ;;
     --only) read -r -a only <<<"${2:?--only needs folders of tests/}" && shift 2 ;;
     --together) together=ON && shift ;;
-    --plain) product=(-DCMAKE_BUILD_TYPE=Release -DLOUPE_UNITY_BUILD=OFF) && shift ;;
+    --plain) product=(-DCMAKE_BUILD_TYPE=Release) && shift ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;

@@ -1,7 +1,7 @@
 # Reading the same headers again is most of what a source costs, LibTorch's above all. Sources that are compiled several at
-# once read them once; an edit to one then compiles the others again. The scripts in examples/ and tests/ switch this on.
-# Each source also compiles by itself, as it does for everybody else; CI builds both ways.
-option(LOUPE_UNITY_BUILD "Compile several sources at once, which is quicker from nothing and slower after an edit" OFF)
+# once read them once; an edit to one then compiles the others again, so who edits may switch this off. Each source also
+# compiles by itself; tests/nightly.sh builds them so.
+option(LOUPE_UNITY_BUILD "Compile several sources at once, which is quicker from nothing and slower after an edit" ON)
 
 # loupe_compile_together(TARGET [FILES]): so many sources of the target at a time, by default eight, where
 # LOUPE_UNITY_BUILD is on.

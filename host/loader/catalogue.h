@@ -25,7 +25,7 @@ struct CatalogueEntry {
   Kind kind;
   const loupe_component* component;
   const PluginLibrary* library;
-  PluginPlace place;
+  PluginPlace place = {};
   OptionTable options() const { return {component->options, component->option_count}; }
 };
 
