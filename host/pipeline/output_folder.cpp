@@ -23,7 +23,7 @@ void OutputFolder::expect_files_of(const std::vector<ComponentConfig>& visualize
 void OutputFolder::claim() {
   if (config_.lenses.empty() && config_.visualizers.empty()) return;
   RunDescription run = display_.run();
-  const bool is_lost = claimed_ == run.directory && folder_.is_lost();
+  const bool is_lost = claimed_ == run.directory && folder_.is_lost(), is_new = is_lost || claimed_ != run.directory;
   if (is_lost) {
     run.resumed = false;  // what is there now is not what this run went on with
     run.directory = folder_.retake(run.directory);
@@ -42,7 +42,7 @@ void OutputFolder::claim() {
     display_.set_run(run);
   }
   claimed_ = run.directory;
-  if (is_own()) NewFile::remove_left_behind(run.directory);
+  if (is_new && is_own()) NewFile::remove_left_behind(run.directory);
   keep_merged(run);
   if (run.resumed) return;
   const bool has_kept = folder_.keep_older(files_);

@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "folder.h"
@@ -111,6 +113,20 @@ TEST(NewFile, ThatAKilledProcessLeftGoesAndThatOfALivingOneStays) {
   EXPECT_EQ(names().size(), others.size());
   living.take_the_place(false);
   EXPECT_EQ(text_of(folder / "lines"), "text");
+}
+
+TEST(NewFile, IsNotTakenForOneLeftBehindByAThreadThatLooksAsItIsMade) {
+  const Folder folder;
+  std::atomic<bool> is_over{false};
+  std::thread other([&] {
+    while (!is_over) NewFile::remove_left_behind((folder / "lines").parent_path());
+  });
+  for (int i = 0; i < 2000; ++i) {
+    NewFile file(folder / "lines", folder / "lines");
+    EXPECT_NO_THROW(file.take_the_place(false)) << i;
+  }
+  is_over = true;
+  other.join();
 }
 
 TEST(EpochFile, TakesAwayWhatAKilledProcessLeftOfAConversion) {

@@ -5,9 +5,11 @@
 
 #include <sys/file.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -23,16 +25,13 @@ class NewFile {
   /// @param target an absolute path, whose folder is there  @param like a file in that folder: who may read and write
   /// that one may do so with this one
   NewFile(const std::filesystem::path& target, const std::filesystem::path& like)
-      : folder_(target.parent_path(), O_RDONLY | O_DIRECTORY),
-        target_(target.filename()),
-        name_("." + target_.string() + "." + random_text() + ".tmp"),
-        output_(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW) {
-    ::flock(output_.get(), LOCK_EX | LOCK_NB);  // as long as this process lives, for remove_left_behind
+      : folder_(target.parent_path(), O_RDONLY | O_DIRECTORY), target_(target.filename()) {
+    create();
     struct stat old {};
     if (::fstatat(folder_.get(), like.filename().c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode))
       return;
     // Not that it runs with its owner's rights: its contents are others now.
-    if (::fchmod(output_.get(), old.st_mode & 0777) == 0) return;
+    if (::fchmod(output_->get(), old.st_mode & 0777) == 0) return;
     const std::system_error reason = last_error();
     remove();
     throw reason;
@@ -43,10 +42,10 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  void write(std::string_view text) { write_all(output_.get(), text); }
+  void write(std::string_view text) { write_all(output_->get(), text); }
   /// @param sync whether to wait until the contents are on the disk
   void take_the_place(bool sync) {
-    if (sync) output_.sync();
+    if (sync) output_->sync();
     if (::renameat(folder_.get(), name_.c_str(), folder_.get(), target_.c_str()) != 0) throw last_error();
     name_.clear();
     if (sync) folder_.sync();
@@ -69,6 +68,18 @@ class NewFile {
   }
 
  private:
+  /// Locked as long as this process lives, for remove_left_behind: of another thread or process it may come between,
+  /// and take a file that is not locked yet.
+  void create() {
+    constexpr int tries = 10;  // some file systems count no links
+    for (int i = 0; i < tries; ++i) {
+      name_ = "." + target_.string() + "." + random_text() + ".tmp";
+      output_.emplace(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+      while (::flock(output_->get(), LOCK_EX) != 0 && errno == EINTR) {
+      }
+      if (output_->status().st_nlink > 0) return;
+    }
+  }
   static bool is_name_of_one(const std::string& file, const std::string& target) {
     constexpr std::string_view end = ".tmp", digits = "0123456789";
     const std::string begin = "." + target + (target.empty() ? "" : ".");
@@ -88,7 +99,7 @@ class NewFile {
   Descriptor folder_;
   std::filesystem::path target_;
   std::string name_;  // empty once it took the place
-  Descriptor output_;
+  std::optional<Descriptor> output_;
 };
 
 }  // namespace loupe
