@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace loupe {
-
+inline namespace v1_0 {
 namespace detail {
 
 /// The C form of a value of an option; borrows from both.
@@ -106,6 +106,7 @@ struct Option {
       : type(type_), name(std::move(name_)), help(std::move(help_)) {}
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// Declared options in the form that crosses the boundary, with the storage that it points at. Neither copied nor
@@ -56,6 +57,7 @@ class OptionStorage {
 };
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

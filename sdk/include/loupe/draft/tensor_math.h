@@ -9,7 +9,9 @@
 
 #include <vector>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// The singular values of a matrix, largest first; more dimensions are flattened from dim 1. Slow.
 inline std::vector<double> singular_values(const Host& host, const loupe_tensor& matrix) {
@@ -33,6 +35,8 @@ inline void fold(const Host& host, KeptTensor& into, const loupe_tensor& tensor,
   error.check(math.fold(host.context(), into.raw(), &tensor, aggregation, count, error.get()));
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -14,6 +14,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A file that nobody had before, beside the one whose place it is to take: under a name that cannot be guessed, and
 /// never through a link that another user of the folder laid. Gone with this object, unless it took that place.
@@ -91,6 +92,7 @@ class NewFile {
   Descriptor output_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A copy of an event's tensor, on the same device, that outlives the event. Move-only. From a hook: it allocates, but
 /// waits for no device. Every member throws Error where the host does not offer it.
@@ -35,6 +36,7 @@ class KeptTensor {
   loupe_retained* kept_ = nullptr;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

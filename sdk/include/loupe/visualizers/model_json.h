@@ -7,6 +7,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A model as a JSON object: name, type, parameters (how many elements), and modules, each with name, type, parameters,
 /// the shapes of its own parameters in their order, and whether it is a leaf.
@@ -33,6 +34,7 @@ inline std::string model_json(const loupe_model& model) {
   return json + "]}";
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif
