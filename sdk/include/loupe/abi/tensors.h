@@ -40,9 +40,9 @@ typedef struct loupe_native_library {
 /* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service). Its elements are those
  * that train, and writing to them would change training: to change them, clone the tensor.
  *
- * Streams: the data of a device tensor is valid in the order of `stream`, which is current on the thread of the call.
- * Work enqueued there during the call sees it. To read the data on another stream, or on the CPU, make that wait for
- * this stream first. Retaining keeps the memory from being reused, and waits for nothing. */
+ * The data of a device tensor is valid in the order of the stream that is current on the thread of the call: work
+ * enqueued there sees it, and any other stream, or the CPU, waits for that one first. Retaining keeps the memory from
+ * being reused, and waits for nothing. */
 typedef struct loupe_tensor {
   uint32_t struct_size;
   uint8_t dtype_code;     /* LOUPE_DTYPE_ */
@@ -57,7 +57,6 @@ typedef struct loupe_tensor {
   int64_t numel;
   const void* native;                         /* const at::Tensor*, for those that include loupe/torch.h; may be null */
   const loupe_native_library* native_library; /* whose `native` is; null with it */
-  void* stream; /* the device's own handle, such as a cudaStream_t; null: its default stream, or unknown to the host */
 } loupe_tensor;
 
 typedef struct loupe_retained loupe_retained;
@@ -73,11 +72,9 @@ typedef struct loupe_tensor_service {
   void (*release)(void* context, loupe_retained* kept);
   /* @thread any @state always @reenter none @owns the view lives as long as the handle @since 1.0 */
   const loupe_tensor* (*view)(void* context, const loupe_retained* kept);
-  /* A copy on the tensor's own device: of item `item` along dimension 0, or of all when `item` is negative. Waits for
-   * no device. */
+  /* A copy on the tensor's own device. Waits for no device. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
-  loupe_status (*clone)(void* context, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
-                        loupe_error* error);
+  loupe_status (*clone)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
   /* Copies the first `capacity` elements in row-major order; `count` becomes how many there are. Waits for a device:
    * not for a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */

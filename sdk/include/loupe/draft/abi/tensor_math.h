@@ -22,6 +22,10 @@ typedef struct loupe_draft_tensor_math_service {
   /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
   loupe_status (*singular_values)(void* context, const loupe_tensor* matrix, double* values, size_t capacity,
                                   size_t* count, loupe_error* error);
+  /* A clone, as loupe_tensor_service has it, of item `item` along dimension 0. */
+  /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
+  loupe_status (*clone_item)(void* context, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
+                             loupe_error* error);
   /* Makes a clone, in place, the LOUPE_DRAFT_FOLD_SUM, MEAN, MAX or MIN of `count` tensors folded so far and one more
    * of the same shape. Waits for no device. */
   /* @thread any @state always @reenter none @owns borrows tensor @since 1.0 */
