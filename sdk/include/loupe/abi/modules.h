@@ -78,7 +78,7 @@ typedef struct loupe_model {
   uint32_t reserved;
   const char* name; /* to show */
   const char* type; /* "torch::nn::SequentialImpl" */
-  int64_t parameter_elements;
+  int64_t parameter_element_count;
   const loupe_module* const* modules; /* parents before children; without functions and what is not registered, which
                                          are met as the model runs */
   size_t module_count;

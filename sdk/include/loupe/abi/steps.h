@@ -19,9 +19,9 @@ typedef struct loupe_parameter_group {
   uint32_t flags; /* LOUPE_GROUP_ bits */
   double learning_rate;
   double weight_decay;
-  uint64_t tensor_count;
+  size_t tensor_count;
   int64_t element_count;
-  uint64_t unknown_tensor_count; /* those that no attached model has */
+  size_t unknown_tensor_count; /* those that no attached model has */
   int64_t unknown_element_count;
   /* All else that the optimizer says, under LibTorch's own names, numbers and flags as options: "momentum", "nesterov",
    * "alpha", "eps". A pair is two of them: "beta1" and "beta2". Null where it says nothing. */

@@ -14,7 +14,7 @@ inline namespace v1_0 {
 inline std::string model_json(const loupe_model& model) {
   const auto quoted = [](const char* text) { return json_text(text != nullptr ? text : ""); };
   std::string json = "{\"name\":" + quoted(model.name) + ",\"type\":" + quoted(model.type) +
-                     ",\"parameters\":" + std::to_string(model.parameter_elements) + ",\"modules\":[";
+                     ",\"parameters\":" + std::to_string(model.parameter_element_count) + ",\"modules\":[";
   for (std::size_t i = 0; i < model.module_count; ++i) {
     const loupe_module& module = *model.modules[i];
     int64_t elements = 0;
