@@ -76,7 +76,7 @@ inline void need_whole(const loupe_step* step) {
   need_whole(step->optimizer);
 }
 inline void need_whole(const loupe_tensor* tensor) {
-  need(tensor == nullptr || LOUPE_REACHES(*tensor, stream), "a tensor");
+  need(tensor == nullptr || LOUPE_REACHES(*tensor, native_library), "a tensor");
 }
 inline void need_whole(const loupe_event* event) {
   need(event != nullptr && LOUPE_REACHES(*event, output_count), "the event");
