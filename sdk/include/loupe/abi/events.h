@@ -4,10 +4,6 @@
 
 #include <loupe/abi/modules.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
   LOUPE_TAP_FORWARD_BEFORE = 1,     /* tensor: an input, as the forward is entered */
   LOUPE_TAP_FORWARD = 2,            /* tensor: an output */
@@ -120,9 +116,5 @@ typedef struct loupe_event {
   const loupe_tensor* const* outputs;
   size_t output_count;
 } loupe_event;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/entry.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
   LOUPE_TYPE_BOOLEAN = 1,
   LOUPE_TYPE_INTEGER = 2,
@@ -32,8 +28,7 @@ typedef struct loupe_option_value {
 } loupe_option_value;
 
 typedef struct loupe_options {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const loupe_option_value* const* values;
   size_t value_count;
 } loupe_options;
@@ -58,9 +53,5 @@ typedef struct loupe_option {
   const char* const* choices;              /* for strings; null where anything goes */
   size_t choice_count;
 } loupe_option;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/entry.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_TENSORS_ID "loupe.tensors/1"
 
 /* Element types and devices are DLPack's: float32 is (LOUPE_DTYPE_FLOAT, 32, 1), bool (LOUPE_DTYPE_BOOL, 8, 1). Codes
@@ -27,11 +23,9 @@ enum {
 };
 enum { LOUPE_DEVICE_CPU = 1, LOUPE_DEVICE_CUDA = 2, LOUPE_DEVICE_METAL = 8, LOUPE_DEVICE_ROCM = 10 };
 
-/* The library that `loupe_tensor.native` is an object of. A process has one of each, so an address in it identifies it.
- */
+/* The library whose object `loupe_tensor.native` is. A process has one of each, so an address in it identifies it. */
 typedef struct loupe_native_library {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* name;     /* "libtorch" */
   const char* version;  /* as its headers say: "2.6.0" */
   const void* identity; /* an address in that very library; see loupe/torch.h */
@@ -63,8 +57,7 @@ typedef struct loupe_retained loupe_retained;
 
 /* Host service LOUPE_TENSORS_ID. */
 typedef struct loupe_tensor_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* Shares the memory, which a module may change later. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*retain)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
@@ -81,9 +74,5 @@ typedef struct loupe_tensor_service {
   loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, size_t capacity, size_t* count,
                        loupe_error* error);
 } loupe_tensor_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,18 +5,10 @@
 
 #include <loupe/abi/options.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
   LOUPE_DRAFT_OPTION_GATHERER = 1u << 16,     /* a string: the name of a gatherer */
   LOUPE_DRAFT_OPTION_PREPROCESSOR = 1u << 17, /* a string: the name of a preprocessor */
   LOUPE_DRAFT_OPTION_OPTIONS = 1u << 18 /* a map: options of the component that the last such option before it names */
 };
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/tensors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_DRAFT_TENSOR_MATH_ID "loupe.tensor_math/draft-1"
 
 /* The ways to fold tensors into one. */
@@ -15,8 +11,7 @@ enum { LOUPE_DRAFT_FOLD_SUM = 1, LOUPE_DRAFT_FOLD_MEAN = 2, LOUPE_DRAFT_FOLD_MAX
 
 /* Host service LOUPE_DRAFT_TENSOR_MATH_ID. */
 typedef struct loupe_draft_tensor_math_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* The singular values of a matrix, largest first; count is min(rows, columns). More than two dimensions are flattened
    * from dim 1. Slow: for a tick, not for a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
@@ -32,9 +27,5 @@ typedef struct loupe_draft_tensor_math_service {
   loupe_status (*fold)(void* context, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
                        uint64_t count, loupe_error* error);
 } loupe_draft_tensor_math_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
