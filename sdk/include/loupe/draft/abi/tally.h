@@ -5,6 +5,10 @@
 #include <loupe/abi/lens.h>
 #include <loupe/draft/abi/flags.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define LOUPE_DRAFT_TALLY_ID "loupe.tally/draft-1"
 
 /* What a source does without for a while. */
@@ -21,7 +25,8 @@ enum {
 typedef struct loupe_tally loupe_tally;
 
 typedef struct loupe_tally_sums {
-  uint32_t struct_size, reserved;
+  uint32_t struct_size;
+  uint32_t reserved;
   uint64_t events;
   uint64_t nonzero_events;     /* with an element other than 0 */
   uint64_t changed_events;     /* with a change other than 0 */
@@ -34,7 +39,8 @@ typedef struct loupe_tally_sums {
 
 /* The extension LOUPE_DRAFT_TALLY_ID of a loupe_wiring, whose `context` is each function's first argument. */
 typedef struct loupe_draft_tally {
-  uint32_t struct_size, reserved;
+  uint32_t struct_size;
+  uint32_t reserved;
   /* From the next event on, the source does without `what`, LOUPE_REST_ bits. With 0 it gets everything again, and
    * starts anew with comparing what nobody measured meanwhile. */
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
@@ -52,5 +58,9 @@ typedef struct loupe_draft_tally {
   /* @thread any @state always @reenter none @owns caller's struct @since 1.0 */
   loupe_status (*take)(void* context, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error);
 } loupe_draft_tally;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
