@@ -28,7 +28,7 @@ impl Lens for DeadLayers {
         if module.abi.family == LOUPE_FAMILY_ACTIVATION {
             let share = |event: &Event| {
                 let measured = event.measurement()?;
-                Some(measured.dead_units as f64 / measured.unit_count as f64)
+                Some(measured.dead_unit_count as f64 / measured.unit_count as f64)
             };
             let source = wiring.each(module, ("forward", None), LOUPE_MEASURE_ACTIVITY, share)?;
             self.layers.push(Layer { module: module.abi.id, name: module.name(), source });

@@ -40,7 +40,7 @@ void check_functions(const Subject& subject) {
   if (component.option_count > 0 && component.options == nullptr) throw Broken("its options are null");
   for (std::size_t i = 0; i < component.option_count; ++i) {
     const loupe_option* option = component.options[i];
-    if (option == nullptr || !LOUPE_REACHES(*option, options_of) || option->name == nullptr)
+    if (option == nullptr || !LOUPE_REACHES(*option, choice_count) || option->name == nullptr)
       throw Broken("option " + std::to_string(i + 1) + " is null, too short or without a name");
   }
   const std::string lacking = lacking_function(subject.kind, component.table);

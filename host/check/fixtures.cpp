@@ -102,7 +102,7 @@ Network lend_network(LentMemory& memory) {
   add("loss", "CrossEntropyLoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS, {}, nullptr);
   memory.settle(network.model, loupe_model{.name = memory.text("model"),
                                            .type = memory.text("torch::nn::SequentialImpl"),
-                                           .parameter_elements = 38,
+                                           .parameter_element_count = 38,
                                            .modules = memory.array(registered),
                                            .module_count = registered.size(),
                                            .own_name = memory.text("")});
@@ -146,7 +146,7 @@ void hide_unasked(loupe_measurement& measured, uint32_t measures, double unasked
   };
   hide(LOUPE_MEASURE_SUMS | LOUPE_MEASURE_PREVIOUS, {&measured.sum, &measured.sum_squares}, {});
   hide(LOUPE_MEASURE_EXTREMES, {&measured.minimum, &measured.maximum}, {});
-  hide(LOUPE_MEASURE_ACTIVITY, {}, {&measured.active_count, &measured.unit_count, &measured.dead_units});
+  hide(LOUPE_MEASURE_ACTIVITY, {}, {&measured.active_count, &measured.unit_count, &measured.dead_unit_count});
   hide(LOUPE_MEASURE_SAMPLES, {&measured.sample_norm_sum}, {&measured.sample_count});
   hide(LOUPE_MEASURE_PREVIOUS, {&measured.dot_previous, &measured.previous_sum_squares}, {});
   hide(LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS, {&measured.change_sum_squares}, {});

@@ -194,6 +194,10 @@ void check_drafts(const Subject& subject) {
   if (session.created() && subject.kind == Kind::lens && LOUPE_OFFERS(session.table<loupe_lens>(), get_extension) &&
       session.table<loupe_lens>().get_extension(session.self(), LOUPE_DRAFT_RANKS_ID) != nullptr)
     StubHost::note_draft_id(LOUPE_DRAFT_RANKS_ID);
+  const OptionTable options{subject.component->options, subject.component->option_count};
+  for (const loupe_option* option : options) {
+    if ((option->flags & LOUPE_OPTION_DRAFTS) != 0) StubHost::note_draft("options of LOUPE_OPTION_DRAFTS");
+  }
   std::string used;
   for (const std::string& draft : StubHost::take_drafts()) used += (used.empty() ? "" : ", ") + draft;
   if (!used.empty()) note_remark("it uses " + used + ", which may change or go without notice");

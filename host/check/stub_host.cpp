@@ -57,10 +57,10 @@ struct StubTensors {
     --of(host).retained_;
   }
   static const loupe_tensor* view(void*, const loupe_retained* kept) { return &kept->view; }
-  static loupe_status clone(void* host, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
-                            loupe_error* error) {
+  static loupe_status clone_item(void* host, const loupe_tensor* tensor, int64_t, loupe_retained** kept,
+                                 loupe_error* error) {
     return detail::guarded(error, [&] {
-      *kept = keep(*tensor, item >= 0);
+      *kept = keep(*tensor, true);
       ++of(host).retained_;
       of(host).has_copied_ = true;
     });
@@ -98,10 +98,11 @@ constexpr loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_ser
                                           .retain = &StubTensors::retain,
                                           .release = &StubTensors::release,
                                           .view = &StubTensors::view,
-                                          .clone = &StubTensors::clone,
+                                          .clone = &StubTensors::retain,
                                           .copy = &StubTensors::copy};
 constexpr loupe_draft_tensor_math_service tensor_math = {.struct_size = sizeof(loupe_draft_tensor_math_service),
                                                          .singular_values = &StubTensors::singular_values,
+                                                         .clone_item = &StubTensors::clone_item,
                                                          .fold = &StubTensors::fold};
 constexpr loupe_draft_tensor_file_service tensor_files = {.struct_size = sizeof(loupe_draft_tensor_file_service),
                                                           .save = &StubTensors::save};

@@ -1,5 +1,6 @@
 #include "command/commands.h"
 
+#include <loupe/draft/abi/option_names.h>
 #include <loupe/text/number_text.h>
 #include <yaml-cpp/yaml.h>
 
@@ -35,16 +36,16 @@ const char* type_word(uint32_t type) {
   }
 }
 
-std::string limits(const loupe_option& option) {
+/// @param named the last option before it that names a component; null where there is none
+std::string limits(const loupe_option& option, const loupe_option* named) {
   std::ostringstream text;
   if (option.choice_count > 0) {
     text << "; one of";
     for (std::size_t i = 0; i < option.choice_count; ++i) text << (i == 0 ? " " : ", ") << option.choices[i];
   }
-  if (option.names != nullptr) {
-    if (const auto kind = kind_of(option.names)) text << "; the name of a " << kind_name(*kind);
-  }
-  if (option.options_of != nullptr) text << "; what is given to " << option.options_of;
+  if (const auto kind = kind_named_by(option)) text << "; the name of a " << kind_name(*kind);
+  if ((option.flags & LOUPE_DRAFT_OPTION_OPTIONS) != 0 && named != nullptr)
+    text << "; what is given to " << named->name;
   if (has_minimum(option)) text << "; at least " << number_text(option.minimum);
   if (has_maximum(option)) text << "; at most " << number_text(option.maximum);
   return text.str();
@@ -63,9 +64,11 @@ std::string default_text(const loupe_option& option) {
 void write_options(const OptionTable& table, std::ostream& out) {
   std::size_t width = 0;
   for (const loupe_option* option : table) width = std::max(width, std::string(option->name).size());
+  const loupe_option* named = nullptr;
   for (const loupe_option* option : table) {
+    if (kind_named_by(*option)) named = option;
     out << "  " << std::left << std::setw(static_cast<int>(width)) << option->name << "  " << std::setw(7)
-        << type_word(option->type) << "  " << default_text(*option) << limits(*option) << "\n"
+        << type_word(option->type) << "  " << default_text(*option) << limits(*option, named) << "\n"
         << std::string(width + 4, ' ') << option->help << "\n";
   }
   if (table.count == 0) out << "  no options\n";

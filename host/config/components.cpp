@@ -1,5 +1,6 @@
 #include "config/sections.h"
 
+#include <loupe/draft/abi/option_names.h>
 #include <yaml-cpp/yaml.h>
 #include <algorithm>
 #include <map>
@@ -77,22 +78,24 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
   };
   std::map<std::string, const CatalogueEntry*> named;
   for (const loupe_option* option : entry.options()) {
-    if (option->names == nullptr) continue;
-    const auto kind = kind_of(option->names);
+    const auto kind = kind_named_by(*option);
+    if (!kind) continue;
     const YAML::Node name = value(*option);
-    if (!kind || !name.IsScalar() || name.Scalar().empty()) continue;
+    if (!name.IsScalar() || name.Scalar().empty()) continue;
     named[option->name] = catalogue.find(*kind, name.Scalar());
     if (named[option->name] != nullptr) continue;
     diagnostics.error(name, std::string("there is no ") + kind_name(*kind) + " '" + name.Scalar() + "'" +
                                 catalogue.hint(*kind, name.Scalar()));
   }
   std::map<std::string, YAML::Node> options_for;
+  auto of = named.end();
   for (const loupe_option* option : entry.options()) {
-    const auto of = option->options_of != nullptr ? named.find(option->options_of) : named.end();
-    if (of == named.end() || of->second == nullptr) continue;
+    if (kind_named_by(*option)) of = named.find(option->name);
+    const bool has_options = (option->flags & LOUPE_DRAFT_OPTION_OPTIONS) != 0;
+    if (!has_options || of == named.end() || of->second == nullptr) continue;
     const YAML::Node options = value(*option);
     if (!options.IsMap()) continue;
-    options_for[option->options_of] = options;
+    options_for[of->first] = options;
     OptionSet::from_yaml(of->second->options(), options, "'" + std::string(of->second->component->name) + "'",
                          diagnostics, place);
   }

@@ -188,9 +188,9 @@ void Inspector::left_loop(bool of_epochs, bool by_exception) noexcept {
   if (of_epochs) impl_->epochs().leave();
   if (by_exception) impl_->calls().note_exception();
 }
-detail::LoopScope::LoopScope(Inspector* inspector, Of of)
+host_detail::LoopScope::LoopScope(Inspector* inspector, Of of)
     : inspector_(inspector), of_(of), exceptions_(std::uncaught_exceptions()) {}
-detail::LoopScope::~LoopScope() {
+host_detail::LoopScope::~LoopScope() {
   inspector_->left_loop(of_ == Of::epochs, std::uncaught_exceptions() > exceptions_);
 }
 

@@ -45,7 +45,7 @@ std::string option_fault(const loupe_component& component) {
   if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not give";
   const OptionTable table{component.options, component.option_count};
   for (const loupe_option* option : table) {
-    const bool whole = option != nullptr && LOUPE_REACHES(*option, options_of) && option->name != nullptr &&
+    const bool whole = option != nullptr && LOUPE_REACHES(*option, choice_count) && option->name != nullptr &&
                        option->help != nullptr && (option->choice_count == 0 || option->choices != nullptr);
     if (!whole) return "declares an option that is cut short, or has no name or help";
   }

@@ -1,6 +1,7 @@
 #include "loader/kind.h"
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/option_names.h>
 
 #include <cstddef>
 
@@ -60,6 +61,12 @@ std::optional<Kind> kind_of(const std::string& interface_id) {
   for (int i = 0; i < 4; ++i) {
     if (interface_id == kind_ids[i].id) return static_cast<Kind>(i);
   }
+  return std::nullopt;
+}
+
+std::optional<Kind> kind_named_by(const loupe_option& option) {
+  if ((option.flags & LOUPE_DRAFT_OPTION_GATHERER) != 0) return Kind::gatherer;
+  if ((option.flags & LOUPE_DRAFT_OPTION_PREPROCESSOR) != 0) return Kind::preprocessor;
   return std::nullopt;
 }
 

@@ -1,6 +1,8 @@
 #ifndef LOUPE_LOADER_KIND_H
 #define LOUPE_LOADER_KIND_H
 
+#include <loupe/abi/options.h>
+
 #include <optional>
 #include <string>
 
@@ -14,6 +16,9 @@ const char* kind_name(Kind kind);
 
 /// The kind of an interface's id, such as LOUPE_LENS_ID; nullopt for one that this host does not know.
 std::optional<Kind> kind_of(const std::string& interface_id);
+
+/// The kind of component that the value of this option names; see loupe/draft/abi/option_names.h.
+std::optional<Kind> kind_named_by(const loupe_option& option);
 
 /// The first function that every component of that kind has and `table` lacks, be it cut short or null; empty when it
 /// lacks none. The optional ones are not looked at.

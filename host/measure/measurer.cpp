@@ -213,7 +213,7 @@ void Measurer::measure_as(const loupe_tensor& tensor, bool dense, const Sample& 
   if (wants(LOUPE_MEASURE_ACTIVITY)) {
     m.active_count = all.active;
     m.unit_count = plan.units.units;
-    m.dead_units = count_dead(plan.units, all.active, plan.flags, chunks);
+    m.dead_unit_count = count_dead(plan.units, all.active, plan.flags, chunks);
   }
   if (wants(LOUPE_MEASURE_SAMPLES)) {
     m.sample_count = tensor.dim > 0 ? tensor.sizes[0] : 1;

@@ -25,7 +25,7 @@ void fill_in(StepNumbers& numbers, const loupe_measurement& measurement) {
   numbers.maximum = static_cast<float>(measurement.maximum);
   numbers.active_count = small(measurement.active_count);
   numbers.unit_count = small(measurement.unit_count);
-  numbers.dead_units = small(measurement.dead_units);
+  numbers.dead_units = small(measurement.dead_unit_count);
   numbers.has_change = has_change(measurement);
   numbers.change_norm = static_cast<float>(std::sqrt(measurement.change_sum_squares));
 }

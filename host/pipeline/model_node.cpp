@@ -28,7 +28,7 @@ std::shared_ptr<ModuleNode> ModelNode::add(uint64_t id, ModuleDescription descri
     c_model_.modules = c_modules_.data();
     c_model_.module_count = c_modules_.size();
     for (const ParameterDescription& each : node.description().parameters)
-      c_model_.parameter_elements += (each.flags & LOUPE_PARAMETER_BUFFER) != 0 ? 0 : each.numel;
+      c_model_.parameter_element_count += (each.flags & LOUPE_PARAMETER_BUFFER) != 0 ? 0 : each.numel;
   }
   return {shared_from_this(), &node};
 }

@@ -216,7 +216,7 @@ void Player::take_model() {
   loupe_model model{.struct_size = sizeof(loupe_model),
                     .name = recorded.name.c_str(),
                     .type = recorded.type.c_str(),
-                    .parameter_elements = recorded.parameters,
+                    .parameter_element_count = recorded.parameters,
                     .own_name = ""};
   for (const RecordedModel::Module& each : recorded.modules) {
     std::vector<const loupe_parameter*>& own = parameter_pointers.emplace_back();

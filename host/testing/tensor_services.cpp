@@ -30,20 +30,23 @@ loupe_status retain(void*, const loupe_tensor* tensor, loupe_retained** kept, lo
   return detail::guarded(error, [&] { *kept = new loupe_retained{made(tensor)}; });
 }
 
-loupe_status clone(void*, const loupe_tensor* tensor, int64_t item, loupe_retained** kept, loupe_error* error) {
+loupe_status clone(void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
+  return detail::guarded(error,
+                         [&] { *kept = new loupe_retained{std::make_shared<MadeTensor>(made(tensor)->tensor())}; });
+}
+
+loupe_status clone_item(void*, const loupe_tensor* tensor, int64_t item, loupe_retained** kept, loupe_error* error) {
   return detail::guarded(error, [&] {
     Tensor copy = made(tensor)->tensor();
-    if (item >= 0) {
-      if (copy.sizes.empty() || item >= copy.sizes[0]) {
-        throw Error("a tensor of shape " + shape_text(copy.sizes) + " has no item " + std::to_string(item),
-                    LOUPE_NOT_FOUND);
-      }
-      const auto size = static_cast<std::ptrdiff_t>(copy.values.size()) / copy.sizes[0];
-      const auto first = copy.values.begin() + item * size;
-      copy.values = {first, first + size};
-      copy.sizes.erase(copy.sizes.begin());
-      if (copy.sizes.empty()) copy.sizes = {1};
+    if (copy.sizes.empty() || item < 0 || item >= copy.sizes[0]) {
+      throw Error("a tensor of shape " + shape_text(copy.sizes) + " has no item " + std::to_string(item),
+                  LOUPE_NOT_FOUND);
     }
+    const auto size = static_cast<std::ptrdiff_t>(copy.values.size()) / copy.sizes[0];
+    const auto first = copy.values.begin() + item * size;
+    copy.values = {first, first + size};
+    copy.sizes.erase(copy.sizes.begin());
+    if (copy.sizes.empty()) copy.sizes = {1};
     *kept = new loupe_retained{std::make_shared<MadeTensor>(std::move(copy))};
   });
 }
@@ -148,8 +151,10 @@ const loupe_tensor_service tensors = {.struct_size = sizeof(loupe_tensor_service
                                       .view = [](void*, const loupe_retained* kept) { return &kept->tensor->view(); },
                                       .clone = &clone,
                                       .copy = &copy};
-const loupe_draft_tensor_math_service math = {
-    .struct_size = sizeof(loupe_draft_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
+const loupe_draft_tensor_math_service math = {.struct_size = sizeof(loupe_draft_tensor_math_service),
+                                              .singular_values = &singular_values,
+                                              .clone_item = &clone_item,
+                                              .fold = &fold};
 
 }  // namespace
 

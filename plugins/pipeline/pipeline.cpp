@@ -1,3 +1,4 @@
+#include <loupe/draft/option_names.h>
 #include <loupe/lenses/comparison.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/lenses/kind_filter.h>
@@ -26,13 +27,12 @@ class Pipeline : public Lens {
       "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry, series: norm}";
   static std::vector<Option> options() {
     std::vector<Option> options = {
-        Option::component("gather", "forward", "the gatherer that the values come from", LOUPE_GATHERER_ID),
-        Option::options_of("gather", "gatherer_options", "its options"),
+        draft::gatherer_option("gather", "forward", "the gatherer that the values come from"),
+        draft::named_options("gatherer_options", "its options"),
         {"parameters", Strings{},
          "the parameters, also as globs, or attributes to look at, for a gatherer that needs one"},
-        Option::component("preprocess", "output_norm", "the preprocessor that makes numbers of them",
-                          LOUPE_PREPROCESSOR_ID),
-        Option::options_of("preprocess", "preprocessor_options", "its options"),
+        draft::preprocessor_option("preprocess", "output_norm", "the preprocessor that makes numbers of them"),
+        draft::named_options("preprocessor_options", "its options"),
         {"series", Strings{}, "which of its series to show; none given is all"}};
     for (Option& option : KindFilter::options()) options.push_back(std::move(option));
     options.push_back(line_option());

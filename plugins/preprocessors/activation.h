@@ -21,7 +21,7 @@ class Activation : public Preprocessor {
     if (measurement == nullptr) return;
     const auto bad = non_finite(*measurement);
     activation_.push(bad ? *bad : share(measurement->active_count, measurement->numel));
-    if (death_ != nullptr) death_->push(bad ? *bad : share(measurement->dead_units, measurement->unit_count));
+    if (death_ != nullptr) death_->push(bad ? *bad : share(measurement->dead_unit_count, measurement->unit_count));
   }
 
  protected:

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -43,17 +44,20 @@ class Recording : public Preprocessor {
     const loupe_tensor* tensor = find(event);
     if (tensor == nullptr) return;
     const bool one_item = settings_.sample && tensor->dim > 0;
+    const double samples = one_item || tensor->dim == 0 ? 1.0 : static_cast<double>(tensor->sizes[0]);
     if (one_item && tensor->sizes[0] == 0) return;
     const std::lock_guard lock(mutex_);
-    if (!settings_.fold || tensors_.empty()) {
-      tensors_.emplace_back(host_, *tensor, one_item ? 0 : KeptTensor::all);
-    } else if (one_item) {
-      draft::fold(host_, tensors_[0], KeptTensor(host_, *tensor, 0).view(), *settings_.fold, taken_);
-    } else {
+    std::optional<KeptTensor> item;
+    if (one_item) tensor = &item.emplace(draft::clone_item(host_, *tensor, 0)).view();
+    if (settings_.fold && !tensors_.empty()) {
       draft::fold(host_, tensors_[0], *tensor, *settings_.fold, taken_);
+    } else if (item) {
+      tensors_.push_back(std::move(*item));
+    } else {
+      tensors_.emplace_back(host_, *tensor);
     }
     ++taken_;
-    samples_.push(one_item || tensor->dim == 0 ? 1.0 : static_cast<double>(tensor->sizes[0]));
+    samples_.push(samples);
   }
 
   /// A module of which nothing was recorded is an empty list.

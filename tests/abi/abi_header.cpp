@@ -71,7 +71,7 @@ Texts faults_of_header(const std::string& text) {
   const std::string code = without_comments(text);
   for (const std::smatch& each : all(code, struct_pattern)) {
     const bool is_frozen = each[1] == "loupe_entry" || each[1] == "loupe_elf_note" || each[1] == "loupe_moment";
-    if (!is_frozen && each[2] != "uint32_t struct_size")
+    if (!is_frozen && each[2] != "uint32_t struct_size" && each[2] != "uint32_t struct_size, reserved")
       faults.push_back("'" + each[1].str() + "' does not begin with struct_size but with '" + each[2].str() + "'");
   }
   for (const std::smatch& member : all(code, std::regex(R"(\n  (?:const )?(loupe_(?!status\b|moment\b)\w+) (\w+);)")))

@@ -24,20 +24,20 @@ TEST(Reaches, IsTrueOfAMemberThatTheSizeCovers) {
 
 TEST(Reaches, IsFalseOfAMemberThatIsCoveredInPart) {
   loupe_tensor tensor{};
-  tensor.struct_size = static_cast<uint32_t>(offsetof(loupe_tensor, stream));
-  EXPECT_FALSE(LOUPE_REACHES(tensor, stream));
-  EXPECT_TRUE(LOUPE_REACHES(tensor, native_library));
-  --tensor.struct_size;
+  tensor.struct_size = static_cast<uint32_t>(offsetof(loupe_tensor, native_library));
   EXPECT_FALSE(LOUPE_REACHES(tensor, native_library));
+  EXPECT_TRUE(LOUPE_REACHES(tensor, native));
+  --tensor.struct_size;
+  EXPECT_FALSE(LOUPE_REACHES(tensor, native));
   tensor.struct_size = sizeof tensor - 1;
-  EXPECT_FALSE(LOUPE_REACHES(tensor, stream));
+  EXPECT_FALSE(LOUPE_REACHES(tensor, native_library));
 }
 
 TEST(Reaches, AsksNotWhetherTheMemberIsNull) {
   loupe_tensor tensor{};
   tensor.struct_size = sizeof tensor;
-  EXPECT_TRUE(LOUPE_REACHES(tensor, stream));
-  EXPECT_FALSE(LOUPE_OFFERS(tensor, stream));
+  EXPECT_TRUE(LOUPE_REACHES(tensor, native));
+  EXPECT_FALSE(LOUPE_OFFERS(tensor, native));
 }
 
 TEST(Offers, NeedsAPointerWithinTheSize) {

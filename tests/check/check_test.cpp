@@ -198,7 +198,8 @@ TEST(Check, NamesEveryDraftThatALensUses) {
                                                       {"ranks", "loupe.ranks/draft-1"},
                                                       {"health", "the gatherer 'draft_loss_input'"},
                                                       {"health", "the gatherer 'draft_step_time'"},
-                                                      {"gatherers", "LOUPE_DRAFT_TAP_LOSS_INPUT"}};
+                                                      {"gatherers", "LOUPE_DRAFT_TAP_LOSS_INPUT"},
+                                                      {"pipeline", "options of LOUPE_OPTION_DRAFTS"}};
   for (const auto& [plugin, draft] : uses) {
     const Checked checked = check(LOUPE_BUILT_PLUGINS "/" + std::string(plugin) + ".so", "--timeout 60");
     std::string used;

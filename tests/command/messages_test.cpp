@@ -88,7 +88,7 @@ const std::map<std::string, Message> messages = {
       "modules.h",
       {{"name", {"name"}},
        {"type", {"type"}},
-       {"parameter_elements", {"parameters"}},
+       {"parameter_element_count", {"parameters"}},
        {"own_name", {}},  // for those who match it with optimizers, which a record does not have
        {"modules", {"modules"}},
        {"module_count", {}}}}},

@@ -53,7 +53,7 @@ class MadeUp {
       *number_of = any(random);
     measurement_.active_count = static_cast<int64_t>(random() % 5);
     measurement_.unit_count = 4;
-    measurement_.dead_units = static_cast<int64_t>(random() % 5);
+    measurement_.dead_unit_count = static_cast<int64_t>(random() % 5);
     measurement_.sample_count = 2;
     // The stream is one: its second half has a value before its first.
     measurement_.flags = number > 0 ? LOUPE_MEASUREMENT_HAS_PREVIOUS | LOUPE_MEASUREMENT_HAS_CHANGE : 0;

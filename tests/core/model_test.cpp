@@ -52,7 +52,7 @@ TEST(Model, ListsWhatIsRegisteredAndCountsItsElements) {
   const loupe_model& told = *model->c_model();
   ASSERT_EQ(told.module_count, 2U);
   EXPECT_EQ(told.modules[1], child->c_module());
-  EXPECT_EQ(told.parameter_elements, 12);
+  EXPECT_EQ(told.parameter_element_count, 12);
   EXPECT_EQ(function->c_module()->parent, child->c_module());
   EXPECT_EQ(function->c_module()->model, &told);
 }

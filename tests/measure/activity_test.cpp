@@ -31,7 +31,7 @@ TEST(Activity, FindsTheOneUnitThatIsAlive) {
       const loupe_measurement& m = measure_activity(tensor.fill(all_but_one_zero(numel, position)));
       EXPECT_EQ(m.active_count, 1);
       EXPECT_EQ(m.unit_count, sizes[1]);
-      EXPECT_EQ(m.dead_units, sizes[1] - 1);
+      EXPECT_EQ(m.dead_unit_count, sizes[1] - 1);
     }
   }
 }
@@ -45,7 +45,7 @@ TEST(Activity, FindsTheOneUnitThatIsDead) {
       if (i / 400 % 13 == 8) values[i] = 0;
     }
     const loupe_measurement& m = measure_activity(tensor.fill(values));
-    EXPECT_EQ(m.dead_units, 1);
+    EXPECT_EQ(m.dead_unit_count, 1);
     EXPECT_EQ(m.active_count, 5 * 12 * 400);
   }
 }
@@ -54,13 +54,13 @@ TEST(Activity, ForgetsTheEventBefore) {
   Measurer measurer(request(LOUPE_MEASURE_ACTIVITY));
   TestTensor tensor(Dtype::kFloat32, {8, 30});
   measurer.measure(tensor.fill_random(1));
-  EXPECT_EQ(measurer.measure(tensor.fill(std::vector<double>(240))).dead_units, 30);
+  EXPECT_EQ(measurer.measure(tensor.fill(std::vector<double>(240))).dead_unit_count, 30);
 }
 
 TEST(Activity, CountsNanAndInfAsActive) {
   TestTensor tensor(Dtype::kFloat32, {1, 40});
   EXPECT_EQ(measure_activity(tensor.fill(all_but_one_zero(40, 3, NAN))).active_count, 1);
-  EXPECT_EQ(measure_activity(tensor.fill(all_but_one_zero(40, 39, -INFINITY))).dead_units, 39);
+  EXPECT_EQ(measure_activity(tensor.fill(all_but_one_zero(40, 39, -INFINITY))).dead_unit_count, 39);
   EXPECT_EQ(measure_activity(tensor.fill(std::vector<double>(40, NAN)), 1e300).active_count, 40);
 }
 

@@ -86,7 +86,7 @@ TEST(Measurer, MeasuresAScalar) {
   TestTensor tensor(Dtype::kFloat32, {});
   const loupe_measurement& m = measurer.measure(tensor.fill({-3}));
   EXPECT_EQ(m.unit_count, 1);
-  EXPECT_EQ(m.dead_units, 0);
+  EXPECT_EQ(m.dead_unit_count, 0);
   EXPECT_EQ(m.sample_count, 1);
   EXPECT_EQ(m.sample_norm_sum, 3);
 }
@@ -99,7 +99,7 @@ TEST(Measurer, MeasuresNothingOfAnEmptyTensor) {
   const TestTensor tensor(Dtype::kInt8, {4, 0});
   const loupe_measurement& m = measurer.measure(tensor);
   EXPECT_EQ(m.unit_count, 0);
-  EXPECT_EQ(m.dead_units, 0);
+  EXPECT_EQ(m.dead_unit_count, 0);
   EXPECT_EQ(m.sample_norm_sum, 0);
   EXPECT_TRUE(std::isnan(m.minimum));
 }

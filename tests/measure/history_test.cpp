@@ -174,7 +174,7 @@ TEST(Measurer, MeasuresForAllThatAsked) {
   measurer.measure(tensor);
   const loupe_measurement& m = measurer.measure(tensor.fill({0, 0.5, 0.2, 0, 0, 2}));
   EXPECT_EQ(m.unit_count, 2);
-  EXPECT_EQ(m.dead_units, 1);
+  EXPECT_EQ(m.dead_unit_count, 1);
   EXPECT_TRUE(has_previous(m));
   EXPECT_TRUE(has_change(m));
 }

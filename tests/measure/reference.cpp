@@ -66,7 +66,7 @@ void Reference::count_units(const TestTensor& tensor, const std::vector<double>&
     ++m_.active_count;
     alive[i / static_cast<size_t>(inner) % alive.size()] = true;
   }
-  m_.dead_units = std::count(alive.begin(), alive.end(), false);
+  m_.dead_unit_count = std::count(alive.begin(), alive.end(), false);
 }
 
 void Reference::add_norms(const TestTensor& tensor, const std::vector<double>& x) {
@@ -141,7 +141,7 @@ void expect_same(const loupe_measurement& m, const Reference& reference, const l
   if ((m.measures & LOUPE_MEASURE_ACTIVITY) != 0) {
     EXPECT_EQ(m.active_count, expected.active_count);
     EXPECT_EQ(m.unit_count, expected.unit_count);
-    EXPECT_EQ(m.dead_units, expected.dead_units);
+    EXPECT_EQ(m.dead_unit_count, expected.dead_unit_count);
   }
   if ((m.measures & LOUPE_MEASURE_SAMPLES) != 0) {
     EXPECT_EQ(m.sample_count, expected.sample_count);

@@ -73,7 +73,7 @@ void expect_identical(const loupe_measurement& a, const loupe_measurement& b) {
   EXPECT_EQ(a.minimum, b.minimum);
   EXPECT_EQ(a.maximum, b.maximum);
   EXPECT_EQ(a.active_count, b.active_count);
-  EXPECT_EQ(a.dead_units, b.dead_units);
+  EXPECT_EQ(a.dead_unit_count, b.dead_unit_count);
   EXPECT_EQ(a.sample_norm_sum, b.sample_norm_sum);
   EXPECT_EQ(a.dot_previous, b.dot_previous);
   EXPECT_EQ(a.change_sum_squares, b.change_sum_squares);

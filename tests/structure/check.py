@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fails where a file includes a room above its own, is longer than a newcomer should have to read, or does not include its own
-header first, and where the SDK has more headers than one looks through.
+header first, where the SDK has more headers than one looks through, and where a part of it is outside of its version's namespace.
 
 usage: check.py ROOT
 """
@@ -79,6 +79,13 @@ def main() -> int:
             f"sdk/include/loupe: {len(authors)} headers, where 1 to {MOST_HEADERS_OF_AUTHORS} may be; move those that no author "
             f"includes by itself to detail/ or to a folder with one idea: {', '.join(authors)}"
         )
+    # Two plugins of one process that were built with other versions must share no inline function.
+    entry = (root / "sdk/include/loupe/abi/entry.h").read_text()
+    version = "_".join(re.search(rf"^#define LOUPE_ABI_{part} (\d+)u$", entry, re.MULTILINE)[1] for part in ("MAJOR", "MINOR"))
+    for file in sorted((root / "sdk/include").rglob("*.h")):
+        text = file.read_text()
+        if text.count("namespace loupe") != 2 * text.count(f"\nnamespace loupe {{\ninline namespace v{version} {{\n"):
+            faults.append(f"{file.relative_to(root)}: namespace loupe holds nothing but 'inline namespace v{version}', opened below it")
     for folder in ("examples", "host/new"):
         for file in sorted((root / folder).rglob("*")):
             path = file.relative_to(root).as_posix()

@@ -27,12 +27,12 @@ class LOUPE_API Epochs {
   };
 
   Epochs(Inspector* inspector, int first, int last)
-      : scope_(inspector, detail::LoopScope::Of::epochs), inspector_(inspector), first_(first), last_(last) {}
+      : scope_(inspector, host_detail::LoopScope::Of::epochs), inspector_(inspector), first_(first), last_(last) {}
   Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 
  private:
-  detail::LoopScope scope_;
+  host_detail::LoopScope scope_;
   Inspector* inspector_;
   int first_;
   int last_;

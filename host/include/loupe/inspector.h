@@ -178,7 +178,7 @@ class LOUPE_API Inspector {
  private:
   friend class Epochs::Iterator;
   friend class Steps::Iterator;
-  friend class detail::LoopScope;
+  friend class host_detail::LoopScope;
   friend struct ProgramInspector;
   void end();
   bool end_turn(int epoch, bool is_last);

@@ -7,7 +7,7 @@ namespace loupe {
 
 class Inspector;
 
-namespace detail {
+namespace host_detail {
 
 /// As long as a loop over epochs or steps: tells the inspector when it is left, and where an exception leaves it.
 class LOUPE_API LoopScope {
@@ -24,7 +24,7 @@ class LOUPE_API LoopScope {
   int exceptions_;
 };
 
-}  // namespace detail
+}  // namespace host_detail
 }  // namespace loupe
 
 #endif

@@ -31,12 +31,12 @@ class LOUPE_API Steps {
   };
 
   Steps(Inspector* inspector, std::int64_t first, std::int64_t last)
-      : scope_(inspector, detail::LoopScope::Of::steps), inspector_(inspector), first_(first), last_(last) {}
+      : scope_(inspector, host_detail::LoopScope::Of::steps), inspector_(inspector), first_(first), last_(last) {}
   Iterator begin() const { return {inspector_, first_, last_}; }
   Sentinel end() const { return {}; }
 
  private:
-  detail::LoopScope scope_;
+  host_detail::LoopScope scope_;
   Inspector* inspector_;
   std::int64_t first_;
   std::int64_t last_;

@@ -13,41 +13,41 @@ namespace loupe {
 ///
 /// A forward with default arguments, or with several overloads, is a template here, which no Sequential takes. With
 /// FORWARD_HAS_DEFAULT_ARGS a Sequential takes it, and calls of your own pass every argument.
-template <class Impl, class Signature = detail::SignatureOf<Impl>>
-class Tapped : public Impl, public detail::TappedMark {
+template <class Impl, class Signature = host_detail::SignatureOf<Impl>>
+class Tapped : public Impl, public host_detail::TappedMark {
  public:
   using Impl::Impl;
 
   template <class... Arguments>
   auto forward(Arguments&&... arguments)
       -> decltype(std::declval<Impl&>().forward(std::forward<Arguments>(arguments)...)) {
-    return detail::run_tapped(
+    return host_detail::run_tapped(
         this, [&]() -> decltype(auto) { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
   }
   template <class... Arguments>
   auto forward(Arguments&&... arguments) const
       -> decltype(std::declval<const Impl&>().forward(std::forward<Arguments>(arguments)...)) {
-    return detail::run_tapped(
+    return host_detail::run_tapped(
         this, [&]() -> decltype(auto) { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
   }
 };
 
 template <class Impl, class Result, bool Noexcept, class... Arguments>
-class Tapped<Impl, Result(Arguments...) noexcept(Noexcept)> : public Impl, public detail::TappedMark {
+class Tapped<Impl, Result(Arguments...) noexcept(Noexcept)> : public Impl, public host_detail::TappedMark {
  public:
   using Impl::Impl;
   Result forward(Arguments... arguments) noexcept(Noexcept) {
-    return detail::run_tapped(
+    return host_detail::run_tapped(
         this, [&]() -> Result { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
   }
 };
 
 template <class Impl, class Result, bool Noexcept, class... Arguments>
-class Tapped<Impl, Result(Arguments...) const noexcept(Noexcept)> : public Impl, public detail::TappedMark {
+class Tapped<Impl, Result(Arguments...) const noexcept(Noexcept)> : public Impl, public host_detail::TappedMark {
  public:
   using Impl::Impl;
   Result forward(Arguments... arguments) const noexcept(Noexcept) {
-    return detail::run_tapped(
+    return host_detail::run_tapped(
         this, [&]() -> Result { return Impl::forward(std::forward<Arguments>(arguments)...); }, arguments...);
   }
 };

@@ -139,7 +139,7 @@ Reach reach_of(const torch::nn::Module& module, bool redirect) {
   }
   Reach reach;
   reach.container = !module.children().empty();
-  if (dynamic_cast<const detail::TappedMark*>(&module) != nullptr) {
+  if (dynamic_cast<const host_detail::TappedMark*>(&module) != nullptr) {
     reach.tapped = true;
     return reach;
   }

@@ -44,7 +44,7 @@ struct Originals {
 template <class... Types, class Take>
 void each_tensor_of_any(AnyValue& value, const Take& take) {
   const auto look = [&](auto* held) {
-    if (held != nullptr) detail::each_tensor(*held, take);
+    if (held != nullptr) host_detail::each_tensor(*held, take);
   };
   (look(value.try_get<Types>()), ...);
 }
@@ -66,7 +66,7 @@ AnyValue tap(AnyModulePlaceholder* self, std::vector<AnyValue>&& arguments) {
   }
   if (active_attachments.load(std::memory_order_relaxed) == 0) return original(self, std::move(arguments));
   const std::shared_ptr<torch::nn::Module> module = self->ptr();
-  detail::TappedForward tapped(module.get());
+  host_detail::TappedForward tapped(module.get());
   if (!tapped.watched()) return original(self, std::move(arguments));
   for (AnyValue& argument : arguments) each_tensor(argument, [&](const at::Tensor& tensor) { tapped.input(tensor); });
   tapped.entered();

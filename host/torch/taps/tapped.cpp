@@ -4,7 +4,7 @@
 
 #include "torch/taps/forward_scope.h"
 
-namespace loupe::detail {
+namespace loupe::host_detail {
 
 TappedMark::~TappedMark() = default;
 
@@ -47,4 +47,4 @@ void TappedForward::left() {
   state().scope.leave_tensors(state().outputs);
 }
 
-}  // namespace loupe::detail
+}  // namespace loupe::host_detail

@@ -228,7 +228,7 @@ class AtenMeasurer final : public DeviceMeasurer {
     measurement.maximum = any ? row[maximum_column] : NAN;
     measurement.active_count = std::llround(row[active_column]);
     measurement.unit_count = event.units;
-    measurement.dead_units = event.numel == 0 ? 0 : std::llround(row[dead_column]);
+    measurement.dead_unit_count = event.numel == 0 ? 0 : std::llround(row[dead_column]);
     measurement.sample_count = event.samples;
     measurement.sample_norm_sum = event.numel == 0 ? 0 : row[samples_column];
     if (event.has_previous) measurement.flags |= LOUPE_MEASUREMENT_HAS_PREVIOUS;

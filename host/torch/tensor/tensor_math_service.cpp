@@ -43,6 +43,17 @@ void fold_into(at::Tensor& into, const at::Tensor& other, uint32_t aggregation, 
   }
 }
 
+loupe_status clone_item(void*, const loupe_tensor* tensor, int64_t item, loupe_retained** kept, loupe_error* error) {
+  return detail::guarded(error, [&] {
+    const at::NoGradGuard no_grad;
+    const at::Tensor source = native_tensor(tensor).detach();
+    if (source.dim() == 0 || item < 0 || item >= source.size(0)) {
+      throw Error("a tensor of shape " + shape_of(source) + " has no item " + std::to_string(item), LOUPE_NOT_FOUND);
+    }
+    *kept = new loupe_retained(source.select(0, item).clone());
+  });
+}
+
 loupe_status fold(void*, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation, uint64_t count,
                   loupe_error* error) {
   return detail::guarded(error, [&] {
@@ -60,8 +71,10 @@ loupe_status fold(void*, loupe_retained* into, const loupe_tensor* tensor, uint3
 }  // namespace
 
 const loupe_draft_tensor_math_service& tensor_math_service() {
-  static const loupe_draft_tensor_math_service table = {
-      .struct_size = sizeof(loupe_draft_tensor_math_service), .singular_values = &singular_values, .fold = &fold};
+  static const loupe_draft_tensor_math_service table = {.struct_size = sizeof(loupe_draft_tensor_math_service),
+                                                        .singular_values = &singular_values,
+                                                        .clone_item = &clone_item,
+                                                        .fold = &fold};
   return table;
 }
 

@@ -11,17 +11,10 @@ loupe_status retain(void*, const loupe_tensor* tensor, loupe_retained** kept, lo
   return detail::guarded(error, [&] { *kept = new loupe_retained(native_tensor(tensor).detach()); });
 }
 
-loupe_status clone(void*, const loupe_tensor* tensor, int64_t item, loupe_retained** kept, loupe_error* error) {
+loupe_status clone(void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
   return detail::guarded(error, [&] {
     const at::NoGradGuard no_grad;
-    at::Tensor source = native_tensor(tensor).detach();
-    if (item >= 0) {
-      if (source.dim() == 0 || item >= source.size(0)) {
-        throw Error("a tensor of shape " + shape_of(source) + " has no item " + std::to_string(item), LOUPE_NOT_FOUND);
-      }
-      source = source.select(0, item);
-    }
-    *kept = new loupe_retained(source.clone());
+    *kept = new loupe_retained(native_tensor(tensor).detach().clone());
   });
 }
 

@@ -41,7 +41,6 @@ void TorchTensorView::fill(const at::Tensor& tensor) {
   view_.data = view_.numel == 0 ? nullptr : const_data(tensor);
   view_.native = &tensor;
   view_.native_library = &native_libtorch();
-  view_.stream = device.is_cpu() ? nullptr : current_stream(device);
   readable_ = measure::element_size(measure::dtype_of(view_)) > 0 && (view_.numel == 0 || view_.data != nullptr);
 }
 

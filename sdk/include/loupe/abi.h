@@ -9,12 +9,14 @@
  * - Structs of data grow, at their end. A member beyond `struct_size` is absent; absent means zero, and zero means the
  *   default, "none" or "not offered". No struct holds another by value but loupe_moment, which never grows, and arrays
  *   hold pointers, so that every struct may grow.
- * - Tables of functions never grow. A new function gets a new table with an id of its own, which get_extension answers.
- *   An optional function is null where it is not offered: LOUPE_OFFERS.
+ * - Tables of functions never grow. A new function gets a new table with an id of its own: `get_extension` gives what a
+ *   host, plugin or component offers beyond its table, and null for an id that it does not know. A component may leave
+ *   it out. An optional function is null where it is not offered: LOUPE_OFFERS.
  * - A pointer is null only where its comment says that it may be, or an array where its count is 0. A `context` is its
  *   owner's, and may be null.
  * - Enumerations grow too. A reader treats a value that it does not know as "other", skips what it cannot read and
  *   ignores unknown bits of a set of flags. `reserved` is 0.
+ * - The headers declare types and constants and nothing that is linked, so C++ needs no `extern "C"` around them.
  * - Strings are UTF-8, NUL-terminated and borrowed for the call. What a component or module points at lives as long as
  *   it does. Where a function fills a buffer of the caller's, it writes no more than `capacity` and says how much there
  *   is, so that the caller can come again with a larger one.

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What components throw, and what a failed call to the host throws at them. Its message is one sentence for the user.
 class Error : public std::runtime_error {
@@ -75,6 +76,7 @@ class ErrorBuffer {
 };
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

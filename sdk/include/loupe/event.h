@@ -9,6 +9,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 using Measurement = loupe_measurement;
 using Parameter = loupe_parameter;
@@ -116,6 +117,7 @@ class Event {
   const loupe_event* event_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -8,6 +8,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What a finding saw; none where it has no such number.
 inline std::optional<double> value_of(const loupe_finding& told) {
@@ -104,6 +105,7 @@ struct Finding {
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -7,6 +7,7 @@
 #include <optional>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Subscribes to taps of one module and hands what it sees to preprocessors. A subclass is made by a constructor that
 /// takes `const Options&`; one instance serves one module and label, whatever number of lenses share it.
@@ -46,6 +47,7 @@ class Gatherer {
   const loupe_taps* taps_ = nullptr;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

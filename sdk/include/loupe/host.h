@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The host as one component's instance sees it: its lines say which component speaks. Cheap to copy; valid until the
 /// component is destroyed. Any thread, where not said otherwise.
@@ -86,6 +87,7 @@ class Host {
   const loupe_host* host_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

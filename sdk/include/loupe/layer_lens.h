@@ -17,6 +17,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A lens that shows numbers of layers: visit() says by each() what is made of which stream, and all else is here. It
 /// has the options `include`, `exclude`, `line`, `range` and `record_eval`; counts NaN and Inf apart; and is shown in a
@@ -155,6 +156,7 @@ class LayerLens : public Lens {
   std::atomic<bool> met_device_{false};
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

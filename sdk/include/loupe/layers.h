@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A stream that a lens watches, and the name it is shown under.
 struct Layer {
@@ -30,6 +31,7 @@ inline void forget(Layers& layers, const Module& module) {
   layers.erase(std::remove_if(layers.begin(), layers.end(), gone), layers.end());
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -21,6 +21,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 using Step = loupe_step;
 
@@ -169,6 +170,7 @@ class Lens {
   const loupe_wiring* wiring_ = nullptr;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

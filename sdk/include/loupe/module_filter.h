@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The options `include` and `exclude`, which mean the same in every lens that looks at modules. Without `include` a
 /// lens looks at what it looks at by default; with it, at exactly what an entry names: a type ("Linear",
@@ -107,6 +108,7 @@ class ModuleFilter {
   bool has_taken_ = false, told_ = false;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

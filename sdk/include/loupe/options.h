@@ -9,6 +9,7 @@
 #include <type_traits>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The options of one component as the user set them, defaults filled in. Borrowed: read them in the constructor.
 class Options {
@@ -80,6 +81,7 @@ class Options {
   const loupe_options* options_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

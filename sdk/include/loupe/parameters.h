@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// "Running Mean" for "running_mean".
 inline std::string title_of(std::string name) {
@@ -115,6 +116,7 @@ class Parameters {
   std::vector<Role> roles_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -14,6 +14,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What a preprocessor wants of its stream. The host measures once for all that ask the same.
 struct Request {
@@ -142,6 +143,7 @@ inline Option quantiles_option() {
   return {"quantiles", false, "with inplace, also keep a sketch for median, Q1, Q3 and IQR"};
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// How a plot looks, and what its words mean. `big` is one plot for the whole model; otherwise there is one for each
 /// layer. The texts are for people: see loupe_tag.
@@ -159,6 +160,7 @@ class Report {
   const loupe_tick* tick_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A rule of a lens, which turns what it sees at ticks into one finding: told once the rule was broken at `patience`
 /// ticks in a row, of the worst layer and with how many others break it; again where it gets ten times as bad or more
@@ -103,6 +104,7 @@ class Rule {
   detail::StandingFinding standing_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -11,6 +11,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// Throws Error unless objects of that library are those of the LibTorch that this is compiled with and linked to.
@@ -47,6 +48,7 @@ inline const at::Tensor& as_torch(const loupe_tensor* tensor) {
   return *static_cast<const at::Tensor*>(tensor->native);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -6,6 +6,7 @@
 #include <optional>
 
 namespace loupe {
+inline namespace v1_0 {
 
 using Run = loupe_run;
 using Model = loupe_model;
@@ -87,6 +88,7 @@ inline const char* title_of(const Tag& tag) {
   return tag.title != nullptr && *tag.title != '\0' ? tag.title : tag.id;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
                              .full_type = "torch::nn::ReLUImpl"};
   /* Of two samples and four units, two of which are silent. */
   loupe_measurement measured = {
-      .struct_size = sizeof measured, .numel = 8, .sum = 12, .active_count = 4, .unit_count = 4, .dead_units = 2};
+      .struct_size = sizeof measured, .numel = 8, .sum = 12, .active_count = 4, .unit_count = 4, .dead_unit_count = 2};
   loupe_event event = {.struct_size = sizeof event,
                        .tap = LOUPE_TAP_FORWARD,
                        .flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED | LOUPE_EVENT_DEFERRED,

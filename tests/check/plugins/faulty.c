@@ -172,8 +172,8 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
   it->kept = event;
 #endif
 #ifdef FAULT_MEASURED
-  if (READABLE(event, measurement) && event->measurement != NULL && READABLE(event->measurement, dead_units))
-    it->sum += (double)event->measurement->dead_units;
+  if (READABLE(event, measurement) && event->measurement != NULL && READABLE(event->measurement, dead_unit_count))
+    it->sum += (double)event->measurement->dead_unit_count;
 #endif
 #ifdef FAULT_EVENTS_GROW
   void** block = malloc(1 << 20);

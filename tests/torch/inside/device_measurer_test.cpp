@@ -48,7 +48,7 @@ void expect_same(const loupe_measurement& device, const loupe_measurement& host)
   expect_close(device.maximum, host.maximum, "maximum");
   EXPECT_EQ(device.active_count, host.active_count);
   EXPECT_EQ(device.unit_count, host.unit_count);
-  EXPECT_EQ(device.dead_units, host.dead_units);
+  EXPECT_EQ(device.dead_unit_count, host.dead_unit_count);
   EXPECT_EQ(device.sample_count, host.sample_count);
   expect_close(device.sample_norm_sum, host.sample_norm_sum, "sample_norm_sum");
   EXPECT_EQ(has_previous(device), has_previous(host));

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace loupe::detail {
+namespace loupe::host_detail {
 
 /// Marks a module whose forward tells Loupe by itself.
 struct LOUPE_API TappedMark {
@@ -162,6 +162,6 @@ struct Signature<Impl, std::void_t<decltype(&Impl::forward)>> {
 template <class Impl>
 using SignatureOf = typename Signature<Impl>::type;
 
-}  // namespace loupe::detail
+}  // namespace loupe::host_detail
 
 #endif

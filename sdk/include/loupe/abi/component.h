@@ -4,10 +4,6 @@
 
 #include <loupe/abi/options.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_PLUGIN_ID "loupe.plugin/1"
 
 /* Handed to create; one for each instance, valid until its destroy. */
@@ -22,7 +18,6 @@ typedef struct loupe_host {
   /* One line to the user, who is told which component speaks. */
   /* @thread any @state always @reenter none @owns borrows message @since 1.0 */
   void (*log)(void* context, int32_t level, const char* message);
-  /* Null for an id that this host does not offer. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_host;
@@ -33,8 +28,7 @@ typedef struct loupe_host {
  * file in a folder that does not say what it has, by a loupe_elf_note, comes behind all others. Names go before
  * aliases. The user is told of those that are left out. */
 typedef struct loupe_component {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* interface_id;   /* LOUPE_LENS_ID and so on */
   const char* name;           /* as YAML names it; snake_case */
   const char* const* aliases; /* other names that YAML accepts */
@@ -61,8 +55,7 @@ typedef struct loupe_component {
 
 /* LOUPE_PLUGIN_ID. */
 typedef struct loupe_plugin {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* name;
   const char* version;
   /* For `loupe list --long`; each may be null. */
@@ -73,9 +66,5 @@ typedef struct loupe_plugin {
   const loupe_component* const* components;
   size_t component_count;
 } loupe_plugin;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,10 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_ABI_MAJOR 1u
 #define LOUPE_ABI_MINOR 0u
 #define LOUPE_MAGIC UINT64_C(0x004550554f4c0001) /* "LOUPE", then a byte that no text file begins with */
@@ -26,7 +22,7 @@ extern "C" {
 #define LOUPE_OFFERS(STRUCT, MEMBER) (LOUPE_REACHES(STRUCT, MEMBER) && (STRUCT).MEMBER != NULL)
 
 /* Sets of flags leave their upper bits, from this one on, to drafts (loupe/draft); so do the taps from LOUPE_TAP_DRAFTS
- * on. The core will never use them: LOUPE_EVENT_DRAFTS, LOUPE_MEASURE_DRAFTS, LOUPE_MODULE_DRAFTS,
+ * on. The core will never use them: LOUPE_EVENT_DRAFTS, LOUPE_MEASURE_DRAFTS, LOUPE_MODULE_DRAFTS, LOUPE_OPTION_DRAFTS,
  * LOUPE_PARAMETER_DRAFTS. */
 #define LOUPE_DRAFT_SHIFT 16
 
@@ -52,7 +48,6 @@ typedef struct loupe_entry {
   uint64_t magic; /* LOUPE_MAGIC */
   uint32_t abi_major;
   uint32_t abi_minor;
-  /* Null for an id that the plugin does not offer. */
   /* @thread trainer @state always @reenter none @owns plugin owns the table, for good @since 1.0 */
   const void* (*get_extension)(const char* id);
 } loupe_entry;
@@ -86,9 +81,5 @@ typedef struct loupe_elf_note {
     char text[(sizeof(LINES) + 3) / 4 * 4];                                           \
   } loupe_elf_note_ __attribute__((section(LOUPE_ELF_SECTION), used, aligned(4))) = { \
       {sizeof(LOUPE_ELF_NAME), sizeof(LINES), LOUPE_ELF_VERSION, LOUPE_ELF_NAME}, LINES}
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/modules.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
   LOUPE_TAP_FORWARD_BEFORE = 1,     /* tensor: an input, as the forward is entered */
   LOUPE_TAP_FORWARD = 2,            /* tensor: an output */
@@ -37,7 +33,7 @@ enum {
 enum {
   LOUPE_MEASURE_SUMS = 1u << 0,     /* sum, sum_squares */
   LOUPE_MEASURE_EXTREMES = 1u << 1, /* minimum, maximum of the finite elements */
-  LOUPE_MEASURE_ACTIVITY = 1u << 2, /* active_count, unit_count, dead_units */
+  LOUPE_MEASURE_ACTIVITY = 1u << 2, /* active_count, unit_count, dead_unit_count */
   LOUPE_MEASURE_SAMPLES = 1u << 3,  /* sample_count, sample_norm_sum */
   LOUPE_MEASURE_PREVIOUS = 1u << 4, /* dot_previous, previous_sum_squares: the last event's tensor; implies SUMS */
   LOUPE_MEASURE_CHANGE = 1u << 5,   /* change_sum_squares: this tensor minus the last event's */
@@ -88,7 +84,7 @@ typedef struct loupe_measurement {
   double maximum;
   int64_t active_count; /* elements with abs(x) > epsilon; NaN and Inf count as active */
   int64_t unit_count;
-  int64_t dead_units; /* units without an active element in the whole event */
+  int64_t dead_unit_count; /* units without an active element in the whole event */
   int64_t sample_count;
   double sample_norm_sum; /* sum over dim 0 of each sample's L2 norm */
   double dot_previous;
@@ -120,9 +116,5 @@ typedef struct loupe_event {
   const loupe_tensor* const* outputs;
   size_t output_count;
 } loupe_event;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

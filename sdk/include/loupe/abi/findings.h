@@ -4,10 +4,6 @@
 
 #include <loupe/abi/modules.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { LOUPE_SEVERITY_INFO = 1, LOUPE_SEVERITY_WARNING = 2, LOUPE_SEVERITY_ERROR = 3 };
 enum {
   LOUPE_FINDING_RAISED = 1,  /* new */
@@ -51,9 +47,5 @@ typedef struct loupe_finding {
   double first_epoch, last_epoch;
   uint64_t count; /* how often it was seen, at least 1 */
 } loupe_finding;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

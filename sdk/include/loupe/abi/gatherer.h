@@ -4,10 +4,6 @@
 
 #include <loupe/abi/events.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_GATHERER_ID "loupe.gatherer/1"
 
 /* What a gatherer asks of a tap. */
@@ -21,8 +17,7 @@ typedef struct loupe_subscription {
 
 /* What a gatherer may do with the module it was opened on. */
 typedef struct loupe_taps {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   void* context;
   /* NOT_FOUND when the module has no such parameter or attribute. */
   /* @thread trainer or model @state opening @reenter none @owns borrows subscription @since 1.0 */
@@ -33,18 +28,13 @@ typedef struct loupe_taps {
    * is lent, the one received is not written to. */
   /* @thread trainer or model @state in an event @reenter process @owns borrows event @since 1.0 */
   loupe_status (*emit)(void* context, const loupe_event* event, loupe_error* error);
-  /* What this host offers to the gatherer beyond this table, by an id with a revision; null for an id that it does not
-   * know. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_taps;
 
 /* LOUPE_GATHERER_ID: subscribes to taps of one module and hands the data to preprocessors. */
 typedef struct loupe_gatherer {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* What this component offers beyond this table, by an id with a revision; null for an id that it does not know.
-   * Optional. */
+  uint32_t struct_size, reserved;
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
   /* module is null for the inspector's own stream of pushed values; label is the parameter or attribute asked for. */
@@ -56,9 +46,5 @@ typedef struct loupe_gatherer {
   /* @thread trainer or model @state open @reenter none @owns borrows event @since 1.0 */
   loupe_status (*event)(void* self, const loupe_event* event, loupe_error* error);
 } loupe_gatherer;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/tensors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_PARAMETERS_ID "loupe.parameters/1"
 
 enum {
@@ -74,11 +70,10 @@ typedef struct loupe_module {
 
 /* A model as it is attached, whole before a lens is shown the first of its modules. */
 typedef struct loupe_model {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* name; /* to show */
   const char* type; /* "torch::nn::SequentialImpl" */
-  int64_t parameter_elements;
+  int64_t parameter_element_count;
   const loupe_module* const* modules; /* parents before children; without functions and what is not registered, which
                                          are met as the model runs */
   size_t module_count;
@@ -92,8 +87,7 @@ enum { LOUPE_LEND_GRADIENT = 1u << 0 /* its gradient, not the parameter itself *
 
 /* Host service LOUPE_PARAMETERS_ID. */
 typedef struct loupe_parameter_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* Calls `take` once with a parameter or buffer as it is now; `flags`: LOUPE_LEND_ bits. NOT_FOUND where the module is
    * gone, or has no parameter of that name, or that has no gradient. Slow for a hook: call it there only when there is
    * something to say, and do not wait for the tensor. */
@@ -106,9 +100,5 @@ typedef struct loupe_parameter_service {
   /* @thread any @state always @reenter none @owns caller's number @since 1.0 */
   loupe_status (*flags)(void* context, const loupe_module* module, size_t index, uint32_t* flags, loupe_error* error);
 } loupe_parameter_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/entry.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
   LOUPE_TYPE_BOOLEAN = 1,
   LOUPE_TYPE_INTEGER = 2,
@@ -32,8 +28,7 @@ typedef struct loupe_option_value {
 } loupe_option_value;
 
 typedef struct loupe_options {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const loupe_option_value* const* values;
   size_t value_count;
 } loupe_options;
@@ -43,6 +38,7 @@ enum {
   LOUPE_OPTION_HAS_MINIMUM = 1u << 1, /* of numbers: `minimum` is the least that it may be; without it, any is */
   LOUPE_OPTION_HAS_MAXIMUM = 1u << 2  /* of numbers: `maximum` is the most that it may be */
 };
+#define LOUPE_OPTION_DRAFTS 0xFFFF0000u /* left to drafts */
 
 /* One option that a component declares. Validation, `loupe describe` and the reference come from this table. */
 typedef struct loupe_option {
@@ -56,12 +52,6 @@ typedef struct loupe_option {
   double minimum, maximum;                 /* read with LOUPE_OPTION_HAS_MINIMUM and _MAXIMUM alone */
   const char* const* choices;              /* for strings; null where anything goes */
   size_t choice_count;
-  const char* names;      /* a string that names a component of this interface, such as LOUPE_GATHERER_ID; or null */
-  const char* options_of; /* a map with the options of the component that this other option names; or null */
 } loupe_option;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

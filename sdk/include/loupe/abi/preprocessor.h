@@ -4,17 +4,12 @@
 
 #include <loupe/abi/events.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_PREPROCESSOR_ID "loupe.preprocessor/1"
 
 /* The numbers of one series since the last reset. NaN and Inf are counted apart, and are in no other number but `last`.
  * Zeroed but for its size and name, it is that of an empty series. */
 typedef struct loupe_series {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* name; /* not null */
   uint64_t count;   /* of finite values */
   uint64_t nan_count;
@@ -34,10 +29,7 @@ typedef loupe_status (*loupe_write)(void* writer, const void* bytes, size_t size
 
 /* LOUPE_PREPROCESSOR_ID: turns the events of one stream into numbers and folds them over an epoch. */
 typedef struct loupe_preprocessor {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* What this component offers beyond this table, by an id with a revision; null for an id that it does not know.
-   * Optional. */
+  uint32_t struct_size, reserved;
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
   /* @thread trainer or model @state created @reenter none @owns host's struct, zero but for its size @since 1.0 */
@@ -74,9 +66,5 @@ typedef struct loupe_preprocessor {
   /* @thread trainer @state open @reenter none @owns borrows bytes @since 1.0 */
   loupe_status (*merge_state)(void* self, const void* bytes, size_t size, loupe_error* error);
 } loupe_preprocessor;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/options.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_RUN_ID "loupe.run/1"
 
 /* Where a run is. Held by value by what tells of a moment, so it is frozen for good: never a member more. */
@@ -66,8 +62,7 @@ typedef struct loupe_run {
 
 /* Host service LOUPE_RUN_ID. */
 typedef struct loupe_run_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* The run that the asking component is part of; null before there is one, as while a file is only validated. A later
    * call may give another one, where the run goes on in another folder. */
   /* @thread any @state always @reenter none @owns host's struct, as long as the inspector lives @since 1.0 */
@@ -75,8 +70,7 @@ typedef struct loupe_run_service {
 } loupe_run_service;
 
 typedef struct loupe_progress {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   loupe_moment at;
   double epochs;         /* 0 when unknown */
   uint64_t steps;        /* optimizer steps since the last tick */
@@ -98,9 +92,5 @@ typedef struct loupe_ending {
   loupe_moment at;
   const char* message; /* one sentence; null where there is nothing to add */
 } loupe_ending;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

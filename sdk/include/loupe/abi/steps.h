@@ -5,10 +5,6 @@
 #include <loupe/abi/options.h>
 #include <loupe/abi/run.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
   LOUPE_GROUP_HAS_LEARNING_RATE = 1u << 0, /* the optimizer says what it is; so for the next */
   LOUPE_GROUP_HAS_WEIGHT_DECAY = 1u << 1
@@ -19,9 +15,9 @@ typedef struct loupe_parameter_group {
   uint32_t flags; /* LOUPE_GROUP_ bits */
   double learning_rate;
   double weight_decay;
-  uint64_t tensor_count;
+  size_t tensor_count;
   int64_t element_count;
-  uint64_t unknown_tensor_count; /* those that no attached model has */
+  size_t unknown_tensor_count; /* those that no attached model has */
   int64_t unknown_element_count;
   /* All else that the optimizer says, under LibTorch's own names, numbers and flags as options: "momentum", "nesterov",
    * "alpha", "eps". A pair is two of them: "beta1" and "beta2". Null where it says nothing. */
@@ -29,8 +25,7 @@ typedef struct loupe_parameter_group {
 } loupe_parameter_group;
 
 typedef struct loupe_optimizer {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   uint64_t id;       /* unique within the inspector */
   const char* model; /* the name of the model it was attached with */
   const char* type;  /* "Adam" */
@@ -40,8 +35,7 @@ typedef struct loupe_optimizer {
 
 /* One step of an optimizer, told when it is done. */
 typedef struct loupe_step {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   loupe_moment at;                  /* with this step */
   double epochs;                    /* how many the trainer's loop has; 0 when unknown */
   const loupe_optimizer* optimizer; /* whose step; null where the trainer told it by hand */
@@ -66,9 +60,5 @@ typedef struct loupe_tick {
   const loupe_optimizer* const* optimizers; /* all that are attached, as they are now */
   size_t optimizer_count;
 } loupe_tick;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/entry.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_TENSORS_ID "loupe.tensors/1"
 
 /* Element types and devices are DLPack's: float32 is (LOUPE_DTYPE_FLOAT, 32, 1), bool (LOUPE_DTYPE_BOOL, 8, 1). Codes
@@ -27,11 +23,9 @@ enum {
 };
 enum { LOUPE_DEVICE_CPU = 1, LOUPE_DEVICE_CUDA = 2, LOUPE_DEVICE_METAL = 8, LOUPE_DEVICE_ROCM = 10 };
 
-/* The library that `loupe_tensor.native` is an object of. A process has one of each, so an address in it identifies it.
- */
+/* The library whose object `loupe_tensor.native` is. A process has one of each, so an address in it identifies it. */
 typedef struct loupe_native_library {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* name;     /* "libtorch" */
   const char* version;  /* as its headers say: "2.6.0" */
   const void* identity; /* an address in that very library; see loupe/torch.h */
@@ -40,9 +34,9 @@ typedef struct loupe_native_library {
 /* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service). Its elements are those
  * that train, and writing to them would change training: to change them, clone the tensor.
  *
- * Streams: the data of a device tensor is valid in the order of `stream`, which is current on the thread of the call.
- * Work enqueued there during the call sees it. To read the data on another stream, or on the CPU, make that wait for
- * this stream first. Retaining keeps the memory from being reused, and waits for nothing. */
+ * The data of a device tensor is valid in the order of the stream that is current on the thread of the call: work
+ * enqueued there sees it, and any other stream, or the CPU, waits for that one first. Retaining keeps the memory from
+ * being reused, and waits for nothing. */
 typedef struct loupe_tensor {
   uint32_t struct_size;
   uint8_t dtype_code;     /* LOUPE_DTYPE_ */
@@ -57,15 +51,13 @@ typedef struct loupe_tensor {
   int64_t numel;
   const void* native;                         /* const at::Tensor*, for those that include loupe/torch.h; may be null */
   const loupe_native_library* native_library; /* whose `native` is; null with it */
-  void* stream; /* the device's own handle, such as a cudaStream_t; null: its default stream, or unknown to the host */
 } loupe_tensor;
 
 typedef struct loupe_retained loupe_retained;
 
 /* Host service LOUPE_TENSORS_ID. */
 typedef struct loupe_tensor_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* Shares the memory, which a module may change later. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*retain)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
@@ -73,20 +65,14 @@ typedef struct loupe_tensor_service {
   void (*release)(void* context, loupe_retained* kept);
   /* @thread any @state always @reenter none @owns the view lives as long as the handle @since 1.0 */
   const loupe_tensor* (*view)(void* context, const loupe_retained* kept);
-  /* A copy on the tensor's own device: of item `item` along dimension 0, or of all when `item` is negative. Waits for
-   * no device. */
+  /* A copy on the tensor's own device. Waits for no device. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
-  loupe_status (*clone)(void* context, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
-                        loupe_error* error);
+  loupe_status (*clone)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
   /* Copies the first `capacity` elements in row-major order; `count` becomes how many there are. Waits for a device:
    * not for a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */
   loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, size_t capacity, size_t* count,
                        loupe_error* error);
 } loupe_tensor_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

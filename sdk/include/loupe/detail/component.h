@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What `loupe list --long` shows of a plugin; see loupe_plugin. Each text but name and version may be null.
 struct PluginInfo {
@@ -169,6 +170,7 @@ const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

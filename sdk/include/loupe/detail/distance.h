@@ -5,7 +5,9 @@
 
 #include <cmath>
 
-namespace loupe::detail {
+namespace loupe {
+inline namespace v1_0 {
+namespace detail {
 
 /// How far a finding's value lies beyond its threshold, on either side: of two findings of one rule the farther one is
 /// the worse. 0 where it has none.
@@ -20,6 +22,8 @@ inline double distance_beyond(const loupe_finding& told) {
   return distance_beyond(value_of(told).value_or(NAN), threshold_of(told).value_or(NAN));
 }
 
-}  // namespace loupe::detail
+}  // namespace detail
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

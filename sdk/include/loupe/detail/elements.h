@@ -11,6 +11,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Reads single elements of a tensor in the processor's memory as doubles, whatever their type and strides are. For
 /// what the host does not measure. Allocates nothing.
@@ -144,6 +145,7 @@ class Elements {
   bool is_contiguous_ = false;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

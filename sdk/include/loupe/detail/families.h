@@ -5,6 +5,7 @@
 #include <loupe/options.h>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The names that YAML uses for families of modules, in the order of the LOUPE_FAMILY_ constants.
 inline const Strings& family_names() {
@@ -30,6 +31,7 @@ inline bool is_leaf(const Module& module) {
   return (module.is_leaf() || module.is_functional()) && !module.is_loss();
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// Items in the order in which their keys came first, each found by its key without a search through the others.
@@ -46,6 +47,7 @@ class KeyedList {
 };
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

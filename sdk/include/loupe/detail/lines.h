@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The names that YAML uses for ways to make one number of a series, in the order of Aggregate.
 inline const Strings& aggregation_names() {
@@ -103,6 +104,7 @@ inline Option range_option(const char* name = "range", const Strings& standard =
   return {name, standard, "the bands drawn of an epoch's values", choices};
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Where a function puts several numbers of one event, each in the series of its name. Only a name's first number
 /// allocates.
@@ -117,6 +118,7 @@ std::unique_ptr<Preprocessor> preprocessor_of(const Request& request, Function f
   return std::make_unique<FunctionPreprocessor<Function>>(request, std::move(function), keep, met_device);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace loupe {
-
+inline namespace v1_0 {
 namespace detail {
 
 /// The C form of a value of an option; borrows from both.
@@ -71,19 +71,6 @@ struct Option {
   }
   /// Named values that the component reads by itself.
   static Option map(std::string name, std::string help) { return {LOUPE_TYPE_MAP, name, help}; }
-  /// The name of another component, which the host checks: `interface_id` is LOUPE_GATHERER_ID or
-  /// LOUPE_PREPROCESSOR_ID.
-  static Option component(std::string name, const char* value, std::string help, const char* interface_id) {
-    Option option(std::move(name), value, std::move(help));
-    option.names = interface_id;
-    return option;
-  }
-  /// The options of the component that the option `of` names, checked by what that component declares.
-  static Option options_of(std::string of, std::string name, std::string help) {
-    Option option = map(std::move(name), std::move(help));
-    option.of = std::move(of);
-    return option;
-  }
   /// The same option without a default: a configuration that leaves it out is refused.
   Option required() const {
     Option option = *this;
@@ -92,7 +79,7 @@ struct Option {
   }
 
   uint32_t type;
-  std::string name, help, names, of;
+  std::string name, help;
   int64_t integer = 0;  // the default, as `type` says
   double number = 0;
   std::string text;
@@ -100,12 +87,14 @@ struct Option {
   std::optional<double> minimum, maximum;
   Strings choices;
   bool is_required = false;
+  uint32_t drafts = 0;  // of LOUPE_OPTION_DRAFTS
 
  private:
   Option(uint32_t type_, std::string& name_, std::string& help_)
       : type(type_), name(std::move(name_)), help(std::move(help_)) {}
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

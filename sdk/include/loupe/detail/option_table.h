@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// Declared options in the form that crosses the boundary, with the storage that it points at. Neither copied nor
@@ -26,7 +27,7 @@ class OptionStorage {
       declared.type = option.type;
       declared.flags = (option.is_required ? uint32_t{LOUPE_OPTION_REQUIRED} : 0u) |
                        (option.minimum ? uint32_t{LOUPE_OPTION_HAS_MINIMUM} : 0u) |
-                       (option.maximum ? uint32_t{LOUPE_OPTION_HAS_MAXIMUM} : 0u);
+                       (option.maximum ? uint32_t{LOUPE_OPTION_HAS_MAXIMUM} : 0u) | option.drafts;
       declared.name = option.name.c_str();
       declared.help = option.help.c_str();
       declared.default_value = option.is_required ? nullptr : &defaults_.back();
@@ -34,8 +35,6 @@ class OptionStorage {
       declared.maximum = option.maximum.value_or(0);
       declared.choices = choices.data();
       declared.choice_count = choices.size();
-      declared.names = text_or_null(option.names);
-      declared.options_of = text_or_null(option.of);
       pointers_.push_back(&c_options_.back());
     }
   }
@@ -46,8 +45,6 @@ class OptionStorage {
   std::size_t size() const { return pointers_.size(); }
 
  private:
-  static const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-
   std::vector<Option> options_;
   std::deque<std::vector<const char*>> lists_;
   std::deque<loupe_option_value> defaults_;
@@ -56,6 +53,7 @@ class OptionStorage {
 };
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Options that a lens gives to a gatherer or preprocessor: {{"death", true}, {"epsilon", 1e-6}}.
 class OptionValues {
@@ -72,6 +73,7 @@ class OptionValues {
   std::vector<Item> items_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -6,6 +6,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// How the names of Loupe's own threads begin.
@@ -18,6 +19,7 @@ inline void name_own_thread(const char* what) {
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -19,6 +19,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// A struct of the ABI with the strings and arrays behind it. Moving it would move neither; it is not copied.
@@ -176,6 +177,7 @@ inline Owned<loupe_tick>::Owned(const loupe_tick& other) : value_(known_part(oth
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

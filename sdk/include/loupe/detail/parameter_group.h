@@ -7,6 +7,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 // What a group of an optimizer's parameters is set to. Nullopt where its optimizer does not say.
 
@@ -35,6 +36,7 @@ inline std::optional<double> momentum_of(const loupe_parameter_group& group) {
   return momentum ? momentum : setting_of(group, "beta1");
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 constexpr std::size_t length_of(const char* text) {
@@ -55,6 +56,7 @@ struct PluginNote {
 };
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 /// Puts the note into the plugin; a part of LOUPE_PLUGIN.

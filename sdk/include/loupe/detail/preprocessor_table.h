@@ -12,6 +12,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 template <class T>
@@ -110,6 +111,7 @@ inline const loupe_preprocessor* preprocessor_table() {
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

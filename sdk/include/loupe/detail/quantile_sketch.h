@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Quantiles of a stream in bounded memory: a KLL sketch (Karnin, Lang, Liberty: "Optimal Quantile Approximation in
 /// Streams", FOCS 2016). Up to `capacity` values it is exact; beyond, a quantile's rank is off by less than 1 % of the
@@ -142,6 +143,7 @@ class QuantileSketch {
   std::uint64_t random_ = 0x9e3779b97f4a7c15ULL;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace loupe::detail {
+namespace loupe {
+inline namespace v1_0 {
+namespace detail {
 
 /// "rank 1", "ranks 1 and 3", "ranks 1, 2, 3, 4 and 12 more": a run may have thousands.
 inline std::string list_of_ranks(std::vector<int> ranks) {
@@ -20,6 +22,8 @@ inline std::string list_of_ranks(std::vector<int> ranks) {
   return shown == ranks.size() ? list : list + " and " + std::to_string(ranks.size() - shown) + " more";
 }
 
-}  // namespace loupe::detail
+}  // namespace detail
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

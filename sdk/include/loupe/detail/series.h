@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Count, mean, population variance, minimum and maximum of a stream in constant memory (Welford 1962), mergeable with
 /// another's (Chan, Golub, LeVeque 1979).
@@ -169,6 +170,7 @@ class Series {
   std::vector<double> values_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The ways to make one number of a series.
 enum class Aggregate { mean, median, max, min, q1, q3, iqr, std, count, sum, last, nan_count, inf_count };
@@ -102,6 +103,7 @@ class SeriesNumbers {
   mutable std::optional<std::array<double, 3>> quartiles_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

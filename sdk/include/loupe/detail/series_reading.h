@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// @param read  (double* values, size_t capacity, size_t* count, loupe_error*), which gives a status
@@ -76,6 +77,7 @@ inline loupe_status find_series(const loupe_preprocessor& table, void* self, con
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

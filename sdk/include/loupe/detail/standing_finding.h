@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace loupe::detail {
+namespace loupe {
+inline namespace v1_0 {
+namespace detail {
 
 /// One finding from when it is first seen to when it is over. It is told once it is let, again where it grows worse or
 /// is seen twice as often, and when it is over.
@@ -97,6 +99,8 @@ class StandingFinding {
   uint64_t told_count_ = 0;
 };
 
-}  // namespace loupe::detail
+}  // namespace detail
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Writes numbers and texts as bytes that every machine reads alike: little-endian, doubles as IEEE 754.
 class StateWriter {
@@ -87,6 +88,7 @@ class StateReader {
   std::string_view bytes_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

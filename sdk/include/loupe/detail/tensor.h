@@ -4,6 +4,7 @@
 #include <loupe/abi.h>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A tensor as it crosses the boundary: borrowed, read-only, valid for the call.
 class TensorView {
@@ -40,6 +41,7 @@ class TensorView {
   const loupe_tensor* tensor_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

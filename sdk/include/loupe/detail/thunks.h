@@ -12,6 +12,7 @@
 #include <cstddef>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// @tparam hands_on  the gatherer has no event() of its own
@@ -148,6 +149,7 @@ const loupe_visualizer* visualizer_table() {
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -13,6 +13,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// The first module's tensor, from its event until the second's.
@@ -73,6 +74,7 @@ std::pair<std::unique_ptr<Preprocessor>, std::unique_ptr<Preprocessor>> together
 }
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

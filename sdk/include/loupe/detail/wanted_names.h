@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Whether `name` is `glob`, in which * stands for any letters, ? for one, and [3-5] for one of those.
 inline bool fits_glob(const std::string& glob, const std::string& name) {
@@ -82,6 +83,7 @@ class WantedNames {
   std::set<std::string> known_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

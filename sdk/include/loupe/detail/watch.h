@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What a lens asks for of a module: a gatherer, and what is behind it. The texts are borrowed for the call.
 ///
@@ -63,6 +64,7 @@ class Watch {
   int unit_dimension_ = 1;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -13,6 +13,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 namespace detail {
 
 /// The other side's struct as far as this side knows it: members that it lacks are zero, newer ones are left out.
@@ -75,7 +76,7 @@ inline void need_whole(const loupe_step* step) {
   need_whole(step->optimizer);
 }
 inline void need_whole(const loupe_tensor* tensor) {
-  need(tensor == nullptr || LOUPE_REACHES(*tensor, stream), "a tensor");
+  need(tensor == nullptr || LOUPE_REACHES(*tensor, native_library), "a tensor");
 }
 inline void need_whole(const loupe_event* event) {
   need(event != nullptr && LOUPE_REACHES(*event, output_count), "the event");
@@ -132,6 +133,7 @@ inline void need_named(const loupe_option_value& value) {
 inline void need_named(const loupe_ending&) {}
 
 }  // namespace detail
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

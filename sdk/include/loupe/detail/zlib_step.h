@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace loupe::detail {
+namespace loupe {
+inline namespace v1_0 {
+namespace detail {
 
 constexpr int gzip_window = 15 + 16;  // the largest, and gzip's frame around it
 
@@ -33,6 +35,8 @@ int step_into(std::string& into, z_stream& stream, Step&& step) {
   return result;
 }
 
-}  // namespace loupe::detail
+}  // namespace detail
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// The means of what is sent under each label since the last tick.
 class Folded : public Preprocessor {
@@ -33,6 +35,8 @@ class Folded : public Preprocessor {
   }
 };
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -8,7 +8,9 @@
 
 #include <unordered_set>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// Where the elements of the leaves lie that an event's tensor depends on and that get gradients; while that event is
 /// processed. Empty where the host does not offer this draft.
@@ -24,6 +26,8 @@ inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_t
   return leaves;
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -10,7 +10,9 @@
 #include <optional>
 #include <string>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// For the get_extension() of a lens with a function `std::optional<double> query(std::string_view key)`: the table
 /// behind LOUPE_DRAFT_LENS_QUERY_ID, null for another id.
@@ -32,6 +34,8 @@ const void* query_extension(const char* id) {
   return &table;
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

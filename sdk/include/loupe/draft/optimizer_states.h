@@ -8,7 +8,9 @@
 
 #include <type_traits>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// In Lens::step: calls `take(const char* name, const loupe_tensor&)` with each state that the optimizer which has just
 /// stepped keeps of a parameter that the host lends; see loupe_draft_optimizer_state_service. False where there is
@@ -24,6 +26,8 @@ bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take
   return table->lend(host.context(), &parameter, call, &take, nullptr) == LOUPE_OK;
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -6,7 +6,9 @@
 #include <loupe/draft/abi/tally.h>
 #include <loupe/lens.h>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// Adds up usual events; see loupe_tally. A small value; good as long as its lens.
 class Tally {
@@ -71,6 +73,8 @@ inline void use(const Source& source, const Tally& tally) {
   error.check(table->use(wiring.context, source.raw(), tally.raw(), error.get()));
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

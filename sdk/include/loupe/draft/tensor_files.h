@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// Writes a file that C++'s torch::load and Python's torch.load read: a list, or the first tensor alone. Throws Error
 /// where the host does not offer this draft.
@@ -22,6 +24,8 @@ inline void save(const Host& host, const std::vector<KeptTensor>& tensors, bool 
                          path.c_str(), error.get()));
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

@@ -9,7 +9,9 @@
 
 #include <vector>
 
-namespace loupe::draft {
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
 
 /// The singular values of a matrix, largest first; more dimensions are flattened from dim 1. Slow.
 inline std::vector<double> singular_values(const Host& host, const loupe_tensor& matrix) {
@@ -25,6 +27,15 @@ inline std::vector<double> singular_values(const Host& host, const TensorView& m
   return singular_values(host, *matrix.raw());
 }
 
+/// A copy of one item along dimension 0.
+inline KeptTensor clone_item(const Host& host, const loupe_tensor& tensor, int64_t item) {
+  loupe_retained* kept = nullptr;
+  detail::ErrorBuffer error;
+  const auto& math = host.service<loupe_draft_tensor_math_service>(LOUPE_DRAFT_TENSOR_MATH_ID);
+  error.check(math.clone_item(host.context(), &tensor, item, &kept, error.get()));
+  return {host, kept};
+}
+
 /// Makes a kept tensor the LOUPE_DRAFT_FOLD_SUM, MEAN, MAX or MIN of the `count` tensors folded so far and one more of
 /// the same shape.
 inline void fold(const Host& host, KeptTensor& into, const loupe_tensor& tensor, uint32_t aggregation, uint64_t count) {
@@ -33,6 +44,8 @@ inline void fold(const Host& host, KeptTensor& into, const loupe_tensor& tensor,
   error.check(math.fold(host.context(), into.raw(), &tensor, aggregation, count, error.get()));
 }
 
-}  // namespace loupe::draft
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
 
 #endif

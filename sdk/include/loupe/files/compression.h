@@ -15,6 +15,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// How a text file is compressed that has become long. gzip() in <loupe/files/gzip.h> is one.
 struct Compression {
@@ -69,6 +70,7 @@ inline void compress_file(const std::filesystem::path& file, const Compression& 
   std::filesystem::remove(file, no_matter);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

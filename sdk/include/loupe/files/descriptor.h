@@ -14,6 +14,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 inline std::system_error last_error() {
   return std::system_error(errno, std::generic_category());
@@ -82,6 +83,7 @@ class Descriptor {
   int descriptor_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -17,6 +17,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What goes before the epochs that are written together.
 struct Preamble {
@@ -122,7 +123,6 @@ class EpochFile {
     if (compression_ && other != file_ && std::filesystem::is_regular_file(other, none)) keep_older(other, start_time_);
   }
 
-  /// Hands on what is to be written.
   template <class Write>
   void put(const std::string& head, Write&& write) const {
     if (!is_compressed()) {
@@ -188,13 +188,13 @@ class EpochFile {
   ReadOldLine read_;
   Host host_;
   std::optional<Compression> compression_;
-  std::filesystem::path name_, file_;  // as it was named, and where it is now
+  std::filesystem::path name_, file_, kept_;  // as it was named, where it is now, and what of an earlier run was kept
   double start_time_ = 0;
-  std::filesystem::path kept_;  // what the earlier run left, where not all of it stays
   bool resumed_ = false, started_ = false, stays_plain_ = true;
   WaitingEpochs waiting_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -48,6 +48,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 constexpr int fingerprint_format = 1;
 constexpr std::size_t fingerprint_positions_most = 64;
@@ -130,6 +131,7 @@ inline TensorSummary summarize(const std::vector<int64_t>& shape, const std::vec
   return summary;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -14,6 +14,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Compresses a text into a gzip member.
 inline std::string gzip_member(std::string_view text) {
@@ -77,6 +78,7 @@ inline Compression gzip() {
   return {&gzip_member, open};
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

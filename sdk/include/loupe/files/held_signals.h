@@ -8,6 +8,7 @@
 #include <time.h>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// While it lives, a write to a closed pipe or past a size limit fails in this thread instead of killing the process.
 /// What such a write raised is gone with it; the program's own handlers and its own writes are untouched. For code that
@@ -40,6 +41,7 @@ class FatalSignalsHeld {
   sigset_t held_, before_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -7,6 +7,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// No line of a file that Loupe writes comes near this. A longer one is of another kind of file, or of a damaged one,
 /// and may go on for as long as a disk is large.
@@ -39,6 +40,7 @@ inline bool read_line(std::istream& input, std::string& line) {
   return false;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -16,6 +16,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A file that nobody had before, beside the one whose place it is to take: under a name that cannot be guessed, and
 /// never through a link that another user of the folder laid. Gone with this object, unless it took that place.
@@ -102,6 +103,7 @@ class NewFile {
   std::optional<Descriptor> output_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

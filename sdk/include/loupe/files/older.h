@@ -10,7 +10,7 @@
 #include <system_error>
 
 namespace loupe {
-
+inline namespace v1_0 {
 namespace detail {
 
 /// A place for `path` in the newest of the folders "older-1", "older-2", … beside it, or in a new one where that has
@@ -50,6 +50,7 @@ inline std::filesystem::path keep_replaced(const std::filesystem::path& file, do
   return kept;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -15,6 +15,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// One line that an earlier run left in a file.
 struct OldLine {
@@ -118,6 +119,7 @@ class OlderEpochs {
   bool later_inside_ = false, has_later_ = false, cut_off_ = false;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -10,6 +10,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What a link at this path names now. Nothing is written through one that is laid later.
 inline std::filesystem::path followed(const std::filesystem::path& path) {
@@ -78,6 +79,7 @@ inline Error cannot_write(const std::filesystem::path& file, const std::system_e
   return Error("cannot write '" + file.string() + "': " + reason_of(reason) + "; " + consequence);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

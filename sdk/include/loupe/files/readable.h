@@ -11,6 +11,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A file that is open to be read. Only regular files are, and what the user hands to the process as /dev/stdin or
 /// /dev/fd/63: whoever opens another pipe waits for a writer who may never come.
@@ -66,6 +67,7 @@ inline std::string read_file(const std::filesystem::path& file, std::size_t most
   throw Error("it is larger than the " + std::to_string(most >> 20) + " MB that such a file may have", LOUPE_INVALID);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -10,6 +10,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A file's new contents, which take the old one's place in one step at commit(): a reader sees the old file or the
 /// new, never half of one. Devices and pipes are written directly; a link is refused, see followed(). Everything throws
@@ -51,6 +52,7 @@ class Replacement {
   std::optional<Descriptor> special_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

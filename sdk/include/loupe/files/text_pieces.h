@@ -17,6 +17,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Reads a text file in pieces, whether it is compressed or not, also while it grows. A compressed one is read a member
 /// at a time, each whole and checked. One thread.
@@ -173,6 +174,7 @@ class TextPieces {
   z_stream stream_{};
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Epochs that are not written yet, up to 64 MiB of them; then the oldest are lost.
 class WaitingEpochs {
@@ -57,6 +58,7 @@ class WaitingEpochs {
   double first_lost_ = 0;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

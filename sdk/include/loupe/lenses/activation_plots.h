@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The plots of lenses whose preprocessor gives the series `activation` and `death`: each layer's rates, and the worst
 /// of all layers.
@@ -92,6 +93,7 @@ class ActivationPlots {
   NonFinite non_finite_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

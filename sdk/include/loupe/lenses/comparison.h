@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// One plot for the model in which each layer's number is a share of all layers' sum.
 class Comparison {
@@ -38,6 +39,7 @@ class Comparison {
   }
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -6,6 +6,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What a plot means, for people who see it for the first time, each a sentence or two: what it is, with its formula;
 /// what is healthy; what to do when it is not.
@@ -36,6 +37,7 @@ inline std::string size_explained(bool normalized) {
                     : "";
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The plots "… Norm" and "… Correlation" of lenses whose preprocessor gives the series `norm` and `correlation`.
 class GeometryPlots {
@@ -77,6 +78,7 @@ class GeometryPlots {
   NonFinite non_finite_;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

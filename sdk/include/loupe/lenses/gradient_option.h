@@ -4,6 +4,7 @@
 #include <loupe/plugin.h>
 
 namespace loupe {
+inline namespace v1_0 {
 
 inline Option gradient_option() {
   return {"gradient",
@@ -16,6 +17,7 @@ inline const char* gradient_gatherer(const Options& options) {
   return options.get<std::string>("gradient") == "step" ? LOUPE_GATHER_STEP_GRADIENT : LOUPE_GATHER_PARAMETER_GRADIENT;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -6,17 +6,18 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A copy of an event's tensor, on the same device, that outlives the event. Move-only. From a hook: it allocates, but
 /// waits for no device. Every member throws Error where the host does not offer it.
 class KeptTensor {
  public:
-  static constexpr int64_t all = -1;
-  /// @param item which item along dimension 0; `all` of them
-  KeptTensor(const Host& host, const loupe_tensor& tensor, int64_t item = all) : host_(host) {
+  KeptTensor(const Host& host, const loupe_tensor& tensor) : host_(host) {
     detail::ErrorBuffer error;
-    error.check(host.tensors().clone(host.context(), &tensor, item, &kept_, error.get()));
+    error.check(host.tensors().clone(host.context(), &tensor, &kept_, error.get()));
   }
+  /// Takes over a handle that a service gave.
+  KeptTensor(const Host& host, loupe_retained* kept) : host_(host), kept_(kept) {}
   KeptTensor(KeptTensor&& other) noexcept : host_(other.host_), kept_(std::exchange(other.kept_, nullptr)) {}
   KeptTensor& operator=(KeptTensor&& other) noexcept {
     std::swap(kept_, other.kept_);
@@ -35,6 +36,7 @@ class KeptTensor {
   loupe_retained* kept_ = nullptr;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

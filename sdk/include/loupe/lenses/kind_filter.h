@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// For a lens that has no taste of its own: a ModuleFilter that looks at every module without children by default, and
 /// that `types`, `families` and `leaves_only` narrow.
@@ -56,6 +57,7 @@ class KindFilter {
   bool leaves_only_, has_taken_ = false;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

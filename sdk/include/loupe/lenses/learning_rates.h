@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What optimizers are set to, as the steps of an epoch were taken with: the plots "Learning Rate" and "Momentum", a
 /// line for each group of each optimizer.
@@ -115,6 +116,7 @@ class LearningRates {
   std::map<uint64_t, std::vector<Group>> used_;  // by the optimizer's id
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

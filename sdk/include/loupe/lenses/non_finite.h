@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Names what was NaN or infinite and so is in no average: a plot a layer, with the number of such events.
 class NonFinite {
@@ -44,6 +45,7 @@ class NonFinite {
   bool is_told_ = false;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

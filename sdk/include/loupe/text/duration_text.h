@@ -7,6 +7,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A duration of 1 s and more in seconds, else in milliseconds, for people to read: "0.26 ms", "120 ms", "2.1 s".
 inline std::string duration_text(double seconds) {
@@ -15,6 +16,7 @@ inline std::string duration_text(double seconds) {
   return (number >= 99.5 ? std::to_string(std::lround(number)) : rounded_text(number, 2)) + (is_long ? " s" : " ms");
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

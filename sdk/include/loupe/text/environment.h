@@ -9,6 +9,7 @@
 #include <system_error>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The whole number that an environment variable says; none where it says none, or one that is not within the bounds:
 /// anything may stand there, and what is made of a number costs memory or time.
@@ -28,6 +29,7 @@ inline std::optional<std::int64_t> columns_in_environment() {
   return number_in_environment("COLUMNS", 1, most);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

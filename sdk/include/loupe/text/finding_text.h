@@ -8,6 +8,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A finding's message with where in the program's source to look: "the output is NaN (net.cpp:120)".
 inline std::string message_with_place(const std::string& message, const std::string& file, uint32_t line) {
@@ -18,6 +19,7 @@ inline std::string message_with_place(const loupe_finding& finding) {
   return message_with_place(text_of(finding.message), text_of(finding.file), finding.line);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

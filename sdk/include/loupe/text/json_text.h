@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A text as a string of JSON. It is UTF-8, as all texts of the host are.
 inline std::string json_text(std::string_view text) {
@@ -32,6 +33,7 @@ inline std::string json_number(double value) {
   return name != nullptr ? json_text(name) : number_text(value);
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

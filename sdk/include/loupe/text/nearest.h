@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment).
 inline std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -49,6 +50,7 @@ inline std::string nearest(const std::string& name, const std::vector<std::strin
   return found;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

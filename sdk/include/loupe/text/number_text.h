@@ -6,6 +6,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The name of a number that JSON and most readers have no digits for, as pandas, JavaScript and R read it; null for a
 /// finite one.
@@ -38,6 +39,7 @@ inline std::string rounded_text(double value, int digits = 3) {
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

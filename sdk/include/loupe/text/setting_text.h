@@ -7,6 +7,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A setting as people write it: "0.001", "true", "flip, crop".
 inline std::string setting_text(const loupe_option_value& value) {
@@ -26,6 +27,7 @@ inline std::string setting_text(const loupe_option_value& value) {
   }
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -5,6 +5,7 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A time in seconds since 1970, such as loupe_moment.time, as ISO 8601 in UTC: "2024-05-01T12:00:00Z".
 inline std::string utc_text(double time) {
@@ -15,6 +16,7 @@ inline std::string utc_text(double time) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

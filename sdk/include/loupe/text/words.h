@@ -10,6 +10,7 @@
 #include <string_view>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The word for a number of the boundary, for people and for files.
 struct Word {
@@ -51,6 +52,7 @@ std::optional<uint32_t> value_called(const Word (&words)[count], std::string_vie
   return value;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// Of the names that a visualizer is told, those that an option's patterns choose; all of them where it is empty. A
 /// pattern that has fitted nothing after a few ticks is told once, with what there is, since a misspelt one would show
@@ -39,6 +40,7 @@ class ChosenNames {
   bool came_ = false, told_ = false;
 };
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -7,13 +7,14 @@
 #include <string>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A model as a JSON object: name, type, parameters (how many elements), and modules, each with name, type, parameters,
 /// the shapes of its own parameters in their order, and whether it is a leaf.
 inline std::string model_json(const loupe_model& model) {
   const auto quoted = [](const char* text) { return json_text(text != nullptr ? text : ""); };
   std::string json = "{\"name\":" + quoted(model.name) + ",\"type\":" + quoted(model.type) +
-                     ",\"parameters\":" + std::to_string(model.parameter_elements) + ",\"modules\":[";
+                     ",\"parameters\":" + std::to_string(model.parameter_element_count) + ",\"modules\":[";
   for (std::size_t i = 0; i < model.module_count; ++i) {
     const loupe_module& module = *model.modules[i];
     int64_t elements = 0;
@@ -33,6 +34,7 @@ inline std::string model_json(const loupe_model& model) {
   return json + "]}";
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

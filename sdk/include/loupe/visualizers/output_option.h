@@ -4,6 +4,7 @@
 #include <loupe/detail/option_values.h>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// The option `output`, of lenses that look at what modules give: which of a module's outputs. The gatherers `forward`
 /// and `output_gradient` take it as it is.
@@ -15,6 +16,7 @@ inline OptionValues output_of(const Options& options) {
   return {{"output", options.get<int>("output")}};
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

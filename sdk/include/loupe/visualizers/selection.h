@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// What a visualizer takes of all that it is told: its options `tags`, `layers` and `every`. Findings, notes and what
 /// else is rare are not chosen from. The user is told of patterns that fit nothing.
@@ -67,6 +68,7 @@ inline std::vector<Option> with_selection(std::vector<Option> own) {
   return own;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

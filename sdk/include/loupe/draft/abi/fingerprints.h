@@ -4,16 +4,11 @@
 
 #include <loupe/abi/tensors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_DRAFT_FINGERPRINTS_ID "loupe.fingerprints/draft-1"
 
 /* Host service LOUPE_DRAFT_FINGERPRINTS_ID. */
 typedef struct loupe_draft_fingerprint_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* Lets the tensor's device add up the bits of the elements in its queue: of all, or of a sample that depends on the
    * shape alone. The same elements have the same sum, in whatever order a device adds. Waits for no device.
    * UNSUPPORTED where the device cannot. */
@@ -24,9 +19,5 @@ typedef struct loupe_draft_fingerprint_service {
   loupe_status (*read)(void* context, const loupe_retained* const* sums, size_t count, uint64_t* values,
                        loupe_error* error);
 } loupe_draft_fingerprint_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

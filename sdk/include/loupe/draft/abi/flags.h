@@ -5,10 +5,6 @@
 
 #include <loupe/abi/events.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Of events. */
 enum {
   LOUPE_DRAFT_EVENT_NOT_CLEARED = 1u << 26, /* OPTIMIZER_STEP: the gradient still held that of the step before */
@@ -26,9 +22,5 @@ enum {
   LOUPE_DRAFT_PARAMETER_GRADIENT = 1u << 16, /* had a gradient at the last step of an optimizer of its model */
   LOUPE_DRAFT_PARAMETER_CHANGED = 1u << 17   /* has other values than at the tick before, as a sample of them shows */
 };
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/tensors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_DRAFT_GRAPH_ID "loupe.graph/draft-1"
 
 /* `data`: where the elements of a leaf lie, as loupe_tensor has it. */
@@ -16,17 +12,12 @@ typedef void (*loupe_draft_take_leaf)(void* context, const void* data);
 
 /* Host service LOUPE_DRAFT_GRAPH_ID. */
 typedef struct loupe_draft_graph_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* While an event is processed: calls `take` with each leaf that requires a gradient and that the event's tensor
    * depends on, once, by walking the graph, which takes as long as the graph is large. Waits for no device. */
   /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
   loupe_status (*leaves)(void* context, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* take_context,
                          loupe_error* error);
 } loupe_draft_graph_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

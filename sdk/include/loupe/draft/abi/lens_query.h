@@ -4,24 +4,15 @@
 
 #include <loupe/abi/lens.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_DRAFT_LENS_QUERY_ID "loupe.lens_query/draft-1"
 
 /* The extension LOUPE_DRAFT_LENS_QUERY_ID of a loupe_lens, whose `self` is the function's first argument. */
 typedef struct loupe_draft_lens_query {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* A number of the last report by a key of the lens's own, such as "train_loss median". NOT_FOUND where there is none
    * of that key. */
   /* @thread trainer @state attached @reenter none @owns borrows key @since 1.0 */
   loupe_status (*query)(void* self, const char* key, double* value, loupe_error* error);
 } loupe_draft_lens_query;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

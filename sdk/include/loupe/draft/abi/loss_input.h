@@ -5,10 +5,6 @@
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the target,
  * which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */
 enum { LOUPE_DRAFT_TAP_LOSS_INPUT = LOUPE_TAP_DRAFTS + 1 };
@@ -46,9 +42,5 @@ enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << (LOUPE_DRAFT_SHIFT + 8)
 
 /* A loss over classes was given a weight for each class, or an index that it leaves out. */
 enum { LOUPE_DRAFT_LOSS_CHOOSES_TARGETS = 1 << (LOUPE_DRAFT_SHIFT + 9) };
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/tensors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_DRAFT_OPTIMIZER_STATES_ID "loupe.optimizer_states/draft-1"
 
 /* `name`: the state's, as LibTorch has it: "momentum_buffer", "exp_avg", "step". */
@@ -16,8 +12,7 @@ typedef void (*loupe_draft_take_state)(void* context, const char* name, const lo
 
 /* Host service LOUPE_DRAFT_OPTIMIZER_STATES_ID. */
 typedef struct loupe_draft_optimizer_state_service {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   /* While a lens is told of a step: calls `take` with each state that the optimizer which has just stepped keeps of
    * `parameter`, as loupe_parameter_service lends it; in the same order in every process. A state has the parameter's
    * shape and device, but for "step", which is an int64 of no dimensions on the CPU, and for those of LBFGS, which are
@@ -29,9 +24,5 @@ typedef struct loupe_draft_optimizer_state_service {
   loupe_status (*lend)(void* context, const loupe_tensor* parameter, loupe_draft_take_state take, void* take_context,
                        loupe_error* error);
 } loupe_draft_optimizer_state_service;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

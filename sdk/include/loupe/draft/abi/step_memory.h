@@ -5,10 +5,6 @@
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Of one step between two ticks, once it is over; scalar: bytes.
  * Of a module: what its forward, without the modules inside it, made and what was still there when the backward pass
  * began.
@@ -17,9 +13,5 @@ extern "C" {
 enum { LOUPE_DRAFT_TAP_STEP_MEMORY = LOUPE_TAP_DRAFTS + 3 };
 /* The gatherer of it. */
 #define LOUPE_DRAFT_GATHER_STEP_MEMORY LOUPE_DRAFT_GATHERERS "step_memory"
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,10 +5,6 @@
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Of a step that was timed, once it is over; scalar: seconds of wall time, of the host, or of the queue of the device
  * that the optimizer's parameters are on, where that can be told.
  * Without a module, label: "device", where the times are a device's, whose scalar is 1; "waiting" (for data: from the
@@ -19,9 +15,5 @@ extern "C" {
 enum { LOUPE_DRAFT_TAP_STEP_TIME = LOUPE_TAP_DRAFTS + 2 };
 /* The gatherer of it. */
 #define LOUPE_DRAFT_GATHER_STEP_TIME LOUPE_DRAFT_GATHERERS "step_time"
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

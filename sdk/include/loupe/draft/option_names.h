@@ -1,0 +1,41 @@
+#ifndef LOUPE_DRAFT_OPTION_NAMES_H
+#define LOUPE_DRAFT_OPTION_NAMES_H
+
+// A draft: it may change or go without notice. Options that name other components, which the host checks.
+
+#include <loupe/draft/abi/option_names.h>
+#include <loupe/options.h>
+
+#include <string>
+#include <utility>
+
+namespace loupe {
+inline namespace v1_0 {
+namespace draft {
+
+/// The name of a gatherer.
+inline Option gatherer_option(std::string name, const char* value, std::string help) {
+  Option option(std::move(name), value, std::move(help));
+  option.drafts = LOUPE_DRAFT_OPTION_GATHERER;
+  return option;
+}
+
+/// The name of a preprocessor.
+inline Option preprocessor_option(std::string name, const char* value, std::string help) {
+  Option option(std::move(name), value, std::move(help));
+  option.drafts = LOUPE_DRAFT_OPTION_PREPROCESSOR;
+  return option;
+}
+
+/// The options of the component that the last of those before it names, checked by what that component declares.
+inline Option named_options(std::string name, std::string help) {
+  Option option = Option::map(std::move(name), std::move(help));
+  option.drafts = LOUPE_DRAFT_OPTION_OPTIONS;
+  return option;
+}
+
+}  // namespace draft
+}  // namespace v1_0
+}  // namespace loupe
+
+#endif
