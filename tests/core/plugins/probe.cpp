@@ -229,7 +229,8 @@ class ProbeLens : public Lens {
   void rest(const std::string& what) {
     if (what == "usual" && !tally_) tally_ = internal::make_tally(*this);
     for (const auto& [layer, source] : sources_) {
-      source.rest(what == "usual" ? 0 : named_rest(what));
+      const uint32_t bits = what == "usual" ? 0 : named_rest(what);
+      bits == 0 ? source.wake() : source.rest(bits);
       internal::use(source, what == "usual" ? tally_ : internal::Tally());
     }
   }
