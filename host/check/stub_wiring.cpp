@@ -248,8 +248,9 @@ struct StubWiring {
     return refuse(error, "it was told at this tick already");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
-    if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
-    return told(self, tag, "tag", tag->id != nullptr, {Turn::reporting}, error);
+    const bool is_named = tag != nullptr && tag->id != nullptr;
+    if (is_named) of(self).tags_.insert(tag->id);
+    return told(self, tag, "tag", is_named, {Turn::reporting}, error);
   }
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
     const loupe_status status =
@@ -264,7 +265,7 @@ struct StubWiring {
     return need_news(self, *range, of(self).ranges_, names, error);
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    const bool is_named = histogram->tag != nullptr && histogram->line != nullptr;
+    const bool is_named = histogram != nullptr && histogram->tag != nullptr && histogram->line != nullptr;
     const loupe_status status = told(self, histogram, "histogram", is_named, {Turn::reporting}, error);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }

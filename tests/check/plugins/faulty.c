@@ -328,6 +328,10 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
+#ifdef FAULT_TELLS_NOTHING
+  (void)sink->tag(sink->context, NULL, error);
+  (void)sink->histogram(sink->context, NULL, error);
+#endif
 #ifdef FAULT_FINDING_STATE
   const loupe_finding finding = {
       .struct_size = sizeof finding, .state = LOUPE_FINDING_RAISED, .rule = "low_rank", .message = "its rank is 2"};
