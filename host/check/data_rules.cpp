@@ -1,6 +1,5 @@
 // Structs of every size, and data of every sort.
 
-#include <loupe/draft/abi/tally.h>
 #include <cmath>
 #include <limits>
 #include <memory>

@@ -157,7 +157,6 @@ class Session {
   loupe_request request_{};
   std::deque<Watched> watched_;
   std::map<std::pair<void*, std::size_t>, std::pair<const char*, std::string>> names_;  // of series
-  std::deque<char> tallies_;                                                            // no more than their addresses
   std::vector<Answer> failures_;
   std::string folder_, label_;
   const loupe_module* opened_on_ = nullptr;

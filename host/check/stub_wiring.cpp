@@ -1,10 +1,10 @@
 #include "check/stub_wiring.h"
 
 #include <loupe/detail/series_reading.h>
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
 #include <loupe/text/nearest.h>
@@ -208,50 +208,16 @@ struct StubWiring {
       return refuse(error, "rest comes out of turn");
     if (source == nullptr || watched(source).forgotten)
       of(self).host().complain("lets a source rest that is null, or whose module is forgotten");
-    constexpr uint32_t known = LOUPE_REST_MEASURES | LOUPE_REST_EVENTS | LOUPE_REST_TENSORS;
-    if ((what & ~known) != 0) of(self).host().complain("lets a source rest from what LOUPE_REST_ does not name");
-    return LOUPE_OK;
-  }
-
-  static bool may_tally(void* self, const char* function) {
-    return of(self).host().expect(function, {Turn::attaching, Turn::visiting, Turn::stepping, Turn::reporting});
-  }
-  static loupe_status make_tally(void* self, loupe_tally** tally, loupe_error* error) {
-    if (!may_tally(self, "make_tally")) return refuse(error, "make_tally comes out of turn");
-    *tally = reinterpret_cast<loupe_tally*>(&of(self).tallies_.emplace_back());
-    return LOUPE_OK;
-  }
-  static bool made(void* self, const loupe_tally* tally) {
-    const auto& tallies = of(self).tallies_;
-    return std::any_of(tallies.begin(), tallies.end(),
-                       [&](const char& each) { return reinterpret_cast<const loupe_tally*>(&each) == tally; });
-  }
-  static loupe_status use_tally(void* self, loupe_source* source, loupe_tally* tally, loupe_error* error) {
-    if (!may_tally(self, "use_tally")) return refuse(error, "use_tally comes out of turn");
-    if (source == nullptr || watched(source).forgotten)
-      of(self).host().complain("gives a tally to a source that is null, or whose module is forgotten");
-    if (tally != nullptr && !made(self, tally)) of(self).host().complain("uses a tally that make_tally did not give");
-    return LOUPE_OK;
-  }
-  static loupe_status take_tally(void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
-    if (sums == nullptr || !made(self, tally)) {
-      of(self).host().complain("takes a tally that make_tally did not give, or to no place");
-      return refuse(error, "there is no such tally");
-    }
-    const uint32_t size = sums->struct_size;
-    std::memset(sums, 0, size);
-    sums->struct_size = size;
+    if ((what & LOUPE_REST_DRAFTS) != 0) StubHost::note_draft("LOUPE_REST_DRAFTS");
+    constexpr uint32_t of_drafts = LOUPE_DRAFT_REST_MEASURES | LOUPE_DRAFT_REST_TENSORS;
+    if ((what & ~(uint32_t{LOUPE_REST_EVENTS} | of_drafts)) != 0)
+      of(self).host().complain("lets a source rest from what LOUPE_REST_ does not name");
     return LOUPE_OK;
   }
 
   static const void* extension(void*, const char* id) {
-    static constexpr loupe_draft_tally tally = {.struct_size = sizeof(loupe_draft_tally),
-                                                .rest = &rest,
-                                                .make = &make_tally,
-                                                .use = &use_tally,
-                                                .take = &take_tally};
     StubHost::note_draft_id(id);
-    return std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &tally : nullptr;
+    return nullptr;
   }
 
   template <class Told>
@@ -282,8 +248,9 @@ struct StubWiring {
     return refuse(error, "it was told at this tick already");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
-    if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
-    return told(self, tag, "tag", tag->id != nullptr, {Turn::reporting}, error);
+    const bool is_named = tag != nullptr && tag->id != nullptr;
+    if (is_named) of(self).tags_.insert(tag->id);
+    return told(self, tag, "tag", is_named, {Turn::reporting}, error);
   }
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
     const loupe_status status =
@@ -298,7 +265,7 @@ struct StubWiring {
     return need_news(self, *range, of(self).ranges_, names, error);
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    const bool is_named = histogram->tag != nullptr && histogram->line != nullptr;
+    const bool is_named = histogram != nullptr && histogram->tag != nullptr && histogram->line != nullptr;
     const loupe_status status = told(self, histogram, "histogram", is_named, {Turn::reporting}, error);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }
@@ -334,6 +301,7 @@ loupe_wiring stub_wiring(void* session) {
           .read = &StubWiring::read,
           .quantiles = &StubWiring::quantiles,
           .values = &StubWiring::all_values,
+          .rest = &StubWiring::rest,
           .get_extension = &StubWiring::extension};
 }
 

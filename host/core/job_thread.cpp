@@ -1,5 +1,6 @@
 #include "core/job_thread.h"
 
+#include <cxxabi.h>
 #include <loupe/abi.h>
 #include <loupe/detail/own_thread.h>
 #include <pthread.h>
@@ -56,12 +57,15 @@ void count_anew_in_children() {
   static_cast<void>(once);
 }
 
-void do_job(const JobThread::Job& job) noexcept try {
+/// Throws nothing but what ends the thread, which has to go on.
+void do_job(const JobThread::Job& job) try {
   try {
     job();
   } catch (const std::exception& reason) {
     log(LOUPE_LOG_ERROR, std::string("some output to visualizers is lost: ") + reason.what());
   }
+} catch (const abi::__forced_unwind&) {
+  throw;
 } catch (...) {  // without memory not even that can be told
 }
 
@@ -79,7 +83,8 @@ bool JobThread::is_out_of_reach() const {
 }
 
 void JobThread::post(Job job, bool is_large) {
-  if (is_out_of_reach() || (!thread_.joinable() && !start())) return;
+  if (is_out_of_reach()) return;
+  if (!thread_.joinable() && !start()) return do_job(job);
   {
     std::unique_lock lock(state_->mutex);
     state_->news.wait(lock, [&] { return state_->queue.size() < most_waiting || state_->is_left; });
@@ -140,8 +145,10 @@ bool JobThread::start() {
     });
     process_ = ::getpid();
   } catch (const std::system_error& reason) {
-    log(LOUPE_LOG_ERROR,
-        "output to visualizers is lost, because the system cannot start a thread: " + reason.code().message());
+    if (!std::exchange(has_told_, true)) {
+      log(LOUPE_LOG_WARNING, "training waits for the visualizers, because the system cannot start a thread for them: " +
+                                 reason.code().message());
+    }
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread_.joinable();
@@ -156,7 +163,12 @@ void JobThread::work(State& state) {
     state.queue.pop_front();
     state.is_busy = true;
     lock.unlock();
-    do_job(next.job);
+    try {
+      do_job(next.job);
+    } catch (const abi::__forced_unwind&) {
+      leave_own();
+      throw;
+    }
     next.job = nullptr;  // what it refers to may have to be gone before anybody goes on
     lock.lock();
     if (state.is_left) return;  // nobody knows of it any more

@@ -25,13 +25,13 @@ class JobThread {
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;
 
-  /// Waits while thousands of jobs are not done yet. Where the system gives no thread, that is logged and the job left
-  /// out. @param is_large  counts for wait_for_large
+  /// Waits while thousands of jobs are not done yet. Where the system gives no thread, that is logged once, and the job
+  /// is done here. @param is_large  counts for wait_for_large
   void post(Job job, bool is_large = false);
   /// Returns when fewer than `most` large jobs are not done yet.
   void wait_for_large(std::size_t most);
-  /// Returns when all jobs are done. False where they never will be, as their thread ends the process itself or is the
-  /// parent's.
+  /// Returns when all jobs are done. False where they never will be, as their thread ends the process itself, was ended
+  /// by a job, or is the parent's.
   bool wait();
   /// Does what is left, and ends the thread; the next job starts another one. False as above: the thread may go on
   /// using what its jobs refer to, so that has to stay.
@@ -55,6 +55,7 @@ class JobThread {
   std::shared_ptr<State> state_;  // the thread has it too
   std::thread thread_;
   pid_t process_ = 0;
+  bool has_told_ = false;  // that the system gives no thread
 };
 
 }  // namespace loupe

@@ -1,6 +1,5 @@
 #include "pipeline/gatherer_node.h"
 
-#include <loupe/draft/abi/tally.h>
 #include <algorithm>
 #include <atomic>
 #include <cstddef>

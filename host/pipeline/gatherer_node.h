@@ -2,7 +2,7 @@
 #define LOUPE_PIPELINE_GATHERER_NODE_H
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/tally.h>
+#include <loupe/draft/abi/flags.h>
 
 #include <boost/container/small_vector.hpp>
 #include <exception>
@@ -114,8 +114,8 @@ class GathererNode {
     bool accepts_now(uint32_t flags, uint32_t place) const {
       return (rests & LOUPE_REST_EVENTS) == 0 && accepts(flags, place);
     }
-    bool reads_tensors() const { return wants_tensor && (rests & LOUPE_REST_TENSORS) == 0; }
-    bool is_measured() const { return group != kNoGroup && (rests & LOUPE_REST_MEASURES) == 0; }
+    bool reads_tensors() const { return wants_tensor && (rests & LOUPE_DRAFT_REST_TENSORS) == 0; }
+    bool is_measured() const { return group != kNoGroup && (rests & LOUPE_DRAFT_REST_MEASURES) == 0; }
 
     bool accepts(uint32_t flags, uint32_t place) const { return wants(flags, place) && guard->accepts_events(); }
     bool wants(uint32_t flags, uint32_t place) const {

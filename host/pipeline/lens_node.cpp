@@ -1,8 +1,8 @@
 #include "pipeline/lens_node.h"
 
 #include <loupe/detail/series_reading.h>
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/lens_query.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
 
@@ -101,21 +101,20 @@ void LensNode::make_wiring() {
                  return source->table->values(source->self, index, values, capacity, count, error);
                });
              },
+             .rest =
+                 [](void* self, loupe_source* source, uint32_t what, loupe_error* error) {
+                   return detail::guarded(error, [&] {
+                     if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
+                     static_cast<LensNode*>(self)->rest(*source, what);
+                   });
+                 },
              .get_extension = [](void*, const char* id) -> const void* {
-               return id != nullptr && std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &draft_tally() : nullptr;
+               return id != nullptr && std::strcmp(id, LOUPE_INTERNAL_TALLY_ID) == 0 ? &tally_table() : nullptr;
              }};
 }
 
-const loupe_draft_tally& LensNode::draft_tally() {
-  static const loupe_draft_tally table = {
-      .struct_size = sizeof(loupe_draft_tally),
-      .rest =
-          [](void* self, loupe_source* source, uint32_t what, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
-              static_cast<LensNode*>(self)->rest(*source, what);
-            });
-          },
+const loupe_internal_tally& LensNode::tally_table() {
+  static const loupe_internal_tally table = {
       .make =
           [](void* self, loupe_tally** tally, loupe_error* error) {
             return detail::guarded(error, [&] {
@@ -134,11 +133,7 @@ const loupe_draft_tally& LensNode::draft_tally() {
           [](void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
             return detail::guarded(error, [&] {
               if (sums == nullptr) throw Error("there is no place for what a tally added up", LOUPE_INVALID);
-              loupe_tally_sums taken = static_cast<LensNode*>(self)->take_tally(tally);
-              // A lens may know of fewer members, or of more.
-              const uint32_t known = std::min(sums->struct_size, taken.struct_size);
-              taken.struct_size = known;
-              std::memcpy(sums, &taken, known);
+              *sums = static_cast<LensNode*>(self)->take_tally(tally);
             });
           }};
   return table;
@@ -202,8 +197,9 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
 
 void LensNode::rest(loupe_source& source, uint32_t what) {
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "rest");
-  if ((what & ~uint32_t{LOUPE_REST_MEASURES | LOUPE_REST_EVENTS | LOUPE_REST_TENSORS}) != 0)
-    throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/draft/abi/tally.h",
+  constexpr uint32_t of_drafts = LOUPE_DRAFT_REST_MEASURES | LOUPE_DRAFT_REST_TENSORS;
+  if ((what & ~(uint32_t{LOUPE_REST_EVENTS} | of_drafts)) != 0)
+    throw Error("a source is to rest from what this host does not know; see LOUPE_REST_ in loupe/abi/lens.h",
                 LOUPE_INVALID);
   source.module->rest(source, what);
 }

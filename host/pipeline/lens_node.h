@@ -2,7 +2,7 @@
 #define LOUPE_PIPELINE_LENS_NODE_H
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/tally.h>
+#include <loupe/internal/tally.h>
 
 #include <initializer_list>
 #include <list>
@@ -86,7 +86,7 @@ class LensNode {
   void save(LensStates& states);
   uint64_t key_of(const loupe_source& source, const ModuleNode& module);
   void make_wiring();
-  static const loupe_draft_tally& draft_tally();
+  static const loupe_internal_tally& tally_table();
   void make_sink();
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);

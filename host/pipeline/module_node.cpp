@@ -3,7 +3,6 @@
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #define LOUPE_PIPELINE_MODULE_NODE_H
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/tally.h>
 
 #include <atomic>
 #include <boost/container/small_vector.hpp>

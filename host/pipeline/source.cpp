@@ -1,5 +1,4 @@
 #include "pipeline/source.h"
-#include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
 
 #include <mutex>
@@ -20,7 +19,5 @@ void loupe_tally::add(const loupe_source& source, const loupe_measurement& measu
 
 loupe_tally_sums loupe_tally::take() {
   const std::lock_guard lock(lock_);
-  loupe_tally_sums taken = std::exchange(sums_, {});
-  taken.struct_size = sizeof taken;
-  return taken;
+  return std::exchange(sums_, {});
 }

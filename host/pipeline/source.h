@@ -3,8 +3,8 @@
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/flags.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
+#include <loupe/internal/tally.h>
 
 #include <atomic>
 #include <cstdint>
@@ -24,7 +24,7 @@ class ModuleNode;
 
 }  // namespace loupe
 
-/// What the ABI calls a tally. Any thread.
+/// See loupe/internal/tally.h. Any thread.
 struct loupe_tally {
  public:
   /// Whether an event that was measured on the processor is usual; see loupe_tally.

@@ -90,7 +90,7 @@ Module Bench::Impl::add(const std::string& name, const std::string& type, const 
   description.flags = flags;
   std::set<std::string> attributes;
   for (const Parameter& parameter : parameters) {
-    if (parameter.flags == attribute) {
+    if (parameter.is_attribute) {
       attributes.insert(parameter.name);
       continue;
     }

@@ -3,7 +3,6 @@
 #include "fingerprint/writing.h"
 
 #include <fcntl.h>
-#include <loupe/draft/tally.h>
 #include <loupe/files/descriptor.h>
 #include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
@@ -159,7 +158,7 @@ class Fingerprint : public Lens {
     file_.append(writing_);
     if (!writing_.is_complete()) return;
     is_over_ = true;
-    for (const Source& source : sources_) draft::rest(source, LOUPE_REST_EVENTS | LOUPE_REST_TENSORS);
+    for (const Source& source : sources_) source.rest();
   }
   void report(Report&) override { file_.append(writing_); }
 

@@ -2,7 +2,7 @@
 
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/tally.h>
+#include <loupe/internal/tally.h>
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -20,9 +20,9 @@ Model& Health::model_of(const Module& module) {
   }
   models_.push_back(std::make_unique<Model>(module.model()));
   if (spare_tallies_.empty()) {
-    models_.back()->tallies = Tallies({draft::make_tally(*this), draft::make_tally(*this)},
-                                      {draft::make_tally(*this), draft::make_tally(*this)});
-    models_.back()->output_tally = OutputTally(draft::make_tally(*this));
+    models_.back()->tallies = Tallies({internal::make_tally(*this), internal::make_tally(*this)},
+                                      {internal::make_tally(*this), internal::make_tally(*this)});
+    models_.back()->output_tally = OutputTally(internal::make_tally(*this));
   } else {
     std::tie(models_.back()->tallies, models_.back()->output_tally) = spare_tallies_.back();
     spare_tallies_.pop_back();

@@ -1,7 +1,7 @@
 #include "health/health.h"
 
 #include <loupe/draft/abi/flags.h>
-#include <loupe/draft/tally.h>
+#include <loupe/internal/tally.h>
 #include <loupe/plugin.h>
 
 #include <algorithm>
@@ -233,8 +233,8 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
 
 /// Not under a model's mutex: an event holds its module's when it takes that one.
 void Health::make_changes() {
-  for (const auto& [source, what] : changes_.rests) draft::rest(source, what);
-  for (const auto& [source, tally] : changes_.uses) draft::use(source, tally);
+  for (const auto& [source, what] : changes_.rests) source.rest(what);
+  for (const auto& [source, tally] : changes_.uses) internal::use(source, tally);
   changes_.rests.clear();
   changes_.uses.clear();
 }

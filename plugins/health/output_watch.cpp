@@ -1,4 +1,4 @@
-#include <loupe/draft/abi/tally.h>
+#include <loupe/draft/abi/flags.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -49,7 +49,7 @@ void OutputWatch::take_numbers(const Event& event) {
     if (!is_finite(measured) && watched_.trail.meets_first())
       note_non_finite(event, origin_of(Origin::Place::output, event, measured, watched_));
     if (place_ == LOUPE_PLACE_CPU) pass.last_norm = std::sqrt(measured.sum_squares);
-  } else if ((layer_.rests & LOUPE_REST_MEASURES) != 0) {
+  } else if ((layer_.rests & LOUPE_DRAFT_REST_MEASURES) != 0) {
     read_input(event);
   }
   if (place_ == LOUPE_PLACE_CPU) pass.last = &layer_;

@@ -65,6 +65,8 @@ class Changed(unittest.TestCase):
     def test_a_draft_in_the_core(self):
         self.assertIn("LOUPE_DRAFT_TAP_STEP_TIME is not one of the taps that are left to drafts",
                       self.said_of("draft/abi/step_time.h", "LOUPE_TAP_DRAFTS + 2", "12"))
+        self.assertIn("LOUPE_DRAFT_REST_TENSORS has bits that are not left to drafts",
+                      self.said_of("draft/abi/flags.h", "REST_TENSORS = 1u << 17", "REST_TENSORS = 1u << 2"))
         self.assertIn("LOUPE_DRAFT_LOSS_MSE has bits that are not left to drafts",
                       self.said_of("draft/abi/loss_input.h", "3 << LOUPE_DRAFT_SHIFT", "3 << 8"))
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Whether a built-in plugin is written as an outsider's must be: it includes the SDK, its own folder, the system, and
-# libraries that its CMakeLists.txt names. Nothing of another plugin, of the host or of LibTorch.
+# libraries that its CMakeLists.txt names. Nothing of another plugin, of the host or of LibTorch. One that links
+# loupe_internal also has what is private to the host and the plugins that are built with it.
 #   plugin_includes.sh PLUGINS_FOLDER PLUGIN SDK_INCLUDE_FOLDER
 set -euo pipefail
 export LC_ALL=C
@@ -21,6 +22,8 @@ while IFS=: read -r file include; do
       [[ -f $own && $(realpath "$own") == "$(realpath "$plugins/$plugin")"/* ]] ||
         refuse "$file" "$include" "it is not in the plugin's own folder"
       ;;
+    "<loupe/internal/"*) grep -q loupe_internal "$plugins/$plugin/CMakeLists.txt" ||
+      refuse "$file" "$include" "the plugin does not link loupe_internal" ;;
     "<loupe/"*) [[ -f $sdk/$name ]] || refuse "$file" "$include" "the SDK has no such header" ;;
     "<torch/"* | "<ATen/"* | "<c10/"*) refuse "$file" "$include" "no plugin knows LibTorch" ;;
     "<sys/"*) ;;

@@ -175,6 +175,19 @@ TEST_F(DisplayTest, TagsAreToldOnceAndBeforeTheTick) {
   EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag U"}));
 }
 
+TEST_F(DisplayTest, ATagWithOtherBoundsIsNewHoweverLittleTheyDiffer) {
+  for (const double minimum : {1e-9, 1e-9, 2e-9}) {
+    display_.tag({.struct_size = sizeof(loupe_tag),
+                  .type = LOUPE_SCALE_NUMERICAL,
+                  .flags = LOUPE_TAG_HAS_MINIMUM,
+                  .id = "T",
+                  .y_minimum = minimum},
+                 "the lens 'x'");
+  }
+  display_.wait();
+  EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag T"}));
+}
+
 TEST_F(DisplayTest, ATagThatCouldNotBeToldComesAtTheNextTick) {
   tag("T");
   stage_.fail("a tag T");

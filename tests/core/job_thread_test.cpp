@@ -1,11 +1,13 @@
 #include "core/job_thread.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -53,6 +55,40 @@ TEST(JobThread, GoesOnAfterAJobThatThrowsAndSaysSo) {
   EXPECT_TRUE(thread.wait());
   EXPECT_TRUE(is_done);
   EXPECT_SAYS(only(stage.take_messages()), "because");
+}
+
+/// While it lives, no thread can be started: there is no room for its stack.
+struct NoThreads {
+  NoThreads() {
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+    pthread_getattr_default_np(&before);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before);
+    pthread_attr_destroy(&before);
+  }
+  pthread_attr_t before;
+};
+
+TEST(JobThread, DoesJobsInPlaceWhereTheSystemGivesNoThreadAndSaysSoOnce) {
+  const Stage stage;
+  std::vector<std::thread::id> threads;
+  JobThread thread("test");
+  {
+    const NoThreads none;
+    for (int i = 0; i < 2; ++i) thread.post([&] { threads.push_back(std::this_thread::get_id()); }, true);
+    EXPECT_TRUE(thread.end());
+  }
+  EXPECT_EQ(threads, std::vector<std::thread::id>(2, std::this_thread::get_id()));
+  EXPECT_SAYS(only(stage.take_messages()), "the system cannot start a thread");
+  thread.post([&] { threads.push_back(std::this_thread::get_id()); });
+  EXPECT_TRUE(thread.end());
+  ASSERT_EQ(threads.size(), 3u);
+  EXPECT_NE(threads[2], threads[0]);
 }
 
 TEST(JobThread, DoesWhatIsLeftWhenItEndsAndMayBeginAnew) {
@@ -116,6 +152,18 @@ TEST(JobThreadDeathTest, ThatEndsTheProcessIsNotWaitedFor) {
     const bool waits = thread.wait() || !JobThread::all_done(milliseconds(0)) || thread.end();
     thread.post([] {});  // on a new one
     std::_Exit(!waits && thread.end() ? 7 : 1);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
+}
+
+TEST(JobThreadDeathTest, ThatAJobEndsIsNotWaitedFor) {
+  const auto end = [] {
+    ::alarm(60);
+    JobThread thread("test");
+    thread.post([] { ::pthread_exit(nullptr); });
+    thread.post([] { std::abort(); });
+    const bool waits = thread.wait() || !JobThread::all_done(milliseconds(0)) || thread.end();
+    std::_Exit(waits ? 1 : 7);
   };
   EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
 }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <loupe/draft/abi/flags.h>
-#include <loupe/draft/abi/tally.h>
 
 #include <limits>
 #include <string>
@@ -165,6 +164,12 @@ TEST(Tally, NotMadeByTheHostIsAFaultOfTheLens) {
   const Texts told = it.stage.take_messages();
   ASSERT_EQ(told.size(), 1U);
   EXPECT_NE(told[0].find("make_tally did not give"), std::string::npos) << told[0];
+}
+
+TEST(Tally, IsForPluginsOfTheHostsOwnBuildAlone) {
+  Monitored it("lenses: [probe_lens: {wrong: other_build}]\n");
+  it.monitor.tick(std::nullopt);
+  EXPECT_EQ(it.stage.take_notes("lens gets no table").size(), 1U);
 }
 
 TEST(Tally, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {

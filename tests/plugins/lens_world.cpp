@@ -119,6 +119,7 @@ LensWorld::LensWorld(const std::string& lens, const std::string& yaml, const std
       .values =
           [](void*, loupe_source* source, size_t i, double* values, size_t capacity, size_t* count,
              loupe_error* error) { return table(source).values(self(source), i, values, capacity, count, error); },
+      .rest = [](void*, loupe_source*, uint32_t, loupe_error*) -> loupe_status { return LOUPE_OK; },
       .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
   const loupe_component& component = *find_component(plugin.empty() ? lens : plugin, LOUPE_LENS_ID, lens);
   lens_ = std::make_unique<Instance>(component, ComponentOptions(component, yaml));

@@ -58,5 +58,17 @@ TEST(Owned, ARunHasItsSettingsAndLenses) {
   EXPECT_STREQ(run.settings->values[1]->string, "1");
 }
 
+TEST(Owned, AnOptionHasItsMap) {
+  std::optional<detail::Owned<loupe_option_value>> copy;
+  OptionValues{{"range", "all"}}.lend([&](const loupe_options* map) {
+    copy.emplace(loupe_option_value{
+        .struct_size = sizeof(loupe_option_value), .type = LOUPE_TYPE_MAP, .name = "output_norm", .map = map});
+  });
+  ASSERT_NE(copy->get().map, nullptr);
+  ASSERT_EQ(copy->get().map->value_count, 1U);
+  EXPECT_STREQ(copy->get().map->values[0]->name, "range");
+  EXPECT_STREQ(copy->get().map->values[0]->string, "all");
+}
+
 }  // namespace
 }  // namespace loupe

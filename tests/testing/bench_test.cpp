@@ -285,9 +285,17 @@ TEST(Bench, RefusesAGradientOfOtherSizesOrOfNoParameter) {
 
 TEST(Bench, FeedsAnAttributeAtTheForward) {
   Bench bench(piped("attribute", "tensor_mean", ", parameters: [gate]"), {}, {&own_plugin});
-  const auto layer = bench.module("fc1", "Linear", {{"gate", {}, lt::attribute}});
+  const auto layer = bench.module("fc1", "Linear", {{"gate", {}, 0, /*is_attribute=*/true}});
   bench.set(layer, "gate", tensor({5}));
   bench.forward(layer, tensor({1}));
+  bench.tick();
+  EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 5);
+}
+
+TEST(Bench, AParameterMayHaveAnyFlagOfADraft) {
+  Bench bench(piped("tick", "tensor_mean", ", parameters: [gate]"), {}, {&own_plugin});
+  const auto layer = bench.module("fc1", "Linear", {{"gate", {1}, 1u << 31}});
+  bench.set(layer, "gate", tensor({5}));
   bench.tick();
   EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 5);
 }

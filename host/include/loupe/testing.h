@@ -39,10 +39,8 @@ struct Parameter {
   std::string name;
   std::vector<std::int64_t> sizes;
   std::uint32_t flags = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
+  bool is_attribute = false;  ///< no parameter, but a label that gatherers of attributes may ask for at the forward
 };
-
-/// The flags of an attribute: no parameter, but a label that gatherers of attributes may ask for at the forward.
-inline constexpr std::uint32_t attribute = 1u << 31;
 
 /// A module of the made-up model; good for the bench that returned it.
 struct Module {

@@ -1,6 +1,6 @@
 #include "health/rules/flow.h"
 
-#include <loupe/draft/abi/tally.h>
+#include <loupe/draft/abi/flags.h>
 #include <cmath>
 
 #include "health/rules/elements.h"
@@ -78,7 +78,7 @@ uint32_t Flow::rest_of(const Model& model, const Layer& layer) {
   const bool is_seen = now.taken == now.runs && !now.to->wavers && now.to->shows_non_finite;
   const bool is_between = !is_first && now.from != nullptr;
   if (is_between && (layer.only_selects || (layer.is_maker() && is_seen))) return LOUPE_REST_EVENTS;
-  return is_first && layer.is_maker() && is_seen && now.has_small_input ? LOUPE_REST_MEASURES : 0;
+  return is_first && layer.is_maker() && is_seen && now.has_small_input ? LOUPE_DRAFT_REST_MEASURES : 0;
 }
 
 }  // namespace loupe::health

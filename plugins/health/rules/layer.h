@@ -2,7 +2,6 @@
 #define LOUPE_PLUGINS_HEALTH_LAYER_H
 
 #include <loupe/detail/tensor.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/event.h>
 #include <loupe/lens.h>
 

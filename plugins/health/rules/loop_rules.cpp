@@ -1,7 +1,6 @@
 // Rules about the training loop: sure, without thresholds.
 
 #include <loupe/draft/abi/flags.h>
-#include <loupe/draft/abi/tally.h>
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "health/rules/output_tally.h"
 
-#include <loupe/draft/tally.h>
+#include <loupe/draft/abi/flags.h>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -28,9 +28,9 @@ const Layer* layer_of(const Model& model, const loupe_source* outputs) {
 
 }  // namespace
 
-void OutputTally::add_up(Layer& layer, bool adds_up, const draft::Tally& tally, Changes& changes) {
+void OutputTally::add_up(Layer& layer, bool adds_up, const internal::Tally& tally, Changes& changes) {
   if (std::exchange(layer.is_added_up, adds_up) == adds_up) return;
-  changes.uses.emplace_back(layer.outputs, adds_up ? tally : draft::Tally());
+  changes.uses.emplace_back(layer.outputs, adds_up ? tally : internal::Tally());
 }
 
 void OutputTally::begin(Model& model, Changes& changes) {
@@ -41,7 +41,7 @@ void OutputTally::begin(Model& model, Changes& changes) {
     layer.may_be_added_up = may_be_added_up(model, layer);
     // The input of such a layer says nothing that its output does not, and would be held for nobody.
     layer.lacks_input = layer.may_be_added_up && layer.only_passes_on;
-    if (layer.lacks_input) changes.rests.emplace_back(layer.outputs, LOUPE_REST_TENSORS);
+    if (layer.lacks_input) changes.rests.emplace_back(layer.outputs, LOUPE_DRAFT_REST_TENSORS);
   }
   end_step(model, changes);
 }
@@ -73,7 +73,7 @@ void OutputTally::end(Model& model, Changes& changes) {
 
 void OutputTally::take(Model& model) const {
   if (!in_use_) return;
-  const draft::Tally::Sums sums = tally_.take();
+  const internal::Tally::Sums sums = tally_.take();
   if (sums.events == 0) return;
   model.training_runs += sums.events;
   Model::Pass& pass = model.pass;

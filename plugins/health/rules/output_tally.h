@@ -1,7 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_OUTPUT_TALLY_H
 #define LOUPE_PLUGINS_HEALTH_OUTPUT_TALLY_H
 
-#include <loupe/draft/tally.h>
+#include <loupe/internal/tally.h>
 #include <loupe/lens.h>
 
 #include "health/rules/tallies.h"
@@ -17,7 +17,7 @@ struct Model;
 class OutputTally {
  public:
   OutputTally() = default;  ///< none can be used
-  explicit OutputTally(const draft::Tally& tally) : tally_(tally) {}
+  explicit OutputTally(const internal::Tally& tally) : tally_(tally) {}
 
   /// After a step that was looked at whole: adds to `changes` which layers are added up from now on.
   void begin(Model& model, Changes& changes);
@@ -31,9 +31,9 @@ class OutputTally {
   OutputTally emptied() const;
 
  private:
-  static void add_up(Layer& layer, bool adds_up, const draft::Tally& tally, Changes& changes);
+  static void add_up(Layer& layer, bool adds_up, const internal::Tally& tally, Changes& changes);
 
-  draft::Tally tally_;
+  internal::Tally tally_;
   bool in_use_ = false;
   uint32_t steps_ = 0;        ///< since it began
   uint32_t next_change_ = 0;  ///< at which of them layers are gone through again

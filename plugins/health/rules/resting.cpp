@@ -1,7 +1,5 @@
 #include "health/rules/resting.h"
 
-#include <loupe/draft/abi/tally.h>
-
 #include "health/rules/model.h"
 
 namespace loupe::health {

@@ -1,6 +1,5 @@
 #include "health/rules/tallies.h"
 
-#include <loupe/draft/tally.h>
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +10,7 @@ namespace {
 
 /// Adds one tally's gradients, and those parameters' steps.
 uint64_t add(const Tallies::Pair& pair, StepSums& sums, StepSums::Part& part) {
-  const draft::Tally::Sums gradients = pair.gradients.take(), steps = pair.steps.take();
+  const internal::Tally::Sums gradients = pair.gradients.take(), steps = pair.steps.take();
   sums.counts.gradients += static_cast<uint32_t>(gradients.events);
   part.with_gradient += static_cast<uint32_t>(gradients.nonzero_events);
   part.gradient_squares += gradients.sum_squares;
@@ -70,14 +69,14 @@ void Tallies::end(Model& model, Changes& changes) {
     if (std::exchange(each.rests, false)) {
       rest_gradient(each, 0, changes);
     } else {
-      changes.uses.emplace_back(each.gradient_source, draft::Tally());
+      changes.uses.emplace_back(each.gradient_source, internal::Tally());
     }
-    changes.uses.emplace_back(each.step_source, draft::Tally());
+    changes.uses.emplace_back(each.step_source, internal::Tally());
   }
 }
 
 Tallies Tallies::emptied() const {
-  for (const draft::Tally* each : {&weights_.gradients, &weights_.steps, &others_.gradients, &others_.steps})
+  for (const internal::Tally* each : {&weights_.gradients, &weights_.steps, &others_.gradients, &others_.steps})
     each->take();
   return {weights_, others_};
 }

@@ -1,7 +1,7 @@
 #ifndef LOUPE_PLUGINS_HEALTH_TALLIES_H
 #define LOUPE_PLUGINS_HEALTH_TALLIES_H
 
-#include <loupe/draft/tally.h>
+#include <loupe/internal/tally.h>
 #include <loupe/lens.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Model;
 /// What sources do without from now on, LOUPE_REST_ bits, and which tally they use; an empty one: none.
 struct Changes {
   std::vector<std::pair<Source, uint32_t>> rests;
-  std::vector<std::pair<Source, draft::Tally>> uses;
+  std::vector<std::pair<Source, internal::Tally>> uses;
 };
 
 /// In the steps between two looks the host adds up what is usual of a model's gradients and steps: as long as there are
@@ -27,7 +27,7 @@ struct Changes {
 class Tallies {
  public:
   struct Pair {
-    draft::Tally gradients, steps;
+    internal::Tally gradients, steps;
   };
   Tallies() = default;  ///< none can be used
   Tallies(const Pair& weights, const Pair& others) : weights_(weights), others_(others) {}

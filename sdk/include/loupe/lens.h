@@ -43,6 +43,15 @@ class Source {
     const auto found = numbers(place_of(series, Lack::refused));
     return found ? found->get(aggregate) : std::nullopt;
   }
+  /// Looks less often: from the next event on, no events come, until wake(). Not from forget(). Call it in step() or
+  /// report(), such as to look at one step in ten.
+  /// @param what  LOUPE_REST_ bits; 0: everything comes
+  void rest(uint32_t what = LOUPE_REST_EVENTS) const {
+    detail::ErrorBuffer error;
+    error.check(wiring_->rest(wiring_->context, source_, what, error.get()));
+  }
+  /// From the next event on, everything comes again, and comparing starts anew. Not from forget().
+  void wake() const { rest(0); }
   loupe_source* raw() const { return source_; }
   const loupe_wiring* wiring() const { return wiring_; }
   /// Every value of this epoch, where the preprocessor keeps them; empty when the series was never made. Throws Error

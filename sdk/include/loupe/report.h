@@ -48,7 +48,7 @@ class Report {
     if (tick_ == nullptr) throw Error("only a report has a tick; findings between ticks have none");
     return *tick_;
   }
-  double epoch() const { return tick_ != nullptr ? tick_->at.epoch : NAN; }
+  double epoch() const { return tick().at.epoch; }
 
   /// Must come before the tag's first value. The same id again replaces what was said of it; what is the same goes no
   /// further, so that a lens may tell its tags at each report. One that another lens told first is refused, unless both

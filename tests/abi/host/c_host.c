@@ -30,6 +30,7 @@ struct loupe_source {
   const loupe_preprocessor* table;
   void* self;
   loupe_request request;
+  uint32_t rests; /* LOUPE_REST_ bits */
 };
 static struct loupe_source sources[8];
 static size_t source_count;
@@ -38,7 +39,8 @@ static loupe_status watch(void* context, const loupe_watch* watch, loupe_source*
   struct loupe_source* made = &sources[source_count];
   if (watch->own_interface == NULL || source_count == 8) return LOUPE_UNSUPPORTED;
   ++source_count;
-  *made = (struct loupe_source){watch->own_interface, watch->own_preprocessor, {.struct_size = sizeof made->request}};
+  *made =
+      (struct loupe_source){watch->own_interface, watch->own_preprocessor, {.struct_size = sizeof made->request}, 0};
   *source = made;
   return made->table->request(made->self, &made->request, e);
 }
@@ -64,6 +66,10 @@ static loupe_status values(void* context, loupe_source* of, size_t index, double
                            loupe_error* e) {
   return LOUPE_OFFERS(*of->table, values) ? of->table->values(of->self, index, to, capacity, count, e)
                                           : LOUPE_UNSUPPORTED;
+}
+static loupe_status rest(void* context, loupe_source* of, uint32_t what, loupe_error* e) {
+  of->rests = what;
+  return LOUPE_OK;
 }
 
 static loupe_status tag(void* context, const loupe_tag* tag, loupe_error* e) {
@@ -110,8 +116,8 @@ static const loupe_option_value* default_of(const loupe_option* option) {
 int main(int argc, char** argv) {
   const loupe_host host = {
       .struct_size = sizeof host, .version = "C", .plugin_path = "", .log = log_line, .get_extension = nothing};
-  const loupe_wiring wiring = {sizeof wiring, 0,           NULL,      watch,  series_count,
-                               find,          read_series, quantiles, values, nothing};
+  const loupe_wiring wiring = {sizeof wiring, 0,         NULL,   watch, series_count, find,
+                               read_series,   quantiles, values, rest,  nothing};
   const loupe_sink sink = {sizeof sink, 0, NULL, tag, value, range, histogram, finding, nothing};
   const loupe_module relu = {.struct_size = sizeof relu,
                              .flags = LOUPE_MODULE_LEAF,
@@ -141,6 +147,7 @@ int main(int argc, char** argv) {
   must(lens->visit(self, &relu, &error), "visit");
   for (; event.number < 2; ++event.number) {
     for (struct loupe_source* each = sources; each < sources + source_count; ++each) {
+      if ((each->rests & LOUPE_REST_EVENTS) != 0) continue;
       measured.measures = each->request.measures & (LOUPE_MEASURE_SUMS | LOUPE_MEASURE_ACTIVITY);
       must(each->table->process(each->self, &event, &error), "process");
     }

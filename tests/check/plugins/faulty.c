@@ -1,7 +1,6 @@
 /* A plugin in plain C with a component of each kind. As it stands it keeps every rule; built with one of the macros
  * named FAULT_ it breaks the rule of that name, and is otherwise the same. */
 #include <loupe/abi.h>
-#include <loupe/draft/abi/tally.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +46,6 @@ typedef struct instance {
   const loupe_taps* taps;
   const loupe_wiring* wiring;
   loupe_source* source;
-  const loupe_draft_tally* tallies;
-  loupe_tally* tally;
   const void* kept;
   void* grown;
 } instance;
@@ -284,8 +281,7 @@ static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* 
   instance* it = self;
   if (!READABLE(wiring, get_extension)) return too_short(error);
   it->wiring = wiring;
-  it->tallies = wiring->get_extension(wiring->context, LOUPE_DRAFT_TALLY_ID);
-  return it->tallies != NULL ? it->tallies->make(wiring->context, &it->tally, error) : LOUPE_OK;
+  return LOUPE_OK;
 }
 #ifdef FAULT_GATHERER
 #define WATCHED "forwrad"
@@ -297,13 +293,13 @@ static loupe_status watch(instance* it, const loupe_module* module, loupe_error*
       .struct_size = sizeof watch, .module = module, .gatherer = WATCHED, .preprocessor = "output_norm"};
   return it->wiring->watch(it->wiring->context, &watch, &it->source, error);
 }
-static loupe_status tally(instance* it, loupe_error* error) {
-  if (it->tally == NULL) return LOUPE_OK;
-#ifdef FAULT_TALLY
-  return it->tallies->use(it->wiring->context, it->source, (loupe_tally*)&it->count, error);
+static loupe_status rest(instance* it, loupe_error* error) {
+#ifdef FAULT_REST
+  const uint32_t what = LOUPE_REST_EVENTS << 1;
 #else
-  return it->tallies->use(it->wiring->context, it->source, it->tally, error);
+  const uint32_t what = LOUPE_REST_EVENTS;
 #endif
+  return it->wiring->rest(it->wiring->context, it->source, what, error);
 }
 static loupe_status visit(void* self, const loupe_module* module, loupe_error* error) {
   instance* it = self;
@@ -313,7 +309,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
   if (strcmp(module->type, "GRU") != 0) return LOUPE_OK;
 #endif
   const loupe_status watched = watch(it, module, error);
-  return watched == LOUPE_OK ? tally(it, error) : watched;
+  return watched == LOUPE_OK ? rest(it, error) : watched;
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
@@ -327,14 +323,15 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
 #ifdef FAULT_THREADS_TURN
   if (it->wiring != NULL) watch(it, NULL, error);
 #endif
-  loupe_tally_sums sums = {.struct_size = sizeof sums};
-  if (it->tally != NULL && it->tallies->take(it->wiring->context, it->tally, &sums, error) != LOUPE_OK)
-    return LOUPE_FAILED;
   const loupe_tag tag = {
       .struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .flags = LOUPE_TAG_BIG, .id = "Epoch"};
   const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
+#ifdef FAULT_TELLS_NOTHING
+  (void)sink->tag(sink->context, NULL, error);
+  (void)sink->histogram(sink->context, NULL, error);
+#endif
 #ifdef FAULT_FINDING_STATE
   const loupe_finding finding = {
       .struct_size = sizeof finding, .state = LOUPE_FINDING_RAISED, .rule = "low_rank", .message = "its rank is 2"};

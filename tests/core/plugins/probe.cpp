@@ -1,9 +1,9 @@
 // Components of all four kinds that do what a test tells them.
 
+#include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/abi/tally.h>
 #include <loupe/draft/lens_query.h>
-#include <loupe/draft/tally.h>
+#include <loupe/internal/tally.h>
 #include <loupe/plugin.h>
 #include <map>
 #include <string>
@@ -153,7 +153,7 @@ class ProbeLens : public Lens {
             {"wrong",
              "nothing",
              "what it does that is not allowed",
-             {"nothing", "rest_too_late", "tally_too_late", "foreign_tally"}},
+             {"nothing", "rest_too_late", "tally_too_late", "foreign_tally", "other_build"}},
             Option::map("extra", "whatever it is")};
   }
   ProbeLens(const Options& options, const Host& host)
@@ -191,7 +191,7 @@ class ProbeLens : public Lens {
     actor_.note(std::string("forget ") + module.name());
     try {
       if (wrong_ == "rest_too_late") rest("events");
-      if (wrong_ == "tally_too_late") draft::make_tally(*this);
+      if (wrong_ == "tally_too_late") internal::make_tally(*this);
     } catch (const Error& error) {
       actor_.note(std::string("is refused: ") + error.what());
     }
@@ -201,7 +201,11 @@ class ProbeLens : public Lens {
     actor_.act("report " + text_of(report.epoch()));
     report.tag("Probe", TagStyle());
     if (wrong_ == "foreign_tally")
-      draft::use(sources_.begin()->second, draft::Tally(nullptr, nullptr, reinterpret_cast<loupe_tally*>(this)));
+      internal::use(sources_.begin()->second, internal::Tally(nullptr, nullptr, reinterpret_cast<loupe_tally*>(this)));
+    if (wrong_ == "other_build") {
+      const void* table = wiring()->get_extension(wiring()->context, LOUPE_INTERNAL_TALLY_ID "0");
+      actor_.note(table == nullptr ? "gets no table" : "gets a table");
+    }
     if (tally_) write(report, tally_.take());
     if (reports_ < static_cast<int>(rests_.size())) rest(rests_[static_cast<std::size_t>(reports_)]);
     ++reports_;
@@ -216,20 +220,21 @@ class ProbeLens : public Lens {
  private:
   static uint32_t named_rest(const std::string& name) {
     const std::map<std::string, uint32_t> named = {{"nothing", 0},
-                                                   {"measures", LOUPE_REST_MEASURES},
+                                                   {"measures", LOUPE_DRAFT_REST_MEASURES},
                                                    {"events", LOUPE_REST_EVENTS},
-                                                   {"tensors", LOUPE_REST_TENSORS},
+                                                   {"tensors", LOUPE_DRAFT_REST_TENSORS},
                                                    {"more", 1U << 7}};
     return named.at(name);
   }
   void rest(const std::string& what) {
-    if (what == "usual" && !tally_) tally_ = draft::make_tally(*this);
+    if (what == "usual" && !tally_) tally_ = internal::make_tally(*this);
     for (const auto& [layer, source] : sources_) {
-      draft::rest(source, what == "usual" ? 0 : named_rest(what));
-      draft::use(source, what == "usual" ? tally_ : draft::Tally());
+      const uint32_t bits = what == "usual" ? 0 : named_rest(what);
+      bits == 0 ? source.wake() : source.rest(bits);
+      internal::use(source, what == "usual" ? tally_ : internal::Tally());
     }
   }
-  void write(Report& report, const draft::Tally::Sums& sums) {
+  void write(Report& report, const internal::Tally::Sums& sums) {
     report.value("Probe", "tally", "events", static_cast<double>(sums.events));
     report.value("Probe", "tally", "nonzero_events", static_cast<double>(sums.nonzero_events));
     report.value("Probe", "tally", "changed_events", static_cast<double>(sums.changed_events));
@@ -255,7 +260,7 @@ class ProbeLens : public Lens {
   std::string wrong_;
   OptionValues gatherer_options_, preprocessor_options_;
   std::map<std::string, Source> sources_;
-  draft::Tally tally_;
+  internal::Tally tally_;
   std::optional<Source> pushed_;
   int reports_ = 0;
 };

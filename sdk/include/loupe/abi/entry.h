@@ -23,7 +23,7 @@
 
 /* Sets of flags leave their upper bits, from this one on, to drafts (loupe/draft); so do the taps from LOUPE_TAP_DRAFTS
  * on. The core will never use them: LOUPE_EVENT_DRAFTS, LOUPE_MEASURE_DRAFTS, LOUPE_MODULE_DRAFTS, LOUPE_OPTION_DRAFTS,
- * LOUPE_PARAMETER_DRAFTS. */
+ * LOUPE_PARAMETER_DRAFTS, LOUPE_REST_DRAFTS. */
 #define LOUPE_DRAFT_SHIFT 16
 
 typedef int32_t loupe_status;

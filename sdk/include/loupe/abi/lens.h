@@ -34,6 +34,12 @@ enum {
   LOUPE_WIRING_STRICT = 1u << 0 /* plugins are tested: refuse an author's mistakes that are let pass in training */
 };
 
+/* What a source does without for a while, so that its lens looks less often. */
+enum {
+  LOUPE_REST_EVENTS = 1u << 0 /* no events come; one that nobody else takes costs a branch */
+};
+#define LOUPE_REST_DRAFTS 0xFFFF0000u /* left to drafts */
+
 /* What a lens may do while it is attached. The functions that read a series hold its stream's lock, so no event changes
  * it meanwhile. */
 typedef struct loupe_wiring {
@@ -63,6 +69,11 @@ typedef struct loupe_wiring {
    * buffer @since 1.0 */
   loupe_status (*values)(void* context, loupe_source* source, size_t index, double* values, size_t capacity,
                          size_t* count, loupe_error* error);
+  /* From the next event on, the source does without `what`, LOUPE_REST_ bits. With 0 it gets everything again, and
+   * starts anew with comparing what nobody measured meanwhile. */
+  /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
+   * @since 1.0 */
+  loupe_status (*rest)(void* context, loupe_source* source, uint32_t what, loupe_error* error);
   /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
    * know. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */

@@ -126,7 +126,8 @@ template <>
 inline Owned<loupe_option_value>::Owned(const loupe_option_value& other) : value_(known_part(other)) {
   keep_all(value_.name, value_.string);
   keep(value_.strings, value_.string_count);
-  value_.map = nullptr;
+  if (value_.type != LOUPE_TYPE_MAP) value_.map = nullptr;
+  keep(value_.map);
 }
 template <>
 inline Owned<loupe_options>::Owned(const loupe_options& other) : value_(known_part(other)) {

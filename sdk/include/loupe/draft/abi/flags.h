@@ -1,5 +1,5 @@
 /* A draft: it may change or go without notice. Flags of events, modules and parameters that look at how a program
- * trains, of the bits that the core leaves to drafts. */
+ * trains, and what else a source may rest from, of the bits that the core leaves to drafts. */
 #ifndef LOUPE_DRAFT_ABI_FLAGS_H
 #define LOUPE_DRAFT_ABI_FLAGS_H
 
@@ -21,6 +21,12 @@ enum {
 enum {
   LOUPE_DRAFT_PARAMETER_GRADIENT = 1u << 16, /* had a gradient at the last step of an optimizer of its model */
   LOUPE_DRAFT_PARAMETER_CHANGED = 1u << 17   /* has other values than at the tick before, as a sample of them shows */
+};
+
+/* What a source does without for a while, beside LOUPE_REST_EVENTS. */
+enum {
+  LOUPE_DRAFT_REST_MEASURES = 1u << 16, /* its events come without a measurement */
+  LOUPE_DRAFT_REST_TENSORS = 1u << 17   /* they may come without inputs and outputs, so that those need not be kept */
 };
 
 #endif
