@@ -3,6 +3,7 @@
 #include "pipeline/monitor.h"
 
 #include <loupe/text/finding_text.h>
+#include <loupe/visualizer.h>
 
 #include <algorithm>
 #include <exception>
@@ -80,7 +81,8 @@ void Monitor::read_baseline() {
     throw ConfigError(config_.baseline_place + "the baseline of the lens '" + config_.baseline_lens +
                       "' cannot be used\n" + e.what());
   }
-  display_.set_on_value([this](const loupe_value& value) { baseline_->add(value); });
+  display_.set_on_value(
+      [this](const Value& value) { baseline_->add(value.tag, layer_of(value), value.line, value.value); });
 }
 
 void Monitor::tell_problems() {

@@ -3,6 +3,8 @@
 
 #include <loupe/options.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace loupe {
@@ -11,13 +13,40 @@ using Run = loupe_run;
 using Model = loupe_model;
 using Tick = loupe_tick;
 using Tag = loupe_tag;
-using Value = loupe_value;
-using Range = loupe_range;
+using Row = loupe_row;
 using Histogram = loupe_histogram;
 using Note = loupe_note;
 using Progress = loupe_progress;
 using Hyperparameter = loupe_option_value;
 using Ending = loupe_ending;
+
+/// A value of a row.
+struct Value {
+  const char *tag = nullptr, *layer = nullptr, *line = nullptr;
+  double value = 0;
+  uint64_t events = 0;
+};
+/// A band of a row.
+struct Range {
+  const char *tag = nullptr, *layer = nullptr, *low_name = nullptr, *high_name = nullptr;
+  double low = 0, high = 0;
+  uint64_t events = 0;
+};
+
+/// Calls with each Value of a row.
+template <class Take>
+void each_value(const Row& row, Take&& take) {
+  for (std::size_t i = 0; i < row.value_count; ++i)
+    take(Value{row.tag, row.layer, row.value_names[i], row.values[i], row.events});
+}
+/// Calls with each Range of a row.
+template <class Take>
+void each_range(const Row& row, Take&& take) {
+  for (std::size_t i = 0; i < 2 * row.band_count; i += 2) {
+    take(Range{row.tag, row.layer, row.band_names[i], row.band_names[i + 1], row.bands[i], row.bands[i + 1],
+               row.events});
+  }
+}
 
 /// Receives tags, values and findings, and shows or stores them. A subclass is made by a constructor that takes
 /// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap, and come on one
@@ -34,8 +63,8 @@ class Visualizer {
   /// Comes before the tag's first value; the same id again replaces what was said of it.
   virtual void tag(const Tag&) {}
   virtual void begin_tick(const Tick& tick) = 0;
-  virtual void value(const Value& value) = 0;
-  virtual void range(const Range&) {}
+  /// Numbers of one layer of a tag; there may be several rows of it in a tick. See each_value and each_range.
+  virtual void row(const Row& row) = 0;
   virtual void histogram(const Histogram&) {}
   /// The tick is told. What it holds may be stored later, but by flush() at the latest.
   virtual void end_tick() {}
@@ -72,7 +101,7 @@ inline std::optional<double> y_minimum_of(const Tag& tag) {
 inline std::optional<double> y_maximum_of(const Tag& tag) {
   return (tag.flags & LOUPE_TAG_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
 }
-/// The layer of a value, range or histogram to show: a big plot's is called like the plot.
+/// The layer of a row, value, range or histogram to show: a big plot's is called like the plot.
 template <class Shown>
 const char* layer_of(const Shown& shown) {
   return shown.layer != nullptr ? shown.layer : shown.tag;
