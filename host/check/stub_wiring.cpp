@@ -7,8 +7,8 @@
 #include <loupe/draft/abi/tally.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
+#include <loupe/row.h>
 #include <loupe/text/nearest.h>
-#include <loupe/visualizer.h>
 
 #include <algorithm>
 #include <cstring>
@@ -299,10 +299,10 @@ struct StubWiring {
     loupe_status status = told(self, row, "row", is_named(row), {Turn::reporting}, error);
     if (status == LOUPE_OK) status = need_tag(self, row->tag, error);
     if (status != LOUPE_OK) return status;
-    each_value(*row, [&](const Value& value) {
+    each_value(*row, [&](const RowValue& value) {
       if (status == LOUPE_OK) status = need_news(self, value, of(self).values_, value.line, error);
     });
-    each_range(*row, [&](const Range& range) {
+    each_range(*row, [&](const RowRange& range) {
       const std::string names = std::string(range.low_name) + ".." + range.high_name;
       if (status == LOUPE_OK) status = need_news(self, range, of(self).ranges_, names, error);
     });

@@ -2,8 +2,8 @@
 
 #include "pipeline/monitor.h"
 
+#include <loupe/row.h>
 #include <loupe/text/finding_text.h>
-#include <loupe/visualizer.h>
 
 #include <algorithm>
 #include <exception>
@@ -82,7 +82,7 @@ void Monitor::read_baseline() {
                       "' cannot be used\n" + e.what());
   }
   display_.set_on_value(
-      [this](const Value& value) { baseline_->add(value.tag, layer_of(value), value.line, value.value); });
+      [this](const RowValue& value) { baseline_->add(value.tag, layer_of(value), value.line, value.value); });
 }
 
 void Monitor::tell_problems() {

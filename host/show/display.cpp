@@ -191,7 +191,7 @@ void Display::check_again(LastValues::Put put, const char* tag, const char* laye
               LOUPE_INVALID);
 }
 
-bool Display::is_new(const Value& value) {
+bool Display::is_new(const RowValue& value) {
   using Put = LastValues::Put;
   const Put put = last_.put(value.tag, layer_of(value), value.line, value.value);
   if (put != Put::first) check_again(put, value.tag, layer_of(value), value.line);
@@ -201,7 +201,7 @@ bool Display::is_new(const Value& value) {
   return true;
 }
 
-bool Display::is_new(const Range& range) {
+bool Display::is_new(const RowRange& range) {
   using Put = LastValues::Put;
   ((ends_name_ = range.low_name) += '\0') += range.high_name;
   const Put low = last_ends_.put(range.tag, layer_of(range), ends_name_, range.low);

@@ -94,7 +94,7 @@ class Display {
   // same. Where two modules share a name, which the user was warned of, the last number counts.
   void row(const loupe_row& row);
   /// Who is told of each value of a lens, before the visualizers; an empty one ends that.
-  void set_on_value(std::function<void(const Value&)> call) { on_value_ = std::move(call); }
+  void set_on_value(std::function<void(const RowValue&)> call) { on_value_ = std::move(call); }
   void histogram(const loupe_histogram& histogram);
   void end_tick();
   void note(const loupe_note& note);
@@ -123,8 +123,8 @@ class Display {
   void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
             const Told& told);
   /// Whether visualizers get it. Throws Error as check_again() does.
-  bool is_new(const Value& value);
-  bool is_new(const Range& range);
+  bool is_new(const RowValue& value);
+  bool is_new(const RowRange& range);
   /// Throws Error for what was told in this tick already, unless it may be.
   void check_again(LastValues::Put put, const char* tag, const char* layer, const std::string& name) const;
   void tell(HeldTick::Call call);
@@ -132,7 +132,7 @@ class Display {
   void post_tick(std::shared_ptr<HeldTick> tick);
 
   Surroundings* surroundings_;
-  std::function<void(const Value&)> on_value_;
+  std::function<void(const RowValue&)> on_value_;
   bool holds_ = false;
   std::unique_ptr<HeldTick> held_;
   std::shared_ptr<HeldTick> gathered_;  // the tick that is on, where it is not held

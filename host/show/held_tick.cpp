@@ -22,10 +22,10 @@ std::string plot_of(const char* tag, const char* layer) {
   return name + '\n' + (text(layer) == name ? "" : text(layer)) + '\n';
 }
 
-std::string key_of(const Value& value) {
+std::string key_of(const RowValue& value) {
   return "value\n" + plot_of(value.tag, value.layer) + text(value.line);
 }
-std::string key_of(const Range& range) {
+std::string key_of(const RowRange& range) {
   return "range\n" + plot_of(range.tag, range.layer) + text(range.low_name) + '\n' + text(range.high_name);
 }
 std::string key_of(const loupe_histogram& histogram) {
@@ -46,8 +46,8 @@ using Places = std::unordered_map<std::string, Place>;
 
 void add_places(loupe_row& row, Places& places) {
   const double *value_at = row.values, *band_at = row.bands;
-  each_value(row, [&](const Value& value) { places.emplace(key_of(value), Place{&row, value_at++}); });
-  each_range(row, [&](const Range& range) {
+  each_value(row, [&](const RowValue& value) { places.emplace(key_of(value), Place{&row, value_at++}); });
+  each_range(row, [&](const RowRange& range) {
     places.emplace(key_of(range), Place{&row, std::exchange(band_at, band_at + 2)});
   });
 }
@@ -113,12 +113,12 @@ void HeldTick::take_over(HeldTick&& other) {
   for (Told& told : other.told_) {
     if (auto* const* row = std::get_if<loupe_row*>(&told)) {
       RowPart lacking;
-      loupe::each_value(**row, [&](const Value& value) {
+      loupe::each_value(**row, [&](const RowValue& value) {
         const auto place = places.find(key_of(value));
         if (place == places.end()) return lacking.add(value);
         place->second.replace({value.value}, value.events);
       });
-      each_range(**row, [&](const Range& range) {
+      each_range(**row, [&](const RowRange& range) {
         const auto place = places.find(key_of(range));
         if (place == places.end()) return lacking.add(range);
         place->second.replace({range.low, range.high}, range.events);
@@ -137,7 +137,7 @@ void HeldTick::take_over(HeldTick&& other) {
   other.told_.clear();
 }
 
-void HeldTick::each_value(const std::function<void(const Value&)>& call) const {
+void HeldTick::each_value(const std::function<void(const RowValue&)>& call) const {
   for (const Told& told : told_) {
     if (const auto* row = std::get_if<loupe_row*>(&told)) loupe::each_value(**row, call);
   }

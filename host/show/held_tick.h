@@ -3,7 +3,7 @@
 
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
-#include <loupe/visualizer.h>
+#include <loupe/row.h>
 
 #include <cstddef>
 #include <functional>
@@ -62,7 +62,7 @@ class HeldTick {
   const loupe_tick& tick() const { return tick_->get(); }
   const std::vector<Told>& told() const { return told_; }
   /// Calls with each value, not with ranges and histograms.
-  void each_value(const std::function<void(const Value&)>& call) const;
+  void each_value(const std::function<void(const RowValue&)>& call) const;
 
  private:
   std::optional<detail::Owned<loupe_tick>> tick_;

@@ -1,7 +1,7 @@
 #ifndef LOUPE_SHOW_ROW_PART_H
 #define LOUPE_SHOW_ROW_PART_H
 
-#include <loupe/visualizer.h>
+#include <loupe/row.h>
 
 #include <vector>
 
@@ -10,11 +10,11 @@ namespace loupe {
 /// Some of the numbers of a row, whose texts outlive this.
 class RowPart {
  public:
-  void add(const Value& value) {
+  void add(const RowValue& value) {
     value_names_.push_back(value.line);
     values_.push_back(value.value);
   }
-  void add(const Range& range) {
+  void add(const RowRange& range) {
     band_names_.insert(band_names_.end(), {range.low_name, range.high_name});
     bands_.insert(bands_.end(), {range.low, range.high});
   }

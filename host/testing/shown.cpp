@@ -33,8 +33,8 @@ void Keeper::begin_tick(const loupe_tick&) {
 }
 
 void Keeper::row(const loupe_row& row) {
-  each_value(row, [&](const Value& value) { shown_.values[place(value, value.line)] = value.value; });
-  each_range(row, [&](const loupe::Range& range) {
+  each_value(row, [&](const RowValue& value) { shown_.values[place(value, value.line)] = value.value; });
+  each_range(row, [&](const RowRange& range) {
     shown_.ranges[place(range, range.low_name)] = {range.low_name, range.high_name, range.low, range.high};
   });
 }

@@ -41,10 +41,10 @@ class Table {
   Table(std::string tag, Style style);
 
   void add(const loupe::Row& row) {
-    each_value(row, [&](const Value& value) { add(value); });
-    each_range(row, [&](const Range& range) { add(range); });
+    each_value(row, [&](const RowValue& value) { add(value); });
+    each_range(row, [&](const RowRange& range) { add(range); });
   }
-  void add(const Value& value);
+  void add(const RowValue& value);
 
   /// Takes over the one row of a table for the whole model, under that table's name.
   void join(const Table& single);
@@ -62,7 +62,7 @@ class Table {
 
  private:
   /// Two columns, or one named "σ" with half the width of a band from -σ to +σ.
-  void add(const Range& range);
+  void add(const RowRange& range);
   void set(const std::string& row, const std::string& column, double value, bool upper_end = false);
 
   std::string key_, title_;

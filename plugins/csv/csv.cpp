@@ -50,8 +50,8 @@ class Csv : public Visualizer {
   }
   void row(const Row& row) override {
     if (!selection_.takes(row)) return;
-    each_value(row, [&](const Value& value) { text_ += value_row(epoch_, value, moment_); });
-    each_range(row, [&](const Range& range) { text_ += range_row(epoch_, range, moment_); });
+    each_value(row, [&](const RowValue& value) { text_ += value_row(epoch_, value, moment_); });
+    each_range(row, [&](const RowRange& range) { text_ += range_row(epoch_, range, moment_); });
   }
   void finding(const loupe_finding& finding) override { findings_.finding(finding); }
   void end_tick() override {

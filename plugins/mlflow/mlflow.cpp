@@ -132,7 +132,7 @@ class Mlflow : public Visualizer {
   void row(const Row& row) override {
     if (sender_ == nullptr || !selection_.takes(row)) return;
     const std::string layer = row.layer != nullptr ? '/' + std::string(row.layer) : "";
-    each_value(row, [&](const Value& value) {
+    each_value(row, [&](const RowValue& value) {
       metrics_.push_back({{"key", key_of(row.tag + ('/' + std::string(value.line)) + layer)},
                           {"value", number(value.value)},
                           {"timestamp", time_},

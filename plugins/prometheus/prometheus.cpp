@@ -69,11 +69,11 @@ class Prometheus : public Visualizer {
     const auto set = [&](Metric& metric, const std::string& line, double number) {
       metric.set({{"run", run_}, {"tag", row.tag}, {"layer", layer_of(row)}, {"line", line}}, number);
     };
-    each_value(row, [&](const Value& value) {
+    each_value(row, [&](const RowValue& value) {
       if (!std::isfinite(value.value)) ++non_finite_;
       if (is_taken) set(value_, value.line, value.value);
     });
-    each_range(row, [&](const Range& range) {
+    each_range(row, [&](const RowRange& range) {
       if (!is_taken) return;
       const std::string line = std::string(range.low_name) + ".." + range.high_name;
       set(low_, line, range.low);

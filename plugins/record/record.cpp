@@ -63,8 +63,8 @@ class Record : public Visualizer {
   }
   void row(const Row& row) override {
     if (!selection_.takes(row)) return;
-    each_value(row, [&](const Value& value) { add_value_line(text_, epoch_, value); });
-    each_range(row, [&](const Range& range) { add_range_line(text_, epoch_, range); });
+    each_value(row, [&](const RowValue& value) { add_value_line(text_, epoch_, value); });
+    each_range(row, [&](const RowRange& range) { add_range_line(text_, epoch_, range); });
   }
   void histogram(const Histogram& histogram) override {
     if (selection_.takes(histogram)) add_histogram_line(text_, epoch_, histogram);

@@ -80,11 +80,11 @@ class TensorBoard : public Visualizer {
     const auto add = [&](const char* name, double number) {
       add_scalar(summary_, scalar_name(row.tag, layer_of(row), name), number);
     };
-    each_value(row, [&](const loupe::Value& value) {
+    each_value(row, [&](const RowValue& value) {
       charts_.line(row.tag, layer_of(row), value.line);
       add(value.line, value.value);
     });
-    each_range(row, [&](const Range& range) {
+    each_range(row, [&](const RowRange& range) {
       if (!bands_) return;
       charts_.band(row.tag, layer_of(row), range.low_name, range.high_name);
       add(range.low_name, range.low);

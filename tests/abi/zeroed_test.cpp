@@ -30,7 +30,7 @@ class ZeroedViewer : public Visualizer {
   }
   void begin_tick(const Tick&) override {}
   void row(const Row& row) override {
-    each_range(row, [](const Range& range) { shown.push_back(std::string("range of ") + layer_of(range)); });
+    each_range(row, [](const RowRange& range) { shown.push_back(std::string("range of ") + layer_of(range)); });
   }
   void histogram(const Histogram& bins) override { shown.push_back(std::string("histogram of ") + layer_of(bins)); }
 };

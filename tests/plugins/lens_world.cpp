@@ -212,12 +212,12 @@ loupe_sink LensWorld::sink(Shown& shown) {
           .row = [](void* world, const loupe_row* row, loupe_error*) -> loupe_status {
             auto& self = *static_cast<LensWorld*>(world);
             EXPECT_TRUE(self.told_[row->tag]) << row->tag << " has a row before it was told";
-            each_value(*row, [&](const Value& value) {
+            each_value(*row, [&](const RowValue& value) {
               const bool first =
                   self.showing_->values.emplace(std::tuple(value.tag, layer_of(value), value.line), value.value).second;
               EXPECT_TRUE(first) << value.tag << ' ' << layer_of(value) << ' ' << value.line << " was told twice";
             });
-            each_range(*row, [&](const Range& range) {
+            each_range(*row, [&](const RowRange& range) {
               const std::string names = std::string(range.low_name) + "|" + range.high_name;
               self.showing_->ranges.emplace(std::tuple(range.tag, layer_of(range), names),
                                             std::pair(range.low, range.high));

@@ -2,9 +2,8 @@
 #define LOUPE_VISUALIZER_H
 
 #include <loupe/options.h>
+#include <loupe/row.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 
 namespace loupe {
@@ -19,34 +18,6 @@ using Note = loupe_note;
 using Progress = loupe_progress;
 using Hyperparameter = loupe_option_value;
 using Ending = loupe_ending;
-
-/// A value of a row.
-struct Value {
-  const char *tag = nullptr, *layer = nullptr, *line = nullptr;
-  double value = 0;
-  uint64_t events = 0;
-};
-/// A band of a row.
-struct Range {
-  const char *tag = nullptr, *layer = nullptr, *low_name = nullptr, *high_name = nullptr;
-  double low = 0, high = 0;
-  uint64_t events = 0;
-};
-
-/// Calls with each Value of a row.
-template <class Take>
-void each_value(const Row& row, Take&& take) {
-  for (std::size_t i = 0; i < row.value_count; ++i)
-    take(Value{row.tag, row.layer, row.value_names[i], row.values[i], row.events});
-}
-/// Calls with each Range of a row.
-template <class Take>
-void each_range(const Row& row, Take&& take) {
-  for (std::size_t i = 0; i < 2 * row.band_count; i += 2) {
-    take(Range{row.tag, row.layer, row.band_names[i], row.band_names[i + 1], row.bands[i], row.bands[i + 1],
-               row.events});
-  }
-}
 
 /// Receives tags, values and findings, and shows or stores them. A subclass is made by a constructor that takes
 /// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap, and come on one
@@ -100,11 +71,6 @@ inline std::optional<double> y_minimum_of(const Tag& tag) {
 /// Where it is to end.
 inline std::optional<double> y_maximum_of(const Tag& tag) {
   return (tag.flags & LOUPE_TAG_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
-}
-/// The layer of a row, value, range or histogram to show: a big plot's is called like the plot.
-template <class Shown>
-const char* layer_of(const Shown& shown) {
-  return shown.layer != nullptr ? shown.layer : shown.tag;
 }
 /// The layer that a finding is about; null where it is about none.
 inline const char* layer_of(const loupe_finding& finding) {
