@@ -33,7 +33,7 @@ std::string key_of(const loupe_histogram& histogram) {
 }
 
 /// Where the numbers of rows are, which are this tick's own to change.
-struct Place {
+struct HeldNumber {
   loupe_row* row;
   const double* number;  // of a band: the low one, with the high one behind it
 
@@ -42,13 +42,13 @@ struct Place {
     row->events = events;
   }
 };
-using Places = std::unordered_map<std::string, Place>;
+using HeldNumbers = std::unordered_map<std::string, HeldNumber>;
 
-void add_places(loupe_row& row, Places& places) {
+void note_numbers(loupe_row& row, HeldNumbers& numbers) {
   const double *value_at = row.values, *band_at = row.bands;
-  each_value(row, [&](const RowValue& value) { places.emplace(key_of(value), Place{&row, value_at++}); });
+  each_value(row, [&](const RowValue& value) { numbers.emplace(key_of(value), HeldNumber{&row, value_at++}); });
   each_range(row, [&](const RowRange& range) {
-    places.emplace(key_of(range), Place{&row, std::exchange(band_at, band_at + 2)});
+    numbers.emplace(key_of(range), HeldNumber{&row, std::exchange(band_at, band_at + 2)});
   });
 }
 
@@ -104,24 +104,24 @@ void HeldTick::add(const loupe_row& row) {
 }
 
 void HeldTick::take_over(HeldTick&& other) {
-  Places places;
+  HeldNumbers numbers;
   std::unordered_map<std::string, std::size_t> histograms;
   for (std::size_t i = 0; i < told_.size(); ++i) {
-    if (auto* const* row = std::get_if<loupe_row*>(&told_[i])) add_places(**row, places);
+    if (auto* const* row = std::get_if<loupe_row*>(&told_[i])) note_numbers(**row, numbers);
     if (const auto* histogram = std::get_if<Histogram>(&told_[i])) histograms.emplace(key_of((*histogram)->get()), i);
   }
   for (Told& told : other.told_) {
     if (auto* const* row = std::get_if<loupe_row*>(&told)) {
       RowPart lacking;
       loupe::each_value(**row, [&](const RowValue& value) {
-        const auto place = places.find(key_of(value));
-        if (place == places.end()) return lacking.add(value);
-        place->second.replace({value.value}, value.events);
+        const auto known = numbers.find(key_of(value));
+        if (known == numbers.end()) return lacking.add(value);
+        known->second.replace({value.value}, value.events);
       });
       each_range(**row, [&](const RowRange& range) {
-        const auto place = places.find(key_of(range));
-        if (place == places.end()) return lacking.add(range);
-        place->second.replace({range.low, range.high}, range.events);
+        const auto known = numbers.find(key_of(range));
+        if (known == numbers.end()) return lacking.add(range);
+        known->second.replace({range.low, range.high}, range.events);
       });
       if (!lacking.empty()) add(lacking.of(**row));
       continue;
