@@ -28,9 +28,9 @@ void check(const loupe_row& row) {
                 LOUPE_INVALID);
   }
   if (row.value_count > 0 && (row.value_names == nullptr || row.values == nullptr))
-    throw Error("a row has no values, or no names of them", LOUPE_INVALID);
+    throw Error("a row has values, but value_names or values is null; give it both", LOUPE_INVALID);
   if (row.band_count > 0 && (row.band_names == nullptr || row.bands == nullptr))
-    throw Error("a row has no bands, or no names of them", LOUPE_INVALID);
+    throw Error("a row has bands, but band_names or bands is null; give it both", LOUPE_INVALID);
   for (std::size_t i = 0; i < row.value_count; ++i) need(row.value_names[i], "the name of a value");
   for (std::size_t i = 0; i < row.band_count; ++i) {
     need(row.band_names[2 * i], "the low name of a range");
