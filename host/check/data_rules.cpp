@@ -126,30 +126,12 @@ void check_shown(const Subject& subject) {
     session.call("begin_tick", Turn::none, [&](LentMemory& memory, loupe_error* error) {
       return shows.begin_tick(session.self(), lend_tick(memory, number++), error);
     });
-    const Answer answer = session.call("value", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-      const char* shown = layer != nullptr ? memory.text(layer) : nullptr;
-      return shows.value(session.self(),
-                         memory.lend(loupe_value{
-                             .tag = memory.text(tag), .layer = shown, .line = memory.text("mean"), .value = value}),
-                         error);
+    const Answer answer = session.call("row", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+      return shows.row(session.self(), lend_row(memory, tag, layer, {{"mean", value}}, value), error);
     });
     if (!answer.ok()) {
-      throw Broken("value of " + std::to_string(value) +
+      throw Broken("row with " + std::to_string(value) +
                    " fails: " + (answer.message.empty() ? "without a message" : answer.message));
-    }
-    if (LOUPE_OFFERS(shows, range)) {
-      session.call("range", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-        const char* shown = layer != nullptr ? memory.text(layer) : nullptr;
-        return shows.range(session.self(),
-                           memory.lend(loupe_range{.tag = memory.text(tag),
-                                                   .layer = shown,
-                                                   .low_name = memory.text("min"),
-                                                   .high_name = memory.text("max"),
-                                                   .low = -value,
-                                                   .high = value,
-                                                   .events = 1}),
-                           error);
-      });
     }
     if (LOUPE_OFFERS(shows, histogram)) {
       for (const std::size_t bins : {0u, 1u, 1000u}) {
@@ -220,8 +202,7 @@ void check_struct_sizes(const Subject& subject) {
   LOUPE_CHECK_SIZES(loupe_run);
   LOUPE_CHECK_SIZES(loupe_model);
   LOUPE_CHECK_SIZES(loupe_tag);
-  LOUPE_CHECK_SIZES(loupe_value);
-  LOUPE_CHECK_SIZES(loupe_range);
+  LOUPE_CHECK_SIZES(loupe_row);
   LOUPE_CHECK_SIZES(loupe_histogram);
   LOUPE_CHECK_SIZES(loupe_finding);
   LOUPE_CHECK_SIZES(loupe_note);

@@ -259,6 +259,29 @@ const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big) {
                                .advice = memory.text("What to do.")});
 }
 
+const loupe_row* lend_row(LentMemory& memory, const std::string& tag, const char* layer,
+                          const std::vector<std::pair<const char*, double>>& values, std::optional<double> reach) {
+  std::vector<const char*> names, ends;
+  std::vector<double> numbers, bands;
+  for (const auto& [name, value] : values) {
+    names.push_back(memory.text(name));
+    numbers.push_back(value);
+  }
+  if (reach) {
+    ends = {memory.text("min"), memory.text("max")};
+    bands = {-*reach, *reach};
+  }
+  return memory.lend(loupe_row{.tag = memory.text(tag),
+                               .layer = layer != nullptr ? memory.text(layer) : nullptr,
+                               .events = 7,
+                               .value_count = numbers.size(),
+                               .value_names = memory.array(names),
+                               .values = memory.array(numbers),
+                               .band_count = bands.size() / 2,
+                               .band_names = memory.array(ends),
+                               .bands = memory.array(bands)});
+}
+
 const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, std::size_t bins, double count) {
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   std::vector<double> edges{-unbounded};

@@ -3,7 +3,9 @@
 
 #include <loupe/abi.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/lent_memory.h"
@@ -43,6 +45,9 @@ const loupe_run* lend_run(LentMemory& memory, const std::string& directory);
 const loupe_tick* lend_tick(LentMemory& memory, uint64_t number);
 const loupe_step* lend_step(LentMemory& memory, uint64_t number);
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big);
+/// @param reach  there is also a band "min".."max" from its negative to it
+const loupe_row* lend_row(LentMemory& memory, const std::string& tag, const char* layer,
+                          const std::vector<std::pair<const char*, double>>& values, std::optional<double> reach = {});
 const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, std::size_t bins, double count);
 const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module);
 const loupe_option_value* lend_hyperparameter(LentMemory& memory, uint32_t type);

@@ -98,9 +98,8 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
   if (subject.kind == Kind::visualizer) {
     with_fresh([&](Session& session) {
       const auto& table = session.table<loupe_visualizer>();
-      session.call("value", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-        const loupe_value value{.tag = memory.text("Norm"), .line = memory.text("mean"), .value = 1};
-        return table.value(session.self(), memory.lend(value), error);
+      session.call("row", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+        return table.row(session.self(), lend_row(memory, "Norm", nullptr, {{"mean", 1}}), error);
       });
       if (!LOUPE_OFFERS(table, end_tick)) return;
       session.call("end_tick", Turn::none,

@@ -243,26 +243,11 @@ void Session::tick_visualizer() {
   }
   tell("begin_tick", &loupe_visualizer::begin_tick, [&](LentMemory& memory) { return lend_tick(memory, ticks_); });
   tell("tag", &loupe_visualizer::tag, [&](LentMemory& memory) { return lend_tag(memory, "Loss", true); });
-  for (const double value : {0.5, -2.0}) {
-    tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
-      return memory.lend(loupe_value{.tag = memory.text("Norm"),
-                                     .layer = memory.text("0"),
-                                     .line = memory.text(value < 0 ? "min" : "mean"),
-                                     .value = value,
-                                     .events = 7});
-    });
-  }
-  tell("value", &loupe_visualizer::value, [&](LentMemory& memory) {
-    return memory.lend(loupe_value{.tag = memory.text("Loss"), .line = memory.text("mean"), .value = 0.5});
+  tell("row", &loupe_visualizer::row, [&](LentMemory& memory) {
+    return lend_row(memory, "Norm", "0", {{"mean", 0.5}, {"min", -2}}, 1);
   });
-  tell("range", &loupe_visualizer::range, [&](LentMemory& memory) {
-    return memory.lend(loupe_range{.tag = memory.text("Norm"),
-                                   .layer = memory.text("0"),
-                                   .low_name = memory.text("min"),
-                                   .high_name = memory.text("max"),
-                                   .low = -1,
-                                   .high = 1,
-                                   .events = 7});
+  tell("row", &loupe_visualizer::row, [&](LentMemory& memory) {
+    return lend_row(memory, "Loss", nullptr, {{"mean", 0.5}});
   });
   tell("histogram", &loupe_visualizer::histogram,
        [&](LentMemory& memory) { return lend_histogram(memory, "Norm", 5, 3); });

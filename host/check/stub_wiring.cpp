@@ -7,6 +7,7 @@
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
+#include <loupe/row.h>
 #include <loupe/text/nearest.h>
 
 #include <algorithm>
@@ -252,17 +253,27 @@ struct StubWiring {
     if (is_named) of(self).tags_.insert(tag->id);
     return told(self, tag, "tag", is_named, {Turn::reporting}, error);
   }
-  static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
-    const loupe_status status =
-        told(self, value, "value", value->tag != nullptr && value->line != nullptr, {Turn::reporting}, error);
-    return status == LOUPE_OK ? need_news(self, *value, of(self).values_, value->line, error) : status;
+  static bool is_named(const loupe_row* row) {
+    if (row == nullptr || row->tag == nullptr) return false;
+    const auto are_there = [](const char* const* names, std::size_t count, const double* numbers) {
+      if (count > 0 && (names == nullptr || numbers == nullptr)) return false;
+      return std::all_of(names, names + count, [](const char* name) { return name != nullptr; });
+    };
+    return are_there(row->value_names, row->value_count, row->values) &&
+           are_there(row->band_names, 2 * row->band_count, row->bands);
   }
-  static loupe_status range(void* self, const loupe_range* range, loupe_error* error) {
-    const bool is_named = range->tag != nullptr && range->low_name != nullptr && range->high_name != nullptr;
-    const loupe_status status = told(self, range, "range", is_named, {Turn::reporting}, error);
+  static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
+    loupe_status status = told(self, row, "row", is_named(row), {Turn::reporting}, error);
+    if (status == LOUPE_OK) status = need_tag(self, row->tag, error);
     if (status != LOUPE_OK) return status;
-    const std::string names = std::string(range->low_name) + ".." + range->high_name;
-    return need_news(self, *range, of(self).ranges_, names, error);
+    each_value(*row, [&](const RowValue& value) {
+      if (status == LOUPE_OK) status = need_news(self, value, of(self).values_, value.line, error);
+    });
+    each_range(*row, [&](const RowRange& range) {
+      const std::string names = std::string(range.low_name) + ".." + range.high_name;
+      if (status == LOUPE_OK) status = need_news(self, range, of(self).ranges_, names, error);
+    });
+    return status;
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
     const bool is_named = histogram != nullptr && histogram->tag != nullptr && histogram->line != nullptr;
@@ -309,8 +320,7 @@ loupe_sink stub_sink(void* session) {
   return {.struct_size = sizeof(loupe_sink),
           .context = session,
           .tag = &StubWiring::tag,
-          .value = &StubWiring::value,
-          .range = &StubWiring::range,
+          .row = &StubWiring::row,
           .histogram = &StubWiring::histogram,
           .finding = &StubWiring::finding,
           .get_extension = &StubWiring::no_extension};

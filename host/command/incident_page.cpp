@@ -5,6 +5,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
@@ -109,24 +110,19 @@ class IncidentPlots {
   static constexpr const char* rates = "Learning Rate";
 
   static void tell(const Told& told, replay::VisualizerGroup& visualizers) {
-    const char* layer = told.layer.empty() ? nullptr : told.layer.c_str();
-    if (told.high_name.empty()) {
-      visualizers.tell(&loupe_visualizer::value, loupe_value{.struct_size = sizeof(loupe_value),
-                                                             .tag = told.tag.c_str(),
-                                                             .layer = layer,
-                                                             .line = told.line.c_str(),
-                                                             .value = told.value,
-                                                             .events = told.events});
-    } else {
-      visualizers.tell(&loupe_visualizer::range, loupe_range{.struct_size = sizeof(loupe_range),
-                                                             .tag = told.tag.c_str(),
-                                                             .layer = layer,
-                                                             .low_name = told.line.c_str(),
-                                                             .high_name = told.high_name.c_str(),
-                                                             .low = told.value,
-                                                             .high = told.high,
-                                                             .events = told.events});
-    }
+    const char* const names[] = {told.line.c_str(), told.high_name.c_str()};
+    const double numbers[] = {told.value, told.high};
+    const std::size_t bands = told.high_name.empty() ? 0 : 1;
+    visualizers.tell(&loupe_visualizer::row, loupe_row{.struct_size = sizeof(loupe_row),
+                                                       .tag = told.tag.c_str(),
+                                                       .layer = told.layer.empty() ? nullptr : told.layer.c_str(),
+                                                       .events = told.events,
+                                                       .value_count = 1 - bands,
+                                                       .value_names = names,
+                                                       .values = numbers,
+                                                       .band_count = bands,
+                                                       .band_names = names,
+                                                       .bands = numbers});
   }
 
   void add(uint64_t step, Told told, uint32_t type = LOUPE_SCALE_NUMERICAL) {

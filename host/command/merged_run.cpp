@@ -109,11 +109,9 @@ void MergedRun::show_numbers() {
   found_ = std::move(merged.findings);
   for (auto& line : lenses_.take_log()) log_.push_back(std::move(line));
   for (const HeldTick::Told& told : held_->told()) {
-    if (const auto* value = std::get_if<0>(&told)) {
-      shown_.tell(&loupe_visualizer::value, **value);
-    } else if (const auto* range = std::get_if<1>(&told)) {
-      shown_.tell(&loupe_visualizer::range, **range);
-    } else if (const auto* histogram = std::get_if<2>(&told)) {
+    if (auto* const* row = std::get_if<loupe_row*>(&told)) {
+      shown_.tell(&loupe_visualizer::row, **row);
+    } else if (const auto* histogram = std::get_if<HeldTick::Histogram>(&told)) {
       shown_.tell(&loupe_visualizer::histogram, (*histogram)->get());
     }
   }

@@ -23,8 +23,7 @@ class MergedRun final : public replay::TickEditor {
 
   bool keeps(const replay::RecordLine& event) override;
   void begin_tick(const loupe_tick& tick) override;
-  void value(const loupe_value& value) override { held_->add(value); }
-  void range(const loupe_range& range) override { held_->add(range); }
+  void row(const loupe_row& row) override { held_->add(row); }
   void histogram(const loupe_histogram& histogram) override { held_->add(histogram); }
   void show_numbers() override;
   void end_tick() override;

@@ -49,7 +49,7 @@ class TagListener : public Visualizer {
     known.advice = text(tag.advice);
   }
   void begin_tick(const Tick&) override {}
-  void value(const Value&) override {}
+  void row(const Row&) override {}
 };
 
 LOUPE_STATIC_PLUGIN(tag_listener, "loupe_tag_listener", "1.0", TagListener);

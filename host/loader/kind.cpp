@@ -45,7 +45,7 @@ std::string lacking(const loupe_lens& table) {
 
 std::string lacking(const loupe_visualizer& table) {
   LOUPE_NEEDS(begin_tick);
-  LOUPE_NEEDS(value);
+  LOUPE_NEEDS(row);
   return "";
 }
 

@@ -6,8 +6,8 @@ namespace loupe {
 namespace {
 
 bool tells_of_a_tick(std::size_t function) {
-  return function == offsetof(loupe_visualizer, value) || function == offsetof(loupe_visualizer, range) ||
-         function == offsetof(loupe_visualizer, histogram) || function == offsetof(loupe_visualizer, end_tick);
+  return function == offsetof(loupe_visualizer, row) || function == offsetof(loupe_visualizer, histogram) ||
+         function == offsetof(loupe_visualizer, end_tick);
 }
 
 }  // namespace

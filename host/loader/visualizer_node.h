@@ -33,7 +33,7 @@ class VisualizerNode {
 
   const std::string& name() const { return name_; }
 
-  /// Calls one function of its table, such as &loupe_visualizer::value; LOUPE_OK where that is not offered.
+  /// Calls one function of its table, such as &loupe_visualizer::row; LOUPE_OK where that is not offered.
   template <class Told>
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*), const Told& told,
                     loupe_error* error) {

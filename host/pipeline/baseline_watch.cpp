@@ -20,10 +20,6 @@ bool is_outside(double value, const Baseline::Span& span) {
 
 }  // namespace
 
-void BaselineWatch::add(const loupe_value& value) {
-  add(value.tag, value.layer != nullptr ? value.layer : value.tag, value.line, value.value);
-}
-
 void BaselineWatch::add(const std::string& tag, const std::string& layer, const std::string& line, double value) {
   if (layer != tag) {
     layers_.insert(layer);

@@ -25,7 +25,6 @@ class BaselineWatch {
   BaselineWatch(Baseline baseline, int patience) : baseline_(std::move(baseline)), patience_(patience) {}
 
   /// A value of the tick that is on.
-  void add(const loupe_value& value);
   void add(const std::string& tag, const std::string& layer, const std::string& line, double value);
   /// The tick is over: what there is to tell.
   std::vector<Finding> end_tick(double epoch);

@@ -2,6 +2,7 @@
 
 #include <loupe/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -14,18 +15,27 @@
 namespace loupe {
 namespace {
 
-constexpr std::size_t most_bins = 1 << 24;
+constexpr std::size_t most_bins = 1 << 24, most_numbers = 1 << 24;
 
 void need(const char* text, const char* what) {
   if (text == nullptr) throw Error(std::string(what) + " is null; give it a text", LOUPE_INVALID);
 }
 
-void check(const loupe_value& value) {
-  need(value.line, "the line of a value");
-}
-void check(const loupe_range& range) {
-  need(range.low_name, "the low name of a range");
-  need(range.high_name, "the high name of a range");
+void check(const loupe_row& row) {
+  if (row.value_count > most_numbers || row.band_count > most_numbers) {
+    throw Error("a row has " + std::to_string(std::max(row.value_count, row.band_count)) +
+                    " numbers; tell them in rows of at most " + std::to_string(most_numbers),
+                LOUPE_INVALID);
+  }
+  if (row.value_count > 0 && (row.value_names == nullptr || row.values == nullptr))
+    throw Error("a row has values, but value_names or values is null; give it both", LOUPE_INVALID);
+  if (row.band_count > 0 && (row.band_names == nullptr || row.bands == nullptr))
+    throw Error("a row has bands, but band_names or bands is null; give it both", LOUPE_INVALID);
+  for (std::size_t i = 0; i < row.value_count; ++i) need(row.value_names[i], "the name of a value");
+  for (std::size_t i = 0; i < row.band_count; ++i) {
+    need(row.band_names[2 * i], "the low name of a range");
+    need(row.band_names[2 * i + 1], "the high name of a range");
+  }
 }
 void check(const loupe_histogram& histogram) {
   need(histogram.line, "the line of a histogram");
@@ -57,31 +67,26 @@ const Told& given(const Told* told) {
 }  // namespace
 
 void LensNode::make_sink() {
-  sink_ = {
-      .struct_size = sizeof(loupe_sink),
-      .context = this,
-      .tag =
-          [](void* to, const loupe_tag* tag, loupe_error* error) {
-            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show_tag(given(tag)); });
-          },
-      .value =
-          [](void* to, const loupe_value* value, loupe_error* error) {
-            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(value), &Display::value); });
-          },
-      .range =
-          [](void* to, const loupe_range* range, loupe_error* error) {
-            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(range), &Display::range); });
-          },
-      .histogram =
-          [](void* to, const loupe_histogram* histogram, loupe_error* error) {
-            return detail::guarded(error,
-                                   [&] { static_cast<LensNode*>(to)->show(given(histogram), &Display::histogram); });
-          },
-      .finding =
-          [](void* to, const loupe_finding* finding, loupe_error* error) {
-            return detail::guarded(error, [&] { static_cast<LensNode*>(to)->tell_finding(given(finding)); });
-          },
-      .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
+  sink_ = {.struct_size = sizeof(loupe_sink),
+           .context = this,
+           .tag =
+               [](void* to, const loupe_tag* tag, loupe_error* error) {
+                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show_tag(given(tag)); });
+               },
+           .row =
+               [](void* to, const loupe_row* row, loupe_error* error) {
+                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(row), &Display::row); });
+               },
+           .histogram =
+               [](void* to, const loupe_histogram* histogram, loupe_error* error) {
+                 return detail::guarded(
+                     error, [&] { static_cast<LensNode*>(to)->show(given(histogram), &Display::histogram); });
+               },
+           .finding =
+               [](void* to, const loupe_finding* finding, loupe_error* error) {
+                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->tell_finding(given(finding)); });
+               },
+           .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
 }
 
 void LensNode::show_tag(const loupe_tag& tag) {

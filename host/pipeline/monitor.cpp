@@ -2,6 +2,7 @@
 
 #include "pipeline/monitor.h"
 
+#include <loupe/row.h>
 #include <loupe/text/finding_text.h>
 
 #include <algorithm>
@@ -80,7 +81,8 @@ void Monitor::read_baseline() {
     throw ConfigError(config_.baseline_place + "the baseline of the lens '" + config_.baseline_lens +
                       "' cannot be used\n" + e.what());
   }
-  display_.set_on_value([this](const loupe_value& value) { baseline_->add(value); });
+  display_.set_on_value(
+      [this](const RowValue& value) { baseline_->add(value.tag, layer_of(value), value.line, value.value); });
 }
 
 void Monitor::tell_problems() {

@@ -28,7 +28,7 @@ int rank_in(StateReader& reader) {
 
 }  // namespace
 
-uint64_t line_hash(const loupe_value& value) {
+uint64_t line_hash(const RowValue& value) {
   // Of a plot of its own the layer is the tag, or none.
   const bool has_layer = value.layer != nullptr && std::strcmp(value.layer, value.tag) != 0;
   return mixed(mixed(mixed(0xcbf29ce484222325u, value.tag), has_layer ? value.layer : nullptr), value.line);
@@ -99,7 +99,7 @@ RankMessage RankMessage::read(std::string_view bytes) {
 }
 
 void RankMessage::add_values(const HeldTick& held, int rank) {
-  held.each_value([&](const loupe_value& value) {
+  held.each_value([&](const RowValue& value) {
     if (std::isfinite(value.value)) add_extremes({{line_hash(value), {value.value, value.value, rank, rank}}});
   });
 }
@@ -122,18 +122,20 @@ void RankMessage::add_faults(const std::map<int, std::string>& others) {
 
 void RankMessage::add_furthest_to(HeldTick& tick) const {
   HeldTick added(tick.tick());
-  tick.each_value([&](const loupe_value& value) {
+  tick.each_value([&](const RowValue& value) {
     const auto known = extremes.find(line_hash(value));
     if (known == extremes.end() || known->second.low == known->second.high) return;
     const Extremes& each = known->second;
     const bool high = each.high - value.value >= value.value - each.low;
     const std::string line =
         std::string(value.line) + " (rank " + std::to_string(high ? each.high_rank : each.low_rank) + ")";
-    loupe_value furthest = value;
-    furthest.line = line.c_str();
-    furthest.value = high ? each.high : each.low;
-    furthest.events = 0;
-    added.add(furthest);
+    const char* const name = line.c_str();
+    added.add(loupe_row{.struct_size = sizeof(loupe_row),
+                        .tag = value.tag,
+                        .layer = value.layer,
+                        .value_count = 1,
+                        .value_names = &name,
+                        .values = high ? &each.high : &each.low});
   });
   tick.take_over(std::move(added));
 }

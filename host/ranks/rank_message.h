@@ -21,7 +21,7 @@ struct Extremes {
 
 /// By a hash of tag, layer and line.
 using ExtremesByLine = std::unordered_map<uint64_t, Extremes>;
-uint64_t line_hash(const loupe_value& value);
+uint64_t line_hash(const RowValue& value);
 
 /// What one rank, and those behind it in the tree, gathered until a tick.
 struct RankMessage {

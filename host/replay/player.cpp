@@ -344,35 +344,30 @@ void Player::show(const Told& told) {
 template <class Tell>
 void Player::tell_numbers(const Told& told, Tell&& tell) {
   const char* layer = std::strcmp(told.layer, told.tag) == 0 ? nullptr : told.layer;
-  switch (told.kind) {
-    case RecordLine::Kind::range:
-      return tell(&loupe_visualizer::range, loupe_range{.struct_size = sizeof(loupe_range),
-                                                        .tag = told.tag,
-                                                        .layer = layer,
-                                                        .low_name = told.line,
-                                                        .high_name = told.high_name,
-                                                        .low = told.low,
-                                                        .high = told.high,
-                                                        .events = told.events});
-    case RecordLine::Kind::histogram: {
-      const double* edges = numbers_.data() + told.first_number;
-      return tell(&loupe_visualizer::histogram, loupe_histogram{.struct_size = sizeof(loupe_histogram),
-                                                                .tag = told.tag,
-                                                                .layer = layer,
-                                                                .line = told.line,
-                                                                .edges = edges,
-                                                                .counts = edges + told.bin_count + 1,
-                                                                .bin_count = told.bin_count,
-                                                                .events = told.events});
-    }
-    default:
-      return tell(&loupe_visualizer::value, loupe_value{.struct_size = sizeof(loupe_value),
-                                                        .tag = told.tag,
-                                                        .layer = layer,
-                                                        .line = told.line,
-                                                        .value = told.low,
-                                                        .events = told.events});
+  if (told.kind == RecordLine::Kind::histogram) {
+    const double* edges = numbers_.data() + told.first_number;
+    return tell(&loupe_visualizer::histogram, loupe_histogram{.struct_size = sizeof(loupe_histogram),
+                                                              .tag = told.tag,
+                                                              .layer = layer,
+                                                              .line = told.line,
+                                                              .edges = edges,
+                                                              .counts = edges + told.bin_count + 1,
+                                                              .bin_count = told.bin_count,
+                                                              .events = told.events});
   }
+  const char* const names[] = {told.line, told.high_name};
+  const double numbers[] = {told.low, told.high};
+  const std::size_t bands = told.kind == RecordLine::Kind::range ? 1 : 0;
+  tell(&loupe_visualizer::row, loupe_row{.struct_size = sizeof(loupe_row),
+                                         .tag = told.tag,
+                                         .layer = layer,
+                                         .events = told.events,
+                                         .value_count = 1 - bands,
+                                         .value_names = names,
+                                         .values = numbers,
+                                         .band_count = bands,
+                                         .band_names = names,
+                                         .bands = numbers});
 }
 
 std::string Player::left_out() const {

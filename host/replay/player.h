@@ -39,7 +39,7 @@ class VisualizerGroup : public Surroundings {
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
   std::optional<uint32_t> parameter_flags(const loupe_module&, std::size_t) override { return std::nullopt; }
 
-  /// Calls one function of each, such as &loupe_visualizer::value.
+  /// Calls one function of each, such as &loupe_visualizer::row.
   template <class... Arguments>
   void tell(Arguments&&... arguments) {
     for (VisualizerNode* visualizer : visualizers_) {
@@ -72,8 +72,7 @@ class TickEditor {
   /// Before a tick.
   virtual void begin_tick(const loupe_tick& tick) = 0;
   /// What the record has in the tick, in place of the visualizers.
-  virtual void value(const loupe_value& value) = 0;
-  virtual void range(const loupe_range& range) = 0;
+  virtual void row(const loupe_row& row) = 0;
   virtual void histogram(const loupe_histogram& histogram) = 0;
   /// At the end of the tick, to tell the visualizers its numbers.
   virtual void show_numbers() = 0;
@@ -131,11 +130,10 @@ class Player {
   void forget_epoch();
   void end();
   void show(const Told& told);
-  /// Calls `tell(&loupe_visualizer::value, loupe_value)`, or the same of a range or histogram.
+  /// Calls `tell(&loupe_visualizer::row, loupe_row)`, or the same of a histogram.
   template <class Tell>
   void tell_numbers(const Told& told, Tell&& tell);
-  void edit(const loupe_value& value) { editor_->value(value); }
-  void edit(const loupe_range& range) { editor_->range(range); }
+  void edit(const loupe_row& row) { editor_->row(row); }
   void edit(const loupe_histogram& histogram) { editor_->histogram(histogram); }
   const char* kept(const std::string& name) { return names_.insert(name).first->c_str(); }
   std::string left_out() const;

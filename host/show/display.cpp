@@ -192,29 +192,45 @@ void Display::check_again(LastValues::Put put, const char* tag, const char* laye
               LOUPE_INVALID);
 }
 
-void Display::value(const loupe_value& value) {
+bool Display::is_new(const RowValue& value) {
   using Put = LastValues::Put;
-  const char* layer = value.layer != nullptr ? value.layer : value.tag;
-  const Put put = last_.put(value.tag, layer, value.line, value.value);
-  if (put != Put::first) check_again(put, value.tag, layer, value.line);
-  if (put == Put::same) return;
+  const Put put = last_.put(value.tag, layer_of(value), value.line, value.value);
+  if (put != Put::first) check_again(put, value.tag, layer_of(value), value.line);
+  if (put == Put::same) return false;
   if (put == Put::other) last_.replace(value.value);
   if (on_value_) on_value_(value);
-  if (held_) return held_->add(value);
-  if (gathered_) gathered_->add(value);
+  return true;
 }
 
-void Display::range(const loupe_range& range) {
+bool Display::is_new(const RowRange& range) {
   using Put = LastValues::Put;
-  const char* layer = range.layer != nullptr ? range.layer : range.tag;
   ((ends_name_ = range.low_name) += '\0') += range.high_name;
-  const Put low = last_ends_.put(range.tag, layer, ends_name_, range.low);
-  const Put high = last_ends_.put(range.tag, layer, ends_name_ += '\0', range.high);
+  const Put low = last_ends_.put(range.tag, layer_of(range), ends_name_, range.low);
+  const Put high = last_ends_.put(range.tag, layer_of(range), ends_name_ += '\0', range.high);
   const Put put = low == Put::same ? high : low;
-  if (put != Put::first) check_again(put, range.tag, layer, std::string(range.low_name) + ".." + range.high_name);
-  if (put == Put::same) return;
-  if (held_) return held_->add(range);
-  if (gathered_) gathered_->add(range);
+  if (put != Put::first)
+    check_again(put, range.tag, layer_of(range), std::string(range.low_name) + ".." + range.high_name);
+  return put != Put::same;
+}
+
+void Display::row(const loupe_row& row) {
+  const auto hand_on = [&] {
+    if (fresh_.empty()) return;
+    if (held_) return held_->add(fresh_.of(row));
+    if (gathered_) gathered_->add(fresh_.of(row));
+  };
+  const auto take = [&](const auto& number) {
+    if (is_new(number)) fresh_.add(number);
+  };
+  fresh_.clear();
+  try {
+    each_value(row, take);
+    each_range(row, take);
+  } catch (...) {
+    hand_on();  // what came before the one that is refused
+    throw;
+  }
+  hand_on();
 }
 
 void Display::histogram(const loupe_histogram& histogram) {

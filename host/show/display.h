@@ -21,6 +21,7 @@
 #include "show/held_tick.h"
 #include "show/last_values.h"
 #include "show/resumed_history.h"
+#include "show/row_part.h"
 #include "show/visualizers.h"
 
 namespace loupe {
@@ -91,10 +92,9 @@ class Display {
   void begin_tick(const loupe_tick& tick);
   // A second one of a tag, layer and name at one tick throws Error, unless the tag is shared and the numbers are the
   // same. Where two modules share a name, which the user was warned of, the last number counts.
-  void value(const loupe_value& value);
+  void row(const loupe_row& row);
   /// Who is told of each value of a lens, before the visualizers; an empty one ends that.
-  void set_on_value(std::function<void(const loupe_value&)> call) { on_value_ = std::move(call); }
-  void range(const loupe_range& range);
+  void set_on_value(std::function<void(const RowValue&)> call) { on_value_ = std::move(call); }
   void histogram(const loupe_histogram& histogram);
   void end_tick();
   void note(const loupe_note& note);
@@ -122,6 +122,9 @@ class Display {
   template <class Told>
   void keep(std::string key, loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*),
             const Told& told);
+  /// Whether visualizers get it. Throws Error as check_again() does.
+  bool is_new(const RowValue& value);
+  bool is_new(const RowRange& range);
   /// Throws Error for what was told in this tick already, unless it may be.
   void check_again(LastValues::Put put, const char* tag, const char* layer, const std::string& name) const;
   void tell(HeldTick::Call call);
@@ -129,7 +132,7 @@ class Display {
   void post_tick(std::shared_ptr<HeldTick> tick);
 
   Surroundings* surroundings_;
-  std::function<void(const loupe_value&)> on_value_;
+  std::function<void(const RowValue&)> on_value_;
   bool holds_ = false;
   std::unique_ptr<HeldTick> held_;
   std::shared_ptr<HeldTick> gathered_;  // the tick that is on, where it is not held
@@ -146,6 +149,7 @@ class Display {
   std::map<std::string, TagTold, std::less<>> tags_;  // what was last said of each
   LastValues last_, last_ends_, last_histograms_;     // of values, of ranges, and which histograms there were
   std::string ends_name_;                             // kept for its memory
+  RowPart fresh_;                                     // the same
   std::shared_ptr<Visualizers> visualizers_;          // the thread's, while it has something to do
   JobThread thread_{"show"};
 };

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <unordered_map>
 #include <utility>
+
+#include "show/row_part.h"
 
 namespace loupe {
 namespace {
@@ -19,23 +22,34 @@ std::string plot_of(const char* tag, const char* layer) {
   return name + '\n' + (text(layer) == name ? "" : text(layer)) + '\n';
 }
 
-std::string line_of(const loupe_value& value) {
-  return plot_of(value.tag, value.layer) + text(value.line);
+std::string key_of(const RowValue& value) {
+  return "value\n" + plot_of(value.tag, value.layer) + text(value.line);
 }
-std::string line_of(const loupe_range& range) {
-  return plot_of(range.tag, range.layer) + text(range.low_name) + '\n' + text(range.high_name);
+std::string key_of(const RowRange& range) {
+  return "range\n" + plot_of(range.tag, range.layer) + text(range.low_name) + '\n' + text(range.high_name);
 }
-std::string line_of(const loupe_histogram& histogram) {
+std::string key_of(const loupe_histogram& histogram) {
   return plot_of(histogram.tag, histogram.layer) + text(histogram.line);
 }
 
-/// Empty for what is none of a plot's.
-std::string key_of(const HeldTick::Told& told) {
-  const std::string kind = std::to_string(told.index());
-  if (const auto* value = std::get_if<const loupe_value*>(&told)) return kind + line_of(**value);
-  if (const auto* range = std::get_if<const loupe_range*>(&told)) return kind + line_of(**range);
-  if (const auto* histogram = std::get_if<HeldTick::Histogram>(&told)) return kind + line_of((*histogram)->get());
-  return "";
+/// Where the numbers of rows are, which are this tick's own to change.
+struct HeldNumber {
+  loupe_row* row;
+  const double* number;  // of a band: the low one, with the high one behind it
+
+  void replace(std::initializer_list<double> numbers, uint64_t events) const {
+    std::copy(numbers.begin(), numbers.end(), const_cast<double*>(number));
+    row->events = events;
+  }
+};
+using HeldNumbers = std::unordered_map<std::string, HeldNumber>;
+
+void note_numbers(loupe_row& row, HeldNumbers& numbers) {
+  const double *value_at = row.values, *band_at = row.bands;
+  each_value(row, [&](const RowValue& value) { numbers.emplace(key_of(value), HeldNumber{&row, value_at++}); });
+  each_range(row, [&](const RowRange& range) {
+    numbers.emplace(key_of(range), HeldNumber{&row, std::exchange(band_at, band_at + 2)});
+  });
 }
 
 }  // namespace
@@ -60,35 +74,72 @@ const char* Blocks::keep(const char* text) {
   return static_cast<const char*>(std::memcpy(take(size, 1), text, size));
 }
 
+const char* const* Blocks::keep(const char* const* texts, std::size_t count) {
+  auto* const copy = static_cast<const char**>(take(count * sizeof(const char*), alignof(const char*)));
+  for (std::size_t i = 0; i < count; ++i) copy[i] = keep(texts[i]);
+  return copy;
+}
+
+const double* Blocks::keep(const double* numbers, std::size_t count) {
+  auto* const copy = static_cast<double*>(take(count * sizeof(double), alignof(double)));
+  if (count > 0) std::memcpy(copy, numbers, count * sizeof(double));
+  return copy;
+}
+
 void HeldTick::begin(const loupe_tick& tick) {
   told_.clear();
-  others_.clear();
-  blocks_->clear();
+  blocks_.clear();
   tick_.emplace(tick);
 }
 
+void HeldTick::add(const loupe_row& row) {
+  auto* const copy = new (blocks_.take(sizeof row, alignof(loupe_row))) loupe_row(detail::known_part(row));
+  copy->tag = blocks_.keep(copy->tag);
+  copy->layer = blocks_.keep(copy->layer);
+  copy->value_names = blocks_.keep(copy->value_names, copy->value_count);
+  copy->values = blocks_.keep(copy->values, copy->value_count);
+  copy->band_names = blocks_.keep(copy->band_names, 2 * copy->band_count);
+  copy->bands = blocks_.keep(copy->bands, 2 * copy->band_count);
+  told_.emplace_back(copy);
+}
+
 void HeldTick::take_over(HeldTick&& other) {
-  std::unordered_map<std::string, std::size_t> places;
+  HeldNumbers numbers;
+  std::unordered_map<std::string, std::size_t> histograms;
   for (std::size_t i = 0; i < told_.size(); ++i) {
-    if (std::string key = key_of(told_[i]); !key.empty()) places.emplace(std::move(key), i);
+    if (auto* const* row = std::get_if<loupe_row*>(&told_[i])) note_numbers(**row, numbers);
+    if (const auto* histogram = std::get_if<Histogram>(&told_[i])) histograms.emplace(key_of((*histogram)->get()), i);
   }
   for (Told& told : other.told_) {
-    const auto place = places.find(key_of(told));
-    if (place != places.end()) {
-      told_[place->second] = std::move(told);
+    if (auto* const* row = std::get_if<loupe_row*>(&told)) {
+      RowPart lacking;
+      loupe::each_value(**row, [&](const RowValue& value) {
+        const auto known = numbers.find(key_of(value));
+        if (known == numbers.end()) return lacking.add(value);
+        known->second.replace({value.value}, value.events);
+      });
+      each_range(**row, [&](const RowRange& range) {
+        const auto known = numbers.find(key_of(range));
+        if (known == numbers.end()) return lacking.add(range);
+        known->second.replace({range.low, range.high}, range.events);
+      });
+      if (!lacking.empty()) add(lacking.of(**row));
+      continue;
+    }
+    const auto* histogram = std::get_if<Histogram>(&told);
+    const auto known = histogram != nullptr ? histograms.find(key_of((*histogram)->get())) : histograms.end();
+    if (known != histograms.end()) {
+      told_[known->second] = std::move(told);
     } else {
       told_.push_back(std::move(told));
     }
   }
   other.told_.clear();
-  others_.push_back(std::exchange(other.blocks_, std::make_unique<Blocks>()));
-  for (auto& each : other.others_) others_.push_back(std::move(each));
-  other.others_.clear();
 }
 
-void HeldTick::each_value(const std::function<void(const loupe_value&)>& call) const {
+void HeldTick::each_value(const std::function<void(const RowValue&)>& call) const {
   for (const Told& told : told_) {
-    if (const auto* value = std::get_if<const loupe_value*>(&told)) call(**value);
+    if (const auto* row = std::get_if<loupe_row*>(&told)) loupe::each_value(**row, call);
   }
 }
 

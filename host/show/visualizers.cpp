@@ -139,10 +139,8 @@ void Visualizers::show(const HeldTick& tick) {
   }
   each(&loupe_visualizer::begin_tick, tick.tick());
   for (const HeldTick::Told& told : tick.told()) {
-    if (const auto* value = std::get_if<const loupe_value*>(&told)) {
-      each(&loupe_visualizer::value, **value);
-    } else if (const auto* range = std::get_if<const loupe_range*>(&told)) {
-      each(&loupe_visualizer::range, **range);
+    if (auto* const* row = std::get_if<loupe_row*>(&told)) {
+      each(&loupe_visualizer::row, **row);
     } else if (const auto* histogram = std::get_if<HeldTick::Histogram>(&told)) {
       each(&loupe_visualizer::histogram, (*histogram)->get());
     } else {

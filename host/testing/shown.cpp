@@ -32,12 +32,11 @@ void Keeper::begin_tick(const loupe_tick&) {
   shown_.histograms.clear();
 }
 
-void Keeper::value(const loupe_value& value) {
-  shown_.values[place(value, value.line)] = value.value;
-}
-
-void Keeper::range(const loupe_range& range) {
-  shown_.ranges[place(range, range.low_name)] = {range.low_name, range.high_name, range.low, range.high};
+void Keeper::row(const loupe_row& row) {
+  each_value(row, [&](const RowValue& value) { shown_.values[place(value, value.line)] = value.value; });
+  each_range(row, [&](const RowRange& range) {
+    shown_.ranges[place(range, range.low_name)] = {range.low_name, range.high_name, range.low, range.high};
+  });
 }
 
 void Keeper::histogram(const loupe_histogram& histogram) {

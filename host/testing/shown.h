@@ -31,8 +31,7 @@ class Keeper : public Visualizer {
 
   void tag(const loupe_tag& tag) override;
   void begin_tick(const loupe_tick& tick) override;
-  void value(const loupe_value& value) override;
-  void range(const loupe_range& range) override;
+  void row(const loupe_row& row) override;
   void histogram(const loupe_histogram& histogram) override;
   void finding(const loupe_finding& finding) override;
 

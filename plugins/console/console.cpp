@@ -105,8 +105,7 @@ class Console : public Visualizer {
     in_tick_ = true;
     tables_.begin_tick();
   }
-  void value(const Value& value) override { tables_.take(value); }
-  void range(const Range& range) override { tables_.take(range); }
+  void row(const loupe::Row& row) override { tables_.take(row); }
   void finding(const loupe_finding& finding) override {
     findings_.take(finding);
     if (in_tick_) return;

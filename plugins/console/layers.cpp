@@ -42,8 +42,7 @@ Table numbers_of_layers(const std::deque<Table>& tables) {
     if (std::all_of(rows.begin(), rows.end(), [&](const Row& row) { return main_of(row) == main_of(rows.front()); }))
       continue;
     for (const Row& row : rows) {
-      Value value{};
-      value.struct_size = sizeof value;
+      RowValue value;
       value.layer = row.key.c_str();
       value.line = table.key().c_str();
       value.value = main_of(row);

@@ -35,13 +35,13 @@ std::size_t Row::main() const {
   return static_cast<std::size_t>(std::find(known.begin(), known.end(), true) - known.begin());
 }
 
-void Table::add(const Value& value) {
+void Table::add(const RowValue& value) {
   if (!style_.big) return set(layer_of(value), value.line, value.value);
   const LineName line = split(value.line);
   set(line.what, line.aggregation.empty() ? "value" : line.aggregation, value.value);
 }
 
-void Table::add(const Range& range) {
+void Table::add(const RowRange& range) {
   LineName low{layer_of(range), range.low_name}, high{layer_of(range), range.high_name};
   if (style_.big) {
     low = split(range.low_name);

@@ -40,9 +40,11 @@ class Table {
  public:
   Table(std::string tag, Style style);
 
-  void add(const Value& value);
-  /// Two columns, or one named "σ" with half the width of a band from -σ to +σ.
-  void add(const Range& range);
+  void add(const loupe::Row& row) {
+    each_value(row, [&](const RowValue& value) { add(value); });
+    each_range(row, [&](const RowRange& range) { add(range); });
+  }
+  void add(const RowValue& value);
 
   /// Takes over the one row of a table for the whole model, under that table's name.
   void join(const Table& single);
@@ -59,6 +61,8 @@ class Table {
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
+  /// Two columns, or one named "σ" with half the width of a band from -σ to +σ.
+  void add(const RowRange& range);
   void set(const std::string& row, const std::string& column, double value, bool upper_end = false);
 
   std::string key_, title_;

@@ -24,9 +24,8 @@ class TickTables {
   void clear();
   void set_style(const std::string& tag, const Style& style) { styles_[tag] = style; }
   void begin_tick();
-  template <class Told>
-  void take(const Told& told) {
-    if (Table* table = table_of(told.tag)) table->add(told);
+  void take(const loupe::Row& row) {
+    if (Table* table = table_of(row.tag)) table->add(row);
   }
   /// Says of chosen tags that nothing fits them.
   void end_tick(const Host& host) { tags_.end_tick(host); }

@@ -48,11 +48,10 @@ class Csv : public Visualizer {
     text_.clear();
     findings_.begin_tick(tick);
   }
-  void value(const Value& value) override {
-    if (selection_.takes(value)) text_ += value_row(epoch_, value, moment_);
-  }
-  void range(const Range& range) override {
-    if (selection_.takes(range)) text_ += range_row(epoch_, range, moment_);
+  void row(const Row& row) override {
+    if (!selection_.takes(row)) return;
+    each_value(row, [&](const RowValue& value) { text_ += value_row(epoch_, value, moment_); });
+    each_range(row, [&](const RowRange& range) { text_ += range_row(epoch_, range, moment_); });
   }
   void finding(const loupe_finding& finding) override { findings_.finding(finding); }
   void end_tick() override {

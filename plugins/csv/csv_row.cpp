@@ -50,11 +50,11 @@ std::string moment_fields(const std::string& run, const Tick& tick) {
   return ',' + field(run) + ',' + (tick.at.step > 0 ? std::to_string(tick.at.step) : "") + ',' + time;
 }
 
-std::string value_row(double epoch, const Value& value, const std::string& moment) {
+std::string value_row(double epoch, const RowValue& value, const std::string& moment) {
   return beginning(epoch, value.tag, layer_of(value), value.line) + number_text(value.value) + ",," + moment + '\n';
 }
 
-std::string range_row(double epoch, const Range& range, const std::string& moment) {
+std::string range_row(double epoch, const RowRange& range, const std::string& moment) {
   const std::string line = std::string(range.low_name) + ".." + range.high_name;
   return beginning(epoch, range.tag, layer_of(range), line) + ',' + number_text(range.low) + ',' +
          number_text(range.high) + moment + '\n';

@@ -14,8 +14,8 @@ constexpr const char* heading = "epoch,tag,layer,line,value,low,high,run,step,ti
 // Rows with their line end, quoted as RFC 4180 says. A band's line is the names of its ends: "min..max".
 // A name that a spreadsheet would compute, such as "=1+1" or "-σ..+σ", comes after a quote (').
 // They end with `moment`, what all rows of a tick have in common.
-std::string value_row(double epoch, const Value& value, const std::string& moment);
-std::string range_row(double epoch, const Range& range, const std::string& moment);
+std::string value_row(double epoch, const RowValue& value, const std::string& moment);
+std::string range_row(double epoch, const RowRange& range, const std::string& moment);
 /// The last three columns: the run's name, steps so far, and seconds since 1970; empty where nobody told.
 std::string moment_fields(const std::string& run, const Tick& tick);
 

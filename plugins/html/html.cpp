@@ -78,11 +78,8 @@ class Html : public Visualizer {
     if (has_earlier_) continue_earlier(tick.at.epoch, tick.at.time > 0 && tick.at.time < start_time_);
     current().begin_tick(tick);
   }
-  void value(const Value& value) override {
-    if (selection_.takes(value)) current().value(value);
-  }
-  void range(const Range& range) override {
-    if (selection_.takes(range)) current().range(range);
+  void row(const Row& row) override {
+    if (selection_.takes(row)) current().row(row);
   }
   void histogram(const Histogram& histogram) override {
     if (selection_.takes(histogram)) current().histogram(histogram);

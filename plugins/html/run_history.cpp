@@ -107,21 +107,21 @@ void RunHistory::forget_from(double epoch) {
   }
 }
 
-void RunHistory::value(const Value& value) {
-  Layer& layer = layer_of(value.tag, loupe::layer_of(value));
-  if (!std::isfinite(value.value) && std::isnan(layer.first_broken)) layer.first_broken = epochs_[column()];
-  Line& line = layer.lines[value.line];
-  line.name = value.line;
-  put(line.values, value.value);
-}
-
-void RunHistory::range(const Range& range) {
-  Layer& layer = layer_of(range.tag, loupe::layer_of(range));
-  Band& band = layer.bands[std::string(range.low_name) + '\n' + range.high_name];
-  band.low_name = range.low_name;
-  band.high_name = range.high_name;
-  put(band.lows, range.low);
-  put(band.highs, range.high);
+void RunHistory::row(const Row& row) {
+  Layer& layer = layer_of(row.tag, loupe::layer_of(row));
+  each_value(row, [&](const RowValue& value) {
+    if (!std::isfinite(value.value) && std::isnan(layer.first_broken)) layer.first_broken = epochs_[column()];
+    Line& line = layer.lines[value.line];
+    line.name = value.line;
+    put(line.values, value.value);
+  });
+  each_range(row, [&](const RowRange& range) {
+    Band& band = layer.bands[std::string(range.low_name) + '\n' + range.high_name];
+    band.low_name = range.low_name;
+    band.high_name = range.high_name;
+    put(band.lows, range.low);
+    put(band.highs, range.high);
+  });
 }
 
 void RunHistory::put(PackedSeries& values, double value) {

@@ -43,8 +43,7 @@ class RunHistory {
   void model(const Model& model);
   /// Epochs ascend: values of the tick's epoch and later ones are forgotten first.
   void begin_tick(const Tick& tick);
-  void value(const Value& value);
-  void range(const Range& range);
+  void row(const Row& row);
   void histogram(const Histogram& histogram);
 
   RunStory& story() { return story_; }

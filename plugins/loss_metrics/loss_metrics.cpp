@@ -153,8 +153,9 @@ class LossMetrics : public Lens {
     remember(loss, loss.name(), is_broken);
     remember(loss, shown, is_broken);
     if (is_broken) {
-      for (const std::string& line : loss_line_names_)
-        report.value(loss_tag_, loss_tag_, shown + " " + line, NAN, loss.count());
+      Report::Row row(report);
+      for (const std::string& line : loss_line_names_) row.value(shown + " " + line, NAN);
+      row.tell(loss_tag_, loss_tag_, loss.count());
     } else {
       loss_lines_.write(report, loss_tag_, loss_tag_, loss, shown + " ");
     }

@@ -53,16 +53,17 @@ class Memory : public Lens {
   void report(Report& report) override {
     report.tag(memory_tag, memory_style());
     if (shows_layers_) report.tag(kept_tag, kept_style());
-    if (const auto held = process_bytes()) report.value(memory_tag, "process", mebibytes(*held));
+    Report::Row row(report);
+    if (const auto held = process_bytes()) row.value("process", mebibytes(*held));
     // At the end of a program its models may be gone.
     if (const double bytes = parameter_bytes(false); bytes > 0) {
-      report.value(memory_tag, "parameters", mebibytes(bytes));
-      report.value(memory_tag, "gradients", mebibytes(parameter_bytes(true)));
+      row.value("parameters", mebibytes(bytes));
+      row.value("gradients", mebibytes(parameter_bytes(true)));
     }
-    if (const auto state = step_.mean("optimizer state"))
-      report.value(memory_tag, "optimizer state", mebibytes(*state));
+    if (const auto state = step_.mean("optimizer state")) row.value("optimizer state", mebibytes(*state));
     const auto in_layers = step_.mean("kept"), outside = step_.mean("kept outside");
-    if (in_layers && outside) report.value(memory_tag, "kept for backward", mebibytes(*in_layers + *outside));
+    if (in_layers && outside) row.value("kept for backward", mebibytes(*in_layers + *outside));
+    row.tell(memory_tag);
     for (const Layer& layer : layers_) {
       const auto kept = layer.memory.mean("kept");
       if (layer.module != nullptr && kept) report.value(kept_tag, layer.module->name, "kept", mebibytes(*kept));

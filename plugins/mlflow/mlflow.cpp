@@ -129,14 +129,16 @@ class Mlflow : public Visualizer {
     time_ = static_cast<long long>(tick.at.time * 1000);
     metrics_ = Json::array();
   }
-  void value(const Value& value) override {
-    if (sender_ == nullptr || !selection_.takes(value)) return;
-    const std::string layer = value.layer != nullptr ? '/' + std::string(value.layer) : "";
-    metrics_.push_back({{"key", key_of(value.tag + ('/' + std::string(value.line)) + layer)},
-                        {"value", number(value.value)},
-                        {"timestamp", time_},
-                        {"step", step_}});
-    if (metrics_.size() == most_metrics) send_metrics();
+  void row(const Row& row) override {
+    if (sender_ == nullptr || !selection_.takes(row)) return;
+    const std::string layer = row.layer != nullptr ? '/' + std::string(row.layer) : "";
+    each_value(row, [&](const RowValue& value) {
+      metrics_.push_back({{"key", key_of(row.tag + ('/' + std::string(value.line)) + layer)},
+                          {"value", number(value.value)},
+                          {"timestamp", time_},
+                          {"step", step_}});
+      if (metrics_.size() == most_metrics) send_metrics();
+    });
   }
   void end_tick() override {
     selection_.end_tick();

@@ -218,10 +218,12 @@ class Pipeline : public Lens {
   /// Each layer is a line there, or one for each aggregation.
   void write_in_big_plot(Report& report, const std::string& tag, const std::string& layer,
                          const SeriesNumbers& numbers) {
+    Report::Row row(report);
     for (const std::string& aggregation : line_names_) {
       const auto value = numbers.get(aggregation_from(aggregation));
-      if (value) report.value(tag, tag, layer + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
+      if (value) row.value(layer + (line_names_.size() > 1 ? " " + aggregation : ""), *value);
     }
+    row.tell(tag);
   }
 
   Host host_;

@@ -64,16 +64,21 @@ class Prometheus : public Visualizer {
     time_.set({{"run", run_}}, tick.at.time);
     steps_.set({{"run", run_}}, static_cast<double>(tick.at.step));
   }
-  void value(const Value& value) override {
-    if (!std::isfinite(value.value)) ++non_finite_;
-    if (!selection_.takes(value)) return;
-    value_.set({{"run", run_}, {"tag", value.tag}, {"layer", layer_of(value)}, {"line", value.line}}, value.value);
-  }
-  void range(const Range& range) override {
-    if (!selection_.takes(range)) return;
-    const std::string line = std::string(range.low_name) + ".." + range.high_name;
-    low_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.low);
-    high_.set({{"run", run_}, {"tag", range.tag}, {"layer", layer_of(range)}, {"line", line}}, range.high);
+  void row(const Row& row) override {
+    const bool is_taken = selection_.takes(row);
+    const auto set = [&](Metric& metric, const std::string& line, double number) {
+      metric.set({{"run", run_}, {"tag", row.tag}, {"layer", layer_of(row)}, {"line", line}}, number);
+    };
+    each_value(row, [&](const RowValue& value) {
+      if (!std::isfinite(value.value)) ++non_finite_;
+      if (is_taken) set(value_, value.line, value.value);
+    });
+    each_range(row, [&](const RowRange& range) {
+      if (!is_taken) return;
+      const std::string line = std::string(range.low_name) + ".." + range.high_name;
+      set(low_, line, range.low);
+      set(high_, line, range.high);
+    });
   }
   void finding(const loupe_finding& finding) override {
     const std::string rule = finding.rule;

@@ -61,11 +61,10 @@ class Record : public Visualizer {
     text_.clear();
     text_.reserve(last_size_);
   }
-  void value(const Value& value) override {
-    if (selection_.takes(value)) add_value_line(text_, epoch_, value);
-  }
-  void range(const Range& range) override {
-    if (selection_.takes(range)) add_range_line(text_, epoch_, range);
+  void row(const Row& row) override {
+    if (!selection_.takes(row)) return;
+    each_value(row, [&](const RowValue& value) { add_value_line(text_, epoch_, value); });
+    each_range(row, [&](const RowRange& range) { add_range_line(text_, epoch_, range); });
   }
   void histogram(const Histogram& histogram) override {
     if (selection_.takes(histogram)) add_histogram_line(text_, epoch_, histogram);

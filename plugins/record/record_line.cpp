@@ -98,7 +98,7 @@ std::string tag_line(const Tag& tag) {
   return text_of(line) + '\n';
 }
 
-void add_value_line(std::string& text, double epoch, const Value& value) {
+void add_value_line(std::string& text, double epoch, const RowValue& value) {
   JsonLine(text, "value")
       .epoch(epoch)
       .text("tag", value.tag)
@@ -109,7 +109,7 @@ void add_value_line(std::string& text, double epoch, const Value& value) {
       .done();
 }
 
-void add_range_line(std::string& text, double epoch, const Range& range) {
+void add_range_line(std::string& text, double epoch, const RowRange& range) {
   JsonLine(text, "range")
       .epoch(epoch)
       .text("tag", range.tag)

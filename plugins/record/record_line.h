@@ -18,8 +18,8 @@ std::string run_line(const Run& run);
 std::string model_line(const Model& model);
 std::string tag_line(const Tag& tag);
 // A tick may have many thousands of these: they are added to a text.
-void add_value_line(std::string& text, double epoch, const Value& value);
-void add_range_line(std::string& text, double epoch, const Range& range);
+void add_value_line(std::string& text, double epoch, const RowValue& value);
+void add_range_line(std::string& text, double epoch, const RowRange& range);
 void add_histogram_line(std::string& text, double epoch, const Histogram& histogram);
 std::string hyperparameter_line(const Hyperparameter& told);
 /// @param epoch the one it was told in

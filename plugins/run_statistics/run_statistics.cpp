@@ -172,8 +172,10 @@ class RunStatistics : public Lens {
     const std::string prefix = totals_.size() > 1 && !model.empty() ? model + " " : "";
     const bool any = norms.running().count > 0;
     const double broken = norms.row().nan_count > 0 ? NAN : INFINITY;
-    report.value(gradient_tag, prefix + "mean", any ? norms.running().mean : broken);
-    report.value(gradient_tag, prefix + "max", any ? norms.running().maximum : broken);
+    Report::Row row(report);
+    row.value(prefix + "mean", any ? norms.running().mean : broken);
+    row.value(prefix + "max", any ? norms.running().maximum : broken);
+    row.tell(gradient_tag);
   }
 
   void write_speed(Report& report) const {

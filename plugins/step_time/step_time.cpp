@@ -58,9 +58,11 @@ class StepTime : public Lens {
 
   void report(Report& report) override {
     tell_tags(report);
+    Report::Row row(report);
     for (const auto& [label, line] : parts()) {
-      if (const auto seconds = step_.mean(label)) report.value(step_tag, line, 1e3 * *seconds);
+      if (const auto seconds = step_.mean(label)) row.value(line, 1e3 * *seconds);
     }
+    row.tell(step_tag);
     report_layers(report);
     // A source ends once its module is forgotten, which is after the last report of it.
     for (Layer& layer : layers_) layer.is_used = layer.module != nullptr;
@@ -145,8 +147,10 @@ class StepTime : public Lens {
     for (const Layer& layer : layers_) {
       const uint64_t steps = layer.time.count("forward");
       if (layer.module == nullptr || steps == 0) continue;
-      report.value(layer_tag, layer.module->name, "forward", 1e3 * layer.time.mean("forward").value_or(0), steps);
-      report.value(layer_tag, layer.module->name, "backward", 1e3 * layer.time.mean("backward").value_or(0), steps);
+      Report::Row row(report);
+      row.value("forward", 1e3 * layer.time.mean("forward").value_or(0));
+      row.value("backward", 1e3 * layer.time.mean("backward").value_or(0));
+      row.tell(layer_tag, layer.module->name, steps);
       const double calls = layer.time.mean("calls").value_or(1);
       if (calls != 1) {
         if (!std::exchange(told_calls_, true)) report.tag(calls_tag, calls_style());

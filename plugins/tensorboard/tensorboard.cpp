@@ -75,17 +75,21 @@ class TensorBoard : public Visualizer {
     if (!described_) file().add_start(step_);
   }
 
-  void value(const loupe::Value& value) override {
-    if (!selection_.takes(value)) return;
-    charts_.line(value.tag, layer_of(value), value.line);
-    add_scalar(summary_, scalar_name(value.tag, layer_of(value), value.line), value.value);
-  }
-
-  void range(const Range& range) override {
-    if (!bands_ || !selection_.takes(range)) return;
-    charts_.band(range.tag, layer_of(range), range.low_name, range.high_name);
-    add_scalar(summary_, scalar_name(range.tag, layer_of(range), range.low_name), range.low);
-    add_scalar(summary_, scalar_name(range.tag, layer_of(range), range.high_name), range.high);
+  void row(const Row& row) override {
+    if (!selection_.takes(row)) return;
+    const auto add = [&](const char* name, double number) {
+      add_scalar(summary_, scalar_name(row.tag, layer_of(row), name), number);
+    };
+    each_value(row, [&](const RowValue& value) {
+      charts_.line(row.tag, layer_of(row), value.line);
+      add(value.line, value.value);
+    });
+    each_range(row, [&](const RowRange& range) {
+      if (!bands_) return;
+      charts_.band(row.tag, layer_of(row), range.low_name, range.high_name);
+      add(range.low_name, range.low);
+      add(range.high_name, range.high);
+    });
   }
 
   void histogram(const loupe::Histogram& histogram) override {

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"data_stride", "data", ": it reached beyond the end of a tensor's elements"},
         Fault{"writes", "life", "in process: it wrote to a tensor that it was lent to read"},
         Fault{"overrun", "life", "in request: it reached beyond the end of a struct"},
-        Fault{"wrong_calls", "wrong_calls", "it crashes (Aborted) in value"},
+        Fault{"wrong_calls", "wrong_calls", "it crashes (Aborted) in row"},
         Fault{"messages", "messages", "create fails with status 1 and says nothing"},
         Fault{"messages_too_long", "messages", "it crashes (Segmentation fault) in create"},
         Fault{"threads", "threads", "process fails: it works on its own thread alone"},

@@ -35,7 +35,7 @@ class TagCollector : public Visualizer {
     tags()[tag.id] = is_told(tag.description) && is_told(tag.healthy) && is_told(tag.advice);
   }
   void begin_tick(const Tick&) override {}
-  void value(const Value&) override {}
+  void row(const Row&) override {}
 };
 
 LOUPE_STATIC_PLUGIN(tag_collector, "tag_collector", "1.0", TagCollector);

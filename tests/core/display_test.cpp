@@ -24,6 +24,9 @@ const loupe_ending ending{sizeof(loupe_ending), LOUPE_END_COMPLETED, {}, nullptr
 
 const double edges[] = {0, 1};
 const double counts[] = {2};
+const char* const mean_names[] = {"mean"};
+const char* const band_ends[] = {"min", "max"};
+const double band_numbers[] = {1, 2};
 
 loupe_tick tick_of(double epoch) {
   loupe_tick tick{};
@@ -52,16 +55,26 @@ class DisplayTest : public testing::Test {
     tag.flags = flags;
     display_.tag(tag, owner);
   }
+  void value(const char* tag, const char* layer, const char* line, double number) {
+    display_.row({.struct_size = sizeof(loupe_row),
+                  .tag = tag,
+                  .layer = layer,
+                  .value_count = 1,
+                  .value_names = &line,
+                  .values = &number});
+  }
   void tick(double epoch) {
     display_.begin_tick(tick_of(epoch));
-    display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = epoch * 10});
-    display_.range({.struct_size = sizeof(loupe_range),
-                    .tag = "T",
-                    .layer = "l",
-                    .low_name = "min",
-                    .high_name = "max",
-                    .low = 1,
-                    .high = 2});
+    const double mean = epoch * 10;
+    display_.row({.struct_size = sizeof(loupe_row),
+                  .tag = "T",
+                  .layer = "l",
+                  .value_count = 1,
+                  .value_names = mean_names,
+                  .values = &mean,
+                  .band_count = 1,
+                  .band_names = band_ends,
+                  .bands = band_numbers});
     display_.histogram({.struct_size = sizeof(loupe_histogram),
                         .tag = "T",
                         .layer = "l",
@@ -294,17 +307,15 @@ TEST_F(DisplayTest, ATagBelongsToWhoToldItFirst) {
 }
 
 TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
-  const auto value = [&](const char* tag, double number) {
-    display_.value({.struct_size = sizeof(loupe_value), .tag = tag, .layer = "l", .line = "h", .value = number});
-  };
+  const auto value = [&](const char* tag, double number) { this->value(tag, "l", "h", number); };
   const auto range = [&](const char* high_name) {
-    display_.range({.struct_size = sizeof(loupe_range),
-                    .tag = "T",
-                    .layer = "l",
-                    .low_name = "min",
-                    .high_name = high_name,
-                    .low = 1,
-                    .high = 2});
+    const char* const own_ends[] = {"min", high_name};
+    display_.row({.struct_size = sizeof(loupe_row),
+                  .tag = "T",
+                  .layer = "l",
+                  .band_count = 1,
+                  .band_names = own_ends,
+                  .bands = band_numbers});
   };
   const auto histogram = [&] {
     display_.histogram({.struct_size = sizeof(loupe_histogram),
@@ -333,6 +344,24 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
     display_.end_tick();
     EXPECT_EQ(stage_.take_notes("a value S"), Texts{"a value S/l/h 1"});
   }
+}
+
+TEST_F(DisplayTest, ARowThatIsRefusedIsShownUpToWhatWasToldAlready) {
+  const char* const three[] = {"mean", "max", "min"};
+  const double numbers[] = {1, 2, 3};
+  loupe_row row{.struct_size = sizeof(loupe_row),
+                .tag = "T",
+                .layer = "l",
+                .value_count = 3,
+                .value_names = three,
+                .values = numbers};
+  display_.begin_tick(tick_of(1));
+  value("T", "l", "max", 9);
+  EXPECT_THROW(display_.row(row), Error);
+  row.value_count = 0;
+  display_.row(row);
+  display_.end_tick();
+  EXPECT_EQ(stage_.take_notes("a value"), (Texts{"a value T/l/max 9", "a value T/l/mean 1"}));
 }
 
 /// Where a visualizer stands still until it is opened.
@@ -466,9 +495,9 @@ TEST_F(DisplayTest, CallsWhenWhatCameBeforeWasTold) {
 
 TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
   display_.begin_tick(tick_of(1));
-  display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 1});
+  value("T", "l", "mean", 1);
   display_.finding(finding_of("rule"));
-  display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "max", .value = 2});
+  value("T", "l", "max", 2);
   display_.end_tick();
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 1",
                                             "a finding rule by the test", "a value T/l/max 2", "a end_tick"}));
@@ -476,7 +505,7 @@ TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
 
 TEST_F(DisplayTest, ATickThatAnExceptionBrokeOffIsShownAsFarAsItCame) {
   display_.begin_tick(tick_of(1));
-  display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 1});
+  value("T", "l", "mean", 1);
   tick(2);
   const Texts notes = stage_.take_notes("a ");
   ASSERT_GT(notes.size(), 5u);
@@ -489,7 +518,7 @@ TEST_F(DisplayTest, WhatIsToldIsCopied) {
   for (const std::size_t size : {10u, 100000u, 3u, 70000u}) {  // memory that is used again is too small or too large
     layer.assign(size, 'x');
     display_.begin_tick(tick_of(1));
-    display_.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = layer.c_str(), .line = "l", .value = 1});
+    value("T", layer.c_str(), "l", 1);
     layer.assign(size, '-');
     display_.end_tick();
     EXPECT_EQ(only(stage_.take_notes("a value")), "a value T/" + std::string(size, 'x') + "/l 1");
@@ -517,7 +546,7 @@ TEST_F(DisplayTest, AForkedChildHasNoThreadAndNeitherTellsNorWaits) {
 TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   const Stage stage;
   Catalogue catalogue;
-  catalogue.add_path(test_plugin("sound"));  // begin_tick and value, all else null
+  catalogue.add_path(test_plugin("sound"));  // begin_tick and row, all else null
   Display display;
   display.replace(Config::visualizers_from_text("[sound]", catalogue));
   EXPECT_FALSE(display.wants_progress());
@@ -526,14 +555,15 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   tag.id = "T";
   display.tag(tag, "the lens 'x'");
   display.begin_tick(tick_of(1));
-  display.value({.struct_size = sizeof(loupe_value), .tag = "T", .layer = "l", .line = "mean", .value = 3});
-  display.range({.struct_size = sizeof(loupe_range),
-                 .tag = "T",
-                 .layer = "l",
-                 .low_name = "min",
-                 .high_name = "max",
-                 .low = 1,
-                 .high = 2});
+  display.row({.struct_size = sizeof(loupe_row),
+               .tag = "T",
+               .layer = "l",
+               .value_count = 1,
+               .value_names = mean_names,
+               .values = band_numbers,
+               .band_count = 1,
+               .band_names = band_ends,
+               .bands = band_numbers});
   display.histogram({.struct_size = sizeof(loupe_histogram),
                      .tag = "T",
                      .layer = "l",

@@ -121,7 +121,7 @@ TEST(Catalogue, ATableThatLacksAFunctionLeavesTheOthers) {
   EXPECT_EQ(problem_beside("short_table"), "the component 'short_table' of '" + test_plugin("short_table") +
                                                "' (ABI 1.0, this host 1.0) lacks 'begin_tick', which every visualizer "
                                                "has; rebuild it against this Loupe's SDK");
-  EXPECT_SAYS(problem_beside("null_function"), " lacks 'value', which every visualizer has; ");
+  EXPECT_SAYS(problem_beside("null_function"), " lacks 'row', which every visualizer has; ");
 }
 
 TEST(Catalogue, AKindThatThisHostDoesNotKnowLeavesTheOthers) {

@@ -52,6 +52,13 @@ class MistakenLens : public loupe::Lens {
     if (is("twice")) report.value("Sums", "fc1", "mean", 1);
     if (is("tag")) report.value("Sum", "fc1", "mean", 1);
     if (is("range")) report.range("Sum", "fc1", "min", "max", 1, 2);
+    if (is("row")) {
+      loupe_row row{};
+      row.struct_size = sizeof row;
+      row.tag = "Sums";
+      row.value_count = 1;
+      report.row(row);
+    }
     if (is("rule")) rule_.see({nullptr, 2, 1, "it is too much"});
     if (is("finding")) report.finding({});
     if (is("quantile")) source_.get("sum", loupe::Aggregate::median);

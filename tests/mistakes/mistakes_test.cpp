@@ -38,6 +38,7 @@ const std::vector<Mistake>& mistakes() {
        bench,
        "range",
        {"a value of the tag 'Sum' is told before the tag", "told were 'Sums'"}},
+      {"RowWithoutNames", bench, "row", {"a row has values, but value_names or values is null", "give it both"}},
       {"TagOfAnotherLens",
        lens,
        "output_norm, mistaken: {mistake: stolen_tag}",

@@ -196,46 +196,44 @@ void LensWorld::prime(const std::string& module, const std::string& label, const
 
 loupe_sink LensWorld::sink(Shown& shown) {
   showing_ = &shown;
-  return {
-      .struct_size = sizeof(loupe_sink),
-      .context = this,
-      .tag = [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
-        auto& self = *static_cast<LensWorld*>(world);
-        self.told_[tag->id] = true;
-        self.showing_->tags[tag->id] = {tag->type,
-                                        is_logarithmic(*tag),
-                                        is_big(*tag),
-                                        is_annotated(*tag),
-                                        y_minimum_of(*tag),
-                                        y_maximum_of(*tag),
-                                        tag->healthy != nullptr ? tag->healthy : ""};
-        return LOUPE_OK;
-      },
-      .value = [](void* world, const loupe_value* value, loupe_error*) -> loupe_status {
-        auto& self = *static_cast<LensWorld*>(world);
-        EXPECT_TRUE(self.told_[value->tag]) << value->tag << " has a value before it was told";
-        const bool first =
-            self.showing_->values.emplace(std::tuple(value->tag, layer_of(*value), value->line), value->value).second;
-        EXPECT_TRUE(first) << value->tag << ' ' << layer_of(*value) << ' ' << value->line << " was told twice";
-        return LOUPE_OK;
-      },
-      .range = [](void* world, const loupe_range* range, loupe_error*) -> loupe_status {
-        auto& self = *static_cast<LensWorld*>(world);
-        EXPECT_TRUE(self.told_[range->tag]) << range->tag << " has a range before it was told";
-        const std::string names = std::string(range->low_name) + "|" + range->high_name;
-        self.showing_->ranges.emplace(std::tuple(range->tag, layer_of(*range), names),
-                                      std::pair(range->low, range->high));
-        return LOUPE_OK;
-      },
-      .histogram = [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
-        auto& self = *static_cast<LensWorld*>(world);
-        EXPECT_TRUE(self.told_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
-        self.showing_->histograms.emplace(
-            std::tuple(histogram->tag, layer_of(*histogram), histogram->line),
-            Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
-                             {histogram->counts, histogram->counts + histogram->bin_count}});
-        return LOUPE_OK;
-      }};
+  return {.struct_size = sizeof(loupe_sink),
+          .context = this,
+          .tag = [](void* world, const loupe_tag* tag, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            self.told_[tag->id] = true;
+            self.showing_->tags[tag->id] = {tag->type,
+                                            is_logarithmic(*tag),
+                                            is_big(*tag),
+                                            is_annotated(*tag),
+                                            y_minimum_of(*tag),
+                                            y_maximum_of(*tag),
+                                            tag->healthy != nullptr ? tag->healthy : ""};
+            return LOUPE_OK;
+          },
+          .row = [](void* world, const loupe_row* row, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            EXPECT_TRUE(self.told_[row->tag]) << row->tag << " has a row before it was told";
+            each_value(*row, [&](const RowValue& value) {
+              const bool first =
+                  self.showing_->values.emplace(std::tuple(value.tag, layer_of(value), value.line), value.value).second;
+              EXPECT_TRUE(first) << value.tag << ' ' << layer_of(value) << ' ' << value.line << " was told twice";
+            });
+            each_range(*row, [&](const RowRange& range) {
+              const std::string names = std::string(range.low_name) + "|" + range.high_name;
+              self.showing_->ranges.emplace(std::tuple(range.tag, layer_of(range), names),
+                                            std::pair(range.low, range.high));
+            });
+            return LOUPE_OK;
+          },
+          .histogram = [](void* world, const loupe_histogram* histogram, loupe_error*) -> loupe_status {
+            auto& self = *static_cast<LensWorld*>(world);
+            EXPECT_TRUE(self.told_[histogram->tag]) << histogram->tag << " has a histogram before its tag";
+            self.showing_->histograms.emplace(
+                std::tuple(histogram->tag, layer_of(*histogram), histogram->line),
+                Shown::Histogram{{histogram->edges, histogram->edges + histogram->bin_count + 1},
+                                 {histogram->counts, histogram->counts + histogram->bin_count}});
+            return LOUPE_OK;
+          }};
 }
 
 void LensWorld::step() {

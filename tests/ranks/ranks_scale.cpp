@@ -243,7 +243,7 @@ class Simulation {
     result_.first_megabytes += static_cast<double>(bytes) / 1048576;
     result_.most_received = std::max(result_.most_received, bytes);
     result_.tick_seconds = ready + result_.first_seconds;
-    report.tick->each_value([&](const loupe_value& value) { result_.events = std::max(result_.events, value.events); });
+    report.tick->each_value([&](const RowValue& value) { result_.events = std::max(result_.events, value.events); });
     for (const auto& finding : report.findings) {
       result_.findings += finding->get().rule + std::string(" ") + finding->get().message + "\n";
     }

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "fake.h"
 
@@ -35,13 +37,17 @@ class World {
       static_cast<World*>(self)->tags.insert(tag->id);
       return LOUPE_OK;
     };
-    sink_.value = [](void* self, const loupe_value* value, loupe_error*) -> loupe_status {
-      static_cast<World*>(self)->values[std::string(value->tag) + " | " +
-                                        (value->layer != nullptr ? value->layer : value->tag) + " | " + value->line] =
-          value->value;
+    sink_.row = [](void* self, const loupe_row* row, loupe_error*) -> loupe_status {
+      const std::string plot = std::string(row->tag) + " | " + (row->layer != nullptr ? row->layer : row->tag) + " | ";
+      for (std::size_t i = 0; i < row->value_count; ++i)
+        static_cast<World*>(self)->values[plot + row->value_names[i]] = row->values[i];
+      for (std::size_t i = 0; i < row->band_count; ++i) {
+        static_cast<World*>(self)->bands[plot + row->band_names[2 * i] + ".." + row->band_names[2 * i + 1]] = {
+            row->bands[2 * i], row->bands[2 * i + 1]};
+      }
+      ++static_cast<World*>(self)->rows;
       return LOUPE_OK;
     };
-    sink_.range = [](void*, const loupe_range*, loupe_error*) -> loupe_status { return LOUPE_OK; };
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -56,6 +62,8 @@ class World {
   Report& report() { return report_; }
   std::set<std::string> tags;
   std::map<std::string, double> values;
+  std::map<std::string, std::pair<double, double>> bands;
+  int rows = 0;
 
  private:
   using Numbers = std::map<std::string, Series>;
@@ -98,6 +106,36 @@ TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
   EXPECT_EQ(world.values,
             (Values{{"Non-Finite Values | bad | Norm NaN", 2}, {"Non-Finite Values | bad | Norm Inf", 1}}));
   EXPECT_EQ(world.tags.size(), 1u);
+}
+
+TEST(Lines, TellALayersLinesAndBandsInOneRow) {
+  World world;
+  const Lines lines({"mean", "max"}, {"min-max", "std"});
+  const Layer layer = world.layer("a", {{"norm", {1, 3}}});
+  lines.write(world.report(), "Norm", "a", layer.source.read(0), "x ");
+  EXPECT_EQ(world.rows, 1);
+  EXPECT_EQ(world.values, (Values{{"Norm | a | x mean", 2}, {"Norm | a | x max", 3}}));
+  EXPECT_EQ(world.bands, (std::map<std::string, std::pair<double, double>>{{"Norm | a | x min..x max", {1, 3}},
+                                                                           {"Norm | a | x -σ..x +σ", {1, 3}}}));
+}
+
+TEST(ReportRow, TellsNothingWithoutNumbers) {
+  World world;
+  Report::Row(world.report()).tell("T");
+  EXPECT_EQ(world.rows, 0);
+}
+
+TEST(ReportRow, KeepsNothingOfTheRowBefore) {
+  World world;
+  for (const char* layer : {"a", "b"}) {
+    Report::Row row(world.report());
+    row.value(layer, 1);
+    row.range(layer, "high", 2, 3);
+    row.tell("T", layer);
+  }
+  EXPECT_EQ(world.rows, 2);
+  EXPECT_EQ(world.values, (Values{{"T | a | a", 1}, {"T | b | b", 1}}));
+  EXPECT_EQ(world.bands.size(), 2u);
 }
 
 TEST(GeometryPlots, ShowANormAndACorrelationOfEachLayer) {

@@ -139,25 +139,29 @@ class Driver {
   }
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
                     std::uint64_t events = 0) {
-    const loupe_value value{.struct_size = sizeof(loupe_value),
-                            .tag = tag.c_str(),
-                            .layer = layer_or_null(tag, layer),
-                            .line = line.c_str(),
-                            .value = number,
-                            .events = events};
-    return call([&](loupe_error* error) { return table_->value(self_, &value, error); });
+    const char* const name = line.c_str();
+    return row({.struct_size = sizeof(loupe_row),
+                .tag = tag.c_str(),
+                .layer = layer_or_null(tag, layer),
+                .events = events,
+                .value_count = 1,
+                .value_names = &name,
+                .values = &number});
   }
   std::string range(const std::string& tag, const std::string& layer, const std::string& low_name,
                     const std::string& high_name, double low, double high, uint64_t events = 0) {
-    const loupe_range range{.struct_size = sizeof(loupe_range),
-                            .tag = tag.c_str(),
-                            .layer = layer_or_null(tag, layer),
-                            .low_name = low_name.c_str(),
-                            .high_name = high_name.c_str(),
-                            .low = low,
-                            .high = high,
-                            .events = events};
-    return call([&](loupe_error* error) { return table_->range(self_, &range, error); });
+    const char* const names[] = {low_name.c_str(), high_name.c_str()};
+    const double ends[] = {low, high};
+    return row({.struct_size = sizeof(loupe_row),
+                .tag = tag.c_str(),
+                .layer = layer_or_null(tag, layer),
+                .events = events,
+                .band_count = 1,
+                .band_names = names,
+                .bands = ends});
+  }
+  std::string row(const loupe_row& row) {
+    return call([&](loupe_error* error) { return table_->row(self_, &row, error); });
   }
   std::string histogram(const std::string& tag, const std::string& layer, const std::string& line,
                         const std::vector<double>& edges, const std::vector<double>& counts, uint64_t events = 0) {

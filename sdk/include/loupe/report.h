@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loupe {
@@ -38,7 +39,53 @@ inline uint64_t& reports_of_thread() {
 /// Where a lens tells its tags, values and findings. Valid for the call. Every function throws Error where the host
 /// refuses what it is told.
 class Report {
+  /// What a Row keeps; its memory is used again.
+  struct Kept {
+    std::vector<std::string> value_names, band_names;
+    std::vector<double> values, bands;
+    std::vector<const char*> pointers;
+  };
+
  public:
+  /// Gathers numbers of one layer, to tell them all in one message.
+  class Row {
+   public:
+    explicit Row(Report& report) : report_(report), kept_(std::exchange(report.spare_, {})) {}
+    Row(const Row&) = delete;
+    Row& operator=(const Row&) = delete;
+    ~Row() {
+      kept_.value_names.clear();
+      kept_.band_names.clear();
+      kept_.values.clear();
+      kept_.bands.clear();
+      kept_.pointers.clear();
+      report_.spare_ = std::move(kept_);
+    }
+
+    void value(std::string line, double number) {
+      kept_.value_names.push_back(std::move(line));
+      kept_.values.push_back(number);
+    }
+    void range(std::string low_name, std::string high_name, double low, double high) {
+      kept_.band_names.push_back(std::move(low_name));
+      kept_.band_names.push_back(std::move(high_name));
+      kept_.bands.push_back(low);
+      kept_.bands.push_back(high);
+    }
+    /// To be called once; tells nothing where there are no numbers.
+    void tell(const std::string& tag, const std::string& layer, uint64_t events = 0) {
+      hand_on(tag, layer.c_str(), events);
+    }
+    /// Of a big plot.
+    void tell(const std::string& tag) { hand_on(tag, nullptr, 0); }
+
+   private:
+    void hand_on(const std::string& tag, const char* layer, uint64_t events);
+
+    Report& report_;
+    Kept kept_;
+  };
+
   explicit Report(const loupe_sink* sink, const loupe_tick* tick = nullptr) : sink_(sink), tick_(tick) {
     if (tick != nullptr) ++detail::reports_of_thread();
   }
@@ -94,6 +141,10 @@ class Report {
              double high) {
     tell_range(tag, nullptr, low_name, high_name, low, high, 0);
   }
+  /// Values and bands, in one message.
+  void row(const loupe_row& row) {
+    check([&](loupe_error* error) { return sink_->row(sink_->context, &row, error); });
+  }
   /// `edges` ascend, and may be infinite at both ends; each two have a count between them. Throws Error unless there is
   /// one more of them than counts.
   void histogram(const std::string& tag, const std::string& layer, const std::string& line,
@@ -128,27 +179,30 @@ class Report {
  private:
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
   void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
-    loupe_value value{};
-    value.struct_size = sizeof value;
-    value.tag = tag.c_str();
-    value.layer = layer;
-    value.line = line.c_str();
-    value.value = number;
-    value.events = events;
-    check([&](loupe_error* error) { return sink_->value(sink_->context, &value, error); });
+    const char* const name = line.c_str();
+    loupe_row row = empty_row(tag, layer, events);
+    row.value_count = 1;
+    row.value_names = &name;
+    row.values = &number;
+    this->row(row);
   }
   void tell_range(const std::string& tag, const char* layer, const std::string& low_name, const std::string& high_name,
                   double low, double high, uint64_t events) {
-    loupe_range range{};
-    range.struct_size = sizeof range;
-    range.tag = tag.c_str();
-    range.layer = layer;
-    range.low_name = low_name.c_str();
-    range.high_name = high_name.c_str();
-    range.low = low;
-    range.high = high;
-    range.events = events;
-    check([&](loupe_error* error) { return sink_->range(sink_->context, &range, error); });
+    const char* const names[] = {low_name.c_str(), high_name.c_str()};
+    const double ends[] = {low, high};
+    loupe_row row = empty_row(tag, layer, events);
+    row.band_count = 1;
+    row.band_names = names;
+    row.bands = ends;
+    this->row(row);
+  }
+  static loupe_row empty_row(const std::string& tag, const char* layer, uint64_t events) {
+    loupe_row row{};
+    row.struct_size = sizeof row;
+    row.tag = tag.c_str();
+    row.layer = layer;
+    row.events = events;
+    return row;
   }
   template <class Call>
   static void check(Call&& call) {
@@ -158,7 +212,22 @@ class Report {
 
   const loupe_sink* sink_;
   const loupe_tick* tick_;
+  Kept spare_;
 };
+
+inline void Report::Row::hand_on(const std::string& tag, const char* layer, uint64_t events) {
+  loupe_row row = empty_row(tag, layer, events);
+  row.value_count = kept_.values.size();
+  row.band_count = kept_.bands.size() / 2;
+  for (const auto* names : {&kept_.value_names, &kept_.band_names}) {
+    for (const std::string& name : *names) kept_.pointers.push_back(name.c_str());
+  }
+  row.value_names = kept_.pointers.data();
+  row.values = kept_.values.data();
+  row.band_names = kept_.pointers.data() + row.value_count;
+  row.bands = kept_.bands.data();
+  if (!kept_.pointers.empty()) report_.row(row);
+}
 
 }  // namespace v1_0
 }  // namespace loupe

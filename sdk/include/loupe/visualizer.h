@@ -2,6 +2,7 @@
 #define LOUPE_VISUALIZER_H
 
 #include <loupe/options.h>
+#include <loupe/row.h>
 
 #include <optional>
 
@@ -12,8 +13,7 @@ using Run = loupe_run;
 using Model = loupe_model;
 using Tick = loupe_tick;
 using Tag = loupe_tag;
-using Value = loupe_value;
-using Range = loupe_range;
+using Row = loupe_row;
 using Histogram = loupe_histogram;
 using Note = loupe_note;
 using Progress = loupe_progress;
@@ -35,8 +35,8 @@ class Visualizer {
   /// Comes before the tag's first value; the same id again replaces what was said of it.
   virtual void tag(const Tag&) {}
   virtual void begin_tick(const Tick& tick) = 0;
-  virtual void value(const Value& value) = 0;
-  virtual void range(const Range&) {}
+  /// Numbers of one layer of a tag; there may be several rows of it in a tick. See each_value and each_range.
+  virtual void row(const Row& row) = 0;
   virtual void histogram(const Histogram&) {}
   /// The tick is told. What it holds may be stored later, but by flush() at the latest.
   virtual void end_tick() {}
@@ -72,11 +72,6 @@ inline std::optional<double> y_minimum_of(const Tag& tag) {
 /// Where it is to end.
 inline std::optional<double> y_maximum_of(const Tag& tag) {
   return (tag.flags & LOUPE_TAG_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
-}
-/// The layer of a value, range or histogram to show: a big plot's is called like the plot.
-template <class Shown>
-const char* layer_of(const Shown& shown) {
-  return shown.layer != nullptr ? shown.layer : shown.tag;
 }
 /// The layer that a finding is about; null where it is about none.
 inline const char* layer_of(const loupe_finding& finding) {

@@ -38,9 +38,9 @@ impl Report<'_> {
     /// Of a layer, or of the whole model. `events`: of how many it is made, 0 where that says nothing.
     pub fn value(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, events: u64) -> Result {
         let (tag, layer, line) = (c_text(tag), layer.map(c_text), c_text(line));
-        let (tag, layer, line) = (tag.as_ptr(), or_null(&layer), line.as_ptr());
-        let told = loupe_value { tag, layer, line, value, events, ..loupe_value::EMPTY };
-        let tell = there(self.sink.value)?;
+        let (tag, layer, value_names, values) = (tag.as_ptr(), or_null(&layer), &line.as_ptr(), &value);
+        let told = loupe_row { tag, layer, events, value_count: 1, value_names, values, ..loupe_row::EMPTY };
+        let tell = there(self.sink.row)?;
         asked(|error| unsafe { tell(self.sink.context, &told, error) })
     }
     /// What is wrong, in words, and what to do; also in Lens::step. Told again of its rule and layer, it replaces the one

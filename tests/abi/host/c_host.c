@@ -75,11 +75,10 @@ static loupe_status rest(void* context, loupe_source* of, uint32_t what, loupe_e
 static loupe_status tag(void* context, const loupe_tag* tag, loupe_error* e) {
   return LOUPE_OK;
 }
-static loupe_status value(void* context, const loupe_value* value, loupe_error* e) {
-  printf("%s, %s, %s: %g\n", value->tag, value->layer != NULL ? value->layer : "-", value->line, value->value);
-  return LOUPE_OK;
-}
-static loupe_status range(void* context, const loupe_range* range, loupe_error* e) {
+static loupe_status row(void* context, const loupe_row* row, loupe_error* e) {
+  const char* const layer = row->layer != NULL ? row->layer : "-";
+  for (size_t i = 0; i < row->value_count; ++i)
+    printf("%s, %s, %s: %g\n", row->tag, layer, row->value_names[i], row->values[i]);
   return LOUPE_OK;
 }
 static loupe_status histogram(void* context, const loupe_histogram* histogram, loupe_error* e) {
@@ -118,7 +117,7 @@ int main(int argc, char** argv) {
       .struct_size = sizeof host, .version = "C", .plugin_path = "", .log = log_line, .get_extension = nothing};
   const loupe_wiring wiring = {sizeof wiring, 0,         NULL,   watch, series_count, find,
                                read_series,   quantiles, values, rest,  nothing};
-  const loupe_sink sink = {sizeof sink, 0, NULL, tag, value, range, histogram, finding, nothing};
+  const loupe_sink sink = {sizeof sink, 0, NULL, tag, row, histogram, finding, nothing};
   const loupe_module relu = {.struct_size = sizeof relu,
                              .flags = LOUPE_MODULE_LEAF,
                              .family = LOUPE_FAMILY_ACTIVATION,

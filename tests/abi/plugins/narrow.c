@@ -26,11 +26,16 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .id = "Narrow"};
-  const loupe_value value = {
-      .struct_size = sizeof value, .tag = "Narrow", .layer = "Narrow", .line = "epoch", .value = tick->at.epoch};
+  const char* const name = "epoch";
+  const loupe_row row = {.struct_size = sizeof row,
+                         .tag = "Narrow",
+                         .layer = "Narrow",
+                         .value_count = 1,
+                         .value_names = &name,
+                         .values = &tick->at.epoch};
   (void)self;
   const loupe_status told = sink->tag(sink->context, &tag, error);
-  return told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
+  return told == LOUPE_OK ? sink->row(sink->context, &row, error) : told;
 }
 
 /* Without what is optional, such as forget. */

@@ -85,16 +85,20 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   const double q = 0.5;
   double median = 0;
   const loupe_tag tag = {.struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .id = "Own"};
-  loupe_value value = {.struct_size = sizeof value, .tag = "Own", .layer = "Own", .line = "status of values"};
+  const char* const names[] = {"status of values", "status of quantiles"};
+  double statuses[2];
+  const loupe_row row = {.struct_size = sizeof row,
+                         .tag = "Own",
+                         .layer = "Own",
+                         .value_count = 2,
+                         .value_names = names,
+                         .values = statuses};
   loupe_status told = sink->tag(sink->context, &tag, error);
   (void)tick;
   if (told != LOUPE_OK) return told;
-  value.value = me->wiring->values(me->wiring->context, me->source, 0, NULL, 0, &count, error);
-  told = sink->value(sink->context, &value, error);
-  if (told != LOUPE_OK) return told;
-  value.line = "status of quantiles";
-  value.value = me->wiring->quantiles(me->wiring->context, me->source, 0, &q, 1, &median, error);
-  return sink->value(sink->context, &value, error);
+  statuses[0] = me->wiring->values(me->wiring->context, me->source, 0, NULL, 0, &count, error);
+  statuses[1] = me->wiring->quantiles(me->wiring->context, me->source, 0, &q, 1, &median, error);
+  return sink->row(sink->context, &row, error);
 }
 
 static const loupe_lens table = {.struct_size = sizeof(loupe_lens), .attach = attach, .visit = visit, .report = report};

@@ -23,7 +23,7 @@ class SizeViewer : public Visualizer {
   explicit SizeViewer(const Options&) {}
   void tag(const Tag& tag) override { check(tag.struct_size, sizeof tag); }
   void begin_tick(const Tick&) override {}
-  void value(const Value& value) override { check(value.struct_size, sizeof value); }
+  void row(const Row& row) override { check(row.struct_size, sizeof row); }
 
  private:
   static void check(std::size_t said, std::size_t known) {

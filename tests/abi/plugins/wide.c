@@ -32,10 +32,10 @@ typedef struct wide_tag {
   loupe_tag known;
   uint64_t newer[8];
 } wide_tag;
-typedef struct wide_value {
-  loupe_value known;
+typedef struct wide_row {
+  loupe_row known;
   uint64_t newer[8];
-} wide_value;
+} wide_row;
 typedef struct wide_watch {
   loupe_watch known;
   uint64_t newer[8];
@@ -100,18 +100,20 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   lens* me = self;
   wide_tag tag = {.known = {.type = LOUPE_SCALE_NUMERICAL, .id = "Wide"}, .newer = {1, 2, 3}};
-  wide_value value = {.known = {.tag = "Wide", .layer = "Wide", .line = "event size"}, .newer = {1, 2, 3}};
+  const char* const name = "event size";
+  wide_row row = {.known = {.tag = "Wide", .layer = "Wide", .value_count = 1, .value_names = &name},
+                  .newer = {1, 2, 3}};
   tag.known.struct_size = sizeof tag;
-  value.known.struct_size = sizeof value;
-  (void)tick;
-  wide_series row = {.newer = {1, 2, 3}};
   row.known.struct_size = sizeof row;
-  const loupe_status read = me->wiring->read(me->wiring->context, me->source, 0, &row.known, error);
-  if (read != LOUPE_OK || row.newer[2] != 3) return LOUPE_FAILED;
-  if (row.known.count == 0) return LOUPE_OK; /* nothing happened */
-  value.known.value = row.known.last;
+  (void)tick;
+  wide_series series = {.newer = {1, 2, 3}};
+  series.known.struct_size = sizeof series;
+  const loupe_status read = me->wiring->read(me->wiring->context, me->source, 0, &series.known, error);
+  if (read != LOUPE_OK || series.newer[2] != 3) return LOUPE_FAILED;
+  if (series.known.count == 0) return LOUPE_OK; /* nothing happened */
+  row.known.values = &series.known.last;
   const loupe_status told = sink->tag(sink->context, &tag.known, error);
-  return told == LOUPE_OK ? sink->value(sink->context, &value.known, error) : told;
+  return told == LOUPE_OK ? sink->row(sink->context, &row.known, error) : told;
 }
 
 static const wide_lens lens_table = {

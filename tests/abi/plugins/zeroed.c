@@ -106,12 +106,15 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   const zeroed* me = self;
   const double edges[] = {0, 1}, counts[] = {2};
   const loupe_tag tag = {.struct_size = sizeof tag, .id = "Zeroed"};
-  const loupe_value zero = {.struct_size = sizeof zero, .tag = "Zeroed", .line = "zero"};
-  const loupe_value numbers[] = {
-      {.struct_size = sizeof(loupe_value), .tag = "Zeroed", .line = "number", .value = me->number},
-      {.struct_size = sizeof(loupe_value), .tag = "Zeroed", .line = "events", .value = me->events},
-      {.struct_size = sizeof(loupe_value), .tag = "Zeroed", .line = "measured", .value = me->measured}};
-  const loupe_range range = {.struct_size = sizeof range, .tag = "Zeroed", .low_name = "low", .high_name = "high"};
+  const char* const names[] = {"number", "events", "measured"};
+  const double numbers[] = {me->number, me->events, me->measured};
+  const loupe_row values = {
+      .struct_size = sizeof values, .tag = "Zeroed", .value_count = 3, .value_names = names, .values = numbers};
+  const char* const ends[] = {"low", "high"};
+  const double band[] = {0, 0};
+  const loupe_row bands = {
+      .struct_size = sizeof bands, .tag = "Zeroed", .band_count = 1, .band_names = ends, .bands = band};
+  const loupe_row nothing = {.struct_size = sizeof nothing, .tag = "Zeroed"};
   const loupe_histogram histogram = {.struct_size = sizeof histogram,
                                      .tag = "Zeroed",
                                      .line = "bins",
@@ -120,9 +123,9 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
                                      .bin_count = 1};
   loupe_status status = sink->tag(sink->context, &tag, error);
   (void)tick;
-  if (status == LOUPE_OK) status = sink->value(sink->context, &zero, error);
-  for (size_t i = 0; i < 3 && status == LOUPE_OK; ++i) status = sink->value(sink->context, &numbers[i], error);
-  if (status == LOUPE_OK) status = sink->range(sink->context, &range, error);
+  if (status == LOUPE_OK) status = sink->row(sink->context, &nothing, error);
+  if (status == LOUPE_OK) status = sink->row(sink->context, &values, error);
+  if (status == LOUPE_OK) status = sink->row(sink->context, &bands, error);
   return status == LOUPE_OK ? sink->histogram(sink->context, &histogram, error) : status;
 }
 static const loupe_lens lens_table = {

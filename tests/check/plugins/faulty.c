@@ -313,7 +313,7 @@ static loupe_status visit(void* self, const loupe_module* module, loupe_error* e
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
-  if (!READABLE(tick, at.epoch) || !READABLE(sink, value)) return too_short(error);
+  if (!READABLE(tick, at.epoch) || !READABLE(sink, row)) return too_short(error);
 #ifdef FAULT_BLIND
   if (it->source == NULL) return LOUPE_OK;
 #endif
@@ -325,7 +325,9 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
 #endif
   const loupe_tag tag = {
       .struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .flags = LOUPE_TAG_BIG, .id = "Epoch"};
-  const loupe_value value = {.struct_size = sizeof value, .tag = "Epoch", .line = "epoch", .value = tick->at.epoch};
+  const char* const name = "epoch";
+  const loupe_row row = {
+      .struct_size = sizeof row, .tag = "Epoch", .value_count = 1, .value_names = &name, .values = &tick->at.epoch};
   (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
 #ifdef FAULT_TELLS_NOTHING
@@ -337,9 +339,9 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
       .struct_size = sizeof finding, .state = LOUPE_FINDING_RAISED, .rule = "low_rank", .message = "its rank is 2"};
   (void)sink->finding(sink->context, &finding, error);
 #endif
-  const loupe_status shown = told == LOUPE_OK ? sink->value(sink->context, &value, error) : told;
+  const loupe_status shown = told == LOUPE_OK ? sink->row(sink->context, &row, error) : told;
 #ifdef FAULT_TOLD_TWICE
-  (void)sink->value(sink->context, &value, error);
+  (void)sink->row(sink->context, &row, error);
 #endif
   return shown;
 }
@@ -360,8 +362,8 @@ static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* 
   (void)self;
   return READABLE(tick, at.epoch) ? LOUPE_OK : too_short(error);
 }
-static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
-  if (!READABLE(value, value)) return too_short(error);
+static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
+  if (!READABLE(row, bands)) return too_short(error);
   if (!((instance*)self)->begun) {
 #if defined(FAULT_WRONG_CALLS) || defined(FAULT_BEGIN)
     abort();
@@ -371,7 +373,7 @@ static loupe_status value(void* self, const loupe_value* value, loupe_error* err
   return LOUPE_OK;
 }
 static const loupe_visualizer visualizer = {
-    .struct_size = sizeof visualizer, .begin = begin, .begin_tick = begin_tick, .value = value};
+    .struct_size = sizeof visualizer, .begin = begin, .begin_tick = begin_tick, .row = row};
 
 /* ---- what the plugin says of itself ---- */
 

@@ -22,13 +22,15 @@ class ProbeVisualizer : public Visualizer {
   void begin(const Run& run) override { actor_.act(std::string("begin ") + run.name); }
   void tag(const Tag& tag) override { actor_.act(std::string("tag ") + tag.id); }
   void begin_tick(const Tick& tick) override { actor_.act("begin_tick " + text_of(tick.at.epoch)); }
-  void value(const Value& value) override {
-    actor_.act(std::string("value ") + value.tag + "/" + layer_of(value) + "/" + value.line + " " +
-               text_of(value.value));
-  }
-  void range(const Range& range) override {
-    actor_.act(std::string("range ") + range.tag + "/" + layer_of(range) + " " + text_of(range.low) + ".." +
-               text_of(range.high));
+  void row(const Row& row) override {
+    each_value(row, [&](const RowValue& value) {
+      actor_.act(std::string("value ") + value.tag + "/" + layer_of(value) + "/" + value.line + " " +
+                 text_of(value.value));
+    });
+    each_range(row, [&](const RowRange& range) {
+      actor_.act(std::string("range ") + range.tag + "/" + layer_of(range) + " " + text_of(range.low) + ".." +
+                 text_of(range.high));
+    });
   }
   void histogram(const Histogram& histogram) override {
     actor_.act(std::string("histogram ") + histogram.tag + "/" + layer_of(histogram));

@@ -24,8 +24,8 @@
 #ifndef TABLE
 #define TABLE &table
 #endif
-#ifndef VALUE
-#define VALUE value
+#ifndef ROW
+#define ROW row
 #endif
 #ifndef INTERFACE
 #define INTERFACE LOUPE_VISUALIZER_ID
@@ -56,8 +56,8 @@ static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* 
   (void)self, (void)tick, (void)error;
   return LOUPE_OK;
 }
-static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
-  (void)self, (void)value, (void)error;
+static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
+  (void)self, (void)row, (void)error;
   return LOUPE_OK;
 }
 
@@ -73,9 +73,9 @@ static const loupe_option option = {.struct_size = sizeof(loupe_option),
                                     .maximum = 1};
 static const loupe_option* const options[] = {&option};
 
-static const loupe_visualizer table = {.struct_size = TABLE_SIZE, .begin_tick = begin_tick, .value = VALUE};
+static const loupe_visualizer table = {.struct_size = TABLE_SIZE, .begin_tick = begin_tick, .row = ROW};
 static const loupe_visualizer whole_table = {
-    .struct_size = sizeof(loupe_visualizer), .begin_tick = begin_tick, .value = value};
+    .struct_size = sizeof(loupe_visualizer), .begin_tick = begin_tick, .row = row};
 
 static const loupe_component component = {.struct_size = COMPONENT_SIZE,
                                           .interface_id = INTERFACE,

@@ -17,12 +17,11 @@ static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* 
   (void)self, (void)tick, (void)error;
   return LOUPE_OK;
 }
-static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
-  (void)self, (void)value, (void)error;
+static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
+  (void)self, (void)row, (void)error;
   return LOUPE_OK;
 }
-static const loupe_visualizer table = {
-    .struct_size = sizeof(loupe_visualizer), .begin_tick = begin_tick, .value = value};
+static const loupe_visualizer table = {.struct_size = sizeof(loupe_visualizer), .begin_tick = begin_tick, .row = row};
 
 #ifdef ALIAS
 static const char* const aliases[] = {ALIAS};

@@ -81,18 +81,17 @@ typedef struct loupe_wiring {
 } loupe_wiring;
 
 /* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
- * before goes no further. At a tick, a value of a tag, layer and line is told once, as is a range of a tag, layer and
- * pair of names, and a histogram of a tag, layer and line: a second one is answered LOUPE_INVALID. */
+ * before goes no further. At a tick, a value of a tag, layer and name is told once, in whichever row, as is a band of a
+ * tag, layer and pair of names, and a histogram of a tag, layer and line: a second one is answered LOUPE_INVALID, and
+ * what its row has before it counts. */
 typedef struct loupe_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
   /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* context, const loupe_tag* tag, loupe_error* error);
-  /* @thread trainer @state reporting @reenter none @owns borrows value @since 1.0 */
-  loupe_status (*value)(void* context, const loupe_value* value, loupe_error* error);
-  /* @thread trainer @state reporting @reenter none @owns borrows range @since 1.0 */
-  loupe_status (*range)(void* context, const loupe_range* range, loupe_error* error);
+  /* @thread trainer @state reporting @reenter none @owns borrows row @since 1.0 */
+  loupe_status (*row)(void* context, const loupe_row* row, loupe_error* error);
   /* @thread trainer @state reporting @reenter none @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* context, const loupe_histogram* histogram, loupe_error* error);
   /* Also between ticks, in `step`. */

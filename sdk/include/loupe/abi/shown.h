@@ -1,4 +1,4 @@
-/* What lenses report and visualizers show: tags, values, ranges, histograms. */
+/* What lenses report and visualizers show: tags, rows of numbers, histograms. */
 #ifndef LOUPE_ABI_SHOWN_H
 #define LOUPE_ABI_SHOWN_H
 
@@ -38,26 +38,20 @@ typedef struct loupe_tag {
   double y_minimum, y_maximum; /* read with LOUPE_TAG_HAS_MINIMUM and _MAXIMUM alone */
 } loupe_tag;
 
-typedef struct loupe_value {
+/* Numbers of one layer in a tag, each a value or a band between two, with its name. They may come in several rows. */
+typedef struct loupe_row {
   uint32_t struct_size;
   uint32_t reserved;
   const char* tag;   /* its id */
   const char* layer; /* the module's name, as shown; null for a big plot */
-  const char* line;  /* "mean" */
-  double value;
-  uint64_t events; /* how many events it is made of; 0 where a lens does not say */
-} loupe_value;
-
-typedef struct loupe_range {
-  uint32_t struct_size;
-  uint32_t reserved;
-  const char* tag;
-  const char* layer;    /* null for a big plot */
-  const char* low_name; /* "min" */
-  const char* high_name;
-  double low, high;
-  uint64_t events;
-} loupe_range;
+  uint64_t events;   /* how many events the numbers are made of; 0 where a lens does not say */
+  size_t value_count;
+  const char* const* value_names; /* "mean"; null where there are none, as for the next three */
+  const double* values;
+  size_t band_count;
+  const char* const* band_names; /* two for each, of the low and the high end: "min", "max" */
+  const double* bands;           /* two for each, low and high */
+} loupe_row;
 
 typedef struct loupe_histogram {
   uint32_t struct_size;

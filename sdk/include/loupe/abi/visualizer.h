@@ -14,7 +14,7 @@ extern "C" {
 
 #define LOUPE_VISUALIZER_ID "loupe.visualizer/1"
 
-/* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and value must be there.
+/* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and row must be there.
  * What is told is a copy: the `module` of a finding is null, and `layer` has its name. Training does not wait for a
  * call, unless several ticks wait to be told. */
 typedef struct loupe_visualizer {
@@ -31,10 +31,9 @@ typedef struct loupe_visualizer {
   loupe_status (*tag)(void* self, const loupe_tag* tag, loupe_error* error);
   /* @thread display @state begun @reenter none @owns borrows tick @since 1.0 */
   loupe_status (*begin_tick)(void* self, const loupe_tick* tick, loupe_error* error);
-  /* @thread display @state in a tick @reenter none @owns borrows value @since 1.0 */
-  loupe_status (*value)(void* self, const loupe_value* value, loupe_error* error);
-  /* @thread display @state in a tick @reenter none @owns borrows range @since 1.0 */
-  loupe_status (*range)(void* self, const loupe_range* range, loupe_error* error);
+  /* Of a tag and layer there may be several in a tick. */
+  /* @thread display @state in a tick @reenter none @owns borrows row @since 1.0 */
+  loupe_status (*row)(void* self, const loupe_row* row, loupe_error* error);
   /* @thread display @state in a tick @reenter none @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* self, const loupe_histogram* histogram, loupe_error* error);
   /* The tick is told. May return before it is shown or stored. */

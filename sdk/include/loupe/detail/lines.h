@@ -61,12 +61,14 @@ class Lines {
   /// Reports the lines and bands of one series, each name after `prefix`. Nothing when the series is empty.
   void write(Report& report, const std::string& tag, const std::string& layer, const SeriesNumbers& numbers,
              const std::string& prefix = "") const {
+    Report::Row row(report);
     for (const Line& line : lines_) {
-      if (const auto value = numbers.get(line.aggregation))
-        report.value(tag, layer, prefix + line.name, *value, numbers.count());
+      if (const auto value = numbers.get(line.aggregation)) row.value(prefix + line.name, *value);
     }
-    if (numbers.empty()) return;
-    for (const std::string& band : bands_) write_band(report, tag, layer, numbers, prefix, band);
+    for (const std::string& band : bands_) {
+      if (!numbers.empty()) add_band(row, numbers, prefix, band);
+    }
+    row.tell(tag, layer, numbers.count());
   }
 
  private:
@@ -75,18 +77,16 @@ class Lines {
     Aggregate aggregation;
   };
 
-  static void write_band(Report& report, const std::string& tag, const std::string& layer, const SeriesNumbers& numbers,
-                         const std::string& prefix, const std::string& band) {
+  static void add_band(Report::Row& row, const SeriesNumbers& numbers, const std::string& prefix,
+                       const std::string& band) {
     const auto number = [&](Aggregate aggregation) { return *numbers.get(aggregation); };
     if (band == "std") {
       const double mean = number(Aggregate::mean), deviation = number(Aggregate::std);
-      report.range(tag, layer, prefix + "-σ", prefix + "+σ", mean - deviation, mean + deviation, numbers.count());
-      return;
+      return row.range(prefix + "-σ", prefix + "+σ", mean - deviation, mean + deviation);
     }
     const bool quartiles = band == "Q1-Q3";
-    report.range(tag, layer, prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"),
-                 number(quartiles ? Aggregate::q1 : Aggregate::min), number(quartiles ? Aggregate::q3 : Aggregate::max),
-                 numbers.count());
+    row.range(prefix + (quartiles ? "Q1" : "min"), prefix + (quartiles ? "Q3" : "max"),
+              number(quartiles ? Aggregate::q1 : Aggregate::min), number(quartiles ? Aggregate::q3 : Aggregate::max));
   }
 
   std::vector<Line> lines_;

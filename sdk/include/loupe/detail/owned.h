@@ -85,14 +85,6 @@ inline Owned<loupe_tag>::Owned(const loupe_tag& other) : value_(known_part(other
   keep_all(value_.id, value_.title, value_.unit, value_.description, value_.healthy, value_.advice);
 }
 template <>
-inline Owned<loupe_value>::Owned(const loupe_value& other) : value_(known_part(other)) {
-  keep_all(value_.tag, value_.layer, value_.line);
-}
-template <>
-inline Owned<loupe_range>::Owned(const loupe_range& other) : value_(known_part(other)) {
-  keep_all(value_.tag, value_.layer, value_.low_name, value_.high_name);
-}
-template <>
 inline Owned<loupe_histogram>::Owned(const loupe_histogram& other) : value_(known_part(other)) {
   keep_all(value_.tag, value_.layer, value_.line);
   keep(value_.edges, value_.bin_count + 1);

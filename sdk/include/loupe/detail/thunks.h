@@ -132,8 +132,7 @@ const loupe_visualizer* visualizer_table() {
     visualizer.begin = &show<Run, &Visualizer::begin>;
     visualizer.tag = &show<Tag, &Visualizer::tag>;
     visualizer.begin_tick = &show<Tick, &Visualizer::begin_tick>;
-    visualizer.value = &show<Value, &Visualizer::value>;
-    visualizer.range = &show<Range, &Visualizer::range>;
+    visualizer.row = &show<Row, &Visualizer::row>;
     visualizer.histogram = &show<Histogram, &Visualizer::histogram>;
     visualizer.end_tick = &show<&Visualizer::end_tick>;
     visualizer.flush = &show<&Visualizer::flush>;

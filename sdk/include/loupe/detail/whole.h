@@ -107,11 +107,12 @@ inline void need_named(const loupe_tag& tag) {
 inline void need_named(const loupe_tick& tick) {
   for (std::size_t i = 0; i < tick.optimizer_count; ++i) need_whole(tick.optimizers[i]);
 }
-inline void need_named(const loupe_value& value) {
-  need(value.tag != nullptr && value.line != nullptr, "the value's tag or line");
-}
-inline void need_named(const loupe_range& range) {
-  need(range.tag != nullptr && range.low_name != nullptr && range.high_name != nullptr, "the range's tag or names");
+inline void need_named(const loupe_row& row) {
+  need(row.tag != nullptr, "the row's tag");
+  need(row.value_count == 0 || (row.value_names != nullptr && row.values != nullptr), "the row's values");
+  need(row.band_count == 0 || (row.band_names != nullptr && row.bands != nullptr), "the row's bands");
+  for (std::size_t i = 0; i < row.value_count; ++i) need(row.value_names[i] != nullptr, "the name of a row's value");
+  for (std::size_t i = 0; i < 2 * row.band_count; ++i) need(row.band_names[i] != nullptr, "a name of a row's band");
 }
 inline void need_named(const loupe_histogram& histogram) {
   need(histogram.tag != nullptr && histogram.line != nullptr, "the histogram's tag or line");

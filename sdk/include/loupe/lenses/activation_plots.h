@@ -56,12 +56,10 @@ class ActivationPlots {
   }
   /// After all others: the worst of what was written since the last call.
   void write_warnings(Report& report) {
-    if (warning_plot_ && !std::isnan(worst_activation_)) {
-      report.value(warning_tag_, warning_tag_, "worst activation_rate", worst_activation_);
-    }
-    if (warning_plot_ && !std::isnan(worst_death_)) {
-      report.value(warning_tag_, warning_tag_, "worst death_rate", worst_death_);
-    }
+    Report::Row worst(report);
+    if (!std::isnan(worst_activation_)) worst.value("worst activation_rate", worst_activation_);
+    if (!std::isnan(worst_death_)) worst.value("worst death_rate", worst_death_);
+    if (warning_plot_) worst.tell(warning_tag_);
     worst_activation_ = worst_death_ = NAN;
   }
 

@@ -35,7 +35,9 @@ class Comparison {
       numbers.emplace_back(layer.name, *number);
       sum += *number;
     }
-    for (const auto& [layer, number] : numbers) report.value(tag, tag, layer, sum > 0 ? number / sum : 0);
+    Report::Row row(report);
+    for (const auto& [layer, number] : numbers) row.value(layer, sum > 0 ? number / sum : 0);
+    row.tell(tag);
   }
 };
 

@@ -109,8 +109,10 @@ class LearningRates {
 
   static void write(Report& report, const char* tag, const std::string& line, const Used& used) {
     if (std::isnan(used.last)) return;
-    report.value(tag, line, used.last);
-    if (used.lowest < used.highest) report.range(tag, line + " min", line + " max", used.lowest, used.highest);
+    Report::Row row(report);
+    row.value(line, used.last);
+    if (used.lowest < used.highest) row.range(line + " min", line + " max", used.lowest, used.highest);
+    row.tell(tag);
   }
 
   std::map<uint64_t, std::vector<Group>> used_;  // by the optimizer's id

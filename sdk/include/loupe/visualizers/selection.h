@@ -37,7 +37,7 @@ class Selection {
   /// Of the tick that began last.
   bool is_taken() const { return is_taken_; }
 
-  /// Whether a value, range or histogram of the tick is. A plot of the whole model is of no layer.
+  /// Whether a row or histogram of the tick is. A plot of the whole model is of no layer.
   template <class Told>
   bool takes(const Told& told) {
     if (!is_taken_) return false;
