@@ -2,31 +2,18 @@
 #define LOUPE_REPORT_H
 
 #include <loupe/abi.h>
+#include <loupe/detail/tag_style.h>
 #include <loupe/error.h>
 #include <loupe/event.h>
 #include <loupe/finding.h>
 
-#include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace loupe {
 inline namespace v1_0 {
-
-/// How a plot looks, and what its words mean. `big` is one plot for the whole model; otherwise there is one for each
-/// layer. The texts are for people: see loupe_tag.
-struct TagStyle {
-  uint32_t type = LOUPE_SCALE_NUMERICAL;
-  bool log_y = false;
-  bool big = false;
-  bool annotate = false;
-  bool shared = false;                                   ///< other lenses that say so too may tell of it
-  std::optional<double> y_minimum = {}, y_maximum = {};  ///< where the axis is to begin and end
-  std::string title = {}, unit = {}, description = {}, healthy = {}, advice = {};
-};
 
 namespace detail {
 /// How many reports there have been on this thread: by it a Rule notices that it was not ended.
@@ -80,6 +67,7 @@ class Report {
     void tell(const std::string& tag) { hand_on(tag, nullptr, 0); }
 
    private:
+    friend Report;
     void hand_on(const std::string& tag, const char* layer, uint64_t events);
 
     Report& report_;
@@ -101,22 +89,7 @@ class Report {
   /// further, so that a lens may tell its tags at each report. One that another lens told first is refused, unless both
   /// have it shared.
   void tag(const std::string& id, const TagStyle& style) {
-    loupe_tag tag{};
-    tag.struct_size = sizeof tag;
-    tag.type = style.type;
-    tag.flags = (style.log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (style.big ? uint32_t{LOUPE_TAG_BIG} : 0u) |
-                (style.annotate ? uint32_t{LOUPE_TAG_ANNOTATE} : 0u) |
-                (style.y_minimum ? uint32_t{LOUPE_TAG_HAS_MINIMUM} : 0u) |
-                (style.y_maximum ? uint32_t{LOUPE_TAG_HAS_MAXIMUM} : 0u) |
-                (style.shared ? uint32_t{LOUPE_TAG_SHARED} : 0u);
-    tag.id = id.c_str();
-    tag.title = or_null(style.title);
-    tag.unit = or_null(style.unit);
-    tag.description = or_null(style.description);
-    tag.healthy = or_null(style.healthy);
-    tag.advice = or_null(style.advice);
-    tag.y_minimum = style.y_minimum.value_or(0);
-    tag.y_maximum = style.y_maximum.value_or(0);
+    const loupe_tag tag = style.c_form(id);
     check([&](loupe_error* error) { return sink_->tag(sink_->context, &tag, error); });
   }
   /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.
@@ -177,32 +150,16 @@ class Report {
   }
 
  private:
-  static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
   void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
-    const char* const name = line.c_str();
-    loupe_row row = empty_row(tag, layer, events);
-    row.value_count = 1;
-    row.value_names = &name;
-    row.values = &number;
-    this->row(row);
+    Row row(*this);
+    row.value(line, number);
+    row.hand_on(tag, layer, events);
   }
   void tell_range(const std::string& tag, const char* layer, const std::string& low_name, const std::string& high_name,
                   double low, double high, uint64_t events) {
-    const char* const names[] = {low_name.c_str(), high_name.c_str()};
-    const double ends[] = {low, high};
-    loupe_row row = empty_row(tag, layer, events);
-    row.band_count = 1;
-    row.band_names = names;
-    row.bands = ends;
-    this->row(row);
-  }
-  static loupe_row empty_row(const std::string& tag, const char* layer, uint64_t events) {
-    loupe_row row{};
-    row.struct_size = sizeof row;
-    row.tag = tag.c_str();
-    row.layer = layer;
-    row.events = events;
-    return row;
+    Row row(*this);
+    row.range(low_name, high_name, low, high);
+    row.hand_on(tag, layer, events);
   }
   template <class Call>
   static void check(Call&& call) {
@@ -216,7 +173,11 @@ class Report {
 };
 
 inline void Report::Row::hand_on(const std::string& tag, const char* layer, uint64_t events) {
-  loupe_row row = empty_row(tag, layer, events);
+  loupe_row row{};
+  row.struct_size = sizeof row;
+  row.tag = tag.c_str();
+  row.layer = layer;
+  row.events = events;
   row.value_count = kept_.values.size();
   row.band_count = kept_.bands.size() / 2;
   for (const auto* names : {&kept_.value_names, &kept_.band_names}) {

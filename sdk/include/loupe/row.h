@@ -7,6 +7,7 @@
 #include <cstdint>
 
 namespace loupe {
+inline namespace v1_0 {
 
 /// A value of a row, with what the row says of all.
 struct RowValue {
@@ -42,6 +43,7 @@ const char* layer_of(const Shown& shown) {
   return shown.layer != nullptr ? shown.layer : shown.tag;
 }
 
+}  // namespace v1_0
 }  // namespace loupe
 
 #endif

@@ -8,18 +8,13 @@
 #include <loupe/abi/shown.h>
 #include <loupe/abi/steps.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_LENS_ID "loupe.lens/1"
 
 typedef struct loupe_source loupe_source;
 
 /* One stream that a lens wants: a gatherer by name, and a preprocessor by name or of the lens's own. */
 typedef struct loupe_watch {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const loupe_module* module; /* null for pushed values */
   const char* gatherer;
   const loupe_options* gatherer_options;     /* may be null */
@@ -74,8 +69,6 @@ typedef struct loupe_wiring {
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
    * @since 1.0 */
   loupe_status (*rest)(void* context, loupe_source* source, uint32_t what, loupe_error* error);
-  /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
-   * know. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_wiring;
@@ -85,8 +78,7 @@ typedef struct loupe_wiring {
  * tag, layer and pair of names, and a histogram of a tag, layer and line: a second one is answered LOUPE_INVALID, and
  * what its row has before it counts. */
 typedef struct loupe_sink {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   void* context;
   /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* context, const loupe_tag* tag, loupe_error* error);
@@ -97,8 +89,6 @@ typedef struct loupe_sink {
   /* Also between ticks, in `step`. */
   /* @thread trainer or model @state stepping or reporting @reenter none @owns borrows finding @since 1.0 */
   loupe_status (*finding)(void* context, const loupe_finding* finding, loupe_error* error);
-  /* What this host offers to the lens beyond this table, by an id with a revision; null for an id that it does not
-   * know. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_sink;
@@ -107,10 +97,7 @@ typedef struct loupe_sink {
  * one of these calls may get a visit before the call returns, for a function that it meets there; one that trains it in
  * its report, a step. */
 typedef struct loupe_lens {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* What this component offers beyond this table, by an id with a revision; null for an id that it does not know.
-   * Optional. */
+  uint32_t struct_size, reserved;
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
   /* Once, before the first module. */
@@ -130,9 +117,5 @@ typedef struct loupe_lens {
   /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
   loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
 } loupe_lens;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -4,10 +4,6 @@
 
 #include <loupe/abi/modules.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { LOUPE_SCALE_NUMERICAL = 0, LOUPE_SCALE_PROBABILITY = 1, LOUPE_SCALE_RELATION = 2 };
 
 enum {
@@ -40,8 +36,7 @@ typedef struct loupe_tag {
 
 /* Numbers of one layer in a tag, each a value or a band between two, with its name. They may come in several rows. */
 typedef struct loupe_row {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* tag;   /* its id */
   const char* layer; /* the module's name, as shown; null for a big plot */
   uint64_t events;   /* how many events the numbers are made of; 0 where a lens does not say */
@@ -54,8 +49,7 @@ typedef struct loupe_row {
 } loupe_row;
 
 typedef struct loupe_histogram {
-  uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t struct_size, reserved;
   const char* tag;
   const char* layer; /* null for a big plot */
   const char* line;
@@ -64,9 +58,5 @@ typedef struct loupe_histogram {
   size_t bin_count;
   uint64_t events;
 } loupe_histogram;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

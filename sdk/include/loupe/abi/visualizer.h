@@ -8,20 +8,13 @@
 #include <loupe/abi/shown.h>
 #include <loupe/abi/steps.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define LOUPE_VISUALIZER_ID "loupe.visualizer/1"
 
 /* LOUPE_VISUALIZER_ID: receives tags and values, and shows or stores them. Only begin_tick and row must be there.
  * What is told is a copy: the `module` of a finding is null, and `layer` has its name. Training does not wait for a
  * call, unless several ticks wait to be told. */
 typedef struct loupe_visualizer {
-  uint32_t struct_size;
-  uint32_t reserved;
-  /* What this component offers beyond this table, by an id with a revision; null for an id that it does not know.
-   * Optional. */
+  uint32_t struct_size, reserved;
   /* @thread display @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
   /* @thread display @state created @reenter none @owns borrows run @since 1.0 */
@@ -59,9 +52,5 @@ typedef struct loupe_visualizer {
   /* @thread display @state begun @reenter none @owns borrows ending @since 1.0 */
   loupe_status (*end)(void* self, const loupe_ending* ending, loupe_error* error);
 } loupe_visualizer;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
