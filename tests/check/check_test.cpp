@@ -214,6 +214,39 @@ TEST(Check, TheExampleLensKeepsEveryRule) {
   EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);
 }
 
+TEST(Check, LendsLibTorchsTensorsToALensThatComputesWithThem) {
+  for (const char* options : {"", "--options '{keeps: true}'"}) {
+    const Checked checked = check(faulty("by_libtorch"), std::string("--timeout 60 ") + options);
+    EXPECT_EQ(checked.exit_code, 0) << options << checked.rows.dump(1);
+    bool has_events = false;
+    for (const auto& row : checked.rows) {
+      has_events |= row.at("rule") == "events" && contains(row.at("detail"), "an event takes ");
+    }
+    EXPECT_TRUE(has_events) << "each event failed: " << options;
+  }
+}
+
+TEST(Check, NamesALensThatWritesToALibTorchsTensor) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer ends the process before its signal does";
+#endif
+  const Checked checked = check(faulty("by_libtorch"), "--timeout 60 --options '{writes: true}'");
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_TRUE(contains(checked.detail("life"), "it wrote to a tensor that it was lent to read"))
+      << checked.rows.dump(1);
+}
+
+TEST(Check, LoadsLibTorchForPluginsThatNeedItAlone) {
+  const auto loads = [](const std::string& file) {
+    const Finished finished = run("LD_DEBUG=files LD_DEBUG_OUTPUT=$PWD/loaded " LOUPE_COMMAND " check '" + file +
+                                      "' > /dev/null; grep -l libc10 loaded.*",
+                                  fresh_folder());
+    return !finished.output.empty();
+  };
+  EXPECT_FALSE(loads(faulty("sound")));
+  EXPECT_TRUE(loads(faulty("by_libtorch")));
+}
+
 TEST(Check, TakesZeroAsTheDefault) {
   const Checked checked = check(LOUPE_ZEROED_PLUGIN);
   ASSERT_FALSE(checked.rows.empty());
