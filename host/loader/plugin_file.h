@@ -39,12 +39,6 @@ std::string trust_fault(const std::string& path, const struct ::stat& status);
 /// The same by its path; a folder that is not there has no fault.
 std::string trust_fault(const std::string& path);
 
-/// The SHA-256 digest of a whole file, as `sha256sum` prints it: 64 lower-case hexadecimal digits.
-std::string sha256_of(const PluginFile& file);
-
-/// Whether a text is such a digest.
-bool is_sha256(const std::string& text);
-
 }  // namespace loupe
 
 #endif
