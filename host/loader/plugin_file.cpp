@@ -112,11 +112,15 @@ PluginFile::~PluginFile() {
   ::close(descriptor_);
 }
 
-std::vector<char> PluginFile::read(std::uint64_t offset, std::uint64_t size) const {
+void PluginFile::need(std::uint64_t offset, std::uint64_t size) const {
   if (offset > size_ || size > size_ - offset) {
     throw Error("the plugin '" + path_ + "' is cut short: its " + std::to_string(size_) +
                 " bytes are fewer than its header says; copy or build it again");
   }
+}
+
+std::vector<char> PluginFile::read(std::uint64_t offset, std::uint64_t size) const {
+  need(offset, size);
   std::vector<char> bytes(size);
   for (std::size_t done = 0; done < bytes.size();) {
     const ::ssize_t count =

@@ -22,7 +22,9 @@ class PluginFile {
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  /// That many bytes from there. Throws Error where the file has fewer.
+  /// Throws Error where the file has fewer bytes from there.
+  void need(std::uint64_t offset, std::uint64_t size) const;
+  /// That many bytes from there, which the file must have.
   std::vector<char> read(std::uint64_t offset, std::uint64_t size) const;
 
  private:

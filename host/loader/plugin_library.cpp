@@ -86,7 +86,7 @@ const PluginLibrary& load_plugin(const std::string& file) {
   const auto found = loaded.find(file);
   if (found != loaded.end()) return found->second;
   const PluginFile bytes(file);
-  check_elf(ElfFile(bytes));
+  const ElfFile whole(bytes);
   return loaded.emplace(file, open_plugin(file)).first->second;
 }
 
