@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "check/session.h"
+#include "core/any_size.h"
 #include "pipeline/finding_board.h"
+#include "pipeline/lens_sink.h"
 
 namespace loupe::check {
 
@@ -254,14 +256,18 @@ struct StubWiring {
     return std::strcmp(id, LOUPE_DRAFT_TALLY_ID) == 0 ? &tally : nullptr;
   }
 
-  template <class Told>
-  static loupe_status told(void* self, const Told* what, const char* function, bool right,
-                           std::initializer_list<Turn> turns, loupe_error* error) {
+  /// Refuses what the host refuses, by the host's own check.
+  template <class Told, class Check>
+  static loupe_status told(void* self, const Told* what, const char* function, std::initializer_list<Turn> turns,
+                           loupe_error* error, Check&& check) {
     if (!of(self).host().expect(function, turns)) return refuse(error, "the sink is used out of turn");
     of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
-    if (what == nullptr || !right) {
-      of(self).host().complain(std::string("tells the sink's ") + function + " what has no name");
-      return refuse(error, "it has no name");
+    try {
+      if (what == nullptr) throw Error("it is null");
+      check(copy_known(*what));
+    } catch (const Error& wrong) {
+      of(self).host().complain(std::string("tells a ") + function + " that the host refuses: " + wrong.what());
+      return refuse(error, wrong.what());
     }
     return LOUPE_OK;
   }
@@ -282,37 +288,33 @@ struct StubWiring {
     return refuse(error, "it was told at this tick already");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
-    if (tag != nullptr && tag->id != nullptr) of(self).tags_.insert(tag->id);
-    return told(self, tag, "tag", tag->id != nullptr, {Turn::reporting}, error);
+    return told(self, tag, "tag", {Turn::reporting}, error, [&](const loupe_tag& given) {
+      check_told(given);
+      of(self).tags_.insert(given.id);
+    });
   }
+  template <class Told>
+  static loupe_status shown(void* self, const Told* what, const char* function, LastValues& known, loupe_error* error) {
+    const auto check = [](const Told& given) { check_told(given); };
+    const loupe_status status = told(self, what, function, {Turn::reporting}, error, check);
+    return status == LOUPE_OK ? need_news(self, *what, known, name_of(*what), error) : status;
+  }
+  static std::string name_of(const loupe_value& value) { return value.line; }
+  static std::string name_of(const loupe_range& range) { return std::string(range.low_name) + ".." + range.high_name; }
+  static std::string name_of(const loupe_histogram& histogram) { return histogram.line; }
   static loupe_status value(void* self, const loupe_value* value, loupe_error* error) {
-    const loupe_status status =
-        told(self, value, "value", value->tag != nullptr && value->line != nullptr, {Turn::reporting}, error);
-    return status == LOUPE_OK ? need_news(self, *value, of(self).values_, value->line, error) : status;
+    return shown(self, value, "value", of(self).values_, error);
   }
   static loupe_status range(void* self, const loupe_range* range, loupe_error* error) {
-    const bool is_named = range->tag != nullptr && range->low_name != nullptr && range->high_name != nullptr;
-    const loupe_status status = told(self, range, "range", is_named, {Turn::reporting}, error);
-    if (status != LOUPE_OK) return status;
-    const std::string names = std::string(range->low_name) + ".." + range->high_name;
-    return need_news(self, *range, of(self).ranges_, names, error);
+    return shown(self, range, "range", of(self).ranges_, error);
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    const bool is_named = histogram->tag != nullptr && histogram->line != nullptr;
-    const loupe_status status = told(self, histogram, "histogram", is_named, {Turn::reporting}, error);
-    return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
+    return shown(self, histogram, "histogram", of(self).histograms_, error);
   }
   static const void* no_extension(void*, const char*) { return nullptr; }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
-    const loupe_status status = told(self, finding, "finding", true, {Turn::stepping, Turn::reporting}, error);
-    if (status != LOUPE_OK) return status;
-    try {
-      check_finding(*finding);
-    } catch (const Error& wrong) {
-      of(self).host().complain(std::string("tells a finding that the host refuses: ") + wrong.what());
-      return refuse(error, wrong.what());
-    }
-    return LOUPE_OK;
+    return told(self, finding, "finding", {Turn::stepping, Turn::reporting}, error,
+                [](const loupe_finding& given) { check_finding(given); });
   }
 };
 
