@@ -20,7 +20,7 @@ libutfcpp-dev           utfcpp: no invalid UTF-8 gets into records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
 libdw-dev               elfutils: reads from debug information which line of the program a finding is about
 zlib1g-dev              zlib: compresses long records, and reads them
-libmd-dev               SHA-256, for pinned plugins; small, and dpkg itself stands on it
+libmd-dev               SHA-256, for the token of ranks; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
 esbuild                 bundles the scripts of the HTML report and of `loupe view` into one file each

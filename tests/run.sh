@@ -59,8 +59,7 @@ python3-venv            TensorBoard, MLflow and pandas go into environments of t
 rustc                   compiles examples/rust_lens
 groff-base              reads the manual's pages, and warns of what is wrong in them
 mandoc                  does so, too
-fish                    completes what the command is given
-zsh                     does so, too
+zsh                     completes what the command is given
 libgloo-dev             lets the processes of examples/ranks talk: headers of what LibTorch brings
 END
   )

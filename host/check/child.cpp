@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "check/lent_memory.h"
+#include "check/libtorch.h"
 #include "check/rule.h"
 #include "check/stub_host.h"
 #include "loader/elf_file.h"
@@ -104,6 +105,7 @@ class Examination {
     note_step("loading");
     void* library = ::dlopen(subject_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
+    load_tensor_lending();  // the rule of links tells where that fails
     subject_.entry = static_cast<const loupe_entry*>(::dlsym(library, LOUPE_ENTRY_SYMBOL));
     if (subject_.entry == nullptr) return;
     try {

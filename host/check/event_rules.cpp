@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check/allocations.h"
+#include "check/libtorch.h"
 #include "check/session.h"
 
 namespace loupe::check {
@@ -73,7 +74,8 @@ void check_measured(const Subject& subject) {
 void check_events(const Subject& subject) {
   Session session(subject);
   session.begin();
-  const bool counts_allocations = count_allocations();
+  // LibTorch takes memory for all that it computes.
+  const bool counts_allocations = tensor_lending() == nullptr && count_allocations();
   Meter meter;
   session.set_meter(&meter);
   feed_and_tick(session, 4);                                       // what is made once, such as room for a series

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "check/libtorch.h"
 #include "check/session.h"
 #include "loader/component_index.h"
 #include "loader/elf_file.h"
@@ -111,7 +112,12 @@ void check_read_without_running(const Subject& subject) {
 }
 
 void check_links(const Subject& subject) {
-  if (::dlopen(subject.file.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  if (::dlopen(subject.file.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
+    const std::string why = load_tensor_lending();
+    if (why.empty()) return;
+    throw Broken("it needs LibTorch, and Loupe's own library cannot be loaded beside it: " + why +
+                 "; build both with one LibTorch");
+  }
   const char* words = ::dlerror();
   throw Broken(std::string("it cannot be loaded: ") + (words != nullptr ? words : "the linker does not say why") +
                "; link what it uses");

@@ -125,15 +125,17 @@ const loupe_tensor* lend_tensor(LentMemory& memory, const Data& data) {
   } else if (bytes > 0) {
     elements = fill(memory, bytes, uint8_t{1});
   }
-  return memory.lend(loupe_tensor{.dtype_code = data.code,
-                                  .dtype_bits = data.bits,
-                                  .dtype_lanes = data.lanes,
-                                  .device_type = data.device,
-                                  .data = numel > 0 ? elements : nullptr,
-                                  .sizes = memory.array(data.sizes),
-                                  .strides = memory.array(strides),
-                                  .dim = static_cast<int64_t>(data.sizes.size()),
-                                  .numel = numel});
+  loupe_tensor view{.dtype_code = data.code,
+                    .dtype_bits = data.bits,
+                    .dtype_lanes = data.lanes,
+                    .device_type = data.device,
+                    .data = numel > 0 ? elements : nullptr,
+                    .sizes = memory.array(data.sizes),
+                    .strides = memory.array(strides),
+                    .dim = static_cast<int64_t>(data.sizes.size()),
+                    .numel = numel};
+  memory.add_native_tensor(view);
+  return memory.lend(view);
 }
 
 /// Overwrites the members that belong to none of the measures asked for.

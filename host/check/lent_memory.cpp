@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "check/libtorch.h"
+
 namespace loupe::check {
 namespace {
 
@@ -54,6 +56,9 @@ struct LentMemory::Area {
     area->base = mapped;
     return area;
   }
+  static std::shared_ptr<Area> take_shared() {
+    return {take(), [](Area* area) { area->give_back(); }};
+  }
   void give_back() {
     ::munmap(base, capacity + page);
     is_sealed = false;
@@ -73,8 +78,8 @@ LentMemory::LentMemory() : shared_(Area::take()) {
 }
 
 LentMemory::~LentMemory() {
+  destroy_natives();
   shared_->give_back();
-  for (Area* each : guarded_) each->give_back();
 }
 
 void* LentMemory::allocate(std::size_t size) {
@@ -93,10 +98,21 @@ const char* LentMemory::text(std::string_view text) {
 
 void* LentMemory::guarded(std::size_t size, const char* what) {
   if (size > capacity) throw std::bad_alloc();
-  if (next_guarded_ == guarded_.size()) guarded_.push_back(Area::take());
+  if (next_guarded_ == guarded_.size()) guarded_.push_back(Area::take_shared());
   Area& area = *guarded_[next_guarded_++];
   area.what = what;
   return area.end() - size;
+}
+
+void LentMemory::add_native_tensor(loupe_tensor& view) {
+  const bool has_elements = view.data != nullptr && next_guarded_ > 0;
+  add_native(view, allocate(TensorLending::size), has_elements ? guarded_[next_guarded_ - 1] : nullptr);
+  if (view.native != nullptr) natives_.push_back(view.native);
+}
+
+void LentMemory::destroy_natives() {
+  for (const void* each : natives_) destroy_native(each);
+  natives_.clear();
 }
 
 void LentMemory::seal() {
@@ -124,9 +140,14 @@ const void* LentMemory::out_of_reach() {
 }
 
 void LentMemory::scribble() {
+  destroy_natives();
   std::memset(shared_->base, senseless, used_);
   used_ = 0;
   for (std::size_t i = 0; i < next_guarded_; ++i) {
+    if (guarded_[i].use_count() > 1) {  // a copy of LibTorch's tensor was kept
+      guarded_[i] = Area::take_shared();
+      continue;
+    }
     Area& area = *guarded_[i];
     if (std::exchange(area.is_sealed, false)) area.protect(PROT_READ | PROT_WRITE);
     std::memset(area.end() - page, senseless, page);
@@ -135,7 +156,10 @@ void LentMemory::scribble() {
 }
 
 void LentMemory::take_away() {
-  for (Area* each : guarded_) each->take_away();
+  destroy_natives();
+  for (const auto& each : guarded_) {
+    if (each.use_count() == 1) each->take_away();  // else a copy of LibTorch's tensor was kept
+  }
   shared_->take_away();
 }
 

@@ -1,10 +1,13 @@
 #ifndef LOUPE_CHECK_LENT_MEMORY_H
 #define LOUPE_CHECK_LENT_MEMORY_H
 
+#include <loupe/abi.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +70,9 @@ class LentMemory {
     seal();
     return memory;
   }
+  /// Gives the view of the elements that were lent last LibTorch's tensor of them, for a plugin that needs LibTorch. A
+  /// copy of that tensor may be kept, and keeps the elements.
+  void add_native_tensor(loupe_tensor& view);
   const char* text(std::string_view text);
   template <class T>
   const T* array(const std::vector<T>& items) {
@@ -110,12 +116,14 @@ class LentMemory {
   void* at_the_end(std::size_t size);
   /// Nobody writes to what was guarded last.
   void seal();
+  void destroy_natives();
 
   static std::optional<Resized> resized_;
   Area* shared_;  // by all that is not guarded
   std::size_t used_ = 0;
-  std::vector<Area*> guarded_;
+  std::vector<std::shared_ptr<Area>> guarded_;
   std::size_t next_guarded_ = 0;
+  std::vector<const void*> natives_;
 };
 
 }  // namespace loupe::check

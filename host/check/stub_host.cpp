@@ -6,15 +6,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include "check/libtorch.h"
 #include "loupe/version.h"
 
 struct loupe_retained {
   loupe_tensor view{};
   std::vector<int64_t> sizes, strides;
-  std::vector<float> elements;
+  std::shared_ptr<std::vector<float>> elements;
+  alignas(void*) char native[loupe::TensorLending::size];
+
+  loupe_retained() = default;
+  ~loupe_retained() { loupe::check::destroy_native(view.native); }
+  loupe_retained(const loupe_retained&) = delete;
+  loupe_retained& operator=(const loupe_retained&) = delete;
 };
 
 namespace loupe::check {
@@ -30,18 +38,19 @@ struct StubTensors {
     int64_t numel = 1;
     kept->strides.resize(kept->sizes.size());
     for (std::size_t d = kept->sizes.size(); d-- > 0; numel *= kept->sizes[d]) kept->strides[d] = numel;
-    kept->elements.assign(static_cast<std::size_t>(numel) + 1, 0.5f);
+    kept->elements = std::make_shared<std::vector<float>>(static_cast<std::size_t>(numel) + 1, 0.5f);
     kept->view = {};
     kept->view.struct_size = sizeof(loupe_tensor);
     kept->view.dtype_code = LOUPE_DTYPE_FLOAT;
     kept->view.dtype_bits = 32;
     kept->view.dtype_lanes = 1;
     kept->view.device_type = LOUPE_DEVICE_CPU;
-    kept->view.data = kept->elements.data();
+    kept->view.data = kept->elements->data();
     kept->view.sizes = kept->sizes.data();
     kept->view.strides = kept->strides.data();
     kept->view.dim = static_cast<int64_t>(kept->sizes.size());
     kept->view.numel = numel;
+    add_native(kept->view, kept->native, kept->elements);
     return kept;
   }
   static loupe_status retain(void* host, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {

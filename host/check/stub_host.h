@@ -14,7 +14,7 @@ namespace loupe::check {
 /// What may be asked of the host during a call.
 enum class Turn { none, opening, event, attaching, visiting, reporting, stepping };
 
-/// A host as one component under examination sees it: without LibTorch, and watchful.
+/// A host as one component under examination sees it: without a model of LibTorch's, and watchful.
 class StubHost {
  public:
   StubHost();

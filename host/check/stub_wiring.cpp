@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "check/session.h"
+#include "core/any_size.h"
 #include "pipeline/finding_board.h"
+#include "pipeline/lens_sink.h"
 
 namespace loupe::check {
 
@@ -221,14 +223,18 @@ struct StubWiring {
     return nullptr;
   }
 
-  template <class Told>
-  static loupe_status told(void* self, const Told* what, const char* function, bool right,
-                           std::initializer_list<Turn> turns, loupe_error* error) {
+  /// Refuses what the host refuses, by the host's own check.
+  template <class Told, class Check>
+  static loupe_status told(void* self, const Told* what, const char* function, std::initializer_list<Turn> turns,
+                           loupe_error* error, Check&& check) {
     if (!of(self).host().expect(function, turns)) return refuse(error, "the sink is used out of turn");
     of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
-    if (what == nullptr || !right) {
-      of(self).host().complain(std::string("tells the sink's ") + function + " what has no name");
-      return refuse(error, "it has no name");
+    try {
+      if (what == nullptr) throw Error("it is null");
+      check(copy_known(*what));
+    } catch (const Error& wrong) {
+      of(self).host().complain(std::string("tells a ") + function + " that the host refuses: " + wrong.what());
+      return refuse(error, wrong.what());
     }
     return LOUPE_OK;
   }
@@ -249,21 +255,14 @@ struct StubWiring {
     return refuse(error, "it was told at this tick already");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
-    const bool is_named = tag != nullptr && tag->id != nullptr;
-    if (is_named) of(self).tags_.insert(tag->id);
-    return told(self, tag, "tag", is_named, {Turn::reporting}, error);
-  }
-  static bool is_named(const loupe_row* row) {
-    if (row == nullptr || row->tag == nullptr) return false;
-    const auto are_there = [](const char* const* names, std::size_t count, const double* numbers) {
-      if (count > 0 && (names == nullptr || numbers == nullptr)) return false;
-      return std::all_of(names, names + count, [](const char* name) { return name != nullptr; });
-    };
-    return are_there(row->value_names, row->value_count, row->values) &&
-           are_there(row->band_names, 2 * row->band_count, row->bands);
+    return told(self, tag, "tag", {Turn::reporting}, error, [&](const loupe_tag& given) {
+      check_told(given);
+      of(self).tags_.insert(given.id);
+    });
   }
   static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
-    loupe_status status = told(self, row, "row", is_named(row), {Turn::reporting}, error);
+    const auto check = [](const loupe_row& given) { check_told(given); };
+    loupe_status status = told(self, row, "row", {Turn::reporting}, error, check);
     if (status == LOUPE_OK) status = need_tag(self, row->tag, error);
     if (status != LOUPE_OK) return status;
     each_value(*row, [&](const RowValue& value) {
@@ -276,21 +275,14 @@ struct StubWiring {
     return status;
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    const bool is_named = histogram != nullptr && histogram->tag != nullptr && histogram->line != nullptr;
-    const loupe_status status = told(self, histogram, "histogram", is_named, {Turn::reporting}, error);
+    const auto check = [](const loupe_histogram& given) { check_told(given); };
+    const loupe_status status = told(self, histogram, "histogram", {Turn::reporting}, error, check);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }
   static const void* no_extension(void*, const char*) { return nullptr; }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
-    const loupe_status status = told(self, finding, "finding", true, {Turn::stepping, Turn::reporting}, error);
-    if (status != LOUPE_OK) return status;
-    try {
-      check_finding(*finding);
-    } catch (const Error& wrong) {
-      of(self).host().complain(std::string("tells a finding that the host refuses: ") + wrong.what());
-      return refuse(error, wrong.what());
-    }
-    return LOUPE_OK;
+    return told(self, finding, "finding", {Turn::stepping, Turn::reporting}, error,
+                [](const loupe_finding& given) { check_finding(given); });
   }
 };
 

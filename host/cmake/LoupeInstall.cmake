@@ -58,5 +58,3 @@ install(DIRECTORY ${LOUPE_DOCUMENTS}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} CO
 install(FILES ${LOUPE_DOCUMENTS}/_loupe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT documents)
 install(FILES ${LOUPE_DOCUMENTS}/loupe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME loupe COMPONENT command)
-install(FILES ${LOUPE_DOCUMENTS}/loupe.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
-        COMPONENT command)

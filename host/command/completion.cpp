@@ -29,21 +29,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 std::string quoted(const std::string& text) {
   return "'" + replaced(text, "'", "'\\''") + "'";
 }
-std::string quoted_for_fish(const std::string& text) {
-  return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
-}
 
-bool runs_program(const ToldCommand& command) {
-  for (const ToldArgument& each : command.arguments)
-    if (each.value == "PROGRAM") return true;
-  return false;
-}
-
-std::vector<std::string> names_of_options(const ToldCommand& command, bool with_value_alone) {
+std::vector<std::string> names_of_options(const ToldCommand& command) {
   std::vector<std::string> names;
   for (const ToldArgument& each : command.arguments)
-    if (each.is_option() && (each.takes_value() || !with_value_alone))
-      names.insert(names.end(), each.names.begin(), each.names.end());
+    if (each.is_option()) names.insert(names.end(), each.names.begin(), each.names.end());
   return names;
 }
 
@@ -132,7 +122,7 @@ std::string bash_completion(const std::vector<ToldCommand>& commands) {
       if (each.is_option() && each.takes_value())
         for (const std::string& name : each.names) valued.push_back(name + "=" + bash_value(each));
     }
-    cases += "    " + command.name + ")\n      options='" + joined(names_of_options(command, false)) + "'\n";
+    cases += "    " + command.name + ")\n      options='" + joined(names_of_options(command)) + "'\n";
     if (!valued.empty()) cases += "      valued='" + joined(valued) + "'\n";
     if (!places.empty()) cases += "      places=('" + joined(places, "' '") + "')\n";
     cases += "      ;;\n";
@@ -209,76 +199,11 @@ std::string zsh_completion(const std::vector<ToldCommand>& commands) {
          "if [[ $funcstack[1] == _loupe ]]; then _loupe \"$@\"; else compdef _loupe loupe; fi\n";
 }
 
-constexpr const char* fish_begin = R"(# Completion of loupe for fish; made by loupe itself.
-function __loupe_is
-    set -l words (commandline -opc)
-    test (count $words) -gt 1; and test $words[2] = $argv[1]
-end
-# Whether the program that COMMAND starts is not given yet: COMMAND OPTIONS-WITH-VALUES...
-function __loupe_before_program
-    __loupe_is $argv[1]; or return
-    set -l words (commandline -opc)
-    set -l is_value false
-    for word in $words[3..-1]
-        if $is_value
-            set is_value false
-        else if not string match -q -- '-*' $word; or test $word = --
-            return 1
-        else if contains -- $word $argv[2..-1]
-            set is_value true
-        end
-    end
-end
-complete -c loupe -f
-)";
-
-/// The options of fish's `complete` for an argument's value.
-std::string fish_value(const ToldArgument& argument) {
-  if (!argument.takes_value()) return "";
-  const std::string needed = argument.is_option() ? " -r" : "";
-  if (argument.value == "FILE") return needed + " -F";
-  std::string values;
-  if (!argument.choices.empty()) values = joined(argument.choices);
-  if (argument.value == "FOLDER") values = "(__fish_complete_directories)";
-  if (argument.value == "COMPONENT") values = std::string("config (") + component_names + ")";
-  if (argument.value == "VISUALIZER") values = std::string("(") + visualizer_names + ")";
-  if (argument.value == "TOPIC") values = topics();
-  return needed + (argument.is_option() ? " -f" : "") + (values.empty() ? "" : " -a " + quoted_for_fish(values));
-}
-
-std::string fish_completion(const std::vector<ToldCommand>& commands) {
-  std::string text = fish_begin;
-  for (const ToldCommand& command : commands) {
-    std::string condition = command.name.empty() ? "__fish_use_subcommand" : "__loupe_is " + command.name;
-    const std::string valued = joined(names_of_options(command, true));
-    if (runs_program(command)) condition = "__loupe_before_program " + command.name + " " + valued;
-    if (!command.name.empty())
-      text += "complete -c loupe -n __fish_use_subcommand -a " + command.name + " -d " + quoted_for_fish(command.help) +
-              "\n";
-    for (const ToldArgument& each : command.arguments) {
-      if (each.value == "PROGRAM") {
-        text += "complete -c loupe -n '__loupe_is " + command.name +
-                "' -xa '(__fish_complete_subcommand --fcs-skip=2 " + valued + ")'\n";
-        continue;
-      }
-      std::string names;
-      for (const std::string& name : each.names)
-        if (each.is_option()) names += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      const std::string value = fish_value(each);
-      if (each.is_option() || !value.empty())
-        text += "complete -c loupe -n " + quoted_for_fish(condition) + names + value + " -d " +
-                quoted_for_fish(each.help) + "\n";
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 void write_completion(const std::vector<ToldCommand>& commands, const std::string& folder) {
   const std::pair<const char*, std::string> files[] = {{"loupe.bash", bash_completion(commands)},
-                                                       {"_loupe", zsh_completion(commands)},
-                                                       {"loupe.fish", fish_completion(commands)}};
+                                                       {"_loupe", zsh_completion(commands)}};
   for (const auto& [name, text] : files) {
     Replacement file(std::filesystem::path(folder) / name);
     file.write(text);

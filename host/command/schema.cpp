@@ -108,7 +108,6 @@ Json properties(const Catalogue& catalogue) {
   const Json text = {{"type", "string"}};
   all["plugins"] = {{"type", "object"}, {"additionalProperties", false}};
   all["plugins"]["properties"]["path"]["anyOf"] = Json::array({text, {{"type", "array"}, {"items", text}}});
-  all["plugins"]["properties"]["sha256"] = {{"type", "object"}, {"additionalProperties", text}};
   all["lenses"] = list_of(Kind::lens, catalogue);
   all["visualizers"] = list_of(Kind::visualizer, catalogue);
   all["on_error"]["enum"] = {"quarantine", "stop"};

@@ -38,8 +38,7 @@ std::vector<ToldCommand> told_commands(const CLI::App& app);
 /// @param date  that the pages bear, as in 2026-01-31
 void write_manual(const std::vector<ToldCommand>& commands, const std::string& date, const std::string& folder);
 
-/// Writes the completion for bash (`loupe.bash`), zsh (`_loupe`) and fish (`loupe.fish`) into `folder`, as write_manual
-/// does.
+/// Writes the completion for bash (`loupe.bash`) and zsh (`_loupe`) into `folder`, as write_manual does.
 void write_completion(const std::vector<ToldCommand>& commands, const std::string& folder);
 
 }  // namespace loupe

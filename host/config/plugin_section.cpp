@@ -3,13 +3,11 @@
 #include <loupe/error.h>
 #include <yaml-cpp/yaml.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "config/path.h"
 #include "config/yaml_text.h"
-#include "loader/plugin_file.h"
 
 namespace loupe {
 namespace {
@@ -19,30 +17,6 @@ std::vector<YAML::Node> written_paths(const YAML::Node& plugins) {
   if (!plugins["path"].IsDefined()) return {};
   if (!written.IsSequence()) return {written};
   return {written.begin(), written.end()};
-}
-
-/// What plugins may be opened from plugins.path, each with its digest; empty where that is left open.
-std::map<std::string, std::string> read_pins(const YAML::Node& plugins, Diagnostics& diagnostics) {
-  std::map<std::string, std::string> pins;
-  const YAML::Node written = value_of(plugins, "sha256");
-  if (written.IsNull()) return pins;
-  if (!written.IsMap()) {
-    diagnostics.error(written, "plugins.sha256 must be a map of file names and their digests");
-    return pins;
-  }
-  for (const auto& entry : written) {
-    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-    const std::string digest = entry.second.IsScalar() ? entry.second.Scalar() : "";
-    if (name.empty() || name.find('/') != std::string::npos) {
-      diagnostics.error(entry.first, "plugins.sha256 takes a file's name without its folder, such as dead_units.so");
-    } else if (!is_sha256(digest)) {
-      diagnostics.error(entry.second,
-                        "the digest of '" + name + "' must be 64 hexadecimal digits, as sha256sum prints");
-    } else if (!pins.emplace(name, digest).second) {
-      diagnostics.error(entry.first, "'" + name + "' stands twice in plugins.sha256; keep one");
-    }
-  }
-  return pins;
 }
 
 void add_path(const YAML::Node& written, const std::string& folder, Catalogue& catalogue, Diagnostics& diagnostics) {
@@ -74,8 +48,7 @@ void read_plugins(const YAML::Node& plugins, const std::string& folder, Catalogu
   if (!plugins.IsNull() && !plugins.IsMap()) {
     diagnostics.error(plugins, "'plugins' must be a map with a 'path'");
   } else if (plugins.IsMap()) {
-    check_keys(plugins, {"path", "sha256"}, "of 'plugins'", diagnostics);
-    catalogue.pin(read_pins(plugins, diagnostics));
+    check_keys(plugins, {"path"}, "of 'plugins'", diagnostics);
     for (const YAML::Node& path : written_paths(plugins)) {
       try {
         add_path(path, folder, catalogue, diagnostics);
@@ -83,9 +56,6 @@ void read_plugins(const YAML::Node& plugins, const std::string& folder, Catalogu
         diagnostics.error(path, e.what());
       }
     }
-    for (const std::string& name : catalogue.missing_pins())
-      diagnostics.error(plugins["sha256"], "there is no '" + name + "' in plugins.path; correct the name, or the path");
-    catalogue.pin({});
   }
   catalogue.add_standard_paths();
 }

@@ -71,14 +71,6 @@ std::string own_plugin_folder() {
   return "";
 }
 
-std::vector<std::string> Catalogue::missing_pins() const {
-  std::vector<std::string> missing;
-  for (const auto& [name, digest] : pins_) {
-    if (std::find(found_names_.begin(), found_names_.end(), name) == found_names_.end()) missing.push_back(name);
-  }
-  return missing;
-}
-
 bool Catalogue::opened_folder(const std::string& path) const {
   return std::find(folders_.begin(), folders_.end(), path) != folders_.end();
 }
@@ -131,15 +123,8 @@ void Catalogue::add_file(const std::string& file, bool open_now) {
   const fs::path canonical = fs::canonical(file, error);
   const std::string path = error ? file : canonical.string();
   const bool known = std::any_of(files_.begin(), files_.end(), [&](const File& each) { return each.path == path; });
-  const std::string name = fs::path(file).filename().string();
-  found_names_.push_back(name);
   if (known) return;
   File& added = files_.emplace_back(File{path});
-  if (!pins_.empty()) {
-    const auto pin = pins_.find(name);
-    added.pinned = true;
-    added.sha256 = pin == pins_.end() ? "" : pin->second;
-  }
   try {
     // A link may lead to a file in a folder that others may change.
     const std::string fault = trust_fault(fs::path(path).parent_path().string());
@@ -163,11 +148,7 @@ void Catalogue::add_file(const std::string& file, bool open_now) {
 void Catalogue::open(File& file) const {
   file.opened = true;
   try {
-    if (file.pinned && file.sha256.empty()) {
-      throw Error("the plugin '" + file.path + "' is not opened: it is not in plugins.sha256; write '" +
-                  fs::path(file.path).filename().string() + ": " + sha256_of(PluginFile(file.path)) + "' there");
-    }
-    add_components(load_plugin(file.path, file.sha256), file.place);
+    add_components(load_plugin(file.path), file.place);
   } catch (const std::exception& e) {
     file.problem = e.what();
     problems_.push_back(file.problem);

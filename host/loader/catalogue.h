@@ -4,7 +4,6 @@
 #include <loupe/abi.h>
 
 #include <deque>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,10 +35,6 @@ class Catalogue {
  public:
   /// The components that the program registered.
   void add_registered();
-  /// From now on only these files are opened, and only with the SHA-256 digest given for their names. Empty: any file.
-  void pin(std::map<std::string, std::string> sha256_by_name) { pins_ = std::move(sha256_by_name); }
-  /// The names given to pin that no file has.
-  std::vector<std::string> missing_pins() const;
   /// Adds a folder or file. A file is opened at once. A missing path becomes a
   /// problem. Relative paths start at the current working directory.
   void add_path(const std::string& path);
@@ -68,8 +63,6 @@ class Catalogue {
  private:
   struct File {
     std::string path;
-    bool pinned = false;  // opened only with this digest; never, where that is empty
-    std::string sha256 = {};
     ComponentIndex index = {};
     bool opened = false;
     PluginPlace place = {};
@@ -87,8 +80,7 @@ class Catalogue {
   const CatalogueEntry* first_open(Kind kind, const std::string& name, bool as_alias, bool is_silent) const;
   std::string other_kind_hint(Kind kind, const std::string& name) const;
 
-  std::map<std::string, std::string> pins_;
-  std::vector<std::string> searched_, folders_, empty_folders_, found_names_;
+  std::vector<std::string> searched_, folders_, empty_folders_;
   // Looking for a name may open the plugin that has it.
   mutable std::deque<File> files_;
   mutable std::deque<CatalogueEntry> entries_;

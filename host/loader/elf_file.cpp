@@ -29,7 +29,6 @@ ElfFile::ElfFile(const PluginFile& library) : file(library) {
   }
   read_segments();
   read_sections();
-  read_dynamic();
 }
 
 void ElfFile::fail(const std::string& what) const {
@@ -42,6 +41,9 @@ void ElfFile::read_segments() {
                      header.e_phoff >= sizeof header && header.e_phnum > 0 && header.e_phnum <= max_segments;
   if (!right) fail("its header is not one that linkers write");
   segments = table<ElfW(Phdr)>(header.e_phoff, header.e_phnum);
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type == PT_LOAD) file.need(segment.p_offset, segment.p_filesz);
+  }
 }
 
 void ElfFile::read_sections() {
@@ -61,17 +63,6 @@ void ElfFile::read_sections() {
   }
 }
 
-void ElfFile::read_dynamic() {
-  const auto is_dynamic = [](const ElfW(Phdr) & segment) { return segment.p_type == PT_DYNAMIC; };
-  const auto found = std::find_if(segments.begin(), segments.end(), is_dynamic);
-  if (found == segments.end()) fail("it has no dynamic section");
-  dynamic = table<ElfW(Dyn)>(found->p_offset, found->p_filesz / sizeof(ElfW(Dyn)));
-  const auto end =
-      std::find_if(dynamic.begin(), dynamic.end(), [](const ElfW(Dyn) & entry) { return entry.d_tag == DT_NULL; });
-  if (end == dynamic.end()) fail("its dynamic section has no end");
-  dynamic.erase(end, dynamic.end());
-}
-
 const ElfW(Shdr) * ElfFile::section_of_type(ElfW(Word) type) const {
   for (const ElfW(Shdr) & section : sections) {
     if (section.sh_type == type) return &section;
@@ -86,11 +77,11 @@ const ElfW(Shdr) * ElfFile::section_named(const char* name) const {
   return nullptr;
 }
 
-const ElfW(Phdr) * ElfFile::segment_of(ElfW(Addr) address, ElfW(Xword) size, bool in_file) const {
+const ElfW(Phdr) * ElfFile::segment_of(ElfW(Addr) address, ElfW(Xword) size) const {
   for (const ElfW(Phdr) & segment : segments) {
-    const ElfW(Xword) extent = in_file ? segment.p_filesz : segment.p_memsz;
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
-    if (address - segment.p_vaddr <= extent && size <= extent - (address - segment.p_vaddr)) return &segment;
+    const ElfW(Xword) before = address - segment.p_vaddr;
+    if (before <= segment.p_filesz && size <= segment.p_filesz - before) return &segment;
   }
   return nullptr;
 }

@@ -22,7 +22,9 @@ class PluginFile {
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  /// That many bytes from there. Throws Error where the file has fewer.
+  /// Throws Error where the file has fewer bytes from there.
+  void need(std::uint64_t offset, std::uint64_t size) const;
+  /// That many bytes from there, which the file must have.
   std::vector<char> read(std::uint64_t offset, std::uint64_t size) const;
 
  private:
@@ -38,12 +40,6 @@ std::string trust_fault(const std::string& path, const struct ::stat& status);
 
 /// The same by its path; a folder that is not there has no fault.
 std::string trust_fault(const std::string& path);
-
-/// The SHA-256 digest of a whole file, as `sha256sum` prints it: 64 lower-case hexadecimal digits.
-std::string sha256_of(const PluginFile& file);
-
-/// Whether a text is such a digest.
-bool is_sha256(const std::string& text);
 
 }  // namespace loupe
 

@@ -79,21 +79,14 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file) {
   return {.file = file, .path = "", .plugin = plugin, .abi_major = entry.abi_major, .abi_minor = entry.abi_minor};
 }
 
-const PluginLibrary& load_plugin(const std::string& file, const std::string& sha256) {
+const PluginLibrary& load_plugin(const std::string& file) {
   static std::mutex mutex;
   static auto& loaded = *new std::map<std::string, PluginLibrary>();
   const std::lock_guard lock(mutex);
-  const PluginFile bytes(file);
-  if (!sha256.empty()) {
-    const std::string own = sha256_of(bytes);
-    if (own != sha256) {
-      throw Error("the plugin '" + file + "' is not the one that plugins.sha256 names: its digest is " + own +
-                  "; find out who changed it, or write the new digest");
-    }
-  }
   const auto found = loaded.find(file);
   if (found != loaded.end()) return found->second;
-  check_elf(ElfFile(bytes));
+  const PluginFile bytes(file);
+  const ElfFile whole(bytes);
   return loaded.emplace(file, open_plugin(file)).first->second;
 }
 

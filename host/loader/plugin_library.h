@@ -24,9 +24,9 @@ std::string version_text(uint32_t major, uint32_t minor);
 PluginLibrary read_entry(const loupe_entry& entry, const std::string& file);
 
 /// Loads a plugin (now, locally) and checks its entry. A file is loaded once a process and never unloaded: programs
-/// with LibTorch crash on unloading. It is checked first, so that no damaged file kills the process. `sha256`: what the
-/// file's digest must be, unless empty. Throws Error naming the file, what is wrong and what to do.
-const PluginLibrary& load_plugin(const std::string& file, const std::string& sha256 = "");
+/// with LibTorch crash on unloading. One that was cut short is refused first, as it would kill the process. Throws
+/// Error naming the file, what is wrong and what to do.
+const PluginLibrary& load_plugin(const std::string& file);
 
 /// The same for a plugin that is linked into this program; `entry` and what it offers live for good.
 const PluginLibrary& linked_plugin(const loupe_entry& entry);

@@ -1,5 +1,7 @@
 // What a lens tells: checked, given the lens's own suffix where it has one, and handed on.
 
+#include "pipeline/lens_sink.h"
+
 #include <loupe/error.h>
 
 #include <algorithm>
@@ -21,7 +23,25 @@ void need(const char* text, const char* what) {
   if (text == nullptr) throw Error(std::string(what) + " is null; give it a text", LOUPE_INVALID);
 }
 
-void check(const loupe_row& row) {
+/// Whether two tell the same layer: a big plot may also be told by its own name.
+bool is_big(const char* layer, const char* tag) {
+  return layer == nullptr || *layer == '\0' || std::strcmp(layer, tag) == 0;
+}
+
+template <class Told>
+const Told& given(const Told* told) {
+  if (told == nullptr) throw Error("what is told is null", LOUPE_INVALID);
+  return *told;
+}
+
+}  // namespace
+
+void check_told(const loupe_tag& tag) {
+  need(tag.id, "the id of a tag");
+}
+
+void check_told(const loupe_row& row) {
+  need(row.tag, "the tag of a row");
   if (row.value_count > most_numbers || row.band_count > most_numbers) {
     throw Error("a row has " + std::to_string(std::max(row.value_count, row.band_count)) +
                     " numbers; tell them in rows of at most " + std::to_string(most_numbers),
@@ -37,7 +57,9 @@ void check(const loupe_row& row) {
     need(row.band_names[2 * i + 1], "the high name of a range");
   }
 }
-void check(const loupe_histogram& histogram) {
+
+void check_told(const loupe_histogram& histogram) {
+  need(histogram.tag, "the tag of a histogram");
   need(histogram.line, "the line of a histogram");
   if (histogram.bin_count == 0 || histogram.bin_count > most_bins) {
     throw Error(
@@ -52,19 +74,6 @@ void check(const loupe_histogram& histogram) {
       throw Error("the edges of a histogram must ascend", LOUPE_INVALID);
   }
 }
-
-/// Whether two tell the same layer: a big plot may also be told by its own name.
-bool is_big(const char* layer, const char* tag) {
-  return layer == nullptr || *layer == '\0' || std::strcmp(layer, tag) == 0;
-}
-
-template <class Told>
-const Told& given(const Told* told) {
-  if (told == nullptr) throw Error("what is told is null", LOUPE_INVALID);
-  return *told;
-}
-
-}  // namespace
 
 void LensNode::make_sink() {
   sink_ = {.struct_size = sizeof(loupe_sink),
@@ -92,7 +101,7 @@ void LensNode::make_sink() {
 void LensNode::show_tag(const loupe_tag& tag) {
   expect({State::reporting}, "tag");
   loupe_tag copy = copy_known(tag);
-  need(copy.id, "the id of a tag");
+  check_told(copy);
   const std::string id = tag_id(copy.id);
   const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
   const std::string own = copy.id;
@@ -106,8 +115,7 @@ template <class Told>
 void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   expect({State::reporting}, "a value, range or histogram");
   Told copy = copy_known(told);
-  need(copy.tag, "the tag of what is told");
-  check(copy);
+  check_told(copy);
   has_shown_ = true;
   if (tags_.find(copy.tag) == tags_.end()) {
     display_->check_owner(tag_id(copy.tag), guard_.speaker());

@@ -1,6 +1,5 @@
 #include "view/connections.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,25 +10,11 @@ namespace loupe::view {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// The bytes of an address that tell one peer from another: whoever has an IPv6 address has its whole network.
-std::string peer_of(int socket) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  ::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  constexpr std::size_t network = 8;
-  if (address.ss_family == AF_INET) {
-    const in_addr& four = reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-    return {reinterpret_cast<const char*>(&four), sizeof four};
-  }
-  const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  return {reinterpret_cast<const char*>(&six), IN6_IS_ADDR_V4MAPPED(&six) ? sizeof six : network};
-}
 
 }  // namespace
 
 struct Connections::Connection {
   int socket;
-  std::string peer;
   Clock::time_point deadline;
   bool is_asking = true, follows = false, is_cut = false;
 
@@ -54,8 +39,7 @@ Connections::~Connections() {
 
 std::function<void()> Connections::bounded(int socket, std::function<void()> serve) {
   const std::lock_guard lock(mutex_);
-  const auto connection =
-      std::make_shared<Connection>(Connection{socket, peer_of(socket), Clock::now() + limits_.request});
+  const auto connection = std::make_shared<Connection>(Connection{socket, Clock::now() + limits_.request});
   admit(*connection);
   connections_.push_back(connection);
   changed_.notify_one();
@@ -78,9 +62,8 @@ bool Connections::follow() {
   const std::lock_guard lock(mutex_);
   if (served_ == nullptr) return true;
   const auto follows = [](const Connection& each) { return each.follows; };
-  const auto follows_as_peer = [&](const Connection& each) { return each.follows && each.peer == served_->peer; };
   served_->is_asking = false;
-  served_->follows = count(follows) < limits_.followers && count(follows_as_peer) < limits_.followers_of_peer;
+  served_->follows = count(follows) < limits_.followers;
   return served_->follows;
 }
 
@@ -92,13 +75,7 @@ void Connections::end() {
 
 void Connections::admit(Connection& newcomer) {
   const auto takes_place = [](const Connection& each) { return !each.is_cut; };
-  const auto is_of_peer = [&](const Connection& each) { return each.peer == newcomer.peer; };
-  const bool is_full = count(takes_place) >= limits_.all;
-  const bool peer_is_full =
-      count([&](const Connection& each) { return takes_place(each) && is_of_peer(each); }) >= limits_.of_peer;
-  if ((peer_is_full && !cut_oldest(is_of_peer)) || (!peer_is_full && is_full && !cut_oldest(takes_place))) {
-    newcomer.cut();
-  }
+  if (count(takes_place) >= limits_.all && !cut_oldest(takes_place)) newcomer.cut();
 }
 
 /// Of those that are still asking. Returns whether there was one.

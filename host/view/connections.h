@@ -8,18 +8,16 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace loupe::view {
 
 /// The connections to a server, so that nobody keeps others from being served: each has a deadline for its whole
-/// request, however it is sent, and no peer has more than its share. Any thread.
+/// request, however it is sent, and there are so many at most. Any thread.
 class Connections {
  public:
   struct Limits {
-    std::size_t all = 64, of_peer = 32;
-    std::size_t followers = 40, followers_of_peer = 24;
+    std::size_t all = 64, followers = 40;
     std::chrono::milliseconds request = std::chrono::seconds(10);
   };
 

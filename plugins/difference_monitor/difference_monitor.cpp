@@ -88,7 +88,6 @@ class DifferenceMonitorLens : public Lens {
     }
     options.emplace_back("train_update", true, "look while the module is in training mode");
     options.emplace_back("eval_update", true, "look while it is in evaluation mode");
-    options.emplace_back("prepend", false, "makes no difference here: no gatherer changes what another sees");
     options.push_back(inplace_option());
     options.emplace_back("log_scale", false, "show differences on a logarithmic axis");
     options.push_back(line_option());

@@ -35,7 +35,6 @@ class OutputNorm : public Lens {
     options.emplace_back("evaluation_from_grad", false,
                          "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
     options.push_back(output_option());
-    options.emplace_back("channel_last", false, "makes no difference here; for symmetry with output_activation");
     return options;
   }
 
@@ -56,8 +55,7 @@ class OutputNorm : public Lens {
                              {"quantiles", quantiles},
                              {"normalize", normalize_},
                              {"record_eval", options.get<bool>("record_eval")},
-                             {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
-                             {"channel_last", options.get<bool>("channel_last")}};
+                             {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")}};
   }
 
   void visit(const Module& module) override {

@@ -29,7 +29,6 @@ class OutputNorm : public Preprocessor {
     std::vector<Option> options = {normalize_option("divide by the square root of a sample's number of elements"),
                                    inplace_option(), quantiles_option()};
     for (Option& option : pass_options()) options.push_back(std::move(option));
-    options.emplace_back("channel_last", false, "makes no difference here; for symmetry with output_activation");
     return options;
   }
   explicit OutputNorm(const Options& options)

@@ -101,6 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"told_twice", "threads", "tells 'epoch' of 'Epoch' in the tag 'Epoch' twice at one tick"},
         Fault{"tells_nothing", "threads", "tells the sink's tag what has no name"},
         Fault{"finding_state", "threads", "the finding 'low_rank' has a state, which is the host's to give"},
+        Fault{"edges", "threads", "tells a histogram that the host refuses: the edges of a histogram must ascend"},
         Fault{"leaks", "leaks", "bytes are lost in 1000 times create and destroy"},
         Fault{"nothing_kept", "nothing_kept", "in process: it reached for what was lent for a call that is over"},
         Fault{"state", "state", "bytes that save_state never wrote"},
@@ -213,6 +214,39 @@ TEST(Check, NamesEveryDraftThatALensUses) {
 TEST(Check, TheExampleLensKeepsEveryRule) {
   const Checked checked = check(LOUPE_EXAMPLE_PLUGIN);
   EXPECT_EQ(checked.exit_code, 0) << checked.rows.dump(1);
+}
+
+TEST(Check, LendsLibTorchsTensorsToALensThatComputesWithThem) {
+  for (const char* options : {"", "--options '{keeps: true}'"}) {
+    const Checked checked = check(faulty("by_libtorch"), std::string("--timeout 60 ") + options);
+    EXPECT_EQ(checked.exit_code, 0) << options << checked.rows.dump(1);
+    bool has_events = false;
+    for (const auto& row : checked.rows) {
+      has_events |= row.at("rule") == "events" && contains(row.at("detail"), "an event takes ");
+    }
+    EXPECT_TRUE(has_events) << "each event failed: " << options;
+  }
+}
+
+TEST(Check, NamesALensThatWritesToALibTorchsTensor) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer ends the process before its signal does";
+#endif
+  const Checked checked = check(faulty("by_libtorch"), "--timeout 60 --options '{writes: true}'");
+  EXPECT_EQ(checked.exit_code, 1);
+  EXPECT_TRUE(contains(checked.detail("life"), "it wrote to a tensor that it was lent to read"))
+      << checked.rows.dump(1);
+}
+
+TEST(Check, LoadsLibTorchForPluginsThatNeedItAlone) {
+  const auto loads = [](const std::string& file) {
+    const Finished finished = run("LD_DEBUG=files LD_DEBUG_OUTPUT=$PWD/loaded " LOUPE_COMMAND " check '" + file +
+                                      "' > /dev/null; grep -l libc10 loaded.*",
+                                  fresh_folder());
+    return !finished.output.empty();
+  };
+  EXPECT_FALSE(loads(faulty("sound")));
+  EXPECT_TRUE(loads(faulty("by_libtorch")));
 }
 
 TEST(Check, TakesZeroAsTheDefault) {

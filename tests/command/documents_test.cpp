@@ -70,7 +70,7 @@ TEST_F(Documents, CompleteTheRulesThatCanBeExplained) {
 }
 
 TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {
-  const std::string bash = read("loupe.bash"), zsh = read("_loupe"), fish = read("loupe.fish");
+  const std::string bash = read("loupe.bash"), zsh = read("_loupe");
   const std::string own_page = read("man1/loupe.1");
   const std::vector<std::string> commands = commands_of(told_by("--help"));
   ASSERT_GT(commands.size(), 10U);
@@ -80,7 +80,6 @@ TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {
     EXPECT_NE(page.find(".SH NAME\nloupe\\-" + command + " \\- "), std::string::npos) << page;
     const std::string of_bash = bash.substr(bash.find("\n    " + command + ")\n"));
     const std::string of_zsh = zsh.substr(zsh.find("\n    " + command + ")\n"));
-    EXPECT_NE(fish.find(" -n __fish_use_subcommand -a " + command + " "), std::string::npos) << command;
     const std::vector<std::string> options = options_of(told_by(command + " --help"));
     ASSERT_FALSE(options.empty()) << command;
     for (const std::string& option : options) {
@@ -88,9 +87,6 @@ TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {
       EXPECT_NE(page.find("\\fB" + escaped + "\\fR"), std::string::npos) << command << option;
       EXPECT_NE((" " + of_bash.substr(0, of_bash.find(";;"))).find(option), std::string::npos) << command << option;
       EXPECT_TRUE(std::regex_search(of_zsh.substr(0, of_zsh.find(";;")), std::regex(option + "=?\\[")))
-          << command << option;
-      EXPECT_TRUE(std::regex_search(fish, std::regex("-n '__loupe_(is|before_program) " + command +
-                                                     "( [^\n']*)?'[^\n]* -l " + option.substr(2) + " ")))
           << command << option;
     }
   }
@@ -135,18 +131,6 @@ TEST_F(Documents, CompleteComponentsThatThereAre) {
   EXPECT_EQ(with_loupe("loupe describe heal"), "health\n");
   EXPECT_EQ(with_loupe("loupe describe conf"), "config\n");
   EXPECT_EQ(with_loupe("loupe replay --visualizer t"), "tensorboard\n");
-}
-
-TEST_F(Documents, CompleteInFish) {
-  if (!has("fish")) GTEST_SKIP() << "there is no fish here";
-  const auto in_fish = [&](const std::string& line) {
-    return said("HOME=$PWD fish --no-config -c 'source loupe.fish; complete -C \"" + line + "\"' | cut -f1 | sort");
-  };
-  EXPECT_EQ(in_fish("loupe re"), "replay\n");
-  EXPECT_EQ(in_fish("loupe run --f"), "--follow\n");
-  EXPECT_EQ(in_fish("loupe run --follow "), "no\nyes\n");
-  EXPECT_EQ(in_fish("loupe run ./trainer --f"), "");  // the program's own
-  EXPECT_EQ(in_fish("loupe diagnose --base"), "--baseline\n--baseline-findings\n");
 }
 
 TEST_F(Documents, CompleteInZsh) {

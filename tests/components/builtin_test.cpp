@@ -102,8 +102,9 @@ TEST(Builtin, EachHasTheOptionsAndSeriesThatArePromised) {
           "output_activation(channel_last boolean, death boolean, eps number, evaluation_from_grad boolean, inplace "
           "boolean, quantiles boolean, record_eval boolean): activation, death",
           "output_gradient_geometry" + geometry,
-          "output_norm(channel_last boolean, evaluation_from_grad boolean, inplace boolean, normalize boolean, "
-          "quantiles boolean, record_eval boolean): norm",
+          "output_norm(evaluation_from_grad boolean, inplace boolean, normalize boolean, quantiles boolean, "
+          "record_eval "
+          "boolean): norm",
           "parameter_condition(inplace boolean, quantiles boolean): condition",
           "parameter_difference_geometry" + geometry,
           "parameter_norm(inplace boolean, normalize boolean, quantiles boolean): norm"}));

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "faults.h"
-#include "loader/plugin_file.h"
 #include "stage.h"
 
 namespace loupe {
@@ -171,25 +170,6 @@ TEST(Config, ATildeAtTheStartOfAPathIsTheHomeFolder) {
             "whole path, or './~bob/runs' if that is its name");
   EXPECT_SAYS(faults_of("plugins: {path: ~bob}\n"), "a.yaml:1:17: error: '~bob' begins with another user's home");
   setenv("HOME", before.c_str(), 1);
-}
-
-TEST(Config, PinnedPluginsAreOpenedOnlyWithTheirDigest) {
-  const Folder folder;
-  folder.add_plugin("sound", "here/sound");
-  const std::string digest = sha256_of(PluginFile(folder.path("here/sound.so")));
-  const auto faults = [&](const std::string& pins) {
-    return faults_of("plugins: {path: here, sha256: {" + pins + "}}\nvisualizers: [sound]\n", folder.path());
-  };
-  EXPECT_EQ(faults("sound.so: " + digest), "");
-  EXPECT_SAYS(faults("sound.so: " + std::string(64, '0')), "a.yaml:2:15: error: unknown visualizer 'sound'");
-  EXPECT_SAYS(faults("other.so: " + digest), "a.yaml:1:31: error: there is no 'other.so' in plugins.path; ");
-  EXPECT_SAYS(faults("here/sound.so: " + digest), "error: plugins.sha256 takes a file's name without its folder");
-  EXPECT_SAYS(faults("sound.so: abc"), "error: the digest of 'sound.so' must be 64 hexadecimal digits");
-  EXPECT_SAYS(faults_of("plugins: {sha256: abc}\n"), "error: plugins.sha256 must be a map");
-  EXPECT_SAYS(
-      faults_of("plugins: {path: here/sound.so, sha256: {sound.so: " + std::string(64, '0') + "}}\n", folder.path()),
-      "a.yaml:1:17: error: the plugin '" + folder.path("here/sound.so") +
-          "' is not the one that plugins.sha256 names: its digest is " + digest);
 }
 
 TEST(Config, WhereNoPluginIsItSaysWhereItLooked) {

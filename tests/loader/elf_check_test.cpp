@@ -1,4 +1,4 @@
-// Whatever is wrong with a plugin's headers, opening it tells so, or works; it never kills the process.
+// A plugin's file is read without running it: one that was cut short or changed is refused, and kills nobody.
 
 #include "loader/elf_file.h"
 
@@ -15,8 +15,7 @@
 
 #include "folder.h"
 #include "loader/catalogue.h"
-#include "loader/component_instance.h"
-#include "says.h"
+#include "loader/component_index.h"
 
 namespace loupe {
 namespace {
@@ -26,76 +25,22 @@ std::string content_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// One number in a file.
-struct Field {
-  std::string name;
-  std::size_t offset, size;
-};
-
-#define FIELD(NAME, BASE, STRUCT, MEMBER) \
-  fields.push_back({NAME + std::string("." #MEMBER), (BASE) + offsetof(STRUCT, MEMBER), sizeof(STRUCT::MEMBER)})
-
-/// Every field of the header, of the segments' headers and of the dynamic section.
-std::vector<Field> fields_of(const std::string& path) {
-  const PluginFile file(path);
-  const ElfFile elf(file);
-  std::vector<Field> fields;
-  for (std::size_t i = 0; i < EI_NIDENT; ++i) fields.push_back({"ident", i, 1});
-  FIELD("header", 0, ElfW(Ehdr), e_type);
-  FIELD("header", 0, ElfW(Ehdr), e_machine);
-  FIELD("header", 0, ElfW(Ehdr), e_version);
-  FIELD("header", 0, ElfW(Ehdr), e_entry);
-  FIELD("header", 0, ElfW(Ehdr), e_phoff);
-  FIELD("header", 0, ElfW(Ehdr), e_shoff);
-  FIELD("header", 0, ElfW(Ehdr), e_flags);
-  FIELD("header", 0, ElfW(Ehdr), e_ehsize);
-  FIELD("header", 0, ElfW(Ehdr), e_phentsize);
-  FIELD("header", 0, ElfW(Ehdr), e_phnum);
-  FIELD("header", 0, ElfW(Ehdr), e_shentsize);
-  FIELD("header", 0, ElfW(Ehdr), e_shnum);
-  FIELD("header", 0, ElfW(Ehdr), e_shstrndx);
-  std::size_t dynamic_offset = 0;
-  for (std::size_t i = 0; i < elf.segments.size(); ++i) {
-    const std::size_t at = elf.header.e_phoff + i * sizeof(ElfW(Phdr));
-    const std::string name = "segment" + std::to_string(i);
-    FIELD(name, at, ElfW(Phdr), p_type);
-    FIELD(name, at, ElfW(Phdr), p_flags);
-    FIELD(name, at, ElfW(Phdr), p_offset);
-    FIELD(name, at, ElfW(Phdr), p_vaddr);
-    FIELD(name, at, ElfW(Phdr), p_paddr);
-    FIELD(name, at, ElfW(Phdr), p_filesz);
-    FIELD(name, at, ElfW(Phdr), p_memsz);
-    FIELD(name, at, ElfW(Phdr), p_align);
-    if (elf.segments[i].p_type == PT_DYNAMIC) dynamic_offset = elf.segments[i].p_offset;
-  }
-  for (std::size_t i = 0; i <= elf.dynamic.size(); ++i) {  // with the end mark
-    const std::string name = "dynamic" + std::to_string(i);
-    FIELD(name, dynamic_offset + i * sizeof(ElfW(Dyn)), ElfW(Dyn), d_tag);
-    FIELD(name, dynamic_offset + i * sizeof(ElfW(Dyn)), ElfW(Dyn), d_un.d_val);
-  }
-  return fields;
+void write(const std::string& file, const std::string& content) {
+  std::ofstream(file, std::ios::binary) << content;
 }
 
-std::vector<std::uint64_t> wrong_values(std::uint64_t right) {
-  return {0,
-          1,
-          right + 1,
-          right - 1,
-          right + 8,
-          right - 8,
-          right + 0x1000,
-          right - 0x1000,
-          right * 2,
-          right / 2,
-          right ^ 4,
-          right ^ 2,
-          right ^ 0x100000,
-          right ^ (std::uint64_t{1} << 40),
-          0x7fffffffffffffff,
-          0xffffffffffffffff};
+/// What reading a file's note is refused with; empty when it is not.
+std::string refusal(const std::string& path) {
+  try {
+    const PluginFile file(path);
+    read_index(ElfFile(file));
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
 }
 
-/// Opens a file in a process of its own and uses what it finds there. The signal that killed that process, or 0.
+/// Opens a file in a process of its own. The signal that killed that process, or 0.
 int signal_of_opening(const std::string& file) {
   const ::pid_t child = ::fork();
   if (child == 0) {
@@ -103,16 +48,6 @@ int signal_of_opening(const std::string& file) {
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(2);
     Catalogue catalogue;
     catalogue.add_path(file);
-    for (const CatalogueEntry& entry : catalogue.entries()) {
-      // Throws and catches inside of the plugin: exceptions need what the headers say.
-      const loupe_options none{sizeof(loupe_options), 0, nullptr, 0};
-      if (entry.kind != Kind::lens) continue;
-      try {
-        const ComponentInstance instance(entry, &none, "the lens", nullptr);
-      } catch (const Error&) {
-        continue;  // as it should: it is given none of its options
-      }
-    }
     ::_exit(0);
   }
   int status = 0;
@@ -120,38 +55,33 @@ int signal_of_opening(const std::string& file) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/// Breaks each field in many ways, one at a time.
-void break_each_field_of(const std::string& plugin) {
+TEST(ElfCheck, NoBrokenFieldKillsTheReaderOfTheNote) {
   const Folder folder;
-  const std::string file = folder.add_plugin(plugin, "broken"), whole = content_of(file);
-  ASSERT_EQ(signal_of_opening(file), 0);
-  int tried = 0;
-  for (const Field& field : fields_of(file)) {
-    std::uint64_t right = 0;
-    std::memcpy(&right, whole.data() + field.offset, field.size);
-    for (const std::uint64_t wrong : wrong_values(right)) {
-      std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
-      stream.seekp(static_cast<std::streamoff>(field.offset));
-      stream.write(reinterpret_cast<const char*>(&wrong), static_cast<std::streamsize>(field.size));
-      stream.close();
-      EXPECT_EQ(signal_of_opening(file), 0) << field.name << " was " << right << " and became " << wrong;
-      stream.open(file, std::ios::binary | std::ios::in | std::ios::out);
-      stream.seekp(static_cast<std::streamoff>(field.offset));
-      stream.write(whole.data() + field.offset, static_cast<std::streamsize>(field.size));
-      stream.close();
-      ++tried;
+  const std::string path = folder.add_plugin("sound", "broken"), whole = content_of(path);
+  ASSERT_EQ(refusal(path), "");
+  struct Table {
+    std::size_t begin, end;
+  };
+  std::vector<Table> tables;
+  {
+    const PluginFile file(path);
+    const ElfFile elf(file);
+    tables = {{0, sizeof elf.header},
+              {elf.header.e_phoff, elf.header.e_phoff + elf.segments.size() * sizeof elf.segments[0]},
+              {elf.header.e_shoff, elf.header.e_shoff + elf.sections.size() * sizeof elf.sections[0]}};
+  }
+  int refused = 0;
+  for (const Table& table : tables) {
+    for (std::size_t at = table.begin; at + 4 <= table.end; at += 4) {
+      for (const std::uint32_t wrong : {0u, 1u, 0x1000u, 0x7fffffffu, 0xffffffffu}) {
+        std::string content = whole;
+        std::memcpy(content.data() + at, &wrong, sizeof wrong);
+        write(path, content);
+        refused += refusal(path).empty() ? 0 : 1;
+      }
     }
   }
-  EXPECT_GT(tried, 1000);
-  EXPECT_EQ(content_of(file), whole);
-}
-
-TEST(ElfCheck, NoBrokenFieldOfAPluginInCKills) {
-  break_each_field_of("sound");
-}
-
-TEST(ElfCheck, NoBrokenFieldOfAPluginInCppKills) {
-  break_each_field_of("probe");
+  EXPECT_GT(refused, 50);
 }
 
 TEST(ElfCheck, NoShorterFileKills) {
@@ -164,28 +94,26 @@ TEST(ElfCheck, NoShorterFileKills) {
   }
 }
 
+TEST(ElfCheck, RefusesASegmentBeyondTheEndOfTheFile) {
+  const Folder folder;
+  const std::string path = folder.add_plugin("sound", "beyond");
+  std::string content = content_of(path);
+  const std::uint64_t wrong = content.size() + 1;
+  const std::size_t segments = reinterpret_cast<const ElfW(Ehdr)*>(content.data())->e_phoff;
+  std::memcpy(content.data() + segments + offsetof(ElfW(Phdr), p_filesz), &wrong, sizeof wrong);
+  write(path, content);
+  EXPECT_EQ(refusal(path), "the plugin '" + path + "' is cut short: its " + std::to_string(content.size()) +
+                               " bytes are fewer than its header says; copy or build it again");
+}
+
 TEST(ElfCheck, SaysWhatIsDamaged) {
   const Folder folder;
-  const std::string file = folder.add_plugin("sound", "damaged");
-  const Field* field = nullptr;
-  const std::vector<Field> fields = fields_of(file);
-  for (const Field& each : fields) {
-    if (each.name == "segment0.p_align") field = &each;
-  }
-  ASSERT_NE(field, nullptr);
-  std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
-  stream.seekp(static_cast<std::streamoff>(field->offset));
-  stream.put(3);
-  stream.close();
-  const PluginFile bytes(file);
-  try {
-    check_elf(ElfFile(bytes));
-    ADD_FAILURE() << "it was taken";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.what(),
-              "the plugin '" + file +
-                  "' is damaged: a segment does not fit the file, or another segment; copy or build it again");
-  }
+  const std::string path = folder.add_plugin("sound", "damaged");
+  std::string content = content_of(path);
+  content[offsetof(ElfW(Ehdr), e_phentsize)] = 3;
+  write(path, content);
+  EXPECT_EQ(refusal(path),
+            "the plugin '" + path + "' is damaged: its header is not one that linkers write; copy or build it again");
 }
 
 TEST(ElfCheck, TakesEveryLibraryThatThisProgramUses) {
@@ -199,10 +127,7 @@ TEST(ElfCheck, TakesEveryLibraryThatThisProgramUses) {
       },
       &libraries);
   EXPECT_GT(libraries.size(), 4u);
-  for (const std::string& library : libraries) {
-    const PluginFile file(library);
-    EXPECT_NO_THROW(check_elf(ElfFile(file))) << library;
-  }
+  for (const std::string& library : libraries) EXPECT_EQ(refusal(library), "");
 }
 
 }  // namespace

@@ -91,29 +91,5 @@ TEST(ComponentIndex, TellsDoublesWithoutOpeningEither) {
   EXPECT_EQ(catalogue.find(Kind::lens, "strange")->library->file, first);
 }
 
-TEST(ComponentIndex, AFileThatIsNotPinnedRunsNothing) {
-  const Folder folder;
-  with_stranger(folder);
-  Catalogue catalogue;
-  catalogue.pin({{"other.so", std::string(64, '0')}});
-  catalogue.add_path(folder.path());
-  EXPECT_EQ(catalogue.missing_pins(), (Texts{"other.so"}));
-  EXPECT_EQ(catalogue.find(Kind::lens, "strange"), nullptr);
-  EXPECT_FALSE(stranger_ran());
-  EXPECT_SAYS(catalogue.hint(Kind::lens, "strange"), "stranger.so' is not opened: it is not in plugins.sha256; write ");
-}
-
-TEST(ComponentIndex, AChangedFileThatIsPinnedRunsNothing) {
-  const Folder folder;
-  const std::string file = with_stranger(folder);
-  Catalogue catalogue;
-  catalogue.pin({{"stranger.so", std::string(64, '0')}});
-  catalogue.add_path(folder.path());
-  EXPECT_EQ(catalogue.find(Kind::lens, "strange"), nullptr);
-  EXPECT_FALSE(stranger_ran());
-  EXPECT_SAYS(catalogue.hint(Kind::lens, "strange"),
-              "; the plugin '" + file + "' is not the one that plugins.sha256 names: its digest is ");
-}
-
 }  // namespace
 }  // namespace loupe

@@ -111,19 +111,5 @@ TEST(FileTrust, AGroupMayWriteWhereItIsTheOwnersAlone) {
   EXPECT_EQ(trust_fault("x.so", status), "");
 }
 
-TEST(Sha256, IsThatOfSha256sum) {
-  const Folder folder;
-  EXPECT_EQ(sha256_of(PluginFile(folder.write("empty.so", ""))),
-            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256_of(PluginFile(folder.write("abc.so", "abc"))),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  // Over the block that is read at once.
-  EXPECT_EQ(sha256_of(PluginFile(folder.write("long.so", std::string(3'000'000, 'a')))),
-            "2a152c894398719c0570f83fac34ac03a0f6e8e474b995c2403aa5434f7b9dd4");
-  EXPECT_TRUE(is_sha256(std::string(64, 'a')));
-  EXPECT_FALSE(is_sha256(std::string(63, 'a')));
-  EXPECT_FALSE(is_sha256(std::string(64, 'g')));
-}
-
 }  // namespace
 }  // namespace loupe

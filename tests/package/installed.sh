@@ -48,7 +48,7 @@ loupe diagnose loupe-runs/trainer >/dev/null || fail "the run of a sound trainer
 mapfile -t commands < <(loupe --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p')
 ((${#commands[@]} > 10)) || fail "loupe --help lists no commands"
 for command in "${commands[@]}"; do
-  for file in /usr/share/{bash-completion/completions/loupe,zsh/vendor-completions/_loupe,fish/vendor_completions.d/loupe.fish}; do
+  for file in /usr/share/{bash-completion/completions/loupe,zsh/vendor-completions/_loupe}; do
     grep -qw -- "$command" "$file" || fail "$file does not know '$command'"
   done
   dpkg -L loupe | grep -qx "/usr/share/man/man1/loupe-$command.1.gz" || fail "loupe-$command has no page"

@@ -33,8 +33,8 @@ const Defaults kGeometry = {{"inplace", "true"},      {"normalize_by_size", "fal
                             {"line", "[mean]"},       {"range", "[std, min-max]"},    {"compute_correlation", "true"},
                             {"correlation_eps", "0"}, {"first_correlation", "false"}};
 const Defaults kParameters = {{"parameters", "[*]"}, {"include", "[]"}, {"exclude", "[]"}};
-const Defaults kEvaluation = {{"record_eval", "false"}, {"evaluation_from_grad", "false"}, {"include", "[]"},
-                              {"exclude", "[]"},        {"channel_last", "false"},         {"output", "0"}};
+const Defaults kEvaluation = {
+    {"record_eval", "false"}, {"evaluation_from_grad", "false"}, {"include", "[]"}, {"exclude", "[]"}, {"output", "0"}};
 const Defaults kRates = {
     {"inplace", "true"}, {"warning_plot", "true"}, {"activation_aggregation", "mean"}, {"death_aggregation", "mean"}};
 
@@ -69,8 +69,10 @@ TEST(LensDefaults, OfLearningRate) {
 }
 
 TEST(LensDefaults, OfTheOutputLenses) {
-  expect_declared("output_activation", "output_activation",
-                  kEvaluation + kRates + Defaults{{"activation", "true"}, {"dropout", "true"}, {"eps", "1e-08"}});
+  expect_declared(
+      "output_activation", "output_activation",
+      kEvaluation + kRates +
+          Defaults{{"activation", "true"}, {"dropout", "true"}, {"eps", "1e-08"}, {"channel_last", "false"}});
   expect_declared("output_norm", "output_norm",
                   kEvaluation + Defaults{{"inplace", "true"},
                                          {"normalize_by_size", "false"},

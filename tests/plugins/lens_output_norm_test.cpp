@@ -108,7 +108,7 @@ TEST(OutputNormLens, IntroducesItsTagsAsTheOptionsSay) {
 
 TEST(OutputNormLens, HandsItsOptionsOn) {
   LensWorld normalized("output_norm", "{normalize_by_size: true}");
-  LensWorld both("output_norm", "{record_eval: true, channel_last: true}");
+  LensWorld both("output_norm", "{record_eval: true}");
   LensWorld by_gradients("output_norm", "{evaluation_from_grad: true}");
   for (LensWorld* world : {&normalized, &both, &by_gradients}) world->add(relu("act"));
   normalized.forward("act", Tensor({1, 4}, {2, 2, 2, 2}));

@@ -42,7 +42,7 @@ TEST(OutputNormPreprocessor, PassesOverEvaluationUnlessToldToRecordIt) {
 }
 
 TEST(OutputNormPreprocessor, CountsNanAndInfAndPassesOverEmptyTensors) {
-  PreprocessorStream stream("output_norm", "{channel_last: true}");
+  PreprocessorStream stream("output_norm");
   stream.feed(Tensor({2, 1}, {NAN, 1}));
   stream.feed(Tensor({2, 1}, {INFINITY, 1}));
   stream.feed(Tensor({0, 1}, {}));

@@ -41,7 +41,7 @@ inline void check_libtorch(const loupe_native_library* library) {
 /// there is none, as for a view that was not made by a program with LibTorch, and when that LibTorch is another than
 /// this code's.
 inline const at::Tensor& as_torch(const loupe_tensor* tensor) {
-  if (tensor == nullptr || tensor->native == nullptr) {
+  if (tensor == nullptr || !LOUPE_REACHES(*tensor, native_library) || tensor->native == nullptr) {
     throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);
   }
   detail::check_libtorch(tensor->native_library);

@@ -340,6 +340,16 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   (void)sink->finding(sink->context, &finding, error);
 #endif
   const loupe_status shown = told == LOUPE_OK ? sink->row(sink->context, &row, error) : told;
+#ifdef FAULT_EDGES
+  const double edges[] = {0, 1, 1}, counts[] = {2, 3};
+  const loupe_histogram histogram = {.struct_size = sizeof histogram,
+                                     .tag = "Epoch",
+                                     .line = "values",
+                                     .edges = edges,
+                                     .counts = counts,
+                                     .bin_count = 2};
+  (void)sink->histogram(sink->context, &histogram, error);
+#endif
 #ifdef FAULT_TOLD_TWICE
   (void)sink->row(sink->context, &row, error);
 #endif

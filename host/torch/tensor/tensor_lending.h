@@ -1,0 +1,29 @@
+#ifndef LOUPE_TORCH_TENSOR_TENSOR_LENDING_H
+#define LOUPE_TORCH_TENSOR_TENSOR_LENDING_H
+
+#include <loupe/abi.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace loupe {
+
+/// How `loupe check`, which is linked without LibTorch, lends LibTorch's tensors over memory of its own: the library
+/// that watches gives this, and is loaded only beside a plugin that needs LibTorch.
+struct TensorLending {
+  static constexpr std::size_t size = sizeof(void*);  ///< of an at::Tensor
+
+  const loupe_native_library* library;
+  /// Makes an at::Tensor at `place` of what the view says; false where LibTorch has none such. Its storage, which
+  /// copies of it share, keeps `memory`.
+  bool (*make)(void* place, const loupe_tensor& view, const std::shared_ptr<const void>& memory);
+  void (*destroy)(void* place);
+};
+
+/// `loupe_tensor_lending` of the watching library.
+using GetTensorLending = const TensorLending* (*)();
+constexpr const char* tensor_lending_name = "loupe_tensor_lending";
+
+}  // namespace loupe
+
+#endif
