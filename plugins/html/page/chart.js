@@ -9,6 +9,7 @@ import {chartRows, chartScale, chartSeries, divergedRuns, valueLimits} from "./c
 import {valueTicks, valueTicksWidth} from "./value_scale.js";
 
 const liveCharts = new Set();
+let hovered = null;
 // As many stand above a plot; all are in the table of the runs.
 const MOST_ENTRIES = 40;
 // Of what stands turned beside the numbers.
@@ -170,8 +171,10 @@ export class LineChart {
   /** Says whose curve the pointer is nearest to. */
   pointAt(run) {
     if (this.shownRuns.length < 2 || this.stacked || this.pointed === run) return;
+    const before = this.pointed;
     this.pointed = run;
-    announce("hover", run);
+    // Where the pointer has gone on to a row of a table, that one's run is pointed at by now.
+    if (run !== null || hovered === before) announce("hover", run);
   }
 
   dateWindow() {
@@ -338,6 +341,7 @@ export class LineChart {
 
 /** Brings the curves of a run forward; null to leave all as they are. */
 function bringForward(run) {
+  hovered = run;
   for (const {graph, series: {lines}, rows, shownRuns, entries, pointed} of liveCharts) {
     for (const {item, run: own, isCurve} of entries) item.classList.toggle("pointed", isCurve === true && own === run);
     // The plot that the pointer is in has done so by itself.
