@@ -66,6 +66,15 @@ bool shows_together(const ComponentConfig& visualizer) {
   return declares(visualizer.entry, "baseline");
 }
 
+/// A file is written only where its folder is named.
+void need_folder(const std::vector<ComponentConfig>& chosen) {
+  for (const ComponentConfig& each : chosen) {
+    if (!declares(each.entry, "path")) continue;
+    throw UsageError("the visualizer '" + std::string(each.entry.component->name) +
+                     "' writes files, and none is written without a folder for them; name it: --out FOLDER");
+  }
+}
+
 /// The name under which the baseline is shown, which may be given in full.
 std::string shown_baseline(const std::string& baseline, const Names& in_full, const Names& shown) {
   for (const Names* names : {&shown, &in_full}) {
@@ -87,7 +96,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
                    "The records, folders of runs, or folders of those, in the order to show them in")
       ->required()
       ->type_name("FILE");
-  visualizers.out.clear();  // nothing is written unless something is asked for
+  visualizers.out.clear();  // no file is written without it
   subcommand->add_option("--visualizer", visualizers.names, "Where to show them; html unless given; repeatable")
       ->allow_extra_args(false)
       ->type_name("VISUALIZER");
@@ -103,6 +112,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
   subcommand->add_flag("--follow", follow,
                        "Write the report anew whenever a record has grown, until all runs have ended, or Ctrl-C");
   visualizers.add_to(*subcommand);
+  subcommand->get_option("--out")->description("The folder of the report; without it, no file is written");
   CLI::Option* table = subcommand->add_flag(
       "--csv", csv,
       "Print the values of all runs as one table instead: run, tag, layer, line, epoch, step and value, as Python's "
@@ -199,9 +209,10 @@ int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
   }
   VisualizerArguments arguments = visualizers;
   if (arguments.names.empty()) arguments.names = {"html"};
-  const bool writes = !visualizers.out.empty() || !visualizers.names.empty() || !visualizers.options.empty() ||
-                      !baseline.empty() || follow;
-  auto chosen = writes ? choose_visualizers(arguments, catalogue) : std::vector<ComponentConfig>();
+  const bool shows = !visualizers.out.empty() || !visualizers.names.empty() || !visualizers.options.empty() ||
+                     !baseline.empty() || follow;
+  auto chosen = shows ? choose_visualizers(arguments, catalogue) : std::vector<ComponentConfig>();
+  if (visualizers.out.empty()) need_folder(chosen);
   Readers readers;
   Names recorded;
   for (const std::string& record : files) recorded.push_back(readers.emplace_back(record).run().name);
@@ -219,12 +230,12 @@ int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
     for (std::size_t i = 0; i < runs; ++i) written.expect(each, folder_of(i, shown), files);
   }
 
-  if (writes) make_out_folder(folder_of(0, shown));
+  if (!visualizers.out.empty()) make_out_folder(visualizers.out);
   const Told told =
       follow ? play_until_ended(catalogue, arguments, chosen.front(), files, shown) : play(chosen, readers, shown);
   tell_comparison(shown, told.results, output_columns(), out);
   written.tell(out);
-  if (!writes) out << "for a report with all curves: --out FOLDER\n";
+  if (!shows) out << "for a report with all curves: --out FOLDER\n";
   errors << told.left_out;
   return 0;
 }

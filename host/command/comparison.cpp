@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "command/wrapping.h"
@@ -17,6 +19,7 @@ using Names = std::vector<std::string>;
 using Results = std::vector<RunResult>;
 
 constexpr std::size_t most_settings = 24;  // more columns nobody reads
+constexpr std::size_t most_named = 3;      // of runs that are equally good
 
 struct Column {
   std::string title;
@@ -46,10 +49,17 @@ std::string in_quotes(const std::string& name) {
   return "'" + name + "'";
 }
 
+/// "'a', 'b' and 'c'"; of many the first, and how many more.
 std::string in_words(const Names& names) {
+  Names words;
+  for (const std::string& name : names) words.push_back(in_quotes(name));
+  if (words.size() > most_named + 1) {
+    words.resize(most_named);
+    words.push_back(std::to_string(names.size() - most_named) + " more");
+  }
   std::string list;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    list += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + in_quotes(names[i]);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    list += (i == 0 ? "" : i + 1 < words.size() ? ", " : " and ") + words[i];
   return list;
 }
 
@@ -82,6 +92,22 @@ std::set<std::size_t> best_runs(const std::string& loss, const Results& results)
     if (own->best == lowest) best.insert(i);
   }
   return having < 2 ? std::set<std::size_t>() : best;
+}
+
+/// The runs, best first by the first loss that can be compared; those without it stand last. Equals stay as they are.
+std::vector<std::size_t> best_first(const Results& results) {
+  std::vector<std::size_t> order(results.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const Names losses = loss_names(results);
+  const auto judged = std::find_if(losses.begin(), losses.end(),
+                                   [&](const std::string& loss) { return !best_runs(loss, results).empty(); });
+  if (judged == losses.end()) return order;
+  const auto best = [&](std::size_t run) {
+    const RunResult::Loss* own = results[run].loss(*judged);
+    return own == nullptr || std::isnan(own->best) ? std::numeric_limits<double>::infinity() : own->best;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return best(a) < best(b); });
+  return order;
 }
 
 void tell_best(const std::string& loss, const Names& names, const Results& results, std::ostream& out) {
@@ -214,6 +240,12 @@ void tell_comparison(const std::vector<std::string>& names, const std::vector<Ru
   }
   table.push_back(std::move(state));
   table.push_back(std::move(findings));
+  const std::vector<std::size_t> order = best_first(results);
+  for (Column& column : table) {
+    Names sorted;
+    for (const std::size_t run : order) sorted.push_back(std::move(column.cells[run]));
+    column.cells = std::move(sorted);
+  }
   write_table(table, columns, out);
   out << "\n";
   if (differing > most_settings) out << differing - most_settings << " more settings differ\n";

@@ -190,9 +190,9 @@ TEST(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
             "best train_loss: '0.3' with -0.01667 in epoch 3\n"
             "\n"
             "run  train_loss  in epoch      last  optimizer.lr  state      findings\n"
+            "0.3  * -0.01667         3  -0.01667  0.3           not ended  no findings\n"
             "0.1       0.025         4     0.025  0.1           completed  no findings\n"
             "0.2        1.05         2      1.05  0.2           completed  1 error, 1 warning (1 gone): nan_loss\n"
-            "0.3  * -0.01667         3  -0.01667  0.3           not ended  no findings\n"
             "\n"
             "the same in all: model net Net of 11 parameters\n"
             "wrote out/report.html\n");
@@ -242,6 +242,22 @@ TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
   EXPECT_EQ(first_lines("none none"), "no run has a loss, so that none can be called the best");
 }
 
+TEST(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
+  const fs::path folder = fresh_folder();
+  RunToRecord other{"other"};
+  other.loss = "loss";
+  record_run(folder / "1", other);
+  record_run(folder / "2", {"diverged", 1, 2, false, NAN});
+  for (const std::string name : {"a", "b", "c", "d", "e"}) record_run(folder / ("3" + name), {name});
+  const std::vector<std::string> lines = lines_of(run(LOUPE_COMMAND " compare .", folder).output);
+  ASSERT_GE(lines.size(), 11u);
+  EXPECT_EQ(lines[0], "only 'other' has the loss loss, so that nothing compares with it");
+  EXPECT_EQ(lines[1], "best train_loss: 'a', 'b', 'c' and 2 more with 0.03333, of the 6 runs that have it");
+  std::string order;
+  for (std::size_t i = 4; i < 11; ++i) order += lines[i].substr(0, lines[i].find(' ')) + " ";
+  EXPECT_EQ(order, "a b c d e other diverged ");
+}
+
 TEST(Compare, ShortensNamesToWhatDiffers) {
   const fs::path folder = fresh_folder();
   const auto names = [&](const std::string& runs) {
@@ -263,7 +279,7 @@ TEST(Compare, ShortensNamesToWhatDiffers) {
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"two"})"), std::string::npos);
 }
 
-TEST(Compare, PrintsTheTableAndWritesNoFileUnlessAskedForOne) {
+TEST(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a", {"a"});
   record_run(folder / "b", {"b"});
@@ -273,7 +289,15 @@ TEST(Compare, PrintsTheTableAndWritesNoFileUnlessAskedForOne) {
     EXPECT_NE(finished.output.find("\nrun  "), std::string::npos) << finished.output;
     EXPECT_NE(finished.output.find("for a report with all curves: --out FOLDER\n"), std::string::npos);
   }
-  EXPECT_FALSE(fs::exists(folder / "report.html"));
+  for (const std::string asked : {"--visualizer html", "--baseline a", "--follow", "--option html.megabytes=1"}) {
+    const Finished finished = run(LOUPE_COMMAND " compare a b " + asked, folder);
+    EXPECT_EQ(finished.exit_code, 2) << asked;
+    EXPECT_EQ(finished.output,
+              "loupe: error: the visualizer 'html' writes files, and none is written without a folder for them; name "
+              "it: --out FOLDER\n");
+  }
+  EXPECT_EQ(run(LOUPE_COMMAND " compare a b --visualizer console", folder).exit_code, 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
   EXPECT_EQ(run(LOUPE_COMMAND " compare a b --out out", folder).exit_code, 0);
   EXPECT_TRUE(fs::exists(folder / "out/report.html"));
 }
@@ -282,7 +306,7 @@ TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a", {"a"});
   const std::string other = record_run(folder / "b", {"b"}), before = read(other);
-  const std::string command = LOUPE_COMMAND " compare a b --visualizer html";
+  const std::string command = LOUPE_COMMAND " compare a b --visualizer html --out .";
   EXPECT_EQ(run(command, folder).exit_code, 0);
   const Finished again = run(command, folder);
   EXPECT_EQ(again.exit_code, 2);
@@ -292,7 +316,7 @@ TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
   // A report of each run's own is not in the way of theirs together, and a record never is.
   write(folder / "b/report.html", "of the run alone");
-  EXPECT_EQ(run(command + " --out out", folder).exit_code, 0);
+  EXPECT_EQ(run(LOUPE_COMMAND " compare a b --out out", folder).exit_code, 0);
   const Finished over = run(command + " --visualizer record --force", folder);
   EXPECT_EQ(over.exit_code, 2);
   EXPECT_NE(over.output.find("the visualizer 'record' would write over the record 'b/record.jsonl'"), std::string::npos)

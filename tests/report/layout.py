@@ -1,5 +1,9 @@
 """Where things stand: nothing is wider than its page, and what matters is on the first screen."""
 
+import itertools
+import math
+import re
+
 from reading import Reading
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -243,6 +247,46 @@ class ManyRuns(Reading):
             "return [...document.querySelectorAll('#comparison tbody .swatch')].slice(0, 20).map((each) => each.style.color)"
         )
         self.assertEqual(len(set(colours)), 20)
+        channels = [[int(part) for part in re.findall(r"\d+", colour)] for colour in colours]
+        nearest = min(math.dist(one, other) for one, other in itertools.combinations(channels, 2))
+        self.assertGreater(nearest, 40)
+
+    def test_are_named_in_the_legend(self):
+        self.open("sweep.html")
+        self.wait_for_plots("#loss")
+        shown = "return [...document.querySelectorAll('#loss .run-name')].filter((each) => each.offsetWidth > 9).length"
+        self.assertEqual(self.script(shown), 13)
+
+    def test_are_marked_everywhere_where_one_is_pointed_at(self):
+        self.open("sweep.html")
+        self.wait_for_plots("#loss")
+        ActionChains(self.driver).move_to_element(self.find("#loss .plot")).perform()
+        row = "return document.querySelector('#comparison tr.pointed th')?.textContent.trim()"
+        pointed = self.wait(row)
+        self.assertIn(pointed, self.find("#loss .cursor-epoch").text)
+        self.assertIn(pointed, self.find("#loss .entry.pointed").text)
+        # The plot that is left takes nothing back from the row.
+        last = self.all("#comparison tbody th")[-1]
+        ActionChains(self.driver).move_to_element(last).perform()
+        self.wait(row + " === arguments[0]", last.text.strip())
+
+    def test_do_not_flatten_the_plots_of_settings_where_some_diverged(self):
+        self.open("sweep.html")
+        heights = self.script(
+            "return [...document.querySelectorAll(\".setting-plot[aria-label$='learning_rate'] circle\")]"
+            ".map((each) => Number(each.getAttribute('cy')))"
+        )
+        self.assertGreater(heights[6] - heights[0], 50)
+        self.assertLess(heights[11], heights[0])
+        self.assertEqual(heights[11], heights[12])
+        self.assertIn("higher", self.find(".setting-plot").text)
+        # Drawn as large as it is, so that its words can be read.
+        self.assertEqual(
+            *self.script(
+                "const lines = document.querySelector('.setting-lines');"
+                "return [lines.viewBox.baseVal.width, lines.getBoundingClientRect().width]"
+            )
+        )
 
     def test_are_plotted_by_their_curves(self):
         self.open("sweep.html")
@@ -255,6 +299,7 @@ class ManyRuns(Reading):
     def test_fold_what_is_not_the_comparison(self):
         self.open("sweep.html")
         self.assertFalse(self.find("#model").is_displayed())
+        self.assertNotIn("", [each.text.strip() for each in self.all(".fold > summary")])
         next(each for each in self.all("#sections a") if each.text == "Whole model").click()
         self.wait("return document.querySelector('#model').getBoundingClientRect().height > 0")
         self.wait_for_plots("#model")

@@ -9,6 +9,7 @@ import {chartRows, chartScale, chartSeries, divergedRuns, valueLimits} from "./c
 import {valueTicks, valueTicksWidth} from "./value_scale.js";
 
 const liveCharts = new Set();
+let hovered = null;
 // As many stand above a plot; all are in the table of the runs.
 const MOST_ENTRIES = 40;
 // Of what stands turned beside the numbers.
@@ -29,7 +30,8 @@ function entryOf(run, kind, style, name, text) {
     value.textContent = words;
     value.classList.toggle("alarm", isBroken);
   };
-  return {item: element("span", {class: "entry"}, swatch, element("span", {}, name), value), show, run};
+  return {item: element("span", {class: "entry"}, swatch, element("span", {}, name), value), show, run,
+    isCurve: true};
 }
 
 function bandShade(colour, alpha) { return `color:${withAlpha(colour, Math.min(1, alpha * 2.4))}`; }
@@ -86,7 +88,7 @@ function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
 export class LineChart {
   /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
   constructor(plot, legend, tag, layerName, shownRuns, labelled) {
-    Object.assign(this, {plot, legend, tag, shownRuns, cursor: null});
+    Object.assign(this, {plot, legend, tag, shownRuns, cursor: null, pointed: null});
     this.series = chartSeries(tag, layerName, shownRuns);
     this.marks = marksOf(tag, layerName, shownRuns);
     this.stacked = tag.type === RELATION;
@@ -150,14 +152,29 @@ export class LineChart {
         Dygraph.Plotters.fillPlotter,
         Dygraph.Plotters.linePlotter,
       ],
-      highlightCallback: (event, place) => announce("cursor", epochAt(this.shownRuns, place)),
-      unhighlightCallback: () => announce("cursor", null),
+      highlightCallback: (event, place, points, row, name) => {
+        this.pointAt(lines[name]?.run ?? null);
+        announce("cursor", epochAt(this.shownRuns, place));
+      },
+      unhighlightCallback: () => {
+        this.pointAt(null);
+        announce("cursor", null);
+      },
       zoomCallback: (low, high) => {
         const [first, last] = this.dateWindow();
         if (low !== first || high !== last) setZoom(epochAt(this.shownRuns, low), epochAt(this.shownRuns, high));
       },
     });
     this.place();
+  }
+
+  /** Says whose curve the pointer is nearest to. */
+  pointAt(run) {
+    if (this.shownRuns.length < 2 || this.stacked || this.pointed === run) return;
+    const before = this.pointed;
+    this.pointed = run;
+    // Where the pointer has gone on to a row of a table, that one's run is pointed at by now.
+    if (run !== null || hovered === before) announce("hover", run);
   }
 
   dateWindow() {
@@ -312,7 +329,8 @@ export class LineChart {
       this.graph.setSelection(nearestIndex(this.rows.map((row) => row[0]), place));
       const area = this.graph.getArea(), x = this.graph.toDomXCoord(place);
       this.cursorLine.style.cssText = `left:${x}px;top:${area.y}px;height:${area.h}px`;
-      this.cursorEpoch.textContent = momentInWords(this.shownRuns[0], epoch);
+      this.cursorEpoch.textContent =
+        momentInWords(this.shownRuns[0], epoch) + (this.pointed === null ? "" : ` · ${this.pointed.label}`);
       const half = textWidth(this.cursorEpoch.textContent) / 2 + 5;
       this.cursorEpoch.style.left = `${Math.min(Math.max(x, area.x + half), area.x + area.w - half)}px`;
     }
@@ -323,10 +341,14 @@ export class LineChart {
 
 /** Brings the curves of a run forward; null to leave all as they are. */
 function bringForward(run) {
-  for (const {graph, series: {lines}, rows, shownRuns} of liveCharts) {
-    const at = lines.findIndex((line) => line.run === run);
+  hovered = run;
+  for (const {graph, series: {lines}, rows, shownRuns, entries, pointed} of liveCharts) {
+    for (const {item, run: own, isCurve} of entries) item.classList.toggle("pointed", isCurve === true && own === run);
+    // The plot that the pointer is in has done so by itself.
+    if (run !== null && pointed === run) continue;
+    const at = lines.findIndex((line) => line.run === run), row = graph.getSelection();
     if (at < 0 || shownRuns.length < 2) graph.clearSelection();
-    else graph.setSelection(rows.length - 1, String(at), true);
+    else graph.setSelection(row < 0 ? rows.length - 1 : row, String(at), true);
   }
 }
 

@@ -14,8 +14,15 @@ export function themeColour(name) {
 }
 
 // Okabe and Ito's colours, which stay apart in every kind of colour blindness; lighter on dark ground.
-const LINES_ON_LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b4478a", "#b07d00", "#3a9ad9", "#6a51c7", "#5d6470"];
-const LINES_ON_DARK = ["#5cb3f0", "#ff9657", "#2fcf9f", "#f0a3d2", "#f0c04a", "#a3d8ff", "#b9a6ff", "#b6bdc9"];
+// Behind them those that are farthest from all before them and still stand out from the ground.
+const LINES_ON_LIGHT = [
+  "#0072b2", "#d55e00", "#009e73", "#b4478a", "#b07d00", "#3a9ad9", "#6a51c7", "#5d6470", "#f906f9", "#950404",
+  "#0606f9", "#036d03", "#810381", "#b26afb", "#fb56a8", "#a805d1", "#e50649", "#c07c8a", "#6d4d03", "#0446a9",
+];
+const LINES_ON_DARK = [
+  "#5cb3f0", "#ff9657", "#2fcf9f", "#f0a3d2", "#f0c04a", "#a3d8ff", "#b9a6ff", "#b6bdc9", "#bd05bd", "#7e741b",
+  "#e50632", "#5656fb", "#80f906", "#fb56fb", "#b96e9b", "#2287a0", "#04a904", "#c0fdb9", "#f90698", "#d16b05",
+];
 
 /** Beyond the palette, hues that are far from those before them, alternately lighter and darker. */
 export function lineColour(index) {

@@ -1,4 +1,4 @@
-import {breakable, button, element, fill, formatEpoch, formatNumber, plural, section} from "./text.js";
+import {breakable, button, element, fill, formatEpoch, formatNumber, isNumber, plural, section} from "./text.js";
 import {runs} from "./data.js";
 import {announce, baselineRun, on, setState, state} from "./state.js";
 import {lineColour} from "./colours.js";
@@ -53,16 +53,24 @@ function comparedSettings() {
       .map((name) => ({name, values: told.map((each) => each.get(name))}));
 }
 
-function lossCell({of, best}, run) {
+/** @param isBrief leaves out when it was best, and the last, which then are told of the pointer alone */
+function lossCell({of, best}, run, isBrief) {
   const loss = of[run.index];
   if (loss === undefined) return "–";
   const last = `last ${formatNumber(loss.last.value)}`;
   if (loss.best === null) return element("span", {class: "alarm"}, last);
+  const when = `in epoch ${formatEpoch(loss.best.epoch)} · ${last}`;
   return [
-    element("b", {}, formatNumber(loss.best.value)), " ",
+    element("b", {title: when}, formatNumber(loss.best.value)), " ",
     best.length <= MOST_NAMED && best.includes(run) ? element("span", {class: "best"}, "best") : null,
-    element("span", {class: "muted"}, ` in epoch ${formatEpoch(loss.best.epoch)} · ${last}`),
+    isBrief ? null : element("span", {class: "muted"}, ` ${when}`),
   ];
+}
+
+/** A setting's value; a number as the plots have it, and whole under the pointer. */
+function settingCell(text) {
+  if (text === undefined) return "–";
+  return isNumber(text) && !/^-?\d+$/.test(text) ? element("span", {title: text}, formatNumber(Number(text))) : text;
 }
 
 /** What stands is worse than what is over, whatever it was. */
@@ -97,9 +105,10 @@ function nameCell(run) {
 
 /** The table of the runs, best first until a head is clicked; it chooses which are on show. */
 class RunList {
-  constructor(losses, differing) {
+  /** @param judging which of the losses they stand in order of at first, and which is told in full */
+  constructor(losses, judging, differing) {
     const settingKey = ({values}) => {
-      const areNumbers = values.every((value) => value === undefined || (value.trim() !== "" && Number.isFinite(Number(value))));
+      const areNumbers = values.every((value) => value === undefined || isNumber(value));
       return ({index}) => (values[index] === undefined ? null : areNumbers ? Number(values[index]) : values[index]);
     };
     const severity = (run) => {
@@ -109,12 +118,13 @@ class RunList {
     // A title, a cell, and what it is sorted by; null stands last.
     this.columns = [
       ["Run", null, ({label}) => label],
-      ...losses.map((loss) => [loss.name, (run) => lossCell(loss, run), ({index}) => loss.of[index]?.best?.value ?? null]),
-      ...differing.map((setting) => [breakable(setting.name), ({index}) => setting.values[index] ?? "–",
+      ...losses.map((loss, i) => [loss.name, (run) => lossCell(loss, run, i !== judging),
+        ({index}) => loss.of[index]?.best?.value ?? null]),
+      ...differing.map((setting) => [breakable(setting.name), ({index}) => settingCell(setting.values[index]),
         settingKey(setting)]),
       ["State", stateOf, ({ending}) => ending?.how ?? 0], ["Worst finding", findingCell, severity],
     ];
-    this.sorted = losses.length > 0 ? 1 : null;
+    this.sorted = losses.length > 0 ? 1 + judging : null;
     this.isReversed = false;
     this.root = element("div", {class: "scrolled comparison-box"});
     for (const change of ["theme", "baseline"]) on(change, () => this.draw());
@@ -181,11 +191,14 @@ export function comparisonSection(beside) {
   if (runs.length < 2) return null;
   const losses = comparedLosses(), settings = comparedSettings();
   const isSame = ({values}) => values.every((value) => value === values[0]);
+  // The first that can be compared.
+  const judging = Math.max(0, losses.findIndex(({best}) => best.length > 0));
   const same = settings.filter(isSame), differing = settings.filter((each) => !isSame(each));
   const answers = losses.map((loss) => element("p", {class: "answer"}, answerOf(loss)));
   if (answers.length === 0)
     answers.push(element("p", {class: "answer"}, "No run has a loss, so that none can be called the best."));
-  const list = new RunList(losses, differing), plots = settingPlots(losses[0], differing);
+  const list = new RunList(losses, judging, differing);
+  const plots = settingPlots(losses[judging], differing);
   const folded = same.length === 0 ? null : element("details", {class: "same"},
       element("summary", {}, `${plural(same.length, "setting")} the same in all`),
       settingsList(same.map(({name, values}) => [name, values[0]])));

@@ -70,10 +70,7 @@ function folded(root) {
   if (runs.length <= MOST_UNFOLDED) return root;
   const heading = root.querySelector("h2");
   const name = heading === null ? root.firstChild.textContent : heading.firstChild.textContent;
-  const fold = element("details", {class: "group fold"}, element("summary", {}, element("h3", {}, name)), root);
-  // What is opened from elsewhere unfolds.
-  new MutationObserver(() => fold.open ||= !root.hidden).observe(root, {attributeFilter: ["hidden"]});
-  return fold;
+  return element("details", {class: "group fold"}, element("summary", {}, element("h3", {}, name)), root);
 }
 
 /** Goes to a section, by the name that its heading begins with, and leaves what the address says of the view. */
@@ -129,7 +126,7 @@ function build() {
     ...(showsWorst ? [heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, heatMap]),
     stepTimeSection(openLayer), detail.root, layers && layers.root, TICK === "step" ? null : runTable(),
   ];
-  append("main", comparison, lead, ...below.map((root) => root && folded(root)));
+  append("main", comparison, lead, ...below.map((root) => root && (root === detail.root ? root : folded(root))));
   append("sections", ...[comparison, incident, findings.length > 0 ? found : null, ...below]
       .filter((root) => root !== null && root !== detail.root).map(sectionLink));
   if (overview.tag !== null) on("selected", () => overview.draw());

@@ -72,8 +72,8 @@ export function collapseAlert() {
           `more than ${FAR} times as high.` :
         `${began}, and became ${formatNumber(last.value)}: for ${far} of ${values.length} epochs it was that, or far ` +
           "higher.";
-      return element("div", {class: "alert", id: "collapse"}, element("strong", {}, "The run collapsed."),
-          element("span", {}, (runs.length > 1 ? ` ${run.label}:` : "") + text));
+      return element("div", {class: "alert", id: "collapse"}, element("strong", {},
+          runs.length > 1 ? `'${run.label}' collapsed.` : "The run collapsed."), element("span", {}, text));
     }
   }
   return null;

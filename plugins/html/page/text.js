@@ -38,6 +38,8 @@ export function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
+export function isNumber(text) { return text.trim() !== "" && Number.isFinite(Number(text)); }
+
 /** Whether a number reads well without powers of ten. */
 export function isPlain(value) {
   const magnitude = Math.abs(value);
