@@ -103,7 +103,9 @@ const Entries& examples_of(const std::string& command) {
       {"compare",
        {{"loupe compare runs", "Prints which of the runs in a folder is best, and what was different."},
         {"loupe compare runs --out compared", "Writes a report of all of them, too."}}},
-      {"view", {{"loupe view runs", "Serves the list of the runs below a folder."}}},
+      {"view",
+       {{"loupe view runs", "Serves the list of the runs below a folder."},
+        {"curl http://127.0.0.1:7175/api/runs", "Gets the same list as JSON while it is served."}}},
       {"run",
        {{"loupe run ./trainer --epochs 20", "Starts the trainer with its own arguments, and watches it."},
         {"loupe run --name first ./trainer", "Names the run."}}},
@@ -133,6 +135,9 @@ std::string last_sections(const std::string& command) {
     text += entry_list("FILES", {{"loupe-runs/NAME/record.jsonl", "All numbers of a run, a line of JSON each."},
                                  {"loupe-runs/NAME/report.html", "The report, which opens offline in a browser."},
                                  {"loupe-runs/NAME/incident-STEP", "The last steps before a finding."}});
+  }
+  if (command == "view") {
+    text += entry_list("FILES", {{"RUN/notes.json", "The tags and the note of a run, and whether it is archived."}});
   }
   return text + entry_list("ENVIRONMENT",
                            {{"LOUPE_PLUGIN_PATH", "Folders and files to search for plugins, with colons between."},

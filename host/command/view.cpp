@@ -120,8 +120,9 @@ void View::run(const Catalogue& catalogue, std::ostream& out, std::ostream& erro
       errors << "loupe: port " << view::usual_port << " is taken; port " << served.port << " is used instead\n";
     }
     if (served.wants_token) {
-      errors << "loupe: warning: whoever has this address with its token sees these runs, and what is sent is not "
-                "encrypted; do so only in a network that you trust\n";
+      errors
+          << "loupe: warning: whoever has this address with its token sees these runs and may write notes of them, and "
+             "what is sent is not encrypted; do so only in a network that you trust\n";
     }
     const Looking looking(list);
     out << served.url << "\nCtrl-C ends it.\n" << std::flush;

@@ -107,7 +107,7 @@ bool RunFolder::is_lost() const {
 
 std::string RunFolder::take_free(const std::string& directory) {
   release();
-  looked_for_incidents_ = false;
+  looked_for_unnamed_ = false;
   if (directory.empty()) {
     folder_ = start_;
     return directory;
@@ -142,9 +142,10 @@ bool RunFolder::is_older(const std::filesystem::path& path) const {
 }
 
 /// Once, before this run writes its first: later ones are its own.
-std::vector<std::string> RunFolder::take_older_incidents() {
+std::vector<std::string> RunFolder::take_unnamed() {
   std::vector<std::string> names;
-  if (std::exchange(looked_for_incidents_, true) || folder_ == start_) return names;
+  if (std::exchange(looked_for_unnamed_, true) || folder_ == start_) return names;
+  names.emplace_back(run_notes_name);
   const std::string prefix = incident_folder_prefix;
   std::error_code no_matter;
   for (const auto& each : std::filesystem::directory_iterator(folder_, no_matter)) {
@@ -157,7 +158,7 @@ std::vector<std::string> RunFolder::take_older_incidents() {
 }
 
 bool RunFolder::keep_older(const std::vector<std::string>& named) {
-  std::vector<std::string> paths = take_older_incidents();
+  std::vector<std::string> paths = take_unnamed();
   for (const std::string& name : named) {
     paths.push_back(name);
     paths.push_back(compressed_name(name).string());  // as long files are

@@ -13,6 +13,8 @@ namespace loupe {
 
 /// Stands in a run's folder while the run goes on, locked and with its RunHolder as text.
 inline constexpr const char* run_lock_name = ".loupe.lock";
+/// What people say of the run whose files lie beside it, as `loupe view` keeps it.
+inline constexpr const char* run_notes_name = "notes.json";
 /// What folders of kept files begin with; a number follows.
 inline constexpr const char* older_folder_prefix = "older-";
 /// What folders begin with in which a run keeps its last steps; the number of a step follows.
@@ -40,7 +42,7 @@ class RunFolder {
 
   /// Moves what an earlier run left at these paths, which start at the folder, into a folder "older-1", "older-2", …
   /// beside each, and tells so; gives whether there was anything. A path is looked at once. Of folders, only those
-  /// within the run's are moved. Its incidents go with them, which no path names.
+  /// within the run's are moved. Its incidents and notes.json go with them, which no path names.
   bool keep_older(const std::vector<std::string>& named);
 
  private:
@@ -49,11 +51,11 @@ class RunFolder {
   void release();
   bool is_within(const std::filesystem::path& path) const;
   bool is_older(const std::filesystem::path& path) const;
-  std::vector<std::string> take_older_incidents();
+  std::vector<std::string> take_unnamed();
 
   std::filesystem::path start_, folder_;
   bool made_ = false;  // the folder was not there before
-  bool looked_for_incidents_ = false;
+  bool looked_for_unnamed_ = false;
   int descriptor_ = -1;               // of the lock
   std::string holder_;                // who has the folder that was asked for
   std::optional<Descriptor> opened_;  // the folder itself, wherever it is moved

@@ -17,10 +17,12 @@ std::string answer_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The folder as the list shows it, without what an address cannot begin with.
-std::string_view place_of(const RunsTold::Run& run) {
-  std::string_view place = run.place.shown;
-  while (place.substr(0, 1) == "/" || place.substr(0, 2) == "./") place.remove_prefix(place[0] == '/' ? 1 : 2);
+/// The folder as the list shows it, without what an address cannot begin with: programs take ".." out of addresses.
+std::string_view place_of(const FoundRun& run) {
+  std::string_view place = run.shown;
+  while (place.substr(0, 2) == "./") place.remove_prefix(2);
+  if (place == "." || place == ".." || place.substr(0, 3) == "../") place = run.folder.native();
+  while (place.substr(0, 1) == "/") place.remove_prefix(1);
   return place;
 }
 
@@ -42,16 +44,34 @@ std::string encoded(std::string_view text) {
 /// The row of the page's list, without what only the page makes use of.
 Json row_of(const RunsTold::Run& run) {
   Json row = Json::parse(*run.json);
-  Json told{{"address", std::string(api_runs) + '/' + encoded(place_of(run))},
-            {"report", "/report?runs=" + std::to_string(row.at("id").get<unsigned>())}};
-  for (const char* name : {"name", "folder", "state", "why", "resumed", "started", "written", "epoch", "step", "losses",
-                           "curve", "settings", "findings"}) {
+  Json told;
+  for (const char* name :
+       {"address", "report", "name", "folder", "tags", "note", "archived", "state", "why", "resumed", "started",
+        "written", "seconds", "epoch", "step", "losses", "curve", "settings", "findings"}) {
     told[name] = std::move(row.at(name));
   }
   return told;
 }
 
 }  // namespace
+
+std::string api_address(const FoundRun& run) {
+  return std::string(api_runs) + '/' + encoded(place_of(run));
+}
+
+std::string report_address(const FoundRun& run) {
+  return "/report?run=" + encoded(run.shown);
+}
+
+bool is_api_of_run(std::string_view path) {
+  return path.size() > api_runs.size() && path.substr(0, api_runs.size()) == api_runs && path[api_runs.size()] == '/';
+}
+
+std::string api_notes(const RunNotes& notes) {
+  Json told{{"version", api_version}};
+  put_notes(told, notes);
+  return answer_of(told);
+}
 
 std::string api_list(const RunsTold& told) {
   Json runs = Json::array();
@@ -62,7 +82,7 @@ std::string api_list(const RunsTold& told) {
 const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path) {
   const std::string place = decoded_path(path.substr(api_runs.size() + 1));
   for (const auto& [number, run] : told.runs) {
-    if (place_of(run) == place) return &run;
+    if (place_of(run.place) == place) return &run;
   }
   return nullptr;
 }

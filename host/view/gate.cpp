@@ -55,6 +55,10 @@ bool Gate::takes_host(const std::string& host) const {
   return false;
 }
 
+bool Gate::takes_origin(const std::string& origin, const std::string& host) const {
+  return origin.empty() || origin == "http://" + host;
+}
+
 bool Gate::takes_token(const std::string& given, const std::string& cookies) const {
   if (!wants_token() || is_equal(given, token_)) return true;
   const std::string key = cookie_name_ + '=';

@@ -16,6 +16,9 @@ class Gate {
   const std::string& token() const { return token_; }
   /// Whether the header `Host` names this server; always where a token is wanted.
   bool takes_host(const std::string& host) const;
+  /// Whether a request that changes something comes from a page of this server's, as the header `Origin` says, or from
+  /// a program, which sends none. `host` is one that it takes.
+  bool takes_origin(const std::string& origin, const std::string& host) const;
   /// Whether this is the token, or the header `Cookie` has it; always where none is wanted.
   bool takes_token(const std::string& given, const std::string& cookies) const;
   /// For a browser to keep the token: what the header `Set-Cookie` says.

@@ -18,7 +18,7 @@
 namespace loupe::view {
 namespace {
 
-constexpr std::size_t most_of_head = 16384;
+constexpr std::size_t most_of_head = 16384, most_of_body = 32768;
 constexpr std::string_view line_end = "\r\n";
 // For a reader that takes nothing any more.
 constexpr timeval longest_send = {5, 0};
@@ -46,6 +46,14 @@ const char* phrase_of(int status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
     case 431:
       return "Request Header Fields Too Large";
     case 503:
@@ -92,20 +100,46 @@ bool is_header(std::string_view name, std::string_view wanted) {
   return name.size() == wanted.size() && ::strncasecmp(name.data(), wanted.data(), name.size()) == 0;
 }
 
-/// Empty where the other side left before the empty line.
-std::string read_head(int socket) {
+/// A piece of what the other side sends; empty where it left.
+std::string_view receive(int socket, char (&piece)[4096]) {
+  for (;;) {
+    const ssize_t count = ::recv(socket, piece, sizeof piece, 0);
+    if (count < 0 && errno == EINTR) continue;
+    return {piece, count > 0 ? static_cast<std::size_t>(count) : 0};
+  }
+}
+
+/// Empty where the other side left before the empty line. What came behind that goes into `rest`.
+std::string read_head(int socket, std::string& rest) {
   std::string head;
   char piece[4096];
   while (head.size() < most_of_head) {
-    const ssize_t count = ::recv(socket, piece, sizeof piece, 0);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return {};
+    const std::string_view came = receive(socket, piece);
+    if (came.empty()) return {};
     const std::size_t seen = head.size() < 3 ? 0 : head.size() - 3;
-    head.append(piece, static_cast<std::size_t>(count));
+    head.append(came);
     const std::size_t end = head.find("\r\n\r\n", seen);
-    if (end != std::string::npos) return head.substr(0, end + line_end.size());
+    if (end == std::string::npos) continue;
+    rest = head.substr(end + 2 * line_end.size());
+    return head.substr(0, end + line_end.size());
   }
   throw Refusal{431, "the request has too many or too long headers; remove this site's cookies"};
+}
+
+/// False where the other side left before the whole body was there. `body` holds the beginning, and may hold more.
+bool read_body(int socket, std::optional<std::size_t> length, std::string& body) {
+  if (!length) throw Refusal{411, "the request does not say how long it is; send the header Content-Length"};
+  if (*length > most_of_body) {
+    throw Refusal{413, "the request has more than " + std::to_string(most_of_body) + " bytes; send less"};
+  }
+  char piece[4096];
+  while (body.size() < *length) {
+    const std::string_view came = receive(socket, piece);
+    if (came.empty()) return false;
+    body.append(came);
+  }
+  body.resize(*length);
+  return true;
 }
 
 /// False where the other side takes nothing any more.
@@ -149,7 +183,7 @@ void say_goodbye(int socket) {
 
 std::string Request::parameter(const std::string& name) const {
   const auto found = parameters.find(name);
-  return found == parameters.end() ? "" : found->second;
+  return found == parameters.end() ? "" : found->second.front();
 }
 
 Answer refused(const Refusal& refusal) {
@@ -177,7 +211,7 @@ Request parsed_request(std::string_view head) {
   while (!target.empty()) {
     std::string_view value = take_until(target, "&");
     const std::string_view name = take_until(value, "=");
-    request.parameters.emplace(decoded(name, ' '), decoded(value, ' '));
+    request.parameters[decoded(name, ' ')].push_back(decoded(value, ' '));
   }
   bool has_host = false;
   while (!head.empty()) {
@@ -193,6 +227,21 @@ Request parsed_request(std::string_view head) {
     } else if (is_header(name, "Cookie")) {
       if (!request.cookies.empty()) request.cookies += "; ";
       request.cookies += trimmed(value);
+    } else if (is_header(name, "Origin")) {
+      // Two of them equal no address of this server's.
+      request.origin += trimmed(value);
+    } else if (is_header(name, "Content-Type")) {
+      request.content_type += trimmed(value);
+    } else if (is_header(name, "Content-Length")) {
+      const std::string_view digits = trimmed(value);
+      std::size_t length = 0;
+      const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+      if (request.length || parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) {
+        refuse_malformed();
+      }
+      request.length = length;
+    } else if (is_header(name, "Transfer-Encoding")) {
+      throw Refusal{411, "this server takes no request in chunks; send the header Content-Length"};
     }
   }
   return request;
@@ -203,9 +252,14 @@ void serve_request(int socket, const std::function<Answer(const Request&)>& give
   Request request;
   Answer answer;
   try {
-    const std::string head = read_head(socket);
+    std::string rest;
+    const std::string head = read_head(socket, rest);
     if (head.empty()) return;
     request = parsed_request(head);
+    if (request.method == "POST") {
+      request.body = std::move(rest);
+      if (!read_body(socket, request.length, request.body)) return;
+    }
     answer = give(request);
   } catch (const Refusal& refusal) {
     answer = refused(refusal);

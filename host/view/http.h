@@ -1,6 +1,7 @@
 #ifndef LOUPE_VIEW_HTTP_H
 #define LOUPE_VIEW_HTTP_H
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,15 +12,17 @@
 
 namespace loupe::view {
 
-/// What a browser asks for. There is no body: this server only shows.
+/// What a browser asks for.
 struct Request {
   std::string method;
-  std::string path;                               ///< as it was sent, without the query
-  std::map<std::string, std::string> parameters;  ///< the query, decoded; the first of a name
-  std::string host, cookies;                      ///< headers; empty where they are missing
+  std::string path;                                            ///< as it was sent, without the query
+  std::map<std::string, std::vector<std::string>> parameters;  ///< the query, decoded; values in the order they came
+  std::string host, cookies, origin, content_type;             ///< headers; empty where they are missing
+  std::optional<std::size_t> length;                           ///< of the body, as the header says
+  std::string body;                                            ///< of a POST; that of other methods is not read
 
   bool is_head() const { return method == "HEAD"; }
-  /// Empty where it is missing.
+  /// The first of that name; empty where it is missing.
   std::string parameter(const std::string& name) const;
 };
 

@@ -1,11 +1,14 @@
 #include "view/run_list.h"
 
+#include <loupe/error.h>
+
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "view/api.h"
 #include "view/run_json.h"
 
 namespace loupe::view {
@@ -23,6 +26,11 @@ constexpr auto least_pause = std::chrono::milliseconds(900);
 /// Names may hold any bytes.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Of a file that says nothing of the kind, whoever changes it is told.
+RunNotes readable_notes(const FoundRun& place) try { return notes_in(place.notes()); } catch (const Error&) {
+  return {};
 }
 
 }  // namespace
@@ -80,11 +88,14 @@ bool RunList::find() {
 bool RunList::read(Run& run) {
   const FileStamp report = FileStamp::of(run.place.report());
   const bool rewritten = std::exchange(run.report, report) != report;
+  const FileStamp noted = FileStamp::of(run.place.notes());
+  const bool said_anew = std::exchange(run.noted, noted) != noted;
+  if (said_anew) run.notes = readable_notes(run.place);
   const bool grew = run.summary.read_on(read_in_turn);
   RunStanding standing = standing_of(run.summary, run.place.folder);
   const bool turned = standing != run.standing;
   run.standing = std::move(standing);
-  run.is_new = run.is_new || rewritten || grew || turned;
+  run.is_new = run.is_new || rewritten || said_anew || grew || turned;
   return run.summary.is_behind();
 }
 
@@ -99,6 +110,9 @@ void RunList::tell() {
       row["version"] = run.version;
       row["name"] = name_of(run.summary, run.place.folder);
       row["folder"] = run.place.shown;
+      row["address"] = api_address(run.place);
+      row["report"] = report_address(run.place);
+      put_notes(row, run.notes);
       run.json = std::make_shared<const std::string>(text_of(row));
     }
     told->runs[run.number] = {run.place, goes_on(run.standing.state), run.version, run.json};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "view/run_notes.h"
 #include "view/run_state.h"
 #include "view/run_summary.h"
 #include "view/runs_folder.h"
@@ -54,7 +55,8 @@ class RunList {
     unsigned number;
     FoundRun place;
     RunSummary summary;
-    FileStamp report = {};
+    FileStamp report = {}, noted = {};
+    RunNotes notes = {};
     RunStanding standing = {};
     bool is_new = true;  // what was told of it, if anything, is no longer so
     std::uint64_t version = 0;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "config/launch.h"
+#include "core/run_folder.h"
 
 namespace loupe::view {
 namespace {
@@ -87,6 +88,10 @@ class Search {
 };
 
 }  // namespace
+
+fs::path FoundRun::notes() const {
+  return (folder.filename() == merged_folder_name ? folder.parent_path() : folder) / run_notes_name;
+}
 
 bool is_own_file(const fs::path& file) {
   std::error_code error;

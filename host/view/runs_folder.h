@@ -16,6 +16,8 @@ struct FoundRun {
   /// By the name that it has while it is not compressed.
   std::filesystem::path record() const { return folder / "record.jsonl"; }
   std::filesystem::path report() const { return folder / "report.html"; }
+  /// What people say of it, which merging its processes again does not touch.
+  std::filesystem::path notes() const;
 };
 
 /// What a search looks at, at most: a tree may have no end.

@@ -1,12 +1,12 @@
 #include "view/server.h"
 
 #include <loupe/error.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -58,21 +58,22 @@ const Page* page_at(const std::string& path) {
   return found == pages.end() ? nullptr : &found->second;
 }
 
-/// "3,7" as the list's numbers, each once.
-std::vector<unsigned> numbers_in(const std::string& text) {
-  std::vector<unsigned> numbers;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    unsigned number = 0;
-    const auto parsed = std::from_chars(text.data() + begin, text.data() + end, number);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end) {
-      throw Refusal{400, "the runs to show are not numbers of the list; choose them in the list"};
-    }
-    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
-    begin = end + 1;
+/// The runs in these folders, as the list shows them, each once and in this order.
+std::vector<const RunsTold::Run*> runs_in(const RunsTold& told, const std::vector<std::string>& folders) {
+  std::vector<const RunsTold::Run*> runs;
+  for (const std::string& folder : folders) {
+    const auto found = std::find_if(told.runs.begin(), told.runs.end(),
+                                    [&](const auto& each) { return each.second.place.shown == folder; });
+    if (found == told.runs.end()) throw Refusal{404, "this run is not in the list; go back to the list"};
+    if (std::find(runs.begin(), runs.end(), &found->second) == runs.end()) runs.push_back(&found->second);
   }
-  return numbers;
+  return runs;
+}
+
+bool is_json(const std::string& content_type) {
+  constexpr std::string_view wanted = "application/json";
+  const bool begins = ::strncasecmp(content_type.c_str(), wanted.data(), wanted.size()) == 0;
+  return begins && (content_type.size() == wanted.size() || content_type.find_first_of("; ") == wanted.size());
 }
 
 /// The answers, each a function of the request; called by several threads.
@@ -84,9 +85,11 @@ class Answers {
 
   Answer give(const Request& request) {
     connections_.has_asked();
-    if (request.method != "GET" && !request.is_head()) {
-      Answer answer = refused({405, "this server only shows; it takes GET and HEAD"});
-      answer.headers.emplace_back("Allow", "GET, HEAD");
+    const bool is_of_run = is_api_of_run(request.path), is_change = is_of_run && request.method == "POST";
+    if (request.method != "GET" && !request.is_head() && !is_change) {
+      const std::string taken = is_of_run ? "GET, HEAD, POST" : "GET, HEAD";
+      Answer answer = refused({405, "this address takes no such request, but these: " + taken});
+      answer.headers.emplace_back("Allow", taken);
       return answer;
     }
     if (!gate_.takes_host(request.host)) {
@@ -96,7 +99,7 @@ class Answers {
     if (!gate_.takes_token(token, request.cookies)) {
       throw Refusal{401, "this needs the token: open the address that loupe view printed"};
     }
-    Answer answer = shown(request);
+    Answer answer = is_change ? changed(request) : shown(request);
     if (!token.empty() && gate_.wants_token()) answer.headers.emplace_back("Set-Cookie", gate_.cookie());
     return answer;
   }
@@ -117,38 +120,56 @@ class Answers {
     if (request.path == "/report") return report(request);
     if (request.path == "/events") return events(request);
     if (request.path == api_runs) return {200, json_type, page_policy, api_list(*list_.told())};
-    if (request.path.rfind(std::string(api_runs) + '/', 0) == 0) return api(request);
+    if (is_api_of_run(request.path)) return api(request);
     throw Refusal{404, "there is nothing under this address; the list of runs is at /"};
   }
 
   /// A folder's own report for one run that has ended and has it, else one that is made.
   Answer report(const Request& request) const {
-    const std::vector<unsigned> numbers = numbers_in(request.parameter("runs"));
-    if (numbers.empty()) throw Refusal{400, "no run is chosen; tick at least one in the list"};
-    if (numbers.size() > most_compared) {
-      throw Refusal{400, std::to_string(numbers.size()) + " runs are too many for one report; tick at most " +
+    const auto folders = request.parameters.find("run");
+    if (folders == request.parameters.end()) throw Refusal{400, "no run is chosen; tick at least one in the list"};
+    const auto told = list_.told();
+    const std::vector<const RunsTold::Run*> runs = runs_in(*told, folders->second);
+    if (runs.size() > most_compared) {
+      throw Refusal{400, std::to_string(runs.size()) + " runs are too many for one report; tick at most " +
                              std::to_string(most_compared)};
     }
-    const auto told = list_.told();
     std::vector<std::filesystem::path> records;
-    for (const unsigned number : numbers) {
-      const auto run = told->runs.find(number);
-      if (run == told->runs.end()) throw Refusal{404, "this run is not in the list; go back to the list"};
+    for (const RunsTold::Run* run : runs) {
       // Of a run that goes on its record knows more, and sooner.
-      if (numbers.size() == 1 && !run->second.goes_on && is_own_file(run->second.place.report())) {
-        return {200, report_type, found_report_policy, page_in(run->second.place.report())};
+      if (runs.size() == 1 && !run->goes_on && is_own_file(run->place.report())) {
+        return {200, report_type, found_report_policy, page_in(run->place.report())};
       }
-      records.push_back(run->second.place.record());
+      records.push_back(run->place.record());
     }
     return {200, report_type, report_policy, reports_.page_of(records)};
   }
 
   Answer api(const Request& request) {
     const auto told = list_.told();
-    const RunsTold::Run* run = api_run_at(*told, request.path);
-    if (run == nullptr) throw Refusal{404, "there is no such run; " + std::string(api_runs) + " has their addresses"};
+    const RunsTold::Run& run = run_at(*told, request);
     const std::lock_guard lock(reading_);
-    return {200, json_type, page_policy, api_run(*run, findings_of_)};
+    return {200, json_type, page_policy, api_run(run, findings_of_)};
+  }
+
+  static const RunsTold::Run& run_at(const RunsTold& told, const Request& request) {
+    const RunsTold::Run* run = api_run_at(told, request.path);
+    if (run == nullptr) throw Refusal{404, "there is no such run; " + std::string(api_runs) + " has their addresses"};
+    return *run;
+  }
+
+  /// Writes what people say of a run. A page of another server's can send no JSON here without asking first, which
+  /// nothing answers.
+  Answer changed(const Request& request) {
+    if (!gate_.takes_origin(request.origin, request.host)) {
+      throw Refusal{403, "tags and notes are taken from pages of this server, not from those of others"};
+    }
+    if (!is_json(request.content_type)) {
+      throw Refusal{415, "tags and notes are taken as JSON; send the header Content-Type: application/json"};
+    }
+    const auto told = list_.told();
+    const std::lock_guard lock(changing_);
+    return {200, json_type, page_policy, api_notes(change_notes(run_at(*told, request).place.notes(), request.body))};
   }
 
   /// Server-sent events: all runs at once, and from then on those that changed. What a reader did not take in time is
@@ -173,7 +194,8 @@ class Answers {
   RunList& list_;
   ReportStore& reports_;
   const FindingsOf& findings_of_;
-  std::mutex reading_;  // one long record at a time
+  std::mutex reading_;   // one long record at a time
+  std::mutex changing_;  // one file of notes at a time
   const Gate& gate_;
   Connections& connections_;
   std::atomic<bool> is_ending_{false};

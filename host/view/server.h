@@ -24,9 +24,9 @@ struct Served {
 
 constexpr int usual_port = 7175;
 
-/// Serves the list, the reports and comparisons, and the same as JSON to programs, read only, until `until` returns,
-/// which is called once the server answers. Requests are answered on threads of their own. Throws Error where it cannot
-/// listen.
+/// Serves the list, the reports and comparisons, and the same as JSON to programs, until `until` returns, which is
+/// called once the server answers. Writes nothing but the notes of runs. Requests are answered on threads of their own.
+/// Throws Error where it cannot listen.
 void serve(RunList& list, ReportStore& reports, const FindingsOf& findings_of, const Listening& listening,
            const std::function<void(const Served&)>& until);
 

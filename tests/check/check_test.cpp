@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"threads", "threads", "process fails: it works on its own thread alone"},
         Fault{"threads_turn", "threads", "it calls watch where it may not"},
         Fault{"told_twice", "threads", "tells 'epoch' of 'Epoch' in the tag 'Epoch' twice at one tick"},
-        Fault{"tells_nothing", "threads", "tells the sink's tag what has no name"},
+        Fault{"tells_nothing", "threads", "tells a tag that the host refuses: it is null"},
         Fault{"finding_state", "threads", "the finding 'low_rank' has a state, which is the host's to give"},
         Fault{"edges", "threads", "tells a histogram that the host refuses: the edges of a histogram must ascend"},
         Fault{"leaks", "leaks", "bytes are lost in 1000 times create and destroy"},

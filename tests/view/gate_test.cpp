@@ -22,6 +22,16 @@ TEST(Gate, OfALoopbackAddressTakesItsOwnNamesAlone) {
   EXPECT_TRUE(Gate("::1", 80).takes_host("localhost"));
 }
 
+TEST(Gate, TakesChangesFromItsOwnPagesAndFromPrograms) {
+  const Gate gate("127.0.0.1", 7175);
+  EXPECT_TRUE(gate.takes_origin("", "localhost:7175"));
+  EXPECT_TRUE(gate.takes_origin("http://localhost:7175", "localhost:7175"));
+  for (const char* other : {"null", "http://localhost", "http://localhost:71750", "http://127.0.0.1:7175",
+                            "https://localhost:7175", "http://evil.example:7175", "localhost:7175"}) {
+    EXPECT_FALSE(gate.takes_origin(other, "localhost:7175")) << other;
+  }
+}
+
 TEST(Gate, KnowsWhatOnlyThisMachineReaches) {
   for (const char* own : {"127.0.0.1", "127.9.9.9", "::1", "localhost"}) EXPECT_TRUE(view::is_loopback(own)) << own;
   for (const char* other : {"0.0.0.0", "::", "192.168.1.2", "128.0.0.1", "example.org", "127.0.0.1.example.org", ""}) {

@@ -26,6 +26,7 @@ TEST(HttpRequest, IsReadAsABrowserSendsIt) {
   EXPECT_EQ(request.method, "GET");
   EXPECT_EQ(request.path, "/report");
   EXPECT_EQ(request.parameter("runs"), "3,7") << "the first of a name";
+  EXPECT_EQ(request.parameters.at("runs"), (std::vector<std::string>{"3,7", "9"}));
   EXPECT_EQ(request.parameter("token"), "ab c");
   EXPECT_EQ(request.parameter("empty"), "");
   EXPECT_EQ(request.parameter("missing"), "");
@@ -37,7 +38,7 @@ TEST(HttpRequest, IsReadAsABrowserSendsIt) {
 
 TEST(HttpRequest, KeepsAPercentSignThatBeginsNoByte) {
   EXPECT_EQ(parsed_request("GET /?x=%&y=%2&z=%zz%41%4 HTTP/1.1\r\n").parameters,
-            (std::map<std::string, std::string>{{"x", "%"}, {"y", "%2"}, {"z", "%zzA%4"}}));
+            (std::map<std::string, std::vector<std::string>>{{"x", {"%"}}, {"y", {"%2"}}, {"z", {"%zzA%4"}}}));
 }
 
 TEST(HttpRequest, IsRefusedWhereServersMayReadItDifferently) {
@@ -45,7 +46,9 @@ TEST(HttpRequest, IsRefusedWhereServersMayReadItDifferently) {
        {"\r\n", "GET\r\n", "GET /\r\n", "GET  / HTTP/1.1\r\n", " GET / HTTP/1.1\r\n", "GET / HTTP/2.0\r\n",
         "GET / HTTP/1.1 \r\n", "GET / x HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
         "GET / HTTP/1.1\r\nHost : a\r\n", "GET / HTTP/1.1\r\n: a\r\n", "GET / HTTP/1.1\r\nHost: a\r\n b\r\n",
-        "GET / HTTP/1.1\r\nno colon\r\n"}) {
+        "GET / HTTP/1.1\r\nno colon\r\n", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: -1\r\n", "POST / HTTP/1.1\r\nContent-Length: 0x1\r\n",
+        "POST / HTTP/1.1\r\nContent-Length:\r\n", "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n"}) {
     try {
       parsed_request(wrong);
       ADD_FAILURE() << "taken: " << wrong;
@@ -106,8 +109,34 @@ TEST(HttpExchange, SendsNoBodyForHead) {
 }
 
 TEST(HttpExchange, TakesOneRequestAndNothingThatFollowsIt) {
-  const std::string got = exchange("POST /a HTTP/1.1\r\nContent-Length: 30\r\n\r\nGET /b HTTP/1.1\r\n\r\n", hello);
+  const std::string got = exchange("POST /a HTTP/1.1\r\nContent-Length: 0\r\n\r\nGET /b HTTP/1.1\r\n\r\n", hello);
   EXPECT_EQ(body(got), "hello /a");
+}
+
+TEST(HttpExchange, ReadsTheBodyOfAPostHoweverItIsCutIntoPieces) {
+  const auto echo = [](const Request& request) {
+    return Answer{200, "text/plain", "none", request.content_type + ' ' + request.origin + ' ' + request.body};
+  };
+  const std::string request =
+      "POST /a HTTP/1.1\r\nOrigin: http://x\r\ncontent-type: text/json\r\nContent-Length: 7\r\n\r\n{\r\n\r\n}xyz";
+  for (std::size_t pieces = 1; pieces <= request.size(); ++pieces) {
+    EXPECT_EQ(body(exchange(request, echo, pieces)), "text/json http://x {\r\n\r\n}x") << pieces;
+  }
+}
+
+TEST(HttpExchange, RefusesABodyWithoutALengthOrThatIsTooLong) {
+  const auto status = [](const std::string& headers) {
+    bool is_asked = false;
+    const std::string got = exchange("POST / HTTP/1.1\r\n" + headers + "\r\n", [&](const Request& request) {
+      is_asked = true;
+      return hello(request);
+    });
+    EXPECT_FALSE(is_asked) << headers;
+    return first_line(got);
+  };
+  EXPECT_EQ(status(""), "HTTP/1.1 411 Length Required");
+  EXPECT_EQ(status("Transfer-Encoding: chunked\r\n"), "HTTP/1.1 411 Length Required");
+  EXPECT_EQ(status("Content-Length: 32769\r\n"), "HTTP/1.1 413 Content Too Large");
 }
 
 TEST(HttpExchange, SendsAStreamToItsEnd) {

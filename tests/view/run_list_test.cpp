@@ -67,6 +67,20 @@ TEST(RunList, TellsEverythingThatThePageNeeds) {
   EXPECT_EQ(told.at("runs")[1].at("findings").at("worst"), nullptr);
 }
 
+TEST(RunList, TellsWhatPeopleSayOfARunAndOfNoUnreadableFile) {
+  const fs::path root = fresh_folder();
+  put(root / "a/record.jsonl", two_epochs("a"));
+  view::RunList list({root.string()});
+  EXPECT_EQ(looked(list).at("runs")[0].at("tags"), Json::array());
+  put(root / "a/notes.json", R"({"tags": ["first"], "note": "by hand", "archived": true})");
+  const Json run = looked(list).at("runs")[0];
+  EXPECT_EQ(run.at("tags"), Json({"first"}));
+  EXPECT_EQ(run.at("note"), "by hand");
+  EXPECT_EQ(run.at("archived"), true);
+  put(root / "a/notes.json", "no JSON at all");
+  EXPECT_EQ(looked(list).at("runs")[0].at("note"), "");
+}
+
 TEST(RunList, ListsADamagedRecordWithWhatIsWrong) {
   const fs::path root = fresh_folder();
   put(root / "bad/record.jsonl", "no record at all\n");

@@ -49,9 +49,10 @@ class Server : public testing::Test {
     ADD_FAILURE() << "there is no list";
     return {};
   }
-  static std::string number_of(const Json& told, const std::string& name) {
+  /// What the list says of a run; `member` is "address", "report" and the like.
+  static std::string told_of(const Json& told, const std::string& name, const std::string& member = "report") {
     for (const Json& run : told.at("runs")) {
-      if (run.at("name") == name) return std::to_string(run.at("id").get<int>());
+      if (run.at("name") == name) return run.at(member);
     }
     ADD_FAILURE() << "there is no " << name << " in " << told;
     return "";
@@ -88,17 +89,18 @@ TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
   const Json told = list(client);
-  const std::string adam = number_of(told, "adam"), sgd = number_of(told, "sgd");
+  const std::string adam = told_of(told, "adam"), sgd = told_of(told, "sgd");
+  EXPECT_EQ(adam, "/report?run=" + (runs_ / "a").string()) << "the same run when the server is started again";
 
-  const auto made = client.Get("/report?runs=" + adam);
+  const auto made = client.Get(adam);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->status, 200);
   EXPECT_NE(made->body.find("\"name\":\"adam\""), std::string::npos);
-  const auto own = client.Get("/report?runs=" + sgd);
+  const auto own = client.Get(sgd);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->body, "<title>its own</title>");
   put(runs_ / "b/report.html", "");
-  const auto empty = client.Get("/report?runs=" + sgd);
+  const auto empty = client.Get(sgd);
   ASSERT_TRUE(empty) << "a report that is being written";
   EXPECT_EQ(empty->body, "");
   put(runs_ / "b/report.html", "<title>its own</title>");
@@ -106,8 +108,8 @@ TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   EXPECT_NE(own->get_header_value("Content-Security-Policy").find("sandbox allow-scripts"), std::string::npos);
   EXPECT_EQ(made->get_header_value("Content-Security-Policy").find("sandbox"), std::string::npos);
   const std::string before = state_of(runs_);
-  const auto both = client.Get("/report?runs=" + sgd + "," + adam);
-  EXPECT_TRUE(client.Get("/report?runs=" + adam));
+  const auto both = client.Get(sgd + "&run=" + (runs_ / "a").string() + "&run=" + (runs_ / "b").string());
+  EXPECT_TRUE(client.Get(adam));
   ASSERT_TRUE(both);
   EXPECT_LT(both->body.find("\"name\":\"sgd\""), both->body.find("\"name\":\"adam\""));
 
@@ -133,7 +135,7 @@ TEST_F(Server, TellsProgramsOfRunsAndTheirFindingsAsJson) {
   const Json& sick = runs.at("runs").at(runs.at("runs").at(0).at("name") == "sick" ? 0 : 1);
   EXPECT_EQ(sick.at("epoch"), 3);
   EXPECT_FALSE(sick.contains("id"));
-  EXPECT_EQ(sick.at("report"), "/report?runs=" + number_of(told, "sick"));
+  EXPECT_EQ(sick.at("report"), told_of(told, "sick"));
   const std::string address = sick.at("address");
   EXPECT_EQ(address, "/api/runs" + (runs_ / "a%20b%2B%C3%BC").string());
 
@@ -157,6 +159,66 @@ TEST_F(Server, TellsProgramsOfRunsAndTheirFindingsAsJson) {
   }
 }
 
+TEST_F(Server, WritesTagsAndNotesAndTellsThem) {
+  put(runs_ / "a/record.jsonl", two_epochs("a"));
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const std::string address = told_of(list(client), "a", "address");
+  const std::string change = R"({"tags": ["<b>"], "note": "</script>\n\"x\"", "archived": true})";
+  const Json said = Json::parse(change);
+  const auto answer = client.Post(address, change, "application/json; charset=utf-8");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200) << answer->body;
+  EXPECT_EQ(Json::parse(answer->body),
+            Json({{"version", 1}, {"tags", said["tags"]}, {"note", said["note"]}, {"archived", true}}));
+  EXPECT_EQ(Json::parse(text_of(runs_ / "a/notes.json")), said);
+  // Those who follow are told, and programs.
+  const Json told = list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == true; });
+  EXPECT_EQ(told.at("runs")[0].at("note"), said["note"]);
+  const auto all = client.Get("/api/runs");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(Json::parse(all->body).at("runs")[0].at("tags"), said["tags"]);
+  // Also what somebody else wrote there.
+  fs::remove(runs_ / "a/notes.json");
+  list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == false; });
+}
+
+TEST_F(Server, TakesNoNotesFromPagesOfOthersNorForOtherFiles) {
+  put(runs_ / "a/record.jsonl", two_epochs("a"));
+  put(root_ / "outside/record.jsonl", two_epochs("outside"));
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const std::string address = told_of(list(client), "a", "address");
+  const std::string own = "127.0.0.1:" + std::to_string(view.port());
+  const auto status = [&](const std::string& path, const std::string& origin, const std::string& type,
+                          const std::string& text = R"({"note": "x"})") {
+    const auto answer = client.Post(path, httplib::Headers{{"Origin", origin}}, text, type);
+    return answer ? answer->status : 0;
+  };
+  const std::string json = "application/json", page = "http://" + own;
+  for (const std::string& other :
+       {std::string("null"), std::string("http://evil.example"), "https://" + own, std::string("http://127.0.0.1:1")}) {
+    EXPECT_EQ(status(address, other, json), 403) << other;
+  }
+  for (const char* type :
+       {"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "multipart/form-data"}) {
+    EXPECT_EQ(status(address, page, type), 415) << type;
+  }
+  const auto renamed = client.Post(address, httplib::Headers{{"Host", "evil.example"}}, R"({"note": "x"})", json);
+  ASSERT_TRUE(renamed);
+  EXPECT_EQ(renamed->status, 403);
+  EXPECT_EQ(status(address, page, json, R"({"note": 1})"), 400);
+  EXPECT_EQ(status(address, page, json, R"({"note": ")" + std::string(32768, 'x') + "\"}"), 413);
+  for (const std::string& path :
+       {"/api/runs" + runs_.string() + "/../outside", "/api/runs" + (root_ / "outside").string(),
+        std::string("/api/runs/"), address + "/"}) {
+    EXPECT_EQ(status(path, page, json), 404) << path;
+  }
+  EXPECT_FALSE(fs::exists(runs_ / "a/notes.json"));
+  EXPECT_FALSE(fs::exists(root_ / "outside/notes.json"));
+  EXPECT_EQ(status(address, page, json), 200);
+}
+
 TEST_F(Server, SaysWhyRunsCannotBeShown) {
   for (int i = 0; i < 22; ++i) put(runs_ / std::to_string(i) / "record.jsonl", two_epochs("run " + std::to_string(i)));
   put(runs_ / "bad/record.jsonl", run_line("bad") + "garbage\n");
@@ -164,18 +226,18 @@ TEST_F(Server, SaysWhyRunsCannotBeShown) {
   httplib::Client client("127.0.0.1", view.port());
   const Json told = list(client);
   const auto answer = [&](const std::string& runs) {
-    const auto given = client.Get("/report?runs=" + runs);
+    const auto given = client.Get("/report?" + runs);
     return given ? std::to_string(given->status) + " " + given->body : "none";
   };
   EXPECT_EQ(answer(""), "400 no run is chosen; tick at least one in the list\n");
   std::string all;
-  for (int i = 0; i < 22; ++i) all += (i > 0 ? "," : "") + number_of(told, "run " + std::to_string(i));
+  for (int i = 0; i < 22; ++i) all += "&run=" + (runs_ / std::to_string(i)).string();
   EXPECT_EQ(answer(all), "400 22 runs are too many for one report; tick at most 20\n");
-  EXPECT_EQ(answer("99999"), "404 this run is not in the list; go back to the list\n");
-  for (const char* wrong : {"x", "1;2", "../a", "-1", "99999999999999999999", "1,,2", "%2e%2e%2f"}) {
-    EXPECT_EQ(answer(wrong).substr(0, 4), "400 ") << wrong;
+  for (const std::string& wrong : {std::string("1"), std::string(), std::string("../a"), std::string("%2e%2e%2f"),
+                                   (runs_ / "0").string() + "/", runs_.string() + "/../runs/0"}) {
+    EXPECT_EQ(answer("run=" + wrong), "404 this run is not in the list; go back to the list\n") << wrong;
   }
-  const std::string damaged = answer(number_of(told, "bad"));
+  const std::string damaged = answer("run=" + (runs_ / "bad").string());
   EXPECT_EQ(damaged.substr(0, 4), "500 ");
   EXPECT_NE(damaged.find("record.jsonl:2: error: this line is no JSON"), std::string::npos) << damaged;
   EXPECT_EQ(list(client).at("runs").size(), 23u);
@@ -205,19 +267,23 @@ TEST_F(Server, GivesNothingButItsOwnPages) {
   }
 }
 
-TEST_F(Server, RefusesEveryMethodThatCouldChangeSomething) {
+TEST_F(Server, RefusesEveryOtherMethod) {
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
-  const auto check = [](const httplib::Result& answer) {
+  const auto check = [](const httplib::Result& answer, const std::string& allowed = "GET, HEAD") {
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 405);
-    EXPECT_EQ(answer->get_header_value("Allow"), "GET, HEAD");
+    EXPECT_EQ(answer->get_header_value("Allow"), allowed);
   };
   check(client.Post("/events"));
   check(client.Put("/"));
   check(client.Delete("/"));
   check(client.Patch("/"));
   check(client.Options("/"));
+  check(client.Post("/api/runs"));
+  // A browser asks so before it sends what a page of another server wants to change.
+  check(client.Options("/api/runs/a"), "GET, HEAD, POST");
+  check(client.Put("/api/runs/a"), "GET, HEAD, POST");
   EXPECT_TRUE(client.Get("/"));
 }
 
@@ -237,12 +303,13 @@ TEST_F(Server, AnswersUnderItsOwnNameAlone) {
 
 TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
   auto view = start({"--port", "0", "--address", "0.0.0.0"});
-  EXPECT_NE(view.text().find("whoever has this address with its token sees these runs"), std::string::npos);
+  EXPECT_NE(view.text().find("whoever has this address with its token sees these runs and may write notes of them"),
+            std::string::npos);
   const std::string key = "?token=", url = view.url();
   ASSERT_NE(url.find(key), std::string::npos) << url;
   const std::string token = url.substr(url.find(key) + key.size());
   httplib::Client client("127.0.0.1", view.port());
-  for (const char* path : {"/", "/events", "/report?runs=1", "/page.css", "/?token=", "/?token=0"}) {
+  for (const char* path : {"/", "/events", "/report?run=a", "/page.css", "/?token=", "/?token=0"}) {
     const auto refused = client.Get(path);
     ASSERT_TRUE(refused) << path;
     EXPECT_EQ(refused->status, 401) << path;
@@ -253,6 +320,9 @@ TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
   EXPECT_EQ(page->status, 200);
   const std::string cookie = page->get_header_value("Set-Cookie");
   EXPECT_NE(cookie.find("HttpOnly; SameSite=Strict"), std::string::npos) << cookie;
+  const auto change = client.Post("/api/runs/a", "{}", "application/json");
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->status, 401);
   const auto kept = client.Get("/", httplib::Headers{{"Cookie", cookie.substr(0, cookie.find(';'))}});
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->status, 200);
@@ -263,8 +333,8 @@ TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
   put(runs_ / "b/record.jsonl", two_epochs("other") + end_line("completed"));
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
-  const std::string number = number_of(list(client), "digits");
-  const auto first = client.Get("/report?runs=" + number);
+  const std::string report = told_of(list(client), "digits");
+  const auto first = client.Get(report);
   ASSERT_TRUE(first);
   std::size_t told_anew = 0;
   bool has_grown = false;
@@ -278,7 +348,7 @@ TEST_F(Server, TellsOfEachChangeAndMakesAReportAnewWhenItsRecordGrew) {
   });
   EXPECT_EQ(told_anew, 1u) << "what has not changed is not told again";
   EXPECT_EQ(told.at("runs").size(), 2u);
-  const auto second = client.Get("/report?runs=" + number);
+  const auto second = client.Get(report);
   ASSERT_TRUE(second);
   EXPECT_NE(second->body, first->body);
 }
@@ -333,13 +403,13 @@ TEST_F(Server, OfARunThatGoesOnMakesTheReportFromItsRecord) {
   put(runs_ / "a/report.html", "<title>its own</title>");
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
-  const std::string number = number_of(list(client), "digits");
-  const auto made = client.Get("/report?runs=" + number);
+  const std::string report = told_of(list(client), "digits");
+  const auto made = client.Get(report);
   ASSERT_TRUE(made);
   EXPECT_NE(made->body.find("\"name\":\"digits\""), std::string::npos);
   append(runs_ / "a/record.jsonl", end_line("completed"));
   list(client, [](const FollowedList& told) { return told.runs().at(0).at("state") == "completed"; });
-  const auto own = client.Get("/report?runs=" + number);
+  const auto own = client.Get(report);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->body, "<title>its own</title>");
 }
@@ -348,8 +418,7 @@ TEST_F(Server, EndsAtCtrlCThoughPagesFollowIt) {
   put(runs_ / "a/record.jsonl", two_epochs("a"));
   auto view = start();
   httplib::Client client("127.0.0.1", view.port());
-  const std::string number = number_of(list(client), "a");
-  EXPECT_TRUE(client.Get("/report?runs=" + number));
+  EXPECT_TRUE(client.Get(told_of(list(client), "a")));
   EXPECT_TRUE(left_something());
   std::atomic<bool> follows{false};
   std::thread follower([&] {

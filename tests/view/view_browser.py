@@ -588,6 +588,74 @@ class Report(Viewing):
         self.driver.get_log("browser")
 
 
+class Notes(Viewing):
+    """What people say of runs."""
+
+    def edit(self, name, tags, note=""):
+        self.row(name).find_element(By.CSS_SELECTOR, ".edit").click()
+        for field, text in (("tags", tags), ("note", note)):
+            self.find(f"#notes-{field}").clear()
+            self.find(f"#notes-{field}").send_keys(text)
+        self.find("#notes-save").click()
+
+    def test_are_written_into_the_runs_folder_shown_as_text_and_filtered_by(self):
+        self.put_some()
+        self.serve()
+        heads = lambda: [head.get_attribute("data-key") for head in self.all("thead button")]
+        self.assertNotIn("tags", heads(), "nobody says anything yet")
+        self.edit("adam", "baseline, good baseline", MARKUP)
+        self.wait("return !document.getElementById('notes').open")
+        written = json.loads((self.runs / "sweep/adam/notes.json").read_text())
+        self.assertEqual(written, {"tags": ["baseline", "good"], "note": MARKUP, "archived": False})
+        self.assertIn(MARKUP, self.row("adam").find_element(By.CSS_SELECTOR, ".of-note").text)
+        self.assertEqual(self.all("#runs img"), [])
+        heights = "return [...document.querySelectorAll('#runs tbody tr')].map((row) => row.getBoundingClientRect().height)"
+        self.assertLessEqual(max(self.script(heights)), 44.5)
+        self.screenshot("notes")
+        self.row("adam").find_element(By.CSS_SELECTOR, ".tag").click()
+        self.assertEqual(self.find("#filter").get_attribute("value"), "tag=baseline")
+        self.assertEqual(self.names(), ["adam"])
+        # What a reader of the file changes there appears, too.
+        (self.runs / "sweep/adam/notes.json").write_text('{"tags": ["other"]}')
+        self.wait("return document.querySelector('.tag')?.textContent === 'other'")
+        self.assertEqual(self.names(), [])
+
+    def test_that_cannot_be_written_say_why_and_stay_in_the_dialog(self):
+        self.put_some()
+        (self.runs / "sweep/adam/notes.json").mkdir()
+        self.serve()
+        self.edit("adam", "lost")
+        self.wait("return !document.getElementById('notes-fault').hidden")
+        self.assertIn("cannot be read: it is no file; mend or remove it", self.find("#notes-fault").text)
+        self.assertEqual(self.find("#notes-tags").get_attribute("value"), "lost")
+        self.find("#notes-cancel").click()
+        self.assertEqual(self.all(".tag"), [])
+        # The browser tells of the status of the answer.
+        self.driver.get_log("browser")
+
+    def test_hide_archived_runs_unless_they_are_asked_for(self):
+        self.put_some()
+        self.serve()
+        for name in ("adam", "sgd"):
+            self.row(name).find_element(By.CSS_SELECTOR, ".tick input").click()
+        self.find("#archive").click()
+        self.wait("return document.getElementById('status').textContent.includes('2 archived')")
+        self.assertEqual(self.names(), ["live", "broken", MARKUP])
+        self.assertTrue(json.loads((self.runs / "sweep/sgd/notes.json").read_text())["archived"])
+        self.driver.refresh()
+        self.wait("return document.documentElement.dataset.ready === 'true'")
+        self.assertEqual(self.names(), ["live", "broken", MARKUP])
+        self.find("#archived").click()
+        self.assertEqual(self.names(), ["live", "sgd", "adam", "broken", MARKUP])
+        self.assertIn("archived=1", self.driver.current_url)
+        self.row("sgd").find_element(By.CSS_SELECTOR, ".tick input").click()
+        self.assertEqual(self.find("#archive").text, "Take out of the archive")
+        self.find("#archive").click()
+        self.wait("return document.getElementById('status').textContent.includes('1 archived')")
+        self.find("#archived").click()
+        self.assertEqual(self.names(), ["live", "sgd", "broken", MARKUP])
+
+
 class Narrow(Viewing):
     width, height, dark = 400, 900, True
 

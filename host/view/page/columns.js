@@ -1,4 +1,4 @@
-import {element, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
+import {button, element, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
 import {smallCurve} from "../../../plugins/html/page/small_curve.js";
 import {STATES} from "./common.js";
 
@@ -87,7 +87,9 @@ function lossLines(losses, compared, textOf) {
   const main = losses.find(({name}) => name === compared);
   const others = losses.filter((loss) => loss !== main).map((loss) =>
     element("div", {class: "muted small loss"}, `${loss.name} `, textOf(loss)));
-  return [main === undefined ? "–" : element("div", {class: "loss"}, textOf(main)), ...others];
+  // Not all have room in a row of two lines.
+  const title = others.map(({textContent}) => textContent).join("\n") || null;
+  return [main === undefined ? "–" : element("div", {class: "loss", title}, textOf(main)), ...others];
 }
 
 function lastCell({losses}, {compared}) {
@@ -118,6 +120,15 @@ function findingCell({findings, state}) {
     element("div", {class: "badges"}, badges)];
 }
 
+/** A click on a tag filters by it. */
+function tagsCell({tags}, {filterBy}) {
+  if (tags.length === 0) return ["–"];
+  return [element("div", {class: "badges", title: tags.join(" ")},
+      tags.map((tag) => button({class: "badge tag", onclick: () => filterBy(`tag=${tag}`)}, tag)))];
+}
+
+function noteCell({note}) { return note === "" ? ["–"] : [element("div", {class: "note-text", title: note}, note)]; }
+
 /** How much is wrong: one error weighs more than any number of warnings. */
 function weightOf({findings: {counts}}) {
   return ["error", "warning", "info", "gone"].reduce((weight, kind) => 1000 * weight + Math.min(counts[kind], 999), 0);
@@ -143,10 +154,14 @@ function sortable(value) {
 export function columnsOf(runs, compared) {
   const lossOf = (run) => lossNamed(run, compared) || {};
   const by = compared === null ? "" : ` · ${compared}`;
+  const tags = {key: "tags", title: "Tags", cell: tagsCell, value: (run) => run.tags[0] ?? null};
+  const note = {key: "note", title: "Note", cell: noteCell, value: (run) => run.note || null};
   const setting = (name) => ({key: `:${name}`, title: name, value: (run) => settingOf(run, name) ?? null,
     cell: (run) => breakableText(settingText(settingOf(run, name)))});
   return [
     {key: "name", title: "Run", value: (run) => run.name},
+    // What people say has a column where they say something.
+    ...(runs.some((run) => run.tags.length > 0) ? [tags] : []),
     {key: "state", title: "State", cell: stateCell, value: (run) => STATE_ORDER.indexOf(run.state)},
     {key: "started", title: "Started", cell: startedCell, descends: true, value: (run) => run.started},
     {key: "duration", title: "Duration", cell: durationCell, descends: true, value: durationOf},
@@ -155,6 +170,7 @@ export function columnsOf(runs, compared) {
     {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossOf(run).last ?? null))},
     {key: "best", title: `Best${by}`, cell: bestCell, value: (run) => sortable(lossOf(run).best)},
     {key: "finding", title: "Worst finding", cell: findingCell, descends: true, value: weightOf},
+    ...(runs.some((run) => run.note !== "") ? [note] : []),
     ...differingSettings(runs).map(setting),
   ];
 }
@@ -179,7 +195,8 @@ export function wordsOf(run) {
   const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
   const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
   const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
-  return [run.name, run.folder, run.state, STATES[run.state], run.why, run.resumed ? "resumed" : "",
+  const tags = run.tags.map((tag) => `tag=${tag} ${tag}`);
+  return [run.name, run.folder, ...tags, run.note, run.archived ? "archived" : "", run.state, STATES[run.state], run.why, run.resumed ? "resumed" : "",
     ...rules, ...plainRules, worst?.text, ...severities, ...settings].join("\n").toLowerCase();
 }
 

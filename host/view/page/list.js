@@ -1,13 +1,14 @@
 import {button, element, fill, plural} from "../../../plugins/html/page/text.js";
 import {alikeSettings, breakableText, columnsOf, comparedLoss, lowestOf, showAges, sorted, wordsOf} from "./columns.js";
 import {byId, followRuns, showStatus} from "./common.js";
+import {changeNotes, editNotes} from "./notes.js";
 
 const MOST_COMPARED = 20;
 const USUAL_SORT = "-started";
 const MARKS = {none: "↕", ascending: "▲", descending: "▼"};
 const head = document.querySelector("#runs thead tr"), body = document.querySelector("#runs tbody");
-const rows = new Map();  // by the number that the server gave a run
-const chosen = new Set();
+// By the run's folder, as the server counts anew when it is started again.
+const rows = new Map(), chosen = new Set();
 const COLUMNS_KEY = "loupe-hidden-columns";
 const hiddenColumns = (() => {
   try {
@@ -20,17 +21,17 @@ const hiddenColumns = (() => {
 let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
 
 class Row {
-  constructor(id) {
-    this.id = id;
+  constructor(folder) {
     this.shown = "";
     this.box = element("input", {type: "checkbox", onchange: () => {
-      if (this.box.checked) chosen.add(id);
-      else chosen.delete(id);
+      if (this.box.checked) chosen.add(folder);
+      else chosen.delete(folder);
       showChoice();
     }});
     this.link = element("a", {});
     this.folder = element("div", {class: "folder muted small"});
-    this.name = element("th", {role: "rowheader", scope: "row"}, this.link, this.folder);
+    this.edit = button({class: "edit small", onclick: () => editNotes(this.run, showAll)}, "Edit");
+    this.name = element("th", {role: "rowheader", scope: "row"}, this.link, this.folder, this.edit);
     this.root = element("tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box), this.name);
   }
 
@@ -43,8 +44,11 @@ class Row {
     this.shown = shown;
     this.words = wordsOf(run);
     fill(this.link, breakableText(run.name));
+    this.link.title = run.name;
     fill(this.folder, place === run.name ? null : breakableText(place));
     this.folder.title = run.folder;
+    this.root.classList.toggle("archived", run.archived);
+    this.edit.setAttribute("aria-label", `Edit tags and note of ${run.name}, ${place}`);
     this.box.setAttribute("aria-label", `Compare ${run.name}, ${place}`);
     const cells = columns.filter(({cell}) => cell !== undefined).map(({key, title, cell}) => {
       const content = element("div", {}, cell(run, context)), what = key.startsWith(":") ? "setting" : key;
@@ -56,8 +60,10 @@ class Row {
     this.root.append(...cells);
   }
 
-  matches(wanted) { return wanted.every((word) => this.words.includes(word)); }
+  matches(wanted) { return isListed(this.run) && wanted.every((word) => this.words.includes(word)); }
 }
+
+function isListed({archived}) { return !archived || byId("archived").checked; }
 
 /** Where a run lies; the one folder that all lie in goes without saying. */
 function placeOf(folder, folders) {
@@ -66,10 +72,7 @@ function placeOf(folder, folders) {
   return isWithin ? folder.slice(prefix.length) : folder;
 }
 
-/**
- * Of the report of some runs, from which one comes back to the list as it is now. By their folders, as the server
- * counts anew when it is started again.
- */
+/** Of the report of some runs, from which one comes back to the list as it is now. */
 function addressOf(runs) {
   return `open?${runs.map(({folder}) => `run=${encodeURIComponent(folder)}`).join("&")}${location.hash}`;
 }
@@ -110,12 +113,14 @@ function readAddress() {
   const parts = new URLSearchParams(location.hash.slice(1));
   sort = parts.get("sort") || USUAL_SORT;
   byId("filter").value = parts.get("filter") || "";
+  byId("archived").checked = parts.has("archived");
 }
 
 function writeAddress() {
   const parts = new URLSearchParams(), filter = byId("filter").value.trim();
   if (sort !== USUAL_SORT) parts.set("sort", sort);
   if (filter !== "") parts.set("filter", filter);
+  if (byId("archived").checked) parts.set("archived", "1");
   const hash = parts.size === 0 ? "" : `#${parts}`;
   history.replaceState(null, "", location.pathname + location.search + hash);
   for (const row of rows.values()) row.link.href = addressOf([row.run]);
@@ -125,9 +130,21 @@ function showChoice() {
   const count = chosen.size, compare = byId("compare");
   compare.disabled = count === 0 || count > MOST_COMPARED;
   compare.textContent = count === 0 ? "Compare" : count === 1 ? "Open 1 run" : `Compare ${count} runs`;
-  byId("clear").hidden = count === 0;
+  byId("clear").hidden = byId("archive").hidden = count === 0;
+  byId("archive").textContent = areArchived() ? "Take out of the archive" : "Archive";
   byId("hint").textContent = count > MOST_COMPARED ? `One report takes at most ${MOST_COMPARED} runs.` :
     count === 0 ? "Tick runs to compare them in one report." : "";
+}
+
+function chosenRuns() { return told.runs.filter(({folder}) => chosen.has(folder)); }
+
+function areArchived() { return chosenRuns().every(({archived}) => archived); }
+
+/** Puts a text into the filter, or takes it out where nothing else is in it. */
+function filterBy(text) {
+  byId("filter").value = byId("filter").value === text ? "" : text;
+  writeAddress();
+  showMatching();
 }
 
 function showMatching() {
@@ -138,9 +155,13 @@ function showMatching() {
     if (!row.root.hidden) ++matching;
   }
   const running = told.runs.filter(({state}) => state === "running").length;
+  const archived = told.runs.filter((run) => run.archived).length;
+  byId("archived-field").hidden = archived === 0;
+  byId("archived-text").textContent = `Show ${archived} archived`;
   showStatus([plural(rows.size, "run"), running > 0 ? `${running} running` : null,
-    wanted.length > 0 ? `${matching} shown` : null].filter((text) => text !== null).join(", "));
+    archived > 0 ? `${archived} archived` : null, wanted.length > 0 ? `${matching} shown` : null].filter((text) => text !== null).join(", "));
   byId("no-match").hidden = matching > 0 || rows.size === 0;
+  byId("no-match").textContent = wanted.length > 0 ? "No run matches the filter." : "All runs are archived.";
 }
 
 /** Which columns there are to choose; the run itself always stays. */
@@ -181,8 +202,8 @@ function showAlike(runs) {
 function showOrder(runs) {
   const focused = body.contains(document.activeElement) ? document.activeElement : null;
   let next = body.firstElementChild;
-  for (const {id} of runs) {
-    const {root} = rows.get(id);
+  for (const {folder} of runs) {
+    const {root} = rows.get(folder);
     if (root === next) next = next.nextElementSibling;
     else body.insertBefore(root, next);
   }
@@ -190,22 +211,23 @@ function showOrder(runs) {
 }
 
 function showAll() {
-  const {runs, folders, left_out} = told, there = new Set(runs.map((run) => run.id));
-  for (const [id, row] of rows) {
-    if (there.has(id)) continue;
+  const {runs, folders, left_out} = told, there = new Set(runs.map((run) => run.folder));
+  for (const [folder, row] of rows) {
+    if (there.has(folder)) continue;
     row.root.remove();
-    rows.delete(id);
-    chosen.delete(id);
+    rows.delete(folder);
+    chosen.delete(folder);
   }
-  const compared = comparedLoss(runs), context = {compared, lowest: lowestOf(runs, compared)};
-  allColumns = columnsOf(runs, compared);
+  const listed = runs.filter(isListed);
+  const compared = comparedLoss(listed), context = {compared, lowest: lowestOf(listed, compared), filterBy};
+  allColumns = columnsOf(listed, compared);
   columns = allColumns.filter(({key}) => !hiddenColumns.has(key));
   showColumnChoice(allColumns);
   showHead();
-  showAlike(runs);
+  showAlike(listed);
   for (const run of runs) {
-    if (!rows.has(run.id)) rows.set(run.id, new Row(run.id));
-    rows.get(run.id).show(run, placeOf(run.folder, folders), context);
+    if (!rows.has(run.folder)) rows.set(run.folder, new Row(run.folder));
+    rows.get(run.folder).show(run, placeOf(run.folder, folders), context);
   }
   const {column, descends} = sortedBy();
   showOrder(sorted(runs, column, descends));
@@ -227,19 +249,34 @@ byId("filter").addEventListener("input", () => {
 });
 byId("compare").addEventListener("click", () => {
   const runs = sorted(told.runs, ...Object.values(sortedBy()));
-  location.assign(addressOf(runs.filter(({id}) => chosen.has(id))));
+  location.assign(addressOf(runs.filter(({folder}) => chosen.has(folder))));
 });
-byId("clear").addEventListener("click", () => {
+function clearChoice() {
   chosen.clear();
   for (const row of rows.values()) row.box.checked = false;
   showChoice();
   byId("filter").focus();
+}
+byId("clear").addEventListener("click", clearChoice);
+byId("archive").addEventListener("click", async () => {
+  const runs = chosenRuns(), archived = !areArchived();
+  clearChoice();
+  try {
+    for (const run of runs) await changeNotes(run, {archived});
+  } catch ({message}) {
+    byId("hint").textContent = message;
+  }
+  showAll();
+});
+byId("archived").addEventListener("change", () => {
+  writeAddress();
+  showAll();
 });
 // A page that is gone back to may come with ticks that it does not know of.
 addEventListener("pageshow", () => {
   chosen.clear();
-  for (const [id, row] of rows) {
-    if (row.box.checked) chosen.add(id);
+  for (const [folder, row] of rows) {
+    if (row.box.checked) chosen.add(folder);
   }
   showChoice();
 });
