@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "command/wrapping.h"
 #include "core/utf8.h"
+#include "core/wrapping.h"
 
 namespace loupe {
 namespace {
