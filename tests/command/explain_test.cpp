@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "examples/process.h"
+#include "recorded_run.h"
 
 namespace loupe::test {
 namespace {
