@@ -53,8 +53,8 @@ configure_file(host/cmake/loupe-sdk.pc.in ${PROJECT_BINARY_DIR}/loupe-sdk.pc @ON
 install(FILES ${PROJECT_BINARY_DIR}/loupe-sdk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 # Debian has its own folder for zsh, and wants pages compressed: LoupePackage.cmake has those.
-install(DIRECTORY ${LOUPE_DOCUMENTS}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT documents
-        FILES_MATCHING PATTERN *.1)
+install(DIRECTORY ${LOUPE_DOCUMENTS}/man1 ${LOUPE_DOCUMENTS}/man5 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT documents
+        FILES_MATCHING PATTERN *.[15])
 install(FILES ${LOUPE_DOCUMENTS}/_loupe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT documents)
 install(FILES ${LOUPE_DOCUMENTS}/loupe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME loupe COMPONENT command)

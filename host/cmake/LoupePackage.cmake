@@ -125,7 +125,7 @@ string(TIMESTAMP LOUPE_DEBIAN_DATE "%a, %d %b %Y 00:00:00 +0000" UTC)
 configure_file(host/packaging/debian/changelog.in ${PROJECT_BINARY_DIR}/debian/changelog.Debian @ONLY)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz
                    COMMAND sh -c "'${LOUPE_GZIP}' -9nc '${PROJECT_BINARY_DIR}/debian/changelog.Debian' > '${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz'"
-                   COMMAND sh -c "rm -rf '${PROJECT_BINARY_DIR}/debian/man1' && cp -r '${LOUPE_DOCUMENTS}/man1' '${PROJECT_BINARY_DIR}/debian' && '${LOUPE_GZIP}' -9n '${PROJECT_BINARY_DIR}/debian/man1/'*"
+                   COMMAND sh -c "cd '${PROJECT_BINARY_DIR}/debian' && rm -rf man1 man5 && cp -r '${LOUPE_DOCUMENTS}/man1' '${LOUPE_DOCUMENTS}/man5' . && '${LOUPE_GZIP}' -9n man1/* man5/*"
                    DEPENDS ${PROJECT_BINARY_DIR}/debian/changelog.Debian ${LOUPE_DOCUMENTS}/_loupe
                    VERBATIM)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/debian/copyright
@@ -141,7 +141,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   install(FILES ${PROJECT_BINARY_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.Debian.gz
           DESTINATION share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME} COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
-install(DIRECTORY ${PROJECT_BINARY_DIR}/debian/man1 DESTINATION share/man COMPONENT command EXCLUDE_FROM_ALL)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/debian/man1 ${PROJECT_BINARY_DIR}/debian/man5 DESTINATION share/man COMPONENT command EXCLUDE_FROM_ALL)
 install(FILES ${LOUPE_DOCUMENTS}/_loupe DESTINATION share/zsh/vendor-completions COMPONENT command EXCLUDE_FROM_ALL)
 
 include(CPack)

@@ -19,7 +19,7 @@
 #include "command/run_names.h"
 #include "command/usage_error.h"
 #include "command/value_table.h"
-#include "command/wrapping.h"
+#include "core/wrapping.h"
 #include "replay/player.h"
 
 namespace loupe {

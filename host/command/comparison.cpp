@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "command/wrapping.h"
 #include "core/utf8.h"
+#include "core/wrapping.h"
 
 namespace loupe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
+#include "command/rule_examples.h"
 #include "command/told_commands.h"
-#include "health/rules/rule.h"
 
 namespace loupe {
 namespace {
@@ -40,7 +40,7 @@ std::vector<std::string> names_of_options(const ToldCommand& command) {
 /// What `loupe explain` can be asked, but for the plots, whose names have blanks in them.
 std::string topics() {
   std::vector<std::string> names;
-  for (const health::Rule& each : health::rules()) names.emplace_back(each.name);
+  for (const RuleExample& each : rule_examples()) names.emplace_back(each.rule);
   return joined(names);
 }
 

@@ -1,65 +1,21 @@
 #include "command/commands.h"
 
-#include <loupe/draft/abi/option_names.h>
-#include <loupe/text/number_text.h>
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
 #include <map>
 #include <ostream>
-#include <sstream>
+#include <string>
+#include <vector>
 
+#include "command/option_words.h"
 #include "config/sections.h"
 #include "core/suggestion.h"
+#include "core/wrapping.h"
 
 namespace loupe {
 namespace {
 
 constexpr Kind kinds[] = {Kind::lens, Kind::visualizer, Kind::preprocessor, Kind::gatherer};
-
-const char* type_word(uint32_t type) {
-  switch (type) {
-    case LOUPE_TYPE_BOOLEAN:
-      return "boolean";
-    case LOUPE_TYPE_INTEGER:
-      return "integer";
-    case LOUPE_TYPE_NUMBER:
-      return "number";
-    case LOUPE_TYPE_STRING:
-      return "text";
-    case LOUPE_TYPE_STRINGS:
-      return "list";
-    default:
-      return "map";
-  }
-}
-
-/// @param named the last option before it that names a component; null where there is none
-std::string limits(const loupe_option& option, const loupe_option* named) {
-  std::ostringstream text;
-  if (option.choice_count > 0) {
-    text << "; one of";
-    for (std::size_t i = 0; i < option.choice_count; ++i) text << (i == 0 ? " " : ", ") << option.choices[i];
-  }
-  if (const auto kind = kind_named_by(option)) text << "; the name of a " << kind_name(*kind);
-  if ((option.flags & LOUPE_DRAFT_OPTION_OPTIONS) != 0 && named != nullptr)
-    text << "; what is given to " << named->name;
-  if (has_minimum(option)) text << "; at least " << number_text(option.minimum);
-  if (has_maximum(option)) text << "; at most " << number_text(option.maximum);
-  return text.str();
-}
-
-std::string default_text(const loupe_option& option) {
-  if ((option.flags & LOUPE_OPTION_REQUIRED) != 0) return "required";
-  const YAML::Node value = OptionSet::default_of(option);
-  YAML::Emitter text;
-  text << YAML::Flow;
-  if (value.IsScalar() && option.type == LOUPE_TYPE_STRING) text << YAML::DoubleQuoted;
-  text << value;
-  return std::string("default ") + text.c_str();
-}
 
 void write_options(const OptionTable& table, std::ostream& out) {
   std::size_t width = 0;
@@ -68,8 +24,11 @@ void write_options(const OptionTable& table, std::ostream& out) {
   for (const loupe_option* option : table) {
     if (kind_named_by(*option)) named = option;
     out << "  " << std::left << std::setw(static_cast<int>(width)) << option->name << "  " << std::setw(7)
-        << type_word(option->type) << "  " << default_text(*option) << limits(*option, named) << "\n"
+        << type_word(*option) << "  " << default_words(*option) << limit_words(*option, named) << "\n"
         << std::string(width + 4, ' ') << option->help << "\n";
+    if (option->choice_count <= many_names) continue;
+    const std::vector<std::string> names(option->choices, option->choices + option->choice_count);
+    out << in_columns(names, output_columns().value_or(80), width + 6) << "\n";
   }
   if (table.count == 0) out << "  no options\n";
 }

@@ -26,7 +26,9 @@
 #include "command/record_files.h"
 #include "command/recorded_rules.h"
 #include "core/json_bounds.h"
+#include "core/suggestion.h"
 #include "core/utf8.h"
+#include "core/wrapping.h"
 #include "loupe/config_error.h"
 #include "pipeline/baseline_watch.h"
 #include "replay/finding_history.h"
@@ -167,7 +169,9 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
   out << "  the lens health did not watch this run; ";
   out << (diagnosis.judged.empty() ? "no rule could be judged from its values"
                                    : "judged from its values: " + list_of(diagnosis.judged));
-  out << "\n  could not be judged: " << list_of(diagnosis.not_judged) << "\n";
+  constexpr std::size_t width = 80, indent = 4;
+  out << "\n  could not be judged:\n"
+      << in_columns(diagnosis.not_judged, output_columns().value_or(width), indent) << "\n";
 }
 
 /// The findings of one rule that are as severe, the worst of them and where the others are.

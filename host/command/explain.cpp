@@ -13,9 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "command/rule_examples.h"
 #include "command/tag_descriptions.h"
-#include "command/wrapping.h"
 #include "core/suggestion.h"
+#include "core/wrapping.h"
 #include "health/rules/causes.h"
 #include "health/rules/rule.h"
 
@@ -89,7 +90,7 @@ void write_list(const std::vector<TagDescription>& tags, std::ostream& out) {
   }
 }
 
-/// A rule or a line of a component, as its `gives` names and explains it: "NAME: TEXT".
+/// A rule or a line of a component, as its `gives` names and explains it: "NAME: TEXT"; or a rule of the host's own.
 struct Given {
   std::string name, text;
   std::set<std::string> givers;
@@ -112,6 +113,9 @@ std::vector<Given> all_given(const Catalogue& catalogue) {
         known->givers.insert(component.name);
       }
     }
+  }
+  for (const RuleExample& each : rule_examples()) {
+    if (*each.help != '\0') all.push_back({each.rule, each.help, {}});
   }
   return all;
 }
@@ -152,12 +156,23 @@ void write(const health::Rule& rule, std::ostream& out) {
   write_paragraph("to silence it", "health: {off: [" + name + "]}", out);
 }
 
+void write_code(const char* title, const char* code, std::ostream& out) {
+  out << "  " << title << ":\n";
+  std::istringstream lines(code);
+  for (std::string line; std::getline(lines, line);) out << "      " << line << "\n";
+}
+
 void write(const Given& given, std::ostream& out) {
   out << given.name << "\n";
   write_paragraph("", given.text, out);
   const auto rule = std::find_if(health::rules().begin(), health::rules().end(),
                                  [&](const health::Rule& each) { return given.name == each.name; });
   if (rule != health::rules().end()) write(*rule, out);
+  for (const RuleExample& each : rule_examples()) {
+    if (given.name != each.rule) continue;
+    write_code("for example", each.fault, out);
+    write_code("repaired", each.repair, out);
+  }
   write_paragraph("given by", joined(given.givers), out);
 }
 

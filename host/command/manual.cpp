@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "command/option_words.h"
 #include "command/told_commands.h"
+#include "config/sections.h"
 #include "loupe/version.h"
 
 namespace loupe {
@@ -167,7 +169,45 @@ std::string page_of(const ToldCommand& command, const std::vector<ToldCommand>& 
     if (each.name != command.name) others += (others.empty() ? ".BR " : " ,\n.BR ") + escaped(page_name(each)) + " (1)";
   }
   page += last_sections(command.name);
-  return page + ".SH SEE ALSO\n" + others + "\n";
+  return page + ".SH SEE ALSO\n" + others + " ,\n.BR loupe.yaml (5)\n";
+}
+
+std::string option_entries(const OptionTable& table) {
+  std::string list;
+  for (const loupe_option* option : table)
+    list += ".TP\n" + bold(option->name) + " (" + escaped(type_word(*option)) + ", " +
+            escaped(default_words(*option) + limit_words(*option, nullptr)) + ")\n" + sentence(option->help) + "\n";
+  return list;
+}
+
+/// The page of the configuration, by what the host declares of its keys, as `loupe describe config` tells it.
+std::string configuration_page(const std::string& date) {
+  std::string page = ".TH LOUPE.YAML 5 " + date +
+                     " \"Loupe " LOUPE_VERSION
+                     "\" \"Loupe\"\n.SH NAME\nloupe.yaml \\- what Loupe looks at, and who shows it\n.SH DESCRIPTION\n"
+                     "A YAML file, which a trainer reads by its inspector, and " +
+                     bold("loupe run") + " by " + bold("--config") +
+                     ".\nIt may have any name. All keys may be left out but those of the components.\n";
+  page += entry_list("KEYS", {{"loupe", "The version of this form, 1."},
+                              {"lenses", "What to measure and judge: a list of names, or of names with their options"},
+                              {"visualizers", "Who shows that: a list of the same form"},
+                              {"plugins", "A map, in which path names folders and files to search for components"},
+                              {"ranks",
+                               "How the processes of a run are compared: auto, off, or a map with store, timeout and "
+                               "show"},
+                              {"on_error", "What a component that fails leads to: quarantine (the default) or stop"}});
+  page += ".PP\n" + bold("loupe list") + " names all components, and " + bold("loupe describe NAME") +
+          " tells the options of each, with an example.\n";
+  page += ".SH OPTIONS OF EVERY LENS\n" + option_entries(lens_options());
+  for (const auto& [section, table] : host_sections())
+    page += ".SH THE MAP " + bold(section) + "\n" + option_entries(table);
+  page +=
+      ".SH EXAMPLES\n.nf\nlenses:\n  \\- health\n  \\- loss_metrics\n  \\- parameter_norm: {include: [+linear]}\n"
+      "visualizers:\n  \\- console\n  \\- html\nrun: {name: digits, dir: runs/digits}\n.fi\n";
+  page += entry_list("FILES", {{"report.html", "What the visualizer html writes, in the folder run.dir."},
+                               {"record.jsonl", "What the visualizer record writes there."}});
+  page += entry_list("ENVIRONMENT", {{"LOUPE_PLUGIN_PATH", "Searched for plugins after plugins.path."}});
+  return page + ".SH SEE ALSO\n.BR loupe\\-describe (1) ,\n.BR loupe\\-validate (1) ,\n.BR loupe\\-run (1)\n";
 }
 
 }  // namespace
@@ -178,6 +218,9 @@ void write_manual(const std::vector<ToldCommand>& commands, const std::string& d
     file.write(page_of(each, commands, date));
     file.commit(false);
   }
+  Replacement file(std::filesystem::path(folder) / "man5" / "loupe.yaml.5");
+  file.write(configuration_page(date));
+  file.commit(false);
 }
 
 }  // namespace loupe

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "command/wrapping.h"
 #include "core/clock.h"
 #include "core/utf8.h"
+#include "core/wrapping.h"
 
 namespace loupe {
 namespace {

@@ -33,7 +33,8 @@ struct ToldCommand {
 /// pages and the completion of shells are made from this, so that they cannot differ from --help.
 std::vector<ToldCommand> told_commands(const CLI::App& app);
 
-/// Writes a manual page a command into `folder`/man1, which is made where it is missing, over those of before. Throws
+/// Writes a manual page a command into `folder`/man1, and that of the configuration into `folder`/man5; both are made
+/// where they are missing, and pages of before are written over. Throws
 /// std::system_error where that fails.
 /// @param date  that the pages bear, as in 2026-01-31
 void write_manual(const std::vector<ToldCommand>& commands, const std::string& date, const std::string& folder);

@@ -12,6 +12,7 @@
 
 #include "core/forks.h"
 #include "core/utf8.h"
+#include "core/wrapping.h"
 
 namespace loupe {
 namespace {
@@ -37,11 +38,14 @@ std::shared_ptr<const LogSink>& current() {
 thread_local bool prints_only = false;
 std::atomic<int> rank{0};
 
+/// On a terminal a long message is broken between words, which the terminal itself does anywhere.
 /// Not through std::cerr: a failure would set an error flag that is the program's.
 void print(int level, const std::string& message) {
   const char* const severity = level == LOUPE_LOG_ERROR ? "error: " : level == LOUPE_LOG_WARNING ? "warning: " : "";
   try {
-    write_all(STDERR_FILENO, std::string("loupe: ") + severity + printable(message) + '\n');
+    const std::string line = std::string("loupe: ") + severity + printable(message);
+    const auto columns = terminal_columns(STDERR_FILENO);
+    write_all(STDERR_FILENO, (columns ? wrapped_line(line, *columns) : line) + '\n');
   } catch (const std::system_error&) {  // nobody is left to be told
   }
 }

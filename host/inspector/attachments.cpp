@@ -27,7 +27,9 @@ void Attachments::attach(torch::nn::Module& model, const std::vector<torch::opti
   if (monitor_.config().list_modules) {
     for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
   }
-  if (monitor_.config().summary) log(LOUPE_LOG_INFO, attachment->summary());
+  // Of a program that is only watched, its first lines tell how much of a model is tapped.
+  const bool is_told = awaits_optimizers && !attachment->has_more_to_tell();
+  if (monitor_.config().summary && !is_told) log(LOUPE_LOG_INFO, attachment->summary());
 }
 
 void Attachments::attach_optimizer(torch::optim::Optimizer& optimizer) {

@@ -275,9 +275,13 @@ Inspector ProgramInspector::make(Config config) {
   offer_services();
   return Inspector(std::make_unique<Inspector::Impl>(std::move(config)));
 }
-void ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, const std::string& name) {
-  inspector.impl_->enter(
-      [&] { inspector.impl_->attach(model, {}, name, /*is_loss=*/false, /*awaits_optimizers=*/true); });
+std::string ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, const std::string& name) {
+  std::string share;
+  inspector.impl_->enter([&] {
+    inspector.impl_->attach(model, {}, name, /*is_loss=*/false, /*awaits_optimizers=*/true);
+    share = inspector.impl_->attachments().all().back()->share();
+  });
+  return share;
 }
 void ProgramInspector::begin_epochs_at(Inspector& inspector, double first) {
   inspector.impl_->enter([&] { inspector.impl_->monitor().begin_epochs_at(first); });

@@ -12,8 +12,8 @@ namespace loupe {
 struct ProgramInspector {
   /// Of a configuration that was read and changed.
   static Inspector make(Config config);
-  /// Attaches a model whose optimizers are met as they clear gradients or step.
-  static void attach(Inspector& inspector, torch::nn::Module& model, const std::string& name);
+  /// Attaches a model whose optimizers are met as they clear gradients or step. Returns how much of it is tapped.
+  static std::string attach(Inspector& inspector, torch::nn::Module& model, const std::string& name);
   /// The next epoch has this number.
   static void begin_epochs_at(Inspector& inspector, double first);
   /// Publishes a finding about the program as a whole, not about one of its models.

@@ -153,4 +153,9 @@ std::string EpochClock::description() const {
          number(length_) + " steps";
 }
 
+std::string EpochClock::short_description() const {
+  if (kind_ != Epoch::automatic) return description();
+  return "an epoch ends where the data begin anew, else after " + number(length_) + " steps";
+}
+
 }  // namespace loupe

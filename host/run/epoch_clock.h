@@ -52,6 +52,8 @@ class EpochClock {
   bool wants_rows() const { return is_automatic() && !knows_ends_; }
   /// What counts as an epoch, for the user.
   std::string description() const;
+  /// The same in a few words.
+  std::string short_description() const;
 
  private:
   using Clock = std::chrono::steady_clock;

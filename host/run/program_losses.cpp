@@ -66,8 +66,8 @@ void ProgramLosses::before_backward(const at::Tensor& loss, const void* place, s
   }
   if (named.name.empty()) return;
   if (named.is_new)
-    tell_("'" + named.name + "' is what backward() is called on" + (named.is_main ? "" : " at a further place"),
-          "loss");
+    tell_.trained(named.name,
+                  std::string("what backward() is called on") + (named.is_main ? "" : " at a further place"));
   show(named.name, loss, made);
 }
 
@@ -102,10 +102,9 @@ void ProgramLosses::before_step(const torch::optim::Optimizer& optimizer) {
   if (!scale_.is_divided_out()) return;
   const bool is_divided = *scale_.is_divided_out();
   if (is_divided)
-    tell_(
+    tell_.guess(
         "the loss is shown without the scale that it is multiplied by, as gradients are divided by that before a "
-        "step",
-        nullptr);
+        "step");
   show_waiting(is_divided);
 }
 
@@ -122,7 +121,7 @@ void ProgramLosses::name_losses() {
       name = names_.call(place, *stepped_.begin() + " loss");
       when = " before an optimizer of '" + *stepped_.begin() + "' steps";
     }
-    tell_("'" + name + "' is what backward() is called on" + when, "loss");
+    tell_.trained(name, "what backward() is called on" + when);
   }
   stepped_.clear();
   for (const auto& [place, waiting] : std::exchange(nameless_losses_, {}))
@@ -147,18 +146,16 @@ void ProgramLosses::evaluated(const at::Tensor& result, const char* function, co
     const auto [part, is_first] = names_of_parts_.try_emplace(function, name, std::vector<std::string>());
     const LossNames::Named named = part->second.of(place);
     if (named.is_new)
-      tell_("'" + named.name + "' is what " + function +
-                " gives in eval mode or without gradients, which is not the loss that is trained",
-            nullptr);
+      tell_.guess("'" + named.name + "' is what " + function +
+                  " gives in eval mode or without gradients, which is not the loss that is trained");
     if (!named.name.empty()) ProgramInspector::push_metric(inspector_, named.name, result);
     return;
   }
   const LossNames::Named named = validation_names_.of(place);
   if (named.name.empty()) return;
   if (named.is_new)
-    tell_(
-        "'" + named.name + "' is what a loss function gives in eval mode or without gradients, as a mean of the batch",
-        nullptr);
+    tell_.guess("'" + named.name +
+                "' is what a loss function gives in eval mode or without gradients, as a mean of the batch");
   const at::NoGradGuard no_graph;
   const at::Tensor& factor = role->second.factor;
   const bool fits = factor.defined() && factor.device() == result.device();

@@ -22,8 +22,12 @@ namespace loupe {
 /// which of the numbers that are computed while the program validates may be compared with it. One thread at a time.
 class ProgramLosses {
  public:
-  /// Says what was guessed, and the option of run_program that says otherwise, where there is one.
-  using Tell = std::function<void(const std::string& guess, const char* option)>;
+  /// Says what a loss is taken to be.
+  struct Tell {
+    std::function<void(const std::string& guess)> guess;
+    /// Of one that is trained, which has a name.
+    std::function<void(const std::string& name, const std::string& what)> trained;
+  };
   struct Names {
     std::string train, validation;
     std::vector<std::string> given;

@@ -23,6 +23,14 @@ bool holds_any(const ParameterSet& some, const ParameterSet& others) {
   return std::any_of(others.begin(), others.end(), [&](const auto* each) { return some.count(each) != 0; });
 }
 
+/// "a, b and 3 more", so that a line stays one.
+std::string short_list(const std::vector<std::string>& texts) {
+  constexpr std::size_t most = 3;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(texts.size(), most); ++i) list += (i > 0 ? ", " : "") + texts[i];
+  return texts.size() > most ? list + " and " + std::to_string(texts.size() - most) + " more" : list;
+}
+
 }  // namespace
 
 Inspector& WatchedProgram::inspector() {
@@ -39,13 +47,17 @@ Inspector& WatchedProgram::inspector() {
   if (config.train_loss == config.validation_loss) config.validation_loss += " (validation)";
   clock_.emplace(section_);
   for (const auto& [order, is_loader] : early_orders_) clock_->order_begins(order, is_loader);
-  const double first = first_epoch_of(config, section_);
+  first_epoch_ = first_epoch_of(config, section_);
   inspector_.emplace(ProgramInspector::make(std::move(config)));
   losses_.emplace(*inspector_, ProgramLosses::Names{train_loss, validation_loss, section_.losses},
-                  [this](const std::string& guess, const char* option) { tell(guess, option); });
-  ProgramInspector::begin_epochs_at(*inspector_, first);
-  if (first != 1) tell("the first epoch is " + number_text(first), "first_epoch");
-  tell(clock_->description(), "epoch");
+                  ProgramLosses::Tell{[this](const std::string& guess) { tell(guess, nullptr); },
+                                      [this](const std::string& name, const std::string& what) {
+                                        if (!has_told_first_lines_) first_losses_.push_back("'" + name + "'");
+                                        tell("'" + name + "' is " + what, "loss", /*is_in_first_lines=*/true);
+                                      }});
+  ProgramInspector::begin_epochs_at(*inspector_, first_epoch_);
+  if (first_epoch_ != 1) tell("the first epoch is " + number_text(first_epoch_), "first_epoch", true);
+  tell(clock_->description(), "epoch", true);
   return *inspector_;
 }
 
@@ -60,19 +72,20 @@ void WatchedProgram::count_as(TickRule& tick) {
   tick = {};
 }
 
-void WatchedProgram::tell(const std::string& guess, const char* option) {
-  ProgramInspector::note(*inspector_, LOUPE_NOTE_GUESS, guess);
-  if (option != nullptr && !has_told_guesses_) {
-    guesses_ += (guesses_.empty() ? "" : "; ") + guess;
-  } else {
-    log(LOUPE_LOG_INFO, option != nullptr ? guess + " (else: run_program." + option + ")" : guess);
-  }
+void WatchedProgram::tell(const std::string& guess, const char* option, bool is_in_first_lines) {
+  const std::string text = option != nullptr ? guess + " (else: run_program." + option + ")" : guess;
+  ProgramInspector::note(*inspector_, LOUPE_NOTE_GUESS, text);
+  if (has_told_first_lines_ || !is_in_first_lines) log(LOUPE_LOG_INFO, text);
 }
 
-/// Those of the program's first step, in one line.
-void WatchedProgram::tell_guesses() {
-  if (std::exchange(has_told_guesses_, true) || guesses_.empty()) return;
-  log(LOUPE_LOG_INFO, guesses_ + " (else: run_program of a configuration)");
+void WatchedProgram::tell_first_lines() {
+  if (std::exchange(has_told_first_lines_, true)) return;
+  const std::string losses = short_list(first_losses_), models = short_list(first_models_);
+  const std::string loss = losses.empty() ? "" : (first_losses_.size() == 1 ? "the loss " : "the losses ") + losses;
+  if (!models.empty() || !loss.empty())
+    log(LOUPE_LOG_INFO, "watching " + models + (models.empty() || loss.empty() ? "" : " and ") + loss);
+  log(LOUPE_LOG_INFO,
+      clock_->short_description() + (first_epoch_ != 1 ? "; the first is epoch " + number_text(first_epoch_) : ""));
 }
 
 void WatchedProgram::module_used(torch::nn::Module& module) {
@@ -234,7 +247,7 @@ void WatchedProgram::after_step(const torch::optim::Optimizer& optimizer) {
     }
     losses_->after_step(models);
   } else {
-    tell_guesses();
+    tell_first_lines();
   }
   if (clock_->stepped(&optimizer)) tick();
 }
@@ -348,8 +361,9 @@ void WatchedProgram::attach(const FoundModel& model, int training, const std::st
   std::string name = short_type(model.module->name());
   const int number = ++names_[name];
   if (number > 1) name += "#" + std::to_string(number);
-  tell("watching '" + name + "', for " + why, "models");
-  ProgramInspector::attach(*inspector_, *model.module, name);
+  const std::string share = ProgramInspector::attach(*inspector_, *model.module, name);
+  if (!has_told_first_lines_) first_models_.push_back("'" + name + "' (" + share + ")");
+  tell("watching '" + name + "', for " + why, "models", /*is_in_first_lines=*/true);
   if (attached_.empty()) rows_.emplace();
   if (rows_ && (attached_.empty() || attached_.front().training == training)) rows_->add(*model.module);
   attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters, training});
@@ -381,7 +395,7 @@ void WatchedProgram::tell_unobserved() {
 void WatchedProgram::tick() {
   ++epochs_;
   losses_->end_epoch();
-  tell_guesses();
+  tell_first_lines();
   inspector_->tick_epoch();
   clock_->ticked();
 }
@@ -389,7 +403,7 @@ void WatchedProgram::tick() {
 void WatchedProgram::finish() {
   if (!inspector_) return;
   if (clock_->has_passes()) tick();
-  tell_guesses();
+  tell_first_lines();
   tell_unobserved();
   rows_.reset();
   inspector_.reset();

@@ -87,9 +87,9 @@ class WatchedProgram {
 
   Inspector& inspector();
   void count_as(TickRule& tick);
-  /// Says what was guessed, to the user and in the record, and the option of run_program that says otherwise,
-  /// where there is one.
-  void tell(const std::string& guess, const char* option);
+  /// Keeps in the record, and in the report, what was guessed, and the option of run_program that says otherwise, where
+  /// there is one. The user is told at once, unless the program's first lines say it in short.
+  void tell(const std::string& guess, const char* option, bool is_in_first_lines = false);
   void know(const torch::optim::Optimizer& optimizer);
   void take_strangers(const torch::optim::Optimizer& optimizer);
   void attach_bare(const std::vector<at::Tensor>& tensors, int training);
@@ -99,7 +99,8 @@ class WatchedProgram {
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
-  void tell_guesses();
+  /// After the program's first step: what is watched, and how an epoch is known.
+  void tell_first_lines();
   /// The number of the training that parameters belong to; a new one where no attached model has any of them.
   int training_of(const ParameterSet& parameters);
   std::size_t trainings() const;
@@ -127,9 +128,10 @@ class WatchedProgram {
   std::unordered_map<std::string, int> names_;
   int epochs_ = 0;  // that ended
   int last_training_ = 0;
-  std::uint64_t unseen_steps_ = 0;  // that the clock knows of
-  std::string guesses_;
-  bool has_told_guesses_ = false;
+  std::uint64_t unseen_steps_ = 0;                        // that the clock knows of
+  std::vector<std::string> first_models_, first_losses_;  // for the first lines
+  double first_epoch_ = 1;
+  bool has_told_first_lines_ = false;
   std::atomic<bool> waits_{false};
   bool any_news_ = false;  // a module or an optimizer that was not there when models were searched for last
 };

@@ -360,6 +360,10 @@ void Attachment::detach() {
   if (holds_redirections_) Redirections::instance().release();
 }
 
+bool Attachment::has_more_to_tell() const {
+  return !coverage_.is_whole() || is_script_ || !finds_code_ || !monitor_.sampling_words().empty();
+}
+
 std::string Attachment::summary() const {
   std::string text = "attached '" + names_.root() + "': " + coverage_.counts();
   if (!steps_.any() && !awaits_optimizers_) text += ", no optimizer";

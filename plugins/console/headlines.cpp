@@ -3,6 +3,7 @@
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "console/text.h"
@@ -35,6 +36,14 @@ double nan_count_of(const std::deque<Table>& tables, const std::string& tag, con
     }
   }
   return 0;
+}
+
+/// Whether the unit says what the name does, as "samples/s" of "Samples per Second".
+bool says_name(const std::string& unit, std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::size_t per = unit.rfind("/s");
+  return per != std::string::npos && name == unit.substr(0, per) + " per second";
 }
 
 std::string name_of(const Table& table, const Row& row) {
@@ -87,7 +96,8 @@ std::string Headlines::in_a_line(double epoch) const {
   for (const bool losses : {true, false}) {
     for (const Number& each : numbers_) {
       if (each.epoch != epoch || each.is_loss != losses || each.unit == "steps/s") continue;
-      text += (text.empty() ? "" : "  ") + each.name + " " + short_number(each.last);
+      text += text.empty() ? "" : "  ";
+      text += (says_name(each.unit, each.name) ? "" : each.name + " ") + short_number(each.last);
       if (!each.unit.empty() && !each.is_loss) text += " " + each.unit;
       if (each.nan_count > 0) text += " (" + number_text(each.nan_count) + " were NaN)";
     }

@@ -351,7 +351,7 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   write(folder / "grows", losses({"1.0", "0.9", "2.5"}));
   const Finished grows = diagnose("grows", folder);
   EXPECT_EQ(grows.exit_code, 1);
-  const std::string rest = "  could not be judged: ";
+  const std::string rest = "  could not be judged:\n    ";
   const std::size_t at_rest = grows.output.find(rest);
   ASSERT_NE(at_rest, std::string::npos) << grows.output;
   EXPECT_EQ(

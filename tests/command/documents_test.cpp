@@ -64,9 +64,28 @@ TEST_F(Documents, EndWithExamplesFilesAndEnvironment) {
   EXPECT_NE(read("man1/loupe-run.1").find("\n.SH FILES\n"), std::string::npos);
 }
 
+TEST_F(Documents, HaveAPageOfTheConfigurationWithEveryOptionOfDescribeConfig) {
+  const std::string page = read("man5/loupe.yaml.5");
+  const std::regex option("^  ([a-z_]+)  ");
+  std::size_t options = 0;
+  for (const std::string& line : lines_of(told_by("describe config"))) {
+    std::smatch match;
+    if (std::regex_search(line, match, option)) {
+      ++options;
+      EXPECT_NE(page.find(".TP\n\\fB" + match[1].str() + "\\fR ("), std::string::npos) << line;
+    } else if (line.rfind(' ', 0) != 0) {
+      EXPECT_NE(page.find(".SH THE MAP \\fB" + line + "\\fR\n"), std::string::npos) << line;
+    }
+  }
+  EXPECT_GT(options, 20U);
+  for (const char* heading : {"EXAMPLES", "FILES", "ENVIRONMENT"})
+    EXPECT_NE(page.find(std::string("\n.SH ") + heading + "\n"), std::string::npos) << heading;
+}
+
 TEST_F(Documents, CompleteTheRulesThatCanBeExplained) {
   if (!has("bash")) GTEST_SKIP() << "there is no bash";
   EXPECT_EQ(in_bash("loupe explain dead_"), "dead_units\n");
+  EXPECT_EQ(in_bash("loupe explain replica"), "replica_drift\n") << "of another lens";
 }
 
 TEST_F(Documents, HaveEveryCommandAndOptionThatHelpTellsOf) {
@@ -99,10 +118,11 @@ TEST_F(Documents, TellNothingOfTheCommandThatWritesThem) {
 
 TEST_F(Documents, HavePagesThatTheirReadersDoNotWarnOf) {
   if (!has("groff")) GTEST_SKIP() << "there is no groff here";
-  for (const auto& page : fs::directory_iterator(folder_ / "man1"))
-    EXPECT_EQ(said("groff -ww -man -K utf8 -T utf8 -z " + page.path().string()), "");
+  for (const char* section : {"man1", "man5"})
+    for (const auto& page : fs::directory_iterator(folder_ / section))
+      EXPECT_EQ(said("groff -ww -man -K utf8 -T utf8 -z " + page.path().string()), "");
   if (!has("mandoc")) GTEST_SKIP() << "there is no mandoc here";
-  EXPECT_EQ(said("mandoc -T lint -W warning man1/*"), "");
+  EXPECT_EQ(said("mandoc -T lint -W warning man1/* man5/*"), "");
 }
 
 TEST_F(Documents, CompleteInBash) {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "examples/process.h"
+#include "recorded_run.h"
 
 namespace loupe::test {
 namespace {
@@ -62,6 +63,43 @@ TEST(Explain, TellsOfARuleWhatItFollowsFromAndWhatMayFollow) {
   EXPECT_TRUE(contains(told, "dead_units")) << told;
   EXPECT_TRUE(contains(explain("dead_units").output, "\n  what may follow: ")) << told;
   EXPECT_TRUE(contains(explain("dead_units").output, "\n  to set its threshold: health: {dead_share: 0.5}\n"));
+}
+
+TEST(Explain, GivesAnExampleOfEachRuleAndItsRepair) {
+  std::vector<std::string> rules = {"memory_creep", "one_layer_dominates"};
+  for (const char* lens : {"health", "ranks"}) {
+    const Finished described = run(std::string(LOUPE_COMMAND) + " describe " + lens, fresh_folder());
+    const std::string title = "\ntags, and what they show\n", text = described.output;
+    ASSERT_TRUE(contains(text, title)) << text;
+    for (const std::string& line : lines_of(text.substr(text.find(title) + title.size()))) {
+      if (line.rfind("  ", 0) != 0) break;
+      rules.push_back(line.substr(2, line.find(": ") - 2));
+    }
+  }
+  ASSERT_GT(rules.size(), 50u);
+  for (const std::string& rule : rules) {
+    const Finished told = run(std::string("COLUMNS=80 ") + LOUPE_COMMAND + " explain " + rule, fresh_folder());
+    EXPECT_EQ(told.exit_code, 0) << told.output;
+    const std::size_t fault = told.output.find("\n  for example:\n      "),
+                      repair = told.output.find("\n  repaired:\n");
+    ASSERT_TRUE(fault != std::string::npos && repair != std::string::npos && fault < repair) << told.output;
+    // A line of code that is wrapped is none any more: each begins at the same column, or further in by pairs.
+    std::size_t lines = 0;
+    for (const std::string& line : lines_of(told.output.substr(fault + 1))) {
+      if (line.rfind("      ", 0) == 0) ++lines;
+      EXPECT_LE(line.size(), 80u) << line;
+    }
+    EXPECT_GE(lines, 2u) << told.output;
+    EXPECT_LE(lines, 14u) << told.output;
+  }
+}
+
+TEST(Explain, ShowsCodeAsItIsWritten) {
+  const std::string told = explain("mode_mismatch").output;
+  EXPECT_TRUE(
+      contains(told, "\n  repaired:\n      for (int epoch = 0; epoch < 20; ++epoch) {\n        model->train();\n"))
+      << told;
+  EXPECT_EQ(explain("straggler").output.find("straggler\n  error or warning; "), 0u);
 }
 
 TEST(Explain, ListsAllWithoutANameAlsoThoseOfLensesFromElsewhere) {

@@ -69,7 +69,7 @@ TEST(Wrapping, KeepsTheColumnsOfAList) {
 
 TEST(Wrapping, LeavesLinesOfFilesAndPipesAsTheyAre) {
   const std::string text = run("unset COLUMNS; " LOUPE_COMMAND " describe health", fresh_folder()).output;
-  EXPECT_FALSE(too_long(text, 160).empty());
+  EXPECT_FALSE(too_long(text, 100).empty());
   for (const char* nonsense : {"0", "-5", "wide", "''"})
     EXPECT_EQ(run(std::string("COLUMNS=") + nonsense + " " LOUPE_COMMAND " describe health", fresh_folder()).output,
               text);

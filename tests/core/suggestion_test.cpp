@@ -41,6 +41,22 @@ TEST(Suggestion, OfAnEndlessNameTakesNoTime) {
   EXPECT_EQ(suggestion(std::string(1'000'000, 'a'), {"a", "ab"}), "; known are: a, ab");
 }
 
+TEST(Suggestion, ListsManyNamesInColumns) {
+  std::vector<std::string> many;
+  for (char letter = 'a'; letter <= 'u'; ++letter) many.push_back(std::string(20, letter));
+  const std::string text = suggestion("1", many);
+  EXPECT_EQ(text.rfind("; known are:\n  aaaaaaaaaaaaaaaaaaaa  bbbbbbbbbbbbbbbbbbbb  cccccccccccccccccccc\n  dddd", 0),
+            0u)
+      << text;
+  EXPECT_NE(text.find("  uuuuuuuuuuuuuuuuuuuu"), std::string::npos) << text;
+}
+
+TEST(Columns, HoldNamesBelowEachOther) {
+  EXPECT_EQ(in_columns({"one", "two", "three", "four", "five"}, 14, 2), "  one    two\n  three  four\n  five");
+  EXPECT_EQ(in_columns({"longer than that", "b"}, 8, 1), " longer than that\n b");
+  EXPECT_EQ(in_columns({}, 80, 2), "");
+}
+
 TEST(Suggestion, SaysThatThereIsNothingToChooseFrom) {
   EXPECT_EQ(suggestion("x", {}), "; there are none");
 }

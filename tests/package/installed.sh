@@ -54,6 +54,8 @@ for command in "${commands[@]}"; do
   dpkg -L loupe | grep -qx "/usr/share/man/man1/loupe-$command.1.gz" || fail "loupe-$command has no page"
 done
 
+dpkg -L loupe | grep -qx /usr/share/man/man5/loupe.yaml.5.gz || fail "the configuration has no page"
+
 # A lens of one's own, as README.md prints it.
 apt_get install g++ cmake make pkg-config
 mkdir lens

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 
 #include "examples/process.h"
 
@@ -253,12 +254,29 @@ TEST(Run, ShowsWhatTheModulesAndFunctionsOfAScriptGive) {
 TEST(Run, NamesTheLossesOfSeveralModelsAfterTheOneWhoseOptimizerStepsNext) {
   const Both both = run_both(trainers + " gan");
   const Recorded recorded = both.recorded();
+  const std::string record = text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl");
   for (const char* name : {"Critic loss", "Critic loss#2", "Generator loss"}) {
     EXPECT_TRUE(recorded.values.at("Loss").at("Loss").count(std::string(name) + " mean")) << name << both.messages;
-    EXPECT_NE(both.messages.find("'" + std::string(name) + "' is what backward() is called on before an optimizer of"),
+    EXPECT_NE(record.find("'" + std::string(name) + "' is what backward() is called on before an optimizer of"),
               std::string::npos)
         << both.messages;
   }
+}
+
+TEST(Run, BeginsWithTwoShortSentencesAndKeepsWhatItGuessedForTheReport) {
+  const Both both = run_both(trainers + " epochs");
+  std::istringstream lines(both.messages);
+  std::string first, second;
+  std::getline(lines, first);
+  std::getline(lines, second);
+  const std::regex watched("loupe: watching 'Net' \\([0-9]+ of [0-9]+ modules tapped\\) and the loss 'train_loss'");
+  EXPECT_TRUE(std::regex_match(first, watched)) << both.messages;
+  EXPECT_EQ(second, "loupe: an epoch ends where the data begin anew, else after 100 steps");
+  EXPECT_EQ(both.messages.find("holds all"), std::string::npos) << both.messages;
+  const std::string record = text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl");
+  for (const char* guess : {"watching 'Net', for it holds all 4 parameters of an optimizer (else: run_program.models)",
+                            "'train_loss' is what backward() is called on (else: run_program.loss)"})
+    EXPECT_NE(record.find(guess), std::string::npos) << record;
 }
 
 TEST(Run, RecordsWhatEachModelsFirstOptimizerIsSetTo) {

@@ -189,9 +189,10 @@ TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {
   const std::string text = printed(
       [](Driver& console) {
         console.set_pace(50, 2);
-        loupe_tag memory{}, speed{};
-        for (const auto& [tag, name, unit] :
-             {std::tuple{&memory, "Process Memory", "MiB"}, std::tuple{&speed, "Steps per Second", "steps/s"}}) {
+        loupe_tag memory{}, speed{}, samples{};
+        for (const auto& [tag, name, unit] : {std::tuple{&memory, "Process Memory", "MiB"},
+                                              {&speed, "Steps per Second", "steps/s"},
+                                              {&samples, "Samples per Second", "samples/s"}}) {
           tag->struct_size = sizeof *tag;
           tag->type = LOUPE_SCALE_NUMERICAL;
           tag->id = name;
@@ -203,11 +204,12 @@ TEST(ConsoleLines, HaveLossesFirstUnitsAndOneSpeed) {
         console.begin_tick(1);
         console.value("Process Memory", "Process Memory", "memory", 120);
         console.value("Steps per Second", "Steps per Second", "speed", 10873);
+        console.value("Samples per Second", "Samples per Second", "speed", 800);
         console.value("Loss", "Loss", "train_loss mean", 0.5);
         console.end_tick();
       },
       usual);
-  EXPECT_EQ(text, "epoch 1  train_loss 0.5000  Process Memory 120 MiB  2 s  25 steps/s\n");
+  EXPECT_EQ(text, "epoch 1  train_loss 0.5000  Process Memory 120 MiB  800 samples/s  2 s  25 steps/s\n");
 }
 
 TEST(ConsoleLines, EndWithThePathOfTheReport) {

@@ -31,9 +31,13 @@ void Coverage::add_again(const std::string& name, const std::string& type, const
   lines_.push_back(name + "  " + type + "  the same module as " + first_name);
 }
 
-std::string Coverage::counts() const {
+std::string Coverage::share() const {
   if (tapped_ + untapped_.size() + containers_ == 0) return "its parameters alone are watched";
-  std::string text = std::to_string(tapped_) + " of " + std::to_string(tapped_ + untapped_.size()) + " modules tapped";
+  return std::to_string(tapped_) + " of " + std::to_string(tapped_ + untapped_.size()) + " modules tapped";
+}
+
+std::string Coverage::counts() const {
+  std::string text = share();
   if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " perhaps: the first tick tells)";
   if (containers_ > 0) text += ", " + std::to_string(containers_) + " containers looked into";
   return text;

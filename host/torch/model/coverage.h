@@ -19,7 +19,11 @@ class Coverage {
   /// One line a module.
   const std::vector<std::string>& lines() const { return lines_; }
   std::size_t tapped() const { return tapped_; }
-  /// "3 of 4 modules tapped, 1 container looked into"
+  /// "3 of 4 modules tapped"
+  std::string share() const;
+  /// Whether every module that computes something is tapped for certain.
+  bool is_whole() const { return tapped_ > 0 && untapped_.empty() && perhaps_ == 0; }
+  /// The share, and what else there is: "3 of 4 modules tapped, 1 container looked into"
   std::string counts() const;
   /// "; not tapped: …" for the first few, or nothing.
   std::string untapped() const;

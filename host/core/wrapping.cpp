@@ -1,4 +1,4 @@
-#include "command/wrapping.h"
+#include "core/wrapping.h"
 
 #include <loupe/text/environment.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
-#ifndef LOUPE_COMMAND_WRAPPING_H
-#define LOUPE_COMMAND_WRAPPING_H
+#ifndef LOUPE_CORE_WRAPPING_H
+#define LOUPE_CORE_WRAPPING_H
 
 #include <cstddef>
 #include <optional>

@@ -1,0 +1,22 @@
+#ifndef LOUPE_COMMAND_RULE_EXAMPLES_H
+#define LOUPE_COMMAND_RULE_EXAMPLES_H
+
+#include <string>
+#include <vector>
+
+namespace loupe {
+
+/// A few lines of a trainer that have what a rule finds, and the same lines repaired.
+struct RuleExample {
+  const char* rule;
+  const char* fault;
+  const char* repair;
+  const char* help = "";  ///< severity and meaning, where no component tells them in its `gives`
+};
+
+/// One for each rule of the host's and of its own lenses.
+const std::vector<RuleExample>& rule_examples();
+
+}  // namespace loupe
+
+#endif
