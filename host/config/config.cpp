@@ -180,7 +180,8 @@ Config Config::read(const std::string& text, const std::string& file, const std:
   config.separator = attach.get<std::string>("separator");
   config.active = attach.get<int>("active");
   config.every = attach.get<int>("every");
-  if (const auto history = attach.get<int64_t>("history"); history > 0) config.history = history;
+  const auto history = attach.get<int64_t>("history");
+  config.history = history > 0 ? history : std::numeric_limits<int64_t>::max();
   config.redirect = attach.get<std::string>("taps") == "auto";
   config.summary = attach.get<bool>("summary");
   config.list_modules = attach.get<bool>("list_modules");

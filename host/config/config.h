@@ -65,12 +65,12 @@ struct Config {
   int depth = -1;
   std::string separator = ".";
   int active = 1;
-  int every = 1;                                          ///< look at one step in so many
-  int64_t history = std::numeric_limits<int64_t>::max();  ///< elements a tensor, compared with earlier events
-  double budget = 0;                                      ///< the share of the time that looking may take; 0: any
-  bool redirect = true;                                   ///< taps: auto; false for `explicit`
-  bool summary = true;                                    ///< a line at attach on what is tapped
-  bool list_modules = false;                              ///< one line a module at attach
+  int every = 1;              ///< look at one step in so many
+  int64_t history = 65536;    ///< elements a tensor, compared with earlier events
+  double budget = 0;          ///< the share of the time that looking may take; 0: any
+  bool redirect = true;       ///< taps: auto; false for `explicit`
+  bool summary = true;        ///< a line at attach on what is tapped
+  bool list_modules = false;  ///< one line a module at attach
   std::string train_loss, validation_loss;
   RankRule ranks;
   Launch launch;  ///< this process among those of the run, once it has joined

@@ -161,7 +161,8 @@ std::string estimate_words(const std::deque<ModuleNode>& modules) {
   return "attach.history: what compares a step with earlier ones (correlations, norms of updates) is "
          "estimated from at most " +
          std::to_string(modules.front().history()) + " elements of each of " + std::to_string(estimated) + " of " +
-         std::to_string(parameters) + " parameters: " + names + "; all else is exact";
+         std::to_string(parameters) + " parameters: " + names +
+         "; all else is exact ('history: 0' compares all elements)";
 }
 
 }  // namespace loupe

@@ -3,6 +3,7 @@
 #include <loupe/inspector.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,8 +21,8 @@ using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
 const std::vector<std::string> all_configs = {
-    "off",     "loss",     "activation", "gradient", "difference",  "four",      "all",        "budget",
-    "history", "inactive", "detached",   "health",   "four+health", "step_time", "four+ranks", "four+health+ranks"};
+    "off",   "loss",     "activation", "gradient", "difference",  "four",      "all",        "budget",
+    "exact", "inactive", "detached",   "health",   "four+health", "step_time", "four+ranks", "four+health+ranks"};
 
 constexpr double block_seconds = 0.2;
 constexpr int budget_steps = 60;  // until a budget has seen what looking takes
@@ -44,7 +45,7 @@ std::string yaml_of(std::string config, const std::string& parameters) {
   if (end != std::string::npos) config.erase(end);
   const std::string geometry = ": {parameters: " + parameters + "}\n";
   const bool four = config == "four" || config == "inactive" || config == "all" || config == "budget" ||
-                    config == "history" || config == "four+health";
+                    config == "exact" || config == "four+health";
   std::string lenses;
   if (config == "health" || config == "four+health") lenses += "  - health\n";
   if (config == "step_time") lenses += "  - step_time\n";
@@ -56,22 +57,24 @@ std::string yaml_of(std::string config, const std::string& parameters) {
     lenses += "  - output_norm\n  - output_gradient_geometry\n  - parameter_gradient_activation" + geometry +
               "  - parameter_norm" + geometry;
   }
-  const std::string attach = config == "budget"    ? "attach: {budget: 1%}\n"
-                             : config == "history" ? "attach: {history: 65536}\n"
-                                                   : "";
-  return ranks + attach + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
+  const std::string attach = config == "budget" ? ", budget: 1%" : config == "exact" ? ", history: 0" : "";
+  return ranks + "attach: {summary: false" + attach + "}\n" + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
 }
 
-/// Bytes after the formula 4a + 8P (gradient, and the one before) + 16P (parameter and its last two, one written).
+/// Bytes after the formula 4a + 4P + 4S (gradient, and the one before) + 4P + 12S (parameter and its last two, one
+/// written), where S are the elements that are compared with earlier steps.
 Floor floor_of(const Subject& subject, const std::string& config) {
-  const bool four = config.rfind("four", 0) == 0 || config == "all";
+  constexpr double most_compared = 65536;
+  const bool four = config.rfind("four", 0) == 0 || config == "all" || config == "exact";
   Floor floor;
   const bool biases = subject.parameters.find("bias") != std::string::npos;
-  double parameters = 0;
+  double parameters = 0, compared = 0;
   int tensors = 0;
   for (const auto& item : subject.module->named_parameters()) {
     if (!biases && item.key().find("weight") == std::string::npos) continue;
-    parameters += static_cast<double>(item.value().numel());
+    const auto elements = static_cast<double>(item.value().numel());
+    parameters += elements;
+    compared += config == "exact" ? elements : std::min(elements, most_compared);
     ++tensors;
   }
   if (four || config == "loss") floor.events += 1;
@@ -81,11 +84,11 @@ Floor floor_of(const Subject& subject, const std::string& config) {
     floor.bytes += 4 * subject.activations;
   }
   if (four || config == "gradient") {
-    floor.bytes += 8 * parameters;
+    floor.bytes += 4 * parameters + 4 * compared;
     floor.events += tensors;
   }
   if (four || config == "difference") {
-    floor.bytes += 16 * parameters;
+    floor.bytes += 4 * parameters + 12 * compared;
     floor.events += tensors;
   }
   return floor;
@@ -201,8 +204,8 @@ nlohmann::json measure_growth(int layers, const std::string& visualizers, int ti
   const auto folder = std::filesystem::temp_directory_path() / "loupe_bench";
   std::filesystem::remove_all(folder);
   auto inspector =
-      loupe::Inspector::from_text("run: {dir: " + folder.string() + "}\nattach: {summary: false}\n" +
-                                  yaml_of("all", "[weight, bias]") + "visualizers: [" + visualizers + "]\n");
+      loupe::Inspector::from_text("run: {dir: " + folder.string() + "}\n" + yaml_of("all", "[weight, bias]") +
+                                  "visualizers: [" + visualizers + "]\n");
   const auto milliseconds = [](auto&& call) {
     const auto start = Clock::now();
     call();

@@ -29,7 +29,7 @@ inline nlohmann::json measure_program(const std::string& model, const std::strin
   const auto folder = std::filesystem::temp_directory_path() / ("loupe_bench_program-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string yaml = (folder / "monitor.yaml").string();
-  std::ofstream(yaml) << "loupe: 1\nattach: {summary: false}\nrun_program: {epoch: 1000000 steps}\n" << lenses;
+  std::ofstream(yaml) << "loupe: 1\nrun_program: {epoch: 1000000 steps}\n" << lenses;
   const std::string arguments = " " + model + " " + std::to_string(seconds) + " 2> /dev/null";
   const std::array<std::string, 3> commands = {
       LOUPE_BENCH_PROGRAM + arguments, "LOUPE_RUN_CONFIG='" + yaml + "' " LOUPE_BENCH_INSPECTED + arguments,

@@ -72,7 +72,7 @@ class Copy {
   Copy(const std::string& model, const std::string& yaml)
       : subject_((torch::manual_seed(1), make_subject(model))),
         optimizer_(subject_.module->parameters(), torch::optim::SGDOptions(1e-4)),
-        inspector_(Inspector::from_text("attach: {summary: false}\n" + yaml)) {
+        inspector_(Inspector::from_text(yaml)) {
     inspector_.attach(*subject_.module, optimizer_);
   }
   /// What a step of a block of `steps` takes, in microseconds.

@@ -56,11 +56,10 @@ TEST(AttachBudget, IsAShareInPercent) {
   }
 }
 
-TEST(AttachHistory, IsOfAllElementsOrOfEnoughOfThem) {
-  constexpr int64_t all = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(config_of("{}").history, all);
-  EXPECT_EQ(config_of("attach: {history: 0}").history, all);
-  EXPECT_EQ(config_of("attach: {history: 65536}").history, 65536);
+TEST(AttachHistory, IsOfEnoughElementsOrOfAllWhereAskedFor) {
+  EXPECT_EQ(config_of("{}").history, 65536);
+  EXPECT_EQ(config_of("attach: {history: 0}").history, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(config_of("attach: {history: 4096}").history, 4096);
   EXPECT_EQ(faults_of("attach: {history: 64}\n"),
             "a.yaml:1:19: error: attach.history is 0, for all elements, or at least 4096: what is estimated from fewer "
             "says too little");

@@ -214,19 +214,25 @@ TEST(History, OfSmallParametersIsWholeAndNotSpokenOf) {
 }
 
 TEST(History, IsAsLongAsTheConfigurationSays) {
-  for (const bool is_short : {false, true}) {
-    Monitored it(std::string("attach: {history: ") + (is_short ? "4096" : "0") +
-                 "}\nlenses: [probe_lens: {measures: [sums, change]}]\n");
+  struct Case {
+    const char* attach;
+    std::size_t elements;
+    bool is_sampled;
+  };
+  for (const Case& each : {Case{"{history: 4096}", 40000, true}, Case{"{history: 0}", 40000, false},
+                           Case{"{}", 60000, false}, Case{"{}", 200000, true}, Case{"{history: 0}", 200000, false}}) {
+    Monitored it(std::string("attach: ") + each.attach + "\nlenses: [probe_lens: {measures: [sums, change]}]\n");
     const auto layer = it.add("conv");
-    std::vector<float> values(40000, 1);
+    std::vector<float> values(each.elements, 1);
     Monitored::forward(*layer, values);
     std::fill(values.begin(), values.begin() + 8, 3.0F);  // a change that only one run of a sample can have seen
-    std::fill(values.end() - 20000, values.end(), 2.0F);
+    const std::size_t half = each.elements / 2;
+    std::fill(values.end() - static_cast<std::ptrdiff_t>(half), values.end(), 2.0F);
     Monitored::forward(*layer, values);
     it.monitor.tick(std::nullopt);
-    const double change = it.shown("conv", "change").value();
-    EXPECT_NEAR(change, 20032, 1000);
-    EXPECT_EQ(change == 20032, !is_short);
+    const double change = it.shown("conv", "change").value(), exact = static_cast<double>(half + 32);
+    EXPECT_NEAR(change, exact, exact / 20) << each.attach << " " << each.elements;
+    EXPECT_EQ(change != exact, each.is_sampled) << each.attach << " " << each.elements;
   }
 }
 

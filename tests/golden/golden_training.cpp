@@ -35,6 +35,7 @@ torch::Tensor target_of(const json& golden, bool classes) {
 
 std::string monitor_yaml(const std::string& folder) {
   return "run: {name: golden, dir: '" + folder + R"('}
+attach: {history: 0}
 lenses:
   - loss_metrics: {metrics: [accuracy], loss_fn: true}
   - output_activation

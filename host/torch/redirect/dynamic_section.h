@@ -15,7 +15,8 @@ struct DynamicSection {
   const std::uint32_t* gnu_hash = nullptr;
   const ElfW(Rela) * tables[2] = {nullptr, nullptr};
   std::size_t counts[2] = {0, 0};
-  std::size_t own_name = 0;  ///< where in the strings the library says its name (DT_SONAME); 0 for none
+  std::size_t relative_count = 0;  ///< so many at the beginning of the second table name no symbol
+  std::size_t own_name = 0;        ///< where in the strings the library says its name (DT_SONAME); 0 for none
 
   explicit DynamicSection(const dl_phdr_info& info) {
     for (int i = 0; i < info.dlpi_phnum; ++i) {
@@ -50,6 +51,9 @@ struct DynamicSection {
         break;
       case DT_RELASZ:
         counts[1] = entry.d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      case DT_RELACOUNT:
+        relative_count = entry.d_un.d_val;
         break;
       case DT_SONAME:
         own_name = entry.d_un.d_val;

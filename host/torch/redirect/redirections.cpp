@@ -30,7 +30,7 @@ void Redirections::hold() {
   {
     const std::lock_guard lock(mutex_);
     const bool first = ++holders_ == 1;
-    if (first || library_changes() != libraries_) refusal = find_and_write();
+    if (first || !(library_changes() == libraries_)) refusal = find_and_write();
   }
   if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
 }
@@ -39,18 +39,24 @@ void Redirections::follow_libraries() {
   std::string refusal;
   {
     const std::lock_guard lock(mutex_);
-    if (holders_ > 0 && library_changes() != libraries_) refusal = find_and_write();
+    if (holders_ > 0 && !(library_changes() == libraries_)) refusal = find_and_write();
   }
   if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
 }
 
 /// Returns what is to be said of slots that could not be written, once no lock is held.
 std::string Redirections::find_and_write() {
-  const unsigned long long now = library_changes();
-  if (now != libraries_) {
+  const LibraryChanges now = library_changes();
+  if (!(now == libraries_)) {
     std::vector<std::string> symbols;
     for (const auto& [symbol, declared] : declared_) symbols.push_back(symbol);
-    slots_ = find_slots(symbols, libtorch_);
+    // What was unloaded may have made room for another library in the same place.
+    if (now.unloaded != libraries_.unloaded) {
+      slots_.clear();
+      searched_.clear();
+    }
+    for (auto& [symbol, slots] : find_slots(symbols, libtorch_, &searched_))
+      slots_[symbol].insert(slots_[symbol].end(), slots.begin(), slots.end());
     libraries_ = now;
   }
   return write_slots();
@@ -96,16 +102,24 @@ void Redirections::release() {
 }
 
 bool Redirections::redirect_entry(void** entry, void* tap) {
+  return redirect_entries({entry}, tap);
+}
+
+bool Redirections::redirect_entries(const std::vector<void**>& entries, void* tap) {
   const std::lock_guard lock(mutex_);
-  const auto known =
-      std::find_if(written_.begin(), written_.end(), [&](const Written& each) { return each.address == entry; });
-  if (known != written_.end() && *entry == tap) return true;
-  if (known != written_.end()) written_.erase(known);  // a library that came where another had been
-  void* original = *entry;
   PointerWriter writer;
-  if (!writer.write(entry, tap)) return false;
-  written_.push_back({entry, original, tap});
-  return true;
+  bool all = true;
+  for (void** entry : entries) {
+    const auto known =
+        std::find_if(written_.begin(), written_.end(), [&](const Written& each) { return each.address == entry; });
+    if (known != written_.end() && *entry == tap) continue;
+    if (known != written_.end()) written_.erase(known);  // a library that came where another had been
+    void* original = *entry;
+    const bool is_written = writer.write(entry, tap);
+    if (is_written) written_.push_back({entry, original, tap});
+    all = all && is_written;
+  }
+  return all;
 }
 
 bool Redirections::reaches(const std::string& symbol) const {

@@ -30,6 +30,8 @@ class Redirections {
   /// Redirects one entry of a virtual table until the last release, again where it was done before. False where the
   /// system refuses.
   bool redirect_entry(void** entry, void* tap);
+  /// The same for several, which costs little more than for one.
+  bool redirect_entries(const std::vector<void**>& entries, void* tap);
 
   /// Whether the calls of a symbol are redirected, all of those that there are.
   bool reaches(const std::string& symbol) const;
@@ -58,7 +60,8 @@ class Redirections {
   std::vector<Written> written_;
   std::unordered_set<std::string> reached_, refused_;  // symbols, by whether their slots could be written
   bool told_of_refusal_ = false;
-  unsigned long long libraries_ = 0;
+  LibraryChanges libraries_;
+  SearchedObjects searched_;
   int holders_ = 0;
 };
 

@@ -40,6 +40,7 @@ struct Search {
   std::unordered_map<std::string, std::vector<Slot>>* found;
   const void* own_base;
   std::unordered_set<const void*> libtorch_bases;
+  SearchedObjects* searched;
 };
 
 /// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
@@ -56,6 +57,7 @@ bool is_name_of_libtorch(std::string_view name) {
 int search_object(dl_phdr_info* info, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   if (reinterpret_cast<const void*>(info->dlpi_addr) == search.own_base) return 0;
+  if (search.searched != nullptr && !search.searched->insert(info->dlpi_addr).second) return 0;
   const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
   if (name.find("linux-vdso") != std::string_view::npos) return 0;
   const DynamicSection dynamic(*info);
@@ -63,7 +65,8 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
   const bool in_libtorch = search.libtorch_bases.count(reinterpret_cast<const void*>(info->dlpi_addr)) != 0 ||
                            (dynamic.own_name != 0 && is_name_of_libtorch(dynamic.strings + dynamic.own_name));
   for (int t = 0; t < 2; ++t) {
-    for (std::size_t i = 0; dynamic.tables[t] != nullptr && i < dynamic.counts[t]; ++i) {
+    const std::size_t first = t == 1 ? dynamic.relative_count : 0;
+    for (std::size_t i = first; dynamic.tables[t] != nullptr && i < dynamic.counts[t]; ++i) {
       const ElfW(Rela)& relocation = dynamic.tables[t][i];
       if (!is_call_slot(ELF64_R_TYPE(relocation.r_info))) continue;
       const std::string_view symbol = dynamic.strings + dynamic.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
@@ -98,9 +101,11 @@ void order_loads_of_all_threads() {
 }  // namespace
 
 std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
-                                                              const std::vector<const void*>& libtorch) {
+                                                              const std::vector<const void*>& libtorch,
+                                                              SearchedObjects* searched) {
   std::unordered_map<std::string, std::vector<Slot>> found;
-  Search search{{symbols.begin(), symbols.end()}, &found, base_of(reinterpret_cast<const void*>(&base_of)), {}};
+  Search search{
+      {symbols.begin(), symbols.end()}, &found, base_of(reinterpret_cast<const void*>(&base_of)), {}, searched};
   for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
   search.libtorch_bases.erase(base_of_program());
   search.libtorch_bases.erase(nullptr);
@@ -108,19 +113,22 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
   return found;
 }
 
-unsigned long long library_changes() {
-  unsigned long long count = 0;
+LibraryChanges library_changes() {
+  LibraryChanges changes;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
-        *static_cast<unsigned long long*>(data) = info->dlpi_adds + info->dlpi_subs;
+        *static_cast<LibraryChanges*>(data) = {info->dlpi_adds, info->dlpi_subs};
         return 1;
       },
-      &count);
-  return count;
+      &changes);
+  return changes;
 }
 
 PointerWriter::PointerWriter() {
   order_loads_of_all_threads();
+}
+
+void PointerWriter::read_mappings() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.
@@ -160,7 +168,8 @@ int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
   return 0;
 }
 
-const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) const {
+const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) {
+  if (mappings_.empty()) read_mappings();
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   for (const Mapping& mapping : mappings_) {
     if (place >= mapping.begin && place < mapping.end) return &mapping;
@@ -168,7 +177,7 @@ const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) co
   return nullptr;
 }
 
-bool PointerWriter::holds(void* const* address, const void* value) const {
+bool PointerWriter::holds(void* const* address, const void* value) {
   const Mapping* mapping = mapping_of(address);
   return mapping != nullptr && (mapping->protection & PROT_READ) != 0 && *address == value;
 }

@@ -4,8 +4,10 @@
 #include <link.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace loupe {
@@ -16,25 +18,34 @@ struct Slot {
   bool in_libtorch;  ///< one of LibTorch's own libraries calls through it
 };
 
+/// Where the objects lie that were searched for slots.
+using SearchedObjects = std::unordered_set<std::uintptr_t>;
+
 /// Every slot through which loaded objects call the symbols named, by symbol. Only for ELF on x86-64 and AArch64; empty
 /// elsewhere. This library's own slots are left out.
 /// @param libtorch  addresses of functions or data that LibTorch's libraries hold: the objects that hold them are
 ///   LibTorch's, whatever the path they were loaded from
+/// @param searched  objects to leave out, to which those that are searched now are added; may be null
 std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
-                                                              const std::vector<const void*>& libtorch);
+                                                              const std::vector<const void*>& libtorch,
+                                                              SearchedObjects* searched = nullptr);
 
 /// How often libraries were loaded and unloaded so far: when it changes, slots have to be looked for again.
-unsigned long long library_changes();
+struct LibraryChanges {
+  unsigned long long loaded = 0, unloaded = 0;
+  bool operator==(const LibraryChanges& other) const { return loaded == other.loaded && unloaded == other.unloaded; }
+};
+LibraryChanges library_changes();
 
 /// Writes pointers into memory that may be read-only, and gives the pages back the protection they had. Collect the
-/// writes of one occasion: each takes system calls.
+/// writes of one occasion: the first reads how all memory is protected, which takes milliseconds.
 class PointerWriter {
  public:
   PointerWriter();
   /// False where the memory cannot be written: the system refuses, or its library was unloaded.
   bool write(void** address, void* value);
   /// Whether the pointer there is `value`; false where its library was unloaded.
-  bool holds(void* const* address, const void* value) const;
+  bool holds(void* const* address, const void* value);
 
  private:
   struct Mapping {
@@ -42,7 +53,8 @@ class PointerWriter {
     int protection;
   };
   static int add_segments(dl_phdr_info* object, std::size_t, void* self);
-  const Mapping* mapping_of(void* const* address) const;
+  void read_mappings();
+  const Mapping* mapping_of(void* const* address);
   std::vector<Mapping> mappings_;
 };
 

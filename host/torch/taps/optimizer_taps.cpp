@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/forks.h"
@@ -153,17 +154,22 @@ void** entry_of_step(Optimizer& optimizer) {
   return virtual_entry(&optimizer, &Optimizer::step);
 }
 
-void redirect_table(void** entry, void** table) {
-  if (*entry == reinterpret_cast<void*>(&virtual_step)) return;
-  auto& watched = Watched::instance();
-  {
+/// @param tables  by where each holds the address of its step
+void redirect_tables(const std::vector<std::pair<void**, void**>>& tables) {
+  std::vector<void**> entries;
+  for (const auto& [entry, table] : tables) {
+    if (*entry == reinterpret_cast<void*>(&virtual_step)) continue;
+    auto& watched = Watched::instance();
     const std::lock_guard lock(watched.mutex);
     watched.originals[table] = reinterpret_cast<Step>(*entry);
+    entries.push_back(entry);
   }
-  Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&virtual_step));
+  if (!entries.empty()) Redirections::instance().redirect_entries(entries, reinterpret_cast<void*>(&virtual_step));
 }
 void redirect_table(Optimizer& optimizer) {
-  redirect_table(entry_of_step(optimizer), *reinterpret_cast<void***>(&optimizer));
+  void** const entry = entry_of_step(optimizer);
+  if (*entry == reinterpret_cast<void*>(&virtual_step)) return;
+  redirect_tables({{entry, *reinterpret_cast<void***>(&optimizer)}});
 }
 
 /// A direct call of a LibTorch optimizer's step, which the compiler makes where it knows the type.
@@ -197,7 +203,7 @@ using LbfgsStep = DirectStep<torch::optim::LBFGS, torch::optim::LBFGSOptions>;
 
 template <class... Steps>
 void redirect_tables() {
-  (redirect_table(Steps::entry, Steps::table), ...);
+  redirect_tables({{Steps::entry, Steps::table}...});
 }
 
 /// An optimizer that clears gradients is about to step, whoever made it.
