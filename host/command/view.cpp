@@ -39,7 +39,7 @@ class EndSignals {
   sigset_t signals_, before_;
 };
 
-/// A thread that looks at the list once a second, at once where there is more to read.
+/// A thread that looks at the list once a second, at once where there is more to read or somebody asks.
 class Looking {
  public:
   explicit Looking(view::RunList& list) : thread_([this, &list] { look(list); }) {}
@@ -55,7 +55,7 @@ class Looking {
     constexpr int parts_of_a_second = 10;
     while (!is_over_) {
       if (list.look()) continue;
-      for (int part = 0; part < parts_of_a_second && !is_over_; ++part) {
+      for (int part = 0; part < parts_of_a_second && !is_over_ && !list.was_asked(); ++part) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1000 / parts_of_a_second));
       }
     }

@@ -115,7 +115,7 @@ void RunList::tell() {
       put_notes(row, run.notes);
       run.json = std::make_shared<const std::string>(text_of(row));
     }
-    told->runs[run.number] = {run.place, goes_on(run.standing.state), run.version, run.json};
+    told->runs[run.number] = {run.place, goes_on(run.standing.state), run.version, run.json, run.notes};
   }
   const Json about{{"version", told->version},
                    {"now", static_cast<double>(std::time(nullptr))},

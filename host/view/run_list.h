@@ -1,6 +1,7 @@
 #ifndef LOUPE_VIEW_RUN_LIST_H
 #define LOUPE_VIEW_RUN_LIST_H
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -24,6 +25,7 @@ struct RunsTold {
     bool goes_on = false;                     ///< its record may still grow
     std::uint64_t version = 0;                ///< of the list, in which this run was told anew
     std::shared_ptr<const std::string> json;  ///< for the page
+    RunNotes notes;
   };
 
   std::uint64_t version = 0;     ///< 0: nobody has looked yet
@@ -43,6 +45,11 @@ class RunList {
   /// Looks for new runs where that was not done just before, and reads what came to the records since, some megabytes
   /// of each. Returns whether there is more to read. The first call tells what runs there are before it reads any.
   bool look();
+
+  /// Asks for a look() before its time. Any thread.
+  void ask() { is_asked_ = true; }
+  /// Whether somebody asked since the last call.
+  bool was_asked() { return is_asked_.exchange(false); }
 
   std::shared_ptr<const RunsTold> told() const;
   /// Waits until another version than `seen` is told, close() or the time is over.
@@ -75,6 +82,7 @@ class RunList {
   std::uint64_t versions_ = 0;  // that were told
   std::chrono::steady_clock::time_point next_find_;
 
+  std::atomic<bool> is_asked_{false};
   mutable std::mutex mutex_;  // of what follows
   mutable std::condition_variable news_;
   std::shared_ptr<const RunsTold> told_;

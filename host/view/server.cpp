@@ -42,6 +42,7 @@ constexpr const char* found_report_policy =
 constexpr std::size_t most_compared = 20;
 constexpr int ports_tried = 50;
 constexpr auto still_there_after = std::chrono::seconds(10);
+constexpr auto longest_look = std::chrono::seconds(3);
 
 struct Page {
   const char* file;
@@ -167,9 +168,24 @@ class Answers {
     if (!is_json(request.content_type)) {
       throw Refusal{415, "tags and notes are taken as JSON; send the header Content-Type: application/json"};
     }
-    const auto told = list_.told();
-    const std::lock_guard lock(changing_);
-    return {200, json_type, page_policy, api_notes(change_notes(run_at(*told, request).place.notes(), request.body))};
+    const RunNotes notes = [&] {
+      const std::lock_guard lock(changing_);
+      return change_notes(run_at(*list_.told(), request).place.notes(), request.body);
+    }();
+    wait_until_told(request.path, notes);
+    return {200, json_type, page_policy, api_notes(notes)};
+  }
+
+  /// Whoever asks after the answer is to find what was written. Gives up where another changed it meanwhile.
+  void wait_until_told(const std::string& path, const RunNotes& notes) const {
+    const auto end = std::chrono::steady_clock::now() + longest_look;
+    list_.ask();
+    for (auto told = list_.told(); !is_ending_;) {
+      const RunsTold::Run* run = api_run_at(*told, path);
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      if (run == nullptr || run->notes == notes || left.count() <= 0) return;
+      told = list_.wait(told->version, left);
+    }
   }
 
   /// Server-sent events: all runs at once, and from then on those that changed. What a reader did not take in time is

@@ -106,9 +106,13 @@ TEST(RunNotes, AreRefusedInAFolderThatMayNotBeWrittenTo) {
   // Permissions do not hold back root.
   constexpr uid_t nobody = 65534;
   const uid_t user = ::geteuid();
-  if (user == 0) ASSERT_EQ(::seteuid(nobody), 0);
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(nobody), 0);
+  }
   const std::string why = refusal(file, R"({"note": "x"})");
-  if (user == 0) ASSERT_EQ(::seteuid(user), 0);
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(user), 0);
+  }
   fs::permissions(root, fs::perms(0755));
   EXPECT_EQ(why, "403 '" + file.string() +
                      "' cannot be written: Permission denied; tags and notes need a folder that you may write to");

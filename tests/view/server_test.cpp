@@ -172,12 +172,12 @@ TEST_F(Server, WritesTagsAndNotesAndTellsThem) {
   EXPECT_EQ(Json::parse(answer->body),
             Json({{"version", 1}, {"tags", said["tags"]}, {"note", said["note"]}, {"archived", true}}));
   EXPECT_EQ(Json::parse(text_of(runs_ / "a/notes.json")), said);
-  // Those who follow are told, and programs.
-  const Json told = list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == true; });
-  EXPECT_EQ(told.at("runs")[0].at("note"), said["note"]);
+  // Programs are told at once, and those who follow.
   const auto all = client.Get("/api/runs");
   ASSERT_TRUE(all);
   EXPECT_EQ(Json::parse(all->body).at("runs")[0].at("tags"), said["tags"]);
+  const Json told = list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == true; });
+  EXPECT_EQ(told.at("runs")[0].at("note"), said["note"]);
   // Also what somebody else wrote there.
   fs::remove(runs_ / "a/notes.json");
   list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == false; });

@@ -260,6 +260,9 @@ class List(Viewing):
 
     def test_has_rows_of_two_lines_columns_to_choose_and_links_by_folders(self):
         self.put_some()
+        third = line("value", epoch=1, tag="Loss", layer="Loss", line="third_loss mean", value=1)
+        name = "resnet-sgd-lr0.0003-batch128-warmup-cosine-12"
+        self.put("long", beginning(name, self.START) + third + epoch(1, 1, self.START))
         self.serve()
         heights = "return [...document.querySelectorAll('#runs tbody tr')].map((row) => row.getBoundingClientRect().height)"
         self.assertLessEqual(max(self.script(heights)), 44.5)

@@ -262,7 +262,7 @@ byId("archive").addEventListener("click", async () => {
   const runs = chosenRuns(), archived = !areArchived();
   clearChoice();
   try {
-    for (const run of runs) await changeNotes(run, {archived});
+    await Promise.all(runs.map((run) => changeNotes(run, {archived})));
   } catch ({message}) {
     byId("hint").textContent = message;
   }
