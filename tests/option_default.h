@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_OPTION_DEFAULT_H
-#define LOUPE_TESTS_OPTION_DEFAULT_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -32,5 +31,3 @@ inline std::string default_text(const loupe_option& option) {
 }
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_EXAMPLES_ARGUMENTS_H
-#define LOUPE_EXAMPLES_ARGUMENTS_H
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -47,5 +46,3 @@ inline Arguments read_arguments(int argc, char** argv, const std::string& about,
 }
 
 }  // namespace examples
-
-#endif

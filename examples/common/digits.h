@@ -1,5 +1,4 @@
-#ifndef LOUPE_EXAMPLES_DIGITS_H
-#define LOUPE_EXAMPLES_DIGITS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -45,5 +44,3 @@ inline Digits load_digits(const std::string& path) {
 }
 
 }  // namespace examples
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_EXAMPLES_DIGITS_READER_H
-#define LOUPE_EXAMPLES_DIGITS_READER_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -36,5 +35,3 @@ struct ReaderImpl : nn::Module {
 TORCH_MODULE(Reader);
 
 }  // namespace examples
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_EXAMPLES_RANKS_GROUP_H
-#define LOUPE_EXAMPLES_RANKS_GROUP_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -48,5 +47,3 @@ class Group {
 };
 
 }  // namespace examples
-
-#endif

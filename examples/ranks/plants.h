@@ -1,5 +1,4 @@
-#ifndef LOUPE_EXAMPLES_RANKS_PLANTS_H
-#define LOUPE_EXAMPLES_RANKS_PLANTS_H
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -31,5 +30,3 @@ Plant plant(std::string name, std::string about, std::string twin_of = "") {
 }
 
 }  // namespace examples
-
-#endif

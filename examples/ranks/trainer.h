@@ -1,5 +1,4 @@
-#ifndef LOUPE_EXAMPLES_RANKS_TRAINER_H
-#define LOUPE_EXAMPLES_RANKS_TRAINER_H
+#pragma once
 
 #include <loupe/inspector.h>
 #include <torch/torch.h>
@@ -61,5 +60,3 @@ class Trainer {
 };
 
 }  // namespace examples
-
-#endif

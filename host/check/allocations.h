@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_ALLOCATIONS_H
-#define LOUPE_CHECK_ALLOCATIONS_H
+#pragma once
 
 #include <cstdint>
 
@@ -13,5 +12,3 @@ bool count_allocations();
 uint64_t allocations();
 
 }  // namespace loupe::check
-
-#endif

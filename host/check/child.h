@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_CHILD_H
-#define LOUPE_CHECK_CHILD_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -26,5 +25,3 @@ void examine(const std::string& file, const std::string& options, const std::str
              int channel, Doing* doing);
 
 }  // namespace loupe::check
-
-#endif

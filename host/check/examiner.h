@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_EXAMINER_H
-#define LOUPE_CHECK_EXAMINER_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -23,5 +22,3 @@ struct Row {
 std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds);
 
 }  // namespace loupe::check
-
-#endif

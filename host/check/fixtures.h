@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_FIXTURES_H
-#define LOUPE_CHECK_FIXTURES_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -53,5 +52,3 @@ const loupe_finding* lend_finding(LentMemory& memory, const loupe_module* module
 const loupe_option_value* lend_hyperparameter(LentMemory& memory, uint32_t type);
 
 }  // namespace loupe::check
-
-#endif

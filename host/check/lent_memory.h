@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_LENT_MEMORY_H
-#define LOUPE_CHECK_LENT_MEMORY_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -127,5 +126,3 @@ class LentMemory {
 };
 
 }  // namespace loupe::check
-
-#endif

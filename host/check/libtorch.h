@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_LIBTORCH_H
-#define LOUPE_CHECK_LIBTORCH_H
+#pragma once
 
 #include <memory>
 #include <string>
@@ -21,5 +20,3 @@ void add_native(loupe_tensor& view, void* place, const std::shared_ptr<const voi
 void destroy_native(const void* native);
 
 }  // namespace loupe::check
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_METER_H
-#define LOUPE_CHECK_METER_H
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -39,5 +38,3 @@ class Meter {
 };
 
 }  // namespace loupe::check
-
-#endif

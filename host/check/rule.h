@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_RULE_H
-#define LOUPE_CHECK_RULE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -78,5 +77,3 @@ void check_nothing_kept(const Subject&);
 void check_state(const Subject&);
 
 }  // namespace loupe::check
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_SESSION_H
-#define LOUPE_CHECK_SESSION_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -171,5 +170,3 @@ class Session {
 };
 
 }  // namespace loupe::check
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_STUB_HOST_H
-#define LOUPE_CHECK_STUB_HOST_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -57,5 +56,3 @@ class StubHost {
 };
 
 }  // namespace loupe::check
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CHECK_STUB_WIRING_H
-#define LOUPE_CHECK_STUB_WIRING_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -11,5 +10,3 @@ loupe_wiring stub_wiring(void* session);
 loupe_sink stub_sink(void* session);
 
 }  // namespace loupe::check
-
-#endif

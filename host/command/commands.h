@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_COMMANDS_H
-#define LOUPE_COMMAND_COMMANDS_H
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <deque>
@@ -188,5 +187,3 @@ struct Learn {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_COMPARISON_H
-#define LOUPE_COMMAND_COMPARISON_H
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -18,5 +17,3 @@ void tell_comparison(const std::vector<std::string>& names, const std::vector<Ru
                      std::optional<std::size_t> columns, std::ostream& out);
 
 }  // namespace loupe
-
-#endif

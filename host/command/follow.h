@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_FOLLOW_H
-#define LOUPE_COMMAND_FOLLOW_H
+#pragma once
 
 #include <chrono>
 #include <string>
@@ -38,5 +37,3 @@ class GrowingFiles {
 };
 
 }  // namespace loupe
-
-#endif

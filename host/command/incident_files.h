@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_INCIDENT_FILES_H
-#define LOUPE_COMMAND_INCIDENT_FILES_H
+#pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,5 +29,3 @@ std::string text_of(const IncidentFiles::Json& json, const char* key);
 std::string number_of(const IncidentFiles::Json& json, const char* key);
 
 }  // namespace loupe
-
-#endif

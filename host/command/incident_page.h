@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_INCIDENT_PAGE_H
-#define LOUPE_COMMAND_INCIDENT_PAGE_H
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ namespace loupe {
 void play_incident(const std::string& folder, const std::string& directory, replay::VisualizerGroup& visualizers);
 
 }  // namespace loupe
-
-#endif

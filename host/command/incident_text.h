@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_INCIDENT_TEXT_H
-#define LOUPE_COMMAND_INCIDENT_TEXT_H
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -11,5 +10,3 @@ namespace loupe {
 void show_incident(const std::string& folder, std::ostream& out);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_MERGED_RUN_H
-#define LOUPE_COMMAND_MERGED_RUN_H
+#pragma once
 
 #include <memory>
 #include <set>
@@ -52,5 +51,3 @@ class MergedRun final : public replay::TickEditor {
 };
 
 }  // namespace loupe
-
-#endif

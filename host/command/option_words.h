@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_OPTION_WORDS_H
-#define LOUPE_COMMAND_OPTION_WORDS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -17,5 +16,3 @@ std::string limit_words(const loupe_option& option, const loupe_option* named);
 std::string default_words(const loupe_option& option);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_OUTPUT_FILES_H
-#define LOUPE_COMMAND_OUTPUT_FILES_H
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -43,5 +42,3 @@ class OutputFiles {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_ALIGNMENT_H
-#define LOUPE_COMMAND_PORT_ALIGNMENT_H
+#pragma once
 
 #include <map>
 #include <string>
@@ -31,5 +30,3 @@ Alignment align_modules(const Record& first, const Record& second, const std::ma
 std::map<std::string, std::string> read_module_map(const std::string& file);
 
 }  // namespace loupe::port
-
-#endif

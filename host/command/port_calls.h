@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_CALLS_H
-#define LOUPE_COMMAND_PORT_CALLS_H
+#pragma once
 
 #include "command/port_alignment.h"
 #include "command/port_record.h"
@@ -11,5 +10,3 @@ namespace loupe::port {
 void align_calls(Record& first, Record& second, const Alignment& alignment);
 
 }  // namespace loupe::port
-
-#endif

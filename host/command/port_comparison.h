@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_COMPARISON_H
-#define LOUPE_COMMAND_PORT_COMPARISON_H
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -39,5 +38,3 @@ struct Comparison {
 Comparison compare_records(const Record& first, const Record& second, const Alignment& alignment);
 
 }  // namespace loupe::port
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_FORMS_H
-#define LOUPE_COMMAND_PORT_FORMS_H
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -30,5 +29,3 @@ bool is_new_statistic(const Tensor& buffer);
 bool are_roots(const Tensor& a, const Tensor& b);
 
 }  // namespace loupe::port
-
-#endif

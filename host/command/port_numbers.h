@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_NUMBERS_H
-#define LOUPE_COMMAND_PORT_NUMBERS_H
+#pragma once
 
 #include <cstddef>
 #include <limits>
@@ -63,5 +62,3 @@ double mean_of(const Tensor& tensor);
 double deviation_of(const Tensor& tensor);
 
 }  // namespace loupe::port
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_REASONS_H
-#define LOUPE_COMMAND_PORT_REASONS_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -68,5 +67,3 @@ class Reasons {
 };
 
 }  // namespace loupe::port
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_RECORD_H
-#define LOUPE_COMMAND_PORT_RECORD_H
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -71,5 +70,3 @@ struct Record {
 Record read_record(const std::string& path);
 
 }  // namespace loupe::port
-
-#endif

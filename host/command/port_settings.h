@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_SETTINGS_H
-#define LOUPE_COMMAND_PORT_SETTINGS_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -20,5 +19,3 @@ std::vector<std::string> other_settings(uint64_t step, const Record& first, cons
 std::string times_text(std::size_t own, const Record& first, std::size_t theirs, const Record& second);
 
 }  // namespace loupe::port
-
-#endif

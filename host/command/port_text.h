@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_PORT_TEXT_H
-#define LOUPE_COMMAND_PORT_TEXT_H
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -13,5 +12,3 @@ namespace loupe::port {
 int tell_departure(const std::string& first, const std::string& second, const std::string& map, std::ostream& out);
 
 }  // namespace loupe::port
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RANK_RECORDS_H
-#define LOUPE_COMMAND_RANK_RECORDS_H
+#pragma once
 
 #include <memory>
 #include <string>
@@ -24,5 +23,3 @@ struct RankRecord {
 std::vector<RankRecord> rank_records(const std::vector<std::string>& paths);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RANKS_H
-#define LOUPE_COMMAND_RANKS_H
+#pragma once
 
 #include <optional>
 #include <string>
@@ -30,5 +29,3 @@ struct RankSettings {
 std::optional<replay::RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_READING_PROGRESS_H
-#define LOUPE_COMMAND_READING_PROGRESS_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -37,5 +36,3 @@ class ReadingProgress {
 };
 
 }  // namespace loupe
-
-#endif

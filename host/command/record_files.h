@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RECORD_FILES_H
-#define LOUPE_COMMAND_RECORD_FILES_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -17,5 +16,3 @@ std::vector<std::string> record_files(const std::vector<std::string>& paths);
 std::string record_file(const std::string& path);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RECORDED_RULES_H
-#define LOUPE_COMMAND_RECORDED_RULES_H
+#pragma once
 
 #include <loupe/finding.h>
 
@@ -40,5 +39,3 @@ class RecordedRules {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RULE_EXAMPLES_H
-#define LOUPE_COMMAND_RULE_EXAMPLES_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -18,5 +17,3 @@ struct RuleExample {
 const std::vector<RuleExample>& rule_examples();
 
 }  // namespace loupe
-
-#endif

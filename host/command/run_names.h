@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RUN_NAMES_H
-#define LOUPE_COMMAND_RUN_NAMES_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -15,5 +14,3 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names, c
 std::vector<std::string> shortened_names(const std::vector<std::string>& names);
 
 }  // namespace loupe
-
-#endif

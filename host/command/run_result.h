@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_RUN_RESULT_H
-#define LOUPE_COMMAND_RUN_RESULT_H
+#pragma once
 
 #include <cstddef>
 #include <limits>
@@ -59,5 +58,3 @@ class RunResult {
 };
 
 }  // namespace loupe
-
-#endif

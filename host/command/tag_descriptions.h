@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_TAG_DESCRIPTIONS_H
-#define LOUPE_COMMAND_TAG_DESCRIPTIONS_H
+#pragma once
 
 #include <set>
 #include <string>
@@ -22,5 +21,3 @@ struct TagDescription {
 std::vector<TagDescription> describe_tags(const Catalogue& catalogue, const std::vector<std::string>& paths);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_TOLD_COMMANDS_H
-#define LOUPE_COMMAND_TOLD_COMMANDS_H
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -43,5 +42,3 @@ void write_manual(const std::vector<ToldCommand>& commands, const std::string& d
 void write_completion(const std::vector<ToldCommand>& commands, const std::string& folder);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_USAGE_ERROR_H
-#define LOUPE_COMMAND_USAGE_ERROR_H
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <stdexcept>
@@ -17,5 +16,3 @@ class UsageError : public std::runtime_error {
 std::string command_line_error(const CLI::App* app, const CLI::Error& error);
 
 }  // namespace loupe
-
-#endif

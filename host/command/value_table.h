@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_VALUE_TABLE_H
-#define LOUPE_COMMAND_VALUE_TABLE_H
+#pragma once
 
 #include <ostream>
 #include <string>
@@ -14,5 +13,3 @@ void write_value_table(const std::vector<std::string>& records, const std::vecto
                        std::ostream& out, std::ostream& errors);
 
 }  // namespace loupe
-
-#endif

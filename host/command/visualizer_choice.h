@@ -1,5 +1,4 @@
-#ifndef LOUPE_COMMAND_VISUALIZER_CHOICE_H
-#define LOUPE_COMMAND_VISUALIZER_CHOICE_H
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -30,5 +29,3 @@ bool all_write_files(const std::vector<ComponentConfig>& visualizers);
 void make_out_folder(const std::string& folder);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_CONFIG_H
-#define LOUPE_CONFIG_CONFIG_H
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -118,5 +117,3 @@ struct Config {
 };
 
 }  // namespace loupe
-
-#endif

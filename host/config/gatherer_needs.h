@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_GATHERER_NEEDS_H
-#define LOUPE_CONFIG_GATHERER_NEEDS_H
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ namespace loupe {
 std::string refusal_of(const CatalogueEntry& gatherer, const OptionSet& options, const char* label);
 
 }  // namespace loupe
-
-#endif

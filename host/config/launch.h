@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_LAUNCH_H
-#define LOUPE_CONFIG_LAUNCH_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -37,5 +36,3 @@ struct Launch {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_PATH_H
-#define LOUPE_CONFIG_PATH_H
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ std::string full_path(const std::string& written, const std::string& folder);
 std::string working_folder();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_RUN_PROGRAM_SECTION_H
-#define LOUPE_CONFIG_RUN_PROGRAM_SECTION_H
+#pragma once
 
 #include <string>
 
@@ -30,5 +29,3 @@ RunProgramSection read_run_program(const YAML::Node& section, Diagnostics& diagn
 RunProgramSection run_program_of(const std::string& text);
 
 }  // namespace loupe
-
-#endif

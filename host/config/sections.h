@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_SECTIONS_H
-#define LOUPE_CONFIG_SECTIONS_H
+#pragma once
 
 #include <yaml-cpp/yaml.h>
 
@@ -40,5 +39,3 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
                                              const Catalogue& catalogue, Diagnostics& diagnostics);
 
 }  // namespace loupe
-
-#endif

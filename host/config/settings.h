@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_SETTINGS_H
-#define LOUPE_CONFIG_SETTINGS_H
+#pragma once
 
 #include <loupe/detail/option_values.h>
 
@@ -18,5 +17,3 @@ OptionValues settings_of(const std::string& config);
 std::map<std::string, std::string> setting_texts(const std::string& config);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_YAML_TEXT_H
-#define LOUPE_CONFIG_YAML_TEXT_H
+#pragma once
 
 #include <yaml-cpp/yaml.h>
 
@@ -32,5 +31,3 @@ void check_keys(const YAML::Node& map, const std::vector<std::string>& known, co
 YAML::Node value_of(const YAML::Node& map, const char* key);
 
 }  // namespace loupe
-
-#endif

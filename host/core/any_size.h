@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_ANY_SIZE_H
-#define LOUPE_CORE_ANY_SIZE_H
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -25,5 +24,3 @@ T copy_known(const T& other) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_CALL_STACK_H
-#define LOUPE_CORE_CALL_STACK_H
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -51,5 +50,3 @@ class FirstCall {
 };
 
 }  // namespace loupe
-
-#endif

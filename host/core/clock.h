@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_CLOCK_H
-#define LOUPE_CORE_CLOCK_H
+#pragma once
 
 namespace loupe {
 
@@ -12,5 +11,3 @@ double steady_time();
 void set_steady_clock(double (*clock)());
 
 }  // namespace loupe
-
-#endif

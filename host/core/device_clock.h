@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_DEVICE_CLOCK_H
-#define LOUPE_CORE_DEVICE_CLOCK_H
+#pragma once
 
 #include <cstddef>
 
@@ -21,5 +20,3 @@ class DeviceClock {
 };
 
 }  // namespace loupe
-
-#endif

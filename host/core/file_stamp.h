@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_FILE_STAMP_H
-#define LOUPE_CORE_FILE_STAMP_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -20,5 +19,3 @@ struct FileStamp {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_FINDING_NUMBER_H
-#define LOUPE_CORE_FINDING_NUMBER_H
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -13,5 +12,3 @@ std::uint64_t finding_number(std::string_view source, std::string_view rule, std
                              std::string_view parameter);
 
 }  // namespace loupe
-
-#endif

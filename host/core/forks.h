@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_FORKS_H
-#define LOUPE_CORE_FORKS_H
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -61,5 +60,3 @@ class ProcessMutex {
 };
 
 }  // namespace loupe
-
-#endif

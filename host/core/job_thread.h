@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_JOB_THREAD_H
-#define LOUPE_CORE_JOB_THREAD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -59,5 +58,3 @@ class JobThread {
 };
 
 }  // namespace loupe
-
-#endif

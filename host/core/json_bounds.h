@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_JSON_BOUNDS_H
-#define LOUPE_CORE_JSON_BOUNDS_H
+#pragma once
 
 #include <string_view>
 
@@ -17,5 +16,3 @@ Json parse_bounded(std::string_view text, Arguments&&... arguments) {
 }
 
 }  // namespace loupe
-
-#endif

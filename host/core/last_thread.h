@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_LAST_THREAD_H
-#define LOUPE_CORE_LAST_THREAD_H
+#pragma once
 
 namespace loupe {
 
@@ -12,5 +11,3 @@ void end_with_last_thread();
 void main_thread_ended();
 
 }  // namespace loupe
-
-#endif

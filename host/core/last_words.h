@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_LAST_WORDS_H
-#define LOUPE_CORE_LAST_WORDS_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -32,5 +31,3 @@ class LastWords {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_LOCK_ORDER_H
-#define LOUPE_CORE_LOCK_ORDER_H
+#pragma once
 
 #include <mutex>
 
@@ -85,5 +84,3 @@ using ModuleMutex = OrderedMutex<std::mutex, LockRank::module>;
 using LeafMutex = OrderedMutex<std::mutex, LockRank::leaf>;
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_LOCK_SOON_H
-#define LOUPE_CORE_LOCK_SOON_H
+#pragma once
 
 #include <chrono>
 #include <mutex>
@@ -19,5 +18,3 @@ std::unique_lock<Mutex> lock_soon(Mutex& mutex, std::chrono::milliseconds patien
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_LOG_H
-#define LOUPE_CORE_LOG_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -28,5 +27,3 @@ class LogToStderr {
 LogSink set_log_sink(LogSink sink);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_NUMBER_LIMITS_H
-#define LOUPE_CORE_NUMBER_LIMITS_H
+#pragma once
 
 namespace loupe {
 
@@ -11,5 +10,3 @@ constexpr double latest_time = 253402300799;
 constexpr int most_ranks = 1 << 20;
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_PROCESS_MEMORY_H
-#define LOUPE_CORE_PROCESS_MEMORY_H
+#pragma once
 
 #include <optional>
 
@@ -9,5 +8,3 @@ namespace loupe {
 std::optional<double> process_memory();
 
 }  // namespace loupe
-
-#endif

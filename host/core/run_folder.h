@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_RUN_FOLDER_H
-#define LOUPE_CORE_RUN_FOLDER_H
+#pragma once
 
 #include <loupe/files/descriptor.h>
 
@@ -63,5 +62,3 @@ class RunFolder {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_RUN_HOLDER_H
-#define LOUPE_CORE_RUN_HOLDER_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -28,5 +27,3 @@ struct RunHolder {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_STEP_SPLIT_H
-#define LOUPE_CORE_STEP_SPLIT_H
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -76,5 +75,3 @@ class StepSplit {
 };
 
 }  // namespace loupe
-
-#endif

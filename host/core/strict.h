@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_STRICT_H
-#define LOUPE_CORE_STRICT_H
+#pragma once
 
 #include <atomic>
 #include <string>
@@ -52,5 +51,3 @@ class Exclusive {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_SUGGESTION_H
-#define LOUPE_CORE_SUGGESTION_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -18,5 +17,3 @@ std::string in_columns(const std::vector<std::string>& names, std::size_t width,
 std::string suggestion(const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_THREAD_OWN_H
-#define LOUPE_CORE_THREAD_OWN_H
+#pragma once
 
 #include <cxxabi.h>
 
@@ -31,5 +30,3 @@ class ThreadOwn {
 };
 
 }  // namespace loupe
-
-#endif

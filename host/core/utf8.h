@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_UTF8_H
-#define LOUPE_CORE_UTF8_H
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -17,5 +16,3 @@ std::string printable(std::string_view text);
 std::string printable_line(std::string_view text);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CORE_WRAPPING_H
-#define LOUPE_CORE_WRAPPING_H
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -45,5 +44,3 @@ class WrappedOutput : private std::streambuf, public std::ostream {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_ATTACHMENTS_H
-#define LOUPE_INSPECTOR_ATTACHMENTS_H
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -53,5 +52,3 @@ class Attachments {
 };
 
 }  // namespace loupe
-
-#endif

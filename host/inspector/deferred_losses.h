@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_DEFERRED_LOSSES_H
-#define LOUPE_INSPECTOR_DEFERRED_LOSSES_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -33,5 +32,3 @@ class DeferredLosses {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_DUE_TICKS_H
-#define LOUPE_INSPECTOR_DUE_TICKS_H
+#pragma once
 
 #include "inspector/run_clock.h"
 #include "inspector/trainer_calls.h"
@@ -36,5 +35,3 @@ class DueTicks {
 };
 
 }  // namespace loupe
-
-#endif

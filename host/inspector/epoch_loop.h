@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_EPOCH_LOOP_H
-#define LOUPE_INSPECTOR_EPOCH_LOOP_H
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -48,5 +47,3 @@ class EpochLoop {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_FINDING_POLICY_H
-#define LOUPE_INSPECTOR_FINDING_POLICY_H
+#pragma once
 
 #include "pipeline/monitor.h"
 
@@ -22,5 +21,3 @@ class FindingPolicy {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_FORKED_CHILD_H
-#define LOUPE_INSPECTOR_FORKED_CHILD_H
+#pragma once
 
 namespace loupe {
 
@@ -8,5 +7,3 @@ namespace loupe {
 void leave_models_at_forks();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_INSPECTOR_IMPL_H
-#define LOUPE_INSPECTOR_INSPECTOR_IMPL_H
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -129,5 +128,3 @@ class Inspector::Impl final : public MonitorHost {
 };
 
 }  // namespace loupe
-
-#endif

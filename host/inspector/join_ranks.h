@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_JOIN_RANKS_H
-#define LOUPE_INSPECTOR_JOIN_RANKS_H
+#pragma once
 
 #include <chrono>
 #include <string>
@@ -25,5 +24,3 @@ std::string exchange_prefix(const Config& config, MeetingPlace place);
 std::chrono::milliseconds rank_timeout(const Config& config);
 
 }  // namespace loupe
-
-#endif

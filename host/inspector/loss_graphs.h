@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_LOSS_GRAPHS_H
-#define LOUPE_INSPECTOR_LOSS_GRAPHS_H
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -32,5 +31,3 @@ class LossGraphs {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_PROGRAM_INSPECTOR_H
-#define LOUPE_INSPECTOR_PROGRAM_INSPECTOR_H
+#pragma once
 
 #include <string>
 
@@ -27,5 +26,3 @@ struct ProgramInspector {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_RUN_CLOCK_H
-#define LOUPE_INSPECTOR_RUN_CLOCK_H
+#pragma once
 
 #include "inspector/attachments.h"
 #include "pipeline/monitor.h"
@@ -29,5 +28,3 @@ class RunClock {
 };
 
 }  // namespace loupe
-
-#endif

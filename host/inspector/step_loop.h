@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_STEP_LOOP_H
-#define LOUPE_INSPECTOR_STEP_LOOP_H
+#pragma once
 
 #include <cstdint>
 
@@ -34,5 +33,3 @@ class StepLoop {
 };
 
 }  // namespace loupe
-
-#endif

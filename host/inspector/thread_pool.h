@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_THREAD_POOL_H
-#define LOUPE_INSPECTOR_THREAD_POOL_H
+#pragma once
 
 #include "measure/measurer.h"
 
@@ -11,5 +10,3 @@ namespace loupe {
 measure::ParallelFor threads_of_libtorch();
 
 }  // namespace loupe
-
-#endif

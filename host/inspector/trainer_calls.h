@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_TRAINER_CALLS_H
-#define LOUPE_INSPECTOR_TRAINER_CALLS_H
+#pragma once
 
 #include <exception>
 #include <thread>
@@ -28,5 +27,3 @@ class TrainerCalls {
 };
 
 }  // namespace loupe
-
-#endif

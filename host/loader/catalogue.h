@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_CATALOGUE_H
-#define LOUPE_LOADER_CATALOGUE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -91,5 +90,3 @@ class Catalogue {
 std::string own_plugin_folder();
 
 }  // namespace loupe
-
-#endif

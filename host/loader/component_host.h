@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_COMPONENT_HOST_H
-#define LOUPE_LOADER_COMPONENT_HOST_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -54,5 +53,3 @@ class ComponentHost {
 void offer_interface(const char* id, const void* table);
 
 }  // namespace loupe
-
-#endif

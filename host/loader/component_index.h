@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_COMPONENT_INDEX_H
-#define LOUPE_LOADER_COMPONENT_INDEX_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -32,5 +31,3 @@ struct ComponentIndex {
 ComponentIndex read_index(const ElfFile& elf);
 
 }  // namespace loupe
-
-#endif

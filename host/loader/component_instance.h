@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_COMPONENT_INSTANCE_H
-#define LOUPE_LOADER_COMPONENT_INSTANCE_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/error.h>
@@ -79,5 +78,3 @@ class ComponentInstance {
 };
 
 }  // namespace loupe
-
-#endif

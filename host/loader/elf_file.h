@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_ELF_FILE_H
-#define LOUPE_LOADER_ELF_FILE_H
+#pragma once
 
 #include <link.h>
 
@@ -50,5 +49,3 @@ struct ElfFile {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_KIND_H
-#define LOUPE_LOADER_KIND_H
+#pragma once
 
 #include <loupe/abi/options.h>
 
@@ -25,5 +24,3 @@ std::optional<Kind> kind_named_by(const loupe_option& option);
 std::string lacking_function(Kind kind, const void* table);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_PLUGIN_FILE_H
-#define LOUPE_LOADER_PLUGIN_FILE_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -42,5 +41,3 @@ std::string trust_fault(const std::string& path, const struct ::stat& status);
 std::string trust_fault(const std::string& path);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_PLUGIN_LIBRARY_H
-#define LOUPE_LOADER_PLUGIN_LIBRARY_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -35,5 +34,3 @@ const PluginLibrary& linked_plugin(const loupe_entry& entry);
 std::vector<const PluginLibrary*> registered_plugins();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_RUNNING_COMPONENT_H
-#define LOUPE_LOADER_RUNNING_COMPONENT_H
+#pragma once
 
 #include <utility>
 
@@ -36,5 +35,3 @@ void name_components_in_crashes();
 void note_shown_progress();
 
 }  // namespace loupe
-
-#endif

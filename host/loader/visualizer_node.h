@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOADER_VISUALIZER_NODE_H
-#define LOUPE_LOADER_VISUALIZER_NODE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -75,5 +74,3 @@ class VisualizerNode {
 };
 
 }  // namespace loupe
-
-#endif

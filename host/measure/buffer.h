@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_BUFFER_H
-#define LOUPE_HOST_MEASURE_BUFFER_H
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -38,5 +37,3 @@ class Buffer {
 };
 
 }  // namespace loupe::measure
-
-#endif

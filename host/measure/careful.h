@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_CAREFUL_H
-#define LOUPE_HOST_MEASURE_CAREFUL_H
+#pragma once
 
 #include <cstdint>
 
@@ -29,5 +28,3 @@ template <typename T>
 CarefulSums<T> sum_carefully(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
 
 }  // namespace loupe::measure
-
-#endif

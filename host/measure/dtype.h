@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_DTYPE_H
-#define LOUPE_HOST_MEASURE_DTYPE_H
+#pragma once
 
 #include <cstdint>
 
@@ -53,5 +52,3 @@ constexpr bool computes_in_double(Dtype dtype) {
 }
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_ELEMENT_READER_H
-#define LOUPE_HOST_MEASURE_ELEMENT_READER_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -42,5 +41,3 @@ class ElementReader {
 };
 
 }  // namespace loupe::measure
-
-#endif

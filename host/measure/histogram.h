@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_HISTOGRAM_H
-#define LOUPE_HOST_MEASURE_HISTOGRAM_H
+#pragma once
 
 #include <cstdint>
 
@@ -19,5 +18,3 @@ template <typename T>
 void count_magnitudes(const T* x, int64_t n, uint64_t* slots);
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_HISTORY_H
-#define LOUPE_HOST_MEASURE_HISTORY_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -68,5 +67,3 @@ class History {
 };
 
 }  // namespace loupe::measure
-
-#endif

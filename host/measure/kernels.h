@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_KERNELS_H
-#define LOUPE_HOST_MEASURE_KERNELS_H
+#pragma once
 
 #include <cstdint>
 
@@ -64,5 +63,3 @@ const Kernels<double>& kernels<double>();
 void widen_half(const uint16_t* from, float* to, int64_t n);
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_LAYOUT_H
-#define LOUPE_HOST_MEASURE_LAYOUT_H
+#pragma once
 
 #include <cstdint>
 
@@ -40,5 +39,3 @@ inline int64_t elements_inside(const loupe_tensor& tensor, int64_t d) {
 }
 
 }  // namespace loupe::measure
-
-#endif

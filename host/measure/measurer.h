@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_MEASURER_H
-#define LOUPE_HOST_MEASURE_MEASURER_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -90,5 +89,3 @@ class Measurer {
 };
 
 }  // namespace loupe::measure
-
-#endif

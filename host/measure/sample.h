@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_SAMPLE_H
-#define LOUPE_HOST_MEASURE_SAMPLE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -41,5 +40,3 @@ class Sample {
 void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares, double last_sum_squares);
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_SAMPLES_H
-#define LOUPE_HOST_MEASURE_SAMPLES_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -78,5 +77,3 @@ class SampleNorms {
 };
 
 }  // namespace loupe::measure
-
-#endif

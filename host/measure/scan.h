@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_SCAN_H
-#define LOUPE_HOST_MEASURE_SCAN_H
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -54,5 +53,3 @@ template <typename T>
 Partial scan_chunk(const Plan<T>& plan, int64_t chunk);
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_MEASURE_UNITS_H
-#define LOUPE_HOST_MEASURE_UNITS_H
+#pragma once
 
 #include <cstdint>
 
@@ -56,5 +55,3 @@ template <typename T>
 int64_t count_dead(const UnitGrid& grid, int64_t active, T* flags, int64_t chunks);
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_OPTIONS_DIAGNOSTICS_H
-#define LOUPE_OPTIONS_DIAGNOSTICS_H
+#pragma once
 
 #include <string>
 #include <utility>
@@ -43,5 +42,3 @@ class Diagnostics {
 std::string describe_node(const YAML::Node& node);
 
 }  // namespace loupe
-
-#endif

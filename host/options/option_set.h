@@ -1,5 +1,4 @@
-#ifndef LOUPE_OPTIONS_OPTION_SET_H
-#define LOUPE_OPTIONS_OPTION_SET_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -85,5 +84,3 @@ class OptionSet {
 };
 
 }  // namespace loupe
-
-#endif

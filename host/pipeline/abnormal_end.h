@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_ABNORMAL_END_H
-#define LOUPE_PIPELINE_ABNORMAL_END_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -40,5 +39,3 @@ class AbnormalEnd {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_BASELINE_H
-#define LOUPE_PIPELINE_BASELINE_H
+#pragma once
 
 #include <cstddef>
 #include <map>
@@ -50,5 +49,3 @@ class Baseline {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_BASELINE_WATCH_H
-#define LOUPE_PIPELINE_BASELINE_WATCH_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/finding.h>
@@ -59,5 +58,3 @@ class BaselineWatch {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_BUDGET_H
-#define LOUPE_PIPELINE_BUDGET_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -52,5 +51,3 @@ class Budget {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_DEVICE_MARKS_H
-#define LOUPE_PIPELINE_DEVICE_MARKS_H
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -76,5 +75,3 @@ class DeviceMarks {
 };
 
 }  // namespace loupe
-
-#endif

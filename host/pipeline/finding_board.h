@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_FINDING_BOARD_H
-#define LOUPE_PIPELINE_FINDING_BOARD_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
@@ -32,5 +31,3 @@ class FindingBoard {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_GATHERER_NODE_H
-#define LOUPE_PIPELINE_GATHERER_NODE_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/flags.h>
@@ -172,5 +171,3 @@ auto loupe_source::read(const char* function, Call&& call) {
   const loupe::Exclusive::Call alone(gatherer->calls(), function, guard->speaker());
   return call();
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_INCIDENT_FOLDER_H
-#define LOUPE_PIPELINE_INCIDENT_FOLDER_H
+#pragma once
 
 #include <memory>
 #include <string>
@@ -33,5 +32,3 @@ std::string write_incident_folder(const Incident& incident);
 std::vector<IncidentCause> causes_of_incidents_in(const std::string& directory);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_INCIDENTS_H
-#define LOUPE_PIPELINE_INCIDENTS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -63,5 +62,3 @@ class Incidents {
 };
 
 }  // namespace loupe
-
-#endif

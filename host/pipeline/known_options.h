@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_KNOWN_OPTIONS_H
-#define LOUPE_PIPELINE_KNOWN_OPTIONS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -25,5 +24,3 @@ class KnownOptions {
 };
 
 }  // namespace loupe
-
-#endif

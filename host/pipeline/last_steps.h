@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_LAST_STEPS_H
-#define LOUPE_PIPELINE_LAST_STEPS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -62,5 +61,3 @@ class LastSteps {
 };
 
 }  // namespace loupe
-
-#endif

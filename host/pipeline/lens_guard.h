@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_LENS_GUARD_H
-#define LOUPE_PIPELINE_LENS_GUARD_H
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -110,5 +109,3 @@ class LensGuard {
 };
 
 }  // namespace loupe
-
-#endif

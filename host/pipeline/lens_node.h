@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_LENS_NODE_H
-#define LOUPE_PIPELINE_LENS_NODE_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/internal/tally.h>
@@ -119,5 +118,3 @@ class LensNode {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_LENS_SINK_H
-#define LOUPE_PIPELINE_LENS_SINK_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -11,5 +10,3 @@ void check_told(const loupe_row& row);
 void check_told(const loupe_histogram& histogram);
 
 }  // namespace loupe
-
-#endif

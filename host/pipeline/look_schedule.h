@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_LOOK_SCHEDULE_H
-#define LOUPE_PIPELINE_LOOK_SCHEDULE_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -86,5 +85,3 @@ class LookSchedule {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_MEASURE_GROUP_H
-#define LOUPE_PIPELINE_MEASURE_GROUP_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -91,5 +90,3 @@ class MeasureGroup {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_MODEL_NODE_H
-#define LOUPE_PIPELINE_MODEL_NODE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -39,5 +38,3 @@ class ModelNode : public std::enable_shared_from_this<ModelNode> {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_MODULE_NODE_H
-#define LOUPE_PIPELINE_MODULE_NODE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -194,5 +193,3 @@ class ModuleNode {
 const char* tap_name(uint32_t tap);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_MODULE_TABLE_H
-#define LOUPE_PIPELINE_MODULE_TABLE_H
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -89,5 +88,3 @@ class ModuleTable {
 std::string estimate_words(const std::deque<ModuleNode>& modules);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_MONITOR_H
-#define LOUPE_PIPELINE_MONITOR_H
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -229,5 +228,3 @@ class Monitor final : public LensSurroundings {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_MONITOR_HOST_H
-#define LOUPE_PIPELINE_MONITOR_HOST_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -33,5 +32,3 @@ class MonitorHost {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_OPTIMIZER_FACTS_H
-#define LOUPE_PIPELINE_OPTIMIZER_FACTS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -84,5 +83,3 @@ class OptimizerFacts {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_OUTBOX_H
-#define LOUPE_PIPELINE_OUTBOX_H
+#pragma once
 
 #include <loupe/detail/owned.h>
 #include <loupe/finding.h>
@@ -82,5 +81,3 @@ class Outbox {
 };
 
 }  // namespace loupe
-
-#endif

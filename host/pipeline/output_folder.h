@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_OUTPUT_FOLDER_H
-#define LOUPE_PIPELINE_OUTPUT_FOLDER_H
+#pragma once
 
 #include <optional>
 #include <string>
@@ -41,5 +40,3 @@ class OutputFolder {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_SOURCE_H
-#define LOUPE_PIPELINE_SOURCE_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/flags.h>
@@ -78,5 +77,3 @@ struct loupe_source {
   template <class Call>
   auto read(const char* function, Call&& call);
 };
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_STEP_ACCOUNT_H
-#define LOUPE_PIPELINE_STEP_ACCOUNT_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -63,5 +62,3 @@ class StepAccount {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_STEP_TIMER_H
-#define LOUPE_PIPELINE_STEP_TIMER_H
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -189,5 +188,3 @@ class LoupeTime {
 };
 
 }  // namespace loupe
-
-#endif

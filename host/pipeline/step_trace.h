@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_STEP_TRACE_H
-#define LOUPE_PIPELINE_STEP_TRACE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -44,5 +43,3 @@ class StepTrace {
 };
 
 }  // namespace loupe
-
-#endif

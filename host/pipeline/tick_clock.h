@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_TICK_CLOCK_H
-#define LOUPE_PIPELINE_TICK_CLOCK_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -42,5 +41,3 @@ class TickClock {
 };
 
 }  // namespace loupe
-
-#endif

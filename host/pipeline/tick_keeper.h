@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_TICK_KEEPER_H
-#define LOUPE_PIPELINE_TICK_KEEPER_H
+#pragma once
 
 #include <memory>
 #include <string>
@@ -42,5 +41,3 @@ class TickKeeper {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_TICK_STATES_H
-#define LOUPE_PIPELINE_TICK_STATES_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -22,5 +21,3 @@ struct LensStates {
 };
 
 }  // namespace loupe
-
-#endif

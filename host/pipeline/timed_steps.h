@@ -1,5 +1,4 @@
-#ifndef LOUPE_PIPELINE_TIMED_STEPS_H
-#define LOUPE_PIPELINE_TIMED_STEPS_H
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -59,5 +58,3 @@ class TimedSteps {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_EXCHANGE_H
-#define LOUPE_RANKS_EXCHANGE_H
+#pragma once
 
 #include <chrono>
 #include <memory>
@@ -44,5 +43,3 @@ class Exchange final : public TickKeeper {
 };
 
 }  // namespace loupe
-
-#endif

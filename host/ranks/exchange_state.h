@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_EXCHANGE_STATE_H
-#define LOUPE_RANKS_EXCHANGE_STATE_H
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -111,5 +110,3 @@ class Speaking {
 void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_ptr<MergedLenses> lenses);
 
 }  // namespace loupe
-
-#endif

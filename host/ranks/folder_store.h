@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_FOLDER_STORE_H
-#define LOUPE_RANKS_FOLDER_STORE_H
+#pragma once
 
 #include <string>
 
@@ -17,5 +16,3 @@ OpenRankStore store_in_folder(const std::string& parent, const std::string& name
 std::string parent_of_meeting_folder();
 
 }  // namespace loupe
-
-#endif

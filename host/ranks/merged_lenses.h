@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_MERGED_LENSES_H
-#define LOUPE_RANKS_MERGED_LENSES_H
+#pragma once
 
 #include <loupe/detail/owned.h>
 
@@ -76,5 +75,3 @@ class MergedLenses final : public LensSurroundings {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_MISSING_RANKS_H
-#define LOUPE_RANKS_MISSING_RANKS_H
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -31,5 +30,3 @@ class MissingRanks {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_RANK_MESSAGE_H
-#define LOUPE_RANKS_RANK_MESSAGE_H
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -44,5 +43,3 @@ struct RankMessage {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_RANK_PROCESSES_H
-#define LOUPE_RANKS_RANK_PROCESSES_H
+#pragma once
 
 #include <map>
 #include <optional>
@@ -47,5 +46,3 @@ class RankProcesses {
 };
 
 }  // namespace loupe
-
-#endif

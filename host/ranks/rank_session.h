@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_RANK_SESSION_H
-#define LOUPE_RANKS_RANK_SESSION_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -72,5 +71,3 @@ class RankSession {
 };
 
 }  // namespace loupe
-
-#endif

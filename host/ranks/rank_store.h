@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_RANK_STORE_H
-#define LOUPE_RANKS_RANK_STORE_H
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -35,5 +34,3 @@ using OpenRankStore = std::function<std::unique_ptr<RankStore>()>;
 inline constexpr std::size_t longest_rank_message = std::size_t{256} << 20;
 
 }  // namespace loupe
-
-#endif

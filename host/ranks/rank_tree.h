@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_RANK_TREE_H
-#define LOUPE_RANKS_RANK_TREE_H
+#pragma once
 
 #include <algorithm>
 #include <vector>
@@ -51,5 +50,3 @@ class RankTree {
 };
 
 }  // namespace loupe
-
-#endif

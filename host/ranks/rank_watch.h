@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_RANK_WATCH_H
-#define LOUPE_RANKS_RANK_WATCH_H
+#pragma once
 
 #include <chrono>
 #include <functional>
@@ -45,5 +44,3 @@ class RankWatch {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_STATE_KEEPER_H
-#define LOUPE_RANKS_STATE_KEEPER_H
+#pragma once
 
 #include <chrono>
 #include <functional>
@@ -54,5 +53,3 @@ class StateKeeper final : public TickKeeper {
 std::unique_ptr<TickKeeper> keep_states(Monitor& monitor, std::unique_ptr<TickKeeper> exchange);
 
 }  // namespace loupe
-
-#endif

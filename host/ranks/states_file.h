@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_STATES_FILE_H
-#define LOUPE_RANKS_STATES_FILE_H
+#pragma once
 
 #include <loupe/files/gzip.h>
 #include <loupe/files/older_epochs.h>
@@ -79,5 +78,3 @@ class StatesReader {
 };
 
 }  // namespace loupe
-
-#endif

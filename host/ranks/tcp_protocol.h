@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_TCP_PROTOCOL_H
-#define LOUPE_RANKS_TCP_PROTOCOL_H
+#pragma once
 
 #include <netdb.h>
 
@@ -52,5 +51,3 @@ inline Addresses addresses_of(const std::string& host, uint16_t port, bool liste
 }
 
 }  // namespace loupe::tcp
-
-#endif

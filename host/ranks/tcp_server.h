@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_TCP_SERVER_H
-#define LOUPE_RANKS_TCP_SERVER_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -72,5 +71,3 @@ class TcpServer {
 };
 
 }  // namespace loupe
-
-#endif

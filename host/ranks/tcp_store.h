@@ -1,5 +1,4 @@
-#ifndef LOUPE_RANKS_TCP_STORE_H
-#define LOUPE_RANKS_TCP_STORE_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -30,5 +29,3 @@ bool is_loopback_name(const std::string& host);
 std::string token_of(const std::string& text);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_REPLAY_FINDING_HISTORY_H
-#define LOUPE_REPLAY_FINDING_HISTORY_H
+#pragma once
 
 #include <loupe/detail/keyed_list.h>
 
@@ -41,5 +40,3 @@ class FindingHistory {
 };
 
 }  // namespace loupe::replay
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_REPLAY_LINE_FILLER_H
-#define LOUPE_REPLAY_LINE_FILLER_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -126,5 +125,3 @@ class LineFiller : public nlohmann::json_sax<nlohmann::json> {
 };
 
 }  // namespace loupe::replay
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_REPLAY_PLAYER_H
-#define LOUPE_REPLAY_PLAYER_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
@@ -154,5 +153,3 @@ class Player {
 };
 
 }  // namespace loupe::replay
-
-#endif

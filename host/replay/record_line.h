@@ -1,5 +1,4 @@
-#ifndef LOUPE_REPLAY_RECORD_LINE_H
-#define LOUPE_REPLAY_RECORD_LINE_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -92,5 +91,3 @@ RecordedSetting parse_hyperparameter_line(std::string_view text);
 RecordedRun parse_run_line(std::string_view text);
 
 }  // namespace loupe::replay
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_REPLAY_RECORD_READER_H
-#define LOUPE_REPLAY_RECORD_READER_H
+#pragma once
 
 #include <loupe/files/gzip.h>
 
@@ -47,5 +46,3 @@ class RecordReader {
 bool is_record(const std::string& file);
 
 }  // namespace loupe::replay
-
-#endif

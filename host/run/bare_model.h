@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_BARE_MODEL_H
-#define LOUPE_RUN_BARE_MODEL_H
+#pragma once
 
 #include <torch/nn/module.h>
 
@@ -22,5 +21,3 @@ struct BareModel : torch::nn::Module, KnowsItsReach {
 };
 
 }  // namespace loupe
-
-#endif

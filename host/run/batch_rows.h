@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_BATCH_ROWS_H
-#define LOUPE_RUN_BATCH_ROWS_H
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -36,5 +35,3 @@ class BatchRows {
 };
 
 }  // namespace loupe
-
-#endif

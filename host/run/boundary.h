@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_BOUNDARY_H
-#define LOUPE_RUN_BOUNDARY_H
+#pragma once
 
 // What goes between libloupe_run.so, which any program may be made to load, and the library that watches, which is
 // loaded only once the program uses LibTorch. Plain C types, for the first of them has neither LibTorch nor C++'s
@@ -41,5 +40,3 @@ constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the proc
 constexpr const char* run_hosts_variable = "LOUPE_RUN_HOSTS";      ///< folders of further installations, by ':'
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_CALL_ORIGIN_H
-#define LOUPE_RUN_CALL_ORIGIN_H
+#pragma once
 
 #include <unordered_map>
 #include <vector>
@@ -24,5 +23,3 @@ class CallOrigins {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_DEFAULT_MONITOR_H
-#define LOUPE_RUN_DEFAULT_MONITOR_H
+#pragma once
 
 #include "config/config.h"
 #include "config/run_program_section.h"
@@ -16,5 +15,3 @@ Config configuration_of_program(bool has_modules);
 double first_epoch_of(const Config& config, const RunProgramSection& section);
 
 }  // namespace loupe
-
-#endif

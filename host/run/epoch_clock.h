@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_EPOCH_CLOCK_H
-#define LOUPE_RUN_EPOCH_CLOCK_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -89,5 +88,3 @@ class EpochClock {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_EPOCH_TAPS_H
-#define LOUPE_RUN_EPOCH_TAPS_H
+#pragma once
 
 namespace loupe {
 
@@ -16,5 +15,3 @@ struct EpochListener {
 void declare_epoch_taps(const EpochListener& listener);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_LOADED_LIBRARIES_H
-#define LOUPE_RUN_LOADED_LIBRARIES_H
+#pragma once
 
 // What is loaded into this process, without C++'s library.
 
@@ -26,5 +25,3 @@ bool read_loaded_version(char (&version)[version_size]);
 bool is_same_minor(const char* version, const char* other);
 
 }  // namespace loupe
-
-#endif

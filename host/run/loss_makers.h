@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_LOSS_MAKERS_H
-#define LOUPE_RUN_LOSS_MAKERS_H
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -51,5 +50,3 @@ std::vector<LossLeaf> leaves_of(const at::Tensor& loss);
 std::uint64_t signature_of(const at::Tensor& loss);
 
 }  // namespace loupe
-
-#endif

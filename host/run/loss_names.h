@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_LOSS_NAMES_H
-#define LOUPE_RUN_LOSS_NAMES_H
+#pragma once
 
 #include <string>
 #include <utility>
@@ -44,5 +43,3 @@ class LossNames {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_LOSS_SCALE_H
-#define LOUPE_RUN_LOSS_SCALE_H
+#pragma once
 
 #include <optional>
 #include <string>
@@ -50,5 +49,3 @@ class LossScale {
 };
 
 }  // namespace loupe
-
-#endif

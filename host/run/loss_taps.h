@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_LOSS_TAPS_H
-#define LOUPE_RUN_LOSS_TAPS_H
+#pragma once
 
 #include "torch/taps/loss_function_taps.h"
 #include "torch/tensor/compat.h"
@@ -19,5 +18,3 @@ struct LossListener {
 void declare_loss_taps(const LossListener& listener);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_MODEL_SEARCH_H
-#define LOUPE_RUN_MODEL_SEARCH_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -51,5 +50,3 @@ class ModelSearch {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_NEEDED_LIBRARIES_H
-#define LOUPE_RUN_NEEDED_LIBRARIES_H
+#pragma once
 
 namespace loupe {
 
@@ -21,5 +20,3 @@ bool read_needed_libraries(const char* path, NeededLibraries& needed);
 bool is_mapped(const char* name);
 
 }  // namespace loupe
-
-#endif

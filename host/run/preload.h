@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_PRELOAD_H
-#define LOUPE_RUN_PRELOAD_H
+#pragma once
 
 #include <atomic>
 
@@ -25,5 +24,3 @@ __attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
 void await_end_of_main_thread();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_PROGRAM_LOSSES_H
-#define LOUPE_RUN_PROGRAM_LOSSES_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -85,5 +84,3 @@ class ProgramLosses {
 };
 
 }  // namespace loupe
-
-#endif

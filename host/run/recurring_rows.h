@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_RECURRING_ROWS_H
-#define LOUPE_RUN_RECURRING_ROWS_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -28,5 +27,3 @@ class RecurringRows {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_TWIN_MODEL_H
-#define LOUPE_RUN_TWIN_MODEL_H
+#pragma once
 
 #include <optional>
 #include <string>
@@ -19,5 +18,3 @@ std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer,
                                        const std::string& model);
 
 }  // namespace loupe
-
-#endif

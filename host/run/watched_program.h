@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_WATCHED_PROGRAM_H
-#define LOUPE_RUN_WATCHED_PROGRAM_H
+#pragma once
 
 #include <atomic>
 #include <deque>
@@ -137,5 +136,3 @@ class WatchedProgram {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_WORDS_H
-#define LOUPE_RUN_WORDS_H
+#pragma once
 
 #include <cstdlib>
 #include <cstring>
@@ -23,5 +22,3 @@ inline void make_printable(char* text) {
 }
 
 }  // namespace loupe
-
-#endif

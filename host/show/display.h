@@ -1,5 +1,4 @@
-#ifndef LOUPE_SHOW_DISPLAY_H
-#define LOUPE_SHOW_DISPLAY_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/option_values.h>
@@ -155,5 +154,3 @@ class Display {
 };
 
 }  // namespace loupe
-
-#endif

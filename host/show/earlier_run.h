@@ -1,5 +1,4 @@
-#ifndef LOUPE_SHOW_EARLIER_RUN_H
-#define LOUPE_SHOW_EARLIER_RUN_H
+#pragma once
 
 #include <map>
 #include <optional>
@@ -35,5 +34,3 @@ struct EarlierRun {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_SHOW_HELD_TICK_H
-#define LOUPE_SHOW_HELD_TICK_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
@@ -71,5 +70,3 @@ class HeldTick {
 };
 
 }  // namespace loupe
-
-#endif

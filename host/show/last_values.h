@@ -1,5 +1,4 @@
-#ifndef LOUPE_LAST_VALUES_H
-#define LOUPE_LAST_VALUES_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -42,5 +41,3 @@ class LastValues {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_SHOW_RESUMED_HISTORY_H
-#define LOUPE_SHOW_RESUMED_HISTORY_H
+#pragma once
 
 #include <map>
 #include <string>
@@ -34,5 +33,3 @@ class ResumedHistory {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_SHOW_ROW_PART_H
-#define LOUPE_SHOW_ROW_PART_H
+#pragma once
 
 #include <loupe/row.h>
 
@@ -44,5 +43,3 @@ class RowPart {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_SHOW_VISUALIZERS_H
-#define LOUPE_SHOW_VISUALIZERS_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/owned.h>
@@ -105,5 +104,3 @@ class Visualizers final : public Surroundings {
 };
 
 }  // namespace loupe
-
-#endif

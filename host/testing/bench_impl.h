@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_BENCH_IMPL_H
-#define LOUPE_TESTING_BENCH_IMPL_H
+#pragma once
 
 #include <map>
 #include <memory>
@@ -81,5 +80,3 @@ class Bench::Impl : public MonitorHost {
 };
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_LOG_LINES_H
-#define LOUPE_TESTING_LOG_LINES_H
+#pragma once
 
 #include <mutex>
 #include <set>
@@ -49,5 +48,3 @@ class Lines {
 };
 
 }  // namespace loupe::testing
-
-#endif

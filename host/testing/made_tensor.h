@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_MADE_TENSOR_H
-#define LOUPE_TESTING_MADE_TENSOR_H
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -40,5 +39,3 @@ std::string shape_text(const std::vector<std::int64_t>& sizes);
 void offer_tensor_services();
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_OWN_COMPONENT_H
-#define LOUPE_TESTING_OWN_COMPONENT_H
+#pragma once
 
 #include <loupe/detail/thunks.h>
 
@@ -35,5 +34,3 @@ inline ComponentConfig own_config(Kind kind, const loupe_component& component) {
 }
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_SHOWN_H
-#define LOUPE_TESTING_SHOWN_H
+#pragma once
 
 #include <loupe/visualizer.h>
 
@@ -40,5 +39,3 @@ class Keeper : public Visualizer {
 };
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_TELLER_H
-#define LOUPE_TESTING_TELLER_H
+#pragma once
 
 #include <loupe/lens.h>
 
@@ -30,5 +29,3 @@ class Teller : public Lens {
 };
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_ALL_TAPS_H
-#define LOUPE_TORCH_ALL_TAPS_H
+#pragma once
 
 namespace loupe {
 
@@ -7,5 +6,3 @@ namespace loupe {
 void declare_all_taps();
 
 }  // namespace loupe
-
-#endif

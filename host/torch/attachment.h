@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_ATTACHMENT_H
-#define LOUPE_TORCH_ATTACHMENT_H
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -109,5 +108,3 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
 };
 
 }  // namespace loupe
-
-#endif

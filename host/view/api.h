@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_API_H
-#define LOUPE_VIEW_API_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -36,5 +35,3 @@ std::string api_notes(const RunNotes& notes);
 std::string api_run(const RunsTold::Run& run, const FindingsOf& findings_of);
 
 }  // namespace loupe::view
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_CONNECTIONS_H
-#define LOUPE_VIEW_CONNECTIONS_H
+#pragma once
 
 #include <chrono>
 #include <condition_variable>
@@ -56,5 +55,3 @@ class Connections {
 };
 
 }  // namespace loupe::view
-
-#endif

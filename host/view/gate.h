@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_GATE_H
-#define LOUPE_VIEW_GATE_H
+#pragma once
 
 #include <string>
 
@@ -33,5 +32,3 @@ class Gate {
 bool is_loopback(const std::string& address);
 
 }  // namespace loupe::view
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_HTTP_H
-#define LOUPE_VIEW_HTTP_H
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -75,5 +74,3 @@ class Listener {
 };
 
 }  // namespace loupe::view
-
-#endif

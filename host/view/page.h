@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_PAGE_H
-#define LOUPE_VIEW_PAGE_H
+#pragma once
 
 #include <map>
 #include <string>
@@ -10,5 +9,3 @@ namespace loupe::view {
 const std::map<std::string, std::string>& page_files();
 
 }  // namespace loupe::view
-
-#endif

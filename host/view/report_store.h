@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_REPORT_STORE_H
-#define LOUPE_VIEW_REPORT_STORE_H
+#pragma once
 
 #include <cstdint>
 #include <filesystem>
@@ -48,5 +47,3 @@ class ReportStore {
 std::string page_in(const std::filesystem::path& file);
 
 }  // namespace loupe::view
-
-#endif

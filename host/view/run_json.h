@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_RUN_JSON_H
-#define LOUPE_VIEW_RUN_JSON_H
+#pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,5 +18,3 @@ double start_of(const RunSummary& run);
 std::string name_of(const RunSummary& run, const std::filesystem::path& folder);
 
 }  // namespace loupe::view
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_RUN_LIST_H
-#define LOUPE_VIEW_RUN_LIST_H
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -90,5 +89,3 @@ class RunList {
 };
 
 }  // namespace loupe::view
-
-#endif

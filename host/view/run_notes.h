@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_RUN_NOTES_H
-#define LOUPE_VIEW_RUN_NOTES_H
+#pragma once
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -30,5 +29,3 @@ RunNotes change_notes(const std::filesystem::path& file, std::string_view change
 void put_notes(nlohmann::ordered_json& object, const RunNotes& notes);
 
 }  // namespace loupe::view
-
-#endif

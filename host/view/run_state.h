@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_RUN_STATE_H
-#define LOUPE_VIEW_RUN_STATE_H
+#pragma once
 
 #include <filesystem>
 #include <string>
@@ -42,5 +41,3 @@ bool goes_on(RunState state);
 const char* word_of(RunState state);
 
 }  // namespace loupe::view
-
-#endif

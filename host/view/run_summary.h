@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_RUN_SUMMARY_H
-#define LOUPE_VIEW_RUN_SUMMARY_H
+#pragma once
 
 #include <loupe/files/text_pieces.h>
 
@@ -88,5 +87,3 @@ class RunSummary {
 };
 
 }  // namespace loupe::view
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_RUNS_FOLDER_H
-#define LOUPE_VIEW_RUNS_FOLDER_H
+#pragma once
 
 #include <cstddef>
 #include <filesystem>
@@ -39,5 +38,3 @@ FoundRuns find_runs(const std::vector<std::string>& folders, const SearchLimits&
 bool is_own_file(const std::filesystem::path& file);
 
 }  // namespace loupe::view
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_SERVER_H
-#define LOUPE_VIEW_SERVER_H
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -31,5 +30,3 @@ void serve(RunList& list, ReportStore& reports, const FindingsOf& findings_of, c
            const std::function<void(const Served&)>& until);
 
 }  // namespace loupe::view
-
-#endif

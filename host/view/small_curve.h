@@ -1,5 +1,4 @@
-#ifndef LOUPE_VIEW_SMALL_CURVE_H
-#define LOUPE_VIEW_SMALL_CURVE_H
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -31,5 +30,3 @@ class SmallCurve {
 };
 
 }  // namespace loupe::view
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_FINDINGS_H
-#define LOUPE_CONSOLE_FINDINGS_H
+#pragma once
 
 #include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
@@ -91,5 +90,3 @@ class Findings {
 std::string note_lines(const Note& note, const Layout& layout);
 
 }  // namespace loupe::console
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_HEADLINES_H
-#define LOUPE_CONSOLE_HEADLINES_H
+#pragma once
 
 #include <cmath>
 #include <cstddef>
@@ -43,5 +42,3 @@ class Headlines {
 };
 
 }  // namespace loupe::console
-
-#endif

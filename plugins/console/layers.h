@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_LAYERS_H
-#define LOUPE_CONSOLE_LAYERS_H
+#pragma once
 
 #include <loupe/visualizer.h>
 
@@ -37,5 +36,3 @@ class Layers {
 Table numbers_of_layers(const std::deque<Table>& tables);
 
 }  // namespace loupe::console
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_LAYOUT_H
-#define LOUPE_CONSOLE_LAYOUT_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -33,5 +32,3 @@ std::string heading(const std::string& title, const Layout& layout);
 std::string rendered(const Table& table, const Layout& layout);
 
 }  // namespace loupe::console
-
-#endif

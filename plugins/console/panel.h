@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_PANEL_H
-#define LOUPE_CONSOLE_PANEL_H
+#pragma once
 
 #include <cstddef>
 #include <deque>
@@ -33,5 +32,3 @@ std::vector<std::string> panel_of(const PanelView& view, const Size& size, const
 bool has_room_for_panel(const Size& size);
 
 }  // namespace loupe::console
-
-#endif

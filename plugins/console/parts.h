@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_PARTS_H
-#define LOUPE_CONSOLE_PARTS_H
+#pragma once
 
 #include <deque>
 #include <string>
@@ -13,5 +12,3 @@ namespace loupe::console {
 std::string parts_in_a_line(const std::deque<Table>& tables);
 
 }  // namespace loupe::console
-
-#endif

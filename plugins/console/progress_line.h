@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_PROGRESS_LINE_H
-#define LOUPE_CONSOLE_PROGRESS_LINE_H
+#pragma once
 
 #include <loupe/visualizer.h>
 
@@ -30,5 +29,3 @@ class Pace {
 std::string duration_text(double seconds);
 
 }  // namespace loupe::console
-
-#endif

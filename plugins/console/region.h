@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_REGION_H
-#define LOUPE_CONSOLE_REGION_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -29,5 +28,3 @@ class Region {
 };
 
 }  // namespace loupe::console
-
-#endif

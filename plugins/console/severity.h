@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_SEVERITY_H
-#define LOUPE_CONSOLE_SEVERITY_H
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -36,5 +35,3 @@ class Severities {
 };
 
 }  // namespace loupe::console
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_SPARKLINE_H
-#define LOUPE_CONSOLE_SPARKLINE_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -19,5 +18,3 @@ std::string sparkline(const std::vector<double>& values, Scale scale);
 std::vector<std::string> curve(const std::vector<double>& values, Scale scale, std::size_t width, std::size_t rows);
 
 }  // namespace loupe::console
-
-#endif

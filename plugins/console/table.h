@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_TABLE_H
-#define LOUPE_CONSOLE_TABLE_H
+#pragma once
 
 #include <loupe/visualizer.h>
 
@@ -77,5 +76,3 @@ class Table {
 std::deque<Table> merged(const std::deque<Table>& tables);
 
 }  // namespace loupe::console
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_TERMINAL_H
-#define LOUPE_CONSOLE_TERMINAL_H
+#pragma once
 
 #include <string>
 
@@ -29,5 +28,3 @@ class Terminal {
 };
 
 }  // namespace loupe::console
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_TEXT_H
-#define LOUPE_CONSOLE_TEXT_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -35,5 +34,3 @@ enum class Digits { significant, decimals };
 std::string short_number(double value, Digits digits = Digits::significant);
 
 }  // namespace loupe::console
-
-#endif

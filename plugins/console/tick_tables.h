@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONSOLE_TICK_TABLES_H
-#define LOUPE_CONSOLE_TICK_TABLES_H
+#pragma once
 
 #include <loupe/visualizers/chosen_names.h>
 
@@ -51,5 +50,3 @@ class TickTables {
 };
 
 }  // namespace loupe::console
-
-#endif

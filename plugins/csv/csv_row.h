@@ -1,5 +1,4 @@
-#ifndef LOUPE_CSV_CSV_ROW_H
-#define LOUPE_CSV_CSV_ROW_H
+#pragma once
 
 #include <loupe/files/older_epochs.h>
 #include <loupe/visualizer.h>
@@ -29,5 +28,3 @@ std::string finding_row(double epoch, const loupe_finding& finding);
 bool read_row(std::istream& input, OldLine& line);
 
 }  // namespace loupe::csv
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_CSV_FINDINGS_FILE_H
-#define LOUPE_CSV_FINDINGS_FILE_H
+#pragma once
 
 #include <loupe/detail/owned.h>
 #include <loupe/files/epoch_file.h>
@@ -40,5 +39,3 @@ class FindingsFile {
 };
 
 }  // namespace loupe::csv
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_DIFFERENCE_MONITOR_DIFFERENCE_H
-#define LOUPE_PLUGINS_DIFFERENCE_MONITOR_DIFFERENCE_H
+#pragma once
 
 #include <loupe/options.h>
 
@@ -67,5 +66,3 @@ class Difference {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_DIFFERENCE_MONITOR_NAMED_REDUCER_H
-#define LOUPE_PLUGINS_DIFFERENCE_MONITOR_NAMED_REDUCER_H
+#pragma once
 
 #include <loupe/options.h>
 
@@ -85,5 +84,3 @@ class NamedReducer {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_FINGERPRINT_WRITING_H
-#define LOUPE_PLUGINS_FINGERPRINT_WRITING_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -78,5 +77,3 @@ class Writing {
 };
 
 }  // namespace loupe::fingerprint
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_GATHERERS_ATTRIBUTE_H
-#define LOUPE_PLUGINS_GATHERERS_ATTRIBUTE_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -39,5 +38,3 @@ class Attribute : public Gatherer {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_GATHERERS_MODULE_GATHERERS_H
-#define LOUPE_PLUGINS_GATHERERS_MODULE_GATHERERS_H
+#pragma once
 
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/plugin.h>
@@ -77,5 +76,3 @@ class LossInput : public ModuleGatherer<LossInput, LOUPE_DRAFT_TAP_LOSS_INPUT> {
 };
 
 }  // namespace loupe
-
-#endif

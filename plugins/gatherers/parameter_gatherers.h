@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_GATHERERS_PARAMETER_GATHERERS_H
-#define LOUPE_PLUGINS_GATHERERS_PARAMETER_GATHERERS_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -58,5 +57,3 @@ class OptimizerStep : public ParameterGatherer<OptimizerStep, LOUPE_TAP_OPTIMIZE
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_GATHERERS_PUSH_H
-#define LOUPE_PLUGINS_GATHERERS_PUSH_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -18,5 +17,3 @@ class Push : public Gatherer {
 };
 
 }  // namespace loupe
-
-#endif

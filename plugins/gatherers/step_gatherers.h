@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_GATHERERS_STEP_GATHERERS_H
-#define LOUPE_PLUGINS_GATHERERS_STEP_GATHERERS_H
+#pragma once
 
 #include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
@@ -39,5 +38,3 @@ class StepMemory : public StepGatherer<StepMemory, LOUPE_DRAFT_TAP_STEP_MEMORY> 
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_BLAME_H
-#define LOUPE_PLUGINS_HEALTH_BLAME_H
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ namespace loupe::health {
 Observation blame(const Origin& origin, bool loss, const std::string& opening);
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_HEALTH_H
-#define LOUPE_PLUGINS_HEALTH_HEALTH_H
+#pragma once
 
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/lens.h>
@@ -121,5 +120,3 @@ class Health : public Lens {
 };
 
 }  // namespace loupe::health
-
-#endif

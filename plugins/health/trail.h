@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_TRAIL_H
-#define LOUPE_PLUGINS_HEALTH_TRAIL_H
+#pragma once
 
 #include <loupe/event.h>
 
@@ -87,5 +86,3 @@ class Trail {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_WATCHES_H
-#define LOUPE_PLUGINS_HEALTH_WATCHES_H
+#pragma once
 
 #include <loupe/host.h>
 #include <loupe/preprocessor.h>
@@ -169,5 +168,3 @@ class LossInputLook : public Preprocessor {
 };
 
 }  // namespace loupe::health
-
-#endif

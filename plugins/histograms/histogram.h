@@ -1,5 +1,4 @@
-#ifndef LOUPE_HISTOGRAMS_HISTOGRAM_H
-#define LOUPE_HISTOGRAMS_HISTOGRAM_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -84,5 +83,3 @@ class MagnitudeHistogram : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_HISTOGRAM_HISTORY_H
-#define LOUPE_HTML_HISTOGRAM_HISTORY_H
+#pragma once
 
 #include "html/page_text.h"
 
@@ -46,5 +45,3 @@ class HistogramHistory {
 };
 
 }  // namespace loupe::html
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_PACE_H
-#define LOUPE_HTML_PACE_H
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -34,5 +33,3 @@ class Pace {
 };
 
 }  // namespace loupe::html
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_PACKED_SERIES_H
-#define LOUPE_HTML_PACKED_SERIES_H
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -35,5 +34,3 @@ class PackedSeries {
 };
 
 }  // namespace loupe::html
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_PAGE_H
-#define LOUPE_HTML_PAGE_H
+#pragma once
 
 #include <string_view>
 
@@ -11,5 +10,3 @@ extern const std::string_view PAGE_BEFORE_DATA;
 extern const std::string_view PAGE_AFTER_DATA;
 
 }  // namespace loupe::html
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_PAGE_TEXT_H
-#define LOUPE_HTML_PAGE_TEXT_H
+#pragma once
 
 #include <nlohmann/json.hpp>
 
@@ -32,5 +31,3 @@ std::string json_list(const Documents& documents) {
 char base64_digit(std::uint32_t six_bits);
 
 }  // namespace loupe::html
-
-#endif

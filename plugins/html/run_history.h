@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_RUN_HISTORY_H
-#define LOUPE_HTML_RUN_HISTORY_H
+#pragma once
 
 #include "html/histogram_history.h"
 #include "html/packed_series.h"
@@ -109,5 +108,3 @@ class RunHistory {
 };
 
 }  // namespace loupe::html
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HTML_RUN_STORY_H
-#define LOUPE_HTML_RUN_STORY_H
+#pragma once
 
 #include "html/page_text.h"
 
@@ -51,5 +50,3 @@ class RunStory {
 };
 
 }  // namespace loupe::html
-
-#endif

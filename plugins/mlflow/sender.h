@@ -1,5 +1,4 @@
-#ifndef LOUPE_MLFLOW_SENDER_H
-#define LOUPE_MLFLOW_SENDER_H
+#pragma once
 
 #include <loupe/host.h>
 #include <sys/types.h>
@@ -49,5 +48,3 @@ class Sender : public ThreadsAtExit::Thread {
 };
 
 }  // namespace loupe::mlflow
-
-#endif

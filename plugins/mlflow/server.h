@@ -1,5 +1,4 @@
-#ifndef LOUPE_MLFLOW_SERVER_H
-#define LOUPE_MLFLOW_SERVER_H
+#pragma once
 
 #include <filesystem>
 #include <memory>
@@ -68,5 +67,3 @@ class Server {
 };
 
 }  // namespace loupe::mlflow
-
-#endif

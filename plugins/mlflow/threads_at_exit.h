@@ -1,5 +1,4 @@
-#ifndef LOUPE_MLFLOW_THREADS_AT_EXIT_H
-#define LOUPE_MLFLOW_THREADS_AT_EXIT_H
+#pragma once
 
 // A process may end by exit() while its objects live on: what threads of ours have left to do is done before then.
 
@@ -48,5 +47,3 @@ class ThreadsAtExit {
 };
 
 }  // namespace loupe::mlflow
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PIPELINE_TAG_TEXT_H
-#define LOUPE_PLUGINS_PIPELINE_TAG_TEXT_H
+#pragma once
 
 #include <loupe/error.h>
 
@@ -42,5 +41,3 @@ inline std::string tag_text(const std::string& text, const std::vector<std::pair
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_ACTIVATION_H
-#define LOUPE_PLUGINS_PREPROCESSORS_ACTIVATION_H
+#pragma once
 
 #include "preprocessors/measured.h"
 #include "preprocessors/passes.h"
@@ -74,5 +73,3 @@ class GradientActivation : public Activation {
 };
 
 }  // namespace loupe
-
-#endif

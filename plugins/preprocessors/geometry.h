@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_GEOMETRY_H
-#define LOUPE_PLUGINS_PREPROCESSORS_GEOMETRY_H
+#pragma once
 
 #include <loupe/event.h>
 #include "preprocessors/norms.h"
@@ -154,5 +153,3 @@ class ParameterDifferenceGeometry : public Geometry {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_LOSSES_H
-#define LOUPE_PLUGINS_PREPROCESSORS_LOSSES_H
+#pragma once
 
 #include "preprocessors/measured.h"
 
@@ -84,5 +83,3 @@ class ExplicitCall : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

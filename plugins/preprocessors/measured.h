@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_MEASURED_H
-#define LOUPE_PLUGINS_PREPROCESSORS_MEASURED_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -29,5 +28,3 @@ inline Option epsilon_option(const char* help) {
 }
 
 }  // namespace loupe
-
-#endif

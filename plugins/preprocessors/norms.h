@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_NORMS_H
-#define LOUPE_PLUGINS_PREPROCESSORS_NORMS_H
+#pragma once
 
 #include "preprocessors/measured.h"
 #include "preprocessors/passes.h"
@@ -88,5 +87,3 @@ class ParameterNorm : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

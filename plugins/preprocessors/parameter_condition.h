@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_PARAMETER_CONDITION_H
-#define LOUPE_PLUGINS_PREPROCESSORS_PARAMETER_CONDITION_H
+#pragma once
 
 #include <loupe/draft/tensor_math.h>
 #include <loupe/plugin.h>
@@ -55,5 +54,3 @@ class ParameterCondition : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_PREPROCESSORS_PASSES_H
-#define LOUPE_PLUGINS_PREPROCESSORS_PASSES_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -20,5 +19,3 @@ inline void request_passes(const Options& options, Request& request) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PROMETHEUS_EXPOSITION_H
-#define LOUPE_PROMETHEUS_EXPOSITION_H
+#pragma once
 
 #include <initializer_list>
 #include <map>
@@ -29,5 +28,3 @@ class Metric {
 };
 
 }  // namespace loupe::prometheus
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_FACTS_H
-#define LOUPE_PLUGINS_RANKS_FACTS_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -64,5 +63,3 @@ class Facts : public Preprocessor {
 };
 
 }  // namespace loupe::ranks
-
-#endif

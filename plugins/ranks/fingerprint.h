@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_FINGERPRINT_H
-#define LOUPE_PLUGINS_RANKS_FINGERPRINT_H
+#pragma once
 
 #include <loupe/detail/tensor.h>
 
@@ -54,5 +53,3 @@ inline bool are_comparable(uint64_t one, uint64_t other) {
 }
 
 }  // namespace loupe::ranks
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_GRADIENT_SHAPE_H
-#define LOUPE_PLUGINS_RANKS_GRADIENT_SHAPE_H
+#pragma once
 
 #include <loupe/detail/elements.h>
 
@@ -48,5 +47,3 @@ class GradientShapes {
 };
 
 }  // namespace loupe::ranks
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_JUDGE_H
-#define LOUPE_PLUGINS_RANKS_JUDGE_H
+#pragma once
 
 #include <loupe/finding.h>
 
@@ -76,5 +75,3 @@ class Judge {
 };
 
 }  // namespace loupe::ranks
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_OPTIMIZER_STATES_H
-#define LOUPE_PLUGINS_RANKS_OPTIMIZER_STATES_H
+#pragma once
 
 #include <loupe/host.h>
 
@@ -51,5 +50,3 @@ class OptimizerStates {
 };
 
 }  // namespace loupe::ranks
-
-#endif

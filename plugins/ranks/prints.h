@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_PRINTS_H
-#define LOUPE_PLUGINS_RANKS_PRINTS_H
+#pragma once
 
 #include <loupe/draft/abi/fingerprints.h>
 #include <loupe/host.h>
@@ -89,5 +88,3 @@ class Prints {
 };
 
 }  // namespace loupe::ranks
-
-#endif

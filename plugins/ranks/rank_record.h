@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_RANK_RECORD_H
-#define LOUPE_PLUGINS_RANKS_RANK_RECORD_H
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -67,5 +66,3 @@ struct RankRecord {
 };
 
 }  // namespace loupe::ranks
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RANKS_WATCHES_H
-#define LOUPE_PLUGINS_RANKS_WATCHES_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -133,5 +132,3 @@ class LossWatch : public Preprocessor {
 double now();
 
 }  // namespace loupe::ranks
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RECORD_JSON_LINE_H
-#define LOUPE_RECORD_JSON_LINE_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -46,5 +45,3 @@ class JsonLine {
 };
 
 }  // namespace loupe::record
-
-#endif

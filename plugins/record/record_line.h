@@ -1,5 +1,4 @@
-#ifndef LOUPE_RECORD_RECORD_LINE_H
-#define LOUPE_RECORD_RECORD_LINE_H
+#pragma once
 
 #include <loupe/files/older_epochs.h>
 #include <loupe/visualizer.h>
@@ -34,5 +33,3 @@ std::string end_line(const Ending& ending);
 bool read_old_line(std::istream& input, OldLine& line);
 
 }  // namespace loupe::record
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_RECORDER_RECORDING_H
-#define LOUPE_PLUGINS_RECORDER_RECORDING_H
+#pragma once
 
 #include <loupe/draft/tensor_files.h>
 #include <loupe/draft/tensor_math.h>
@@ -94,5 +93,3 @@ class Recording : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_STATISTICS_GRADIENT_TOTAL_H
-#define LOUPE_RUN_STATISTICS_GRADIENT_TOTAL_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -90,5 +89,3 @@ class GradientPart : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_RUN_STATISTICS_SAMPLE_COUNT_H
-#define LOUPE_RUN_STATISTICS_SAMPLE_COUNT_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -39,5 +38,3 @@ class SampleCount : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TENSORBOARD_EVENT_FILE_H
-#define LOUPE_TENSORBOARD_EVENT_FILE_H
+#pragma once
 
 #include <loupe/host.h>
 
@@ -43,5 +42,3 @@ class EventFile {
 };
 
 }  // namespace loupe::tensorboard
-
-#endif

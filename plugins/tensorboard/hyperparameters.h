@@ -1,5 +1,4 @@
-#ifndef LOUPE_TENSORBOARD_HYPERPARAMETERS_H
-#define LOUPE_TENSORBOARD_HYPERPARAMETERS_H
+#pragma once
 
 #include <loupe/visualizer.h>
 
@@ -26,5 +25,3 @@ std::string session_start(const Settings& settings, double time);
 std::string session_end(std::uint32_t how, double time);
 
 }  // namespace loupe::tensorboard
-
-#endif

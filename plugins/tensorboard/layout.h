@@ -1,5 +1,4 @@
-#ifndef LOUPE_TENSORBOARD_LAYOUT_H
-#define LOUPE_TENSORBOARD_LAYOUT_H
+#pragma once
 
 #include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
@@ -48,5 +47,3 @@ class Charts {
 };
 
 }  // namespace loupe::tensorboard
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TENSORBOARD_MESSAGES_H
-#define LOUPE_TENSORBOARD_MESSAGES_H
+#pragma once
 
 #include <protozero/pbf_builder.hpp>
 
@@ -74,5 +73,3 @@ enum class SessionEnd : protozero::pbf_tag_type { enum_status = 1, double_end_ti
 constexpr int SESSION_UNKNOWN = 0, SESSION_SUCCESS = 1, SESSION_FAILURE = 2;
 
 }  // namespace loupe::tensorboard
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TENSORBOARD_STORY_H
-#define LOUPE_TENSORBOARD_STORY_H
+#pragma once
 
 #include <loupe/detail/keyed_list.h>
 #include <loupe/visualizer.h>
@@ -37,5 +36,3 @@ class Story {
 };
 
 }  // namespace loupe::tensorboard
-
-#endif

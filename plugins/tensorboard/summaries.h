@@ -1,5 +1,4 @@
-#ifndef LOUPE_TENSORBOARD_SUMMARIES_H
-#define LOUPE_TENSORBOARD_SUMMARIES_H
+#pragma once
 
 #include <loupe/visualizer.h>
 
@@ -23,5 +22,3 @@ void add_text(std::string& summary, const std::string& name, const std::string& 
 void add_hyperparameter_data(std::string& summary, const std::string& name, const std::string& data);
 
 }  // namespace loupe::tensorboard
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_UPDATE_RATIO_RATIO_H
-#define LOUPE_UPDATE_RATIO_RATIO_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -45,5 +44,3 @@ class ChangeRatio : public Preprocessor {
 };
 
 }  // namespace loupe
-
-#endif

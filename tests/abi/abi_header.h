@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ABI_HEADER_H
-#define LOUPE_TESTS_ABI_HEADER_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -15,5 +14,3 @@ std::size_t count_functions(const std::string& text);
 std::size_t count_structs(const std::string& text);
 
 }  // namespace loupe
-
-#endif

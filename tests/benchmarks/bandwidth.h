@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_BENCHMARKS_BANDWIDTH_H
-#define LOUPE_TESTS_BENCHMARKS_BANDWIDTH_H
+#pragma once
 
 #include <unistd.h>
 
@@ -58,5 +57,3 @@ inline double read_bandwidth(int threads, double bytes = 256.0 * (1 << 20)) {
 }
 
 }  // namespace loupe::bench
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_BENCHMARKS_BENCH_MODELS_H
-#define LOUPE_TESTS_BENCHMARKS_BENCH_MODELS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -154,5 +153,3 @@ inline torch::Tensor train_step(Subject& subject, torch::optim::Optimizer& optim
 }
 
 }  // namespace loupe::bench
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_BENCHMARKS_LARGE_MODELS_H
-#define LOUPE_TESTS_BENCHMARKS_LARGE_MODELS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -82,5 +81,3 @@ struct CellLoopImpl : nn::Module {
 TORCH_MODULE(CellLoop);
 
 }  // namespace loupe::bench
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_COMMAND_RECORDED_RUN_H
-#define LOUPE_TESTS_COMMAND_RECORDED_RUN_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -93,5 +92,3 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
 }
 
 }  // namespace loupe::test
-
-#endif

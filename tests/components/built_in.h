@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_BUILT_IN_H
-#define LOUPE_TESTS_BUILT_IN_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -38,5 +37,3 @@ inline bool is_given(const std::string& name, const std::vector<std::string>& gi
 }
 
 }  // namespace loupe
-
-#endif

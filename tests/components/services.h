@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_SERVICES_H
-#define LOUPE_TESTS_SERVICES_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/tensor_math.h>
@@ -43,5 +42,3 @@ inline void offer_services() {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_FAULTS_H
-#define LOUPE_TESTS_FAULTS_H
+#pragma once
 
 #include <string>
 
@@ -31,5 +30,3 @@ inline std::string probe_faults(const std::string& yaml) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_FOLDER_H
-#define LOUPE_TESTS_FOLDER_H
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -43,5 +42,3 @@ inline std::string test_plugin(const std::string& name) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_MONITORED_H
-#define LOUPE_TESTS_MONITORED_H
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -99,5 +98,3 @@ class Monitored {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_RECORDING_H
-#define LOUPE_TESTS_RECORDING_H
+#pragma once
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -53,5 +52,3 @@ struct Left {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_SAYS_H
-#define LOUPE_TESTS_SAYS_H
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -23,5 +22,3 @@ inline std::string only(const Texts& texts) {
 }
 
 }  // namespace loupe
-
-#endif

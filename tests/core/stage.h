@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_STAGE_H
-#define LOUPE_TESTS_STAGE_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -37,5 +36,3 @@ class Stage {
 };
 
 }  // namespace loupe
-
-#endif

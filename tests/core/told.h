@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_TOLD_H
-#define LOUPE_TESTS_TOLD_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -22,5 +21,3 @@ class Told {
 };
 
 }  // namespace loupe
-
-#endif

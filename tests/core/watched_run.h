@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_WATCHED_RUN_H
-#define LOUPE_TESTS_WATCHED_RUN_H
+#pragma once
 
 #include <loupe/finding.h>
 
@@ -62,5 +61,3 @@ struct Watched {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_EXAMPLES_PROCESS_H
-#define LOUPE_TESTS_EXAMPLES_PROCESS_H
+#pragma once
 
 #include <filesystem>
 #include <map>
@@ -35,5 +34,3 @@ struct Recorded {
 Recorded read_record(const std::filesystem::path& file);
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_GOLDEN_FILES_H
-#define LOUPE_TESTS_GOLDEN_FILES_H
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -72,5 +71,3 @@ int run_golden(int argc, char** argv, const std::string& prefix, Add&& add) {
 }
 
 }  // namespace loupe::testing
-
-#endif

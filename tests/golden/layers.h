@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_GOLDEN_LAYERS_H
-#define LOUPE_TESTS_GOLDEN_LAYERS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -245,5 +244,3 @@ inline std::unique_ptr<torch::optim::Optimizer> make_optimizer(const nlohmann::j
 }
 
 }  // namespace loupe::testing
-
-#endif

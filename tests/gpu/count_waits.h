@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_GPU_COUNT_WAITS_H
-#define LOUPE_TESTS_GPU_COUNT_WAITS_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +15,4 @@ __attribute__((visibility("default"))) struct waits count_waits(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

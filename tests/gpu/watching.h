@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_GPU_WATCHING_H
-#define LOUPE_TESTS_GPU_WATCHING_H
+#pragma once
 
 #include <string>
 
@@ -24,5 +23,3 @@ void tick();
 std::string end();
 
 }  // namespace watching
-
-#endif

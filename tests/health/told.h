@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_HEALTH_TOLD_H
-#define LOUPE_TESTS_HEALTH_TOLD_H
+#pragma once
 
 #include <loupe/detail/option_values.h>
 
@@ -41,5 +40,3 @@ struct Told {
 };
 
 }  // namespace loupe::testing
-
-#endif

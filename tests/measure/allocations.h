@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_MEASURE_ALLOCATIONS_H
-#define LOUPE_TESTS_MEASURE_ALLOCATIONS_H
+#pragma once
 
 namespace loupe::measure {
 
@@ -7,5 +6,3 @@ namespace loupe::measure {
 int allocations();
 
 }  // namespace loupe::measure
-
-#endif

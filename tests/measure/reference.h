@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_MEASURE_REFERENCE_H
-#define LOUPE_TESTS_MEASURE_REFERENCE_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -45,5 +44,3 @@ class Reference {
 void expect_same(const loupe_measurement& measured, const Reference& reference, const loupe_measurement& expected);
 
 }  // namespace loupe::measure
-
-#endif

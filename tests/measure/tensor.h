@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_MEASURE_TENSOR_H
-#define LOUPE_TESTS_MEASURE_TENSOR_H
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -89,5 +88,3 @@ inline const std::vector<Dtype> kEveryDtype = {Dtype::kFloat32, Dtype::kFloat64,
                                                Dtype::kUInt8,   Dtype::kBool};
 
 }  // namespace loupe::measure
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_MISTAKES_TOLD_H
-#define LOUPE_TESTS_MISTAKES_TOLD_H
+#pragma once
 
 #include <string>
 
@@ -17,5 +16,3 @@ std::string told_by_validate(const std::string& yaml);
 std::string told_by_command(const std::string& arguments);
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_PLUGINS_COMPONENT_H
-#define LOUPE_TESTS_PLUGINS_COMPONENT_H
+#pragma once
 
 #include <loupe/error.h>
 
@@ -67,5 +66,3 @@ class Instance {
 };
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_PLUGINS_LENS_WORLD_H
-#define LOUPE_TESTS_PLUGINS_LENS_WORLD_H
+#pragma once
 
 #include <list>
 #include <map>
@@ -103,5 +102,3 @@ class LensWorld {
 };
 
 }  // namespace loupe::test
-
-#endif

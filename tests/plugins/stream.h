@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_PLUGINS_STREAM_H
-#define LOUPE_TESTS_PLUGINS_STREAM_H
+#pragma once
 
 #include <loupe/detail/series_numbers.h>
 
@@ -54,5 +53,3 @@ class PreprocessorStream {
 };
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_PLUGINS_TENSOR_H
-#define LOUPE_TESTS_PLUGINS_TENSOR_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -43,5 +42,3 @@ class Tensor {
 };
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_PORT_NETS_H
-#define LOUPE_TESTS_PORT_NETS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -20,5 +19,3 @@ void record_port(const std::string& model, const std::string& optimizer, const s
                  const std::filesystem::path& folder);
 
 }  // namespace loupe::test
-
-#endif

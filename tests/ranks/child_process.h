@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_CHILD_PROCESS_H
-#define LOUPE_TESTS_CHILD_PROCESS_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -58,5 +57,3 @@ class ChildProcess {
 };
 
 }  // namespace loupe::test
-
-#endif

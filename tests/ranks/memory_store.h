@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_MEMORY_STORE_H
-#define LOUPE_TESTS_MEMORY_STORE_H
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -67,5 +66,3 @@ class MemoryStore final : public RankStore {
 };
 
 }  // namespace loupe
-
-#endif

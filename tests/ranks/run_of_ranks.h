@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_RUN_OF_RANKS_H
-#define LOUPE_TESTS_RUN_OF_RANKS_H
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -174,5 +173,3 @@ inline std::string notes_of(const std::string& folder) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_REPORT_FULL_DISK_H
-#define LOUPE_TESTS_REPORT_FULL_DISK_H
+#pragma once
 
 #include <sys/resource.h>
 
@@ -22,5 +21,3 @@ class FullDisk {
 };
 
 }  // namespace loupe::test
-
-#endif

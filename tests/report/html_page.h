@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_REPORT_HTML_PAGE_H
-#define LOUPE_TESTS_REPORT_HTML_PAGE_H
+#pragma once
 
 #include <nlohmann/json.hpp>
 
@@ -35,5 +34,3 @@ class HtmlPage {
 };
 
 }  // namespace loupe::test
-
-#endif

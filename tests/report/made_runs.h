@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_REPORT_MADE_RUNS_H
-#define LOUPE_TESTS_REPORT_MADE_RUNS_H
+#pragma once
 
 #include "visualizers/driver.h"
 
@@ -43,5 +42,3 @@ MadeRun collapsed_run();
 void tell_hostile_run(Driver& visualizer, const MadeRun& run);
 
 }  // namespace loupe::test
-
-#endif

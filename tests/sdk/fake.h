@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_SDK_FAKE_H
-#define LOUPE_TESTS_SDK_FAKE_H
+#pragma once
 
 #include <loupe/detail/option_values.h>
 #include <loupe/event.h>
@@ -84,5 +83,3 @@ void with_options(const std::vector<OptionValues::Item>& items, Use&& use) {
 }
 
 }  // namespace loupe::test
-
-#endif

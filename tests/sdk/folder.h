@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_SDK_FOLDER_H
-#define LOUPE_TESTS_SDK_FOLDER_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -44,5 +43,3 @@ inline void write(const std::filesystem::path& file, const std::string& text) {
 }
 
 }  // namespace loupe::test
-
-#endif

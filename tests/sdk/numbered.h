@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_SDK_NUMBERED_H
-#define LOUPE_TESTS_SDK_NUMBERED_H
+#pragma once
 
 #include <loupe/files/epoch_file.h>
 
@@ -57,5 +56,3 @@ class Numbered {
 };
 
 }  // namespace loupe::test
-
-#endif

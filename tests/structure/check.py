@@ -68,7 +68,10 @@ def main() -> int:
             path = file.relative_to(root).as_posix()
             if file.suffix not in suffixes:
                 continue
-            lines = file.read_text().count("\n")
+            text = file.read_text()
+            if file.suffix == ".h" and "\n#pragma once\n" not in "\n" + text:
+                faults.append(f"{path}: lacks #pragma once")
+            lines = text.count("\n")
             is_public = file.suffix == ".h" and path.startswith(("sdk/include/", "host/include/"))
             limit = MOST_LINES_OF_A_PUBLIC_HEADER if is_public and "/detail/" not in path else MOST_LINES
             if lines > limit:

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_TORCH_PROBED_H
-#define LOUPE_TESTS_TORCH_PROBED_H
+#pragma once
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -69,5 +68,3 @@ inline double number(const std::string& line, int index) {
 }
 
 }  // namespace loupe::testing
-
-#endif

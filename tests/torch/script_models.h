@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_TORCH_SCRIPT_MODELS_H
-#define LOUPE_TESTS_TORCH_SCRIPT_MODELS_H
+#pragma once
 
 #include <torch/script.h>
 #include <torch/torch.h>
@@ -118,5 +117,3 @@ inline std::vector<torch::Tensor> parameters_of(const torch::jit::Module& script
 }
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VIEW_FOLLOWED_LIST_H
-#define LOUPE_TESTS_VIEW_FOLLOWED_LIST_H
+#pragma once
 
 #include <algorithm>
 #include <map>
@@ -56,5 +55,3 @@ class FollowedList {
 };
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VIEW_MADE_RECORDS_H
-#define LOUPE_TESTS_VIEW_MADE_RECORDS_H
+#pragma once
 
 #include <filesystem>
 #include <fstream>
@@ -56,5 +55,3 @@ inline std::filesystem::path put(const std::filesystem::path& file, const std::s
 }
 
 }  // namespace loupe::test
-
-#endif

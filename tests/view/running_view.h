@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VIEW_RUNNING_VIEW_H
-#define LOUPE_TESTS_VIEW_RUNNING_VIEW_H
+#pragma once
 
 #include <fcntl.h>
 #include <poll.h>
@@ -84,5 +83,3 @@ class RunningView {
 };
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VISUALIZERS_CAPTURE_H
-#define LOUPE_TESTS_VISUALIZERS_CAPTURE_H
+#pragma once
 
 #include <fcntl.h>
 #include <poll.h>
@@ -119,5 +118,3 @@ class Sink {
 };
 
 }  // namespace loupe::test
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VISUALIZERS_CONSOLE_OUTPUT_H
-#define LOUPE_TESTS_VISUALIZERS_CONSOLE_OUTPUT_H
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -82,5 +81,3 @@ inline void one_tick(Driver& console, const std::string& tag,
 }
 
 }  // namespace loupe::test
-
-#endif

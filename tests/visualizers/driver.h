@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VISUALIZERS_DRIVER_H
-#define LOUPE_TESTS_VISUALIZERS_DRIVER_H
+#pragma once
 
 #include <dlfcn.h>
 #include <loupe/detail/option_values.h>
@@ -352,5 +351,3 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 }
 
 }  // namespace loupe::test
-
-#endif

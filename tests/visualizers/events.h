@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VISUALIZERS_EVENTS_H
-#define LOUPE_TESTS_VISUALIZERS_EVENTS_H
+#pragma once
 
 #include <loupe/finding.h>
 
@@ -49,5 +48,3 @@ inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const ch
 }
 
 }  // namespace loupe::test
-
-#endif

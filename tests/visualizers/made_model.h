@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VISUALIZERS_MADE_MODEL_H
-#define LOUPE_TESTS_VISUALIZERS_MADE_MODEL_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -65,5 +64,3 @@ class MadeModel {
 };
 
 }  // namespace loupe::test
-
-#endif

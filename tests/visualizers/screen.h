@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_VISUALIZERS_SCREEN_H
-#define LOUPE_TESTS_VISUALIZERS_SCREEN_H
+#pragma once
 
 #include <algorithm>
 #include <stdexcept>
@@ -132,5 +131,3 @@ class Screen {
 };
 
 }  // namespace loupe::test
-
-#endif

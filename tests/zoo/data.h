@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_DATA_H
-#define LOUPE_TESTS_ZOO_DATA_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -30,5 +29,3 @@ Examples curves(int64_t count = 960, int64_t features = 8);
 std::vector<Examples> batches(const Examples& examples, int64_t size, bool drop_last = false);
 
 }  // namespace zoo
-
-#endif

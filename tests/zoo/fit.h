@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_FIT_H
-#define LOUPE_TESTS_ZOO_FIT_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -49,5 +48,3 @@ void validate(Run& run, torch::nn::Module& model, const Forward& forward, const 
 void set_rate(torch::optim::Optimizer& optimizer, double rate);
 
 }  // namespace zoo
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_MODELS_H
-#define LOUPE_TESTS_ZOO_MODELS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -192,5 +191,3 @@ void scale_weights(nn::Module& model, double factor);
 void freeze(nn::Module& model);
 
 }  // namespace zoo
-
-#endif

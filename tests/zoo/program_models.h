@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_PROGRAM_MODELS_H
-#define LOUPE_TESTS_ZOO_PROGRAM_MODELS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -103,5 +102,3 @@ void copy_weights(const nn::Module& from, nn::Module& to);
 void blend_weights(nn::Module& average, const nn::Module& model, double share);
 
 }  // namespace zoo
-
-#endif

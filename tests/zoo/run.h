@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_RUN_H
-#define LOUPE_TESTS_ZOO_RUN_H
+#pragma once
 
 #include <loupe/inspector.h>
 
@@ -32,5 +31,3 @@ class Run {
 void use_one_thread();
 
 }  // namespace zoo
-
-#endif

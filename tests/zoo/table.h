@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_TABLE_H
-#define LOUPE_TESTS_ZOO_TABLE_H
+#pragma once
 
 #include <ostream>
 #include <vector>
@@ -15,5 +14,3 @@ void print_table(const std::vector<Outcome>& outcomes, std::ostream& out);
 void print_json(const std::vector<Outcome>& outcomes, std::ostream& out);
 
 }  // namespace zoo
-
-#endif

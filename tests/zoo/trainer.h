@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_TRAINER_H
-#define LOUPE_TESTS_ZOO_TRAINER_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -47,5 +46,3 @@ std::vector<Trainer> healthy_generative_trainers();
 std::vector<Trainer> healthy_stage_trainers();
 
 }  // namespace zoo
-
-#endif

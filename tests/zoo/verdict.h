@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_VERDICT_H
-#define LOUPE_TESTS_ZOO_VERDICT_H
+#pragma once
 
 #include <loupe/finding.h>
 
@@ -34,5 +33,3 @@ Outcome judge(const Trainer& trainer, std::uint64_t seed, bool planted, const st
               const std::vector<double>& losses);
 
 }  // namespace zoo
-
-#endif

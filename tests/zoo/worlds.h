@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ZOO_WORLDS_H
-#define LOUPE_TESTS_ZOO_WORLDS_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -62,5 +61,3 @@ class PointMass {
 };
 
 }  // namespace zoo
-
-#endif

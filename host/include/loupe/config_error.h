@@ -1,5 +1,4 @@
-#ifndef LOUPE_CONFIG_ERROR_H
-#define LOUPE_CONFIG_ERROR_H
+#pragma once
 
 #include <stdexcept>
 
@@ -14,5 +13,3 @@ class LOUPE_API ConfigError : public std::runtime_error {
 };
 
 }  // namespace loupe
-
-#endif

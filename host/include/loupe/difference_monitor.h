@@ -1,5 +1,4 @@
-#ifndef LOUPE_DIFFERENCE_MONITOR_H
-#define LOUPE_DIFFERENCE_MONITOR_H
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -73,5 +72,3 @@ class LOUPE_API DifferenceMonitor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_EPOCHS_H
-#define LOUPE_EPOCHS_H
+#pragma once
 
 #include "loupe/loop_scope.h"
 #include "loupe/version.h"
@@ -39,5 +38,3 @@ class LOUPE_API Epochs {
 };
 
 }  // namespace loupe
-
-#endif

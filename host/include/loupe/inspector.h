@@ -1,5 +1,4 @@
-#ifndef LOUPE_INSPECTOR_H
-#define LOUPE_INSPECTOR_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -192,5 +191,3 @@ class LOUPE_API Inspector {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOG_H
-#define LOUPE_LOG_H
+#pragma once
 
 #include <functional>
 #include <string>
@@ -20,5 +19,3 @@ using LogCallback = std::function<void(LogLevel level, const std::string& messag
 LOUPE_API void set_log(LogCallback callback);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LOOP_SCOPE_H
-#define LOUPE_LOOP_SCOPE_H
+#pragma once
 
 #include "loupe/version.h"
 
@@ -26,5 +25,3 @@ class LOUPE_API LoopScope {
 
 }  // namespace host_detail
 }  // namespace loupe
-
-#endif

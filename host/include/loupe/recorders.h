@@ -1,5 +1,4 @@
-#ifndef LOUPE_RECORDERS_H
-#define LOUPE_RECORDERS_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -134,5 +133,3 @@ class LOUPE_API BackwardOutput : public Recorder {
 };
 
 }  // namespace loupe::recorders
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_REDUCERS_H
-#define LOUPE_REDUCERS_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -128,5 +127,3 @@ class LOUPE_API Maximum : public Reducer {
 
 }  // namespace reducers
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_REGISTER_PLUGIN_H
-#define LOUPE_REGISTER_PLUGIN_H
+#pragma once
 
 #include "loupe/version.h"
 
@@ -22,5 +21,3 @@ namespace loupe {
 LOUPE_API void register_plugin(const loupe_entry& entry);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_STEPS_H
-#define LOUPE_STEPS_H
+#pragma once
 
 #include <cstdint>
 
@@ -43,5 +42,3 @@ class LOUPE_API Steps {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TAPPED_H
-#define LOUPE_TAPPED_H
+#pragma once
 
 #include <loupe/detail/tapped_forward.h>
 
@@ -53,5 +52,3 @@ class Tapped<Impl, Result(Arguments...) const noexcept(Noexcept)> : public Impl,
 };
 
 }  // namespace loupe
-
-#endif

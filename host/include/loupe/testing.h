@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTING_H
-#define LOUPE_TESTING_H
+#pragma once
 
 // For the tests of plugins: a model made up by the test, which runs without LibTorch through Loupe's real pipeline.
 // CMake:
@@ -154,5 +153,3 @@ class LOUPE_EXPORT Bench {
 };
 
 }  // namespace loupe::testing
-
-#endif

@@ -1,9 +1,6 @@
-#ifndef LOUPE_VERSION_H
-#define LOUPE_VERSION_H
+#pragma once
 
 #define LOUPE_VERSION "0.1.0"
 
 /// Marks what libloupe_host.so exports.
 #define LOUPE_API __attribute__((visibility("default")))
-
-#endif

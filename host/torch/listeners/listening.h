@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_LISTENERS_LISTENING_H
-#define LOUPE_TORCH_LISTENERS_LISTENING_H
+#pragma once
 
 #include <memory>
 #include <string>
@@ -24,5 +23,3 @@ class Listening {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_COVERAGE_H
-#define LOUPE_TORCH_MODEL_COVERAGE_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -34,5 +33,3 @@ class Coverage {
 };
 
 }  // namespace loupe
-
-#endif

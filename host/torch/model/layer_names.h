@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_LAYER_NAMES_H
-#define LOUPE_TORCH_MODEL_LAYER_NAMES_H
+#pragma once
 
 #include <string>
 
@@ -23,5 +22,3 @@ struct LayerNames {
 void warn_of_equal_names(const Monitor& monitor);
 
 }  // namespace loupe
-
-#endif

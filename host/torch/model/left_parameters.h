@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_LEFT_PARAMETERS_H
-#define LOUPE_TORCH_MODEL_LEFT_PARAMETERS_H
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -15,5 +14,3 @@ namespace loupe {
 std::vector<Finding> find_left_parameters(const std::vector<std::shared_ptr<TapPoint>>& points);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_MODEL_WALK_H
-#define LOUPE_TORCH_MODEL_MODEL_WALK_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -24,5 +23,3 @@ struct FoundModule {
 std::vector<FoundModule> walk_model(torch::nn::Module& model, int depth);
 
 }  // namespace loupe
-
-#endif

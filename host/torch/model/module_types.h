@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_MODULE_TYPES_H
-#define LOUPE_TORCH_MODEL_MODULE_TYPES_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -37,5 +36,3 @@ Reach reach_of(const torch::nn::Module& module, bool redirect);
 void declare_forward_taps();
 
 }  // namespace loupe
-
-#endif

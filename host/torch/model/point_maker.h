@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_POINT_MAKER_H
-#define LOUPE_TORCH_MODEL_POINT_MAKER_H
+#pragma once
 
 #include <memory>
 
@@ -31,5 +30,3 @@ std::shared_ptr<FunctionPoint> make_function_point(Monitor& monitor, const std::
                                                    std::size_t occurrence);
 
 }  // namespace loupe
-
-#endif

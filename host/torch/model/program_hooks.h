@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_PROGRAM_HOOKS_H
-#define LOUPE_TORCH_MODEL_PROGRAM_HOOKS_H
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -32,5 +31,3 @@ extern std::atomic<const ProgramHooks*> program_hooks;
 extern std::atomic<std::uint64_t> unseen_steps;
 
 }  // namespace loupe
-
-#endif

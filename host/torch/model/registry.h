@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_REGISTRY_H
-#define LOUPE_TORCH_MODEL_REGISTRY_H
+#pragma once
 
 #include <c10/util/SmallVector.h>
 
@@ -64,5 +63,3 @@ extern std::atomic<int> active_attachments;
 extern std::atomic<int> counting_attachments;
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_TAP_POINT_H
-#define LOUPE_TORCH_MODEL_TAP_POINT_H
+#pragma once
 
 #include <atomic>
 #include <functional>
@@ -139,5 +138,3 @@ struct alignas(64) TapPoint : ResultPoint {
 };
 
 }  // namespace loupe
-
-#endif

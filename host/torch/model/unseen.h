@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_UNSEEN_H
-#define LOUPE_TORCH_MODEL_UNSEEN_H
+#pragma once
 
 #include <memory>
 #include <string>
@@ -33,5 +32,3 @@ class LateModules {
 bool holds_by_now(const std::vector<std::shared_ptr<TapPoint>>& points, const torch::nn::Module& module);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_MODEL_WATCHED_MODEL_H
-#define LOUPE_TORCH_MODEL_WATCHED_MODEL_H
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -50,5 +49,3 @@ class WatchedModel {
 };
 
 }  // namespace loupe
-
-#endif

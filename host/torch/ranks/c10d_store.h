@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_RANKS_C10D_STORE_H
-#define LOUPE_TORCH_RANKS_C10D_STORE_H
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -24,5 +23,3 @@ OpenRankStore store_at(const std::string& host, uint16_t port, const std::string
 OpenRankStore store_beside(c10d::Store& store, const std::string& prefix, std::chrono::milliseconds timeout);
 
 }  // namespace loupe
-
-#endif

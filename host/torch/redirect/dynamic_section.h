@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_REDIRECT_DYNAMIC_SECTION_H
-#define LOUPE_TORCH_REDIRECT_DYNAMIC_SECTION_H
+#pragma once
 
 #include <link.h>
 
@@ -65,5 +64,3 @@ struct DynamicSection {
 };
 
 }  // namespace loupe
-
-#endif

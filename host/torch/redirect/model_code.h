@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_REDIRECT_MODEL_CODE_H
-#define LOUPE_TORCH_REDIRECT_MODEL_CODE_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -29,5 +28,3 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root);
 std::vector<CodeRange> find_member_code(const std::string& type, const void* address);
 
 }  // namespace loupe
-
-#endif

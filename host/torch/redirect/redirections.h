@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_REDIRECT_REDIRECTIONS_H
-#define LOUPE_TORCH_REDIRECT_REDIRECTIONS_H
+#pragma once
 
 #include <string>
 #include <unordered_map>
@@ -66,5 +65,3 @@ class Redirections {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_REDIRECT_SLOTS_H
-#define LOUPE_TORCH_REDIRECT_SLOTS_H
+#pragma once
 
 #include <link.h>
 
@@ -59,5 +58,3 @@ class PointerWriter {
 };
 
 }  // namespace loupe
-
-#endif

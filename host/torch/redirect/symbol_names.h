@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_REDIRECT_SYMBOL_NAMES_H
-#define LOUPE_TORCH_REDIRECT_SYMBOL_NAMES_H
+#pragma once
 
 #include <string>
 
@@ -12,5 +11,3 @@ std::string symbol_of(const void* function);
 void forget_symbol_names();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_REDIRECT_VIRTUAL_ENTRY_H
-#define LOUPE_TORCH_REDIRECT_VIRTUAL_ENTRY_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -20,5 +19,3 @@ void** virtual_entry(const void* object, Member member) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_SCRIPT_SCRIPT_MODEL_H
-#define LOUPE_TORCH_SCRIPT_SCRIPT_MODEL_H
+#pragma once
 
 #include <torch/csrc/jit/api/module.h>
 #include <torch/nn/module.h>
@@ -91,5 +90,3 @@ class ScriptModel : public ScriptLayer {
 };
 
 }  // namespace loupe
-
-#endif

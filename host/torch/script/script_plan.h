@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_SCRIPT_SCRIPT_PLAN_H
-#define LOUPE_TORCH_SCRIPT_SCRIPT_PLAN_H
+#pragma once
 
 #include <string>
 #include <unordered_map>
@@ -80,5 +79,3 @@ bool is_view(const std::string& operator_name);
 void judge_reach(ScriptModel& model, const ScriptPlan& plan);
 
 }  // namespace loupe
-
-#endif

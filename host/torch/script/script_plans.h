@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_SCRIPT_SCRIPT_PLANS_H
-#define LOUPE_TORCH_SCRIPT_SCRIPT_PLANS_H
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -26,5 +25,3 @@ std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, Scri
                                  const std::string& method);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_SCRIPT_SCRIPT_TAPS_H
-#define LOUPE_TORCH_SCRIPT_SCRIPT_TAPS_H
+#pragma once
 
 #include <memory>
 
@@ -16,5 +15,3 @@ void declare_script_taps();
 void prepare_script(const std::shared_ptr<ScriptModel>& model);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_CALL_PLACE_H
-#define LOUPE_TORCH_TAPS_CALL_PLACE_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -54,5 +53,3 @@ class CallPlaces {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_FORWARD_LIST_H
-#define LOUPE_TORCH_TAPS_FORWARD_LIST_H
+#pragma once
 
 #include <torch/nn.h>
 
@@ -147,5 +146,3 @@
   ONE(TransformerDecoderLayer)    \
   ONE(TransformerEncoder)         \
   ONE(TransformerEncoderLayer)
-
-#endif

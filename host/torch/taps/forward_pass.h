@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_FORWARD_PASS_H
-#define LOUPE_TORCH_TAPS_FORWARD_PASS_H
+#pragma once
 
 #include <loupe/draft/abi/flags.h>
 
@@ -83,5 +82,3 @@ void end_pass();
 void note_step();
 
 }  // namespace loupe
-
-#endif

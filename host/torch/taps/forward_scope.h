@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_FORWARD_SCOPE_H
-#define LOUPE_TORCH_TAPS_FORWARD_SCOPE_H
+#pragma once
 
 #include "pipeline/step_timer.h"
 #include "torch/taps/forward_pass.h"
@@ -72,5 +71,3 @@ class ForwardScope {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_FORWARD_STREAMS_H
-#define LOUPE_TORCH_TAPS_FORWARD_STREAMS_H
+#pragma once
 
 #include <c10/util/SmallVector.h>
 #include <torch/nn/utils/rnn.h>
@@ -56,5 +55,3 @@ void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inpu
 void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs);
 
 }  // namespace loupe
-
-#endif

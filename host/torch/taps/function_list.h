@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_FUNCTION_LIST_H
-#define LOUPE_TORCH_TAPS_FUNCTION_LIST_H
+#pragma once
 
 #include "torch/tensor/compat.h"
 
@@ -78,5 +77,3 @@
   ONE(alpha_dropout, alpha_dropout_)        \
   ONE(alpha_dropout, feature_alpha_dropout) \
   ONE(alpha_dropout, feature_alpha_dropout_)
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_FUNCTION_TAPS_H
-#define LOUPE_TORCH_TAPS_FUNCTION_TAPS_H
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ const FunctionKind* kind_of_operator(const std::string& name);
 void declare_function_taps();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_GRADIENT_TAPS_H
-#define LOUPE_TORCH_TAPS_GRADIENT_TAPS_H
+#pragma once
 
 #include "torch/model/tap_point.h"
 
@@ -17,5 +16,3 @@ void watch_replaced(TapPoint& point, ParameterTap& tap, const at::Tensor& old);
 void keep_hooks(TapPoint& point);
 
 }  // namespace loupe
-
-#endif

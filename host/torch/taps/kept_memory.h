@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_KEPT_MEMORY_H
-#define LOUPE_TORCH_TAPS_KEPT_MEMORY_H
+#pragma once
 
 #include <c10/core/Storage.h>
 #include <c10/util/SmallVector.h>
@@ -34,5 +33,3 @@ class KeptMemory {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_KNOWN_OPTIMIZERS_H
-#define LOUPE_TORCH_TAPS_KNOWN_OPTIMIZERS_H
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -88,5 +87,3 @@ class OptimizerNumbers {
 };
 
 }  // namespace loupe
-
-#endif

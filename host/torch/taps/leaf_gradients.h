@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_LEAF_GRADIENTS_H
-#define LOUPE_TORCH_TAPS_LEAF_GRADIENTS_H
+#pragma once
 
 #include <c10/util/SmallVector.h>
 
@@ -73,5 +72,3 @@ class LeafGradients {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_LOSS_FUNCTION_TAPS_H
-#define LOUPE_TORCH_TAPS_LOSS_FUNCTION_TAPS_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -19,5 +18,3 @@ void declare_loss_function_taps();
 void set_loss_function_listener(const LossFunctionListener& told);
 
 }  // namespace loupe
-
-#endif

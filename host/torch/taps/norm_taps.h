@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_NORM_TAPS_H
-#define LOUPE_TORCH_TAPS_NORM_TAPS_H
+#pragma once
 
 namespace torch::nn {
 class Module;
@@ -18,5 +17,3 @@ bool tap_norm(const torch::nn::Module& module);
 void close_stale_norm();
 
 }  // namespace loupe
-
-#endif

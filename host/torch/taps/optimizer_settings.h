@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_OPTIMIZER_SETTINGS_H
-#define LOUPE_TORCH_TAPS_OPTIMIZER_SETTINGS_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -21,5 +20,3 @@ std::string optimizer_type(const torch::optim::Optimizer& optimizer);
 void read_groups(const torch::optim::Optimizer& optimizer, std::vector<GroupFacts>& groups);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_OPTIMIZER_STATES_H
-#define LOUPE_TORCH_TAPS_OPTIMIZER_STATES_H
+#pragma once
 
 #include <loupe/draft/abi/optimizer_states.h>
 
@@ -29,5 +28,3 @@ const loupe_draft_optimizer_state_service& optimizer_state_service();
 double state_bytes(const torch::optim::Optimizer& optimizer);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_OPTIMIZER_STEPS_H
-#define LOUPE_TORCH_TAPS_OPTIMIZER_STEPS_H
+#pragma once
 
 #include <memory>
 #include <mutex>
@@ -113,5 +112,3 @@ class OptimizerSteps {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_OPTIMIZER_TAPS_H
-#define LOUPE_TORCH_TAPS_OPTIMIZER_TAPS_H
+#pragma once
 
 #include <memory>
 
@@ -32,5 +31,3 @@ bool any_step_runs();
 bool may_step_unseen(const torch::optim::Optimizer& optimizer);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_SEQUENTIAL_TAPS_H
-#define LOUPE_TORCH_TAPS_SEQUENTIAL_TAPS_H
+#pragma once
 
 #include <unordered_map>
 #include <vector>
@@ -27,5 +26,3 @@ class SequentialTaps {
 };
 
 }  // namespace loupe
-
-#endif

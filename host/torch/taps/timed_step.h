@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_TIMED_STEP_H
-#define LOUPE_TORCH_TAPS_TIMED_STEP_H
+#pragma once
 
 namespace torch::optim {
 class Optimizer;
@@ -21,5 +20,3 @@ bool can_add_thread_callbacks();
 void follow_timed_step();
 
 }  // namespace loupe
-
-#endif

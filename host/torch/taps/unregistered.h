@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TAPS_UNREGISTERED_H
-#define LOUPE_TORCH_TAPS_UNREGISTERED_H
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -67,5 +66,3 @@ class UnregisteredModules {
 };
 
 }  // namespace loupe
-
-#endif

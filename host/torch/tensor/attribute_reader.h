@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_ATTRIBUTE_READER_H
-#define LOUPE_TORCH_TENSOR_ATTRIBUTE_READER_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -23,5 +22,3 @@ std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const st
                                              const std::string& label, const Exposed& exposed);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_COMPAT_H
-#define LOUPE_TORCH_TENSOR_COMPAT_H
+#pragma once
 
 // The one place where LibTorch versions differ.
 
@@ -40,5 +39,3 @@ inline const void* const_data(const at::Tensor& tensor) {
 }
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_DEVICE_H
-#define LOUPE_TORCH_TENSOR_DEVICE_H
+#pragma once
 
 #include <c10/core/DeviceType.h>
 
@@ -11,5 +10,3 @@ namespace loupe {
 int32_t device_type(c10::DeviceType type);
 
 }  // namespace loupe
-
-#endif

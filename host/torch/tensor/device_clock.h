@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_DEVICE_CLOCK_H
-#define LOUPE_TORCH_TENSOR_DEVICE_CLOCK_H
+#pragma once
 
 #include <c10/core/Device.h>
 
@@ -14,5 +13,3 @@ namespace loupe {
 std::unique_ptr<DeviceClock> make_device_clock(c10::Device device);
 
 }  // namespace loupe
-
-#endif

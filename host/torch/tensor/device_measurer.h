@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_DEVICE_MEASURER_H
-#define LOUPE_TORCH_TENSOR_DEVICE_MEASURER_H
+#pragma once
 
 #include <memory>
 
@@ -13,5 +12,3 @@ namespace loupe {
 std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& request, int64_t history);
 
 }  // namespace loupe
-
-#endif

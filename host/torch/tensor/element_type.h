@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_ELEMENT_TYPE_H
-#define LOUPE_TORCH_TENSOR_ELEMENT_TYPE_H
+#pragma once
 
 #include <c10/core/ScalarType.h>
 #include <loupe/abi.h>
@@ -21,5 +20,3 @@ ElementType element_type(c10::ScalarType type);
 std::string element_name(c10::ScalarType type);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_KEPT_GRADIENT_H
-#define LOUPE_TORCH_TENSOR_KEPT_GRADIENT_H
+#pragma once
 
 #include "core/lock_order.h"
 #include "torch/tensor/compat.h"
@@ -31,5 +30,3 @@ class KeptGradient {
 };
 
 }  // namespace loupe
-
-#endif

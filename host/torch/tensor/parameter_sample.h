@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_PARAMETER_SAMPLE_H
-#define LOUPE_TORCH_TENSOR_PARAMETER_SAMPLE_H
+#pragma once
 
 #include "torch/tensor/compat.h"
 
@@ -13,5 +12,3 @@ uint64_t sample_hash(const at::Tensor& tensor);
 bool is_zero_in_sample(const at::Tensor& tensor);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_RETAINED_TENSOR_H
-#define LOUPE_TORCH_TENSOR_RETAINED_TENSOR_H
+#pragma once
 
 #include <loupe/error.h>
 
@@ -35,5 +34,3 @@ inline std::string shape_of(const at::Tensor& tensor) {
 }
 
 }  // namespace loupe
-
-#endif

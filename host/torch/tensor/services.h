@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_SERVICES_H
-#define LOUPE_TORCH_TENSOR_SERVICES_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/draft/abi/fingerprints.h>
@@ -23,5 +22,3 @@ const loupe_draft_fingerprint_service& fingerprint_service();
 const loupe_draft_graph_service& graph_service();
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_TENSOR_DISPATCH_H
-#define LOUPE_TORCH_TENSOR_TENSOR_DISPATCH_H
+#pragma once
 
 #include "pipeline/module_node.h"
 #include "torch/tensor/tensor_view.h"
@@ -22,5 +21,3 @@ inline void dispatch_tensor(Stream* stream, const at::Tensor& tensor, uint32_t f
 }
 
 }  // namespace loupe
-
-#endif

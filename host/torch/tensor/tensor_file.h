@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_TENSOR_FILE_H
-#define LOUPE_TORCH_TENSOR_TENSOR_FILE_H
+#pragma once
 
 #include <filesystem>
 #include <vector>
@@ -16,5 +15,3 @@ namespace loupe {
 void save_tensors(const std::vector<at::Tensor>& tensors, bool as_list, const std::filesystem::path& file);
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_TENSOR_LENDING_H
-#define LOUPE_TORCH_TENSOR_TENSOR_LENDING_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -25,5 +24,3 @@ using GetTensorLending = const TensorLending* (*)();
 constexpr const char* tensor_lending_name = "loupe_tensor_lending";
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_TENSOR_VIEW_H
-#define LOUPE_TORCH_TENSOR_TENSOR_VIEW_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -45,5 +44,3 @@ uint64_t tensor_version(const loupe_tensor& tensor);
 const loupe_native_library& native_libtorch();
 
 }  // namespace loupe
-
-#endif

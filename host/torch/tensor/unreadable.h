@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_TENSOR_UNREADABLE_H
-#define LOUPE_TORCH_TENSOR_UNREADABLE_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -21,5 +20,3 @@ void tell_unreadable(const at::Tensor& tensor, const Stream& stream);
 void forget_told_unreadable();
 
 }  // namespace loupe
-
-#endif

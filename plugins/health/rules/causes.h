@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_CAUSES_H
-#define LOUPE_PLUGINS_HEALTH_RULES_CAUSES_H
+#pragma once
 
 #include <vector>
 
@@ -28,5 +27,3 @@ const std::vector<Cause>& causes();
 const Cause* link_between(const Observation& cause, const Observation& effect);
 
 }  // namespace loupe::health
-
-#endif

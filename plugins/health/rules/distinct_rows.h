@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_DISTINCT_ROWS_H
-#define LOUPE_PLUGINS_HEALTH_RULES_DISTINCT_ROWS_H
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -45,5 +44,3 @@ struct DistinctRows {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_ELEMENTS_H
-#define LOUPE_PLUGINS_HEALTH_ELEMENTS_H
+#pragma once
 
 #include <loupe/detail/elements.h>
 
@@ -146,5 +145,3 @@ class Elements : public loupe::Elements {
 };
 
 }  // namespace loupe::health
-
-#endif

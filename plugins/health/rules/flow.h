@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_FLOW_H
-#define LOUPE_PLUGINS_HEALTH_FLOW_H
+#pragma once
 
 #include <loupe/event.h>
 
@@ -38,5 +37,3 @@ class Flow {
 };
 
 }  // namespace loupe::health
-
-#endif

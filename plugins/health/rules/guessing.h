@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_GUESSING_H
-#define LOUPE_PLUGINS_HEALTH_RULES_GUESSING_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -42,5 +41,3 @@ class Guessing {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_LAYER_H
-#define LOUPE_PLUGINS_HEALTH_LAYER_H
+#pragma once
 
 #include <loupe/detail/tensor.h>
 #include <loupe/event.h>
@@ -218,5 +217,3 @@ struct alignas(64) ParameterState {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_LEDGER_H
-#define LOUPE_PLUGINS_HEALTH_LEDGER_H
+#pragma once
 
 #include <loupe/detail/standing_finding.h>
 #include <loupe/report.h>
@@ -75,5 +74,3 @@ class Ledger {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_LOSS_CURVE_H
-#define LOUPE_PLUGINS_HEALTH_LOSS_CURVE_H
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -30,5 +29,3 @@ std::size_t count_turns(const std::vector<double>& curve, double noise_factor);
 double correlation(const std::vector<double>& first, const std::vector<double>& second);
 
 }  // namespace loupe::health
-
-#endif

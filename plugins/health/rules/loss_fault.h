@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_LOSS_FAULT_H
-#define LOUPE_PLUGINS_HEALTH_RULES_LOSS_FAULT_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -26,5 +25,3 @@ struct LossFault {
 };
 
 }  // namespace loupe::health
-
-#endif

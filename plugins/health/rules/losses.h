@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_LOSSES_H
-#define LOUPE_PLUGINS_HEALTH_RULES_LOSSES_H
+#pragma once
 
 #include <loupe/preprocessor.h>
 
@@ -101,5 +100,3 @@ struct Losses : Preprocessor {
 };
 
 }  // namespace loupe::health
-
-#endif

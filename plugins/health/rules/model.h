@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_MODEL_H
-#define LOUPE_PLUGINS_HEALTH_MODEL_H
+#pragma once
 
 #include <atomic>
 #include <deque>
@@ -205,5 +204,3 @@ struct Model {
 };
 
 }  // namespace loupe::health
-
-#endif

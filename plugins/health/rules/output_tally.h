@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_OUTPUT_TALLY_H
-#define LOUPE_PLUGINS_HEALTH_OUTPUT_TALLY_H
+#pragma once
 
 #include <loupe/internal/tally.h>
 #include <loupe/lens.h>
@@ -40,5 +39,3 @@ class OutputTally {
 };
 
 }  // namespace loupe::health
-
-#endif

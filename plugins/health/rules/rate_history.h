@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_RATE_HISTORY_H
-#define LOUPE_PLUGINS_HEALTH_RULES_RATE_HISTORY_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -43,5 +42,3 @@ struct RateHistory {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RESTING_H
-#define LOUPE_PLUGINS_HEALTH_RESTING_H
+#pragma once
 
 #include <cstdint>
 
@@ -43,5 +42,3 @@ class Resting {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_RULE_H
-#define LOUPE_PLUGINS_HEALTH_RULES_RULE_H
+#pragma once
 
 #include <loupe/host.h>
 #include <loupe/options.h>
@@ -130,5 +129,3 @@ std::string number(double value);
 std::string percent(double share);
 
 }  // namespace loupe::health
-
-#endif

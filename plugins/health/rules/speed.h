@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_SPEED_H
-#define LOUPE_PLUGINS_HEALTH_SPEED_H
+#pragma once
 
 #include <cstddef>
 #include <deque>
@@ -46,5 +45,3 @@ class Speed {
 };
 
 }  // namespace loupe::health
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_STEP_SUMS_H
-#define LOUPE_PLUGINS_HEALTH_STEP_SUMS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -53,5 +52,3 @@ struct StepSums {
 };
 
 }  // namespace loupe::health
-
-#endif

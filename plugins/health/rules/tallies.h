@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_TALLIES_H
-#define LOUPE_PLUGINS_HEALTH_TALLIES_H
+#pragma once
 
 #include <loupe/internal/tally.h>
 #include <loupe/lens.h>
@@ -54,5 +53,3 @@ class Tallies {
 };
 
 }  // namespace loupe::health
-
-#endif

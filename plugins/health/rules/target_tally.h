@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGINS_HEALTH_RULES_TARGET_TALLY_H
-#define LOUPE_PLUGINS_HEALTH_RULES_TARGET_TALLY_H
+#pragma once
 
 #include <cstdint>
 
@@ -51,5 +50,3 @@ class TargetTally {
 };
 
 }  // namespace loupe::health
-
-#endif

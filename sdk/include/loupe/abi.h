@@ -41,8 +41,7 @@
  *   @owns     who owns what passes.
  *   @since    the version of the ABI that brought it.
  */
-#ifndef LOUPE_ABI_H
-#define LOUPE_ABI_H
+#pragma once
 
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/component.h>
@@ -59,5 +58,3 @@
 #include <loupe/abi/steps.h>
 #include <loupe/abi/tensors.h>
 #include <loupe/abi/visualizer.h>
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_ERROR_H
-#define LOUPE_ERROR_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -78,5 +77,3 @@ class ErrorBuffer {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

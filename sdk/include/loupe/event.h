@@ -1,5 +1,4 @@
-#ifndef LOUPE_EVENT_H
-#define LOUPE_EVENT_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/tensor.h>
@@ -119,5 +118,3 @@ class Event {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FINDING_H
-#define LOUPE_FINDING_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/text/text_of.h>
@@ -107,5 +106,3 @@ struct Finding {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_GATHERER_H
-#define LOUPE_GATHERER_H
+#pragma once
 
 #include <loupe/event.h>
 #include <loupe/options.h>
@@ -49,5 +48,3 @@ class Gatherer {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_HOST_H
-#define LOUPE_HOST_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/tensor.h>
@@ -89,5 +88,3 @@ class Host {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

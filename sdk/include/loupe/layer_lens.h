@@ -1,5 +1,4 @@
-#ifndef LOUPE_LAYER_LENS_H
-#define LOUPE_LAYER_LENS_H
+#pragma once
 
 #include <loupe/detail/lines.h>
 #include <loupe/layers.h>
@@ -158,5 +157,3 @@ class LayerLens : public Lens {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

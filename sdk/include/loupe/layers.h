@@ -1,5 +1,4 @@
-#ifndef LOUPE_LAYERS_H
-#define LOUPE_LAYERS_H
+#pragma once
 
 #include <loupe/lens.h>
 
@@ -33,5 +32,3 @@ inline void forget(Layers& layers, const Module& module) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENS_H
-#define LOUPE_LENS_H
+#pragma once
 
 #include <loupe/detail/numbers.h>
 #include <loupe/detail/parameter_group.h>
@@ -181,5 +180,3 @@ class Lens {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

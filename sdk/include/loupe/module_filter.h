@@ -1,5 +1,4 @@
-#ifndef LOUPE_MODULE_FILTER_H
-#define LOUPE_MODULE_FILTER_H
+#pragma once
 
 #include <loupe/detail/families.h>
 #include <loupe/detail/wanted_names.h>
@@ -110,5 +109,3 @@ class ModuleFilter {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_OPTIONS_H
-#define LOUPE_OPTIONS_H
+#pragma once
 
 #include <loupe/detail/option.h>
 #include <loupe/error.h>
@@ -83,5 +82,3 @@ class Options {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

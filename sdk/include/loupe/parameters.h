@@ -1,5 +1,4 @@
-#ifndef LOUPE_PARAMETERS_H
-#define LOUPE_PARAMETERS_H
+#pragma once
 
 #include <loupe/layers.h>
 #include <loupe/module_filter.h>
@@ -118,5 +117,3 @@ class Parameters {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

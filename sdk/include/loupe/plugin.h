@@ -1,5 +1,4 @@
-#ifndef LOUPE_PLUGIN_H
-#define LOUPE_PLUGIN_H
+#pragma once
 
 // What a plugin's source includes. A component is a class with
 //   static constexpr const char* name = "snake_case";   // as YAML names it
@@ -46,5 +45,3 @@
     return ::loupe::detail::plugin_interface<__VA_ARGS__>(id, ::loupe::PluginInfo{NAME, VERSION}); \
   }                                                                                                \
   const loupe_entry IDENTIFIER = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, &IDENTIFIER##_get_extension_}
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_PREPROCESSOR_H
-#define LOUPE_PREPROCESSOR_H
+#pragma once
 
 #include <loupe/detail/series.h>
 #include <loupe/detail/state.h>
@@ -145,5 +144,3 @@ inline Option quantiles_option() {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

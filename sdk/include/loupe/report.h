@@ -1,5 +1,4 @@
-#ifndef LOUPE_REPORT_H
-#define LOUPE_REPORT_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/tag_style.h>
@@ -192,5 +191,3 @@ inline void Report::Row::hand_on(const std::string& tag, const char* layer, uint
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

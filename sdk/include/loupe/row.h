@@ -1,5 +1,4 @@
-#ifndef LOUPE_ROW_H
-#define LOUPE_ROW_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -45,5 +44,3 @@ const char* layer_of(const Shown& shown) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

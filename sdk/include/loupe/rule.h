@@ -1,5 +1,4 @@
-#ifndef LOUPE_RULE_H
-#define LOUPE_RULE_H
+#pragma once
 
 #include <loupe/detail/distance.h>
 #include <loupe/detail/standing_finding.h>
@@ -106,5 +105,3 @@ class Rule {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TORCH_H
-#define LOUPE_TORCH_H
+#pragma once
 
 // The one SDK header that needs LibTorch: for plugins that link it themselves, the same one as the program's.
 
@@ -50,5 +49,3 @@ inline const at::Tensor& as_torch(const loupe_tensor* tensor) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VISUALIZER_H
-#define LOUPE_VISUALIZER_H
+#pragma once
 
 #include <loupe/options.h>
 #include <loupe/row.h>
@@ -85,5 +84,3 @@ inline const char* title_of(const Tag& tag) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_ACTOR_H
-#define LOUPE_TESTS_ACTOR_H
+#pragma once
 
 #include <loupe/host.h>
 #include <loupe/plugin.h>
@@ -43,5 +42,3 @@ class Actor {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_PROBE_VISUALIZER_H
-#define LOUPE_TESTS_PROBE_VISUALIZER_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -56,5 +55,3 @@ class ProbeVisualizer : public Visualizer {
 };
 
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_STAGE_INTERFACE_H
-#define LOUPE_TESTS_STAGE_INTERFACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ typedef struct stage_interface {
   /* Whether the test wants this step to fail. Any thread. */
   int32_t (*fails)(const char* step);
 } stage_interface;
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_TORCH_FAKE_DEVICE_H
-#define LOUPE_TESTS_TORCH_FAKE_DEVICE_H
+#pragma once
 
 /// A device of LibTorch's, `at::kPrivateUse1`, that the processor stands in for. It has one queue and clocks of its
 /// own, which only tests move: the host's, and the one at which the queue is done with what it was given.
@@ -17,5 +16,3 @@ void capture(bool captures);
 int offences();
 
 }  // namespace loupe::testing::fake_device
-
-#endif

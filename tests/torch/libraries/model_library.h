@@ -1,5 +1,4 @@
-#ifndef LOUPE_TESTS_TORCH_MODEL_LIBRARY_H
-#define LOUPE_TESTS_TORCH_MODEL_LIBRARY_H
+#pragma once
 
 #include <torch/torch.h>
 
@@ -8,5 +7,3 @@
 extern "C" void make_model(std::shared_ptr<torch::nn::Module>* model);
 /// Runs its forward: a linear layer, relu, a batch norm, tanh.
 extern "C" void run_model(torch::nn::Module* model, const at::Tensor* input, at::Tensor* output);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_TAPPED_FORWARD_H
-#define LOUPE_DETAIL_TAPPED_FORWARD_H
+#pragma once
 
 // What loupe::Tapped is made of; nothing here is for use by name.
 
@@ -163,5 +162,3 @@ template <class Impl>
 using SignatureOf = typename Signature<Impl>::type;
 
 }  // namespace loupe::host_detail
-
-#endif

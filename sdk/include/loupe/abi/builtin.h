@@ -1,8 +1,7 @@
 /* The gatherers and preprocessors that come with every Loupe: their names, options and series, which stay as the rest
  * of the boundary does. Lenses watch by these names, and configurations have them, too. `loupe describe NAME` tells the
  * defaults of options. Those whose name begins with LOUPE_DRAFT_GATHERERS are drafts: see loupe/draft/abi. */
-#ifndef LOUPE_ABI_BUILTIN_H
-#define LOUPE_ABI_BUILTIN_H
+#pragma once
 
 #include <loupe/abi/entry.h>
 
@@ -69,5 +68,3 @@
 #define LOUPE_PREPROCESS_OPTION_TRAIN_LOSS "train_loss" /* string: the series of training */
 #define LOUPE_PREPROCESS_OPTION_VAL_LOSS "val_loss"     /* string: the series of evaluation */
 #define LOUPE_PREPROCESS_OPTION_SELECT "select"         /* string: "losses", "metrics" or "all" pushes */
-
-#endif

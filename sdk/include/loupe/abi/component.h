@@ -1,6 +1,5 @@
 /* What a plugin offers, and what the host lends each instance of it. */
-#ifndef LOUPE_ABI_COMPONENT_H
-#define LOUPE_ABI_COMPONENT_H
+#pragma once
 
 #include <loupe/abi/options.h>
 
@@ -66,5 +65,3 @@ typedef struct loupe_plugin {
   const loupe_component* const* components;
   size_t component_count;
 } loupe_plugin;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a plugin exports, and what every other header needs: versions, growth, status and errors. */
-#ifndef LOUPE_ABI_ENTRY_H
-#define LOUPE_ABI_ENTRY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ typedef struct loupe_elf_note {
     char text[(sizeof(LINES) + 3) / 4 * 4];                                           \
   } loupe_elf_note_ __attribute__((section(LOUPE_ELF_SECTION), used, aligned(4))) = { \
       {sizeof(LOUPE_ELF_NAME), sizeof(LINES), LOUPE_ELF_VERSION, LOUPE_ELF_NAME}, LINES}
-
-#endif

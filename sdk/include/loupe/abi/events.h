@@ -1,6 +1,5 @@
 /* Events: what taps tell of, and what the host measures of it. */
-#ifndef LOUPE_ABI_EVENTS_H
-#define LOUPE_ABI_EVENTS_H
+#pragma once
 
 #include <loupe/abi/modules.h>
 
@@ -116,5 +115,3 @@ typedef struct loupe_event {
   const loupe_tensor* const* outputs;
   size_t output_count;
 } loupe_event;
-
-#endif

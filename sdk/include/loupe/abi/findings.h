@@ -1,6 +1,5 @@
 /* Findings: what is wrong, in words. */
-#ifndef LOUPE_ABI_FINDINGS_H
-#define LOUPE_ABI_FINDINGS_H
+#pragma once
 
 #include <loupe/abi/modules.h>
 
@@ -47,5 +46,3 @@ typedef struct loupe_finding {
   double first_epoch, last_epoch;
   uint64_t count; /* how often it was seen, at least 1 */
 } loupe_finding;
-
-#endif

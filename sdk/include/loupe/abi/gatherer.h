@@ -1,6 +1,5 @@
 /* Gatherers: subscribe to taps of one module. */
-#ifndef LOUPE_ABI_GATHERER_H
-#define LOUPE_ABI_GATHERER_H
+#pragma once
 
 #include <loupe/abi/events.h>
 
@@ -46,5 +45,3 @@ typedef struct loupe_gatherer {
   /* @thread trainer or model @state open @reenter none @owns borrows event @since 1.0 */
   loupe_status (*event)(void* self, const loupe_event* event, loupe_error* error);
 } loupe_gatherer;
-
-#endif

@@ -1,6 +1,5 @@
 /* Lenses: decide what to look at, and turn an epoch into tagged values. */
-#ifndef LOUPE_ABI_LENS_H
-#define LOUPE_ABI_LENS_H
+#pragma once
 
 #include <loupe/abi/findings.h>
 #include <loupe/abi/options.h>
@@ -117,5 +116,3 @@ typedef struct loupe_lens {
   /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
   loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
 } loupe_lens;
-
-#endif

@@ -1,6 +1,5 @@
 /* Models, their modules and parameters. */
-#ifndef LOUPE_ABI_MODULES_H
-#define LOUPE_ABI_MODULES_H
+#pragma once
 
 #include <loupe/abi/tensors.h>
 
@@ -100,5 +99,3 @@ typedef struct loupe_parameter_service {
   /* @thread any @state always @reenter none @owns caller's number @since 1.0 */
   loupe_status (*flags)(void* context, const loupe_module* module, size_t index, uint32_t* flags, loupe_error* error);
 } loupe_parameter_service;
-
-#endif

@@ -1,6 +1,5 @@
 /* Options: what a component declares, and what it is given. */
-#ifndef LOUPE_ABI_OPTIONS_H
-#define LOUPE_ABI_OPTIONS_H
+#pragma once
 
 #include <loupe/abi/entry.h>
 
@@ -53,5 +52,3 @@ typedef struct loupe_option {
   const char* const* choices;              /* for strings; null where anything goes */
   size_t choice_count;
 } loupe_option;
-
-#endif

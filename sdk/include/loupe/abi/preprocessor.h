@@ -1,6 +1,5 @@
 /* Preprocessors: make numbers of the events of one stream. */
-#ifndef LOUPE_ABI_PREPROCESSOR_H
-#define LOUPE_ABI_PREPROCESSOR_H
+#pragma once
 
 #include <loupe/abi/events.h>
 
@@ -66,5 +65,3 @@ typedef struct loupe_preprocessor {
   /* @thread trainer @state open @reenter none @owns borrows bytes @since 1.0 */
   loupe_status (*merge_state)(void* self, const void* bytes, size_t size, loupe_error* error);
 } loupe_preprocessor;
-
-#endif

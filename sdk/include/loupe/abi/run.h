@@ -1,6 +1,5 @@
 /* The run: what it is, its notes, its progress, its end. */
-#ifndef LOUPE_ABI_RUN_H
-#define LOUPE_ABI_RUN_H
+#pragma once
 
 #include <loupe/abi/options.h>
 
@@ -92,5 +91,3 @@ typedef struct loupe_ending {
   loupe_moment at;
   const char* message; /* one sentence; null where there is nothing to add */
 } loupe_ending;
-
-#endif

@@ -1,6 +1,5 @@
 /* What lenses report and visualizers show: tags, rows of numbers, histograms. */
-#ifndef LOUPE_ABI_SHOWN_H
-#define LOUPE_ABI_SHOWN_H
+#pragma once
 
 #include <loupe/abi/modules.h>
 
@@ -58,5 +57,3 @@ typedef struct loupe_histogram {
   size_t bin_count;
   uint64_t events;
 } loupe_histogram;
-
-#endif

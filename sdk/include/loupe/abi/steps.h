@@ -1,6 +1,5 @@
 /* Optimizers, their steps, and the ticks at which lenses report. */
-#ifndef LOUPE_ABI_STEPS_H
-#define LOUPE_ABI_STEPS_H
+#pragma once
 
 #include <loupe/abi/options.h>
 #include <loupe/abi/run.h>
@@ -60,5 +59,3 @@ typedef struct loupe_tick {
   const loupe_optimizer* const* optimizers; /* all that are attached, as they are now */
   size_t optimizer_count;
 } loupe_tick;
-
-#endif

@@ -1,6 +1,5 @@
 /* Tensors, and the host service that keeps them. */
-#ifndef LOUPE_ABI_TENSORS_H
-#define LOUPE_ABI_TENSORS_H
+#pragma once
 
 #include <loupe/abi/entry.h>
 
@@ -74,5 +73,3 @@ typedef struct loupe_tensor_service {
   loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, size_t capacity, size_t* count,
                        loupe_error* error);
 } loupe_tensor_service;
-
-#endif

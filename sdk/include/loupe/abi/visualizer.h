@@ -1,6 +1,5 @@
 /* Visualizers: show or store what lenses report. */
-#ifndef LOUPE_ABI_VISUALIZER_H
-#define LOUPE_ABI_VISUALIZER_H
+#pragma once
 
 #include <loupe/abi/findings.h>
 #include <loupe/abi/options.h>
@@ -52,5 +51,3 @@ typedef struct loupe_visualizer {
   /* @thread display @state begun @reenter none @owns borrows ending @since 1.0 */
   loupe_status (*end)(void* self, const loupe_ending* ending, loupe_error* error);
 } loupe_visualizer;
-
-#endif

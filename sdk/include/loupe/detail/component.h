@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_COMPONENT_H
-#define LOUPE_DETAIL_COMPONENT_H
+#pragma once
 
 // Builds a plugin's C descriptors from its C++ classes.
 
@@ -172,5 +171,3 @@ const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

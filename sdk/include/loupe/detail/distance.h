@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_DISTANCE_H
-#define LOUPE_DETAIL_DISTANCE_H
+#pragma once
 
 #include <loupe/finding.h>
 
@@ -25,5 +24,3 @@ inline double distance_beyond(const loupe_finding& told) {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

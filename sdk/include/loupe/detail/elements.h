@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_ELEMENTS_H
-#define LOUPE_DETAIL_ELEMENTS_H
+#pragma once
 
 #include <loupe/detail/tensor.h>
 #include <loupe/error.h>
@@ -147,5 +146,3 @@ class Elements {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_FAMILIES_H
-#define LOUPE_DETAIL_FAMILIES_H
+#pragma once
 
 #include <loupe/event.h>
 #include <loupe/options.h>
@@ -33,5 +32,3 @@ inline bool is_leaf(const Module& module) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_KEYED_LIST_H
-#define LOUPE_DETAIL_KEYED_LIST_H
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -49,5 +48,3 @@ class KeyedList {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

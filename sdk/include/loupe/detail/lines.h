@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_LINES_H
-#define LOUPE_DETAIL_LINES_H
+#pragma once
 
 #include <loupe/lens.h>
 
@@ -106,5 +105,3 @@ inline Option range_option(const char* name = "range", const Strings& standard =
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

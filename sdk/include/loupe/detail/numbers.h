@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_NUMBERS_H
-#define LOUPE_DETAIL_NUMBERS_H
+#pragma once
 
 #include <loupe/preprocessor.h>
 
@@ -120,5 +119,3 @@ std::unique_ptr<Preprocessor> preprocessor_of(const Request& request, Function f
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_OPTION_H
-#define LOUPE_DETAIL_OPTION_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -96,5 +95,3 @@ struct Option {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_OPTION_TABLE_H
-#define LOUPE_DETAIL_OPTION_TABLE_H
+#pragma once
 
 #include <loupe/options.h>
 
@@ -55,5 +54,3 @@ class OptionStorage {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

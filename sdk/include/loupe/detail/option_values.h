@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_OPTION_VALUES_H
-#define LOUPE_DETAIL_OPTION_VALUES_H
+#pragma once
 
 #include <loupe/options.h>
 
@@ -75,5 +74,3 @@ class OptionValues {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

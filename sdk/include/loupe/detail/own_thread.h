@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_OWN_THREAD_H
-#define LOUPE_DETAIL_OWN_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -21,5 +20,3 @@ inline void name_own_thread(const char* what) {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

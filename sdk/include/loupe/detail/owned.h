@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_OWNED_H
-#define LOUPE_DETAIL_OWNED_H
+#pragma once
 
 // Copies of what is borrowed for a call, with what it points at, for those that need it longer. The module that a
 // finding is about is left out: modules live as long as they are attached, which the copy does not know. Those of a
@@ -172,5 +171,3 @@ inline Owned<loupe_tick>::Owned(const loupe_tick& other) : value_(known_part(oth
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_PARAMETER_GROUP_H
-#define LOUPE_DETAIL_PARAMETER_GROUP_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -38,5 +37,3 @@ inline std::optional<double> momentum_of(const loupe_parameter_group& group) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

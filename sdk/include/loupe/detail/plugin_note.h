@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_PLUGIN_NOTE_H
-#define LOUPE_DETAIL_PLUGIN_NOTE_H
+#pragma once
 
 // The note of loupe/abi/entry.h, made of a plugin's classes.
 
@@ -64,5 +63,3 @@ struct PluginNote {
   __attribute__((section(LOUPE_ELF_SECTION), used,                                      \
                  aligned(4))) static constexpr ::loupe::detail::PluginNote<__VA_ARGS__> \
       loupe_plugin_note_ {}
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_PREPROCESSOR_TABLE_H
-#define LOUPE_DETAIL_PREPROCESSOR_TABLE_H
+#pragma once
 
 // The C table of preprocessors, apart from the other kinds' because a lens also passes it on with one of its own.
 
@@ -113,5 +112,3 @@ inline const loupe_preprocessor* preprocessor_table() {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_QUANTILE_SKETCH_H
-#define LOUPE_DETAIL_QUANTILE_SKETCH_H
+#pragma once
 
 #include <loupe/detail/state.h>
 
@@ -145,5 +144,3 @@ class QuantileSketch {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_RANK_LIST_H
-#define LOUPE_DETAIL_RANK_LIST_H
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -25,5 +24,3 @@ inline std::string list_of_ranks(std::vector<int> ranks) {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

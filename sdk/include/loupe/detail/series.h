@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_SERIES_H
-#define LOUPE_DETAIL_SERIES_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/detail/quantile_sketch.h>
@@ -172,5 +171,3 @@ class Series {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_SERIES_NUMBERS_H
-#define LOUPE_DETAIL_SERIES_NUMBERS_H
+#pragma once
 
 #include <loupe/abi/lens.h>
 #include <loupe/error.h>
@@ -105,5 +104,3 @@ class SeriesNumbers {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

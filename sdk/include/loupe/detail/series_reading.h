@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_SERIES_READING_H
-#define LOUPE_DETAIL_SERIES_READING_H
+#pragma once
 
 // Reads the series of a preprocessor through its table, as a host does.
 
@@ -79,5 +78,3 @@ inline loupe_status find_series(const loupe_preprocessor& table, void* self, con
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

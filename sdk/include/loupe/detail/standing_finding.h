@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_STANDING_FINDING_H
-#define LOUPE_DETAIL_STANDING_FINDING_H
+#pragma once
 
 #include <loupe/report.h>
 
@@ -102,5 +101,3 @@ class StandingFinding {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_STATE_H
-#define LOUPE_DETAIL_STATE_H
+#pragma once
 
 #include <loupe/error.h>
 
@@ -90,5 +89,3 @@ class StateReader {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

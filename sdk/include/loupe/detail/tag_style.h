@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_TAG_STYLE_H
-#define LOUPE_DETAIL_TAG_STYLE_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -43,5 +42,3 @@ struct TagStyle {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

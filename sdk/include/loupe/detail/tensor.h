@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_TENSOR_H
-#define LOUPE_DETAIL_TENSOR_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -43,5 +42,3 @@ class TensorView {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

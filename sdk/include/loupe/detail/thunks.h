@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_THUNKS_H
-#define LOUPE_DETAIL_THUNKS_H
+#pragma once
 
 // The C tables behind which C++ components live: every function here catches what its component throws.
 
@@ -150,5 +149,3 @@ const loupe_visualizer* visualizer_table() {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

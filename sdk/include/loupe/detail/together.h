@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_TOGETHER_H
-#define LOUPE_DETAIL_TOGETHER_H
+#pragma once
 
 // Two preprocessors, of which the second is shown the tensors of both: Lens::watch_together.
 
@@ -76,5 +75,3 @@ std::pair<std::unique_ptr<Preprocessor>, std::unique_ptr<Preprocessor>> together
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_WANTED_NAMES_H
-#define LOUPE_DETAIL_WANTED_NAMES_H
+#pragma once
 
 #include <loupe/host.h>
 #include <loupe/options.h>
@@ -85,5 +84,3 @@ class WantedNames {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_WATCH_H
-#define LOUPE_DETAIL_WATCH_H
+#pragma once
 
 #include <loupe/detail/option_values.h>
 #include <loupe/preprocessor.h>
@@ -66,5 +65,3 @@ class Watch {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_WHOLE_H
-#define LOUPE_DETAIL_WHOLE_H
+#pragma once
 
 // Checks that a struct of the other side has the members that this side reads: those beyond its `struct_size` must not
 // be read. Ask for members newer than 1.0 where they are read.
@@ -136,5 +135,3 @@ inline void need_named(const loupe_ending&) {}
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

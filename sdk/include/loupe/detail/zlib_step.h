@@ -1,5 +1,4 @@
-#ifndef LOUPE_DETAIL_ZLIB_STEP_H
-#define LOUPE_DETAIL_ZLIB_STEP_H
+#pragma once
 
 #include <zlib.h>
 
@@ -38,5 +37,3 @@ int step_into(std::string& into, z_stream& stream, Step&& step) {
 }  // namespace detail
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

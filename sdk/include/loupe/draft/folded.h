@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_FOLDED_H
-#define LOUPE_DRAFT_FOLDED_H
+#pragma once
 
 #include <loupe/preprocessor.h>
 
@@ -38,5 +37,3 @@ class Folded : public Preprocessor {
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_GRAPH_H
-#define LOUPE_DRAFT_GRAPH_H
+#pragma once
 
 // A draft: it may change or go without notice. What a tensor was computed from, as autograd's graph has it.
 
@@ -29,5 +28,3 @@ inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_t
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

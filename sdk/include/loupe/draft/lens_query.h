@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_LENS_QUERY_H
-#define LOUPE_DRAFT_LENS_QUERY_H
+#pragma once
 
 // A draft: it may change or go without notice. Lenses that are asked for numbers.
 
@@ -37,5 +36,3 @@ const void* query_extension(const char* id) {
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_OPTIMIZER_STATES_H
-#define LOUPE_DRAFT_OPTIMIZER_STATES_H
+#pragma once
 
 // A draft: it may change or go without notice. What optimizers keep of parameters from step to step.
 
@@ -29,5 +28,3 @@ bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_OPTION_NAMES_H
-#define LOUPE_DRAFT_OPTION_NAMES_H
+#pragma once
 
 // A draft: it may change or go without notice. Options that name other components, which the host checks.
 
@@ -37,5 +36,3 @@ inline Option named_options(std::string name, std::string help) {
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_TENSOR_FILES_H
-#define LOUPE_DRAFT_TENSOR_FILES_H
+#pragma once
 
 // A draft: it may change or go without notice. Tensors in files.
 
@@ -27,5 +26,3 @@ inline void save(const Host& host, const std::vector<KeptTensor>& tensors, bool 
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_DRAFT_TENSOR_MATH_H
-#define LOUPE_DRAFT_TENSOR_MATH_H
+#pragma once
 
 // A draft: it may change or go without notice. What the host computes of whole tensors. Each function throws Error
 // where it does not offer this draft.
@@ -47,5 +46,3 @@ inline void fold(const Host& host, KeptTensor& into, const loupe_tensor& tensor,
 }  // namespace draft
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_COMPRESSION_H
-#define LOUPE_FILES_COMPRESSION_H
+#pragma once
 
 #include <loupe/files/replacement.h>
 
@@ -72,5 +71,3 @@ inline void compress_file(const std::filesystem::path& file, const Compression& 
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

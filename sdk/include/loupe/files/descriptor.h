@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_DESCRIPTOR_H
-#define LOUPE_FILES_DESCRIPTOR_H
+#pragma once
 
 #include <loupe/files/held_signals.h>
 
@@ -85,5 +84,3 @@ class Descriptor {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_EPOCH_FILE_H
-#define LOUPE_FILES_EPOCH_FILE_H
+#pragma once
 
 #include <loupe/files/compression.h>
 #include <loupe/files/older.h>
@@ -196,5 +195,3 @@ class EpochFile {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

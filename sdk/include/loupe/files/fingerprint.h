@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_FINGERPRINT_H
-#define LOUPE_FILES_FINGERPRINT_H
+#pragma once
 
 // Fingerprints: what passed through a model in its first steps, in so few numbers that two runs can be compared, in
 // whatever language. The lens `fingerprint` writes them, and sdk/python/loupe_record.py; `loupe compare --port` reads
@@ -133,5 +132,3 @@ inline TensorSummary summarize(const std::vector<int64_t>& shape, const std::vec
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_GZIP_H
-#define LOUPE_FILES_GZIP_H
+#pragma once
 
 // Text files that gzip compresses, whole or in many members (RFC 1952). Whoever includes this links zlib.
 
@@ -80,5 +79,3 @@ inline Compression gzip() {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_HELD_SIGNALS_H
-#define LOUPE_FILES_HELD_SIGNALS_H
+#pragma once
 
 // Needs nothing but C's library, as code that is preloaded into any program includes it too.
 
@@ -43,5 +42,3 @@ class FatalSignalsHeld {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_LINES_H
-#define LOUPE_FILES_LINES_H
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -42,5 +41,3 @@ inline bool read_line(std::istream& input, std::string& line) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

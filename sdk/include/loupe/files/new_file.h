@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_NEW_FILE_H
-#define LOUPE_FILES_NEW_FILE_H
+#pragma once
 
 #include <loupe/files/descriptor.h>
 
@@ -105,5 +104,3 @@ class NewFile {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

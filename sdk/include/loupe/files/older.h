@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_OLDER_H
-#define LOUPE_FILES_OLDER_H
+#pragma once
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -52,5 +51,3 @@ inline std::filesystem::path keep_replaced(const std::filesystem::path& file, do
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

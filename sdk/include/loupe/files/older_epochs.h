@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_OLDER_EPOCHS_H
-#define LOUPE_FILES_OLDER_EPOCHS_H
+#pragma once
 
 #include <loupe/files/compression.h>
 #include <loupe/files/descriptor.h>
@@ -121,5 +120,3 @@ class OlderEpochs {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_OUTPUT_PATH_H
-#define LOUPE_FILES_OUTPUT_PATH_H
+#pragma once
 
 #include <loupe/files/descriptor.h>
 #include <loupe/visualizer.h>
@@ -81,5 +80,3 @@ inline Error cannot_write(const std::filesystem::path& file, const std::system_e
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_READABLE_H
-#define LOUPE_FILES_READABLE_H
+#pragma once
 
 #include <loupe/error.h>
 #include <loupe/files/descriptor.h>
@@ -69,5 +68,3 @@ inline std::string read_file(const std::filesystem::path& file, std::size_t most
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_REPLACEMENT_H
-#define LOUPE_FILES_REPLACEMENT_H
+#pragma once
 
 #include <loupe/files/new_file.h>
 #include <loupe/files/output_path.h>
@@ -54,5 +53,3 @@ class Replacement {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_TEXT_PIECES_H
-#define LOUPE_FILES_TEXT_PIECES_H
+#pragma once
 
 // Whoever includes this links zlib.
 
@@ -176,5 +175,3 @@ class TextPieces {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_FILES_WAITING_EPOCHS_H
-#define LOUPE_FILES_WAITING_EPOCHS_H
+#pragma once
 
 #include <loupe/text/number_text.h>
 
@@ -60,5 +59,3 @@ class WaitingEpochs {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

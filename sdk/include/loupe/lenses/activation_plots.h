@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_ACTIVATION_PLOTS_H
-#define LOUPE_LENSES_ACTIVATION_PLOTS_H
+#pragma once
 
 #include <loupe/detail/lines.h>
 #include <loupe/layers.h>
@@ -93,5 +92,3 @@ class ActivationPlots {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

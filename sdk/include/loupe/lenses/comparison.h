@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_COMPARISON_H
-#define LOUPE_LENSES_COMPARISON_H
+#pragma once
 
 #include <loupe/layers.h>
 #include <loupe/lenses/explanation.h>
@@ -43,5 +42,3 @@ class Comparison {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_EXPLANATION_H
-#define LOUPE_LENSES_EXPLANATION_H
+#pragma once
 
 #include <loupe/report.h>
 
@@ -39,5 +38,3 @@ inline std::string size_explained(bool normalized) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

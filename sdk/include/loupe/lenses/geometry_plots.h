@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_GEOMETRY_PLOTS_H
-#define LOUPE_LENSES_GEOMETRY_PLOTS_H
+#pragma once
 
 #include <loupe/detail/lines.h>
 #include <loupe/layers.h>
@@ -80,5 +79,3 @@ class GeometryPlots {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

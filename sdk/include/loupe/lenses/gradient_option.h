@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_GRADIENT_OPTION_H
-#define LOUPE_LENSES_GRADIENT_OPTION_H
+#pragma once
 
 #include <loupe/plugin.h>
 
@@ -19,5 +18,3 @@ inline const char* gradient_gatherer(const Options& options) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_KEPT_TENSOR_H
-#define LOUPE_LENSES_KEPT_TENSOR_H
+#pragma once
 
 #include <loupe/host.h>
 
@@ -38,5 +37,3 @@ class KeptTensor {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_KIND_FILTER_H
-#define LOUPE_LENSES_KIND_FILTER_H
+#pragma once
 
 #include <loupe/module_filter.h>
 
@@ -59,5 +58,3 @@ class KindFilter {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

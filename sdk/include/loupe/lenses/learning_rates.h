@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_LEARNING_RATES_H
-#define LOUPE_LENSES_LEARNING_RATES_H
+#pragma once
 
 #include <loupe/detail/parameter_group.h>
 #include <loupe/lenses/explanation.h>
@@ -120,5 +119,3 @@ class LearningRates {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

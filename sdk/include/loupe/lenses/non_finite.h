@@ -1,5 +1,4 @@
-#ifndef LOUPE_LENSES_NON_FINITE_H
-#define LOUPE_LENSES_NON_FINITE_H
+#pragma once
 
 #include <loupe/lens.h>
 #include <loupe/lenses/explanation.h>
@@ -47,5 +46,3 @@ class NonFinite {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

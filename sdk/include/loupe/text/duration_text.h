@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_DURATION_TEXT_H
-#define LOUPE_TEXT_DURATION_TEXT_H
+#pragma once
 
 #include <loupe/text/number_text.h>
 
@@ -18,5 +17,3 @@ inline std::string duration_text(double seconds) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

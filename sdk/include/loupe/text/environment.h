@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_ENVIRONMENT_H
-#define LOUPE_TEXT_ENVIRONMENT_H
+#pragma once
 
 #include <charconv>
 #include <cstdint>
@@ -31,5 +30,3 @@ inline std::optional<std::int64_t> columns_in_environment() {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

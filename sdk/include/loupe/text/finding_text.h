@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_FINDING_TEXT_H
-#define LOUPE_TEXT_FINDING_TEXT_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/text/text_of.h>
@@ -21,5 +20,3 @@ inline std::string message_with_place(const loupe_finding& finding) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_JSON_TEXT_H
-#define LOUPE_TEXT_JSON_TEXT_H
+#pragma once
 
 #include <loupe/text/number_text.h>
 
@@ -35,5 +34,3 @@ inline std::string json_number(double value) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

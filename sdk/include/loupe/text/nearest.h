@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_NEAREST_H
-#define LOUPE_TEXT_NEAREST_H
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -52,5 +51,3 @@ inline std::string nearest(const std::string& name, const std::vector<std::strin
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_NUMBER_TEXT_H
-#define LOUPE_TEXT_NUMBER_TEXT_H
+#pragma once
 
 #include <charconv>
 #include <cmath>
@@ -41,5 +40,3 @@ inline std::string rounded_text(double value, int digits = 3) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

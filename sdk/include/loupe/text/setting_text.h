@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_SETTING_TEXT_H
-#define LOUPE_TEXT_SETTING_TEXT_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/text/number_text.h>
@@ -29,5 +28,3 @@ inline std::string setting_text(const loupe_option_value& value) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_TEXT_OF_H
-#define LOUPE_TEXT_TEXT_OF_H
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ inline std::string text_of(const char* text) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

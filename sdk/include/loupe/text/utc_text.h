@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_UTC_TEXT_H
-#define LOUPE_TEXT_UTC_TEXT_H
+#pragma once
 
 #include <ctime>
 #include <string>
@@ -18,5 +17,3 @@ inline std::string utc_text(double time) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

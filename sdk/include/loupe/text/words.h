@@ -1,5 +1,4 @@
-#ifndef LOUPE_TEXT_WORDS_H
-#define LOUPE_TEXT_WORDS_H
+#pragma once
 
 #include <loupe/abi.h>
 
@@ -54,5 +53,3 @@ std::optional<uint32_t> value_called(const Word (&words)[count], std::string_vie
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

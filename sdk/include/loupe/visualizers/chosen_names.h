@@ -1,5 +1,4 @@
-#ifndef LOUPE_VISUALIZERS_CHOSEN_NAMES_H
-#define LOUPE_VISUALIZERS_CHOSEN_NAMES_H
+#pragma once
 
 #include <loupe/detail/wanted_names.h>
 
@@ -42,5 +41,3 @@ class ChosenNames {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LOUPE_VISUALIZERS_MODEL_JSON_H
-#define LOUPE_VISUALIZERS_MODEL_JSON_H
+#pragma once
 
 #include <loupe/abi.h>
 #include <loupe/text/json_text.h>
@@ -36,5 +35,3 @@ inline std::string model_json(const loupe_model& model) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

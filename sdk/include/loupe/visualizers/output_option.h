@@ -1,5 +1,4 @@
-#ifndef LOUPE_VISUALIZERS_OUTPUT_OPTION_H
-#define LOUPE_VISUALIZERS_OUTPUT_OPTION_H
+#pragma once
 
 #include <loupe/detail/option_values.h>
 
@@ -18,5 +17,3 @@ inline OptionValues output_of(const Options& options) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

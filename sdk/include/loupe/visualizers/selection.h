@@ -1,5 +1,4 @@
-#ifndef LOUPE_VISUALIZERS_SELECTION_H
-#define LOUPE_VISUALIZERS_SELECTION_H
+#pragma once
 
 #include <loupe/options.h>
 #include <loupe/visualizer.h>
@@ -70,5 +69,3 @@ inline std::vector<Option> with_selection(std::vector<Option> own) {
 
 }  // namespace v1_0
 }  // namespace loupe
-
-#endif

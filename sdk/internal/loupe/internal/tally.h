@@ -1,5 +1,4 @@
-#ifndef LOUPE_INTERNAL_TALLY_H
-#define LOUPE_INTERNAL_TALLY_H
+#pragma once
 
 // Private to the host and the plugins that are built with it: the host adds up usual events of sources, which costs
 // next to nothing. Not installed, and may change at any time: the id holds this build's, so that a plugin of another
@@ -94,5 +93,3 @@ inline void use(const Source& source, const Tally& tally) {
 }
 
 }  // namespace loupe::internal
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. Numbers by which tensors on a device are compared between processes. */
-#ifndef LOUPE_DRAFT_ABI_FINGERPRINTS_H
-#define LOUPE_DRAFT_ABI_FINGERPRINTS_H
+#pragma once
 
 #include <loupe/abi/tensors.h>
 
@@ -19,5 +18,3 @@ typedef struct loupe_draft_fingerprint_service {
   loupe_status (*read)(void* context, const loupe_retained* const* sums, size_t count, uint64_t* values,
                        loupe_error* error);
 } loupe_draft_fingerprint_service;
-
-#endif

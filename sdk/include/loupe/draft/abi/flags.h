@@ -1,7 +1,6 @@
 /* A draft: it may change or go without notice. Flags of events, modules and parameters that look at how a program
  * trains, and what else a source may rest from, of the bits that the core leaves to drafts. */
-#ifndef LOUPE_DRAFT_ABI_FLAGS_H
-#define LOUPE_DRAFT_ABI_FLAGS_H
+#pragma once
 
 #include <loupe/abi/events.h>
 
@@ -28,5 +27,3 @@ enum {
   LOUPE_DRAFT_REST_MEASURES = 1u << 16, /* its events come without a measurement */
   LOUPE_DRAFT_REST_TENSORS = 1u << 17   /* they may come without inputs and outputs, so that those need not be kept */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. What a tensor was computed from, as autograd's graph has it. */
-#ifndef LOUPE_DRAFT_ABI_GRAPH_H
-#define LOUPE_DRAFT_ABI_GRAPH_H
+#pragma once
 
 #include <loupe/abi/tensors.h>
 
@@ -19,5 +18,3 @@ typedef struct loupe_draft_graph_service {
   loupe_status (*leaves)(void* context, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* take_context,
                          loupe_error* error);
 } loupe_draft_graph_service;
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. Lenses that are asked for numbers. */
-#ifndef LOUPE_DRAFT_ABI_LENS_QUERY_H
-#define LOUPE_DRAFT_ABI_LENS_QUERY_H
+#pragma once
 
 #include <loupe/abi/lens.h>
 
@@ -14,5 +13,3 @@ typedef struct loupe_draft_lens_query {
   /* @thread trainer @state attached @reenter none @owns borrows key @since 1.0 */
   loupe_status (*query)(void* self, const char* key, double* value, loupe_error* error);
 } loupe_draft_lens_query;
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. What LibTorch's loss functions are given. */
-#ifndef LOUPE_DRAFT_ABI_LOSS_INPUT_H
-#define LOUPE_DRAFT_ABI_LOSS_INPUT_H
+#pragma once
 
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
@@ -42,5 +41,3 @@ enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << (LOUPE_DRAFT_SHIFT + 8)
 
 /* A loss over classes was given a weight for each class, or an index that it leaves out. */
 enum { LOUPE_DRAFT_LOSS_CHOOSES_TARGETS = 1 << (LOUPE_DRAFT_SHIFT + 9) };
-
-#endif

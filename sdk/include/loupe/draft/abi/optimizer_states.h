@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. What optimizers keep of parameters from step to step. */
-#ifndef LOUPE_DRAFT_ABI_OPTIMIZER_STATES_H
-#define LOUPE_DRAFT_ABI_OPTIMIZER_STATES_H
+#pragma once
 
 #include <loupe/abi/tensors.h>
 
@@ -24,5 +23,3 @@ typedef struct loupe_draft_optimizer_state_service {
   loupe_status (*lend)(void* context, const loupe_tensor* parameter, loupe_draft_take_state take, void* take_context,
                        loupe_error* error);
 } loupe_draft_optimizer_state_service;
-
-#endif

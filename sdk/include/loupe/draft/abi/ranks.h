@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. Lenses that compare the processes of one run. */
-#ifndef LOUPE_DRAFT_ABI_RANKS_H
-#define LOUPE_DRAFT_ABI_RANKS_H
+#pragma once
 
 #include <loupe/abi/lens.h>
 
@@ -10,5 +9,3 @@
  * parameters and of gradients at steps, which are usually rank 0's alone, as they are the same in every replica; and
  * although it offers `step`, which that instance is not called for. */
 #define LOUPE_DRAFT_RANKS_ID "loupe.ranks/draft-1"
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. What single steps hold in memory. */
-#ifndef LOUPE_DRAFT_ABI_STEP_MEMORY_H
-#define LOUPE_DRAFT_ABI_STEP_MEMORY_H
+#pragma once
 
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
@@ -13,5 +12,3 @@
 enum { LOUPE_DRAFT_TAP_STEP_MEMORY = LOUPE_TAP_DRAFTS + 3 };
 /* The gatherer of it. */
 #define LOUPE_DRAFT_GATHER_STEP_MEMORY LOUPE_DRAFT_GATHERERS "step_memory"
-
-#endif

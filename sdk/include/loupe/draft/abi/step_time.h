@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. What single steps take. */
-#ifndef LOUPE_DRAFT_ABI_STEP_TIME_H
-#define LOUPE_DRAFT_ABI_STEP_TIME_H
+#pragma once
 
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
@@ -15,5 +14,3 @@
 enum { LOUPE_DRAFT_TAP_STEP_TIME = LOUPE_TAP_DRAFTS + 2 };
 /* The gatherer of it. */
 #define LOUPE_DRAFT_GATHER_STEP_TIME LOUPE_DRAFT_GATHERERS "step_time"
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. Tensors in files. */
-#ifndef LOUPE_DRAFT_ABI_TENSOR_FILES_H
-#define LOUPE_DRAFT_ABI_TENSOR_FILES_H
+#pragma once
 
 #include <loupe/abi/tensors.h>
 
@@ -16,5 +15,3 @@ typedef struct loupe_draft_tensor_file_service {
   loupe_status (*save)(void* context, const loupe_retained* const* tensors, size_t count, uint32_t flags,
                        const char* path, loupe_error* error);
 } loupe_draft_tensor_file_service;
-
-#endif

@@ -1,6 +1,5 @@
 /* A draft: it may change or go without notice. What the host computes of whole tensors. */
-#ifndef LOUPE_DRAFT_ABI_TENSOR_MATH_H
-#define LOUPE_DRAFT_ABI_TENSOR_MATH_H
+#pragma once
 
 #include <loupe/abi/tensors.h>
 
@@ -27,5 +26,3 @@ typedef struct loupe_draft_tensor_math_service {
   loupe_status (*fold)(void* context, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
                        uint64_t count, loupe_error* error);
 } loupe_draft_tensor_math_service;
-
-#endif
