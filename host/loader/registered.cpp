@@ -14,7 +14,7 @@ struct Registered {
   PluginLibrary library;
 };
 
-std::mutex mutex;
+std::mutex registered_mutex;
 
 /// Never destroyed: a trainer's static objects may still use them.
 std::deque<Registered>& registered() {
@@ -25,7 +25,7 @@ std::deque<Registered>& registered() {
 }  // namespace
 
 void register_plugin(const loupe_entry& entry) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(registered_mutex);
   auto& all = registered();
   if (std::any_of(all.begin(), all.end(), [&](const Registered& each) { return each.entry == &entry; })) return;
   PluginLibrary library = read_entry(entry, "a plugin linked into this program");
@@ -34,7 +34,7 @@ void register_plugin(const loupe_entry& entry) {
 }
 
 std::vector<const PluginLibrary*> registered_plugins() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(registered_mutex);
   std::vector<const PluginLibrary*> libraries;
   for (const Registered& each : registered()) libraries.push_back(&each.library);
   return libraries;

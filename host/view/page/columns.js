@@ -196,8 +196,9 @@ export function wordsOf(run) {
   const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
   const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
   const tags = run.tags.map((tag) => `tag=${tag} ${tag}`);
-  return [run.name, run.folder, ...tags, run.note, run.archived ? "archived" : "", run.state, STATES[run.state], run.why, run.resumed ? "resumed" : "",
-    ...rules, ...plainRules, worst?.text, ...severities, ...settings].join("\n").toLowerCase();
+  return [run.name, run.folder, ...tags, run.note, run.archived ? "archived" : "", run.state,
+    STATES[run.state], run.why, run.resumed ? "resumed" : "", ...rules, ...plainRules, worst?.text,
+    ...severities, ...settings].join("\n").toLowerCase();
 }
 
 /** Runs in the order of a column; equals, and what has no value, by their start. */

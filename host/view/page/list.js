@@ -159,7 +159,8 @@ function showMatching() {
   byId("archived-field").hidden = archived === 0;
   byId("archived-text").textContent = `Show ${archived} archived`;
   showStatus([plural(rows.size, "run"), running > 0 ? `${running} running` : null,
-    archived > 0 ? `${archived} archived` : null, wanted.length > 0 ? `${matching} shown` : null].filter((text) => text !== null).join(", "));
+    archived > 0 ? `${archived} archived` : null, wanted.length > 0 ? `${matching} shown` : null]
+      .filter((text) => text !== null).join(", "));
   byId("no-match").hidden = matching > 0 || rows.size === 0;
   byId("no-match").textContent = wanted.length > 0 ? "No run matches the filter." : "All runs are archived.";
 }

@@ -5,7 +5,7 @@ import {breakableText} from "./columns.js";
 const dialog = byId("notes"), tags = byId("notes-tags"), note = byId("notes-note"), archived = byId("notes-archived");
 let run = null, changed = () => {};
 
-/** Has the server write what people say of a run, and the run say so too. Throws an Error with a sentence for people. */
+/** Has the server write what people say of a run, and the run say so too. Throws an Error with a sentence. */
 export async function changeNotes(of, change) {
   const answer = await fetch(of.address, {
     method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(change)
