@@ -3,6 +3,7 @@
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <string>
 #include <utility>

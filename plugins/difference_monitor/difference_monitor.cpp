@@ -5,6 +5,7 @@
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 
+#include <cmath>
 #include <deque>
 #include <utility>
 

@@ -3,6 +3,7 @@
 #include <loupe/event.h>
 
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 // Reads a run out of the report that an earlier process wrote, for a run that continues it.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <loupe/event.h>
+
+#include <cmath>
 #include "preprocessors/norms.h"
 
 namespace loupe {

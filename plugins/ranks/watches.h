@@ -3,6 +3,7 @@
 #include <loupe/plugin.h>
 
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <mutex>

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <deque>
 #include <fstream>
 #include <map>

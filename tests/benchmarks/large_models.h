@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <cmath>
+
 namespace loupe::bench {
 
 namespace nn = torch::nn;

@@ -5,6 +5,7 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>

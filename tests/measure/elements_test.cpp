@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <loupe/event.h>
 
+#include <cmath>
+
 #include "measure/kernels.h"
 #include "measure/measurer.h"
 #include "reference.h"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <protozero/pbf_message.hpp>
 
 namespace loupe::test {

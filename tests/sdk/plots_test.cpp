@@ -3,6 +3,7 @@
 #include <loupe/lenses/comparison.h>
 #include <loupe/lenses/geometry_plots.h>
 
+#include <cmath>
 #include <iterator>
 #include <list>
 #include <map>

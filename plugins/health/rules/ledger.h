@@ -3,6 +3,7 @@
 #include <loupe/detail/standing_finding.h>
 #include <loupe/report.h>
 
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <functional>
