@@ -854,6 +854,22 @@ TEST(EstimatedHealth, DoesNotSayThatAStepChangedNothingWhereTheSampleDidNotChang
   }
 }
 
+TEST(EstimatedHealth, SaysThatAStepChangedNothingOfADenseLayer) {
+  Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+  bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+  constexpr int64_t side = 200;
+  const lt::Module layer = bench.module("fc", "Linear", {{"weight", {side, side}}});
+  bench.optimizer("SGD", 0.1);
+  bench.set(layer, "weight", tensor(noises(side * side, 3), {side, side}));
+  for (int step = 0; step < 4; ++step) {
+    bench.gradient(layer, "weight", tensor(noises(side * side, step + 50, 0.01), {side, side}));
+    bench.step();
+  }
+  ASSERT_FALSE(bench.findings().empty());
+  EXPECT_NE(bench.findings().at(0).message.find("the step changed no weight"), std::string::npos)
+      << bench.findings().at(0).message;
+}
+
 TEST(EstimatedHealth, IsSilentWhileALargeLayerThatBeganAtZeroTrains) {
   Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);

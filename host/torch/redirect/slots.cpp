@@ -35,8 +35,29 @@ bool is_call_slot(std::uint64_t) {
 }
 #endif
 
+/// The symbols that are looked for. Libraries name hundreds of thousands, nearly all of which begin in another way.
+class WantedSymbols {
+ public:
+  explicit WantedSymbols(const std::vector<std::string>& symbols) : symbols_(symbols.begin(), symbols.end()) {
+    for (const std::string& each : symbols) beginnings_.insert(beginning_of(each.c_str()));
+  }
+  bool hold(const char* symbol) const {
+    return beginnings_.count(beginning_of(symbol)) != 0 && symbols_.count(symbol) != 0;
+  }
+
+ private:
+  static std::uint64_t beginning_of(const char* symbol) {
+    std::uint64_t beginning = 0;
+    for (int i = 0; i < 8 && symbol[i] != '\0'; ++i) beginning = beginning << 8 | static_cast<unsigned char>(symbol[i]);
+    return beginning;
+  }
+
+  std::unordered_set<std::string_view> symbols_;
+  std::unordered_set<std::uint64_t> beginnings_;
+};
+
 struct Search {
-  std::unordered_set<std::string_view> wanted;
+  WantedSymbols wanted;
   std::unordered_map<std::string, std::vector<Slot>>* found;
   const void* own_base;
   std::unordered_set<const void*> libtorch_bases;
@@ -69,10 +90,9 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
     for (std::size_t i = first; dynamic.tables[t] != nullptr && i < dynamic.counts[t]; ++i) {
       const ElfW(Rela)& relocation = dynamic.tables[t][i];
       if (!is_call_slot(ELF64_R_TYPE(relocation.r_info))) continue;
-      const std::string_view symbol = dynamic.strings + dynamic.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
-      if (search.wanted.count(symbol) == 0) continue;
-      (*search.found)[std::string(symbol)].push_back(
-          {reinterpret_cast<void**>(info->dlpi_addr + relocation.r_offset), in_libtorch});
+      const char* const symbol = dynamic.strings + dynamic.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
+      if (!search.wanted.hold(symbol)) continue;
+      (*search.found)[symbol].push_back({reinterpret_cast<void**>(info->dlpi_addr + relocation.r_offset), in_libtorch});
     }
   }
   return 0;
@@ -104,8 +124,7 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
                                                               const std::vector<const void*>& libtorch,
                                                               SearchedObjects* searched) {
   std::unordered_map<std::string, std::vector<Slot>> found;
-  Search search{
-      {symbols.begin(), symbols.end()}, &found, base_of(reinterpret_cast<const void*>(&base_of)), {}, searched};
+  Search search{WantedSymbols(symbols), &found, base_of(reinterpret_cast<const void*>(&base_of)), {}, searched};
   for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
   search.libtorch_bases.erase(base_of_program());
   search.libtorch_bases.erase(nullptr);

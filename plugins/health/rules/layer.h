@@ -176,6 +176,12 @@ struct alignas(64) ParameterState {
     return (flags & flag) != 0;
   }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
+  /// Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
+  bool may_change_unseen() const {
+    const bool has_dense_gradient =
+        module != nullptr && (module->family == LOUPE_FAMILY_LINEAR || module->family == LOUPE_FAMILY_CONVOLUTION);
+    return is_sampled && !has_dense_gradient;
+  }
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {
     constexpr double nearly_all = 0.95, rounding = 1e-6;

@@ -114,8 +114,7 @@ void judge_effect(const Judge& judge, const Moment& moment) {
   const double gradient = std::sqrt(sums.deciding().largest_squares);
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped || (has_weights && !each.is_matrix())) continue;
-    // Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
-    if (!each.has_change || (each.is_sampled && each.change_norm == 0)) return;
+    if (!each.has_change || (each.change_norm == 0 && each.may_change_unseen())) return;
   }
   if (with_gradient > 0 && changed == 0 && gradient > arrived) {
     const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
@@ -208,7 +207,7 @@ void judge_device_effect(const Judge& judge, const Moment& moment) {
   double largest = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || each.change_count == 0) continue;
-    if (each.is_sampled || each.largest_change != 0) return;
+    if (each.may_change_unseen() || each.largest_change != 0) return;
     if (each.gradient_count == 0 || !(each.gradient_norm_sum > 0)) continue;
     ++with_gradient;
     largest = std::max(largest, each.gradient_norm_sum / static_cast<double>(each.gradient_count));
