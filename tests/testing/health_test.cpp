@@ -870,6 +870,31 @@ TEST(EstimatedHealth, SaysThatAStepChangedNothingOfADenseLayer) {
       << bench.findings().at(0).message;
 }
 
+/// What the first step of two large layers leads to that begin with values of this size, where the step makes others.
+std::vector<std::string> first_step_of_two(double begin) {
+  Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+  bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+  constexpr int64_t side = 200;
+  const lt::Module layers[] = {bench.module("a", "Linear", {{"weight", {side, side}}}),
+                               bench.module("b", "Linear", {{"weight", {side, side}}})};
+  bench.optimizer("SGD", 0.1);
+  for (int seed = 3; const lt::Module& layer : layers)
+    bench.set(layer, "weight", tensor(noises(side * side, ++seed, begin), {side, side}));
+  for (int seed = 13; const lt::Module& layer : layers) {
+    bench.gradient(layer, "weight", tensor(noises(side * side, ++seed, 10), {side, side}));
+    bench.set(layer, "weight", tensor(noises(side * side, seed + 10), {side, side}));
+  }
+  bench.step();
+  std::vector<std::string> found;
+  for (const lt::Finding& each : bench.findings()) found.push_back(each.message.substr(0, 40));
+  return found;
+}
+
+TEST(EstimatedHealth, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfLargeOnes) {
+  EXPECT_EQ(first_step_of_two(1), Names{"the first step put other values in the p"});
+  EXPECT_EQ(first_step_of_two(0), Names()) << "zeros are no values that are lost";
+}
+
 TEST(EstimatedHealth, IsSilentWhileALargeLayerThatBeganAtZeroTrains) {
   Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);

@@ -184,9 +184,13 @@ struct alignas(64) ParameterState {
   }
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {
-    constexpr double nearly_all = 0.95, rounding = 1e-6;
-    return has_change && !is_sampled && change_norm > nearly_all * norm &&
-           std::abs(norm - change_norm) > rounding * norm;
+    constexpr double nearly_all = 0.95;
+    return has_change && change_norm > nearly_all * norm && !is_all_new(change_norm);
+  }
+  /// Whether the change is all that there is, as where there were zeros.
+  bool is_all_new(double change) const {
+    const double tolerance = is_sampled ? 0.05 : 1e-6;  // of an estimate ten times its error; of a rounded norm
+    return std::abs(norm - change) <= tolerance * norm;
   }
   void take_gradient(double gradient) {
     if (!std::isfinite(gradient)) return;
@@ -195,12 +199,11 @@ struct alignas(64) ParameterState {
   }
   /// `norm` is that of the same step.
   void take_change(double change) {
-    constexpr double rounding = 1e-6;
     largest_change = std::max(largest_change, change);
     ++change_count;
     if (!(norm > 0)) return;
     if (steps == 0) first_norm = norm;
-    if (steps == 0) began_at_zero = std::abs(norm - change) <= rounding * norm;
+    if (steps == 0) began_at_zero = is_all_new(change);
     ratio_sum += change / norm;
     largest_ratio = std::max(largest_ratio, change / norm);
     ++ratio_count;
