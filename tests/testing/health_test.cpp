@@ -881,7 +881,7 @@ std::vector<std::string> first_step_of_two(double begin) {
   for (int seed = 3; const lt::Module& layer : layers)
     bench.set(layer, "weight", tensor(noises(side * side, ++seed, begin), {side, side}));
   for (int seed = 13; const lt::Module& layer : layers) {
-    bench.gradient(layer, "weight", tensor(noises(side * side, ++seed, 10), {side, side}));
+    bench.gradient(layer, "weight", tensor(noises(side * side, ++seed, 100), {side, side}));
     bench.set(layer, "weight", tensor(noises(side * side, seed + 10), {side, side}));
   }
   bench.step();
