@@ -75,7 +75,7 @@ install_newer_torch() {
 
 tidy() { tests/tidy.sh; }
 
-mlflow() { tests/run.sh --only mlflow; }
+mlflow() { tests/run.sh -- --tests-regex '^mlflow$'; }
 
 # Each source by itself, by both compilers and with every type of build; CI builds several sources at once. Debian's clang does
 # not compile Debian's LibTorch as C++20.
@@ -115,10 +115,10 @@ libtorch() {
 
 # LibTorch 2.6 and GCC 14, in a Debian 13 with nothing in it but the checkout, then what tests/run.sh itself installs.
 debian13() {
-  local bare
   packages="debootstrap makes bare systems" torch_is_debians=false
   install_packages
   bare=$(mktemp -d /var/tmp/loupe-debian13.XXXXXX)
+  trap 'rm -rf --one-file-system "$bare"' EXIT
   make_bare trixie "$bare"
   copy_into "$bare"
   in_bare "$bare" /loupe/tests/run.sh --only programs --together

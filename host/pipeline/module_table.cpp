@@ -162,7 +162,7 @@ std::string estimate_words(const std::deque<ModuleNode>& modules) {
          "estimated from at most " +
          std::to_string(modules.front().history()) + " elements of each of " + std::to_string(estimated) + " of " +
          std::to_string(parameters) + " parameters: " + names +
-         "; all else is exact ('history: 0' compares all elements)";
+         "; so is what compares outputs with more elements, and all else is exact ('history: 0' compares all elements)";
 }
 
 }  // namespace loupe

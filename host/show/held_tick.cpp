@@ -37,9 +37,10 @@ struct HeldNumber {
   loupe_row* row;
   const double* number;  // of a band: the low one, with the high one behind it
 
-  void replace(std::initializer_list<double> numbers, uint64_t events) const {
+  void replace(std::initializer_list<double> numbers, const loupe_row& by) const {
     std::copy(numbers.begin(), numbers.end(), const_cast<double*>(number));
-    row->events = events;
+    // Of a row that keeps some of its numbers, the count is theirs.
+    if (by.value_count >= row->value_count && by.band_count >= row->band_count) row->events = by.events;
   }
 };
 using HeldNumbers = std::unordered_map<std::string, HeldNumber>;
@@ -116,12 +117,12 @@ void HeldTick::take_over(HeldTick&& other) {
       loupe::each_value(**row, [&](const RowValue& value) {
         const auto known = numbers.find(key_of(value));
         if (known == numbers.end()) return lacking.add(value);
-        known->second.replace({value.value}, value.events);
+        known->second.replace({value.value}, **row);
       });
       each_range(**row, [&](const RowRange& range) {
         const auto known = numbers.find(key_of(range));
         if (known == numbers.end()) return lacking.add(range);
-        known->second.replace({range.low, range.high}, range.events);
+        known->second.replace({range.low, range.high}, **row);
       });
       if (!lacking.empty()) add(lacking.of(**row));
       continue;

@@ -41,7 +41,7 @@ impl Abi {
                 "#endif" => drop(branches.pop()),
                 _ if branches.contains(&false) => {}
                 "#define" => self.define(rest, &words(rest)),
-                "#include" => {}
+                "#include" | "#pragma" => {}
                 _ => code += &(line.to_string() + "\n"),
             }
         }
@@ -68,7 +68,7 @@ impl Abi {
     fn declare(&mut self, words: &[String], alias: Option<String>) -> Option<String> {
         let shape: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
         match shape[..] {
-            [] | ["extern", ..] | ["struct", _] => {}
+            [] | ["struct", _] => {}
             ["enum", "{", .., "}"] => self.values(&words[2..words.len() - 1], alias),
             ["typedef", "struct", _, "{", .., "}", name] => self.members(name, &words[4..words.len() - 2]),
             ["typedef", "struct", _, name] => self.code += &format!("pub enum {} {{}}\n", name),

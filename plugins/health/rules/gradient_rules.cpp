@@ -296,7 +296,8 @@ void judge_update_ratios(const Judge& judge, const Moment& moment) {
     const double ratio = each.mean_ratio();
     ++all;
     const bool is_high = ratio > highest;
-    const bool is_low = ratio < judge.limit("update_low") && !moment.is_annealed && !has_arrived && !is_first;
+    const bool is_low = ratio < judge.limit("update_low") && !moment.is_annealed && !has_arrived && !is_first &&
+                        !each.may_change_unseen();
     high += is_high ? 1 : 0;
     low += is_low ? 1 : 0;
     if (is_high && (worst == nullptr || ratio > worst_ratio)) {

@@ -178,9 +178,10 @@ struct alignas(64) ParameterState {
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
   /// Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
   bool may_change_unseen() const {
-    const bool has_dense_gradient =
-        module != nullptr && (module->family == LOUPE_FAMILY_LINEAR || module->family == LOUPE_FAMILY_CONVOLUTION);
-    return is_sampled && !has_dense_gradient;
+    if (!is_sampled || module == nullptr) return is_sampled;
+    const uint32_t family = module->family;
+    return family != LOUPE_FAMILY_LINEAR && family != LOUPE_FAMILY_CONVOLUTION && family != LOUPE_FAMILY_RECURRENT &&
+           family != LOUPE_FAMILY_ATTENTION;
   }
   /// Whether the step left next to nothing of what was there, other than zeros.
   bool is_replaced() const {

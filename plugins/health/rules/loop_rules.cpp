@@ -112,11 +112,13 @@ void judge_effect(const Judge& judge, const Moment& moment) {
   const std::size_t with_gradient = sums.deciding().with_gradient;
   const std::size_t changed = sums.weights.changed + (has_weights ? 0 : sums.others.changed);
   const double gradient = std::sqrt(sums.deciding().largest_squares);
+  bool is_certain = true;
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped || (has_weights && !each.is_matrix())) continue;
-    if (!each.has_change || (each.change_norm == 0 && each.may_change_unseen())) return;
+    if (!each.has_change) return;
+    is_certain = is_certain && (each.change_norm != 0 || !each.may_change_unseen());
   }
-  if (with_gradient > 0 && changed == 0 && gradient > arrived) {
+  if (with_gradient > 0 && changed == 0 && gradient > arrived && is_certain) {
     const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
     return tell_no_effect(judge, model, what, with_gradient, gradient, moment.rates->text(moment.optimizer));
   }

@@ -72,12 +72,13 @@ class NewFile {
   /// and take a file that is not locked yet.
   void create() {
     constexpr int tries = 10;  // some file systems count no links
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0;; ++i) {
       name_ = "." + target_.string() + "." + random_text() + ".tmp";
       output_.emplace(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
       while (::flock(output_->get(), LOCK_EX) != 0 && errno == EINTR) {
       }
-      if (output_->status().st_nlink > 0) return;
+      if (output_->status().st_nlink > 0 || i + 1 == tries) return;
+      remove();
     }
   }
   static bool is_name_of_one(const std::string& file, const std::string& target) {
