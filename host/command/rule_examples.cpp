@@ -170,11 +170,10 @@ torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
 optimizer.step();)"},
       {"gradient_underflow",
        R"(model->to(torch::kHalf);
-loss.backward();  // below 6e-8 a gradient becomes 0
+loss.backward();  // below 3e-8 a gradient becomes 0
 optimizer.step();)",
-       R"(model->to(torch::kHalf);
-(loss * 1024).backward();
-for (auto& each : model->parameters()) each.grad().div_(1024);
+       R"(model->to(torch::kBFloat16);  // has the range of float
+loss.backward();
 optimizer.step();)"},
       {"dead_units",
        R"(// One such step leaves the biases of ReLUs far below 0.
@@ -297,8 +296,8 @@ Net model;)",
 Net model;
 torch::manual_seed(1 + rank);)"},
       {"rank_non_finite",
-       R"(// A column that is constant in this rank's part: 0 / 0
-auto x = (part - part.mean(0)) / part.std(0);)",
+       R"(// A column that is 0 throughout this rank's part: 0 / 0
+auto x = (part - part.mean(0)) / part.std(0, true);)",
        R"(auto x = (part - mean_of_all) / deviation_of_all.clamp_min(1e-6);)"},
       {"straggler", R"(if (rank == 0) write_images(output);  // the others wait for it)",
        R"(if (rank == 0 && step % 1000 == 0) write_images(output);)"},

@@ -37,6 +37,12 @@ bool is_gone(int descriptor, const std::filesystem::path& name) {
   return opened.st_ino != named.st_ino || opened.st_dev != named.st_dev;
 }
 
+/// Whether `loupe view` lists the folder of this file, so that people may have made notes there.
+bool is_record(const std::filesystem::path& path) {
+  const std::filesystem::path name = "record.jsonl";
+  return path.filename() == name || path.filename() == compressed_name(name);
+}
+
 }  // namespace
 
 RunFolder::RunFolder() {
@@ -145,7 +151,6 @@ bool RunFolder::is_older(const std::filesystem::path& path) const {
 std::vector<std::string> RunFolder::take_unnamed() {
   std::vector<std::string> names;
   if (std::exchange(looked_for_unnamed_, true) || folder_ == start_) return names;
-  names.emplace_back(run_notes_name);
   const std::string prefix = incident_folder_prefix;
   std::error_code no_matter;
   for (const auto& each : std::filesystem::directory_iterator(folder_, no_matter)) {
@@ -164,8 +169,8 @@ bool RunFolder::keep_older(const std::vector<std::string>& named) {
     paths.push_back(compressed_name(name).string());  // as long files are
   }
   std::map<std::filesystem::path, std::filesystem::path> kept_in;
-  for (const std::string& name : paths) {
-    std::filesystem::path path = (folder_ / name).lexically_normal();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::filesystem::path path = (folder_ / paths[i]).lexically_normal();
     if (path.filename().empty()) path = path.parent_path();
     if (!seen_.insert(path).second || !is_older(path)) continue;
     const auto folder = path.parent_path();
@@ -181,6 +186,8 @@ bool RunFolder::keep_older(const std::vector<std::string>& named) {
     if (!error) std::filesystem::rename(path, kept_in[folder] / path.filename(), error);
     if (error) {
       log(LOUPE_LOG_WARNING, "what an earlier run left in '" + path.string() + "' cannot be kept: " + error.message());
+    } else if (is_record(path)) {
+      paths.push_back((folder / run_notes_name).string());  // they speak of that run
     }
   }
   for (const auto& [folder, kept] : kept_in) {

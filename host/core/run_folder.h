@@ -41,7 +41,7 @@ class RunFolder {
 
   /// Moves what an earlier run left at these paths, which start at the folder, into a folder "older-1", "older-2", …
   /// beside each, and tells so; gives whether there was anything. A path is looked at once. Of folders, only those
-  /// within the run's are moved. Its incidents and notes.json go with them, which no path names.
+  /// within the run's are moved. What no path names goes with them: its incidents, and notes.json beside a record.
   bool keep_older(const std::vector<std::string>& named);
 
  private:

@@ -27,7 +27,10 @@ class Search {
   void add(const std::string& folder) {
     std::error_code error;
     const fs::path whole = fs::canonical(folder, error);
-    if (!error) waiting_.push_back({{whole, fs::path(folder).lexically_normal().string()}, 0});
+    if (error) return;
+    const FoundRun around{whole.parent_path(), ""};
+    const bool is_merged = whole.filename() == merged_folder_name && is_own_file(text_file_at(around.record()));
+    waiting_.push_back({{whole, fs::path(folder).lexically_normal().string(), is_merged}, 0});
   }
 
   FoundRuns run() {
@@ -55,7 +58,7 @@ class Search {
  private:
   /// Of a run whose processes were merged, the run of all.
   static FoundRun place_of(const FoundRun& run) {
-    const FoundRun merged{run.folder / merged_folder_name, run.shown};
+    const FoundRun merged{run.folder / merged_folder_name, run.shown, true};
     return is_own_file(text_file_at(merged.record())) ? merged : run;
   }
 
@@ -90,7 +93,7 @@ class Search {
 }  // namespace
 
 fs::path FoundRun::notes() const {
-  return (folder.filename() == merged_folder_name ? folder.parent_path() : folder) / run_notes_name;
+  return (is_merged ? folder.parent_path() : folder) / run_notes_name;
 }
 
 bool is_own_file(const fs::path& file) {

@@ -11,6 +11,7 @@ namespace loupe::view {
 struct FoundRun {
   std::filesystem::path folder;  ///< absolute, without links; of a run whose processes were merged, that of the merged
   std::string shown;             ///< for people: the folder as it was named, and the way from there
+  bool is_merged = false;        ///< the folder is that of the merged, in the run's own
 
   /// By the name that it has while it is not compressed.
   std::filesystem::path record() const { return folder / "record.jsonl"; }

@@ -173,6 +173,33 @@ TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
+TEST(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
+  const Folder folder;
+  const Told told;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path(""));
+  folder.write("notes.json", "of this folder");
+  folder.write("report.html", "x");
+  folder.write("run/record.jsonl.gz", "x");
+  folder.write("run/notes.json", "{}");
+  RunFolder run;
+  std::filesystem::current_path(before);
+  run.take("");
+  const std::vector<std::string> paths = {"report.html", "record.jsonl", "run/record.jsonl"};
+  EXPECT_TRUE(run.keep_older(paths));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("older-1/report.html")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("notes.json"))) << "no record lay beside it";
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1/record.jsonl.gz")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1/notes.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("run/notes.json")));
+  folder.write("record.jsonl", "of this run");
+  folder.write("run/record.jsonl", "of this run");
+  folder.write("run/notes.json", "of this run");
+  EXPECT_FALSE(run.keep_older(paths));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("notes.json")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/notes.json")));
+}
+
 TEST(RunFolder, LeavesIncidentsWhereTheRunHasNoFolderOfItsOwn) {
   const Folder folder;
   const std::filesystem::path before = std::filesystem::current_path();

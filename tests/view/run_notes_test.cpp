@@ -119,9 +119,10 @@ TEST(RunNotes, AreRefusedInAFolderThatMayNotBeWrittenTo) {
 }
 
 TEST(RunNotes, OfMergedProcessesLieWhereMergingDoesNotTouchThem) {
-  const view::FoundRun run{"/runs/a", "a"}, merged{"/runs/a/merged", "a"};
+  const view::FoundRun run{"/runs/a", "a"}, merged{"/runs/a/merged", "a", true}, named_so{"/runs/merged", "merged"};
   EXPECT_EQ(run.notes(), "/runs/a/notes.json");
   EXPECT_EQ(merged.notes(), "/runs/a/notes.json");
+  EXPECT_EQ(named_so.notes(), "/runs/merged/notes.json");
 }
 
 }  // namespace

@@ -55,6 +55,16 @@ TEST(RunsFolder, OfARunOfManyProcessesAreOneRun) {
   EXPECT_EQ(found.runs.front().shown, (root / "a").string());
 }
 
+TEST(RunsFolder, OfMergedProcessesAreToldFromAnyOthersOfThatName) {
+  const fs::path root = fs::canonical(fresh_folder());
+  for (const char* run : {"merged", "a", "a/merged"}) put(root / run / "record.jsonl", "");
+  const view::FoundRuns found = view::find_runs({root.string()});
+  ASSERT_EQ(names(found, root), (Names{"a/merged", "merged"}));
+  for (const view::FoundRun& run : found.runs) EXPECT_EQ(run.is_merged, run.folder == root / "a/merged") << run.folder;
+  EXPECT_TRUE(view::find_runs({(root / "a/merged").string()}).runs.at(0).is_merged) << "also where it is named itself";
+  EXPECT_FALSE(view::find_runs({(root / "merged").string()}).runs.at(0).is_merged);
+}
+
 TEST(RunsFolder, AreListedOnceWhereFoldersOverlap) {
   const fs::path root = fs::canonical(fresh_folder());
   put(root / "a/b/record.jsonl", "");

@@ -579,6 +579,14 @@ class Report(Viewing):
         self.wait_for_report()
         self.assertEqual(self.find("#said").text, "kept apart")
 
+    def test_of_a_folder_whose_name_is_no_text_opens(self):
+        self.put_some()
+        self.put(os.fsdecode(b"caf\xe9"), beginning("latin", self.START) + epoch(1, 0.5, self.START))
+        self.serve()
+        self.row("latin").find_element(By.CSS_SELECTOR, "th a").click()
+        self.wait_for_report()
+        self.assertIn("latin", self.find("#run").text)
+
     def test_of_a_damaged_record_says_what_is_wrong(self):
         self.put_some()
         self.serve()
@@ -623,6 +631,29 @@ class Notes(Viewing):
         self.wait("return document.querySelector('.tag')?.textContent === 'other'")
         self.assertEqual(self.names(), [])
 
+    def test_of_a_tag_do_not_lead_to_longer_ones(self):
+        self.put_some()
+        for name, tag in (("adam", "v1"), ("sgd", "v10")):
+            (self.runs / "sweep" / name / "notes.json").write_text(json.dumps({"tags": [tag]}))
+        self.serve()
+        self.row("adam").find_element(By.CSS_SELECTOR, ".tag").click()
+        self.assertEqual(self.find("#filter").get_attribute("value"), "tag=v1")
+        self.assertEqual(self.names(), ["adam"])
+        self.row("adam").find_element(By.CSS_SELECTOR, ".tag").click()
+        self.find("#filter").send_keys("v1")
+        self.assertEqual(self.names(), ["sgd", "adam"])
+
+    def test_that_another_writes_while_the_dialog_is_open_stay(self):
+        self.put_some()
+        self.serve()
+        self.row("adam").find_element(By.CSS_SELECTOR, ".edit").click()
+        (self.runs / "sweep/adam/notes.json").write_text('{"note": "of another", "archived": true}')
+        self.find("#notes-tags").send_keys("mine")
+        self.find("#notes-save").click()
+        self.wait("return !document.getElementById('notes').open")
+        written = json.loads((self.runs / "sweep/adam/notes.json").read_text())
+        self.assertEqual(written, {"note": "of another", "archived": True, "tags": ["mine"]})
+
     def test_that_cannot_be_written_say_why_and_stay_in_the_dialog(self):
         self.put_some()
         (self.runs / "sweep/adam/notes.json").mkdir()
@@ -657,6 +688,24 @@ class Notes(Viewing):
         self.wait("return document.getElementById('status').textContent.includes('1 archived')")
         self.find("#archived").click()
         self.assertEqual(self.names(), ["live", "sgd", "broken", MARKUP])
+
+
+    def test_say_why_a_run_could_not_be_archived_until_something_else_is_chosen(self):
+        self.put_some()
+        (self.runs / "sweep/adam/notes.json").mkdir()
+        self.serve()
+        for name in ("adam", "sgd"):
+            self.row(name).find_element(By.CSS_SELECTOR, ".tick input").click()
+        self.find("#archive").click()
+        self.wait("return document.getElementById('status').textContent.includes('1 archived')")
+        self.wait("return document.getElementById('hint').textContent.includes('cannot be read')")
+        self.put("new", beginning("new", self.START))
+        self.wait("return document.getElementById('status').textContent.includes('6 runs')")
+        self.assertIn("sweep/adam/notes.json' cannot be read: it is no file", self.find("#hint").text)
+        self.row("live").find_element(By.CSS_SELECTOR, ".tick input").click()
+        self.assertEqual(self.find("#hint").text, "")
+        # The browser tells of the status of the answer.
+        self.driver.get_log("browser")
 
 
 class Narrow(Viewing):

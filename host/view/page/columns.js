@@ -195,10 +195,15 @@ export function wordsOf(run) {
   const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
   const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
   const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
-  const tags = run.tags.map((tag) => `tag=${tag} ${tag}`);
-  return [run.name, run.folder, ...tags, run.note, run.archived ? "archived" : "", run.state,
+  return [run.name, run.folder, ...run.tags, run.note, run.archived ? "archived" : "", run.state,
     STATES[run.state], run.why, run.resumed ? "resumed" : "", ...rules, ...plainRules, worst?.text,
     ...severities, ...settings].join("\n").toLowerCase();
+}
+
+/** Whether a run has all words of the filter. `tag=v1` is a whole tag, not v10. @param words as wordsOf() has them */
+export function hasAll(wanted, run, words) {
+  return wanted.every((word) => (word.startsWith("tag=") ?
+    run.tags.some((tag) => `tag=${tag}`.toLowerCase() === word) : words.includes(word)));
 }
 
 /** Runs in the order of a column; equals, and what has no value, by their start. */

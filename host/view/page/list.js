@@ -1,5 +1,7 @@
 import {button, element, fill, plural} from "../../../plugins/html/page/text.js";
-import {alikeSettings, breakableText, columnsOf, comparedLoss, lowestOf, showAges, sorted, wordsOf} from "./columns.js";
+import {
+  alikeSettings, breakableText, columnsOf, comparedLoss, hasAll, lowestOf, showAges, sorted, wordsOf
+} from "./columns.js";
 import {byId, followRuns, showStatus} from "./common.js";
 import {changeNotes, editNotes} from "./notes.js";
 
@@ -19,6 +21,7 @@ const hiddenColumns = (() => {
 })();
 // What the address says, and what the server told last.
 let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
+let fault = "";  // why runs could not be archived, until something else is chosen
 
 class Row {
   constructor(folder) {
@@ -26,6 +29,7 @@ class Row {
     this.box = element("input", {type: "checkbox", onchange: () => {
       if (this.box.checked) chosen.add(folder);
       else chosen.delete(folder);
+      fault = "";
       showChoice();
     }});
     this.link = element("a", {});
@@ -60,7 +64,7 @@ class Row {
     this.root.append(...cells);
   }
 
-  matches(wanted) { return isListed(this.run) && wanted.every((word) => this.words.includes(word)); }
+  matches(wanted) { return isListed(this.run) && hasAll(wanted, this.run, this.words); }
 }
 
 function isListed({archived}) { return !archived || byId("archived").checked; }
@@ -132,7 +136,8 @@ function showChoice() {
   compare.textContent = count === 0 ? "Compare" : count === 1 ? "Open 1 run" : `Compare ${count} runs`;
   byId("clear").hidden = byId("archive").hidden = count === 0;
   byId("archive").textContent = areArchived() ? "Take out of the archive" : "Archive";
-  byId("hint").textContent = count > MOST_COMPARED ? `One report takes at most ${MOST_COMPARED} runs.` :
+  byId("hint").textContent = fault !== "" ? fault :
+    count > MOST_COMPARED ? `One report takes at most ${MOST_COMPARED} runs.` :
     count === 0 ? "Tick runs to compare them in one report." : "";
 }
 
@@ -254,6 +259,7 @@ byId("compare").addEventListener("click", () => {
 });
 function clearChoice() {
   chosen.clear();
+  fault = "";
   for (const row of rows.values()) row.box.checked = false;
   showChoice();
   byId("filter").focus();
@@ -262,11 +268,8 @@ byId("clear").addEventListener("click", clearChoice);
 byId("archive").addEventListener("click", async () => {
   const runs = chosenRuns(), archived = !areArchived();
   clearChoice();
-  try {
-    await Promise.all(runs.map((run) => changeNotes(run, {archived})));
-  } catch ({message}) {
-    byId("hint").textContent = message;
-  }
+  const answers = await Promise.allSettled(runs.map((run) => changeNotes(run, {archived})));
+  fault = answers.find(({status}) => status === "rejected")?.reason.message ?? "";
   showAll();
 });
 byId("archived").addEventListener("change", () => {

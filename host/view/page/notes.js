@@ -3,7 +3,7 @@ import {byId} from "./common.js";
 import {breakableText} from "./columns.js";
 
 const dialog = byId("notes"), tags = byId("notes-tags"), note = byId("notes-note"), archived = byId("notes-archived");
-let run = null, changed = () => {};
+let run = null, opened = {}, changed = () => {};
 
 /** Has the server write what people say of a run, and the run say so too. Throws an Error with a sentence. */
 export async function changeNotes(of, change) {
@@ -28,6 +28,7 @@ export function editNotes(of, then) {
   tags.value = of.tags.join(" ");
   note.value = of.note;
   archived.checked = of.archived;
+  opened = {tags: tags.value, note: note.value, archived: archived.checked};
   showFault("");
   dialog.showModal();
   tags.focus();
@@ -35,9 +36,13 @@ export function editNotes(of, then) {
 
 byId("notes-form").addEventListener("submit", async (event) => {
   event.preventDefault();
-  const words = tags.value.split(/[\s,]+/).filter((word) => word !== "");
+  // What is left as it was may have been changed by others meanwhile.
+  const change = {};
+  if (tags.value !== opened.tags) change.tags = tags.value.split(/[\s,]+/).filter((word) => word !== "");
+  if (note.value !== opened.note) change.note = note.value.trim();
+  if (archived.checked !== opened.archived) change.archived = archived.checked;
   try {
-    await changeNotes(run, {tags: words, note: note.value.trim(), archived: archived.checked});
+    if (Object.keys(change).length > 0) await changeNotes(run, change);
   } catch ({message}) {
     showFault(message);
     return;

@@ -69,8 +69,8 @@ void judge_underflow(const Judge& judge, const Moment& moment) {
                      number(grid.largest) + ", are multiples of " + number(std::ldexp(1.0, grid.exponent)) +
                      ": what float16 computes is too small for it, and becomes 0";
       seen.advice =
-          "multiply the loss by a scale before backward(), such as 65536, and divide the gradients by it before the "
-          "step; or compute in bfloat16";
+          "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the loss by a "
+          "scale before backward(), such as 65536, and divide the gradients by it before the step";
       judge.see(seen);
     });
   }
