@@ -263,6 +263,7 @@ void Judge::judge_non_finite(const Said& said) {
 /// Who holds the others up waits least for them.
 void Judge::judge_times(const Said& said) {
   constexpr double slow = 0.1, very_slow = 0.2, fewest_answers = 0.8;
+  constexpr double least_seconds = 0.002;  // less is what processes take from each other on a machine with much to do
   constexpr int patience = 3;
   constexpr uint64_t fewest_steps = 8;
   std::vector<double> waits;
@@ -278,7 +279,7 @@ void Judge::judge_times(const Said& said) {
     step = std::max(step, record.step_seconds);
   }
   const bool enough = waits.size() >= 2 && static_cast<double>(waits.size()) >= fewest_answers * said.world_size;
-  const double lag = enough ? (upper_median(waits) - least) / step : 0;
+  const double seconds = enough ? upper_median(waits) - least : 0, lag = seconds >= least_seconds ? seconds / step : 0;
   int ticks = 0;
   for (const auto& [rank, record] : said.records) {
     const int row = in_a_row("straggler " + std::to_string(rank), rank == culprit && lag >= slow);

@@ -198,7 +198,8 @@ TEST(Memory, BeyondTheValuesThatAreComparedIsBelowTwentyKilobytesAModuleForResNe
   };
   step();
   auto inspector = loupe::Inspector::from_text(
-      "lenses: [loss_metrics, output_activation, gradient_geometry: {parameters: [weight]}, parameter_difference: "
+      "attach: {history: 0}\nlenses: [loss_metrics, output_activation, gradient_geometry: {parameters: [weight]}, "
+      "parameter_difference: "
       "{parameters: [weight]}]\n");
   const int64_t before = bytes_held;  // the plugins' descriptions are there once a process
   inspector.attach(*subject.module, optimizer);

@@ -189,6 +189,7 @@ TEST_F(DisplayTest, TagsAreToldOnceAndBeforeTheTick) {
 }
 
 TEST_F(DisplayTest, ATagWithOtherBoundsIsNewHoweverLittleTheyDiffer) {
+  tick(1);
   for (const double minimum : {1e-9, 1e-9, 2e-9}) {
     display_.tag({.struct_size = sizeof(loupe_tag),
                   .type = LOUPE_SCALE_NUMERICAL,

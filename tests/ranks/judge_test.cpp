@@ -380,6 +380,14 @@ TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastOnceItDoesSoForThreeTicks) {
   EXPECT_SAYS(told(), "straggler 3 3 ") << "another one, and only for one tick";
 }
 
+TEST_F(JudgeOfRanks, NamesNoStragglerByWhatTheMachineTakesOfAShortStep) {
+  for (auto& [rank, own] : records) {
+    own.step_seconds = 0.008;
+    own.waited_seconds = rank == 3 ? 0.0033 : 0.0043;
+  }
+  for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
 TEST_F(JudgeOfRanks, NamesNoStragglerWhereTooFewAnswer) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
   records[1].waited_seconds = NAN;
