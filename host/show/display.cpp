@@ -124,8 +124,8 @@ void Display::keep(std::string key, loupe_status (*loupe_visualizer::*function)(
 
 void Display::tag(const loupe_tag& tag, const std::string& owner) {
   // Lenses may tell theirs at each tick; only what is new goes on.
-  std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.flags) + ' ' +
-                        number_text(tag.y_minimum) + ' ' + number_text(tag.y_maximum);
+  std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.flags) + ' ' + number_text(tag.y_minimum) +
+                        ' ' + number_text(tag.y_maximum);
   for (const char* text : {tag.title, tag.unit, tag.description, tag.healthy, tag.advice})
     content += '\n' + std::string(text != nullptr ? text : "");
   const bool is_shared = (tag.flags & LOUPE_TAG_SHARED) != 0;
