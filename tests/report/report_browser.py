@@ -196,6 +196,53 @@ class SmallRun(Reading):
             self.screenshot("small_" + tag.lower().replace(" ", "_"))
         self.assert_nothing_sticks_out()
 
+    def test_shows_histograms_behind_each_other_with_the_latest_in_front(self):
+        group = ".group[data-tag='Weight Histogram']"
+        self.script("document.querySelector(arguments[0]).open = true", group)
+        self.go_to(group)
+        self.wait_for_plots(group)
+        canvas = self.find(group + " .card canvas")
+        self.assertRegex(
+            canvas.get_attribute("aria-label"),
+            r"^Histogram of weight over epochs; in epoch 0 the fullest bin, .* elements .*; in epoch 29 the fullest ",
+        )
+
+        def accented():
+            """How many pixels are in the accent's colour."""
+            return self.script(
+                """
+                const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+                [copy.canvas.width, copy.canvas.height] = [arguments[0].width, arguments[0].height];
+                copy.drawImage(arguments[0], 0, 0);
+                const accent = getComputedStyle(document.documentElement).getPropertyValue("--accent").trim();
+                const {data} = copy.getImageData(0, 0, copy.canvas.width, copy.canvas.height);
+                const wanted = [1, 3, 5].map((at) => parseInt(accent.slice(at, at + 2), 16));
+                return data.filter((_, i) => i % 4 === 0 && wanted.every((part, j) => data[i + j] === part)).length;
+                """,
+                canvas,
+            )
+
+        self.assertEqual(accented(), 0)
+        told = self.script(
+            """
+            const box = arguments[0].getBoundingClientRect(), clientX = box.x + box.width * 0.3, told = [];
+            for (let clientY = box.y + 4; clientY < box.bottom - 24; ++clientY) {
+              arguments[0].dispatchEvent(new PointerEvent("pointermove", {clientX, clientY}));
+              told.push(Number(document.querySelector("#tooltip div").textContent.replace("epoch ", "")));
+            }
+            return told;
+            """,
+            canvas,
+        )
+        self.assertEqual((told[0], told[-1]), (0, 29))
+        self.assertEqual(told, sorted(told))
+        self.assertEqual(len(set(told)), 20)
+        ActionChains(self.driver).move_to_element(canvas).perform()
+        self.assertGreater(accented(), 100)
+        self.screenshot("histogram_ridgelines")
+        ActionChains(self.driver).move_to_element(self.find(group + " .card h3")).perform()
+        self.assertEqual(accented(), 0)
+
     def test_shows_a_histogram_as_bars_of_one_epoch_and_on_a_linear_scale(self):
         group = ".group[data-tag='Weight Histogram']"
         self.script("document.querySelector(arguments[0]).open = true", group)
@@ -203,6 +250,7 @@ class SmallRun(Reading):
         self.wait_for_plots(group)
         card = self.find(group + " .card")
         canvas = card.find_element(By.CSS_SELECTOR, "canvas")
+        self.choose("Epoch", "all, as a map")
         self.assertEqual(canvas.get_attribute("aria-label"), "Histogram of weight over epochs")
         self.choose("Epoch", "29")
         label = canvas.get_attribute("aria-label")
@@ -222,10 +270,13 @@ class SmallRun(Reading):
         canvas = card.find_element(By.CSS_SELECTOR, "canvas")
         ActionChains(self.driver).move_to_element_with_offset(canvas, canvas.rect["width"] * 0.3, 0).perform()
         self.screenshot("histogram_linear_bars")
-        self.choose("Epoch", "all")
+        self.choose("Epoch", "all, as a map")
         self.assertEqual(canvas.get_attribute("aria-label"), "Histogram of weight over epochs")
-        self.assert_nothing_sticks_out()
         self.screenshot("histogram_linear")
+        self.choose("Epoch", "all")
+        self.assertIn("share of elements per 1 up to", self.find(group + " .card").text)
+        self.assert_nothing_sticks_out()
+        self.screenshot("histogram_linear_ridgelines")
 
     def test_tells_what_the_heat_map_shows_to_those_who_do_not_see_it(self):
         self.script(

@@ -5,6 +5,7 @@ import {epochWindow, on, state} from "./state.js";
 import {distinctLabels, LINEAR, LOGARITHMIC, valueTicks} from "./value_scale.js";
 import {lineColour, SEQUENTIAL, sequentialColours, themeColour, withAlpha} from "./colours.js";
 import {drawEpochAxis, paintMatrix, sizedContext} from "./heat_map.js";
+import {drawOutlines, evenlyChosen, outlineAt, placedOutlines} from "./ridgelines.js";
 
 /** The share of all elements in each bin of one epoch, from its first bin on; together 1. */
 export function sharesOf([, , , levels]) {
@@ -51,6 +52,7 @@ function placedBins(bins, edges, linear) {
 
 /** The share of all elements in the bins that are placed together. */
 function shareOfPlace({bin, last}, first, shares) {
+  if (bin === null) return 0;
   let sum = 0;
   for (let i = bin; i <= last; ++i) sum += shares[i - first] || 0;
   return sum;
@@ -67,6 +69,16 @@ function edgeLabels(placed, edges, pixels, room) {
   }
   const texts = distinctLabels(labels.map(({value}) => value), 2);
   return labels.map(({place}, i) => ({place, text: texts[i]}));
+}
+
+/** The values along the foot of a plot. */
+function drawValues(context, area, placed, edges) {
+  context.fillStyle = themeColour("axis");
+  context.fillRect(area.x, area.y + area.height, area.width, 1);
+  context.fillStyle = themeColour("muted");
+  context.textAlign = "center";
+  for (const {place, text} of edgeLabels(placed, edges, area.width, 56))
+    context.fillText(text, area.x + place * area.width, area.y + area.height + 11);
 }
 
 /** Bars of one epoch. @return what to point at: [{bin, from, to, share}] */
@@ -98,12 +110,7 @@ function drawBars(context, area, column, bins, edges, linear) {
     const top = area.y + area.height * (1 - up(height));
     context.fillRect(x, top, Math.max(width - (width > 3 ? 1 : 0), 0.5), area.y + area.height - top);
   }
-  context.fillStyle = themeColour("axis");
-  context.fillRect(area.x, area.y + area.height, area.width, 1);
-  context.fillStyle = themeColour("muted");
-  context.textAlign = "center";
-  for (const {place, text} of edgeLabels(placed, edges, area.width, 56))
-    context.fillText(text, area.x + place * area.width, area.y + area.height + 11);
+  drawValues(context, area, placed, edges);
   return placed;
 }
 
@@ -114,16 +121,19 @@ function shareOfLevel(level) {
   return level === 0 ? 0 : 10 ** (SMALLEST_SHARE_EXPONENT * (1 - (level - 1) / (HISTOGRAM_LEVELS - 1)));
 }
 
+// What is shown, where it is not the bars of one epoch.
+const RIDGELINES = "all", MAP = "map";
+
 /**
- * Histograms over epochs, a column each, or the bars of one epoch that the reader chooses. Shows the columns that share
- * the last one's edges, without the bins at both ends that are always empty.
+ * Histograms over epochs, as outlines behind each other, or as the reader chooses: a heat map with a column for each,
+ * or the bars of one. Shows those that share the last one's edges, without the bins at both ends that are always empty.
  */
 export class HistogramPlot {
   constructor(plot, legend, run, histogram) {
     Object.assign(this, {plot, legend, run, histogram});
     this.linear = state.scale === "linear";
     this.canvas = element("canvas",
-      {class: "heat", role: "img", onpointermove: (event) => this.point(event), onpointerleave: hideTooltip});
+      {class: "heat", role: "img", onpointermove: (event) => this.point(event), onpointerleave: () => this.leave()});
     plot.replaceChildren(this.canvas);
     this.draw();
     this.resizing = new ResizeObserver(() => this.draw());
@@ -140,21 +150,23 @@ export class HistogramPlot {
   fillLegend() {
     const name = runs.length > 1 ? `${this.run.label} ${this.histogram.line}` : this.histogram.line;
     const epochs = this.columns.map(([epoch]) => [String(epoch), formatEpoch(epoch)]);
-    const chosen = this.chosen === null ? "all" : String(this.chosen[0]);
-    const choice = selector("Epoch", [["all", "all"], ...epochs], chosen, (epoch) => this.choose(epoch));
+    const views = [[RIDGELINES, "all"], [MAP, "all, as a map"], ...epochs];
+    const choice = selector("Epoch", views, this.view, (view) => this.choose(view));
     const counts = this.chosen !== null && this.chosen[4];
     const heights = this.linear ? "share of elements per 1" : counts ? "elements" : "share of elements";
     const ramp = `background:linear-gradient(90deg,${SEQUENTIAL.join(",")})`;
-    const key = this.chosen !== null ? [`height: ${heights}${state.scale === "log" ? ", log scale" : ""}`] :
+    const logarithmic = state.scale === "log" ? ", log scale" : "";
+    const key = this.chosen !== null ? [`height: ${heights}${logarithmic}`] :
+      this.view === RIDGELINES ? [`${heights} up to ${formatNumber(this.densest, 3)}${logarithmic}`] :
       [`${heights} ${formatNumber(this.linear ? 0 : shareOfLevel(1), 3)}`,
         element("i", {class: "swatch ramp-swatch", style: ramp}), this.linear ? formatNumber(this.densest, 3) : "1"];
     fill(this.legend, element("span", {class: "entry"}, name), element("span", {class: "entry muted"}, key), choice);
   }
 
-  /** @param epoch as its text; "all" for the map of all */
-  choose(epoch) {
+  /** @param view an epoch as its text, RIDGELINES or MAP */
+  choose(view) {
     // Kept beside the numbers, because a plot out of the window is dropped.
-    this.histogram.chosenEpoch = epoch === "all" ? null : Number(epoch);
+    this.histogram.view = view;
     this.draw();
     this.legend.querySelector("select").focus({preventScroll: true});
   }
@@ -172,23 +184,58 @@ export class HistogramPlot {
     const width = this.plot.clientWidth, height = this.plot.clientHeight;
     if (width === 0 || columns.length === 0) return;
     const edges = this.edges = this.histogram.edges[columns[0][1]];
-    this.chosen = columns.find(([epoch]) => epoch === this.histogram.chosenEpoch) || null;
+    this.chosen = columns.find(([epoch]) => String(epoch) === this.histogram.view) || null;
+    this.view = this.chosen !== null || this.histogram.view === MAP ? this.histogram.view : RIDGELINES;
+    this.outlines = this.pointed = null;
     this.bins = this.shownBins(this.chosen === null ? columns : [this.chosen], edges.length - 1);
     const area = this.area = {x: 62, y: 4, width: width - 62 - 10, height: height - 26};
     const context = sizedContext(this.canvas, width, height);
     this.placed = placedBins(this.bins, edges, this.linear);
-    if (this.chosen === null) this.drawMap(context, area);
-    else this.placed = drawBars(context, area, this.chosen, this.bins, edges, this.linear);
+    if (this.chosen !== null) this.placed = drawBars(context, area, this.chosen, this.bins, edges, this.linear);
+    else if (this.view === MAP) this.drawMap(context, area);
+    else this.drawRidgelines(context, area);
     this.canvas.setAttribute("aria-label", this.inWords());
     this.fillLegend();
   }
 
+  /** How much is where: shares of bins side by side, which are equally wide on the axis, else shares per 1. */
+  densities(column) {
+    const shares = sharesOf(column);
+    return this.placed.map((each) => shareOfPlace(each, column[2], shares) / (each.width || 1));
+  }
+
+  drawRidgelines(context, area) {
+    const columns = evenlyChosen(this.columns);
+    const densities = new Map(columns.map((column) => [column, this.densities(column)]));
+    const all = [...densities.values()].flat().filter((density) => density > 0);
+    this.densest = Math.max(...all, 0);
+    const least = Math.min(...all) / 2, range = Math.log(this.densest / least);
+    const place = (density) => (state.scale === "log" ? Math.log(density / least) / range : density / this.densest);
+    const up = (density) => (density > 0 ? place(density) : 0);
+    this.outlines = placedOutlines(area, columns, this.placed, (column) => densities.get(column).map(up));
+    this.drawOutlines(context);
+  }
+
+  drawOutlines(context) {
+    drawOutlines(context, this.area, this.outlines, this.pointed);
+    drawValues(context, this.area, this.placed, this.edges);
+  }
+
+  /** @param outline in the accent's colour from now on; null for none */
+  pointAt(outline) {
+    if (this.outlines === null || outline === this.pointed) return;
+    this.pointed = outline;
+    this.drawOutlines(sizedContext(this.canvas, this.plot.clientWidth, this.plot.clientHeight));
+  }
+
+  leave() {
+    hideTooltip();
+    this.pointAt(null);
+  }
+
   drawMap(context, area) {
     const {columns, placed} = this, colours = sequentialColours(), tall = Math.max(1, Math.round(area.height));
-    const densities = !this.linear ? [] : columns.map((column) => {
-      const shares = sharesOf(column);
-      return placed.map((each) => shareOfPlace(each, column[2], shares) / each.width);
-    });
+    const densities = !this.linear ? [] : columns.map((column) => this.densities(column));
     this.densest = Math.max(...densities.flat(), Number.MIN_VALUE);
     const binOf = Array.from({length: this.linear ? tall : placed.length}, (_, row) => {
       if (!this.linear) return placed.length - 1 - row;
@@ -250,20 +297,31 @@ export class HistogramPlot {
 
   inWords() {
     const what = `Histogram of ${this.histogram.line}`;
-    if (this.chosen === null) return `${what} over epochs`;
-    const fullest = this.placed.reduce((best, each) => (each.share > best.share ? each : best));
-    return `${what} in ${TICK} ${formatEpoch(this.chosen[0])}; the fullest bin, ${this.boundsInWords(fullest)}, ` +
-      "holds " + elementsInWords(fullest.share, this.chosen[4]);
+    if (this.view === MAP) return `${what} over epochs`;
+    const fullest = (column) => {
+      const shares = sharesOf(column), share = (each) => shareOfPlace(each, column[2], shares);
+      const found = this.placed.reduce((best, each) => (share(each) > share(best) ? each : best));
+      return `the fullest bin, ${this.boundsInWords(found)}, holds ${elementsInWords(share(found), column[4])}`;
+    };
+    const when = (column) => `in ${TICK} ${formatEpoch(column[0])}`;
+    if (this.chosen !== null) return `${what} ${when(this.chosen)}; ${fullest(this.chosen)}`;
+    const ends = new Set([this.columns[0], this.columns.at(-1)]);
+    return [`${what} over epochs`, ...[...ends].map((column) => `${when(column)} ${fullest(column)}`)].join("; ");
   }
+
+  /** The stretch of empty bins at a place. */
+  gap(at) { return {bin: this.placed[at - 1].last + 1, last: this.placed[at + 1].bin - 1}; }
 
   point(event) {
     if (!this.area) return;
     const {x, y, width, height} = this.area;
     const across = (event.offsetX - x) / width, up = 1 - (event.offsetY - y) / height;
-    const column = this.chosen || this.columns[Math.floor(across * this.columns.length)];
-    const place = this.chosen === null ? up : across;
-    const found = this.placed.find(({from, to}) => place >= from && place < to);
-    if (column === undefined || !found || found.bin === null) return hideTooltip();
+    const place = this.view === MAP ? up : across;
+    const at = this.placed.findIndex(({from, to}) => place >= from && place < to);
+    if (this.outlines !== null) this.pointAt(at < 0 ? null : outlineAt(this.outlines, event.offsetX, event.offsetY));
+    const column = this.chosen || this.pointed?.column || this.columns[Math.floor(across * this.columns.length)];
+    if (column === undefined || at < 0) return hideTooltip();
+    const found = this.placed[at].bin === null ? this.gap(at) : this.placed[at];
     showTooltip(event.clientX, event.clientY, [
       this.boundsInWords(found),
       `${TICK} ${formatEpoch(column[0])}`,
