@@ -492,6 +492,7 @@ TEST_F(DisplayTest, CallsWhenWhatCameBeforeWasTold) {
   display_.when_told([&] { was_told = is_told; });
   display_.wait();
   EXPECT_TRUE(was_told);
+  stage_.listen({});  // what ends later is noted, too
 }
 
 TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
