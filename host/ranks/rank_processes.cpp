@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <system_error>
 
 #include "core/run_holder.h"
@@ -39,7 +39,8 @@ const char* variable_in(const std::string& environment, const char* name) {
 /// The letter by which /proc shows the state of a process or thread; '\0' where it shows none.
 char state_letter_of(const std::string& process) {
   std::ifstream file("/proc/" + process + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text;
+  std::getline(file, text, '\0');  // what ends while it is read is an error of the file, and of the buffer an exception
   // "12 (a name) S …": the name may hold anything.
   const std::size_t end = text.rfind(") ");
   return end != std::string::npos && end + 2 < text.size() ? text[end + 2] : '\0';

@@ -364,6 +364,7 @@ TEST(Exchange, SaysOfWhichTickAFindingIsThoughItIsToldLater) {
   }
   run.tick();
   run.end();
+  ASSERT_TRUE(fs::exists(run.folder + "/record.jsonl")) << run.log();
   replay::RecordReader reader(run.folder + "/record.jsonl");
   replay::RecordLine line;
   int found = 0;

@@ -52,6 +52,16 @@ TEST(WaitsForProcessor, IsSoOfAThreadThatHasWorkAndNotOfOneThatSleeps) {
   EXPECT_FALSE(waits_for_processor(0)) << "no thread has that number";
 }
 
+TEST(WaitsForProcessor, LooksAtThreadsThatEndMeanwhile) {
+  for (int i = 0; i < 2000; ++i) {
+    std::atomic<int> number{0};
+    std::thread brief([&] { number = static_cast<int>(::syscall(SYS_gettid)); });
+    while (number == 0) std::this_thread::yield();
+    for (int look = 0; look < 5; ++look) EXPECT_NO_THROW(waits_for_processor(number));
+    brief.join();
+  }
+}
+
 TEST(RunningRanks, AreThoseOfTheSameJob) {
   const std::string job = "TORCHELASTIC_RUN_ID=job-" + std::to_string(::getpid());
   test::ChildProcess second({"sleep", "1000"}, {"RANK=2", "WORLD_SIZE=4", job});

@@ -119,6 +119,12 @@ class RunOfRanks {
     }
     for (std::thread& each : ends) each.join();
   }
+  /// What the user was told, for the message of a test that fails.
+  std::string log() {
+    std::string text;
+    for (const std::string& each : stage.take_messages()) text += each + "\n";
+    return text;
+  }
 
   Stage stage;
   std::string folder;

@@ -83,7 +83,7 @@ TEST_P(Worlds, AreMergedAsIfOneProcessHadSeenAllEvents) {
   run.end();
   const auto merged = numbers_of(run.folder);
   ASSERT_GT(expected.size(), 50u);
-  EXPECT_EQ(merged.size(), expected.size());
+  EXPECT_EQ(merged.size(), expected.size()) << run.log();
   int medians = 0, histograms = 0;
   for (const auto& [name, of_one] : expected) {
     const auto own = merged.find(name);
