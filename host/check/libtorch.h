@@ -14,9 +14,10 @@ std::string load_tensor_lending();
 /// Null for plugins without LibTorch.
 const TensorLending* tensor_lending();
 
-/// Puts LibTorch's tensor of what the view says at `place`, where there is LibTorch and it has one. It keeps `memory`.
+/// Makes LibTorch's tensor of the view at `place` and refers the view to it; does nothing without LibTorch, or for a
+/// type that LibTorch lacks. The tensor keeps `memory`.
 void add_native(loupe_tensor& view, void* place, const std::shared_ptr<const void>& memory);
-/// Ends the tensor of such a view, of which copies may live on.
+/// Destroys a tensor made by add_native; copies of it stay valid. Null is allowed.
 void destroy_native(const void* native);
 
 }  // namespace loupe::check

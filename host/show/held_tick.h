@@ -55,7 +55,7 @@ class HeldTick {
     told_.emplace_back(std::make_unique<detail::Owned<loupe_histogram>>(histogram));
   }
   void add(Call call) { told_.emplace_back(std::move(call)); }
-  /// What `other` has of a name takes the place of what this has of it; what this lacks is added.
+  /// Replaces numbers by those that `other` has under the same names, and adds the rest of `other`.
   void take_over(HeldTick&& other);
 
   const loupe_tick& tick() const { return tick_->get(); }

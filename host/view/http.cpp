@@ -100,7 +100,7 @@ bool is_header(std::string_view name, std::string_view wanted) {
   return name.size() == wanted.size() && ::strncasecmp(name.data(), wanted.data(), name.size()) == 0;
 }
 
-/// A piece of what the other side sends; empty where it left.
+/// Receives the next bytes; returns none once the other side has closed the connection.
 std::string_view receive(int socket, char (&piece)[4096]) {
   for (;;) {
     const ssize_t count = ::recv(socket, piece, sizeof piece, 0);

@@ -105,7 +105,7 @@ RunNotes change_notes(const fs::path& file, std::string_view change) {
     const Json wanted = object_in(change);
     for (const auto& [name, value] : wanted.items()) {
       if (name != "tags" && name != "note" && name != "archived") {
-        throw Error("a run has tags, a note, and whether it is archived; '" + name + "' is none of them");
+        throw Error("'" + name + "' is unknown; only tags, note and archived can be changed");
       }
     }
     take(wanted, notes);

@@ -35,7 +35,7 @@ bool is_call_slot(std::uint64_t) {
 }
 #endif
 
-/// The symbols that are looked for. Libraries name hundreds of thousands, nearly all of which begin in another way.
+/// The symbols to redirect, found by their first bytes: libraries name hundreds of thousands of others.
 class WantedSymbols {
  public:
   explicit WantedSymbols(const std::vector<std::string>& symbols) : symbols_(symbols.begin(), symbols.end()) {

@@ -13,8 +13,8 @@ struct TensorLending {
   static constexpr std::size_t size = sizeof(void*);  ///< of an at::Tensor
 
   const loupe_native_library* library;
-  /// Makes an at::Tensor at `place` of what the view says; false where LibTorch has none such. Its storage, which
-  /// copies of it share, keeps `memory`.
+  /// Makes an at::Tensor of the view at `place`; returns false for a type or device that LibTorch lacks. The storage,
+  /// which its copies share, keeps `memory`.
   bool (*make)(void* place, const loupe_tensor& view, const std::shared_ptr<const void>& memory);
   void (*destroy)(void* place);
 };

@@ -188,7 +188,7 @@ struct alignas(64) ParameterState {
     constexpr double nearly_all = 0.95;
     return has_change && change_norm > nearly_all * norm && !is_all_new(change_norm);
   }
-  /// Whether the change is all that there is, as where there were zeros.
+  /// Whether the weight was zero before this change.
   bool is_all_new(double change) const {
     const double tolerance = is_sampled ? 0.05 : 1e-6;  // of an estimate ten times its error; of a rounded norm
     return std::abs(norm - change) <= tolerance * norm;
