@@ -150,15 +150,26 @@ class Report {
 
  private:
   void tell_value(const std::string& tag, const char* layer, const std::string& line, double number, uint64_t events) {
-    Row row(*this);
-    row.value(line, number);
-    row.hand_on(tag, layer, events);
+    const char* const name = line.c_str();
+    loupe_row row = empty_row(tag, layer, events);
+    row.value_count = 1;
+    row.value_names = &name;
+    row.values = &number;
+    this->row(row);
   }
   void tell_range(const std::string& tag, const char* layer, const std::string& low_name, const std::string& high_name,
                   double low, double high, uint64_t events) {
     Row row(*this);
     row.range(low_name, high_name, low, high);
     row.hand_on(tag, layer, events);
+  }
+  static loupe_row empty_row(const std::string& tag, const char* layer, uint64_t events) {
+    loupe_row row{};
+    row.struct_size = sizeof row;
+    row.tag = tag.c_str();
+    row.layer = layer;
+    row.events = events;
+    return row;
   }
   template <class Call>
   static void check(Call&& call) {
@@ -172,11 +183,7 @@ class Report {
 };
 
 inline void Report::Row::hand_on(const std::string& tag, const char* layer, uint64_t events) {
-  loupe_row row{};
-  row.struct_size = sizeof row;
-  row.tag = tag.c_str();
-  row.layer = layer;
-  row.events = events;
+  loupe_row row = empty_row(tag, layer, events);
   row.value_count = kept_.values.size();
   row.band_count = kept_.bands.size() / 2;
   for (const auto* names : {&kept_.value_names, &kept_.band_names}) {
