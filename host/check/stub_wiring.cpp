@@ -20,7 +20,7 @@
 
 #include "check/session.h"
 #include "core/any_size.h"
-#include "pipeline/finding_board.h"
+#include "findings/finding_board.h"
 #include "pipeline/lens_sink.h"
 
 namespace loupe::check {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "command/run_result.h"
 #include "command/visualizer_choice.h"
 #include "loader/catalogue.h"
-#include "replay/record_reader.h"
+#include "record/record_reader.h"
+#include "record/run_result.h"
 
 // One struct a subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
 // outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.

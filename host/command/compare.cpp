@@ -13,14 +13,14 @@
 #include "command/comparison.h"
 #include "command/follow.h"
 #include "command/output_files.h"
-#include "command/port_text.h"
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/run_names.h"
 #include "command/usage_error.h"
 #include "command/value_table.h"
 #include "core/wrapping.h"
-#include "replay/player.h"
+#include "port/text.h"
+#include "record/player.h"
 
 namespace loupe {
 namespace {

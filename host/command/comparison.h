@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "command/run_result.h"
+#include "record/run_result.h"
 
 namespace loupe {
 

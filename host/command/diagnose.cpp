@@ -29,10 +29,10 @@
 #include "core/suggestion.h"
 #include "core/utf8.h"
 #include "core/wrapping.h"
+#include "findings/baseline_watch.h"
 #include "loupe/config_error.h"
-#include "pipeline/baseline_watch.h"
-#include "replay/finding_history.h"
-#include "replay/record_reader.h"
+#include "record/finding_history.h"
+#include "record/record_reader.h"
 #include "view/run_state.h"
 
 namespace loupe {

@@ -18,7 +18,7 @@
 #include "config/settings.h"
 #include "core/number_limits.h"
 #include "loupe/config_error.h"
-#include "replay/record_line.h"
+#include "record/record_line.h"
 
 namespace loupe {
 namespace {

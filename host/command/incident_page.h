@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "replay/player.h"
+#include "record/player.h"
 
 namespace loupe {
 

@@ -15,9 +15,9 @@
 #include "command/reading_progress.h"
 #include "command/record_files.h"
 #include "command/usage_error.h"
-#include "pipeline/baseline.h"
-#include "replay/finding_history.h"
-#include "replay/record_reader.h"
+#include "findings/baseline.h"
+#include "record/finding_history.h"
+#include "record/record_reader.h"
 
 namespace loupe {
 namespace {

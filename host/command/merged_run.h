@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "command/rank_records.h"
-#include "pipeline/finding_board.h"
+#include "findings/finding_board.h"
 #include "ranks/merged_lenses.h"
 #include "ranks/missing_ranks.h"
-#include "replay/player.h"
+#include "record/player.h"
 
 namespace loupe {
 

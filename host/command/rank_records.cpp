@@ -10,7 +10,7 @@
 #include "command/ranks.h"
 #include "command/record_files.h"
 #include "command/usage_error.h"
-#include "replay/record_reader.h"
+#include "record/record_reader.h"
 #include "view/run_state.h"
 
 namespace loupe {

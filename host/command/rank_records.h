@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ranks/states_file.h"
-#include "replay/record_line.h"
+#include "record/record_line.h"
 
 namespace loupe {
 

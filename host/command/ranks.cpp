@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "config/launch.h"
-#include "core/finding_number.h"
+#include "findings/finding_number.h"
 
 namespace loupe {
 namespace {

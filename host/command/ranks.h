@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "command/run_result.h"
-#include "replay/record_line.h"
+#include "record/record_line.h"
+#include "record/run_result.h"
 
 namespace loupe {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "replay/record_line.h"
+#include "record/record_line.h"
 
 namespace loupe {
 

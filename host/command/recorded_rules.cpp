@@ -14,12 +14,12 @@
 #include <utility>
 
 #include "config/yaml_text.h"
-#include "core/finding_number.h"
+#include "findings/finding_board.h"
+#include "findings/finding_number.h"
 #include "health/rules/losses.h"
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
 #include "options/option_set.h"
-#include "pipeline/finding_board.h"
 
 namespace loupe {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/record_line.h"
+#include "record/record_line.h"
 
 namespace loupe {
 

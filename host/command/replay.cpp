@@ -13,7 +13,7 @@
 #include "command/record_files.h"
 #include "command/usage_error.h"
 #include "loupe/config_error.h"
-#include "replay/player.h"
+#include "record/player.h"
 
 namespace loupe {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "replay/record_reader.h"
+#include "record/record_reader.h"
 
 namespace loupe {
 namespace {

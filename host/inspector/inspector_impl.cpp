@@ -11,8 +11,8 @@
 #include "core/log.h"
 #include "core/suggestion.h"
 #include "core/utf8.h"
-#include "inspector/join_ranks.h"
-#include "torch/ranks/c10d_store.h"
+#include "ranks/c10d_store.h"
+#include "ranks/join_ranks.h"
 #include "torch/tensor/retained_tensor.h"
 #include "torch/tensor/tensor_file.h"
 

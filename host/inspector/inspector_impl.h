@@ -22,7 +22,7 @@
 #include "inspector/trainer_calls.h"
 #include "loupe/inspector.h"
 #include "pipeline/monitor.h"
-#include "pipeline/step_timer.h"
+#include "timing/step_timer.h"
 
 namespace loupe {
 

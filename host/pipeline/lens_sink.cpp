@@ -11,7 +11,7 @@
 
 #include "core/any_size.h"
 #include "core/strict.h"
-#include "pipeline/finding_board.h"
+#include "findings/finding_board.h"
 #include "pipeline/lens_node.h"
 
 namespace loupe {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "black_box/last_steps.h"
 #include "measure/measurer.h"
-#include "pipeline/last_steps.h"
 #include "pipeline/lens_guard.h"
 
 namespace loupe {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "core/utf8.h"
-#include "pipeline/step_timer.h"
+#include "timing/step_timer.h"
 
 namespace loupe {
 

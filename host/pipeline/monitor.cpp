@@ -9,12 +9,12 @@
 #include <exception>
 #include <utility>
 
+#include "black_box/incident_folder.h"
 #include "config/settings.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/utf8.h"
 #include "loupe/config_error.h"
-#include "pipeline/incident_folder.h"
 
 namespace loupe {
 namespace {

@@ -9,22 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "black_box/abnormal_end.h"
+#include "black_box/incidents.h"
 #include "config/config.h"
 #include "core/last_words.h"
-#include "pipeline/abnormal_end.h"
-#include "pipeline/baseline_watch.h"
-#include "pipeline/finding_board.h"
-#include "pipeline/incidents.h"
+#include "findings/baseline_watch.h"
+#include "findings/finding_board.h"
+#include "findings/outbox.h"
 #include "pipeline/lens_node.h"
 #include "pipeline/look_schedule.h"
 #include "pipeline/module_table.h"
 #include "pipeline/monitor_host.h"
-#include "pipeline/outbox.h"
 #include "pipeline/output_folder.h"
 #include "pipeline/tick_clock.h"
 #include "pipeline/tick_keeper.h"
-#include "pipeline/timed_steps.h"
 #include "show/display.h"
+#include "timing/timed_steps.h"
 
 namespace loupe {
 

@@ -14,8 +14,8 @@
 #include "config/launch.h"
 #include "config/path.h"
 #include "core/log.h"
+#include "record/earlier_run.h"
 #include "run/boundary.h"
-#include "show/earlier_run.h"
 
 namespace loupe {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "config/config.h"
 #include "core/job_thread.h"
+#include "record/resumed_history.h"
 #include "show/held_tick.h"
 #include "show/last_values.h"
-#include "show/resumed_history.h"
 #include "show/row_part.h"
 #include "show/visualizers.h"
 

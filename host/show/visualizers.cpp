@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "core/log.h"
-#include "replay/record_line.h"
+#include "record/record_line.h"
 
 namespace loupe {
 

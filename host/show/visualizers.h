@@ -16,8 +16,8 @@
 #include "core/clock.h"
 #include "core/lock_order.h"
 #include "loader/visualizer_node.h"
+#include "record/resumed_history.h"
 #include "show/held_tick.h"
-#include "show/resumed_history.h"
 
 namespace loupe {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/file_stamp.h"
-#include "replay/finding_history.h"
-#include "replay/record_line.h"
+#include "record/finding_history.h"
+#include "record/record_line.h"
 #include "view/small_curve.h"
 
 namespace loupe::view {

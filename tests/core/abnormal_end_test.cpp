@@ -1,6 +1,6 @@
 // How a run ends whose process ends under it: what it leaves, and that the process ends as it would have without it.
 
-#include "pipeline/abnormal_end.h"
+#include "black_box/abnormal_end.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "findings/baseline_watch.h"
 #include "folder.h"
 #include "loupe/config_error.h"
 #include "monitored.h"
-#include "pipeline/baseline_watch.h"
 #include "says.h"
 
 namespace loupe {

@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "monitored.h"
-#include "pipeline/step_timer.h"
+#include "timing/step_timer.h"
 
 namespace loupe {
 namespace {

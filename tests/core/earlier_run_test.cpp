@@ -1,4 +1,4 @@
-#include "show/earlier_run.h"
+#include "record/earlier_run.h"
 
 #include <gtest/gtest.h>
 

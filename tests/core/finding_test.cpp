@@ -3,8 +3,8 @@
 
 #include <set>
 
+#include "findings/finding_board.h"
 #include "monitored.h"
-#include "pipeline/finding_board.h"
 
 namespace loupe {
 namespace {

@@ -1,6 +1,6 @@
 // The queue through which findings, notes and due ticks leave lenses.
 
-#include "pipeline/outbox.h"
+#include "findings/outbox.h"
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>

@@ -1,4 +1,4 @@
-#include "core/step_split.h"
+#include "timing/step_split.h"
 
 #include <gtest/gtest.h>
 

@@ -15,8 +15,8 @@
 #include "core/clock.h"
 #include "folder.h"
 #include "monitored.h"
-#include "pipeline/step_timer.h"
 #include "says.h"
+#include "timing/step_timer.h"
 
 namespace loupe {
 namespace {

@@ -14,7 +14,7 @@
 #include "monitored.h"
 #include "ranks/exchange.h"
 #include "ranks/state_keeper.h"
-#include "replay/record_reader.h"
+#include "record/record_reader.h"
 
 namespace loupe {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pipeline/step_timer.h"
+#include "timing/step_timer.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/forward_streams.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/forks.h"
-#include "pipeline/step_timer.h"
+#include "timing/step_timer.h"
 #include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/model/watched_model.h"

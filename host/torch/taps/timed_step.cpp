@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/thread_own.h"
-#include "pipeline/step_timer.h"
+#include "timing/step_timer.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/kept_memory.h"
 #include "torch/taps/optimizer_states.h"

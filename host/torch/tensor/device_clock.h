@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/device_clock.h"
+#include "timing/device_clock.h"
 
 namespace loupe {
 

@@ -1,0 +1,276 @@
+#include "black_box/abnormal_end.h"
+
+#include <loupe/detail/own_thread.h>
+#include <loupe/files/held_signals.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/job_thread.h"
+#include "core/last_thread.h"
+#include "core/last_words.h"
+#include "core/lock_soon.h"
+#include "core/log.h"
+
+namespace loupe {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds patience(5000);
+
+struct Listener {
+  const AbnormalEnd::Tell* tell;
+  pid_t process;  // a forked child has the parent's, and its end is not theirs
+};
+
+// Outside of the lock order: it is taken while an inspector's mutex is held, and held while listeners take theirs.
+// Those wait for a limited time only (lock_soon).
+std::mutex listeners_mutex;
+auto& listeners = *new std::vector<Listener>();  // static objects may hold inspectors
+std::atomic<pid_t> last_process{0};              // of the last listener
+std::atomic<std::terminate_handler> terminate_first{nullptr}, terminate_before{nullptr};
+std::atomic<int> waiting_signal{0};
+
+struct WatchedSignal {
+  int number;
+  const char* name;
+  struct sigaction before {};
+  bool is_watched = false;
+  std::atomic<bool> inside{false};
+};
+WatchedSignal watched_signals[] = {{SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}};
+
+WatchedSignal& watched(int number) {
+  return number == SIGINT ? watched_signals[1] : watched_signals[0];
+}
+bool is_default(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+}
+bool is_ignored(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void tell_all(const ProcessEnd& end) {
+  const auto lock = lock_soon(listeners_mutex);
+  if (!lock) return;
+  for (const Listener& each : listeners) {
+    if (each.process == ::getpid()) (*each.tell)(end);
+  }
+}
+
+thread_local bool is_teller = false;
+std::atomic<bool> is_telling{false}, has_told{false};
+
+/// A teller goes with the process: as its last thread, by pthread_exit of all others, it would end it a second time.
+[[noreturn]] void rest() {
+  has_told = true;
+  for (;;) ::pause();
+}
+
+bool wait_for_teller() {
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  while (!has_told && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(milliseconds(1));
+  return has_told;
+}
+
+/// The thread that ends may hold any lock and be in the middle of any call, so another one tells. False where that
+/// cannot be done.
+bool tell_aside(ProcessEnd end) try {
+  if (last_process.load() != ::getpid()) return true;  // a forked child, where nobody listens
+  if (is_telling.exchange(true)) return wait_for_teller();
+  has_told = false;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for the program's threads
+  try {
+    std::thread([end = std::move(end)] {
+      detail::name_own_thread("ending");
+      is_teller = true;
+      try {
+        const LogToStderr past_the_sink;
+        tell_all(end);
+      } catch (...) {  // without memory not even the reason can be told
+      }
+      rest();
+    }).detach();
+  } catch (...) {
+    has_told = true;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const bool done = wait_for_teller();
+  if (done) is_telling = false;
+  return done;
+} catch (...) {
+  return false;
+}
+
+void tell_of_exception() noexcept {
+  char why[512] = "";
+  const auto set = [&](const char* text) {
+    if (text == nullptr) return;
+    const std::string_view whole(text);
+    whole.substr(0, sizeof why - 1).copy(why, sizeof why - 1);
+  };
+  try {
+    if (const std::exception_ptr current = std::current_exception()) std::rethrow_exception(current);
+  } catch (const std::exception& e) {
+    set(e.what());
+  } catch (...) {
+    set("an exception that is no std::exception");
+  }
+  try {
+    tell_aside({"terminate", why, true});
+  } catch (...) {  // no memory for three short texts
+  }
+  LastWords::speak("failed", *why != '\0' ? why : "std::terminate was called");
+}
+
+[[noreturn]] void on_terminate() {
+  if (is_teller) rest();  // what goes wrong in telling is no end of the program's: who waits goes on with that
+  static std::atomic<bool> entered{false};
+  static thread_local bool inside = false;
+  const bool again = std::exchange(inside, true);  // a handler over ours calls it, and is called by it
+  if (!entered.exchange(true)) {
+    JobThread::leave_own();
+    tell_of_exception();
+  } else if (!again) {
+    wait_for_teller();
+  }
+  const std::terminate_handler next = (again ? terminate_first : terminate_before).load();
+  if (next != nullptr) next();
+  std::abort();
+}
+
+void on_exit() {
+  if (last_process.load() != ::getpid()) return;
+  {
+    const auto lock = lock_soon(listeners_mutex);
+    const auto is_here = [](const Listener& each) { return each.process == ::getpid(); };
+    if (lock && std::none_of(listeners.begin(), listeners.end(), is_here)) return;
+  }
+  if (is_teller) return;
+  JobThread::leave_own();
+  tell_aside({"exit", "", true});
+}
+
+void say(const char* begin, const char* name, const char* rest) {
+  const FatalSignalsHeld held;
+  for (const char* text : {begin, name, rest}) {
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+  }
+}
+
+// Only what is safe in a signal handler: lock-free flags, getpid, write, sigaction, raise and last words.
+void on_signal(int number, siginfo_t* info, void* context) {
+  WatchedSignal& signal = watched(number);
+  if (signal.inside.exchange(true)) return;  // by a handler over ours, which ours calls
+  // A forked child where nobody listens ends at once, as it would without us.
+  const bool again = last_process.load() != ::getpid() || waiting_signal.exchange(number) != 0;
+  if ((signal.before.sa_flags & SA_SIGINFO) != 0) {
+    signal.before.sa_sigaction(number, info, context);
+  } else if (signal.before.sa_handler != SIG_DFL) {
+    signal.before.sa_handler(number);
+  } else if (!again) {
+    say("loupe: ", signal.name, ": the run ends at its next step; a second signal ends it at once\n");
+  } else {  // a program that takes no step any more can still be ended
+    LastWords::speak("interrupted", signal.name);
+    ::sigaction(number, &signal.before, nullptr);
+    ::raise(number);
+  }
+  signal.inside = false;
+}
+
+bool is_ours(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &on_signal;
+}
+
+void watch(WatchedSignal& signal) {
+  struct sigaction now {};
+  ::sigaction(signal.number, nullptr, &now);
+  if (is_ignored(now) || is_ours(now)) return;
+  signal.before = now;
+  struct sigaction ours {};
+  ours.sa_sigaction = &on_signal;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigemptyset(&ours.sa_mask);
+  signal.is_watched = ::sigaction(signal.number, &ours, nullptr) == 0;
+}
+
+void watch() {
+  if (std::get_terminate() != &on_terminate) {
+    terminate_before = std::set_terminate(&on_terminate);
+    std::terminate_handler none = nullptr;
+    terminate_first.compare_exchange_strong(none, terminate_before);
+  }
+  for (WatchedSignal& each : watched_signals) watch(each);
+}
+
+/// A handler that somebody has put over ours goes on to call it, and so ours stays.
+void unwatch() {
+  if (std::get_terminate() == &on_terminate) std::set_terminate(terminate_before);
+  for (WatchedSignal& each : watched_signals) {
+    struct sigaction now {};
+    ::sigaction(each.number, nullptr, &now);
+    if (each.is_watched && is_ours(now)) ::sigaction(each.number, &each.before, nullptr);
+  }
+}
+
+void end_by_signal(int number) {
+  const WatchedSignal& signal = watched(number);
+  if (!is_default(signal.before)) return;
+  ::sigaction(number, &signal.before, nullptr);
+  ::raise(number);
+}
+
+}  // namespace
+
+AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
+  end_with_last_thread();
+  const std::lock_guard lock(listeners_mutex);
+  if (listeners.empty()) watch();
+  listeners.push_back({&tell_, ::getpid()});
+  last_process = ::getpid();
+}
+
+AbnormalEnd::~AbnormalEnd() {
+  const std::lock_guard lock(listeners_mutex);
+  // In a forked child those of the parent may never be destroyed.
+  const auto is_gone = [&](const Listener& each) { return each.tell == &tell_ || each.process != ::getpid(); };
+  listeners.erase(std::remove_if(listeners.begin(), listeners.end(), is_gone), listeners.end());
+  if (!listeners.empty()) return;
+  unwatch();
+  if (const int number = waiting_signal.exchange(0)) end_by_signal(number);
+}
+
+void AbnormalEnd::come_before_statics() {
+  std::atexit(&on_exit);
+  std::at_quick_exit(&on_exit);
+}
+
+bool AbnormalEnd::signal_came() {
+  return waiting_signal.load(std::memory_order_relaxed) != 0;
+}
+
+void AbnormalEnd::act_on_signal() {
+  if (!signal_came()) return;
+  const int number = waiting_signal.exchange(0);
+  if (number == 0) return;
+  const WatchedSignal& signal = watched(number);
+  tell_all({signal.name, "", is_default(signal.before)});
+  if (is_default(signal.before)) LastWords::speak("interrupted", signal.name);  // of those that could not be told
+  end_by_signal(number);
+}
+
+}  // namespace loupe

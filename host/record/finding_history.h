@@ -1,0 +1,42 @@
+#pragma once
+
+#include <loupe/detail/keyed_list.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/record_line.h"
+
+namespace loupe::replay {
+
+/// What a record says was wrong: of each number the last, and how bad it ever was.
+class FindingHistory {
+ public:
+  struct Entry {
+    RecordLine last;                   ///< of what is gone, with the words from when it stood
+    std::uint32_t worst_severity = 0;  ///< LOUPE_SEVERITY_, but for what was taken back while it stood
+    std::uint32_t before = 0;          ///< the same of the times when it stood before
+    bool gone = false;
+
+    /// "conv1.weight"; empty where it concerns no one layer.
+    std::string place() const;
+  };
+
+  /// Takes a line of the kind `finding`.
+  void take(const RecordLine& line);
+  /// What stands at a tick was true up to it: a run tells of it again only where it changes.
+  void end_tick(const RecordLine& tick);
+  /// The run goes on in a new process, which looks for everything anew: what stood and is not found again is gone.
+  void go_on();
+  /// The worst first, of equals those that stand; of one rule the layer that lies farthest beyond what is allowed.
+  std::vector<const Entry*> worst_first() const;
+  /// "1 error, 2 warnings (1 gone)"; "no findings" without any.
+  std::string counts() const;
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  detail::KeyedList<Entry, std::uint64_t> entries_;  // by number
+};
+
+}  // namespace loupe::replay
