@@ -16,18 +16,6 @@
 // outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.
 namespace loupe {
 
-/// `loupe check`: holds plugin files to the rules of the boundary.
-struct Check {
-  std::vector<std::string> files;
-  std::string options;
-  bool as_json = false, only_rules = false;
-  double seconds = 10;
-
-  CLI::App* add_to(CLI::App& app);
-  /// Returns whether every rule is kept. Throws UsageError for a file that is not there.
-  bool run(std::ostream& out) const;
-};
-
 /// A line a component, by kind: name and what it is.
 /// @param with_files  also a line with the file that it is from
 void list_components(const Catalogue& catalogue, bool with_files, std::ostream& out);

@@ -1,17 +1,12 @@
 // The `loupe` command: what components there are, what they take, whether a configuration is right, and what was
 // recorded.
 
-#include <unistd.h>
 #include <CLI/CLI.hpp>
-
-#include <iostream>
-#include <optional>
 
 #include "command/commands.h"
 #include "command/told_commands.h"
+#include "command/tool.h"
 #include "command/usage_error.h"
-#include "core/wrapping.h"
-#include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"
 #include "show/display.h"
@@ -54,7 +49,6 @@ int main(int argc, char** argv) {
   CLI::App app("See what a LibTorch model does while it trains.");
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
-  app.failure_message(&loupe::command_line_error);
   app.footer("Plugins are searched in plugins.path of the YAML, in LOUPE_PLUGIN_PATH, and beside this installation.");
 
   std::vector<std::string> paths;
@@ -113,15 +107,13 @@ int main(int argc, char** argv) {
   documenting->group("");
   documenting->add_option("folder", file, "Where to")->required()->type_name("FOLDER");
   documenting->add_option("--date", date, "That the pages bear, as in 2026-01-31")->required()->type_name("DATE");
-  loupe::WrappedOutput out(std::cout, loupe::output_columns());
-  // For what is for programs to read, and what is laid out already.
-  loupe::WrappedOutput unwrapped(std::cout, std::nullopt);
-  loupe::WrappedOutput errors(std::cerr, loupe::terminal_columns(STDERR_FILENO));
-  const auto answer = [&] {
+  const int count = trace.take_program(run.take_program(argc, argv), argv);
+  return loupe::answer_command_line(app, count, argv, [&](loupe::Outputs& outputs) {
+    auto& [out, unwrapped, errors] = outputs;
     if (validating->parsed()) return validate(file, out);
     if (running->parsed()) return run.run(errors);
     if (tracing->parsed()) return trace.run(errors);
-    if (checking->parsed()) return check.run(check.as_json ? unwrapped : out) ? 0 : 1;
+    if (checking->parsed()) loupe::run_tool("check", argv + 2);
     if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? unwrapped : out, errors) ? 0 : 1;
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
@@ -147,23 +139,5 @@ int main(int argc, char** argv) {
     if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
     if (as_schema) return loupe::write_schema(catalogue, unwrapped), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
-  };
-  try {
-    app.parse(trace.take_program(run.take_program(argc, argv), argv), argv);
-    const int code = answer();
-    if (out.flush()) return code;
-    errors << "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n";
-    return 1;
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e, out, errors) == 0 ? 0 : exit_invalid;
-  } catch (const loupe::ConfigError& e) {
-    errors << e.what() << "\n";  // begins with its place
-    return exit_invalid;
-  } catch (const loupe::UsageError& e) {
-    errors << "loupe: error: " << e.what() << "\n";
-    return exit_invalid;
-  } catch (const std::exception& e) {
-    errors << "loupe: error: " << e.what() << "\n";
-    return 1;
-  }
+  });
 }

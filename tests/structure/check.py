@@ -14,7 +14,7 @@ FLOORS = [
     ["include"], ["core"], ["options"], ["loader"], ["config"], ["measure"], ["findings"], ["record"], ["show"],
     ["pipeline", "timing", "black_box"], ["ranks"],
     ["torch/redirect"], ["torch/tensor"], ["torch/model"], ["torch/taps"], ["torch/script"], ["torch"], ["torch/listeners"],
-    ["inspector"], ["run"], ["testing"], ["check"], ["view"], ["command", "port"],
+    ["inspector"], ["run"], ["testing"], ["view"], ["command", "port"], ["check"],
 ]  # fmt: skip
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 800, 200
