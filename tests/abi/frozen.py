@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Compares what the headers of the boundary declare with what is frozen: a line for each member of a struct (where it
-lies, its size and type), each constant and each other type. The headers say which there are, a compiler says what they
-are, in C and in C++. Says also whether the core keeps out of what is left to drafts, and drafts within it.
+"""Holds the headers of the boundary to what is frozen of a version: a line for each member of a struct (where it lies, its
+size and type), each struct's size, each constant, each function's contract and each other type. The headers say which there
+are, a compiler says what they are, in C and in C++. Says also whether the core keeps out of what is left to drafts, and
+drafts within it.
 
-    frozen.py INCLUDE FILE COMPILER...           compares; exit code 1 where something differs
-    frozen.py --update INCLUDE FILE COMPILER...  writes the file
+    frozen.py INCLUDE FILE CHANGELOG COMPILER...  compares; exit code 1 where the promise of sdk/ABI.md is broken
+    frozen.py --write INCLUDE FILE COMPILER       writes the file, which a release does once
 
-Once 1.0 is out, an update may add lines, at the end of a data struct, and change or take away none.
+What is frozen stays as it is. What is new is a constant of a value that its enumeration does not have yet, a struct, or a
+member behind all others of a struct of data, and the changelog names it.
 """
-import difflib
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+import reference
 
 
 class Declared:
@@ -23,8 +26,12 @@ class Declared:
         self.members = []    # (struct, member, type)
         self.types = {}
         self.constants = []
+        self.enumerations = []  # of names
+        self.contracts = []     # lines
 
     def read(self, text):
+        for name, contract in reference.contracts_in(text):
+            self.contracts.append(f"{name} contract: {contract}")
         text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S).replace("\\\n", " ")
         for name, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*)$", text, flags=re.M):
             if not value.startswith("__"):  # an attribute
@@ -36,7 +43,8 @@ class Declared:
 
     def declaration(self, text):
         if found := re.fullmatch(r"enum \{(.*)\}", text):
-            self.constants += [value.split("=")[0].strip() for value in found[1].split(",") if value.strip()]
+            self.enumerations.append([value.split("=")[0].strip() for value in found[1].split(",") if value.strip()])
+            self.constants += self.enumerations[-1]
         elif found := re.fullmatch(r"typedef struct (\w+) \{(.*)\} (\w+)", text):
             for member in statements(found[2]):
                 self.members += [(found[1], *each) for each in typed(member)]
@@ -93,6 +101,7 @@ def values(compiler, include, headers, declared):
     lines += [f"SAY({name});" for name in declared.constants]
     lines += [f'printf("{struct}.{member} %zu %zu\\n", offsetof({struct}, {member}), sizeof((({struct}*)0)->{member}));'
               for struct, member, _ in declared.members]
+    lines += [f'printf("{struct} size: %zu\\n", sizeof({struct}));' for struct in dict.fromkeys(each[0] for each in declared.members)]
     lines.append("return 0; }")
     with tempfile.TemporaryDirectory() as folder:
         probe = pathlib.Path(folder) / ("probe.cpp" if is_cxx else "probe.c")
@@ -135,9 +144,61 @@ def draft_faults(core, drafts):
                 yield f"{name} is {used[prefix, value]}, too"
 
 
+def broken_promises(frozen, now, declared):
+    """What of the frozen lines is no more, and what is new in a way that plugins would notice."""
+    def by_name(lines):
+        return dict(line.split(" ", 1) for line in lines if " size: " not in line and " contract: " not in line)
+
+    def by_words(lines, words):
+        return dict(line.split(words, 1) for line in lines if words in line)
+
+    before, after = by_name(frozen), by_name(now)
+    for name in before.keys() - after.keys():
+        yield f"{name} is gone"
+    for name in before.keys() & after.keys():
+        if before[name] != after[name] and name != "LOUPE_ABI_MINOR":
+            yield f"{name} was {before[name]} and is {after[name]}"
+    contracts, contracts_now = by_words(frozen, " contract: "), by_words(now, " contract: ")
+    for name, contract in contracts.items():
+        if contracts_now.get(name) != contract:
+            yield f"the contract of {name} was '{contract}' and is '{contracts_now.get(name)}'"
+    sizes, sizes_now = by_words(frozen, " size: "), by_words(now, " size: ")
+    grows = {name.split(".")[0] for name in before if name.endswith(".struct_size")}
+    grows -= {struct for struct, _, kind in declared.members if "(" in kind}
+    for name in after.keys() - before.keys():
+        struct = name.split(".")[0]
+        if struct not in sizes:
+            continue  # a new struct, constant or type
+        if struct not in grows:
+            yield f"{name} is new, but {struct} must not grow: give what is new a table of its own"
+        elif int(after[name].split()[0]) < int(sizes[struct]):
+            yield f"{name} is new and lies among the members of 1.0: put it behind all others"
+    for struct, size in sizes.items():
+        if struct not in grows and sizes_now.get(struct) != size:
+            yield f"{struct} had {size} bytes and has {sizes_now.get(struct)}, but must not grow"
+    structs = {struct for struct, _, _ in declared.members}
+    for struct, member, kind in declared.members:
+        if kind.split("[")[0].replace("const ", "") in structs - {"loupe_moment"}:
+            yield f"{struct}.{member} holds a {kind} by value, which then could never grow"
+    for enumeration in declared.enumerations:
+        owners = {}
+        for name in enumeration:
+            if owners.setdefault(after[name], name) != name:
+                yield f"{name} has the value of {owners[after[name]]}"
+
+
+def unexplained(frozen, now, changelog):
+    """New names that the changelog does not have."""
+    known = {line.split()[0] for line in frozen}
+    for name in sorted({line.split()[0] for line in now} - known):
+        if name.split(".")[-1] not in changelog:
+            yield f"{name} is new, and sdk/CHANGELOG.md does not say why"
+
+
 def main():
-    update = sys.argv[1:2] == ["--update"]
-    include, file, *compilers = sys.argv[2:] if update else sys.argv[1:]
+    write = sys.argv[1:2] == ["--write"]
+    include, file, *rest = sys.argv[2:] if write else sys.argv[1:]
+    changelog, compilers = ("", rest) if write else (pathlib.Path(rest[0]).read_text(), rest[1:])
     folder = pathlib.Path(include)
     core, drafts = Declared(), Declared()
     headers = sorted(path.relative_to(folder) for path in (folder / "loupe/abi").glob("*.h"))
@@ -146,24 +207,21 @@ def main():
         for path in paths:
             declared.read((folder / path).read_text())
     kinds = {f"{struct}.{member}": kind for struct, member, kind in core.members}
-    others = [f"{name} {kind}" for name, kind in core.types.items()]
+    others = core.contracts + [f"{name} {kind}" for name, kind in core.types.items()]
     failed = False
     for compiler in compilers:
         found = values(compiler, include, headers, core)
-        faults = list(draft_faults(found, values(compiler, include, draft_headers, drafts)))
-        lines = sorted([" ".join([line, kinds.get(line.split()[0], "")]).strip() for line in found] + others)
-        if update:
+        lines = sorted([" ".join([line, kinds.get(line.split()[0], "") if " size: " not in line else ""]).strip() for line in found]
+                       + others)
+        if write:
             pathlib.Path(file).write_text("\n".join(lines) + "\n")
-            update = False
-        known = pathlib.Path(file).read_text().splitlines()
-        faults += [line for line in difflib.unified_diff(known, lines, "frozen", compiler, n=0, lineterm="")
-                   if not line.startswith("@@")]
-        if faults:
-            print("\n".join(faults))
-            failed = True
-    if failed:
-        sys.exit("where the boundary is meant to change, say so in sdk/CHANGELOG.md, then: "
-                 f"{__file__} --update {' '.join([include, file, *compilers])}")
+        frozen = pathlib.Path(file).read_text().splitlines()
+        faults = [*draft_faults(found, values(compiler, include, draft_headers, drafts)), *broken_promises(frozen, lines, core),
+                  *unexplained(frozen, lines, changelog)]
+        for fault in faults:
+            print(f"{pathlib.Path(compiler).name}: {fault}")
+        failed = failed or bool(faults)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

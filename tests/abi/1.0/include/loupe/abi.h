@@ -1,0 +1,60 @@
+/* The stable boundary between Loupe and its plugins, and the one include that an author needs. Plain C11; C++17 authors
+ * use loupe/plugin.h, which is built on it. What is not promised to stay lives in loupe/draft.
+ *
+ * Rules that hold everywhere:
+ * - A plugin exports one symbol, `loupe_plugin_entry`. Everything else is asked for by an id with a revision. An id is
+ *   never renamed; a break gets a new revision.
+ * - Every struct but the entry, its loupe_elf_note and loupe_moment begins with `struct_size`, filled by whoever
+ *   allocates it. A reader accepts any size that covers the members it needs and never demands equality.
+ * - Structs of data grow, at their end. A member beyond `struct_size` is absent; absent means zero, and zero means the
+ *   default, "none" or "not offered". No struct holds another by value but loupe_moment, which never grows, and arrays
+ *   hold pointers, so that every struct may grow.
+ * - Tables of functions never grow. A new function gets a new table with an id of its own: `get_extension` gives what a
+ *   host, plugin or component offers beyond its table, and null for an id that it does not know. A component may leave
+ *   it out. An optional function is null where it is not offered: LOUPE_OFFERS.
+ * - A pointer is null only where its comment says that it may be, or an array where its count is 0. A `context` is its
+ *   owner's, and may be null.
+ * - Enumerations grow too. A reader treats a value that it does not know as "other", skips what it cannot read and
+ *   ignores unknown bits of a set of flags. `reserved` is 0.
+ * - The headers declare types and constants and nothing that is linked, so C++ needs no `extern "C"` around them.
+ * - Strings are UTF-8, NUL-terminated and borrowed for the call. What a component or module points at lives as long as
+ *   it does. Where a function fills a buffer of the caller's, it writes no more than `capacity` and says how much there
+ *   is, so that the caller can come again with a larger one.
+ * - No exception crosses. A call that can fail returns a status and, when that is not LOUPE_OK, writes one sentence
+ *   into the caller's loupe_error.
+ * - A component is created, used and destroyed; destroy is the last call. After a call that failed it may still get
+ *   any call but `process` and `event`.
+ *
+ * The line above each function is its contract. Tests check that it is there; LOUPE_CHECK=strict checks at run time
+ * that it is kept.
+ *   @thread   trainer: the thread that calls the inspector, and the one that ticks.
+ *             model: a thread that runs the model: its forwards, backwards and optimizer steps.
+ *             display: one thread of the host's own that calls the visualizers of an inspector, and is never the
+ *             trainer's or a model's. Where nothing is trained, as in a replay, it is the one that plays.
+ *             any: whichever, also several at once.
+ *             The trainer's and the model's thread may be the same. Calls on the lenses of an inspector never overlap,
+ *             whatever their threads, and neither do calls on its visualizers, or calls on a gatherer and the
+ *             preprocessors behind it.
+ *   @state    when it may be called.
+ *   @reenter  which calls may come on the same thread before this one returns: of a component's function, calls on the
+ *             same instance; of a host's function, calls that it makes into components.
+ *   @owns     who owns what passes.
+ *   @since    the version of the ABI that brought it.
+ */
+#pragma once
+
+#include <loupe/abi/builtin.h>
+#include <loupe/abi/component.h>
+#include <loupe/abi/entry.h>
+#include <loupe/abi/events.h>
+#include <loupe/abi/findings.h>
+#include <loupe/abi/gatherer.h>
+#include <loupe/abi/lens.h>
+#include <loupe/abi/modules.h>
+#include <loupe/abi/options.h>
+#include <loupe/abi/preprocessor.h>
+#include <loupe/abi/run.h>
+#include <loupe/abi/shown.h>
+#include <loupe/abi/steps.h>
+#include <loupe/abi/tensors.h>
+#include <loupe/abi/visualizer.h>

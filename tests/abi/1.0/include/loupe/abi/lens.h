@@ -1,0 +1,118 @@
+/* Lenses: decide what to look at, and turn an epoch into tagged values. */
+#pragma once
+
+#include <loupe/abi/findings.h>
+#include <loupe/abi/options.h>
+#include <loupe/abi/preprocessor.h>
+#include <loupe/abi/shown.h>
+#include <loupe/abi/steps.h>
+
+#define LOUPE_LENS_ID "loupe.lens/1"
+
+typedef struct loupe_source loupe_source;
+
+/* One stream that a lens wants: a gatherer by name, and a preprocessor by name or of the lens's own. */
+typedef struct loupe_watch {
+  uint32_t struct_size, reserved;
+  const loupe_module* module; /* null for pushed values */
+  const char* gatherer;
+  const loupe_options* gatherer_options;     /* may be null */
+  const char* label;                         /* parameter or attribute; null where the gatherer needs none */
+  const char* preprocessor;                  /* null: own_interface and own_preprocessor */
+  const loupe_options* preprocessor_options; /* may be null */
+  const loupe_preprocessor* own_interface;
+  void* own_preprocessor; /* the lens's; outlives the source */
+} loupe_watch;
+
+enum {
+  LOUPE_WIRING_STRICT = 1u << 0 /* plugins are tested: refuse an author's mistakes that are let pass in training */
+};
+
+/* What a source does without for a while, so that its lens looks less often. */
+enum {
+  LOUPE_REST_EVENTS = 1u << 0 /* no events come; one that nobody else takes costs a branch */
+};
+#define LOUPE_REST_DRAFTS 0xFFFF0000u /* left to drafts */
+
+/* What a lens may do while it is attached. The functions that read a series hold its stream's lock, so no event changes
+ * it meanwhile. */
+typedef struct loupe_wiring {
+  uint32_t struct_size;
+  uint32_t flags; /* LOUPE_WIRING_ bits */
+  void* context;
+  /* @thread trainer or model @state attaching or visiting @reenter request of its own preprocessor
+   * @owns the source lives until its module is forgotten, or with the lens @since 1.0 */
+  loupe_status (*watch)(void* context, const loupe_watch* watch, loupe_source** source, loupe_error* error);
+  /* The number of series; may grow as events come. A series keeps its index. */
+  /* @thread trainer or model @state always but in an event @reenter series_count of its own preprocessor @owns nothing
+   * @since 1.0 */
+  size_t (*series_count)(void* context, loupe_source* source);
+  /* Where the first series of that name is. NOT_FOUND, with a message that names those that there are. */
+  /* @thread trainer or model @state always but in an event @reenter series_count, read of its own preprocessor
+   * @owns caller's index @since 1.0 */
+  loupe_status (*find)(void* context, loupe_source* source, const char* name, size_t* index, loupe_error* error);
+  /* See loupe_preprocessor, also for the next two. The row may come as it likes but for its size. */
+  /* @thread trainer or model @state always but in an event @reenter read of its own preprocessor
+   * @owns caller's struct; the name lives as long as the source @since 1.0 */
+  loupe_status (*read)(void* context, loupe_source* source, size_t index, loupe_series* row, loupe_error* error);
+  /* @thread trainer or model @state always but in an event @reenter quantiles of its own preprocessor
+   * @owns caller's `q_count` doubles @since 1.0 */
+  loupe_status (*quantiles)(void* context, loupe_source* source, size_t index, const double* q, size_t q_count,
+                            double* values, loupe_error* error);
+  /* @thread trainer or model @state always but in an event @reenter values of its own preprocessor @owns caller's
+   * buffer @since 1.0 */
+  loupe_status (*values)(void* context, loupe_source* source, size_t index, double* values, size_t capacity,
+                         size_t* count, loupe_error* error);
+  /* From the next event on, the source does without `what`, LOUPE_REST_ bits. With 0 it gets everything again, and
+   * starts anew with comparing what nobody measured meanwhile. */
+  /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
+   * @since 1.0 */
+  loupe_status (*rest)(void* context, loupe_source* source, uint32_t what, loupe_error* error);
+  /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
+  const void* (*get_extension)(void* context, const char* id);
+} loupe_wiring;
+
+/* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
+ * before goes no further. At a tick, a value of a tag, layer and name is told once, in whichever row, as is a band of a
+ * tag, layer and pair of names, and a histogram of a tag, layer and line: a second one is answered LOUPE_INVALID, and
+ * what its row has before it counts. */
+typedef struct loupe_sink {
+  uint32_t struct_size, reserved;
+  void* context;
+  /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
+  loupe_status (*tag)(void* context, const loupe_tag* tag, loupe_error* error);
+  /* @thread trainer @state reporting @reenter none @owns borrows row @since 1.0 */
+  loupe_status (*row)(void* context, const loupe_row* row, loupe_error* error);
+  /* @thread trainer @state reporting @reenter none @owns borrows histogram @since 1.0 */
+  loupe_status (*histogram)(void* context, const loupe_histogram* histogram, loupe_error* error);
+  /* Also between ticks, in `step`. */
+  /* @thread trainer or model @state stepping or reporting @reenter none @owns borrows finding @since 1.0 */
+  loupe_status (*finding)(void* context, const loupe_finding* finding, loupe_error* error);
+  /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
+  const void* (*get_extension)(void* context, const char* id);
+} loupe_sink;
+
+/* LOUPE_LENS_ID: decides which modules to look at, and turns an epoch into tagged values. A lens that runs a model in
+ * one of these calls may get a visit before the call returns, for a function that it meets there; one that trains it in
+ * its report, a step. */
+typedef struct loupe_lens {
+  uint32_t struct_size, reserved;
+  /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
+  const void* (*get_extension)(void* self, const char* id);
+  /* Once, before the first module. */
+  /* @thread trainer @state created @reenter visit @owns wiring outlives the lens @since 1.0 */
+  loupe_status (*attach)(void* self, const loupe_wiring* wiring, loupe_error* error);
+  /* Every module, parents before children; functions as they are first seen. */
+  /* @thread trainer or model @state attached @reenter visit @owns borrows module, see loupe_module @since 1.0 */
+  loupe_status (*visit)(void* self, const loupe_module* module, loupe_error* error);
+  /* The module is detached: its sources end with this call. Optional. */
+  /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */
+  void (*forget)(void* self, const loupe_module* module);
+  /* After each step of an attached optimizer, on the thread that took it: quick, or training waits. The sink takes
+   * findings alone. Optional. */
+  /* @thread model @state attached @reenter visit @owns borrows step and sink @since 1.0 */
+  loupe_status (*step)(void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error);
+  /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */
+  /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
+  loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
+} loupe_lens;

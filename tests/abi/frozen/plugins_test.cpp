@@ -1,0 +1,78 @@
+// Plugins that were built with the headers of 1.0 and never since, by several compilers, run in this host.
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <loupe/testing.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace loupe::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FrozenPlugin : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const bool needs_libcxx = file().find("libcxx") != std::string::npos;
+    if (needs_libcxx && ::dlopen("libc++.so.1", RTLD_LAZY) == nullptr) GTEST_SKIP() << "there is no libc++.so.1";
+  }
+  static std::string file() { return std::string(LOUPE_FROZEN_PLUGINS "/") + GetParam(); }
+
+  /// Two ticks of two layers, of which the second has large outputs; then the run ends.
+  /// @param check  called after each of the ticks
+  template <class Check>
+  static void run(const std::string& yaml, const Check& check) {
+    Bench bench("on_error: stop\n" + yaml, {file()});
+    const Module linear = bench.module("linear", "Linear");
+    const Module relu = bench.module("relu", "ReLU");
+    bench.optimizer("SGD", 0.1);
+    for (const double scale : {1.0, 4.0}) {
+      for (const double mean : {0.25, 0.75}) {
+        bench.forward(linear, tensor({mean - 2, mean + 2}));
+        bench.forward(relu, tensor({0, 2 * mean * scale}));
+        bench.step();
+      }
+      bench.forward(linear, tensor({100, 100}), evaluation_pass);
+      bench.tick();
+      check(bench);
+    }
+    bench.end();
+  }
+  static std::string text_of(const fs::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+};
+
+TEST_P(FrozenPlugin, OfEachKindGivesTheNumbersOfThen) {
+  const std::string name = std::string(GetParam()).substr(0, std::string(GetParam()).find('_'));
+  if (std::string(GetParam()) == "rust.so") GTEST_SKIP() << "its plugin is a lens";
+  const fs::path lines = fs::temp_directory_path() / ("loupe_frozen_" + std::string(GetParam()) + ".txt");
+  run("lenses: [" + name + "_lens: {limit: 1.5}]\nvisualizers: [" + name + "_lines: {path: " + lines.string() + "}]\n",
+      [&](Bench& bench) { EXPECT_FALSE(bench.is_quarantined(name + "_lens")); });
+  EXPECT_EQ(text_of(lines), text_of(fs::path(LOUPE_FROZEN_PLUGINS).parent_path() / (name + "_lines.txt")));
+  fs::remove(lines);
+}
+
+TEST_P(FrozenPlugin, ThatIsALensReportsTheMeansOfThen) {
+  if (std::string(GetParam()) != "rust.so") GTEST_SKIP() << "its lens is tested with its other kinds";
+  double mean_of_relu = 0.5;
+  run("lenses: [rust_lens]\n", [&](Bench& bench) {
+    EXPECT_DOUBLE_EQ(bench.value("Rust Means", "linear", "mean"), 0.5);
+    EXPECT_DOUBLE_EQ(bench.value("Rust Means", "relu", "mean"), mean_of_relu);
+    mean_of_relu = 2;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, FrozenPlugin, ::testing::Values(LOUPE_FROZEN_NAMES), [](const auto& plugin) {
+  return std::string(plugin.param, std::string(plugin.param).find('.'));
+});
+
+}  // namespace
+}  // namespace loupe::testing
