@@ -1,5 +1,6 @@
 #include "check/examiner.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <loupe/error.h>
 #include <poll.h>
@@ -7,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -15,14 +17,182 @@
 #include <optional>
 #include <utility>
 
-#include "check/child.h"
+#include "check/lent_memory.h"
 #include "check/rule.h"
+#include "check/session.h"
+#include "loader/elf_file.h"
 
 namespace loupe::check {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+/// What the child says of one rule: that it begins, and how it came out. Short enough to be written at once.
+struct Message {
+  enum What { begins, ends } what;
+  std::size_t index;  ///< among all rules of the file and its components
+  bool passed;
+  char component[128], rule[64], detail[1024];
+};
+
+/// How far a child has come, in memory that outlives it.
+struct Progress {
+  char step[256], context[256];
+  char misuse[128];  ///< how the component misused what it was lent, if that crashed it
+};
+
+Progress* progress = nullptr;  // in the child
+std::string remark_now;
+
+template <std::size_t size>
+void write_text(char (&to)[size], const std::string& text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+/// Records what the component misused, then lets the crash happen.
+void note_misuse(int signal, siginfo_t* told, void*) {
+  const LentMemory::Misuse misuse = LentMemory::misuse_at(told->si_addr);
+  if (misuse.deed != nullptr && progress != nullptr) {
+    char* to = progress->misuse;
+    const char* const end = to + sizeof progress->misuse - 1;
+    for (const char* from : {misuse.deed, misuse.what}) {
+      while (*from != '\0' && to < end) *to++ = *from++;
+    }
+    *to = '\0';
+  }
+  std::signal(signal, SIG_DFL);
+}
+
+class Examination {
+ public:
+  Examination(Subject subject, std::size_t first, int channel)
+      : subject_(std::move(subject)), first_(first), channel_(channel) {}
+
+  void run() {
+    for (const Rule& rule : file_rules()) {
+      if (rule.examine == &check_bootstrap) load();
+      if (!can_look_at(rule)) return;  // an earlier rule tells why
+      look_at(rule, subject_);
+    }
+    if (subject_.plugin == nullptr || !LOUPE_REACHES(*subject_.plugin, component_count)) return;
+    for (std::size_t i = 0; subject_.plugin->components != nullptr && i < subject_.plugin->component_count; ++i) {
+      Subject component = subject_;
+      component.component = subject_.plugin->components[i];
+      const loupe_component* told = component.component;
+      if (told == nullptr || !LOUPE_REACHES(*told, destroy) || told->name == nullptr || told->interface_id == nullptr)
+        continue;  // the rule of the plugin tells
+      component.kind = kind_of(told->interface_id).value_or(Kind::lens);
+      bool whole = true;
+      StubHost::take_drafts();  // of the component before
+      for (const Rule& rule : component_rules()) {
+        if (!whole || (rule.concerns != nullptr && !rule.concerns(component))) {
+          ++index_;
+          continue;
+        }
+        look_at(rule, component);
+        if (rule.examine == &check_functions) whole = is_whole(component);
+      }
+    }
+  }
+
+ private:
+  /// A component that lacks what must be there cannot be looked at further.
+  static bool is_whole(const Subject& component) {
+    try {
+      check_functions(component);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// A file that is no library has no symbols to look for, and one that is not Loupe's no functions to call.
+  bool can_look_at(const Rule& rule) const {
+    if (rule.examine == &check_exports) return true;
+    if (rule.examine == &check_bootstrap) return subject_.entry != nullptr;
+    if (rule.examine == &check_unknown_ids || rule.examine == &check_plugin) return is_bootstrapped_;
+    return is_library();
+  }
+
+  bool is_library() const {
+    try {
+      const PluginFile file(subject_.file);
+      const ElfFile elf(file);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void load() {
+    note_step("loading");
+    void* library = ::dlopen(subject_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    load_tensor_lending();  // the rule of links tells where that fails
+    subject_.entry = static_cast<const loupe_entry*>(::dlsym(library, LOUPE_ENTRY_SYMBOL));
+    if (subject_.entry == nullptr) return;
+    try {
+      check_bootstrap(subject_);
+    } catch (const std::exception&) {
+      return;  // its rule tells
+    }
+    is_bootstrapped_ = true;
+    note_step("get_extension(\"" LOUPE_PLUGIN_ID "\")");
+    subject_.plugin = static_cast<const loupe_plugin*>(subject_.entry->get_extension(LOUPE_PLUGIN_ID));
+  }
+
+  void look_at(const Rule& rule, const Subject& subject) {
+    const std::size_t index = index_++;
+    if (index < first_) return;
+    Message message{Message::begins, index, false, {}, {}, {}};
+    if (subject.component != nullptr) write_text(message.component, subject.component->name);
+    write_text(message.rule, rule.name);
+    send(message);
+    note_context("");
+    note_step("");
+    note_remark("");
+    message.what = Message::ends;
+    try {
+      rule.examine(subject);
+      message.passed = true;
+      write_text(message.detail, remark_now);
+    } catch (const std::exception& e) {
+      write_text(message.detail, e.what());
+    } catch (...) {
+      write_text(message.detail, "an exception that is no std::exception came out");
+    }
+    send(message);
+  }
+
+  void send(const Message& message) {
+    const auto* bytes = reinterpret_cast<const char*>(&message);
+    for (std::size_t sent = 0; sent < sizeof message;) {
+      const ::ssize_t count = ::write(channel_, bytes + sent, sizeof message - sent);
+      if (count <= 0) ::_exit(1);
+      sent += static_cast<std::size_t>(count);
+    }
+  }
+
+  Subject subject_;
+  bool is_bootstrapped_ = false;
+  std::size_t first_, index_ = 0;
+  int channel_;
+};
+
+/// Looks at the file's rules from the `first` on, and writes messages to `channel`. Runs in the child process, whose
+/// working directory is `folder`.
+void examine(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
+             int channel, Progress* shared) {
+  progress = shared;
+  struct sigaction noting {};
+  noting.sa_sigaction = &note_misuse;
+  noting.sa_flags = SA_SIGINFO;
+  for (const int signal : {SIGSEGV, SIGBUS}) ::sigaction(signal, &noting, nullptr);
+  Examination({.file = file, .options = options, .folder = folder}, first, channel).run();
+}
 
 /// A folder that is gone with this object.
 class ScratchFolder {
@@ -50,26 +220,26 @@ class ScratchFolder {
 };
 
 /// Memory that a child shares with this process.
-class SharedDoing {
+class SharedProgress {
  public:
-  SharedDoing() {
-    void* memory = ::mmap(nullptr, sizeof(Doing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  SharedProgress() {
+    void* memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error(std::string("no memory can be shared: ") + std::strerror(errno));
-    doing_ = static_cast<Doing*>(memory);
+    progress_ = static_cast<Progress*>(memory);
   }
-  ~SharedDoing() { ::munmap(doing_, sizeof(Doing)); }
-  SharedDoing(const SharedDoing&) = delete;
-  SharedDoing& operator=(const SharedDoing&) = delete;
-  Doing* get() { return doing_; }
+  ~SharedProgress() { ::munmap(progress_, sizeof(Progress)); }
+  SharedProgress(const SharedProgress&) = delete;
+  SharedProgress& operator=(const SharedProgress&) = delete;
+  Progress* get() { return progress_; }
   std::string step() const {
-    const std::string step = doing_->step;
+    const std::string step = progress_->step;
     return step.empty() ? "" : " in " + step;
   }
-  std::string context() const { return doing_->step[0] == '\0' ? "" : doing_->context; }
-  std::string misuse() const { return doing_->misuse; }
+  std::string context() const { return progress_->step[0] == '\0' ? "" : progress_->context; }
+  std::string misuse() const { return progress_->misuse; }
 
  private:
-  Doing* doing_;
+  Progress* progress_;
 };
 
 /// In the child: what the plugin prints is not the check's, and a crash leaves no file.
@@ -84,7 +254,7 @@ void settle_in(const std::string& folder) {
 class Child {
  public:
   Child(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
-        Doing* doing) {
+        Progress* shared) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe can be made: ") + std::strerror(errno));
     process_ = ::fork();
@@ -92,7 +262,7 @@ class Child {
       ::close(ends[0]);
       ::setpgid(0, 0);
       settle_in(folder);
-      examine(file, options, folder, first, ends[1], doing);
+      examine(file, options, folder, first, ends[1], shared);
       ::_exit(0);  // nothing of the plugin's runs on the way out
     }
     ::close(ends[1]);
@@ -180,6 +350,18 @@ class Faults {
 
 }  // namespace
 
+void note_step(const std::string& step) {
+  if (progress != nullptr) write_text(progress->step, step);
+}
+
+void note_context(const std::string& context) {
+  if (progress != nullptr) write_text(progress->context, context);
+}
+
+void note_remark(const std::string& remark) {
+  remark_now = remark;
+}
+
 std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds) {
   const std::string path = fs::absolute(file).string();
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -188,14 +370,14 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
   std::size_t next = 0;
   for (;;) {
     const ScratchFolder folder;
-    SharedDoing doing;
-    Child child(path, options, folder.path(), next, doing.get());
+    SharedProgress shared;
+    Child child(path, options, folder.path(), next, shared.get());
     std::optional<Message> begun;
     const auto broken = [&](const std::string& why) {
       const std::string component = begun ? begun->component : "", rule = begun ? begun->rule : "loading";
-      const std::string fault = why + doing.step();
+      const std::string fault = why + shared.step();
       rows.push_back(
-          {file, component, rule, false, fault + doing.context(), faults.first_rule_with(component, rule, fault)});
+          {file, component, rule, false, fault + shared.context(), faults.first_rule_with(component, rule, fault)});
     };
     Child::Heard heard;
     for (Message message; (heard = child.listen(message, Clock::now() + limit)) == Child::Heard::message;) {
@@ -217,7 +399,7 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     const std::string end = child.wait();
     if (!begun && end.empty()) return rows;
     broken(end.empty() ? "it ends the process" : end);
-    if (const std::string misuse = doing.misuse(); !misuse.empty()) rows.back().detail += ": " + misuse;
+    if (const std::string misuse = shared.misuse(); !misuse.empty()) rows.back().detail += ": " + misuse;
     if (begun) rows.back().detail += "; the rule is: " + meaning_of(begun->rule);
     if (!begun) return rows;
   }

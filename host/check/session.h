@@ -2,23 +2,71 @@
 
 #include <loupe/abi.h>
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "check/allocations.h"
 #include "check/fixtures.h"
 #include "check/lent_memory.h"
-#include "check/meter.h"
 #include "check/rule.h"
-#include "check/stub_host.h"
 #include "options/option_set.h"
 #include "show/last_values.h"
 
 namespace loupe::check {
+
+/// What may be asked of the host during a call.
+enum class Turn { none, opening, event, attaching, visiting, reporting, stepping };
+
+/// A host as one component under examination sees it: without a model of LibTorch's, and watchful.
+class StubHost {
+ public:
+  StubHost();
+  StubHost(const StubHost&) = delete;
+  StubHost& operator=(const StubHost&) = delete;
+
+  const loupe_host& get() const { return host_; }
+  void set_run(const loupe_run* run) { run_ = run; }
+  /// The call that the component is in, on this thread; none between two.
+  void set_turn(Turn turn) {
+    turn_ = turn;
+    thread_ = std::this_thread::get_id();
+  }
+  /// Notes a call to the host where it may not be made.
+  bool expect(const char* function, std::initializer_list<Turn> turns);
+  void complain(const std::string& what);
+  std::vector<std::string> complaints() const;
+  /// Notes what the ABI does not promise to keep; an id where it says "/draft-". Of the whole process.
+  static void note_draft(const std::string& what);
+  static void note_draft_id(const std::string& id);
+  static void note_draft_measures(uint32_t measures);
+  static std::vector<std::string> take_drafts();
+  /// Handles that were retained or cloned and not released.
+  long retained() const { return retained_; }
+  /// Whether it had tensors kept, copied or decomposed, which takes memory each time.
+  bool has_copied() const { return has_copied_; }
+
+ private:
+  static const void* service(void* host, const char* id);
+
+  loupe_host host_;
+  const loupe_run* run_ = nullptr;
+  Turn turn_ = Turn::none;
+  std::thread::id thread_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> complaints_;
+  std::atomic<long> retained_{0};
+  std::atomic<bool> has_copied_{false};
+  friend struct StubTensors;
+};
 
 /// How a call came out.
 struct Answer {
@@ -28,6 +76,20 @@ struct Answer {
   bool threw = false;   ///< an exception came out
   bool ok() const { return status == LOUPE_OK; }
 };
+
+/// LOUPE_OFFERS for a member that is named by a pointer.
+template <class Table, class Function>
+bool offers(const Table& table, Function Table::*member) {
+  const auto* end = reinterpret_cast<const char*>(&(table.*member) + 1);
+  return end - reinterpret_cast<const char*>(&table) <= static_cast<std::ptrdiff_t>(table.struct_size) &&
+         table.*member != nullptr;
+}
+
+/// What `lend` makes of the arguments, in the memory of a call.
+template <class Lend, class... Arguments>
+auto lent(Lend lend, Arguments... arguments) {
+  return [=](LentMemory& memory) { return lend(memory, arguments...); };
+}
 
 /// Whether the component has an option of those in a YAML map.
 bool declares_any(const loupe_component& component, const std::string& options);
@@ -85,6 +147,22 @@ class Session {
     leave(answer);
     return answer;
   }
+  /// Calls a function of the component's table with its instance and these; where the table has none, nothing.
+  /// @param arguments  what was lent() is lent for this call
+  template <class Table, class Function, class... Arguments>
+  Answer ask(const char* function, Turn turn, Function Table::*member, const Arguments&... arguments) {
+    if (!offers(table<Table>(), member)) return {function};
+    return call(function, turn, [&](LentMemory& memory, loupe_error* error) {
+      [[maybe_unused]] const auto given = [&](const auto& argument) {
+        if constexpr (std::is_invocable_v<decltype(argument), LentMemory&>) {
+          return argument(memory);
+        } else {
+          return argument;
+        }
+      };
+      return (table<Table>().*member)(self_, given(arguments)..., error);
+    });
+  }
   template <class Table>
   const Table& table() const {
     return *static_cast<const Table*>(subject_.component->table);
@@ -102,40 +180,38 @@ class Session {
   const loupe_wiring* wiring() const { return wiring_; }
   const loupe_sink* sink() const { return sink_; }
   const loupe_request& request() const { return request_; }
-  Answer process(const Data& data);
   /// Every number of every series that can be had, in order, of a preprocessor or of those that a lens brings.
   std::vector<double> numbers();
 
  private:
   friend struct StubWiring;
-  /// What a lens watches.
+  class MadeUp;
+  /// What a lens watches, and the preprocessor there.
   struct Watched {
-    const loupe_preprocessor* own = nullptr;
-    void* own_self = nullptr;
+    const loupe_preprocessor* table = nullptr;
+    void* self = nullptr;
+    std::shared_ptr<MadeUp> made_up;  ///< null for the lens's own preprocessor
     loupe_request request{};
     const loupe_module* module = nullptr;
     std::string label;
     bool comes_at_ticks = false;  ///< behind the gatherer `tick`, whose events are not as frequent as others
     bool forgotten = false;
-    std::deque<std::string> asked_for;  // series of another's preprocessor, which may have them
+
+    bool is_alive_and_own() const { return made_up == nullptr && !forgotten; }
   };
-  template <class Event>
-  loupe_status metered(Event&& event) {
-    return meter_ != nullptr ? meter_->around(event) : event();
-  }
   void create();
+  void lend_host_tables();
   /// Whether a series still has the name that it had, at the same place.
   bool keeps_name(void* preprocessor, std::size_t series, const char* name);
   void add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers);
   void enter(const char* function, Turn turn);
   void leave(Answer& answer);
   void begin_gatherer();
-  void begin_preprocessor();
-  void begin_lens();
-  void begin_visualizer();
-  void feed_lens(const Data& data);
+  /// Lends an event and gives it to `take`, which is measured where that is wished.
+  template <class Take>
+  Answer send(const char* function, const Data& data, const loupe_module* module, const std::string& label,
+              uint32_t measures, bool is_metered, Take&& take);
   void process_own(Watched& watched, const Data& data);
-  void tick_preprocessor();
   void tick_lens();
   void tick_visualizer();
 
