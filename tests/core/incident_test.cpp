@@ -142,14 +142,13 @@ TEST(Incident, OfARunThatGoesOnCountsThoseThatItKeptBefore) {
   const Folder folder;
   Texts messages;
   for (int process = 0; process < 5; ++process) {
-    Monitored it("run: {name: digits, dir: " + folder.path("run") +
-                 ", resume: true, incidents: 2}\nlenses: [probe_lens]\n");
-    const auto layer = it.add("conv");
+    Layered it("run: {name: digits, dir: " + folder.path("run") +
+               ", resume: true, incidents: 2}\nlenses: [probe_lens]\n");
     LensSurroundings& surroundings = it.monitor;
     for (const std::string& rule : {std::string("the same"), "rule " + std::to_string(process)}) {
       const Finding finding{rule, LOUPE_SEVERITY_ERROR, "it is wrong"};
       surroundings.publish(finding.c_form(), "the lens 'x'");
-      Monitored::forward(*layer, {1, 1});
+      it.forward({1, 1});
       it.monitor.note_step();
     }
     it.monitor.dump("look");

@@ -87,6 +87,7 @@ class Monitored {
     ASSERT_NE(stream, nullptr);
     stream->dispatch(tensor.get(), flags);
   }
+  void tick() { monitor.tick(std::nullopt); }
   /// What the last tick that had it showed.
   std::optional<double> shown(const std::string& layer, const std::string& line, const std::string& tag = "Probe") {
     return monitor.display().last(tag, layer, line);
@@ -95,6 +96,16 @@ class Monitored {
   Stage stage;
   MadeHost host;
   Monitor monitor;
+};
+
+/// The same with one module.
+struct Layered : Monitored {
+  explicit Layered(const std::string& yaml) : Monitored(yaml), layer(add("conv")) {}
+  void forward(std::vector<float> values, uint32_t flags = training_pass, int32_t device = LOUPE_DEVICE_CPU) const {
+    Monitored::forward(*layer, std::move(values), flags, device);
+  }
+
+  const std::shared_ptr<ModuleNode> layer;
 };
 
 }  // namespace loupe
