@@ -113,13 +113,9 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
   const Folder folder;
   const std::string file = folder.write("a.yaml", std::string("plugins: {path: [") + LOUPE_BUILT_PLUGINS +
                                                       "]}\nlenses: [health: {baseline: missing.json}]\n");
-  try {
-    const Monitor monitor(Config::from_file(file));
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const ConfigError& e) {
-    EXPECT_BEGINS(e.what(), file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
-                                folder.path("missing.json") + ": error: the baseline cannot be read");
-  }
+  EXPECT_BEGINS(thrown_by<ConfigError>([&] { const Monitor monitor(Config::from_file(file)); }),
+                file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
+                    folder.path("missing.json") + ": error: the baseline cannot be read");
 }
 
 /// Eleven good runs of one series, which is `least` in the first and `most` in the last.

@@ -221,12 +221,7 @@ TEST(Outbox, KeepsTheFirstExceptionOfTheCallbackAndThrowsItOnce) {
   outbox.set_callback([](const Finding& found) { throw std::runtime_error(found.rule); });
   for (const char* rule : {"first", "second"}) outbox.queue_for_delivery(finding(rule).c_form());
   outbox.deliver();
-  try {
-    outbox.rethrow();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const std::runtime_error& e) {
-    EXPECT_STREQ(e.what(), "first");
-  }
+  EXPECT_EQ(thrown_by<std::runtime_error>([&] { outbox.rethrow(); }), "first");
   EXPECT_NO_THROW(outbox.rethrow());
 }
 

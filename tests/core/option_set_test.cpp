@@ -150,12 +150,8 @@ TEST(Options, RefuseANumberThatTheAskedTypeCannotHold) {
 
 TEST(Options, NameAnOptionThatWasNotDeclared) {
   const auto set = from_yaml("");
-  try {
-    Options(set->get()).get<int>("wholes");
-    FAIL() << "it was read";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "the option 'wholes' is read but was not declared; add it to options()");
-  }
+  EXPECT_EQ(thrown_by<Error>([&] { Options(set->get()).get<int>("wholes"); }),
+            "the option 'wholes' is read but was not declared; add it to options()");
 }
 
 /// A component that declares one option of each type.

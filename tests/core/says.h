@@ -15,6 +15,18 @@ namespace loupe {
 
 using Texts = std::vector<std::string>;
 
+/// What the exception says that a call must throw.
+template <class Exception, class Call>
+std::string thrown_by(Call&& call) {
+  try {
+    call();
+  } catch (const Exception& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
 /// Of a list of exactly one, that one.
 inline std::string only(const Texts& texts) {
   EXPECT_EQ(texts.size(), 1u) << testing::PrintToString(texts);
