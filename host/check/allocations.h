@@ -8,14 +8,13 @@
 
 namespace loupe::check {
 
-/// From now on counts how often each thread asks for memory by malloc and its kin, in all libraries that are loaded
-/// now: operator new, C's own calls and Rust's alike. For the process that examines a plugin: whatever allocator it
-/// runs with stays the one that answers. False where nothing can be counted.
+/// Counts from now on how often each thread allocates, by malloc and its relatives, in all libraries loaded so far:
+/// operator new, C's calls and Rust's. The process keeps its allocator. Returns false if nothing can be counted.
 bool count_allocations();
-/// How often this thread did.
+/// How often this thread allocated.
 uint64_t allocations();
 
-/// What the component's own part of events costs.
+/// Measures what a component's own part of an event costs.
 class Meter {
  public:
   template <class Event>
@@ -30,7 +29,7 @@ class Meter {
   }
   std::size_t events() const { return nanoseconds_.size(); }
   uint64_t allocations() const { return allocations_; }
-  /// Of at least one event.
+  /// Needs at least one event.
   int64_t median_nanoseconds() const {
     std::vector<int64_t> sorted = nanoseconds_;
     std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());

@@ -15,7 +15,7 @@
 namespace loupe::check {
 namespace {
 
-/// Up to twice the known size. Members end at multiples of 4; visualizers, whose life is longer, get fewer.
+/// Up to twice the known size. Members end at multiples of 4; visualizers, which take longer, get fewer.
 std::vector<std::size_t> sizes_about(std::size_t known, Kind kind) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = 0; size <= 2 * known; size += kind == Kind::visualizer ? 8 : 4) sizes.push_back(size);
@@ -23,7 +23,7 @@ std::vector<std::size_t> sizes_about(std::size_t known, Kind kind) {
   return sizes;
 }
 
-/// A life in which every T has another size each time. Beyond its known size nothing may fail that did not fail before.
+/// Lives in which every T has another size. With sizes above the known one, nothing may fail that did not fail before.
 template <class T>
 void check_sizes(const Subject& subject, const char* name, std::size_t usual_failures) {
   struct Restore {
@@ -116,7 +116,7 @@ std::vector<Data> sorts() {
   return sorts;
 }
 
-/// Numbers, names and counts as lenses may tell them.
+/// Numbers, names and counts as lenses may show them.
 void check_shown(const Subject& subject) {
   Session session(subject);
   session.begin();
@@ -124,16 +124,16 @@ void check_shown(const Subject& subject) {
   const auto show = [&](double value, const std::string& tag, const char* layer) {
     using Shows = loupe_visualizer;
     const std::vector<std::pair<const char*, double>> mean{{"mean", value}};
-    session.ask("tag", Turn::none, &Shows::tag, lent(lend_tag, tag, layer == nullptr));
-    session.ask("begin_tick", Turn::none, &Shows::begin_tick, lent(lend_tick, number++));
-    const Answer answer = session.ask("row", Turn::none, &Shows::row, lent(lend_row, tag, layer, mean, value));
+    session.ask("tag", Phase::none, &Shows::tag, lent(lend_tag, tag, layer == nullptr));
+    session.ask("begin_tick", Phase::none, &Shows::begin_tick, lent(lend_tick, number++));
+    const Answer answer = session.ask("row", Phase::none, &Shows::row, lent(lend_row, tag, layer, mean, value));
     if (!answer.ok()) {
       throw Broken("row with " + std::to_string(value) +
                    " fails: " + (answer.message.empty() ? "without a message" : answer.message));
     }
     for (const std::size_t bins : {0u, 1u, 1000u})
-      session.ask("histogram", Turn::none, &Shows::histogram, lent(lend_histogram, tag, bins, value));
-    session.ask("end_tick", Turn::none, &Shows::end_tick);
+      session.ask("histogram", Phase::none, &Shows::histogram, lent(lend_histogram, tag, bins, value));
+    session.ask("end_tick", Phase::none, &Shows::end_tick);
   };
   for (const double value : {0.0, -0.0, 1e308, 5e-324, -1e-300, std::nan(""), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity()}) {
@@ -230,12 +230,12 @@ void check_data(const Subject& subject) {
 
 namespace {
 
-/// Every call at a time when it may not be made, or with what makes no sense. Returns those that failed.
+/// Makes every call in a wrong state or with senseless arguments. Returns those that failed.
 std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity) {
-  const Session::Habits habits{false, message_capacity, true};
+  const Session::Conditions conditions{false, message_capacity, true};
   std::vector<Answer> failed;
   const auto with_fresh = [&](const std::function<void(Session&)>& body) {
-    Session session(subject, habits);
+    Session session(subject, conditions);
     if (!session.created()) throw Broken("create fails");
     body(session);
     session.destroy();
@@ -254,7 +254,7 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
   if (subject.kind == Kind::gatherer) {
     with_fresh([](Session& session) {
       for (const char* label : {static_cast<const char*>(nullptr), "", "no such parameter"}) {
-        session.ask("open", Turn::opening, &loupe_gatherer::open, session.taps(), nullptr, label);
+        session.ask("open", Phase::opening, &loupe_gatherer::open, session.taps(), nullptr, label);
       }
     });
   }
@@ -269,21 +269,21 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
         loupe_series row{};
         row.struct_size = sizeof row;
         std::size_t count = 0;
-        session.ask("read", Turn::none, &loupe_preprocessor::read, series, &row);
-        session.ask("quantiles", Turn::none, &loupe_preprocessor::quantiles, series, &half, std::size_t{1},
+        session.ask("read", Phase::none, &loupe_preprocessor::read, series, &row);
+        session.ask("quantiles", Phase::none, &loupe_preprocessor::quantiles, series, &half, std::size_t{1},
                     values.data());
-        session.ask("values", Turn::none, &loupe_preprocessor::values, series, values.data(), values.size(), &count);
+        session.ask("values", Phase::none, &loupe_preprocessor::values, series, values.data(), values.size(), &count);
       }
       for (const double q : {-0.5, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
         if (table.series_count(session.self()) == 0) break;
-        session.ask("quantiles", Turn::none, &loupe_preprocessor::quantiles, std::size_t{0}, &q, std::size_t{1},
+        session.ask("quantiles", Phase::none, &loupe_preprocessor::quantiles, std::size_t{0}, &q, std::size_t{1},
                     values.data());
       }
     });
   }
   if (subject.kind == Kind::lens) {
     with_fresh(
-        [](Session& session) { session.ask("visit", Turn::visiting, &loupe_lens::visit, session.modules()[1]); });
+        [](Session& session) { session.ask("visit", Phase::visiting, &loupe_lens::visit, session.modules()[1]); });
     with_fresh([](Session& session) {
       const auto& lens = session.table<loupe_lens>();
       if (!LOUPE_OFFERS(lens, get_extension)) return;
@@ -292,7 +292,7 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
           static_cast<const loupe_draft_lens_query*>(lens.get_extension(session.self(), LOUPE_DRAFT_LENS_QUERY_ID));
       if (table == nullptr || !LOUPE_OFFERS(*table, query)) return;
       for (const char* key : {"", "no such number"}) {
-        session.call("query", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+        session.call("query", Phase::none, [&](LentMemory& memory, loupe_error* error) {
           return table->query(session.self(), key, memory.buffer<double>(1, "the place for a number"), error);
         });
       }
@@ -301,12 +301,12 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
   if (subject.kind == Kind::visualizer) {
     with_fresh([&](Session& session) {
       const std::vector<std::pair<const char*, double>> mean{{"mean", 1}};
-      session.ask("row", Turn::none, &loupe_visualizer::row, lent(lend_row, "Norm", nullptr, mean, std::nullopt));
-      session.ask("end_tick", Turn::none, &loupe_visualizer::end_tick);
+      session.ask("row", Phase::none, &loupe_visualizer::row, lent(lend_row, "Norm", nullptr, mean, std::nullopt));
+      session.ask("end_tick", Phase::none, &loupe_visualizer::end_tick);
     });
     with_fresh([&](Session& session) {
       if (!LOUPE_OFFERS(session.table<loupe_visualizer>(), begin)) return;
-      session.ask("begin", Turn::none, &loupe_visualizer::begin, lent(lend_run, subject.folder + "/no/such/folder"));
+      session.ask("begin", Phase::none, &loupe_visualizer::begin, lent(lend_run, subject.folder + "/no/such/folder"));
       session.tick();
       session.finish();
     });
@@ -314,7 +314,7 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
   return failed;
 }
 
-/// What it answers to an id that nobody knows.
+/// Its answer to an unknown id.
 const void* unknown_extension(const Subject& subject, void* self) {
   const auto ask = [&](const auto& table) -> const void* {
     return LOUPE_OFFERS(table, get_extension) ? table.get_extension(self, "loupe.no_such_extension/1") : nullptr;
@@ -365,7 +365,7 @@ constexpr const char* no_room = "there is no room for a state";
 
 struct Writer {
   std::string bytes;
-  std::size_t left = ~std::size_t{0};  // so many more pieces are taken
+  std::size_t left = ~std::size_t{0};  // how many more pieces it takes
 };
 
 loupe_status write(void* writer, const void* bytes, std::size_t size, loupe_error* error) {
@@ -378,11 +378,11 @@ loupe_status write(void* writer, const void* bytes, std::size_t size, loupe_erro
 }
 
 Answer save(Session& session, Writer& writer) {
-  return session.call("save_state", Turn::none, [&](LentMemory&, loupe_error* error) {
+  return session.call("save_state", Phase::none, [&](LentMemory&, loupe_error* error) {
     return session.table<loupe_preprocessor>().save_state(session.self(), &write, &writer, error);
   });
 }
-/// Throws Broken when nothing can be saved.
+/// Throws Broken if saving fails.
 std::string save(Session& session) {
   Writer writer;
   const Answer answer = save(session, writer);
@@ -390,7 +390,7 @@ std::string save(Session& session) {
   return writer.bytes;
 }
 
-/// What a writer says that takes no more must come out.
+/// The error of a writer that takes no more must be passed on.
 void check_full(Session& session) {
   Writer full{"", 0};
   const Answer answer = save(session, full);
@@ -402,7 +402,7 @@ void check_full(Session& session) {
 }
 
 Answer merge(Session& session, const std::string& state) {
-  return session.call("merge_state", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+  return session.call("merge_state", Phase::none, [&](LentMemory& memory, loupe_error* error) {
     void* bytes = memory.guarded(state.size(), "the state to merge");
     std::memcpy(bytes, state.data(), state.size());
     return session.table<loupe_preprocessor>().merge_state(session.self(), bytes, state.size(), error);
@@ -441,7 +441,7 @@ void check_state(const Subject& subject) {
     }
     if (!same(other.numbers(), numbers)) throw Broken("merge_state refuses bytes and has changed its numbers");
   }
-  // Bytes with one bit turned may be numbers as good as others: no crash is all that can be asked.
+  // Corrupt bytes may still be valid numbers; only crashes are checked.
   for (std::size_t at = 0; at < state.size(); at += step) {
     std::string turned = state;
     turned[at] = static_cast<char>(turned[at] ^ 0x80);

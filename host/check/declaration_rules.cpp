@@ -1,4 +1,4 @@
-// What can be said of the file, and of what a component says of itself, before anything of it lives.
+// The file, and what components declare, before an instance is made.
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -26,7 +26,7 @@ struct Symbol {
   ElfW(Sym) entry;
 };
 
-/// The symbols that others may find in the file.
+/// The symbols that the file exports.
 std::vector<Symbol> exported(const ElfFile& elf) {
   const ElfW(Shdr)* table = elf.section_of_type(SHT_DYNSYM);
   if (table == nullptr || table->sh_link >= elf.sections.size() || table->sh_entsize != sizeof(ElfW(Sym)))
@@ -47,7 +47,7 @@ std::vector<Symbol> exported(const ElfFile& elf) {
   return symbols;
 }
 
-/// A note by hand may be another than the plugin: what it leaves out is never found, what it has too much is not there.
+/// A handwritten note may differ from the plugin: what it lacks is never found, what it has in addition is not there.
 void check_note(const Subject& subject) {
   const PluginFile file(subject.file);
   const ComponentIndex index = read_index(ElfFile(file));

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -28,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// What the child says of one rule: that it begins, and how it came out. Short enough to be written at once.
+/// What the child reports of a rule: its beginning, and its result. Short enough to be written at once.
 struct Message {
   enum What { begins, ends } what;
   std::size_t index;  ///< among all rules of the file and its components
@@ -36,10 +37,10 @@ struct Message {
   char component[128], rule[64], detail[1024];
 };
 
-/// How far a child has come, in memory that outlives it.
+/// What a child is doing, in memory that outlives it.
 struct Progress {
   char step[256], context[256];
-  char misuse[128];  ///< how the component misused what it was lent, if that crashed it
+  char misuse[128];  ///< how the component misused what it was lent, if that caused a crash
 };
 
 Progress* progress = nullptr;  // in the child
@@ -74,7 +75,7 @@ class Examination {
   void run() {
     for (const Rule& rule : file_rules()) {
       if (rule.examine == &check_bootstrap) load();
-      if (!can_look_at(rule)) return;  // an earlier rule tells why
+      if (!can_look_at(rule)) return;  // an earlier rule says why
       look_at(rule, subject_);
     }
     if (subject_.plugin == nullptr || !LOUPE_REACHES(*subject_.plugin, component_count)) return;
@@ -83,10 +84,10 @@ class Examination {
       component.component = subject_.plugin->components[i];
       const loupe_component* told = component.component;
       if (told == nullptr || !LOUPE_REACHES(*told, destroy) || told->name == nullptr || told->interface_id == nullptr)
-        continue;  // the rule of the plugin tells
+        continue;  // the rule `plugin` reports that
       component.kind = kind_of(told->interface_id).value_or(Kind::lens);
       bool whole = true;
-      StubHost::take_drafts();  // of the component before
+      StubHost::take_drafts();  // those of the component before
       for (const Rule& rule : component_rules()) {
         if (!whole || (rule.concerns != nullptr && !rule.concerns(component))) {
           ++index_;
@@ -99,7 +100,7 @@ class Examination {
   }
 
  private:
-  /// A component that lacks what must be there cannot be looked at further.
+  /// A component that lacks required functions cannot be checked further.
   static bool is_whole(const Subject& component) {
     try {
       check_functions(component);
@@ -109,7 +110,7 @@ class Examination {
     }
   }
 
-  /// A file that is no library has no symbols to look for, and one that is not Loupe's no functions to call.
+  /// A file that is not a library has no symbols, and one that is not a plugin has no functions to call.
   bool can_look_at(const Rule& rule) const {
     if (rule.examine == &check_exports) return true;
     if (rule.examine == &check_bootstrap) return subject_.entry != nullptr;
@@ -131,13 +132,13 @@ class Examination {
     note_step("loading");
     void* library = ::dlopen(subject_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
-    load_tensor_lending();  // the rule of links tells where that fails
+    load_tensor_lending();  // the rule `links` reports a failure
     subject_.entry = static_cast<const loupe_entry*>(::dlsym(library, LOUPE_ENTRY_SYMBOL));
     if (subject_.entry == nullptr) return;
     try {
       check_bootstrap(subject_);
     } catch (const std::exception&) {
-      return;  // its rule tells
+      return;  // its rule reports that
     }
     is_bootstrapped_ = true;
     note_step("get_extension(\"" LOUPE_PLUGIN_ID "\")");
@@ -182,8 +183,8 @@ class Examination {
   int channel_;
 };
 
-/// Looks at the file's rules from the `first` on, and writes messages to `channel`. Runs in the child process, whose
-/// working directory is `folder`.
+/// Checks the rules from the `first` on, and writes messages to `channel`. Runs in the child process, whose working
+/// directory is `folder`.
 void examine(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
              int channel, Progress* shared) {
   progress = shared;
@@ -194,11 +195,11 @@ void examine(const std::string& file, const std::string& options, const std::str
   Examination({.file = file, .options = options, .folder = folder}, first, channel).run();
 }
 
-/// A folder that is gone with this object.
+/// A folder that is deleted with this object.
 class ScratchFolder {
  public:
   ScratchFolder() {
-    // In memory where that can be: visualizers wait for the disk, over and over.
+    // In memory if possible: visualizers wait for the disk again and again.
     std::error_code none;
     const bool in_memory = std::getenv("TMPDIR") == nullptr && fs::is_directory("/dev/shm", none);
     const fs::path parent = in_memory ? fs::path("/dev/shm") : fs::temp_directory_path();
@@ -219,30 +220,14 @@ class ScratchFolder {
   std::string path_;
 };
 
-/// Memory that a child shares with this process.
-class SharedProgress {
- public:
-  SharedProgress() {
-    void* memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Error(std::string("no memory can be shared: ") + std::strerror(errno));
-    progress_ = static_cast<Progress*>(memory);
-  }
-  ~SharedProgress() { ::munmap(progress_, sizeof(Progress)); }
-  SharedProgress(const SharedProgress&) = delete;
-  SharedProgress& operator=(const SharedProgress&) = delete;
-  Progress* get() { return progress_; }
-  std::string step() const {
-    const std::string step = progress_->step;
-    return step.empty() ? "" : " in " + step;
-  }
-  std::string context() const { return progress_->step[0] == '\0' ? "" : progress_->context; }
-  std::string misuse() const { return progress_->misuse; }
+/// Memory that children share with this process; empty at first.
+std::shared_ptr<Progress> share_progress() {
+  void* memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error(std::string("no memory can be shared: ") + std::strerror(errno));
+  return {static_cast<Progress*>(memory), [](Progress* shared) { ::munmap(shared, sizeof *shared); }};
+}
 
- private:
-  Progress* progress_;
-};
-
-/// In the child: what the plugin prints is not the check's, and a crash leaves no file.
+/// In the child: discards what the plugin prints, and lets a crash leave no file.
 void settle_in(const std::string& folder) {
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
@@ -250,7 +235,7 @@ void settle_in(const std::string& folder) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM}) std::signal(signal, SIG_DFL);
 }
 
-/// One child process, which looks at the rules from `first` on.
+/// One child process, which checks the rules from `first` on.
 class Child {
  public:
   Child(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
@@ -263,7 +248,7 @@ class Child {
       ::setpgid(0, 0);
       settle_in(folder);
       examine(file, options, folder, first, ends[1], shared);
-      ::_exit(0);  // nothing of the plugin's runs on the way out
+      ::_exit(0);  // without the plugin's destructors
     }
     ::close(ends[1]);
     channel_ = ends[0];
@@ -298,7 +283,7 @@ class Child {
     }
     return Heard::message;
   }
-  /// Why it ended: "", or "crashes (Segmentation fault)".
+  /// Why it ended: "", or "it crashes (Segmentation fault)".
   std::string wait() {
     if (process_ <= 0) return "";
     int status = 0;
@@ -328,11 +313,11 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// The faults of one component, so that one that breaks many rules is told once.
+/// The faults of one component, so that one that breaks many rules is reported once.
 class Faults {
  public:
   /// @param fault  what is wrong, without the circumstances of the rule
-  /// @return the first rule that the component broke by the same fault; empty where there is none
+  /// @return the first rule that the same fault broke; else empty
   std::string first_rule_with(const std::string& component, const std::string& rule, const std::string& fault) {
     if (component != component_) known_.clear();
     component_ = component;
@@ -370,14 +355,15 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
   std::size_t next = 0;
   for (;;) {
     const ScratchFolder folder;
-    SharedProgress shared;
+    const std::shared_ptr<Progress> shared = share_progress();
     Child child(path, options, folder.path(), next, shared.get());
     std::optional<Message> begun;
     const auto broken = [&](const std::string& why) {
       const std::string component = begun ? begun->component : "", rule = begun ? begun->rule : "loading";
-      const std::string fault = why + shared.step();
-      rows.push_back(
-          {file, component, rule, false, fault + shared.context(), faults.first_rule_with(component, rule, fault)});
+      const bool is_known = shared->step[0] != '\0';
+      const std::string fault = why + (is_known ? std::string(" in ") + shared->step : "");
+      rows.push_back({file, component, rule, false, fault + (is_known ? shared->context : ""),
+                      faults.first_rule_with(component, rule, fault)});
     };
     Child::Heard heard;
     for (Message message; (heard = child.listen(message, Clock::now() + limit)) == Child::Heard::message;) {
@@ -393,13 +379,13 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     }
     if (heard == Child::Heard::nothing) {
       broken("it does not come back within " + std::to_string(seconds).substr(0, 4) + " s");
-      if (!begun) return rows;  // what every child does first: none would come further
+      if (!begun) return rows;  // every child begins with that, so that none would get further
       continue;
     }
     const std::string end = child.wait();
     if (!begun && end.empty()) return rows;
     broken(end.empty() ? "it ends the process" : end);
-    if (const std::string misuse = shared.misuse(); !misuse.empty()) rows.back().detail += ": " + misuse;
+    if (const std::string misuse = shared->misuse; !misuse.empty()) rows.back().detail += ": " + misuse;
     if (begun) rows.back().detail += "; the rule is: " + meaning_of(begun->rule);
     if (!begun) return rows;
   }

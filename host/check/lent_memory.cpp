@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t capacity = 64 * page;
-constexpr int senseless = 0xA5;  // as a pointer it is none
+constexpr int senseless = 0xA5;  // not a valid pointer
 
 char* map(std::size_t size) {
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,7 +42,7 @@ bool has_libtorch() {
 
 std::optional<LentMemory::Resized> LentMemory::resized_;
 
-/// One mapping with a page behind it that nobody may touch. The objects stay for good, and are used again.
+/// One mapping with a guard page behind it. The objects are never freed, and are used again.
 struct LentMemory::Area {
   std::atomic<char*> base{nullptr};  // null: not in use
   const char* what = "";
@@ -134,7 +134,7 @@ void LentMemory::seal() {
 }
 
 void* LentMemory::at_the_end(std::size_t size) {
-  // `struct_size` itself is always there; and a struct begins where its members may lie.
+  // `struct_size` itself is always there, and the struct is aligned.
   const std::size_t there = round_up(std::max(size, sizeof(uint32_t)));
   void* memory = guarded(there, "a struct");
   std::memset(memory, senseless, there);

@@ -17,7 +17,7 @@
 namespace loupe::check {
 namespace {
 
-/// What an option that must be given is given: the first choice, the least number, or what is likely there.
+/// Fills in options that must be given: with the first choice, the least number, or a likely name.
 void fill_required(const OptionTable& table, std::vector<loupe_option_value>& values) {
   for (const loupe_option* option : table) {
     if ((option->flags & LOUPE_OPTION_REQUIRED) == 0) continue;
@@ -43,11 +43,11 @@ std::shared_ptr<const OptionSet> default_options(const loupe_component& componen
   try {
     return OptionSet::from_values(table, &required, std::string("'") + component.name + "'");
   } catch (const std::exception&) {
-    return std::make_shared<OptionSet>();  // the rule of defaults tells
+    return std::make_shared<OptionSet>();  // the rule `defaults` reports that
   }
 }
 
-/// What the component's example sets, "- name: {option: value}"; null where it has none that can be read.
+/// The options of the component's example, "- name: {option: value}"; null if there is none that can be read.
 std::shared_ptr<const OptionSet> options_of_example(const loupe_component& component) {
   if (component.example == nullptr) return nullptr;
   try {
@@ -62,8 +62,7 @@ std::shared_ptr<const OptionSet> options_of_example(const loupe_component& compo
   return nullptr;
 }
 
-/// What the user gives; else the defaults; or, for what cannot be made with them, the options of its own example. Found
-/// out once.
+/// The user's options, else the defaults, or those of its own example if it cannot be made with the defaults. Cached.
 std::shared_ptr<const OptionSet> usual_options(const Subject& subject) {
   const loupe_component& component = *subject.component;
   static std::map<const loupe_component*, std::shared_ptr<const OptionSet>> known;
@@ -82,7 +81,7 @@ std::shared_ptr<const OptionSet> usual_options(const Subject& subject) {
     } else {
       options = example;
     }
-  } catch (...) {  // the rule of exceptions tells
+  } catch (...) {  // the rule `exceptions` reports that
   }
   return options;
 }
@@ -105,15 +104,15 @@ std::shared_ptr<const OptionSet> read_options(const loupe_component& component, 
   return read;
 }
 
-Session::Session(const Subject& subject, Habits habits)
+Session::Session(const Subject& subject, Conditions conditions)
     : subject_(subject),
-      habits_(habits),
+      conditions_(conditions),
       models_(std::make_unique<LentMemory>()),
       memory_(std::make_unique<LentMemory>()),
       options_(usual_options(subject)) {
   error_.struct_size = sizeof error_;
-  error_.capacity = static_cast<uint32_t>(habits.message_capacity);
-  error_.message = static_cast<char*>(lasting_.guarded(habits.message_capacity, "the buffer for its message"));
+  error_.capacity = static_cast<uint32_t>(conditions.message_capacity);
+  error_.message = static_cast<char*>(lasting_.guarded(conditions.message_capacity, "the buffer for its message"));
   lent_host_ = lasting_.lend(host_.get());
   lend_host_tables();
   network_ = lend_network(*models_);
@@ -131,8 +130,8 @@ Session::~Session() {
 }
 
 void Session::create() {
-  call("create", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-    const loupe_options* options = habits_.default_options ? lend_options(memory, *options_->get()) : nullptr;
+  call("create", Phase::none, [&](LentMemory& memory, loupe_error* error) {
+    const loupe_options* options = conditions_.default_options ? lend_options(memory, *options_->get()) : nullptr;
     void** self = memory.buffer<void*>(1, "the place for its instance");
     *self = nullptr;
     const loupe_status status = subject_.component->create(subject_.component, lent_host_, options, self, error);
@@ -143,26 +142,26 @@ void Session::create() {
 
 void Session::destroy() {
   if (self_ == nullptr) return;
-  call("destroy", Turn::none, [&](LentMemory&, loupe_error*) {
+  call("destroy", Phase::none, [&](LentMemory&, loupe_error*) {
     subject_.component->destroy(self_);
     return LOUPE_OK;
   });
   self_ = nullptr;
 }
 
-void Session::enter(const char* function, Turn turn) {
+void Session::enter(const char* function, Phase phase) {
   note_step(function);
   error_.message[0] = '\0';
-  host_.set_turn(turn);
+  host_.set_phase(phase);
 }
 
 void Session::leave(Answer& answer) {
-  host_.set_turn(Turn::none);
+  host_.set_phase(Phase::none);
   if (answer.status != LOUPE_OK) {
     if (!answer.threw) answer.message.assign(error_.message, strnlen(error_.message, error_.capacity));
     failures_.push_back(answer);
   }
-  if (!habits_.takes_away) {
+  if (!conditions_.takes_away) {
     memory_->scribble();
     return;
   }
@@ -206,7 +205,7 @@ void Session::begin() {
   const std::size_t failed_before = failures_.size();
   if (subject_.kind == Kind::gatherer) begin_gatherer();
   if (subject_.kind == Kind::preprocessor) {
-    call("request", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+    call("request", Phase::none, [&](LentMemory& memory, loupe_error* error) {
       loupe_request* asked = memory.lend_to_fill<loupe_request>(loupe_request{});
       const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
       request_ = loupe_request{};
@@ -216,17 +215,17 @@ void Session::begin() {
     });
   }
   if (subject_.kind == Kind::lens) {
-    ask("attach", Turn::attaching, &loupe_lens::attach, wiring_);
-    for (const loupe_module* module : network_.modules) ask("visit", Turn::visiting, &loupe_lens::visit, module);
+    ask("attach", Phase::attaching, &loupe_lens::attach, wiring_);
+    for (const loupe_module* module : network_.modules) ask("visit", Phase::visiting, &loupe_lens::visit, module);
   }
   if (subject_.kind == Kind::visualizer) {
-    ask("begin", Turn::none, &loupe_visualizer::begin, lent(lend_run, folder_));
-    ask("model", Turn::none, &loupe_visualizer::model, [](LentMemory& memory) { return lend_network(memory).model; });
+    ask("begin", Phase::none, &loupe_visualizer::begin, lent(lend_run, folder_));
+    ask("model", Phase::none, &loupe_visualizer::model, [](LentMemory& memory) { return lend_network(memory).model; });
   }
   failed_to_begin_ = failures_.size() > failed_before;
 }
 
-/// What a gatherer watches, only it knows: a module, a parameter of one, or what is pushed. One of these must do.
+/// Only a gatherer knows what it watches: a module, a parameter of one, or what is pushed. One of these must work.
 void Session::begin_gatherer() {
   struct Place {
     const loupe_module* module;
@@ -236,12 +235,12 @@ void Session::begin_gatherer() {
   const Place places[] = {{linear, nullptr}, {linear, "weight"}, {nullptr, nullptr}, {nullptr, "accuracy"}};
   const std::vector<Answer> before = failures_;
   for (const Place& place : places) {
-    if (self_ == nullptr) create();  // one that failed to open is of no more use
+    if (self_ == nullptr) create();  // one that failed to open cannot be used again
     if (self_ == nullptr) return;
     label_ = place.label != nullptr ? place.label : "";
     opened_on_ = place.module;
     const Answer answer =
-        ask("open", Turn::opening, &loupe_gatherer::open, taps_, place.module,
+        ask("open", Phase::opening, &loupe_gatherer::open, taps_, place.module,
             [&](LentMemory& memory) { return place.label != nullptr ? memory.text(place.label) : nullptr; });
     open_ = answer.ok();
     if (open_) {
@@ -256,7 +255,7 @@ void Session::begin_gatherer() {
 template <class Take>
 Answer Session::send(const char* function, const Data& data, const loupe_module* module, const std::string& label,
                      uint32_t measures, bool is_metered, Take&& take) {
-  return call(function, Turn::event, [&](LentMemory& memory, loupe_error* error) {
+  return call(function, Phase::event, [&](LentMemory& memory, loupe_error* error) {
     const loupe_event* event =
         lend_event(memory, data, module, label.empty() ? nullptr : label.c_str(), events_++, measures);
     const auto taken = [&] { return take(event, error); };
@@ -286,18 +285,18 @@ void Session::feed(const Data& data) {
   }
   if (subject_.kind != Kind::lens) return;
   for (Watched& watched : watched_) {
-    // While events are measured, those of ticks come with the tick alone.
+    // While events are measured, those of ticks come only with the tick.
     if (watched.is_alive_and_own() && (!watched.comes_at_ticks || meter_ == nullptr)) process_own(watched, data);
   }
   if (LOUPE_OFFERS(table<loupe_lens>(), step))
-    ask("step", Turn::stepping, &loupe_lens::step, lent(lend_step, ++events_), sink_);
+    ask("step", Phase::stepping, &loupe_lens::step, lent(lend_step, ++events_), sink_);
 }
 
 void Session::tick() {
   if (self_ == nullptr || failed_to_begin_) return;
   if (subject_.kind == Kind::preprocessor) {
     numbers();
-    ask("reset", Turn::none, &loupe_preprocessor::reset);
+    ask("reset", Phase::none, &loupe_preprocessor::reset);
   }
   if (subject_.kind == Kind::lens) tick_lens();
   if (subject_.kind == Kind::visualizer) tick_visualizer();
@@ -320,10 +319,10 @@ bool Session::keeps_name(void* preprocessor, std::size_t series, const char* nam
 }
 
 void Session::add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers) {
-  call("series", Turn::none, [&](LentMemory& memory, loupe_error* error) -> loupe_status {
+  call("series", Phase::none, [&](LentMemory& memory, loupe_error* error) -> loupe_status {
     const std::size_t count = counts.series_count(self);
     for (std::size_t i = 0; i < count; ++i) {
-      // The host's own struct, to be written to: a copy that ends where no one may write.
+      // A copy of the host's struct that ends at a guard page.
       auto* lent = const_cast<loupe_series*>(memory.lend(loupe_series{}));
       const loupe_status status = counts.read(self, i, lent, error);
       if (status != LOUPE_OK) return status;
@@ -339,7 +338,7 @@ void Session::add_numbers(const loupe_preprocessor& counts, void* self, std::vec
         numbers.push_back(number);
       if (LOUPE_OFFERS(counts, quantiles)) {
         constexpr double q[] = {0, 0.25, 0.5, 0.75, 1};
-        double values[std::size(q)] = {NAN, NAN, NAN, NAN, NAN};  // what the call leaves where there are none
+        double values[std::size(q)] = {NAN, NAN, NAN, NAN, NAN};  // what remains if there are none
         const loupe_status status = counts.quantiles(self, i, q, std::size(q), values, error);
         for (const double value : values)
           numbers.push_back(status == LOUPE_OK ? value : std::numeric_limits<double>::infinity());
@@ -364,10 +363,10 @@ void Session::tick_lens() {
     if (meter_ != nullptr && watched.is_alive_and_own() && watched.comes_at_ticks) process_own(watched, usual_data());
   }
   for (LastValues* shown : {&values_, &ranges_, &histograms_}) shown->begin_tick();
-  ask("report", Turn::reporting, &loupe_lens::report, lent(lend_tick, ticks_), sink_);
+  ask("report", Phase::reporting, &loupe_lens::report, lent(lend_tick, ticks_), sink_);
   for (const Watched& watched : watched_) {
     if (!watched.is_alive_and_own()) continue;
-    call("reset of its own preprocessor", Turn::none,
+    call("reset of its own preprocessor", Phase::none,
          [&](LentMemory&, loupe_error* error) { return watched.table->reset(watched.self, error); });
   }
 }
@@ -375,7 +374,7 @@ void Session::tick_lens() {
 void Session::tick_visualizer() {
   using Shows = loupe_visualizer;
   const auto show = [&](const char* function, auto member, const auto&... shown) {
-    ask(function, Turn::none, member, shown...);
+    ask(function, Phase::none, member, shown...);
   };
   const std::vector<std::pair<const char*, double>> mean{{"mean", 0.5}}, both{{"mean", 0.5}, {"min", -2}};
   show("tag", &Shows::tag, lent(lend_tag, "Norm", false));
@@ -403,18 +402,18 @@ void Session::finish() {
   if (subject_.kind == Kind::lens) {
     for (const loupe_module* module : network_.modules) {
       if (LOUPE_OFFERS(table<loupe_lens>(), forget)) {
-        call("forget", Turn::none, [&](LentMemory&, loupe_error*) {
+        call("forget", Phase::none, [&](LentMemory&, loupe_error*) {
           table<loupe_lens>().forget(self_, module);
           return LOUPE_OK;
         });
       }
       for (Watched& watched : watched_) watched.forgotten |= watched.module == module;
     }
-    if (habits_.takes_away) models_->take_away();
+    if (conditions_.takes_away) models_->take_away();
   }
   if (subject_.kind != Kind::visualizer) return;
-  ask("flush", Turn::none, &loupe_visualizer::flush);
-  ask("end", Turn::none, &loupe_visualizer::end, [](LentMemory& memory) {
+  ask("flush", Phase::none, &loupe_visualizer::flush);
+  ask("end", Phase::none, &loupe_visualizer::end, [](LentMemory& memory) {
     return memory.lend(
         loupe_ending{.how = LOUPE_END_COMPLETED, .at = {20, 2, 1.7e9, 2}, .message = memory.text("All is told.")});
   });

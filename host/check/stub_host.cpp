@@ -1,4 +1,4 @@
-// What components may call: the host's services, taps, wiring and sink, which note every call that may not be made.
+// What components may call: the host's services, taps, wiring and sink, which note every breach.
 
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_reading.h>
@@ -41,7 +41,7 @@ struct loupe_retained {
 
 namespace loupe::check {
 
-/// The services that LibTorch gives otherwise. Elements are made up: it is the calls that count.
+/// The services that LibTorch provides elsewhere. Elements are made up; only the calls matter.
 struct StubTensors {
   static StubHost& of(void* host) { return *static_cast<StubHost*>(host); }
 
@@ -184,8 +184,8 @@ std::vector<std::string> StubHost::take_drafts() {
   return {asked.begin(), asked.end()};
 }
 
-bool StubHost::expect(const char* function, std::initializer_list<Turn> turns) {
-  if (std::find(turns.begin(), turns.end(), turn_) == turns.end()) {
+bool StubHost::expect(const char* function, std::initializer_list<Phase> phases) {
+  if (std::find(phases.begin(), phases.end(), phase_) == phases.end()) {
     complain(std::string("calls ") + function + " where it may not: see its @state");
     return false;
   }
@@ -204,8 +204,8 @@ std::vector<std::string> StubHost::complaints() const {
   return complaints_;
 }
 
-/// Another's preprocessor: the series of Loupe's own, so that lenses that stand on them have something to report. Any
-/// other is there when it is asked for, and empty.
+/// Stands for another plugin's preprocessor: has the series of Loupe's own, so that lenses have something to report,
+/// and adds any other, empty, when asked for it.
 class Session::MadeUp : public Preprocessor {
  public:
   MadeUp() {
@@ -219,9 +219,9 @@ class Session::MadeUp : public Preprocessor {
   void process(const Event&) override {}
 };
 
-/// The functions behind the tables, which note every call that may not be made.
+/// The functions behind the tables of taps, wiring and sink.
 struct StubWiring {
-  // Loupe's own.
+  // The host's own.
   static constexpr const char* gatherers[] = {LOUPE_GATHER_FORWARD,
                                               LOUPE_GATHER_FORWARD_INPUT,
                                               LOUPE_GATHER_OUTPUT_GRADIENT,
@@ -246,7 +246,7 @@ struct StubWiring {
   }
 
   static loupe_status subscribe(void* self, const loupe_subscription* subscription, loupe_error* error) {
-    if (!of(self).host().expect("subscribe", {Turn::opening})) return refuse(error, "subscribe comes out of turn");
+    if (!of(self).host().expect("subscribe", {Phase::opening})) return refuse(error, "subscribe comes out of turn");
     if (subscription->tap == 0) of(self).host().complain("subscribes to no tap");
     const uint32_t tap = subscription->tap;
     if (tap >= LOUPE_TAP_DRAFTS) {
@@ -258,11 +258,11 @@ struct StubWiring {
     return LOUPE_OK;
   }
   static loupe_status emit(void* self, const loupe_event*, loupe_error* error) {
-    if (!of(self).host().expect("emit", {Turn::event})) return refuse(error, "emit comes out of turn");
+    if (!of(self).host().expect("emit", {Phase::event})) return refuse(error, "emit comes out of turn");
     return LOUPE_OK;
   }
 
-  /// Of Loupe's own gatherers of parameters, as those refuse it; empty where there is nothing to refuse.
+  /// Why one of the host's gatherers of parameters refuses a watch; empty if it does not.
   static std::string lacking_parameter(const loupe_watch& watch) {
     constexpr std::string_view of_parameters[] = {LOUPE_GATHER_PARAMETER_GRADIENT, LOUPE_GATHER_STEP_GRADIENT,
                                                   LOUPE_GATHER_CALL_PARAMETER, LOUPE_GATHER_TICK,
@@ -282,7 +282,7 @@ struct StubWiring {
            "'; it has " + (own.empty() ? "no parameter" : own);
   }
 
-  /// A misspelt name of one of Loupe's or of the file's own; another may be another plugin's.
+  /// What is wrong with a name that nearly is one of the host's or the file's; any other may be another plugin's.
   static std::string misspelt(const loupe_plugin& plugin, const std::string& gatherer) {
     std::vector<std::string> known(std::begin(gatherers), std::end(gatherers));
     for (std::size_t i = 0; i < plugin.component_count; ++i) known.emplace_back(plugin.components[i]->name);
@@ -294,7 +294,7 @@ struct StubWiring {
 
   static loupe_status watch(void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
     Session& session = of(self);
-    if (!session.host().expect("watch", {Turn::attaching, Turn::visiting}))
+    if (!session.host().expect("watch", {Phase::attaching, Phase::visiting}))
       return refuse(error, "watch comes out of turn");
     if (watch->gatherer == nullptr) return refuse(error, "watch names no gatherer");
     if (const std::string wrong = misspelt(*session.subject_.plugin, watch->gatherer); !wrong.empty())
@@ -361,7 +361,7 @@ struct StubWiring {
   }
 
   static loupe_status rest(void* self, loupe_source* source, uint32_t what, loupe_error* error) {
-    if (!of(self).host().expect("rest", {Turn::attaching, Turn::visiting, Turn::stepping, Turn::reporting}))
+    if (!of(self).host().expect("rest", {Phase::attaching, Phase::visiting, Phase::stepping, Phase::reporting}))
       return refuse(error, "rest comes out of turn");
     if (source == nullptr || watched(source).forgotten)
       of(self).host().complain("lets a source rest that is null, or whose module is forgotten");
@@ -377,11 +377,11 @@ struct StubWiring {
     return nullptr;
   }
 
-  /// Refuses what the host refuses, by the host's own check.
+  /// Refuses what the host refuses, by the host's own checks.
   template <class Told, class Check>
-  static loupe_status told(void* self, const Told* what, const char* function, std::initializer_list<Turn> turns,
+  static loupe_status told(void* self, const Told* what, const char* function, std::initializer_list<Phase> phases,
                            loupe_error* error, Check&& check) {
-    if (!of(self).host().expect(function, turns)) return refuse(error, "the sink is used out of turn");
+    if (!of(self).host().expect(function, phases)) return refuse(error, "the sink is used out of turn");
     of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
     try {
       if (what == nullptr) throw Error("it is null");
@@ -397,7 +397,7 @@ struct StubWiring {
     of(self).host().complain("tells a value of the tag '" + std::string(tag) + "' before the tag; tell that first");
     return refuse(error, "a value is told before its tag");
   }
-  /// Of a tag that was told, and for the first time at this tick.
+  /// Refuses values of tags that were not shown, and second values at one tick.
   template <class Told>
   static loupe_status need_news(void* self, const Told& told, LastValues& known, const std::string& name,
                                 loupe_error* error) {
@@ -409,14 +409,14 @@ struct StubWiring {
     return refuse(error, "it was told at this tick already");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
-    return told(self, tag, "tag", {Turn::reporting}, error, [&](const loupe_tag& given) {
+    return told(self, tag, "tag", {Phase::reporting}, error, [&](const loupe_tag& given) {
       check_told(given);
       of(self).tags_.insert(given.id);
     });
   }
   static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
     const auto check = [](const loupe_row& given) { check_told(given); };
-    loupe_status status = told(self, row, "row", {Turn::reporting}, error, check);
+    loupe_status status = told(self, row, "row", {Phase::reporting}, error, check);
     if (status == LOUPE_OK) status = need_tag(self, row->tag, error);
     if (status != LOUPE_OK) return status;
     each_value(*row, [&](const RowValue& value) {
@@ -430,12 +430,12 @@ struct StubWiring {
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
     const auto check = [](const loupe_histogram& given) { check_told(given); };
-    const loupe_status status = told(self, histogram, "histogram", {Turn::reporting}, error, check);
+    const loupe_status status = told(self, histogram, "histogram", {Phase::reporting}, error, check);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }
   static const void* no_extension(void*, const char*) { return nullptr; }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
-    return told(self, finding, "finding", {Turn::stepping, Turn::reporting}, error,
+    return told(self, finding, "finding", {Phase::stepping, Phase::reporting}, error,
                 [](const loupe_finding& given) { check_finding(given); });
   }
 };
