@@ -21,7 +21,6 @@
 #include <thread>
 
 #include "core/log.h"
-#include "recording.h"
 #include "watched_run.h"
 
 namespace {
@@ -45,6 +44,37 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+
+/// A run with a record, whose first epochs are over.
+struct Recording : Layered {
+  explicit Recording(const Folder& folder, int epochs = 1)
+      : Layered(Config::from_text("plugins: {path: [" + test_plugin("probe") + ", " + LOUPE_BUILT_PLUGINS +
+                                      "]}\nrun: {dir: " + folder.path("run") +
+                                      "}\nlenses: [probe_lens]\nvisualizers: [record]\n",
+                                  "a.yaml", "/")) {
+    monitor.set_epochs(3);
+    for (; epochs > 0; --epochs) {
+      step();
+      tick();
+    }
+  }
+  void step() {
+    forward({1});
+    monitor.note_step();
+  }
+};
+
+struct Left {
+  explicit Left(const Folder& folder) {
+    for (const nlohmann::json& line : lines_of(folder.path("run/record.jsonl"))) {
+      if (line["kind"] == "tick") ticks.push_back(line);
+      if (line["kind"] == "end") ends.push_back(line);
+      last = line["kind"];
+    }
+  }
+  std::vector<nlohmann::json> ticks, ends;
+  std::string last;
+};
 
 /// The epoch that was broken off is there, and one line says how the run ended.
 void expect_whole(const Folder& folder, const std::string& how, const std::string& message) {
@@ -192,7 +222,7 @@ TEST(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
   const Folder folder;
   const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { fail(); };
-    run.monitor.tick(std::nullopt);
+    run.tick();
   };
   EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), blamed);
   expect_last_words(folder, "failed", "out of memory");
@@ -294,7 +324,7 @@ TEST(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
   const Folder folder;
   const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { std::exit(5); };
-    run.monitor.tick(std::nullopt);
+    run.tick();
   };
   EXPECT_EXIT(train(folder, end), testing::ExitedWithCode(5), "");
   EXPECT_EQ(Left(folder).ticks.size(), 1u);
@@ -376,7 +406,7 @@ TEST(AbnormalEnd, OfAForkedChildSaysNothingOfTheParentsRun) {
       ::waitpid(child, &status, 0);
       EXPECT_EQ(Left(folder).ends.size(), 0u);
     }
-    run.monitor.tick(std::nullopt);
+    run.tick();
   }
   const Left left(folder);
   ASSERT_EQ(left.ends.size(), 1u);
@@ -390,7 +420,7 @@ TEST(MonitorEnd, ShowsTheLastStepsAndPassesOverWhatComesLater) {
     run.step();
     run.monitor.end(LOUPE_END_FAILED, "because");
     run.step();
-    run.monitor.tick(std::nullopt);
+    run.tick();
     run.monitor.end(LOUPE_END_COMPLETED, nullptr);
   }
   expect_whole(folder, "failed", "because");
@@ -400,7 +430,7 @@ TEST(MonitorEnd, BehindTheLastEpochBeginsNoOtherForATestSet) {
   const Folder folder;
   {
     Recording run(folder);
-    Monitored::forward(*run.layer, {1}, 0);
+    run.forward({1}, 0);
     run.monitor.end(LOUPE_END_FAILED, "because");
   }
   EXPECT_EQ(Left(folder).ticks.size(), 1u);

@@ -115,8 +115,7 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
   Monitored it("visualizers: [probe_visualizer]\n");
   it.tick();
   it.stage.take_notes();
-  LensSurroundings& surroundings = it.monitor;
-  surroundings.publish(found(Finding{"rule", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.publish(Finding{"rule", LOUPE_SEVERITY_ERROR, "text"});
   EXPECT_TRUE(it.stage.take_notes("shown finding").empty());
   it.monitor.note_step();
   EXPECT_EQ(it.stage.take_notes("shown finding"), Texts{"shown finding rule by the lens 'x'"});
@@ -125,10 +124,9 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
 
 TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  LensSurroundings& surroundings = it.monitor;
-  surroundings.publish(found(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.publish(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"});
   it.tick();
-  surroundings.publish(found(Finding{"between", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.publish(Finding{"between", LOUPE_SEVERITY_ERROR, "text"});
   it.monitor.note_step();
   const auto standing = it.monitor.findings().standing();
   ASSERT_EQ(standing.size(), 2u);
@@ -138,13 +136,12 @@ TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
 
 TEST(Findings, OfTwoLensesWithOneRuleStandBesideEachOther) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  LensSurroundings& surroundings = it.monitor;
   Finding finding{"low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"};
-  surroundings.publish(found(finding), "the lens 'mine'");
-  surroundings.publish(found(finding), "the lens 'theirs'");
+  it.publish(finding, "the lens 'mine'");
+  it.publish(finding, "the lens 'theirs'");
   it.monitor.note_step();
   finding.is_over = true;
-  surroundings.publish(found(finding), "the lens 'mine'");
+  it.publish(finding, "the lens 'mine'");
   it.monitor.note_step();
   const auto standing = it.monitor.findings().standing();
   ASSERT_EQ(standing.size(), 1U);

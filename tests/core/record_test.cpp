@@ -16,7 +16,6 @@
 #include "pipeline/monitor.h"
 #include "says.h"
 #include "show/earlier_run.h"
-#include "told.h"
 
 namespace loupe {
 namespace {
@@ -46,7 +45,7 @@ class RecordedRun {
 
 TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   { RecordedRun(folder).tick(); }
   const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
   ASSERT_GT(lines, 0u);
@@ -65,7 +64,7 @@ TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeI
 
 TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   folder.write("digits/incident-412/about.json", "x");
   Monitor monitor(
       Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
@@ -78,7 +77,7 @@ TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
 
 TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   { RecordedRun(folder).tick(); }
   { RecordedRun(folder, ", resume: true").tick(2); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/older-1")));
@@ -90,7 +89,7 @@ TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
 
 TEST(RecordedRun, ThatCountsItsEpochsAnewKeepsThoseThatWereThere) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const std::string options = ", resume: true, tick: {steps: 2}";
   {
     RecordedRun first(folder, options);
@@ -109,7 +108,7 @@ TEST(RecordedRun, ThatCountsItsEpochsAnewKeepsThoseThatWereThere) {
 
 TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const auto run = [&](int64_t rows, double epoch) {
     Monitor monitor(Config::from_text(
         "run: {resume: true, dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
@@ -138,7 +137,7 @@ TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
 
 TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const auto epochs_of = [&](const std::string& name) {
     std::ifstream input(folder.path(name + "/record.jsonl"));
     std::string epochs;
@@ -168,7 +167,7 @@ TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
 
 TEST(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RecordedRun first(folder);
   first.tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -182,7 +181,7 @@ TEST(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
 
 TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   std::optional<RecordedRun> first(std::in_place, folder);
   first->tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -195,7 +194,7 @@ TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
 
 TEST(RecordedRun, BesideAnotherHasAFolderOfItsOwn) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RecordedRun first(folder), second(folder);
   first.tick();
   second.tick();
@@ -231,7 +230,7 @@ TEST(CompressedRecordOfARun, TakesTheLastWordsAsAMemberOfItsOwn) {
 
 TEST(CompressedRecordOfARun, IsKeptWhereALaterRunTakesTheFolder) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   folder.write("run/record.jsonl.gz", "the earlier run's");
   folder.write("run/record.jsonl", "its beginning");
   RunFolder later;
