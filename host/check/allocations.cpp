@@ -58,22 +58,22 @@ const Allocator counting = {[](std::size_t size) {
                               return real.many(size);
                             }};
 
-/// A sanitizer's allocator is not counted.
+/// Allocations by a sanitizer's allocator are not counted.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool is_sanitized = true;
 #else
 constexpr bool is_sanitized = false;
 #endif
 
-/// Whether an allocator that was preloaded brings operator new, too, which then calls no malloc.
+/// Whether a preloaded allocator also replaces operator new, which then does not call malloc.
 bool has_own_new() {
   Dl_info of_new{}, of_malloc{};
   return dladdr(dlsym(RTLD_DEFAULT, "_Znwm"), &of_new) != 0 && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &of_malloc) != 0 &&
          of_new.dli_fbase == of_malloc.dli_fbase;
 }
 
-/// What is called through a slot is the process's own function, or will be once it is looked up. One of the library's
-/// own stays, as its memory goes back to that library.
+/// Whether a slot calls the process's function, or will do so once the linker resolves it. A library's own function is
+/// left alone, since that library frees what it returns.
 bool leads_to(const Slot& slot, const void* function) {
   if (*slot.address == function) return true;
   Dl_info of_slot{}, of_target{};

@@ -1,5 +1,6 @@
 #include "check/examiner.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <loupe/error.h>
 #include <poll.h>
@@ -7,16 +8,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 
-#include "check/child.h"
+#include "check/lent_memory.h"
 #include "check/rule.h"
+#include "check/session.h"
+#include "loader/elf_file.h"
 
 namespace loupe::check {
 namespace {
@@ -24,11 +29,177 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// A folder that is gone with this object.
+/// What the child reports of a rule: its beginning, and its result. Short enough to be written at once.
+struct Message {
+  enum What { begins, ends } what;
+  std::size_t index;  ///< among all rules of the file and its components
+  bool passed;
+  char component[128], rule[64], detail[1024];
+};
+
+/// What a child is doing, in memory that outlives it.
+struct Progress {
+  char step[256], context[256];
+  char misuse[128];  ///< how the component misused what it was lent, if that caused a crash
+};
+
+Progress* progress = nullptr;  // in the child
+std::string remark_now;
+
+template <std::size_t size>
+void write_text(char (&to)[size], const std::string& text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+/// Records what the component misused, then lets the crash happen.
+void note_misuse(int signal, siginfo_t* told, void*) {
+  const LentMemory::Misuse misuse = LentMemory::misuse_at(told->si_addr);
+  if (misuse.deed != nullptr && progress != nullptr) {
+    char* to = progress->misuse;
+    const char* const end = to + sizeof progress->misuse - 1;
+    for (const char* from : {misuse.deed, misuse.what}) {
+      while (*from != '\0' && to < end) *to++ = *from++;
+    }
+    *to = '\0';
+  }
+  std::signal(signal, SIG_DFL);
+}
+
+class Examination {
+ public:
+  Examination(Subject subject, std::size_t first, int channel)
+      : subject_(std::move(subject)), first_(first), channel_(channel) {}
+
+  void run() {
+    for (const Rule& rule : file_rules()) {
+      if (rule.examine == &check_bootstrap) load();
+      if (!can_look_at(rule)) return;  // an earlier rule says why
+      look_at(rule, subject_);
+    }
+    if (subject_.plugin == nullptr || !LOUPE_REACHES(*subject_.plugin, component_count)) return;
+    for (std::size_t i = 0; subject_.plugin->components != nullptr && i < subject_.plugin->component_count; ++i) {
+      Subject component = subject_;
+      component.component = subject_.plugin->components[i];
+      const loupe_component* told = component.component;
+      if (told == nullptr || !LOUPE_REACHES(*told, destroy) || told->name == nullptr || told->interface_id == nullptr)
+        continue;  // the rule `plugin` reports that
+      component.kind = kind_of(told->interface_id).value_or(Kind::lens);
+      bool whole = true;
+      StubHost::take_drafts();  // those of the component before
+      for (const Rule& rule : component_rules()) {
+        if (!whole || (rule.concerns != nullptr && !rule.concerns(component))) {
+          ++index_;
+          continue;
+        }
+        look_at(rule, component);
+        if (rule.examine == &check_functions) whole = is_whole(component);
+      }
+    }
+  }
+
+ private:
+  /// A component that lacks required functions cannot be checked further.
+  static bool is_whole(const Subject& component) {
+    try {
+      check_functions(component);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// A file that is not a library has no symbols, and one that is not a plugin has no functions to call.
+  bool can_look_at(const Rule& rule) const {
+    if (rule.examine == &check_exports) return true;
+    if (rule.examine == &check_bootstrap) return subject_.entry != nullptr;
+    if (rule.examine == &check_unknown_ids || rule.examine == &check_plugin) return is_bootstrapped_;
+    return is_library();
+  }
+
+  bool is_library() const {
+    try {
+      const PluginFile file(subject_.file);
+      const ElfFile elf(file);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void load() {
+    note_step("loading");
+    void* library = ::dlopen(subject_.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    load_tensor_lending();  // the rule `links` reports a failure
+    subject_.entry = static_cast<const loupe_entry*>(::dlsym(library, LOUPE_ENTRY_SYMBOL));
+    if (subject_.entry == nullptr) return;
+    try {
+      check_bootstrap(subject_);
+    } catch (const std::exception&) {
+      return;  // its rule reports that
+    }
+    is_bootstrapped_ = true;
+    note_step("get_extension(\"" LOUPE_PLUGIN_ID "\")");
+    subject_.plugin = static_cast<const loupe_plugin*>(subject_.entry->get_extension(LOUPE_PLUGIN_ID));
+  }
+
+  void look_at(const Rule& rule, const Subject& subject) {
+    const std::size_t index = index_++;
+    if (index < first_) return;
+    Message message{Message::begins, index, false, {}, {}, {}};
+    if (subject.component != nullptr) write_text(message.component, subject.component->name);
+    write_text(message.rule, rule.name);
+    send(message);
+    note_context("");
+    note_step("");
+    note_remark("");
+    message.what = Message::ends;
+    try {
+      rule.examine(subject);
+      message.passed = true;
+      write_text(message.detail, remark_now);
+    } catch (const std::exception& e) {
+      write_text(message.detail, e.what());
+    } catch (...) {
+      write_text(message.detail, "an exception that is no std::exception came out");
+    }
+    send(message);
+  }
+
+  void send(const Message& message) {
+    const auto* bytes = reinterpret_cast<const char*>(&message);
+    for (std::size_t sent = 0; sent < sizeof message;) {
+      const ::ssize_t count = ::write(channel_, bytes + sent, sizeof message - sent);
+      if (count <= 0) ::_exit(1);
+      sent += static_cast<std::size_t>(count);
+    }
+  }
+
+  Subject subject_;
+  bool is_bootstrapped_ = false;
+  std::size_t first_, index_ = 0;
+  int channel_;
+};
+
+/// Checks the rules from the `first` on, and writes messages to `channel`. Runs in the child process, whose working
+/// directory is `folder`.
+void examine(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
+             int channel, Progress* shared) {
+  progress = shared;
+  struct sigaction noting {};
+  noting.sa_sigaction = &note_misuse;
+  noting.sa_flags = SA_SIGINFO;
+  for (const int signal : {SIGSEGV, SIGBUS}) ::sigaction(signal, &noting, nullptr);
+  Examination({.file = file, .options = options, .folder = folder}, first, channel).run();
+}
+
+/// A folder that is deleted with this object.
 class ScratchFolder {
  public:
   ScratchFolder() {
-    // In memory where that can be: visualizers wait for the disk, over and over.
+    // In memory if possible: visualizers wait for the disk again and again.
     std::error_code none;
     const bool in_memory = std::getenv("TMPDIR") == nullptr && fs::is_directory("/dev/shm", none);
     const fs::path parent = in_memory ? fs::path("/dev/shm") : fs::temp_directory_path();
@@ -49,30 +220,14 @@ class ScratchFolder {
   std::string path_;
 };
 
-/// Memory that a child shares with this process.
-class SharedDoing {
- public:
-  SharedDoing() {
-    void* memory = ::mmap(nullptr, sizeof(Doing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Error(std::string("no memory can be shared: ") + std::strerror(errno));
-    doing_ = static_cast<Doing*>(memory);
-  }
-  ~SharedDoing() { ::munmap(doing_, sizeof(Doing)); }
-  SharedDoing(const SharedDoing&) = delete;
-  SharedDoing& operator=(const SharedDoing&) = delete;
-  Doing* get() { return doing_; }
-  std::string step() const {
-    const std::string step = doing_->step;
-    return step.empty() ? "" : " in " + step;
-  }
-  std::string context() const { return doing_->step[0] == '\0' ? "" : doing_->context; }
-  std::string misuse() const { return doing_->misuse; }
+/// Memory that children share with this process; empty at first.
+std::shared_ptr<Progress> share_progress() {
+  void* memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error(std::string("no memory can be shared: ") + std::strerror(errno));
+  return {static_cast<Progress*>(memory), [](Progress* shared) { ::munmap(shared, sizeof *shared); }};
+}
 
- private:
-  Doing* doing_;
-};
-
-/// In the child: what the plugin prints is not the check's, and a crash leaves no file.
+/// In the child: discards what the plugin prints, and lets a crash leave no file.
 void settle_in(const std::string& folder) {
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
@@ -80,11 +235,11 @@ void settle_in(const std::string& folder) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM}) std::signal(signal, SIG_DFL);
 }
 
-/// One child process, which looks at the rules from `first` on.
+/// One child process, which checks the rules from `first` on.
 class Child {
  public:
   Child(const std::string& file, const std::string& options, const std::string& folder, std::size_t first,
-        Doing* doing) {
+        Progress* shared) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe can be made: ") + std::strerror(errno));
     process_ = ::fork();
@@ -92,8 +247,8 @@ class Child {
       ::close(ends[0]);
       ::setpgid(0, 0);
       settle_in(folder);
-      examine(file, options, folder, first, ends[1], doing);
-      ::_exit(0);  // nothing of the plugin's runs on the way out
+      examine(file, options, folder, first, ends[1], shared);
+      ::_exit(0);  // without the plugin's destructors
     }
     ::close(ends[1]);
     channel_ = ends[0];
@@ -128,7 +283,7 @@ class Child {
     }
     return Heard::message;
   }
-  /// Why it ended: "", or "crashes (Segmentation fault)".
+  /// Why it ended: "", or "it crashes (Segmentation fault)".
   std::string wait() {
     if (process_ <= 0) return "";
     int status = 0;
@@ -158,11 +313,11 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// The faults of one component, so that one that breaks many rules is told once.
+/// The faults of one component, so that one that breaks many rules is reported once.
 class Faults {
  public:
   /// @param fault  what is wrong, without the circumstances of the rule
-  /// @return the first rule that the component broke by the same fault; empty where there is none
+  /// @return the first rule that the same fault broke; else empty
   std::string first_rule_with(const std::string& component, const std::string& rule, const std::string& fault) {
     if (component != component_) known_.clear();
     component_ = component;
@@ -180,6 +335,18 @@ class Faults {
 
 }  // namespace
 
+void note_step(const std::string& step) {
+  if (progress != nullptr) write_text(progress->step, step);
+}
+
+void note_context(const std::string& context) {
+  if (progress != nullptr) write_text(progress->context, context);
+}
+
+void note_remark(const std::string& remark) {
+  remark_now = remark;
+}
+
 std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds) {
   const std::string path = fs::absolute(file).string();
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -188,14 +355,15 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
   std::size_t next = 0;
   for (;;) {
     const ScratchFolder folder;
-    SharedDoing doing;
-    Child child(path, options, folder.path(), next, doing.get());
+    const std::shared_ptr<Progress> shared = share_progress();
+    Child child(path, options, folder.path(), next, shared.get());
     std::optional<Message> begun;
     const auto broken = [&](const std::string& why) {
       const std::string component = begun ? begun->component : "", rule = begun ? begun->rule : "loading";
-      const std::string fault = why + doing.step();
-      rows.push_back(
-          {file, component, rule, false, fault + doing.context(), faults.first_rule_with(component, rule, fault)});
+      const bool is_known = shared->step[0] != '\0';
+      const std::string fault = why + (is_known ? std::string(" in ") + shared->step : "");
+      rows.push_back({file, component, rule, false, fault + (is_known ? shared->context : ""),
+                      faults.first_rule_with(component, rule, fault)});
     };
     Child::Heard heard;
     for (Message message; (heard = child.listen(message, Clock::now() + limit)) == Child::Heard::message;) {
@@ -211,13 +379,13 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     }
     if (heard == Child::Heard::nothing) {
       broken("it does not come back within " + std::to_string(seconds).substr(0, 4) + " s");
-      if (!begun) return rows;  // what every child does first: none would come further
+      if (!begun) return rows;  // every child begins with that, so that none would get further
       continue;
     }
     const std::string end = child.wait();
     if (!begun && end.empty()) return rows;
     broken(end.empty() ? "it ends the process" : end);
-    if (const std::string misuse = doing.misuse(); !misuse.empty()) rows.back().detail += ": " + misuse;
+    if (const std::string misuse = shared->misuse; !misuse.empty()) rows.back().detail += ": " + misuse;
     if (begun) rows.back().detail += "; the rule is: " + meaning_of(begun->rule);
     if (!begun) return rows;
   }

@@ -11,13 +11,13 @@ struct Row {
   std::string component;  ///< empty for the file's own rules
   std::string rule;
   bool passed = false;
-  std::string detail;   ///< what is wrong, or worth knowing where it passed
-  std::string same_as;  ///< the earlier rule that this component breaks by the same fault; empty for a fault of its own
+  std::string detail;   ///< what is wrong; a remark if the rule passed
+  std::string same_as;  ///< the earlier rule that the same fault breaks; else empty
 };
 
-/// Holds a plugin to every rule, in child processes: what crashes or takes longer than `seconds` for a rule is broken
-/// there, and the next child goes on with the next rule. The plugin is not loaded here. Throws Error when no child or
-/// folder can be made.
+/// Holds a plugin to every rule, in child processes. A crash, or a rule that takes longer than `seconds`, breaks that
+/// rule, and another child continues with the next. This process does not load the plugin. Throws Error if it cannot
+/// make a child or a folder.
 /// @param options  a YAML map, for components that declare any of them; may be empty
 std::vector<Row> examine_plugin(const std::string& file, const std::string& options, double seconds);
 

@@ -11,17 +11,17 @@
 
 namespace loupe::check {
 
-/// What an event is about.
+/// The data of an event.
 struct Data {
   uint8_t code = LOUPE_DTYPE_FLOAT;
   uint8_t bits = 32;
   uint16_t lanes = 1;
   std::vector<int64_t> sizes{4, 3};
-  std::vector<int64_t> strides{};  ///< empty: without gaps
+  std::vector<int64_t> strides{};  ///< empty: contiguous
   double element = 0.5;
   int32_t device = LOUPE_DEVICE_CPU;
   bool has_tensor = true, has_measurement = true;
-  double unasked = 0;  ///< what a measurement holds where nobody asked for it
+  double unasked = 0;  ///< what a measurement holds in members that were not asked for
 
   int64_t numel() const;
   /// "float32 [4, 3] of nan"
@@ -44,7 +44,7 @@ const loupe_run* lend_run(LentMemory& memory, const std::string& directory);
 const loupe_tick* lend_tick(LentMemory& memory, uint64_t number);
 const loupe_step* lend_step(LentMemory& memory, uint64_t number);
 const loupe_tag* lend_tag(LentMemory& memory, const std::string& id, bool big);
-/// @param reach  there is also a band "min".."max" from its negative to it
+/// @param reach  adds a band "min".."max" from -reach to reach
 const loupe_row* lend_row(LentMemory& memory, const std::string& tag, const char* layer,
                           const std::vector<std::pair<const char*, double>>& values, std::optional<double> reach = {});
 const loupe_histogram* lend_histogram(LentMemory& memory, const std::string& tag, std::size_t bins, double count);

@@ -1,5 +1,7 @@
 #include "check/lent_memory.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -7,14 +9,15 @@
 #include <new>
 #include <utility>
 
-#include "check/libtorch.h"
+#include "loader/catalogue.h"
+#include "run/boundary.h"
 
 namespace loupe::check {
 namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t capacity = 64 * page;
-constexpr int senseless = 0xA5;  // as a pointer it is none
+constexpr int senseless = 0xA5;  // not a valid pointer
 
 char* map(std::size_t size) {
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -26,11 +29,20 @@ std::size_t round_up(std::size_t size) {
   return (size + 7) & ~std::size_t{7};
 }
 
+const TensorLending* lending = nullptr;
+
+bool has_libtorch() {
+  const auto is_libtorch = [](dl_phdr_info* library, std::size_t, void*) {
+    return std::strstr(library->dlpi_name, "/libc10.so") != nullptr ? 1 : 0;
+  };
+  return ::dl_iterate_phdr(is_libtorch, nullptr) != 0;
+}
+
 }  // namespace
 
 std::optional<LentMemory::Resized> LentMemory::resized_;
 
-/// One mapping with a page behind it that nobody may touch. The objects stay for good, and are used again.
+/// One mapping with a guard page behind it. The objects are never freed, and are used again.
 struct LentMemory::Area {
   std::atomic<char*> base{nullptr};  // null: not in use
   const char* what = "";
@@ -122,7 +134,7 @@ void LentMemory::seal() {
 }
 
 void* LentMemory::at_the_end(std::size_t size) {
-  // `struct_size` itself is always there; and a struct begins where its members may lie.
+  // `struct_size` itself is always there, and the struct is aligned.
   const std::size_t there = round_up(std::max(size, sizeof(uint32_t)));
   void* memory = guarded(there, "a struct");
   std::memset(memory, senseless, there);
@@ -173,6 +185,34 @@ LentMemory::Misuse LentMemory::misuse_at(const void* address) {
     return {"it reached for ", area->what};
   }
   return {nullptr, nullptr};
+}
+
+std::string load_tensor_lending() {
+  if (lending != nullptr || !has_libtorch()) return "";
+  const std::string plugins = own_plugin_folder();
+  const std::string file = plugins.empty() ? run_host_name : plugins + "/../../" + run_host_name;
+  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* function = library != nullptr ? ::dlsym(library, tensor_lending_name) : nullptr;
+  if (function == nullptr) {
+    const char* words = ::dlerror();
+    return words != nullptr ? words : file + " gives no tensors";
+  }
+  lending = reinterpret_cast<GetTensorLending>(function)();
+  return "";
+}
+
+const TensorLending* tensor_lending() {
+  return lending;
+}
+
+void add_native(loupe_tensor& view, void* place, const std::shared_ptr<const void>& memory) {
+  if (lending == nullptr || !lending->make(place, view, memory)) return;
+  view.native = place;
+  view.native_library = lending->library;
+}
+
+void destroy_native(const void* native) {
+  if (native != nullptr) lending->destroy(const_cast<void*>(native));
 }
 
 }  // namespace loupe::check

@@ -14,12 +14,13 @@
 #include <typeinfo>
 #include <vector>
 
+#include "torch/tensor/tensor_lending.h"
+
 namespace loupe::check {
 
-/// What one call lends a component: structs, texts, elements, and buffers to fill. When the call is over it is
-/// overwritten, or taken away for good, so that a component that keeps a pointer is found out. What is lent by itself
-/// ends where nobody may read or write, and elements cannot be written: whoever does crashes, and `misuse_at` says of
-/// what.
+/// Holds what one call lends a component: structs, texts, elements, and buffers to fill. After the call it is
+/// overwritten or unmapped, which exposes components that keep pointers. Guarded memory ends at a page that cannot be
+/// accessed, and elements cannot be written: doing so crashes, and `misuse_at` explains the crash.
 class LentMemory {
  public:
   LentMemory();
@@ -27,14 +28,14 @@ class LentMemory {
   LentMemory(const LentMemory&) = delete;
   LentMemory& operator=(const LentMemory&) = delete;
 
-  /// A struct of the ABI; `struct_size` is filled in. The one that `resize` chose ends where no one may read.
+  /// Lends a struct of the ABI and fills in `struct_size`. The type that `resize` chose ends at a guard page.
   template <class T>
   const T* lend(const T& value) {
     const T* place = this->place<T>();
     settle(place, value);
     return place;
   }
-  /// The same in two steps, for what others point at before all of it is known.
+  /// The same in two steps, for a struct that others point at before it is complete.
   template <class T>
   const T* place() {
     const bool is_resized = resized_ && resized_->type == typeid(T);
@@ -47,7 +48,7 @@ class LentMemory {
     value.struct_size = static_cast<uint32_t>(size);
     std::memcpy(const_cast<T*>(place), &value, std::max(std::min(sizeof(T), size), sizeof(uint32_t)));
   }
-  /// A struct that the component fills in.
+  /// Lends a struct that the component fills in.
   template <class T>
   T* lend_to_fill(T value) {
     const bool is_resized = resized_ && resized_->type == typeid(T);
@@ -55,7 +56,7 @@ class LentMemory {
     settle(place, value);
     return const_cast<T*>(place);
   }
-  /// Room for `count` of them that the component fills in: numbers, characters, a pointer.
+  /// Lends room for `count` values that the component fills in: numbers, characters, a pointer.
   /// @param what  lives for good: "the buffer of values"
   template <class T>
   T* buffer(std::size_t count, const char* what) {
@@ -69,8 +70,8 @@ class LentMemory {
     seal();
     return memory;
   }
-  /// Gives the view of the elements that were lent last LibTorch's tensor of them, for a plugin that needs LibTorch. A
-  /// copy of that tensor may be kept, and keeps the elements.
+  /// Adds LibTorch's tensor of the elements lent last to the view, for a plugin that needs LibTorch. A component may
+  /// keep a copy of that tensor, which keeps the elements.
   void add_native_tensor(loupe_tensor& view);
   const char* text(std::string_view text);
   template <class T>
@@ -80,26 +81,26 @@ class LentMemory {
     std::memcpy(memory, items.data(), items.size() * sizeof(T));
     return static_cast<const T*>(memory);
   }
-  /// Bytes whose end is the last that may be read or written.
+  /// Bytes that end at a guard page.
   /// @param what  lives for good
   void* guarded(std::size_t size, const char* what);
-  /// Bytes that no one may read, as a device's are.
+  /// Bytes that cannot be read, as those of a device.
   static const void* out_of_reach();
 
-  /// Overwrites everything, to be lent anew.
+  /// Overwrites everything, so that it can be lent again.
   void scribble();
-  /// Whoever touches it from now on crashes.
+  /// Makes every later access crash.
   void take_away();
 
-  /// From now on every T is lent with that `struct_size`, by all of these; what it has too much holds no sense.
+  /// Makes all of these lend every T with that `struct_size`; surplus bytes are garbage.
   template <class T>
   static void resize(std::size_t size) {
     resized_ = Resized{typeid(T), size};
   }
   static void resize_nothing() { resized_.reset(); }
 
-  /// What somebody did wrong who crashes at that address: "it reached beyond the end of" "the buffer of values". Null
-  /// where nothing is lent there. For a handler of signals.
+  /// Explains a crash at that address: "it reached beyond the end of" "the buffer of values". Null if nothing is lent
+  /// there. Safe in a signal handler.
   struct Misuse {
     const char *deed, *what;
   };
@@ -113,16 +114,29 @@ class LentMemory {
   };
   void* allocate(std::size_t size);
   void* at_the_end(std::size_t size);
-  /// Nobody writes to what was guarded last.
+  /// Makes what was guarded last read-only.
   void seal();
   void destroy_natives();
 
   static std::optional<Resized> resized_;
-  Area* shared_;  // by all that is not guarded
+  Area* shared_;  // for all that is not guarded
   std::size_t used_ = 0;
   std::vector<std::shared_ptr<Area>> guarded_;
   std::size_t next_guarded_ = 0;
   std::vector<const void*> natives_;
 };
+
+/// Loads what lends LibTorch's tensors if a plugin brought LibTorch into this process. Returns why that fails; empty if
+/// it is loaded or not needed.
+std::string load_tensor_lending();
+
+/// Null if the plugin does not use LibTorch.
+const TensorLending* tensor_lending();
+
+/// Makes LibTorch's tensor of the view at `place` and adds it to the view; does nothing without LibTorch, or for a type
+/// that LibTorch lacks. The tensor keeps `memory` alive.
+void add_native(loupe_tensor& view, void* place, const std::shared_ptr<const void>& memory);
+/// Destroys a tensor made by add_native; copies of it stay valid. Null is allowed.
+void destroy_native(const void* native);
 
 }  // namespace loupe::check

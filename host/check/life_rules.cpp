@@ -1,13 +1,16 @@
-// Whether a component lives as it must when all is well.
+// The life of a component when all is well, and what an event costs.
 
 #include <loupe/draft/abi/ranks.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
 #include <set>
 #include <thread>
+#include <vector>
 
+#include "check/allocations.h"
 #include "check/session.h"
 
 namespace loupe::check {
@@ -22,6 +25,19 @@ std::string joined(const std::set<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
   return all;
+}
+
+/// What each of three rounds adds; a table that grows now and then is no leak.
+template <class InUse, class Body>
+std::size_t least_growth(InUse&& in_use, Body&& body) {
+  std::size_t least = ~std::size_t{0};
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t before = in_use();
+    body();
+    const std::size_t after = in_use();
+    least = std::min(least, after > before ? after - before : 0);
+  }
+  return least;
 }
 
 void need_no_failure(const Session& session, const std::string& where = "") {
@@ -116,8 +132,7 @@ void check_two_instances(const Subject& subject) {
   again.begin();
   again.feed(), again.feed();
   const std::vector<double> expected = again.numbers();
-  const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
-  if (!std::equal(expected.begin(), expected.end(), numbers[0].begin(), numbers[0].end(), same))
+  if (!same(expected, numbers[0]))
     throw Broken("its numbers are others beside a second instance; keep nothing in globals");
 }
 
@@ -144,23 +159,23 @@ void check_nothing_kept(const Subject& subject) {
   Session session(subject, {true, 1000, true});
   if (!session.created()) return;
   session.live();
-  // Lenses are told of models that come and go; the others are used up.
+  // Lenses outlive their models; the others end here.
   if (subject.kind == Kind::lens) session.tick();
   if (subject.kind == Kind::gatherer || subject.kind == Kind::preprocessor) session.feed(), session.tick();
   session.destroy();
 }
 
 void check_leaks(const Subject& subject) {
-  // Through the plain call: what a session keeps is the check's own.
+  // By plain calls: a session keeps memory of its own.
   Session session(subject);
   const auto create_and_destroy = [&] {
     void* self = nullptr;
-    const Answer made = session.call("create", Turn::none, [&](LentMemory& memory, loupe_error* error) {
+    const Answer made = session.call("create", Phase::none, [&](LentMemory& memory, loupe_error* error) {
       return subject.component->create(subject.component, session.lent_host(), session.lend_default_options(memory),
                                        &self, error);
     });
     if (!made.ok() || self == nullptr) throw Broken("create does not succeed again and again");
-    session.call("destroy", Turn::none, [&](LentMemory&, loupe_error*) {
+    session.call("destroy", Phase::none, [&](LentMemory&, loupe_error*) {
       subject.component->destroy(self);
       return LOUPE_OK;
     });
@@ -171,14 +186,11 @@ void check_leaks(const Subject& subject) {
     other.destroy();
   };
   const auto need_no_growth = [](int times, const char* what, auto&& body) {
-    for (int i = 0; i < 8; ++i) body();   // what is made once, such as a table
-    std::size_t least = ~std::size_t{0};  // what is lost each time, and not what a table grows by now and then
-    for (int round = 0; round < 3; ++round) {
-      const std::size_t before = ::mallinfo2().uordblks;
-      for (int i = 0; i < times; ++i) body();
-      const std::size_t after = ::mallinfo2().uordblks;
-      least = std::min(least, after > before ? after - before : 0);
-    }
+    for (int i = 0; i < 8; ++i) body();  // allocates what is made once, such as a table
+    const std::size_t least = least_growth([] { return ::mallinfo2().uordblks; },
+                                           [&] {
+                                             for (int i = 0; i < times; ++i) body();
+                                           });
     if (least < static_cast<std::size_t>(times) * 16) return;  // the least that malloc gives is 32
     throw Broken(std::to_string(least) + " bytes are lost in " + std::to_string(times) + " " + what +
                  "; free in destroy what it took");
@@ -190,7 +202,7 @@ void check_leaks(const Subject& subject) {
 void check_drafts(const Subject& subject) {
   Session session(subject);
   session.live();
-  // What the host would find where it asks the lens.
+  // What the host would find by asking the lens.
   if (session.created() && subject.kind == Kind::lens && LOUPE_OFFERS(session.table<loupe_lens>(), get_extension) &&
       session.table<loupe_lens>().get_extension(session.self(), LOUPE_DRAFT_RANKS_ID) != nullptr)
     StubHost::note_draft_id(LOUPE_DRAFT_RANKS_ID);
@@ -201,6 +213,94 @@ void check_drafts(const Subject& subject) {
   std::string used;
   for (const std::string& draft : StubHost::take_drafts()) used += (used.empty() ? "" : ", ") + draft;
   if (!used.empty()) note_remark("it uses " + used + ", which may change or go without notice");
+}
+
+namespace {
+
+constexpr int events_a_tick = 16;
+/// An event has a dozen numbers here, so that even a slow machine needs a hundredth of this.
+constexpr int64_t too_slow_nanoseconds = 500'000;
+
+/// Bytes in use, including large blocks.
+std::size_t bytes_in_use() {
+  const auto info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+long waits_of_this_thread() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+void feed_and_tick(Session& session, int ticks) {
+  for (int tick = 0; tick < ticks; ++tick) {
+    for (int event = 0; event < events_a_tick; ++event) session.feed();
+    session.tick();
+  }
+}
+
+std::string times(uint64_t count, std::size_t events) {
+  return std::to_string(count) + (count == 1 ? " time in " : " times in ") + std::to_string(events) + " events";
+}
+
+}  // namespace
+
+void check_measured(const Subject& subject) {
+  const auto numbers_with = [&](double unasked) {
+    Session session(subject);
+    session.begin();
+    Data data = session.usual_data();
+    data.unasked = unasked;
+    for (int event = 0; event < events_a_tick; ++event) session.feed(data);
+    return session.numbers();
+  };
+  const std::vector<double> numbers = numbers_with(0), again = numbers_with(0), others = numbers_with(1e6);
+  if (!same(numbers, again)) return;  // cannot be decided if the numbers differ anyway
+  if (!same(numbers, others))
+    throw Broken(
+        "it reads a member of loupe_measurement that it did not ask for, and which is 0 unless another lens asks: ask "
+        "for it, by Watch::measure or in request()");
+}
+
+void check_events(const Subject& subject) {
+  Session session(subject);
+  session.begin();
+  // LibTorch allocates for every computation.
+  const bool counts_allocations = tensor_lending() == nullptr && count_allocations();
+  Meter meter;
+  session.set_meter(&meter);
+  feed_and_tick(session, 4);                                       // what is made once, such as room for a series
+  if (meter.events() == 0 || !session.failures().empty()) return;  // other rules report that
+
+  constexpr int ticks = 4;
+  const std::size_t growth = least_growth(&bytes_in_use, [&] { feed_and_tick(session, ticks); });
+  const auto events = static_cast<std::size_t>(ticks * events_a_tick);
+  const bool keeps_tensors = session.host().retained() > 0;  // which is its purpose
+  if (growth >= 16 * events && !keeps_tensors) {
+    throw Broken("its memory grows by " + std::to_string(growth / events) +
+                 " bytes an event, ticks included; free what an event or a tick allocates");
+  }
+
+  meter = {};
+  const long waits_before = waits_of_this_thread();
+  for (std::size_t event = 0; event < events; ++event) session.feed();
+  const auto waits = static_cast<uint64_t>(waits_of_this_thread() - waits_before);
+  const std::string rests = "; " + std::string(kind_name(subject.kind)) + "s are called by the thread that trains";
+  if (2 * waits >= events)
+    throw Broken("it waits in an event, " + times(waits, events) + ": for a lock, a file or a while" + rests +
+                 ", so wait on a thread of its own or at the tick");
+  if (counts_allocations && 2 * meter.allocations() >= meter.events() && !session.host().has_copied()) {
+    throw Broken("it allocates in an event, " + times(meter.allocations(), meter.events()) +
+                 " when it has seen many already; keep the memory from one to the next");
+  }
+  if (meter.median_nanoseconds() >= too_slow_nanoseconds) {
+    throw Broken("an event of " + std::to_string(session.usual_data().numel()) + " elements takes " +
+                 std::to_string(meter.median_nanoseconds() / 1000) +
+                 " us of its time; do what takes long at the tick, or on a thread of its own" + rests);
+  }
+  note_remark("an event takes " + std::to_string(meter.median_nanoseconds()) + " ns" +
+              (counts_allocations ? "" : "; its allocations cannot be counted here"));
 }
 
 }  // namespace loupe::check

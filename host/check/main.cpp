@@ -15,7 +15,7 @@
 namespace loupe {
 namespace {
 
-void tell_rules(std::ostream& out) {
+void print_rules(std::ostream& out) {
   out << "of the file\n";
   for (const check::Rule& rule : check::file_rules())
     out << "  " << std::left << std::setw(21) << rule.name << rule.meaning << "\n";
@@ -24,7 +24,7 @@ void tell_rules(std::ostream& out) {
     out << "  " << std::left << std::setw(21) << rule.name << rule.meaning << "\n";
 }
 
-/// The rules that a component breaks by the fault of an earlier row: "; for the same reason also threads, leaks".
+/// The other rules that the fault of a row breaks: "; for the same reason also threads, leaks".
 std::string also_broken(const std::vector<check::Row>& rows, const check::Row& first) {
   std::string names;
   for (const check::Row& row : rows) {
@@ -33,7 +33,7 @@ std::string also_broken(const std::vector<check::Row>& rows, const check::Row& f
   return names.empty() ? "" : "; for the same reason also " + names;
 }
 
-void tell_rows(const std::string& file, const std::vector<check::Row>& rows, std::ostream& out) {
+void print_rows(const std::string& file, const std::vector<check::Row>& rows, std::ostream& out) {
   out << file << "\n";
   const std::string* component = nullptr;
   for (const check::Row& row : rows) {
@@ -62,7 +62,7 @@ void need_map(const std::string& options) try {
   throw UsageError("--options '" + options + "' is no YAML: " + reason.what());
 }
 
-/// Whether its components were come to. What is not Loupe's, or cannot be loaded, has none to look at.
+/// Whether its components were checked. What is not a plugin, or cannot be loaded, has none.
 bool was_looked_into(const std::vector<check::Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const check::Row& row) { return row.rule == "plugin"; });
 }
@@ -73,10 +73,10 @@ nlohmann::json as_json_row(const check::Row& row) {
           {"detail", row.detail}, {"same_as", row.same_as.empty() ? nlohmann::json() : nlohmann::json(row.same_as)}};
 }
 
-/// Returns whether every rule is kept. Throws UsageError for a file that is not there.
+/// Returns whether every rule is kept. Throws UsageError for a missing file.
 bool check_plugins(const Check& command, std::ostream& out) {
   if (command.only_rules) {
-    tell_rules(out);
+    print_rules(out);
     return true;
   }
   if (command.files.empty()) throw UsageError("no plugin is named; run 'loupe check FILE.so', or with --help for more");
@@ -93,7 +93,7 @@ bool check_plugins(const Check& command, std::ostream& out) {
     if (command.as_json) {
       for (const check::Row& row : rows) all.push_back(as_json_row(row));
     } else {
-      tell_rows(file, rows, out);
+      print_rows(file, rows, out);
     }
   }
   if (command.as_json) {

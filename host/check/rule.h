@@ -10,24 +10,24 @@
 
 namespace loupe::check {
 
-/// What a rule looks at. What is not known yet, or not to be had, is null.
+/// What a rule looks at. Members that are unknown or unavailable are null.
 struct Subject {
   std::string file;
-  std::string options;  ///< a YAML map of those that components are made with instead of their defaults; may be empty
-  std::string folder;   ///< where visualizers may write; empty at first, deleted in the end
+  std::string options;  ///< a YAML map that replaces defaults of the components' options; may be empty
+  std::string folder;   ///< where visualizers may write; empty at first, deleted at the end
   const loupe_entry* entry = nullptr;
   const loupe_plugin* plugin = nullptr;
   const loupe_component* component = nullptr;
   Kind kind = Kind::lens;  ///< the component's
 };
 
-/// Thrown by a rule that is broken; what() says how, in one line.
+/// Thrown when a rule is broken; what() says how, in one line.
 class Broken : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What every plugin, or every component, must keep to.
+/// A rule for every plugin, or for every component.
 struct Rule {
   const char* name;
   const char* meaning;                         ///< one line
@@ -35,16 +35,16 @@ struct Rule {
   bool (*concerns)(const Subject&) = nullptr;  ///< null: all
 };
 
-/// In the order in which they are looked at. The first are the file's, the others each component's.
+/// In the order in which they are checked: those of the file, and those of each component.
 const std::vector<Rule>& file_rules();
 const std::vector<Rule>& component_rules();
 
-/// Tells what is about to be called, for the case that it never returns: "process".
+/// Names the call that begins, in case it never returns: "process".
 void note_step(const std::string& step);
-/// And in which circumstances, until told otherwise: " with a loupe_tensor of 8 bytes".
+/// Names the circumstances of the following calls: " with a loupe_tensor of 8 bytes".
 void note_context(const std::string& context);
 
-/// Tells what is worth knowing of a rule that is kept.
+/// Adds a remark to a rule that is kept.
 void note_remark(const std::string& remark);
 
 // The rules, by the files that hold them.

@@ -1,20 +1,23 @@
 #include "check/session.h"
 
+#include <loupe/detail/series_reading.h>
 #include <loupe/error.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 #include <map>
 
-#include "check/stub_wiring.h"
 #include "options/diagnostics.h"
 
 namespace loupe::check {
 namespace {
 
-/// What an option that must be given is given: the first choice, the least number, or what is likely there.
+/// Fills in options that must be given: with the first choice, the least number, or a likely name.
 void fill_required(const OptionTable& table, std::vector<loupe_option_value>& values) {
   for (const loupe_option* option : table) {
     if ((option->flags & LOUPE_OPTION_REQUIRED) == 0) continue;
@@ -40,11 +43,11 @@ std::shared_ptr<const OptionSet> default_options(const loupe_component& componen
   try {
     return OptionSet::from_values(table, &required, std::string("'") + component.name + "'");
   } catch (const std::exception&) {
-    return std::make_shared<OptionSet>();  // the rule of defaults tells
+    return std::make_shared<OptionSet>();  // the rule `defaults` reports that
   }
 }
 
-/// What the component's example sets, "- name: {option: value}"; null where it has none that can be read.
+/// The options of the component's example, "- name: {option: value}"; null if there is none that can be read.
 std::shared_ptr<const OptionSet> options_of_example(const loupe_component& component) {
   if (component.example == nullptr) return nullptr;
   try {
@@ -59,8 +62,7 @@ std::shared_ptr<const OptionSet> options_of_example(const loupe_component& compo
   return nullptr;
 }
 
-/// What the user gives; else the defaults; or, for what cannot be made with them, the options of its own example. Found
-/// out once.
+/// The user's options, else the defaults, or those of its own example if it cannot be made with the defaults. Cached.
 std::shared_ptr<const OptionSet> usual_options(const Subject& subject) {
   const loupe_component& component = *subject.component;
   static std::map<const loupe_component*, std::shared_ptr<const OptionSet>> known;
@@ -79,7 +81,7 @@ std::shared_ptr<const OptionSet> usual_options(const Subject& subject) {
     } else {
       options = example;
     }
-  } catch (...) {  // the rule of exceptions tells
+  } catch (...) {  // the rule `exceptions` reports that
   }
   return options;
 }
@@ -102,19 +104,17 @@ std::shared_ptr<const OptionSet> read_options(const loupe_component& component, 
   return read;
 }
 
-Session::Session(const Subject& subject, Habits habits)
+Session::Session(const Subject& subject, Conditions conditions)
     : subject_(subject),
-      habits_(habits),
+      conditions_(conditions),
       models_(std::make_unique<LentMemory>()),
       memory_(std::make_unique<LentMemory>()),
       options_(usual_options(subject)) {
   error_.struct_size = sizeof error_;
-  error_.capacity = static_cast<uint32_t>(habits.message_capacity);
-  error_.message = static_cast<char*>(lasting_.guarded(habits.message_capacity, "the buffer for its message"));
+  error_.capacity = static_cast<uint32_t>(conditions.message_capacity);
+  error_.message = static_cast<char*>(lasting_.guarded(conditions.message_capacity, "the buffer for its message"));
   lent_host_ = lasting_.lend(host_.get());
-  taps_ = lasting_.lend(stub_taps(this));
-  wiring_ = lasting_.lend(stub_wiring(this));
-  sink_ = lasting_.lend(stub_sink(this));
+  lend_host_tables();
   network_ = lend_network(*models_);
   static int runs = 0;
   if (subject.kind == Kind::visualizer) {
@@ -130,8 +130,8 @@ Session::~Session() {
 }
 
 void Session::create() {
-  call("create", Turn::none, [&](LentMemory& memory, loupe_error* error) {
-    const loupe_options* options = habits_.default_options ? lend_options(memory, *options_->get()) : nullptr;
+  call("create", Phase::none, [&](LentMemory& memory, loupe_error* error) {
+    const loupe_options* options = conditions_.default_options ? lend_options(memory, *options_->get()) : nullptr;
     void** self = memory.buffer<void*>(1, "the place for its instance");
     *self = nullptr;
     const loupe_status status = subject_.component->create(subject_.component, lent_host_, options, self, error);
@@ -142,26 +142,26 @@ void Session::create() {
 
 void Session::destroy() {
   if (self_ == nullptr) return;
-  call("destroy", Turn::none, [&](LentMemory&, loupe_error*) {
+  call("destroy", Phase::none, [&](LentMemory&, loupe_error*) {
     subject_.component->destroy(self_);
     return LOUPE_OK;
   });
   self_ = nullptr;
 }
 
-void Session::enter(const char* function, Turn turn) {
+void Session::enter(const char* function, Phase phase) {
   note_step(function);
   error_.message[0] = '\0';
-  host_.set_turn(turn);
+  host_.set_phase(phase);
 }
 
 void Session::leave(Answer& answer) {
-  host_.set_turn(Turn::none);
+  host_.set_phase(Phase::none);
   if (answer.status != LOUPE_OK) {
     if (!answer.threw) answer.message.assign(error_.message, strnlen(error_.message, error_.capacity));
     failures_.push_back(answer);
   }
-  if (!habits_.takes_away) {
+  if (!conditions_.takes_away) {
     memory_->scribble();
     return;
   }
@@ -193,6 +193,230 @@ void Session::live() {
     tick();
   }
   finish();
+}
+
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return x == y || (x != x && y != y); });
+}
+
+void Session::begin() {
+  if (self_ == nullptr) return;
+  const std::size_t failed_before = failures_.size();
+  if (subject_.kind == Kind::gatherer) begin_gatherer();
+  if (subject_.kind == Kind::preprocessor) {
+    call("request", Phase::none, [&](LentMemory& memory, loupe_error* error) {
+      loupe_request* asked = memory.lend_to_fill<loupe_request>(loupe_request{});
+      const loupe_status status = table<loupe_preprocessor>().request(self_, asked, error);
+      request_ = loupe_request{};
+      std::memcpy(&request_, asked, std::min<std::size_t>(asked->struct_size, sizeof request_));
+      StubHost::note_draft_measures(request_.measures);
+      return status;
+    });
+  }
+  if (subject_.kind == Kind::lens) {
+    ask("attach", Phase::attaching, &loupe_lens::attach, wiring_);
+    for (const loupe_module* module : network_.modules) ask("visit", Phase::visiting, &loupe_lens::visit, module);
+  }
+  if (subject_.kind == Kind::visualizer) {
+    ask("begin", Phase::none, &loupe_visualizer::begin, lent(lend_run, folder_));
+    ask("model", Phase::none, &loupe_visualizer::model, [](LentMemory& memory) { return lend_network(memory).model; });
+  }
+  failed_to_begin_ = failures_.size() > failed_before;
+}
+
+/// Only a gatherer knows what it watches: a module, a parameter of one, or what is pushed. One of these must work.
+void Session::begin_gatherer() {
+  struct Place {
+    const loupe_module* module;
+    const char* label;
+  };
+  const loupe_module* linear = network_.modules[1];
+  const Place places[] = {{linear, nullptr}, {linear, "weight"}, {nullptr, nullptr}, {nullptr, "accuracy"}};
+  const std::vector<Answer> before = failures_;
+  for (const Place& place : places) {
+    if (self_ == nullptr) create();  // one that failed to open cannot be used again
+    if (self_ == nullptr) return;
+    label_ = place.label != nullptr ? place.label : "";
+    opened_on_ = place.module;
+    const Answer answer =
+        ask("open", Phase::opening, &loupe_gatherer::open, taps_, place.module,
+            [&](LentMemory& memory) { return place.label != nullptr ? memory.text(place.label) : nullptr; });
+    open_ = answer.ok();
+    if (open_) {
+      failures_ = before;
+      return;
+    }
+    if (answer.threw) return;
+    destroy();
+  }
+}
+
+template <class Take>
+Answer Session::send(const char* function, const Data& data, const loupe_module* module, const std::string& label,
+                     uint32_t measures, bool is_metered, Take&& take) {
+  return call(function, Phase::event, [&](LentMemory& memory, loupe_error* error) {
+    const loupe_event* event =
+        lend_event(memory, data, module, label.empty() ? nullptr : label.c_str(), events_++, measures);
+    const auto taken = [&] { return take(event, error); };
+    return is_metered && meter_ != nullptr ? meter_->around(taken) : taken();
+  });
+}
+
+void Session::process_own(Watched& watched, const Data& data) {
+  send("process of its own preprocessor", data, watched.module, watched.label, watched.request.measures,
+       !watched.comes_at_ticks, [&](const loupe_event* event, loupe_error* error) {
+         return watched.table->process(watched.self, event, error);
+       });
+}
+
+void Session::feed(const Data& data) {
+  if (self_ == nullptr || failed_to_begin_) return;
+  if (subject_.kind == Kind::gatherer && open_ && LOUPE_OFFERS(table<loupe_gatherer>(), event)) {
+    send("event", data, opened_on_, label_, ~0u, true, [&](const loupe_event* event, loupe_error* error) {
+      return table<loupe_gatherer>().event(self_, event, error);
+    });
+  }
+  if (subject_.kind == Kind::preprocessor) {
+    send("process", data, network_.modules[1], "", request_.measures, true,
+         [&](const loupe_event* event, loupe_error* error) {
+           return table<loupe_preprocessor>().process(self_, event, error);
+         });
+  }
+  if (subject_.kind != Kind::lens) return;
+  for (Watched& watched : watched_) {
+    // While events are measured, those of ticks come only with the tick.
+    if (watched.is_alive_and_own() && (!watched.comes_at_ticks || meter_ == nullptr)) process_own(watched, data);
+  }
+  if (LOUPE_OFFERS(table<loupe_lens>(), step))
+    ask("step", Phase::stepping, &loupe_lens::step, lent(lend_step, ++events_), sink_);
+}
+
+void Session::tick() {
+  if (self_ == nullptr || failed_to_begin_) return;
+  if (subject_.kind == Kind::preprocessor) {
+    numbers();
+    ask("reset", Phase::none, &loupe_preprocessor::reset);
+  }
+  if (subject_.kind == Kind::lens) tick_lens();
+  if (subject_.kind == Kind::visualizer) tick_visualizer();
+  ++ticks_;
+}
+
+std::vector<double> Session::numbers() {
+  std::vector<double> numbers;
+  if (subject_.kind == Kind::preprocessor) add_numbers(table<loupe_preprocessor>(), self_, numbers);
+  for (const Watched& watched : watched_) {
+    if (watched.is_alive_and_own()) add_numbers(*watched.table, watched.self, numbers);
+  }
+  return numbers;
+}
+
+bool Session::keeps_name(void* preprocessor, std::size_t series, const char* name) {
+  if (name == nullptr) return false;
+  const auto& known = names_.try_emplace({preprocessor, series}, name, name).first->second;
+  return known.first == name && known.second == name;
+}
+
+void Session::add_numbers(const loupe_preprocessor& counts, void* self, std::vector<double>& numbers) {
+  call("series", Phase::none, [&](LentMemory& memory, loupe_error* error) -> loupe_status {
+    const std::size_t count = counts.series_count(self);
+    for (std::size_t i = 0; i < count; ++i) {
+      // A copy of the host's struct that ends at a guard page.
+      auto* lent = const_cast<loupe_series*>(memory.lend(loupe_series{}));
+      const loupe_status status = counts.read(self, i, lent, error);
+      if (status != LOUPE_OK) return status;
+      loupe_series row{};
+      std::memcpy(&row, lent, std::min<std::size_t>(lent->struct_size, sizeof row));
+      if (LOUPE_REACHES(*lent, name) && !keeps_name(self, i, row.name)) {
+        loupe::detail::write_error(error, "the name of a series is null, or has moved or changed; keep it as it is");
+        return LOUPE_INVALID;
+      }
+      for (const uint64_t number : {row.count, row.nan_count, row.inf_count})
+        numbers.push_back(static_cast<double>(number));
+      for (const double number : {row.sum, row.mean, row.standard_deviation, row.minimum, row.maximum, row.last})
+        numbers.push_back(number);
+      if (LOUPE_OFFERS(counts, quantiles)) {
+        constexpr double q[] = {0, 0.25, 0.5, 0.75, 1};
+        double values[std::size(q)] = {NAN, NAN, NAN, NAN, NAN};  // what remains if there are none
+        const loupe_status status = counts.quantiles(self, i, q, std::size(q), values, error);
+        for (const double value : values)
+          numbers.push_back(status == LOUPE_OK ? value : std::numeric_limits<double>::infinity());
+      }
+      if (!LOUPE_OFFERS(counts, values)) continue;
+      try {
+        const std::vector<double> values = loupe::detail::series_values(counts, self, i);
+        numbers.insert(numbers.end(), values.begin(), values.end());
+      } catch (const Error&) {  // they are folded, not kept
+      }
+    }
+    return LOUPE_OK;
+  });
+}
+
+bool Session::is_blind() const {
+  return subject_.kind == Kind::lens && watched_.empty() && !has_shown_ && !LOUPE_OFFERS(table<loupe_lens>(), step);
+}
+
+void Session::tick_lens() {
+  for (Watched& watched : watched_) {
+    if (meter_ != nullptr && watched.is_alive_and_own() && watched.comes_at_ticks) process_own(watched, usual_data());
+  }
+  for (LastValues* shown : {&values_, &ranges_, &histograms_}) shown->begin_tick();
+  ask("report", Phase::reporting, &loupe_lens::report, lent(lend_tick, ticks_), sink_);
+  for (const Watched& watched : watched_) {
+    if (!watched.is_alive_and_own()) continue;
+    call("reset of its own preprocessor", Phase::none,
+         [&](LentMemory&, loupe_error* error) { return watched.table->reset(watched.self, error); });
+  }
+}
+
+void Session::tick_visualizer() {
+  using Shows = loupe_visualizer;
+  const auto show = [&](const char* function, auto member, const auto&... shown) {
+    ask(function, Phase::none, member, shown...);
+  };
+  const std::vector<std::pair<const char*, double>> mean{{"mean", 0.5}}, both{{"mean", 0.5}, {"min", -2}};
+  show("tag", &Shows::tag, lent(lend_tag, "Norm", false));
+  for (uint32_t type = LOUPE_TYPE_BOOLEAN; type <= LOUPE_TYPE_STRINGS; ++type)
+    show("hyperparameter", &Shows::hyperparameter, lent(lend_hyperparameter, type));
+  show("begin_tick", &Shows::begin_tick, lent(lend_tick, ticks_));
+  show("tag", &Shows::tag, lent(lend_tag, "Loss", true));
+  show("row", &Shows::row, lent(lend_row, "Norm", "0", both, 1));
+  show("row", &Shows::row, lent(lend_row, "Loss", nullptr, mean, std::nullopt));
+  show("histogram", &Shows::histogram, lent(lend_histogram, "Norm", 5, 3));
+  show("finding", &Shows::finding, lent(lend_finding, network_.modules[1]));
+  show("end_tick", &Shows::end_tick);
+  show("progress", &Shows::progress, [](LentMemory& memory) {
+    return memory.lend(
+        loupe_progress{.at = {20, 1, 1.7e9, 2}, .epochs = 4, .steps = 10, .steps_before = 10, .seconds = 0.5});
+  });
+  show("note", &Shows::note, [](LentMemory& memory) {
+    return memory.lend(
+        loupe_note{.kind = LOUPE_NOTE_INCIDENT, .text = memory.text("a note"), .at = {3, 0.3, 1.7e9, 2}, .finding = 7});
+  });
+}
+
+void Session::finish() {
+  if (self_ == nullptr || failed_to_begin_) return;
+  if (subject_.kind == Kind::lens) {
+    for (const loupe_module* module : network_.modules) {
+      if (LOUPE_OFFERS(table<loupe_lens>(), forget)) {
+        call("forget", Phase::none, [&](LentMemory&, loupe_error*) {
+          table<loupe_lens>().forget(self_, module);
+          return LOUPE_OK;
+        });
+      }
+      for (Watched& watched : watched_) watched.forgotten |= watched.module == module;
+    }
+    if (conditions_.takes_away) models_->take_away();
+  }
+  if (subject_.kind != Kind::visualizer) return;
+  ask("flush", Phase::none, &loupe_visualizer::flush);
+  ask("end", Phase::none, &loupe_visualizer::end, [](LentMemory& memory) {
+    return memory.lend(
+        loupe_ending{.how = LOUPE_END_COMPLETED, .at = {20, 2, 1.7e9, 2}, .message = memory.text("All is told.")});
+  });
 }
 
 }  // namespace loupe::check

@@ -1,9 +1,14 @@
+// What is said of a configuration that is wrong, has no end, or is out of all proportion.
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <yaml-cpp/yaml.h>
 
+#include <fstream>
 #include <string>
 #include <utility>
 
+#include "config/yaml_text.h"
 #include "faults.h"
 
 namespace loupe {
@@ -238,12 +243,8 @@ TEST(ConfigFaults, AFileThatCannotBeReadIsNamed) {
       {folder.path(), ": it is a folder, not a file"},
       {folder.path("pipe.yaml"), ": it is a pipe or a device, not a file"}};
   for (const auto& [path, why] : files) {
-    try {
-      Config::from_file(path);
-      ADD_FAILURE() << path << " was read";
-    } catch (const ConfigError& e) {
-      EXPECT_EQ(e.what(), path + ":1:1: error: the file cannot be read" + why);
-    }
+    EXPECT_EQ(thrown_by<ConfigError>([&path = path] { Config::from_file(path); }),
+              path + ":1:1: error: the file cannot be read" + why);
   }
 }
 
@@ -252,14 +253,151 @@ TEST(ConfigFaults, AListOfVisualizersHasItsFaultsToo) {
   catalogue.add_path(test_plugin("probe"));
   EXPECT_EQ(Config::visualizers_from_text("[probe_visualizer]", catalogue).size(), 1u);
   for (const char* wrong : {"[probe_visualizr]", "[probe_visualizer: {idd: 1}]", "[", "{}"}) {
-    try {
-      Config::visualizers_from_text(wrong, catalogue);
-      ADD_FAILURE() << wrong << " was taken";
-    } catch (const ConfigError& e) {
-      EXPECT_BEGINS(e.what(), "<visualizers>:1:");
-      EXPECT_SAYS(e.what(), ": error: ");
-    }
+    const std::string told = thrown_by<ConfigError>([&] { Config::visualizers_from_text(wrong, catalogue); });
+    EXPECT_BEGINS(told, "<visualizers>:1:");
+    EXPECT_SAYS(told, ": error: ");
   }
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(YamlBounds, ATextThatBeginsWithACommaEnds) {
+  const std::string expected = "a.yaml:1:1: error: this is no YAML: nothing can be read from here on; a comment that ";
+  EXPECT_BEGINS(faults_of(", and so on\nloupe: 1\n"), expected);
+  EXPECT_BEGINS(faults_of(","), expected);
+  EXPECT_BEGINS(faults_of("# a comment\n, that wrapped\nlenses: []\n"), "a.yaml:2:1: error: this is no YAML: nothing");
+}
+
+TEST(YamlBounds, ASecondDocumentIsNotIgnored) {
+  EXPECT_EQ(faults_of("loupe: 1\n---\nlenses: []\n"),
+            "a.yaml:2:1: error: a second document begins here ('---'); a configuration is one");
+  EXPECT_EQ(faults_of("---\nloupe: 1\n...\n"), "");
+}
+
+TEST(YamlBounds, AnAliasInsideOfWhatItNamesHasNoEnd) {
+  EXPECT_EQ(faults_of("lenses: [{pipeline: {preprocessor_options: &a {normalize: *a}}}]\n"),
+            "a.yaml:1:59: error: this alias (*name) stands inside of what it names, so it has no end");
+}
+
+TEST(YamlBounds, AliasesCountAsWhatTheyStandFor) {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string name = "a" + std::to_string(i), before = "*a" + std::to_string(i - 1);
+    text += name + ": &" + name + " [" + repeated(before + ", ", 9) + before + "]\n";
+  }
+  EXPECT_LT(text.size(), 600u);
+  EXPECT_SAYS(faults_of(text), "error: this is too much for a configuration: more than 20000 keys and values, each ");
+  EXPECT_SAYS(faults_of("a: &a [b, c]\nd: [*a, *a]\n"), "unknown key 'a'") << "a few aliases are no harm";
+}
+
+TEST(YamlBounds, DepthIsBoundedAlsoThroughAliases) {
+  const std::string expected = "error: this is nested more than 100 deep";
+  EXPECT_SAYS(faults_of("a: " + repeated("[", 101) + repeated("]", 101) + "\n"), expected);
+  EXPECT_SAYS(faults_of(repeated("[", 1'000'000)), expected);
+  EXPECT_SAYS(faults_of(repeated("- ", 400'000)), expected);
+  std::string text = "a0: &a0 x\n";
+  for (int i = 1; i < 120; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    text += name + ": &" + name + " [*a" + std::to_string(i - 1) + "]\n";
+  }
+  EXPECT_SAYS(faults_of(text), expected);
+  EXPECT_EQ(faults_of("run: {name: " + repeated("[", 90) + repeated("]", 90) + "}\n"),
+            "a.yaml:1:13: error: run.name must be a text, not a list");
+}
+
+TEST(YamlBounds, NodesAreCounted) {
+  EXPECT_SAYS(faults_of("[" + repeated("a,", 20'000) + "]"), "error: this is too much for a configuration: more than ");
+  EXPECT_SAYS(faults_of("[" + repeated("[],", 20'000) + "]"),
+              "error: this is too much for a configuration: more than ");
+  EXPECT_SAYS(faults_of("[" + repeated("a,", 19'000) + "]"), "error: a configuration is a map");
+}
+
+TEST(YamlBounds, AHugeFileIsRefusedWithoutReadingItWhole) {
+  const Folder folder;
+  const std::string file = folder.write("huge.yaml", "");
+  std::filesystem::resize_file(file, 100'000'000);
+  const std::string expected = ":1:1: error: this is too much for a configuration: more than 1024 KiB; is it another ";
+  for (const std::string& path : {file, std::string("/dev/zero")}) {
+    EXPECT_BEGINS(thrown_by<ConfigError>([&] { Config::from_file(path); }), path + expected);
+  }
+}
+
+TEST(YamlBounds, ThousandsOfFaultsAreToldInShort) {
+  std::string text = "loupe: 1\n";
+  for (int i = 0; i < 9000; ++i) text += "key" + std::to_string(i) + ": 1\n";
+  const std::string told = faults_of(text);
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 50);
+  EXPECT_SAYS(told, "\na.yaml: error: and 8950 more faults");
+  EXPECT_LT(faults_of(repeated("k", 900'000) + ": 1\n").size(), 5000u);
+}
+
+std::string flat(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  std::string text;
+  for (const auto& each : node) {
+    text += text.empty() ? "" : ", ";
+    text += node.IsMap() ? each.first.Scalar() + ": " + flat(each.second) : flat(each);
+  }
+  return node.IsMap() ? "{" + text + "}" : "[" + text + "]";
+}
+
+/// The text, read and written again in one line; what is wrong with it where something is.
+std::string read_and_shown(const std::string& text) {
+  Diagnostics diagnostics("a.yaml");
+  try {
+    const YAML::Node root = read_yaml(text, diagnostics);
+    diagnostics.throw_if_any();
+    return flat(root);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+}
+
+TEST(YamlText, ATabThatIndentsIsNamedAsATab) {
+  const std::string expected =
+      ": error: a tab indents this line, and YAML takes only spaces there; replace it by spaces";
+  EXPECT_EQ(faults_of("lenses:\n\t- a\n"), "a.yaml:2:1" + expected);
+  EXPECT_EQ(faults_of("run:\n  name: a\n \tdir: b\n"), "a.yaml:3:2" + expected);
+  EXPECT_EQ(faults_of("run:\n\tname: x\n\tdir: y\n"), "a.yaml:2:1" + expected);
+}
+
+TEST(YamlText, OtherTabsAreNoFault) {
+  EXPECT_EQ(read_and_shown("a:\tb\n"), "{a: b}");
+  EXPECT_EQ(read_and_shown("a: [b,\n\tc]\n"), "{a: [b, c]}");
+  EXPECT_SAYS(read_and_shown("a: [b,\n\nc: d\n"), "a.yaml:1:4: error: this list has a '['");
+}
+
+TEST(MergeKeys, BringWhatTheMapDoesNotSayItself) {
+  EXPECT_EQ(read_and_shown("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3, z: 4}\n"),
+            "{a: {x: 1, y: 2}, b: {y: 3, z: 4, x: 1}}");
+  EXPECT_EQ(read_and_shown("{<<: {x: 1}, y: 2}"), "{y: 2, x: 1}");
+}
+
+TEST(MergeKeys, OfAListTheFirstWins) {
+  EXPECT_EQ(read_and_shown("{<<: [{x: 1}, {x: 2, y: 3}]}"), "{x: 1, y: 3}");
+}
+
+TEST(MergeKeys, GoThroughOthers) {
+  EXPECT_EQ(read_and_shown("{a: {<<: {x: 1, <<: {w: 0}}, y: 2}}"), "{a: {y: 2, x: 1, w: 0}}");
+}
+
+TEST(MergeKeys, TakeMapsOnly) {
+  const std::string expected = "error: the merge key '<<' must be given a map, or a list of maps, mostly as *name";
+  EXPECT_EQ(read_and_shown("{<<: 3}"), "a.yaml:1:6: " + expected);
+  EXPECT_SAYS(read_and_shown("{<<: [{x: 1}, y]}"), expected);
+}
+
+TEST(MergeKeys, ShareOptionsBetweenLensesAndKeepTheirPlaces) {
+  EXPECT_EQ(probe_faults("lenses:\n  - probe_lens: &mine {ratio: 0.25}\n  - probe_lens: {<<: *mine, small: 2}\n"
+                         "    as: second\n"),
+            "");
+  EXPECT_SAYS(
+      probe_faults("lenses:\n  - probe_lens: &mine {rato: 0.25}\n  - probe_lens: {<<: *mine}\n    as: second\n"),
+      "a.yaml:3:24: error: lens 'probe_lens' has no option 'rato'; did you mean 'ratio'?");
 }
 
 }  // namespace

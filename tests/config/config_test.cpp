@@ -1,11 +1,17 @@
-#include "config/config.h"
+// A configuration, the environment of a launcher beside it, and its settings by name.
 
 #include <gtest/gtest.h>
 #include <loupe/options.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <string>
 
+#include "config/config.h"
+#include "config/launch.h"
+#include "config/settings.h"
 #include "faults.h"
 #include "stage.h"
 
@@ -177,14 +183,9 @@ TEST(Config, WhereNoPluginIsItSaysWhereItLooked) {
   std::filesystem::create_directories(folder.path("empty"));
   Catalogue catalogue;
   catalogue.add_path(folder.path("empty"));
-  try {
-    Config::visualizers_from_text("[x]", catalogue);
-    ADD_FAILURE();
-  } catch (const ConfigError& e) {
-    EXPECT_EQ(e.what(), "<visualizers>:1:2: error: unknown visualizer 'x'; no plugin that brings a visualizer is in '" +
-                            folder.path("empty") +
-                            "'; name the right folder in plugins.path or LOUPE_PLUGIN_PATH, or install it");
-  }
+  EXPECT_EQ(thrown_by<ConfigError>([&] { Config::visualizers_from_text("[x]", catalogue); }),
+            "<visualizers>:1:2: error: unknown visualizer 'x'; no plugin that brings a visualizer is in '" +
+                folder.path("empty") + "'; name the right folder in plugins.path or LOUPE_PLUGIN_PATH, or install it");
 }
 
 TEST(Config, PluginPathsMustBeThere) {
@@ -245,6 +246,180 @@ TEST(Config, WhatTheFileNamesGoesBeforeTheEnvironment) {
 TEST(Config, ThePluginsOfThisBuildAreFoundByThemselves) {
   const Config config = Config::from_text("lenses: [loss_metrics]\n", "a.yaml", "/");
   EXPECT_EQ(config.lenses[0].entry.library->file, std::string(LOUPE_BUILT_PLUGINS) + "/loss_metrics.so");
+}
+
+Config config_of(const std::string& text) {
+  return Config::from_text(text, "a.yaml", "/");
+}
+
+TEST(TickRule, CountsStepsOrSecondsOrLeavesItToTheTrainer) {
+  EXPECT_EQ(config_of("{}").tick.by, TickRule::By::epoch);
+  EXPECT_EQ(config_of("run: {tick: epoch}").tick.by, TickRule::By::epoch);
+  const TickRule steps = config_of("run: {name: x, tick: {steps: 500, of: generator}}").tick;
+  EXPECT_EQ(steps.by, TickRule::By::steps);
+  EXPECT_EQ(steps.steps, 500U);
+  EXPECT_EQ(steps.of, "generator");
+  EXPECT_EQ(steps.words(), "500 steps");
+  const TickRule seconds = config_of("run: {tick: {seconds: 1.5}}").tick;
+  EXPECT_EQ(seconds.by, TickRule::By::seconds);
+  EXPECT_EQ(seconds.words(), "1.5 seconds");
+  EXPECT_EQ(config_of("run: {name: x, tick: epoch}").run_name, "x") << "the rest of the section is still read";
+}
+
+TEST(TickRule, FaultsHaveTheirPlaceAndRemedy) {
+  EXPECT_EQ(faults_of("run: {tick: often}\n"),
+            "a.yaml:1:13: error: run.tick is epoch, {steps: n} or {seconds: s}, not 'often'");
+  EXPECT_SAYS(faults_of("run: {tick: [1]}\n"), "run.tick is epoch, {steps: n} or {seconds: s}, not a list");
+  EXPECT_SAYS(faults_of("run: {tick: {step: 5}}\n"), "unknown key 'step' in run.tick; did you mean 'steps'?");
+  EXPECT_SAYS(faults_of("run: {tick: {steps: 5, seconds: 5}}\n"), "counts either steps or seconds");
+  EXPECT_SAYS(faults_of("run: {tick: {}}\n"), "counts either steps or seconds");
+  for (const char* wrong : {"0", "-1", "2.5", "many", "''", "[1]"}) {
+    EXPECT_SAYS(faults_of(std::string("run: {tick: {steps: ") + wrong + "}}\n"),
+                "run.tick.steps must be a whole number from 1 on");
+  }
+  for (const char* wrong : {"0", "-1", "soon", "nan", "1e300"}) {
+    EXPECT_SAYS(faults_of(std::string("run: {tick: {seconds: ") + wrong + "}}\n"),
+                "run.tick.seconds must be a number of seconds above 0");
+  }
+  EXPECT_SAYS(faults_of("run: {tick: {seconds: 5, of: x}}\n"), "run.tick.of names the model");
+  EXPECT_SAYS(faults_of("run: {tick: {steps: 5, of: ''}}\n"), "run.tick.of names the model");
+}
+
+TEST(AttachBudget, IsAShareInPercent) {
+  EXPECT_EQ(config_of("{}").budget, 0);
+  EXPECT_EQ(config_of("attach: {budget: none}").budget, 0);
+  EXPECT_DOUBLE_EQ(config_of("attach: {budget: 1%}").budget, 0.01);
+  EXPECT_DOUBLE_EQ(config_of("attach: {budget: 0.5 %}").budget, 0.005);
+  for (const char* wrong : {"1", "0.01", "0%", "-1%", "101%", "much", "'%'"}) {
+    EXPECT_SAYS(faults_of(std::string("attach: {budget: ") + wrong + "}\n"),
+                "attach.budget is a share of the time such as 1%");
+  }
+}
+
+TEST(AttachHistory, IsOfEnoughElementsOrOfAllWhereAskedFor) {
+  EXPECT_EQ(config_of("{}").history, 65536);
+  EXPECT_EQ(config_of("attach: {history: 0}").history, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(config_of("attach: {history: 4096}").history, 4096);
+  EXPECT_EQ(faults_of("attach: {history: 64}\n"),
+            "a.yaml:1:19: error: attach.history is 0, for all elements, or at least 4096: what is estimated from fewer "
+            "says too little");
+  EXPECT_SAYS(faults_of("attach: {history: -1}\n"), "attach.history must be between 0 and");
+  EXPECT_SAYS(faults_of("attach: {history: all}\n"), "attach.history");
+}
+
+TEST(AttachEvery, IsAWholeNumberFromOneOn) {
+  EXPECT_EQ(config_of("{}").every, 1);
+  EXPECT_EQ(config_of("attach: {every: 20}").every, 20);
+  EXPECT_SAYS(faults_of("attach: {every: 0}\n"), "attach.every must be between 1 and");
+}
+
+Launch launched_with(const std::map<std::string, std::string>& variables) {
+  for (const char* name : {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
+                           "SLURM_PROCID", "SLURM_NTASKS"})
+    ::unsetenv(name);
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  const Launch launch = Launch::from_environment();
+  for (const auto& each : variables) ::unsetenv(each.first.c_str());
+  return launch;
+}
+
+TEST(Launch, IsReadFromWhatTorchrunMpiAndSlurmSet) {
+  for (const auto& [rank, size] : std::map<std::string, std::string>{{"RANK", "WORLD_SIZE"},
+                                                                     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                                                     {"PMI_RANK", "PMI_SIZE"},
+                                                                     {"SLURM_PROCID", "SLURM_NTASKS"}}) {
+    const Launch launch = launched_with({{rank, "3"}, {size, "8"}});
+    EXPECT_EQ(launch.rank, 3) << rank;
+    EXPECT_EQ(launch.world_size, 8) << rank;
+  }
+}
+
+TEST(Launch, OfTorchrunWithinAJobOfSlurmsIsTorchruns) {
+  EXPECT_EQ(launched_with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "5"}, {"WORLD_SIZE", "8"}}).rank, 5);
+}
+
+TEST(Launch, IsThatOfAProcessAloneWhereNumbersDoNotFitTogether) {
+  for (const auto& [rank, size] : std::multimap<std::string, std::string>{{"3", ""},
+                                                                          {"", "4"},
+                                                                          {"4", "4"},
+                                                                          {"-1", "4"},
+                                                                          {"one", "4"},
+                                                                          {"1x", "4"},
+                                                                          {"1", "99999999999999"},
+                                                                          {"0", "2147483647"}})
+    EXPECT_EQ(launched_with({{"RANK", rank}, {"WORLD_SIZE", size}}).world_size, 1) << rank << " of " << size;
+  EXPECT_EQ(launched_with({{"RANK", "3"}}).world_size, 1);
+  EXPECT_EQ(launched_with({}).world_size, 1);
+}
+
+TEST(Launch, TellsJobsApartByTheirNamesAndAddressesElseByTheSession) {
+  const auto job = [](std::map<std::string, std::string> variables) {
+    variables.insert({{"RANK", "0"}, {"WORLD_SIZE", "2"}});
+    return launched_with(variables);
+  };
+  const Launch first = job({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}}),
+               second = job({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29501"}});
+  EXPECT_NE(first.job, second.job);
+  EXPECT_NE(job({{"TORCHELASTIC_RUN_ID", "a"}}).job, job({{"TORCHELASTIC_RUN_ID", "b"}}).job);
+  EXPECT_EQ(job({}).job.rfind("session ", 0), 0u);
+  EXPECT_EQ(job({}).job, job({}).job) << "processes that one script starts";
+}
+
+TEST(Launch, GivesEachRankButTheFirstAFolderInTheRuns) {
+  EXPECT_EQ((Launch{0, 4}.folder_in("/runs/x")), "/runs/x");
+  EXPECT_EQ((Launch{3, 4}.folder_in("/runs/x")), "/runs/x/rank-3");
+  EXPECT_EQ((Launch{3, 4}.folder_in("")), "rank-3");
+}
+
+using Settings = std::map<std::string, std::string>;
+
+TEST(ConfigSettings, GoByDottedNamesWhateverTheLayout) {
+  EXPECT_EQ(setting_texts("loupe: 1\nrun: {name: a, tick: {steps: 500}}\n"
+                          "lenses:\n  - health\n  - gradient_geometry: {range: [std, min-max], line: mean}\n"
+                          "  - loss_metrics:\nvisualizers: [html, {csv: {every: 2}}]\nexclude: []\n"),
+            (Settings{{"exclude", ""},
+                      {"lenses.gradient_geometry.line", "mean"},
+                      {"lenses.gradient_geometry.range", "std, min-max"},
+                      {"lenses.health", "true"},
+                      {"lenses.loss_metrics", "true"},
+                      {"loupe", "1"},
+                      {"run.name", "a"},
+                      {"run.tick.steps", "500"},
+                      {"visualizers.csv.every", "2"},
+                      {"visualizers.html", "true"}}));
+}
+
+TEST(ConfigSettings, HaveTypesAndTheOrderOfTheirNames) {
+  settings_of("b: [x, y]\na: 1\nlenses: [c]\n").lend([](const loupe_options* settings) {
+    ASSERT_EQ(settings->value_count, 3U);
+    EXPECT_STREQ(settings->values[0]->name, "a");
+    EXPECT_EQ(settings->values[0]->type, LOUPE_TYPE_STRING);
+    EXPECT_STREQ(settings->values[0]->string, "1");
+    EXPECT_EQ(settings->values[1]->type, LOUPE_TYPE_STRINGS);
+    ASSERT_EQ(settings->values[1]->string_count, 2U);
+    EXPECT_STREQ(settings->values[1]->strings[1], "y");
+    EXPECT_STREQ(settings->values[2]->name, "lenses.c");
+    EXPECT_EQ(settings->values[2]->type, LOUPE_TYPE_BOOLEAN);
+    EXPECT_EQ(settings->values[2]->integer, 1);
+  });
+}
+
+TEST(ConfigSettings, AreNoneOfWhatIsNoConfiguration) {
+  for (const char* text : {"", "{a: [", "- a\n- b\n", "text", "\xff\xfe", "{}"}) {
+    EXPECT_EQ(setting_texts(text), Settings()) << text;
+  }
+}
+
+TEST(ConfigSettings, EndWithThoseOfEndlessAliasesAndLongNames) {
+  std::string aliases = "a0: &a0 {x: 1, y: 2}\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1), own = "a" + std::to_string(i);
+    aliases += own + ": &" + own + " {p: " + before + ", q: " + before + "}\n";
+  }
+  EXPECT_LE(setting_texts(aliases).size(), 2000U);
+  const std::string name(600, 'n');
+  EXPECT_EQ(setting_texts("other: 1\n" + name + ": {short: 2, " + name + ": {too: 3}}\n"),
+            (Settings{{name + ".short", "2"}, {"other", "1"}}));
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 #include <thread>
 
 #include "core/log.h"
-#include "recording.h"
 #include "watched_run.h"
 
 namespace {
@@ -45,6 +44,37 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+
+/// A run with a record, whose first epochs are over.
+struct Recording : Layered {
+  explicit Recording(const Folder& folder, int epochs = 1)
+      : Layered(Config::from_text("plugins: {path: [" + test_plugin("probe") + ", " + LOUPE_BUILT_PLUGINS +
+                                      "]}\nrun: {dir: " + folder.path("run") +
+                                      "}\nlenses: [probe_lens]\nvisualizers: [record]\n",
+                                  "a.yaml", "/")) {
+    monitor.set_epochs(3);
+    for (; epochs > 0; --epochs) {
+      step();
+      tick();
+    }
+  }
+  void step() {
+    forward({1});
+    monitor.note_step();
+  }
+};
+
+struct Left {
+  explicit Left(const Folder& folder) {
+    for (const nlohmann::json& line : lines_of(folder.path("run/record.jsonl"))) {
+      if (line["kind"] == "tick") ticks.push_back(line);
+      if (line["kind"] == "end") ends.push_back(line);
+      last = line["kind"];
+    }
+  }
+  std::vector<nlohmann::json> ticks, ends;
+  std::string last;
+};
 
 /// The epoch that was broken off is there, and one line says how the run ended.
 void expect_whole(const Folder& folder, const std::string& how, const std::string& message) {
@@ -85,13 +115,20 @@ void want_memory() noexcept {
 const char* const blamed =
     "terminate called after throwing an instance of 'std::runtime_error'\\s+what\\(\\):  out of memory";
 
+/// A run with a record, one step beyond its first epoch, that is to end so. In a process of its own.
+void train(const Folder& folder, const std::function<void(Recording&)>& end) {
+  Recording run(folder);
+  run.step();
+  end(run);
+  std::_Exit(0);
+}
+
 // Each in a process of its own, which ends by it.
 TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
   const Folder folder;
   const auto train = [&] {
-    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
-    const auto layer = it.add("conv");
-    Monitored::forward(*layer, {1});
+    Layered it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
+    it.forward({1});
     it.monitor.note_step();
     ::raise(SIGTERM);
     std::ofstream(folder.path("alive")) << "yes";
@@ -176,51 +213,41 @@ TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
 // What the handler before says of the exception is what the program would have said alone.
 TEST(AbnormalEndDeathTest, ByTerminateEndsTheRecordAsFailedWithTheLastSteps) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
-    fail();
-  };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), blamed);
+  const auto end = [](Recording&) { fail(); };
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), blamed);
   expect_whole(folder, "failed", "out of memory");
 }
 
 TEST(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
+  const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { fail(); };
-    run.monitor.tick(std::nullopt);
+    run.tick();
   };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), blamed);
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), blamed);
   expect_last_words(folder, "failed", "out of memory");
 }
 
 TEST(AbnormalEndDeathTest, ByTerminateCallsNoSinkOfTheUsers) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
+  const auto end = [](Recording&) {
     static std::mutex held;
     set_log_sink([](int, const std::string&) { const std::lock_guard wait(held); });
     const std::lock_guard hold(held);
     fail();
   };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), blamed);
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), blamed);
   expect_whole(folder, "failed", "out of memory");
 }
 
 TEST(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
+  const auto end = [](Recording& run) {
     run.monitor.display().wait();  // another thread of this process would have no memory either
     is_without_memory = true;
     want_memory();
   };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT),
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT),
               "terminate called after throwing an instance of 'std::bad_alloc'");
   expect_last_words(folder, "failed", "std::bad_alloc");
 }
@@ -272,14 +299,11 @@ TEST(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
 
 TEST(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
+  const auto end = [](Recording&) {
     ::raise(SIGTERM);
     ::raise(SIGINT);
-    std::_Exit(0);
   };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGINT), "");
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGINT), "");
   expect_last_words(folder, "interrupted", "SIGINT");
 }
 
@@ -298,24 +322,18 @@ TEST(AbnormalEndDeathTest, ByExitShowsTheLastStepsOfARunWhoseObjectsLiveOn) {
 
 TEST(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
+  const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { std::exit(5); };
-    run.monitor.tick(std::nullopt);
+    run.tick();
   };
-  EXPECT_EXIT(train(), testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(train(folder, end), testing::ExitedWithCode(5), "");
   EXPECT_EQ(Left(folder).ticks.size(), 1u);
 }
 
 TEST(AbnormalEndDeathTest, ByAFatalSignalLeavesLastWords) {
   const Folder folder;
-  const auto train = [&] {
-    Recording run(folder);
-    run.step();
-    std::abort();
-  };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGABRT), "");
+  const auto end = [](Recording&) { std::abort(); };
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), "");
   expect_last_words(folder, "failed", "SIGABRT");
 }
 
@@ -338,11 +356,11 @@ TEST(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnceTh
 void tick_with(const std::function<void()>& what) {
   Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.add("conv");
-  it.monitor.tick(std::nullopt);
+  it.tick();
   it.stage.listen([&](const std::string& note) {
     if (note == "shown begin_tick 2") what();
   });
-  it.monitor.tick(std::nullopt);
+  it.tick();
   for (;;) ::pause();
 }
 
@@ -359,13 +377,13 @@ TEST(AbnormalEndDeathTest, ComesWhenTheVisualizersHaveShownWhatTheyWereTold) {
   const auto after_the_visualizer = [](void (*end)()) {
     Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
     it.add("conv");
-    it.monitor.tick(std::nullopt);
+    it.tick();
     it.stage.listen([](const std::string& note) {
       if (note != "shown end_tick") return;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       static_cast<void>(!::write(STDERR_FILENO, "stored.", 7));
     });
-    it.monitor.tick(std::nullopt);
+    it.tick();
     end();
   };
   const auto code = testing::ExitedWithCode(5);
@@ -388,7 +406,7 @@ TEST(AbnormalEnd, OfAForkedChildSaysNothingOfTheParentsRun) {
       ::waitpid(child, &status, 0);
       EXPECT_EQ(Left(folder).ends.size(), 0u);
     }
-    run.monitor.tick(std::nullopt);
+    run.tick();
   }
   const Left left(folder);
   ASSERT_EQ(left.ends.size(), 1u);
@@ -402,7 +420,7 @@ TEST(MonitorEnd, ShowsTheLastStepsAndPassesOverWhatComesLater) {
     run.step();
     run.monitor.end(LOUPE_END_FAILED, "because");
     run.step();
-    run.monitor.tick(std::nullopt);
+    run.tick();
     run.monitor.end(LOUPE_END_COMPLETED, nullptr);
   }
   expect_whole(folder, "failed", "because");
@@ -412,7 +430,7 @@ TEST(MonitorEnd, BehindTheLastEpochBeginsNoOtherForATestSet) {
   const Folder folder;
   {
     Recording run(folder);
-    Monitored::forward(*run.layer, {1}, 0);
+    run.forward({1}, 0);
     run.monitor.end(LOUPE_END_FAILED, "because");
   }
   EXPECT_EQ(Left(folder).ticks.size(), 1u);

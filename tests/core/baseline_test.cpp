@@ -35,23 +35,16 @@ struct Compared {
     const std::string health = "plugins: {path: [" + test_plugin("probe") + ", " + LOUPE_BUILT_PLUGINS +
                                "]}\nlenses:\n  - health: {baseline: given/baseline.json" + options +
                                "}\n  - probe_lens\n";
-    monitor.emplace(Config::from_file(folder.write("a.yaml", health)));
-    ModuleDescription description;
-    description.name = description.path = "conv";
-    description.type = "Linear";
-    description.flags = LOUPE_MODULE_LEAF;
-    layer = monitor->add_module(std::move(description));
+    it.emplace(Config::from_file(folder.write("a.yaml", health)));
   }
   void epoch(float sum) {
-    Monitored::forward(*layer, {sum, 0});
-    monitor->tick(std::nullopt);
+    it->forward({sum, 0});
+    it->tick();
   }
-  std::vector<const loupe_finding*> found() const { return monitor->findings().all(); }
+  std::vector<const loupe_finding*> found() const { return it->monitor.findings().all(); }
 
-  Stage stage;
   const Folder folder;
-  std::optional<Monitor> monitor;
-  std::shared_ptr<ModuleNode> layer;
+  std::optional<Layered> it;
 };
 
 TEST(BaselineOfARun, SaysNothingWhileTheRunIsWithinIt) {
@@ -76,7 +69,7 @@ TEST(BaselineOfARun, TellsADepartureThatLastsLongerThanThePatienceAndItsEnd) {
   EXPECT_SAYS(finding.message, "where 3 good runs are between");
   EXPECT_SAYS(finding.message, "it left that in epoch 5");
   for (int epoch = 8; epoch <= 10; ++epoch) run.epoch(static_cast<float>(epoch));
-  EXPECT_TRUE(run.monitor->findings().standing().empty());
+  EXPECT_TRUE(run.it->monitor.findings().standing().empty());
 }
 
 TEST(BaselineOfARun, IsOffAndPatientAsTheLensSays) {
@@ -113,13 +106,9 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
   const Folder folder;
   const std::string file = folder.write("a.yaml", std::string("plugins: {path: [") + LOUPE_BUILT_PLUGINS +
                                                       "]}\nlenses: [health: {baseline: missing.json}]\n");
-  try {
-    const Monitor monitor(Config::from_file(file));
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const ConfigError& e) {
-    EXPECT_BEGINS(e.what(), file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
-                                folder.path("missing.json") + ": error: the baseline cannot be read");
-  }
+  EXPECT_BEGINS(thrown_by<ConfigError>([&] { const Monitor monitor(Config::from_file(file)); }),
+                file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
+                    folder.path("missing.json") + ": error: the baseline cannot be read");
 }
 
 /// Eleven good runs of one series, which is `least` in the first and `most` in the last.

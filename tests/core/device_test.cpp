@@ -1,8 +1,15 @@
-#include <gtest/gtest.h>
+// Tensors that lie on a device: what happens is known at once, numbers come at the tick, and elements are not read.
 
+#include <gtest/gtest.h>
+#include <loupe/draft/abi/flags.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "monitored.h"
+#include "pipeline/optimizer_facts.h"
 
 namespace loupe {
 namespace {
@@ -61,12 +68,11 @@ class DeviceTest : public testing::Test {
 };
 
 TEST_F(DeviceTest, MeasurementsComeAtTheTickInTheOrderOfTheEvents) {
-  Monitored it("lenses: [probe_lens]\n");
-  const auto layer = it.add("conv");
-  for (float i = 1; i <= 3; ++i) forward(*layer, i);
+  Layered it("lenses: [probe_lens]\n");
+  for (float i = 1; i <= 3; ++i) forward(*it.layer, i);
   EXPECT_EQ(it.stage.take_notes("lens.numbers process"), Texts{});
   EXPECT_EQ(asked.collected, 0);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.stage.take_notes("lens.numbers process"),
             (Texts{"lens.numbers process 0", "lens.numbers process 1", "lens.numbers process 2"}));
   EXPECT_EQ(asked.collected, 1);
@@ -78,11 +84,10 @@ TEST_F(DeviceTest, MeasurementsComeAtTheTickInTheOrderOfTheEvents) {
 }
 
 TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
-  Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
-  const auto layer = it.add("conv");
-  forward(*layer, 1);
-  forward(*layer, 2);
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
+  forward(*it.layer, 1);
+  forward(*it.layer, 2);
+  it.tick();
   EXPECT_EQ(asked.made, 1);
   EXPECT_EQ(asked.measured, 2);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 2);
@@ -91,12 +96,11 @@ TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
 
 TEST_F(DeviceTest, OneThatLooksAtDevicesAloneSharesTheMeasurementOfOneThatLooksAtBoth) {
   // The one of another group stands between the two, since those of devices alone come last.
-  Monitored it(
+  Layered it(
       "lenses:\n  - probe_lens: {places: device}\n  - {probe: {id: other}, as: other}\n"
       "  - {probe: {id: third, passes: training, measures: [sums, previous]}, as: third}\n");
-  const auto layer = it.add("conv");
-  forward(*layer, 1);
-  it.monitor.tick(std::nullopt);
+  forward(*it.layer, 1);
+  it.tick();
   EXPECT_EQ(asked.made, 2) << "groups";
   EXPECT_EQ(asked.measured, 2) << "each once";
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
@@ -104,29 +108,27 @@ TEST_F(DeviceTest, OneThatLooksAtDevicesAloneSharesTheMeasurementOfOneThatLooksA
 }
 
 TEST_F(DeviceTest, WhatIsUsualIsNotAddedUpButProcessedAtTheTick) {
-  Monitored it("lenses: [probe_lens: {rests: [usual]}]\n");
-  const auto layer = it.add("conv");
-  it.monitor.tick(std::nullopt);
-  forward(*layer, 1);
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens: {rests: [usual]}]\n");
+  it.tick();
+  forward(*it.layer, 1);
+  it.tick();
   EXPECT_EQ(it.shown("tally", "events"), 0);
   EXPECT_EQ(it.shown("conv", "sum count"), 1);
 }
 
 TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
   for (const std::string what : {"events", "measures"}) {
-    Monitored it("lenses:\n  - probe_lens: {rests: [" + what + ", nothing]}\n  - {probe: {id: other}, as: other}\n");
-    const auto layer = it.add("conv");
-    forward(*layer, 1);
-    it.monitor.tick(std::nullopt);
+    Layered it("lenses:\n  - probe_lens: {rests: [" + what + ", nothing]}\n  - {probe: {id: other}, as: other}\n");
+    forward(*it.layer, 1);
+    it.tick();
     EXPECT_EQ(it.shown("conv", "sum count"), 1) << what;
-    forward(*layer, 2);
-    forward(*layer, 3);
-    it.monitor.tick(std::nullopt);
+    forward(*it.layer, 2);
+    forward(*it.layer, 3);
+    it.tick();
     EXPECT_EQ(it.shown("conv", "sum", "Probe"), 1) << what << ": the last that it was given";
     EXPECT_EQ(it.shown("conv", "sum", "Probe (other)"), 3) << what;
-    forward(*layer, 4);
-    it.monitor.tick(std::nullopt);
+    forward(*it.layer, 4);
+    it.tick();
     EXPECT_EQ(it.shown("conv", "sum", "Probe"), 4) << what;
     EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1) << what;
   }
@@ -135,10 +137,9 @@ TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
 TEST_F(DeviceTest, UnitsAreCountedAsTheLensThatCountsThemAsksWhicheverComesFirst) {
   for (const char* lenses :
        {"[gradient_geometry, parameter_gradient_activation]", "[parameter_gradient_activation, gradient_geometry]"}) {
-    Monitored it(std::string("lenses: ") + lenses + "\n");
-    const auto layer = it.add("conv");
+    Layered it(std::string("lenses: ") + lenses + "\n");
     const FloatTensor gradient({1, 2}, LOUPE_DEVICE_CUDA);
-    Stream* stream = layer->stream(LOUPE_TAP_PARAMETER_GRADIENT, "weight");
+    Stream* stream = it.layer->stream(LOUPE_TAP_PARAMETER_GRADIENT, "weight");
     ASSERT_NE(stream, nullptr);
     stream->dispatch(gradient.get(), training_pass);
     EXPECT_NE(asked.request.measures & LOUPE_MEASURE_ACTIVITY, 0u);
@@ -148,21 +149,19 @@ TEST_F(DeviceTest, UnitsAreCountedAsTheLensThatCountsThemAsksWhicheverComesFirst
 }
 
 TEST_F(DeviceTest, EachPreprocessorGetsThePassesItAskedFor) {
-  Monitored it("lenses:\n  - probe_lens: {passes: training}\n  - {probe: {id: other}, as: other}\n");
-  const auto layer = it.add("conv");
-  forward(*layer, 1);
-  forward(*layer, 2, 0);
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses:\n  - probe_lens: {passes: training}\n  - {probe: {id: other}, as: other}\n");
+  forward(*it.layer, 1);
+  forward(*it.layer, 2, 0);
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
 }
 
 TEST_F(DeviceTest, WhoWantsTheTensorGetsItAtOnceAndUnmeasured) {
-  Monitored it("lenses: [probe_lens: {tensor: true}]\n");
-  const auto layer = it.add("conv");
-  forward(*layer, 1);
+  Layered it("lenses: [probe_lens: {tensor: true}]\n");
+  forward(*it.layer, 1);
   EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 1u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.shown("conv", "tensor"), 1);
   EXPECT_EQ(it.shown("conv", "deferred"), 0);
   EXPECT_EQ(it.shown("conv", "sum"), std::nullopt);
@@ -170,78 +169,270 @@ TEST_F(DeviceTest, WhoWantsTheTensorGetsItAtOnceAndUnmeasured) {
 }
 
 TEST_F(DeviceTest, WhoAsksForOnePlaceGetsTheTensorsOfThatPlaceAlone) {
-  Monitored it(
+  Layered it(
       "lenses:\n  - {probe: {id: here, places: cpu, tensor: true}, as: here}\n"
       "  - {probe: {id: there, places: device}, as: there}\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1});
+  it.forward({1});
   EXPECT_EQ(asked.made, 0);
-  forward(*layer, 2);
-  forward(*layer, 3);
-  it.monitor.tick(std::nullopt);
+  forward(*it.layer, 2);
+  forward(*it.layer, 3);
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum", "Probe (here)"), 1);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (here)"), 1);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (there)"), 2);
 }
 
 TEST_F(DeviceTest, WhoNamesNoPlaceGetsTheTensorsOfBoth) {
-  Monitored it("lenses: [probe_lens: {places: unsaid}]\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1});
-  forward(*layer, 2);
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens: {places: unsaid}]\n");
+  it.forward({1});
+  forward(*it.layer, 2);
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum count"), 2);
 }
 
 TEST_F(DeviceTest, NothingIsMeasuredOnADeviceForWhoAsksForTheProcessorsMemory) {
-  Monitored it("lenses: [probe_lens: {places: cpu}]\n");
-  const auto layer = it.add("conv");
-  forward(*layer, 1);
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens: {places: cpu}]\n");
+  forward(*it.layer, 1);
+  it.tick();
   EXPECT_EQ(asked.made, 0);
   EXPECT_EQ(it.shown("conv", "tap count"), std::nullopt);
 }
 
 TEST_F(DeviceTest, WhatARemovedModuleHadMeasuredStillShows) {
-  Monitored it("lenses: [probe_lens]\n");
-  const auto layer = it.add("conv");
-  forward(*layer, 5);
-  layer->close();
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens]\n");
+  forward(*it.layer, 5);
+  it.layer->close();
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum"), 5);
 }
 
 TEST_F(DeviceTest, AFaultAtTheTickNamesTheTap) {
-  Monitored it("lenses: [probe_lens]\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses: [probe_lens]\n");
   it.stage.fail("lens.numbers process 0");
-  forward(*layer, 1);
-  it.monitor.tick(std::nullopt);
+  forward(*it.layer, 1);
+  it.tick();
   EXPECT_SAYS(only(it.stage.take_messages()),
               " failed at its preprocessor 'probe_numbers' at forward of 'conv': the test wants");
 }
 
 TEST_F(DeviceTest, OnErrorStopThrowsAtTheTick) {
-  Monitored it("on_error: stop\nlenses: [probe_lens]\n");
-  const auto layer = it.add("conv");
+  Layered it("on_error: stop\nlenses: [probe_lens]\n");
   it.stage.fail("lens.numbers process 0");
-  forward(*layer, 1);
-  EXPECT_THROW(it.monitor.tick(std::nullopt), Error);
+  forward(*it.layer, 1);
+  EXPECT_THROW(it.tick(), Error);
 }
 
 TEST_F(DeviceTest, PrimedValuesStayOnTheDevice) {
-  Monitored it("lenses: [probe_lens: {measures: change}]\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses: [probe_lens: {measures: change}]\n");
   const FloatTensor before({1}, LOUPE_DEVICE_CUDA);
-  layer->stream(LOUPE_TAP_FORWARD)->prime(*before.get());
+  it.layer->stream(LOUPE_TAP_FORWARD)->prime(*before.get());
   EXPECT_EQ(asked.primed, 1);
 }
 
 TEST(WithoutADevice, ATensorThatCannotBeMeasuredIsAFaultOfItsLens) {
-  Monitored it("lenses: [probe_lens]\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1}, training_pass, LOUPE_DEVICE_CUDA);
+  Layered it("lenses: [probe_lens]\n");
+  it.forward({1}, training_pass, LOUPE_DEVICE_CUDA);
   EXPECT_SAYS(only(it.stage.take_messages()), "tensors on a device cannot be measured by this host");
+}
+
+/// Sums squares, and those of the change since the tensor before.
+class SummingDevice : public DeviceMeasurer {
+ public:
+  void prime(const loupe_tensor& tensor) override { last_ = values_of(tensor); }
+  void forget() override { last_.clear(); }
+  void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) override {
+    loupe_measurement measured{};
+    measured.struct_size = sizeof measured;
+    measured.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+    measured.numel = tensor.numel;
+    const std::vector<float> now = values_of(tensor);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      measured.sum_squares += now[i] * now[i];
+      if (!last_.empty()) measured.change_sum_squares += (now[i] - last_[i]) * (now[i] - last_[i]);
+    }
+    measured.flags = last_.empty() ? 0 : LOUPE_MEASUREMENT_HAS_CHANGE;
+    last_ = now;
+    pending_.push_back({measured, flags, number});
+  }
+  void collect(const Deliver& deliver) override {
+    for (const Pending& each : pending_) deliver(each.measured, each.flags, each.number);
+    pending_.clear();
+  }
+
+ private:
+  struct Pending {
+    loupe_measurement measured;
+    uint32_t flags;
+    uint64_t number;
+  };
+  static std::vector<float> values_of(const loupe_tensor& tensor) {
+    const auto* values = static_cast<const float*>(tensor.data);
+    return {values, values + tensor.numel};
+  }
+  std::vector<float> last_;
+  std::vector<Pending> pending_;
+};
+
+/// A trainer of one layer and a dropout, on a device.
+class HealthOnADevice : public testing::Test {
+ protected:
+  explicit HealthOnADevice(const std::string& options = "{}")
+      : it(yaml(options)), layer(it.add("fc", LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED)) {
+    ModuleDescription dropout;
+    dropout.name = dropout.path = "dropout";
+    dropout.type = "Dropout";
+    dropout.flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED;
+    dropout.family = LOUPE_FAMILY_DROPOUT;
+    last = it.monitor.add_module(std::move(dropout));
+    set_rate(0.01);
+    for (const uint32_t flag : {uint32_t{LOUPE_PARAMETER_OPTIMIZED}, uint32_t{LOUPE_DRAFT_PARAMETER_GRADIENT}})
+      layer->set_parameter_flag(0, flag, true);
+    it.host.on_finding = [this](const loupe_finding& finding) {
+      if (finding.state == LOUPE_FINDING_RAISED) found.push_back(finding.rule);
+    };
+  }
+  ~HealthOnADevice() override { set_device_measurer_factory({}); }
+
+  static std::string yaml(const std::string& options) {
+    set_device_measurer_factory([](const loupe_request&, int64_t) { return std::make_unique<SummingDevice>(); });
+    return "lenses: [health: " + options + "]\n";
+  }
+  static void tell(ModuleNode& module, uint32_t tap, std::vector<float> values, uint32_t flags) {
+    Stream* stream = module.stream(tap, tap == LOUPE_TAP_FORWARD ? "" : "weight");
+    ASSERT_NE(stream, nullptr);
+    stream->dispatch(FloatTensor(std::move(values), LOUPE_DEVICE_CUDA).get(), flags);
+  }
+  void forward(uint32_t flags = training_pass) {
+    tell(*layer, LOUPE_TAP_FORWARD, draw(), flags);
+    tell(*last, LOUPE_TAP_FORWARD, draw(), flags);
+  }
+  /// @param rate  what the optimizer takes of the gradient
+  void step(float rate = 0.01F, uint32_t flags = training_pass) {
+    forward(flags);
+    const std::vector<float> gradient = draw();
+    tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, gradient, flags);
+    for (std::size_t i = 0; i < weight.size(); ++i) weight[i] -= rate * gradient[i];
+    tell(*layer, LOUPE_TAP_OPTIMIZER_STEP, weight, flags);
+    it.monitor.note_step(&optimizer.get());
+    it.monitor.end_step();
+  }
+  void set_rate(double rate) {
+    GroupFacts group;
+    group.set_rate(rate);
+    group.group.tensor_count = 1;
+    group.group.element_count = 6;
+    optimizer.set_groups({group});
+  }
+  void tick() {
+    layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_CHANGED, true);
+    it.monitor.tick(std::nullopt);
+  }
+  void validate(uint32_t flags) {
+    for (int i = 0; i < 3; ++i) forward(flags);
+    it.monitor.push("val_loss", 1, LOUPE_EVENT_LOSS);
+  }
+  float next() { return static_cast<float>(++drawn * 7919 % 1009) / 1009 - 0.5F; }
+  std::vector<float> draw() { return {next(), next(), next(), next(), next(), next()}; }
+
+  Monitored it;
+  std::shared_ptr<ModuleNode> layer, last;
+  OptimizerFacts optimizer{1, "", "SGD"};
+  std::vector<float> weight = {0.5F, -0.3F, 0.2F, 0.8F, -0.6F, 0.1F};
+  std::vector<std::string> found;
+  int drawn = 0;
+};
+using Rules = std::vector<std::string>;
+
+TEST_F(HealthOnADevice, IsSilentWhileTrainingIsHealthy) {
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int i = 0; i < 130; ++i) step();
+    validate(0);
+    tick();
+  }
+  EXPECT_EQ(found, Rules());
+}
+
+TEST_F(HealthOnADevice, SaysAtTheStepThatNoGradientReachesTheModel) {
+  layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);
+  step();
+  EXPECT_EQ(found, Rules{"nothing_trainable"});
+}
+
+TEST_F(HealthOnADevice, SaysAtTheStepThatItIsTrainedInEvalMode) {
+  step(0.01F, LOUPE_EVENT_GRAD_ENABLED);
+  EXPECT_EQ(found, Rules{"mode_mismatch"});
+}
+
+TEST_F(HealthOnADevice, SaysAtTheTickThatItIsValidatedInTrainingMode) {
+  for (int i = 0; i < 4; ++i) step();
+  validate(LOUPE_EVENT_TRAINING);
+  tick();
+  EXPECT_EQ(found, Rules{"mode_mismatch"});
+}
+
+TEST_F(HealthOnADevice, SaysAtTheTickThatStepsChangedNothing) {
+  for (int i = 0; i < 5; ++i) step(0);
+  EXPECT_EQ(found, Rules());
+  tick();
+  EXPECT_EQ(found, Rules{"no_effect"});
+}
+
+TEST_F(HealthOnADevice, JudgesTheNumbersOfAllStepsBeforeTheTick) {
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int i = 0; i < 101; ++i) step(i % 2 == 0 ? 0.8F : -0.8F);
+    tick();
+  }
+  EXPECT_EQ(found, Rules{"update_ratio"});
+}
+
+TEST_F(HealthOnADevice, TakesAGradientThatMayHaveBeenSetToZeroUnseenForCleared) {
+  for (int i = 0; i < 5; ++i) step(0.01F, training_pass | LOUPE_DRAFT_EVENT_NOT_CLEARED);
+  tick();
+  EXPECT_EQ(found, Rules());
+}
+
+TEST_F(HealthOnADevice, TakesStepsAtARateOfZeroForNoStepsWithoutEffect) {
+  step();
+  tick();
+  set_rate(0);
+  step(0);
+  set_rate(0.01);
+  tick();
+  EXPECT_EQ(found, Rules());
+}
+
+TEST_F(HealthOnADevice, BelievesATrainerThatStepsByHand) {
+  layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);  // cleared before it was told of the step
+  for (int i = 0; i < 4; ++i) {
+    forward();
+    tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, draw(), training_pass);
+    for (float& each : weight) each += 0.01F;
+    tell(*layer, LOUPE_TAP_OPTIMIZER_STEP, weight, training_pass);
+    it.monitor.note_step();
+    it.monitor.end_step();
+  }
+  EXPECT_EQ(found, Rules());
+}
+
+class HealthOnADeviceWithTwoRulesOff : public HealthOnADevice {
+ protected:
+  HealthOnADeviceWithTwoRulesOff() : HealthOnADevice("{off: [dead_units, repeated_batch]}") {}
+};
+
+TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    step();
+    tick();
+  }
+  Rules told;
+  for (const std::string& message : it.stage.take_messages()) {
+    if (message.find("run on a device") != std::string::npos) told.push_back(message);
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find(
+                "nothing is said of gradients_not_cleared, repeated_rows, weights_reset, same_order, double_softmax, "),
+            std::string::npos)
+      << told[0];
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "show/display.h"
-
 #include <gtest/gtest.h>
 #include <loupe/error.h>
 #include <loupe/options.h>
@@ -8,13 +6,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "faults.h"
+#include "show/display.h"
+#include "show/last_values.h"
 #include "stage.h"
 
 namespace loupe {
@@ -27,13 +29,35 @@ const double counts[] = {2};
 const char* const mean_names[] = {"mean"};
 const char* const band_ends[] = {"min", "max"};
 const double band_numbers[] = {1, 2};
+const loupe_histogram some_histogram{.struct_size = sizeof(loupe_histogram),
+                                     .tag = "T",
+                                     .layer = "l",
+                                     .line = "h",
+                                     .edges = edges,
+                                     .counts = counts,
+                                     .bin_count = 1};
+const loupe_progress some_progress{.struct_size = sizeof(loupe_progress),
+                                   .at = {.epoch = 1},
+                                   .epochs = 2,
+                                   .steps = 3,
+                                   .steps_before = 4,
+                                   .seconds = 5};
+
+/// A row of a mean and a band.
+loupe_row row_of(const double& mean) {
+  return {.struct_size = sizeof(loupe_row),
+          .tag = "T",
+          .layer = "l",
+          .value_count = 1,
+          .value_names = mean_names,
+          .values = &mean,
+          .band_count = 1,
+          .band_names = band_ends,
+          .bands = band_numbers};
+}
 
 loupe_tick tick_of(double epoch) {
-  loupe_tick tick{};
-  tick.struct_size = sizeof tick;
-  tick.reason = LOUPE_TICK_EPOCH;
-  tick.at.epoch = epoch;
-  return tick;
+  return {.struct_size = sizeof(loupe_tick), .reason = LOUPE_TICK_EPOCH, .at = {.epoch = epoch}};
 }
 
 /// Two visualizers, "a" and "b", shown by hand what lenses would show.
@@ -49,11 +73,7 @@ class DisplayTest : public testing::Test {
   }
   void show(const std::string& yaml) { display_.replace(Config::visualizers_from_text(yaml, catalogue_)); }
   void tag(const char* name, const char* owner = "the lens 'x'", uint32_t flags = 0) {
-    loupe_tag tag{};
-    tag.struct_size = sizeof tag;
-    tag.id = name;
-    tag.flags = flags;
-    display_.tag(tag, owner);
+    display_.tag({.struct_size = sizeof(loupe_tag), .flags = flags, .id = name}, owner);
   }
   void value(const char* tag, const char* layer, const char* line, double number) {
     display_.row({.struct_size = sizeof(loupe_row),
@@ -66,22 +86,8 @@ class DisplayTest : public testing::Test {
   void tick(double epoch) {
     display_.begin_tick(tick_of(epoch));
     const double mean = epoch * 10;
-    display_.row({.struct_size = sizeof(loupe_row),
-                  .tag = "T",
-                  .layer = "l",
-                  .value_count = 1,
-                  .value_names = mean_names,
-                  .values = &mean,
-                  .band_count = 1,
-                  .band_names = band_ends,
-                  .bands = band_numbers});
-    display_.histogram({.struct_size = sizeof(loupe_histogram),
-                        .tag = "T",
-                        .layer = "l",
-                        .line = "h",
-                        .edges = edges,
-                        .counts = counts,
-                        .bin_count = 1});
+    display_.row(row_of(mean));
+    display_.histogram(some_histogram);
     display_.end_tick();
   }
   const std::vector<std::string> whole_tick(const std::string& id, const std::string& epoch) {
@@ -127,13 +133,7 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
   for (const std::string step : {"begin_tick*", "value*", "range*", "histogram*", "end_tick", "progress*"}) {
     stage_.take_messages();
     stage_.fail("a " + step);
-    if (step == "progress*")
-      display_.progress({.struct_size = sizeof(loupe_progress),
-                         .at = {.epoch = 1},
-                         .epochs = 2,
-                         .steps = 3,
-                         .steps_before = 4,
-                         .seconds = 5});
+    if (step == "progress*") display_.progress(some_progress);
     tick(2);
     EXPECT_EQ(stage_.take_messages().size(), step == "progress*" ? 2u : 1u) << step;  // works again within the tick
     stage_.mend();
@@ -243,12 +243,7 @@ TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
 }
 
 TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
-  display_.progress({.struct_size = sizeof(loupe_progress),
-                     .at = {.epoch = 1},
-                     .epochs = 2,
-                     .steps = 3,
-                     .steps_before = 4,
-                     .seconds = 5});
+  display_.progress(some_progress);
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
 }
 
@@ -318,15 +313,7 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
                   .band_names = own_ends,
                   .bands = band_numbers});
   };
-  const auto histogram = [&] {
-    display_.histogram({.struct_size = sizeof(loupe_histogram),
-                        .tag = "T",
-                        .layer = "l",
-                        .line = "h",
-                        .edges = edges,
-                        .counts = counts,
-                        .bin_count = 1});
-  };
+  const auto histogram = [&] { display_.histogram(some_histogram); };
   tag("T");
   tag("S", "the lens 'x'", LOUPE_TAG_SHARED);
   for (const double epoch : {1, 2}) {
@@ -391,17 +378,13 @@ class Gate {
   bool is_open_ = false;
 };
 
-const loupe_progress some_progress{.struct_size = sizeof(loupe_progress), .at = {.epoch = 1}, .epochs = 2, .steps = 3};
-
 loupe_finding finding_of(const char* rule) {
-  loupe_finding finding{};
-  finding.struct_size = sizeof finding;
-  finding.severity = LOUPE_SEVERITY_ERROR;
-  finding.state = LOUPE_FINDING_RAISED;
-  finding.rule = rule;
-  finding.message = "what is wrong";
-  finding.source = "the test";
-  return finding;
+  return {.struct_size = sizeof(loupe_finding),
+          .severity = LOUPE_SEVERITY_ERROR,
+          .state = LOUPE_FINDING_RAISED,
+          .rule = rule,
+          .message = "what is wrong",
+          .source = "the test"};
 }
 
 TEST_F(DisplayTest, VisualizersAreCalledOnOneThreadThatIsNobodyElses) {
@@ -552,36 +535,74 @@ TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
   Display display;
   display.replace(Config::visualizers_from_text("[sound]", catalogue));
   EXPECT_FALSE(display.wants_progress());
-  loupe_tag tag{};
-  tag.struct_size = sizeof tag;
-  tag.id = "T";
-  display.tag(tag, "the lens 'x'");
+  display.tag({.struct_size = sizeof(loupe_tag), .id = "T"}, "the lens 'x'");
   display.begin_tick(tick_of(1));
-  display.row({.struct_size = sizeof(loupe_row),
-               .tag = "T",
-               .layer = "l",
-               .value_count = 1,
-               .value_names = mean_names,
-               .values = band_numbers,
-               .band_count = 1,
-               .band_names = band_ends,
-               .bands = band_numbers});
-  display.histogram({.struct_size = sizeof(loupe_histogram),
-                     .tag = "T",
-                     .layer = "l",
-                     .line = "h",
-                     .edges = edges,
-                     .counts = counts,
-                     .bin_count = 1});
+  display.row(row_of(band_numbers[0]));
+  display.histogram(some_histogram);
   display.end_tick();
-  display.progress({.struct_size = sizeof(loupe_progress),
-                    .at = {.epoch = 1},
-                    .epochs = 2,
-                    .steps = 3,
-                    .steps_before = 4,
-                    .seconds = 5});
+  display.progress(some_progress);
   display.end(ending);
   EXPECT_EQ(stage.take_messages(), Texts{});
+}
+
+void tell(LastValues& values, const std::vector<std::string>& lines, double value) {
+  values.begin_tick();
+  for (const std::string& line : lines) values.put("tag", "layer", line, value);
+}
+double value_of(const LastValues& values, const std::string& line) {
+  return values.find("tag", "layer", line).value_or(-1);
+}
+
+TEST(LastValuesByName, AreFoundWhateverTheOrderTheyCameIn) {
+  LastValues values;
+  tell(values, {"a", "b", "c"}, 1);
+  tell(values, {"a", "b", "c"}, 2);
+  for (const char* line : {"a", "b", "c"}) EXPECT_EQ(value_of(values, line), 2) << line;
+  tell(values, {"c", "a", "b"}, 3);
+  for (const char* line : {"a", "b", "c"}) EXPECT_EQ(value_of(values, line), 3) << line;
+}
+
+TEST(LastValuesByName, StayWhereALaterTickHasNone) {
+  LastValues values;
+  tell(values, {"a", "b", "c"}, 1);
+  tell(values, {"a", "c"}, 2);
+  EXPECT_EQ(value_of(values, "a"), 2);
+  EXPECT_EQ(value_of(values, "b"), 1);
+  EXPECT_EQ(value_of(values, "c"), 2);
+}
+
+TEST(LastValuesByName, MayBecomeMore) {
+  LastValues values;
+  tell(values, {"a", "c"}, 1);
+  tell(values, {"a", "b", "c", "d"}, 2);
+  for (const char* line : {"a", "b", "c", "d"}) EXPECT_EQ(value_of(values, line), 2) << line;
+}
+
+TEST(LastValuesByName, AreToldApartByEachPartOfTheirName) {
+  LastValues values;
+  values.put("tag", "layer", "line", 1);
+  values.put("tag", "layerl", "ine", 2);
+  values.put("tagl", "ayer", "line", 3);
+  EXPECT_EQ(values.find("tag", "layer", "line"), 1);
+  EXPECT_EQ(values.find("tag", "layerl", "ine"), 2);
+  EXPECT_EQ(values.find("tagl", "ayer", "line"), 3);
+  EXPECT_EQ(values.find("tag", "layer", "lines"), std::nullopt);
+}
+
+TEST(LastValuesByName, SayWhetherOneWasPutInThisTickAlready) {
+  using Put = LastValues::Put;
+  LastValues values;
+  for (const double value : {1.0, 2.0}) {
+    values.begin_tick();
+    EXPECT_EQ(values.put("tag", "layer", "a", value), Put::first);
+    EXPECT_EQ(values.put("tag", "layer", "b", NAN), Put::first);
+    EXPECT_EQ(values.put("tag", "layer", "a", value), Put::same);
+    EXPECT_EQ(values.put("tag", "layer", "b", NAN), Put::same);
+    EXPECT_EQ(values.put("tag", "layer", "a", value + 1), Put::other);
+    EXPECT_EQ(value_of(values, "a"), value);
+    values.replace(value + 1);
+    EXPECT_EQ(value_of(values, "a"), value + 1);
+  }
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
+// Findings: the board of them, and the queue through which they leave lenses.
+
 #include <gtest/gtest.h>
+#include <loupe/error.h>
 #include <loupe/finding.h>
 
 #include <set>
+#include <thread>
 
-#include "findings/finding_board.h"
 #include "monitored.h"
+#include "findings/finding_board.h"
+#include "findings/outbox.h"
 
 namespace loupe {
 namespace {
@@ -108,10 +113,9 @@ TEST(FindingBoard, TakesASeverityOfZeroForAWarning) {
 
 TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  it.monitor.tick(std::nullopt);
+  it.tick();
   it.stage.take_notes();
-  LensSurroundings& surroundings = it.monitor;
-  surroundings.publish(found(Finding{"rule", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.publish(Finding{"rule", LOUPE_SEVERITY_ERROR, "text"});
   EXPECT_TRUE(it.stage.take_notes("shown finding").empty());
   it.monitor.note_step();
   EXPECT_EQ(it.stage.take_notes("shown finding"), Texts{"shown finding rule by the lens 'x'"});
@@ -120,10 +124,9 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
 
 TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  LensSurroundings& surroundings = it.monitor;
-  surroundings.publish(found(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
-  it.monitor.tick(std::nullopt);
-  surroundings.publish(found(Finding{"between", LOUPE_SEVERITY_ERROR, "text"}), "the lens 'x'");
+  it.publish(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"});
+  it.tick();
+  it.publish(Finding{"between", LOUPE_SEVERITY_ERROR, "text"});
   it.monitor.note_step();
   const auto standing = it.monitor.findings().standing();
   ASSERT_EQ(standing.size(), 2u);
@@ -133,13 +136,12 @@ TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
 
 TEST(Findings, OfTwoLensesWithOneRuleStandBesideEachOther) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  LensSurroundings& surroundings = it.monitor;
   Finding finding{"low_rank", LOUPE_SEVERITY_WARNING, "its rank is 2"};
-  surroundings.publish(found(finding), "the lens 'mine'");
-  surroundings.publish(found(finding), "the lens 'theirs'");
+  it.publish(finding, "the lens 'mine'");
+  it.publish(finding, "the lens 'theirs'");
   it.monitor.note_step();
   finding.is_over = true;
-  surroundings.publish(found(finding), "the lens 'mine'");
+  it.publish(finding, "the lens 'mine'");
   it.monitor.note_step();
   const auto standing = it.monitor.findings().standing();
   ASSERT_EQ(standing.size(), 1U);
@@ -147,12 +149,101 @@ TEST(Findings, OfTwoLensesWithOneRuleStandBesideEachOther) {
 }
 
 TEST(Notes, OfAQuarantineReachVisualizers) {
-  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.stage.fail("lens.numbers process 0");
-  Monitored::forward(*layer, {1});
-  it.monitor.tick(std::nullopt);
+  it.forward({1});
+  it.tick();
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 1u);
+}
+
+Finding finding(const std::string& rule) {
+  return {rule, LOUPE_SEVERITY_ERROR, "it is wrong"};
+}
+
+TEST(Outbox, GivesMessagesInTheOrderInWhichTheyCame) {
+  Outbox outbox;
+  EXPECT_FALSE(outbox.has_messages());
+  outbox.post({LOUPE_NOTE_COST, "first", {.step = 1}});
+  outbox.post(finding("second").c_form());
+  outbox.post({LOUPE_NOTE_COST, "third", {.step = 2}});
+  EXPECT_TRUE(outbox.has_messages());
+  const auto messages = outbox.take_messages();
+  ASSERT_EQ(messages.size(), 3U);
+  EXPECT_EQ(std::get<Outbox::Note>(messages[0]).text, "first");
+  EXPECT_STREQ(std::get<Outbox::OwnedFinding>(messages[1])->get().rule, "second");
+  EXPECT_EQ(std::get<Outbox::Note>(messages[2]).at.step, 2U);
+  EXPECT_FALSE(outbox.has_messages());
+  EXPECT_TRUE(outbox.take_messages().empty());
+}
+
+TEST(Outbox, RefusesAFindingThatSaysNothingWhereItIsPosted) {
+  Outbox outbox;
+  EXPECT_THROW(outbox.post(Finding{"rule", LOUPE_SEVERITY_ERROR, ""}.c_form()), Error);
+  EXPECT_THROW(outbox.post(Finding{"rule", 9, "text"}.c_form()), Error);
+  EXPECT_FALSE(outbox.has_messages());
+}
+
+TEST(Outbox, HoldsOneDueTick) {
+  Outbox outbox;
+  EXPECT_FALSE(outbox.has_tick());
+  outbox.post_tick(LOUPE_TICK_STEPS);
+  outbox.post_tick(LOUPE_TICK_SECONDS);
+  EXPECT_TRUE(outbox.has_tick());
+  EXPECT_EQ(outbox.take_tick(), static_cast<uint32_t>(LOUPE_TICK_SECONDS));
+  EXPECT_FALSE(outbox.has_tick());
+}
+
+TEST(Outbox, DeliversWhileNoInspectorsMutexIsHeldAndWhatComesMeanwhileToo) {
+  Outbox outbox;
+  std::vector<std::string> delivered;
+  outbox.set_callback([&](const Finding& found) {
+    delivered.push_back(found.rule);
+    if (found.rule == "first") outbox.queue_for_delivery(finding("nested").c_form());
+    outbox.deliver();  // the one that is on goes on
+  });
+  outbox.queue_for_delivery(finding("first").c_form());
+  outbox.queue_for_delivery(finding("second").c_form());
+  {
+    InspectorMutex mutex;
+    const std::lock_guard lock(mutex);
+    outbox.deliver();
+    EXPECT_TRUE(delivered.empty());
+  }
+  outbox.deliver();
+  EXPECT_EQ(delivered, (std::vector<std::string>{"first", "second", "nested"}));
+}
+
+TEST(Outbox, KeepsTheFirstExceptionOfTheCallbackAndThrowsItOnce) {
+  Outbox outbox;
+  outbox.set_callback([](const Finding& found) { throw std::runtime_error(found.rule); });
+  for (const char* rule : {"first", "second"}) outbox.queue_for_delivery(finding(rule).c_form());
+  outbox.deliver();
+  EXPECT_EQ(thrown_by<std::runtime_error>([&] { outbox.rethrow(); }), "first");
+  EXPECT_NO_THROW(outbox.rethrow());
+}
+
+TEST(Outbox, EndsTheDeliveryOnceACallOfTheCallbackOnAnotherThreadIsOver) {
+  Outbox outbox;
+  std::atomic<bool> is_called{false}, may_return{false}, has_returned{false};
+  outbox.set_callback([&](const Finding&) {
+    is_called = true;
+    while (!may_return) std::this_thread::yield();
+    has_returned = true;
+  });
+  outbox.queue_for_delivery(finding("rule").c_form());
+  std::thread delivering([&] { outbox.deliver(); });
+  while (!is_called) std::this_thread::yield();
+  std::thread ending([&] {
+    outbox.end_delivery();
+    EXPECT_TRUE(has_returned);
+  });
+  may_return = true;
+  delivering.join();
+  ending.join();
+  outbox.queue_for_delivery(finding("rule").c_form());
+  has_returned = false;
+  outbox.deliver();
+  EXPECT_FALSE(has_returned) << "nobody is called any more";
 }
 
 }  // namespace

@@ -118,9 +118,7 @@ TEST(Incident, IsOfErrorsAndOfWhatOnFindingSaysDumpFor) {
 
 TEST(Incident, OfNoRunFolderIsNone) {
   Monitored it("lenses: [probe_lens]\n");
-  LensSurroundings& surroundings = it.monitor;
-  const Finding finding{"rule", LOUPE_SEVERITY_ERROR, "text"};
-  surroundings.publish(finding.c_form(), "the lens 'x'");
+  it.publish({"rule", LOUPE_SEVERITY_ERROR, "text"});
   it.monitor.note_step();
   EXPECT_FALSE(fs::exists("incident-1"));
   EXPECT_EQ(it.monitor.dump("look"), "");
@@ -142,14 +140,11 @@ TEST(Incident, OfARunThatGoesOnCountsThoseThatItKeptBefore) {
   const Folder folder;
   Texts messages;
   for (int process = 0; process < 5; ++process) {
-    Monitored it("run: {name: digits, dir: " + folder.path("run") +
-                 ", resume: true, incidents: 2}\nlenses: [probe_lens]\n");
-    const auto layer = it.add("conv");
-    LensSurroundings& surroundings = it.monitor;
+    Layered it("run: {name: digits, dir: " + folder.path("run") +
+               ", resume: true, incidents: 2}\nlenses: [probe_lens]\n");
     for (const std::string& rule : {std::string("the same"), "rule " + std::to_string(process)}) {
-      const Finding finding{rule, LOUPE_SEVERITY_ERROR, "it is wrong"};
-      surroundings.publish(finding.c_form(), "the lens 'x'");
-      Monitored::forward(*layer, {1, 1});
+      it.publish({rule, LOUPE_SEVERITY_ERROR, "it is wrong"});
+      it.forward({1, 1});
       it.monitor.note_step();
     }
     it.monitor.dump("look");
@@ -214,8 +209,7 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
   };
   Finding finding{"dead_units", LOUPE_SEVERITY_ERROR, "it is wrong"};
   finding.layer = "conv/1";
-  LensSurroundings& surroundings = it.monitor;
-  surroundings.publish(finding.c_form(), "the lens 'x'");
+  it.publish(finding);
   it.monitor.note_step();
   const fs::path incident = folder.path("run/incident-1");
   const Json tensors = Json::parse(text_of(incident / "about.json"))["tensors"];

@@ -14,26 +14,24 @@ namespace loupe {
 namespace {
 
 TEST(Monitor, ShowsWhatWasMeasuredSinceTheLastTick) {
-  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1, 2});
-  Monitored::forward(*layer, {3, 4});
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  it.forward({1, 2});
+  it.forward({3, 4});
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum"), 7);
   EXPECT_EQ(it.shown("conv", "sum count"), 2);
-  Monitored::forward(*layer, {5, 6});
-  it.monitor.tick(std::nullopt);
+  it.forward({5, 6});
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum"), 11);
   EXPECT_EQ(it.shown("conv", "sum count"), 1);
 }
 
 TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
-  Monitored it(
+  Layered it(
       "run: {name: r}\nlenses: [probe_lens]\nvisualizers:\n  - probe_visualizer\n"
       "  - {probe_visualizer: {id: second}, as: second}\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1, 2});
-  it.monitor.tick(std::nullopt);
+  it.forward({1, 2});
+  it.tick();
   for (const std::string visualizer : {"shown", "second"}) {
     const Texts notes = it.stage.take_notes(visualizer);
     ASSERT_GE(notes.size(), 7u);
@@ -47,22 +45,21 @@ TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
 }
 
 TEST(Monitor, TakesItsStepsWhileAVisualizerStandsStill) {
-  Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   std::atomic<bool> stands_still{false}, let_go{false};
   it.stage.listen([&](const std::string& note) {
     if (note != "shown begin_tick 1") return;
     stands_still = true;
     while (!let_go) std::this_thread::yield();
   });
-  it.monitor.tick(std::nullopt);
+  it.tick();
   while (!stands_still) std::this_thread::yield();
   for (int i = 0; i < 100; ++i) {
-    Monitored::forward(*layer, {1});
+    it.forward({1});
     it.monitor.note_step();
     it.monitor.end_step();
   }
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.monitor.step(), 100u);
   let_go = true;
   EXPECT_EQ(it.stage.take_notes("shown end_tick").size(), 2u);
@@ -79,9 +76,9 @@ TEST(Monitor, ShowsEveryModuleToEveryLensParentsAndAll) {
 
 TEST(Monitor, ATickWithoutDataShowsNoValue) {
   Monitored it("lenses: [probe_lens: {pushes: true}]\nvisualizers: [probe_visualizer]\n");
-  it.monitor.tick(std::nullopt);  // before any module
+  it.tick();  // before any module
   it.add("conv");
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.stage.take_notes("shown value").size(), 0u);
   EXPECT_EQ(it.stage.take_notes("shown end_tick").size(), 2u);
   EXPECT_EQ(it.stage.take_messages(), Texts{});
@@ -91,16 +88,16 @@ TEST(Monitor, ATickWithoutLensesOrVisualizersIsNothing) {
   Monitored it("");
   it.add("conv");
   it.monitor.push("loss", 1, LOUPE_EVENT_LOSS);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.monitor.epoch(), 1);
   EXPECT_EQ(it.monitor.query("reports"), std::nullopt);
 }
 
 TEST(Monitor, CountsEpochsUnlessTold) {
   Monitored it("lenses: [probe_lens]\n");
-  it.monitor.tick(std::nullopt);
+  it.tick();
   it.monitor.tick(7.5);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.stage.take_notes("lens report"), (Texts{"lens report 1", "lens report 7.5", "lens report 8.5"}));
   EXPECT_EQ(it.monitor.query("reports"), 3);
 }
@@ -113,7 +110,7 @@ TEST(Monitor, ActiveEveryThirdEpochLooksAtTheThirdAndTheSixth) {
   for (int epoch = 1; epoch <= 7; ++epoch) {
     active.push_back(it.monitor.active());
     it.monitor.push("loss", epoch, LOUPE_EVENT_LOSS);
-    it.monitor.tick(std::nullopt);
+    it.tick();
   }
   EXPECT_EQ(active, (std::vector<bool>{false, false, true, false, false, true, false}));
   EXPECT_EQ(it.stage.take_notes("shown begin_tick"), (Texts{"shown begin_tick 3", "shown begin_tick 6"}));
@@ -127,14 +124,14 @@ TEST(Monitor, TheTrainerMaySayWhichEpochsToLookAt) {
   Monitored it("lenses: [probe_lens]\n");
   it.monitor.set_active([](int64_t tick) { return tick == 2; });
   EXPECT_FALSE(it.monitor.active());
-  for (int epoch = 1; epoch <= 3; ++epoch) it.monitor.tick(std::nullopt);
+  for (int epoch = 1; epoch <= 3; ++epoch) it.tick();
   EXPECT_EQ(it.stage.take_notes("lens report"), Texts{"lens report 2"});
 }
 
 TEST(Monitor, WhatIsOwedComesBeforeTheReport) {
   Monitored it("lenses: [probe_lens: {pushes: true}]\n");
   it.host.on_before_tick = [&] { it.monitor.push("late", 4, 0); };
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.shown("pushes", "late"), 4);
 }
 
@@ -156,7 +153,7 @@ TEST(Monitor, CountsPushesOfNanAndInfAndNeverAveragesThemAway) {
   Monitored it("lenses: [loss_metrics]\n");
   for (const double loss : {2.0, std::nan(""), 4.0, HUGE_VAL, -HUGE_VAL})
     it.monitor.push("train_loss", loss, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_TRUE(std::isnan(it.shown("Loss", "train_loss mean", "Loss").value_or(0)));
   EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
   EXPECT_EQ(it.shown("Loss", "train_loss Inf", "Non-Finite Values"), 2);
@@ -167,7 +164,7 @@ TEST(Monitor, CountsPushesOfNanAndInfAndNeverAveragesThemAway) {
 TEST(Monitor, APushOfNothingButNanIsAnAnswerToo) {
   Monitored it("lenses: [loss_metrics]\n");
   it.monitor.push("train_loss", std::nan(""), LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_TRUE(std::isnan(it.shown("Loss", "train_loss mean", "Loss").value_or(0)));
   EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
 }
@@ -180,7 +177,7 @@ TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {
   gone->close();
   Monitored::forward(*gone, {100});  // nothing gets through any more
   EXPECT_EQ(it.monitor.modules().size(), 2u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.shown("gone", "sum"), 1);
   EXPECT_EQ(it.stage.take_notes("lens forget"), Texts{"lens forget gone"});
   ASSERT_EQ(it.monitor.modules().size(), 1u);
@@ -189,7 +186,7 @@ TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {
   gone.reset();
   EXPECT_TRUE(node.expired());
   it.stage.take_notes();
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.stage.take_notes("shown value").size(), 0u);
 }
 
@@ -217,10 +214,9 @@ TEST(Monitor, EndsVisualizersAndDestroysWhatItMade) {
 }
 
 TEST(Monitor, ALensWithANameOfItsOwnHasTagsOfItsOwn) {
-  Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other, measures: none}, as: mine}\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1, 2});
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses:\n  - probe_lens\n  - {probe: {id: other, measures: none}, as: mine}\n");
+  it.forward({1, 2});
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum", "Probe"), 3);
   EXPECT_EQ(it.shown("conv", "sum", "Probe (mine)"), std::nullopt);
   EXPECT_EQ(it.shown("conv", "tensor", "Probe (mine)"), 1);
@@ -266,15 +262,13 @@ TEST(Monitor, AComponentThatCannotBeMadeIsAFaultOfTheFile) {
   for (const std::string kind : {"lens", "shown"}) {
     Stage stage;
     stage.fail(kind + " create");
-    try {
+    const std::string told = thrown_by<ConfigError>([&] {
       Monitor monitor(
           Config::from_text(with_probe("lenses: [probe]\nvisualizers: [probe_visualizer]\n"), "a.yaml", "/"));
-      ADD_FAILURE() << kind << " was made";
-    } catch (const ConfigError& e) {
-      EXPECT_SAYS(e.what(), "cannot be made: the test wants '" + kind + " create' to fail");
-      EXPECT_BEGINS(e.what(), kind == "lens" ? "a.yaml:2:10: error: the lens 'probe_lens' "
-                                             : "a.yaml:3:15: error: the visualizer 'probe_visualizer' ");
-    }
+    });
+    EXPECT_SAYS(told, "cannot be made: the test wants '" + kind + " create' to fail");
+    EXPECT_BEGINS(told, kind == "lens" ? "a.yaml:2:10: error: the lens 'probe_lens' "
+                                       : "a.yaml:3:15: error: the visualizer 'probe_visualizer' ");
   }
 }
 

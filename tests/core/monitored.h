@@ -1,9 +1,12 @@
 #pragma once
 
+#include <loupe/finding.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "faults.h"
@@ -67,6 +70,7 @@ struct MadeHost : MonitorHost {
 class Monitored {
  public:
   explicit Monitored(const std::string& yaml) : monitor(Config::from_text(with_probe(yaml), "a.yaml", "/"), &host) {}
+  explicit Monitored(Config config) : monitor(std::move(config), &host) {}
 
   std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t flags = LOUPE_MODULE_LEAF,
                                   const std::shared_ptr<ModelNode>& model = nullptr,
@@ -87,6 +91,10 @@ class Monitored {
     ASSERT_NE(stream, nullptr);
     stream->dispatch(tensor.get(), flags);
   }
+  void tick() { monitor.tick(std::nullopt); }
+  void publish(const Finding& finding, const char* source = "the lens 'x'") {
+    monitor.publish(finding.c_form(), source);
+  }
   /// What the last tick that had it showed.
   std::optional<double> shown(const std::string& layer, const std::string& line, const std::string& tag = "Probe") {
     return monitor.display().last(tag, layer, line);
@@ -95,6 +103,18 @@ class Monitored {
   Stage stage;
   MadeHost host;
   Monitor monitor;
+};
+
+/// The same with one module.
+struct Layered : Monitored {
+  /// @param from  text or Config
+  template <class From>
+  explicit Layered(From&& from) : Monitored(std::forward<From>(from)), layer(add("conv")) {}
+  void forward(std::vector<float> values, uint32_t flags = training_pass, int32_t device = LOUPE_DEVICE_CPU) const {
+    Monitored::forward(*layer, std::move(values), flags, device);
+  }
+
+  const std::shared_ptr<ModuleNode> layer;
 };
 
 }  // namespace loupe

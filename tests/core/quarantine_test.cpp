@@ -25,24 +25,22 @@ Texts placeless(Texts messages) {
 }
 
 TEST(Quarantine, NamesWhereTheConfigurationNamesTheLens) {
-  Monitored it("lenses:\n  - probe_lens\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses:\n  - probe_lens\n");
   it.stage.fail("lens.numbers process 0");
-  Monitored::forward(*layer, {1});
+  it.forward({1});
   // The probe is added as the first line.
   EXPECT_SAYS(only(it.stage.take_messages()), "probe.so (a.yaml:3:5) failed at its preprocessor");
 }
 
 TEST(Quarantine, APreprocessorThatThrowsIsNamedOnceAndTheOthersGoOn) {
-  Monitored it(two_lenses);
-  const auto layer = it.add("conv");
+  Layered it(two_lenses);
   it.stage.fail("lens.numbers process 1");
-  for (float i = 0; i < 4; ++i) Monitored::forward(*layer, {i});
+  for (float i = 0; i < 4; ++i) it.forward({i});
   EXPECT_EQ(
       placeless(it.stage.take_messages()),
       Texts{told("probe_lens", "its preprocessor 'probe_numbers' at forward of 'conv'", "lens.numbers process 1")});
   EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 2u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), std::nullopt);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 4);
   EXPECT_EQ(it.stage.take_notes("lens report").size(), 0u);
@@ -50,34 +48,31 @@ TEST(Quarantine, APreprocessorThatThrowsIsNamedOnceAndTheOthersGoOn) {
 }
 
 TEST(Quarantine, AGathererThatThrowsStopsTheLensesBehindItAndNoOther) {
-  Monitored it(
+  Layered it(
       "lenses:\n  - probe_lens\n  - {probe: {id: second}, as: second}\n"
       "  - {probe: {id: apart, kinds: own}, as: apart}\n");
-  const auto layer = it.add("conv");
-  ASSERT_EQ(layer->gatherers().size(), 2u);  // "apart" has one of its own
+  ASSERT_EQ(it.layer->gatherers().size(), 2u);  // "apart" has one of its own
   it.stage.fail("probe_forward event 0");
-  Monitored::forward(*layer, {1});
+  it.forward({1});
   // The first of the two gatherers fails for both its lenses; the other one sees the same event and fails too.
   EXPECT_EQ(placeless(it.stage.take_messages()),
             (Texts{told("probe_lens", "its gatherer 'probe_forward' at forward of 'conv'", "probe_forward event 0"),
                    told("second", "its gatherer 'probe_forward' at forward of 'conv'", "probe_forward event 0"),
                    told("apart", "its gatherer 'probe_forward' at forward of 'conv'", "probe_forward event 0")}));
   it.stage.take_notes();
-  Monitored::forward(*layer, {1});
+  it.forward({1});
   EXPECT_EQ(it.stage.take_notes(), Texts{});
 }
 
 TEST(Quarantine, ALensIsToldOnceHoweverManyOfItsSourcesFail) {
-  Monitored it("lenses: [probe_lens: {twice: true}]\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses: [probe_lens: {twice: true}]\n");
   it.stage.fail("probe_forward event 0");
-  Monitored::forward(*layer, {1});
+  it.forward({1});
   EXPECT_EQ(it.stage.take_messages().size(), 1u);
 }
 
 TEST(Quarantine, AGathererThatThrowsLeavesLensesOnOtherGatherers) {
-  Monitored it("lenses:\n  - probe_lens: {pushes: true}\n  - {probe: {id: other, pushes: true}, as: other}\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses:\n  - probe_lens: {pushes: true}\n  - {probe: {id: other, pushes: true}, as: other}\n");
   it.stage.fail("probe_push event 0");
   it.monitor.push("loss", 1, 0);
   EXPECT_EQ(it.stage.take_messages().size(), 2u);
@@ -192,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(Places, OnErrorStop,
 TEST(OnErrorStop, KeepsVisualizersFromStoppingTraining) {
   Monitored it("on_error: stop\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.stage.fail("shown begin_tick*");
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.stage.take_messages().size(), 1u);
 }
 

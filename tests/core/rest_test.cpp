@@ -1,10 +1,15 @@
-// A lens lets its sources rest.
+// A lens lets its sources rest, or lets events that are as usual be added up.
 
 #include <gtest/gtest.h>
+#include <loupe/draft/abi/flags.h>
 
 #include <limits>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "monitored.h"
+#include "pipeline/source.h"
 
 namespace loupe {
 namespace {
@@ -18,32 +23,30 @@ std::size_t measured(const Monitored& it, const std::string& lens) {
 }
 
 TEST(Rest, FromEventsLetsNothingThroughAndPutsTheTapToSleep) {
-  Monitored it("lenses: [probe_lens: {rests: [events, nothing]}]\n");
-  const auto layer = it.add("conv");
-  const Stream& stream = *layer->stream(LOUPE_TAP_FORWARD);
-  Monitored::forward(*layer, {1});
+  Layered it("lenses: [probe_lens: {rests: [events, nothing]}]\n");
+  const Stream& stream = *it.layer->stream(LOUPE_TAP_FORWARD);
+  it.forward({1});
   EXPECT_EQ(processed(it, "lens"), 1u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_TRUE(stream.resting());
-  Monitored::forward(*layer, {2});
+  it.forward({2});
   EXPECT_EQ(processed(it, "lens"), 0u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_FALSE(stream.resting());
-  Monitored::forward(*layer, {3});
-  it.monitor.tick(std::nullopt);
+  it.forward({3});
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum"), 3);
 }
 
 TEST(Rest, FromMeasuresBringsTheEventsUnmeasured) {
-  Monitored it("lenses: [probe_lens: {rests: [measures, nothing], tensor: true}]\n");
-  const auto layer = it.add("conv");
-  it.monitor.tick(std::nullopt);
-  Monitored::forward(*layer, {1});
+  Layered it("lenses: [probe_lens: {rests: [measures, nothing], tensor: true}]\n");
+  it.tick();
+  it.forward({1});
   EXPECT_EQ(measured(it, "lens"), 0u);
   EXPECT_EQ(processed(it, "lens"), 1u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.shown("conv", "tensor"), 1) << "the tensor came";
-  Monitored::forward(*layer, {2});
+  it.forward({2});
   EXPECT_EQ(measured(it, "lens"), 1u);
 }
 
@@ -60,9 +63,8 @@ struct CountedTensors : ForwardTensors {
 };
 
 TEST(Rest, FromTensorsBringsTheEventsWithoutInputsWhichNobodyNeedsToKeep) {
-  Monitored it("lenses: [probe_lens: {rests: [tensors, nothing], tensor: true}]\n");
-  const auto layer = it.add("conv");
-  Stream& stream = *layer->stream(LOUPE_TAP_FORWARD);
+  Layered it("lenses: [probe_lens: {rests: [tensors, nothing], tensor: true}]\n");
+  Stream& stream = *it.layer->stream(LOUPE_TAP_FORWARD);
   TapState state;
   stream.copy_state(&state);
   CountedTensors tensors;
@@ -70,28 +72,27 @@ TEST(Rest, FromTensorsBringsTheEventsWithoutInputsWhichNobodyNeedsToKeep) {
   EXPECT_TRUE(state.reads_tensors);
   forward();
   EXPECT_EQ(tensors.times, 1);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_FALSE(state.reads_tensors);
   EXPECT_FALSE(state.resting);
   EXPECT_EQ(processed(it, "lens"), 1u);
   forward();
   EXPECT_EQ(tensors.times, 1);
   EXPECT_EQ(processed(it, "lens"), 1u);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_TRUE(state.reads_tensors);
   stream.copy_state(nullptr);
 }
 
 TEST(Rest, FromEventsOfAllIsCopiedToWhoeverMakesThem) {
-  Monitored it("lenses: [probe_lens: {rests: [events, nothing]}]\n");
-  const auto layer = it.add("conv");
-  Stream& stream = *layer->stream(LOUPE_TAP_FORWARD);
+  Layered it("lenses: [probe_lens: {rests: [events, nothing]}]\n");
+  Stream& stream = *it.layer->stream(LOUPE_TAP_FORWARD);
   TapState state;
   stream.copy_state(&state);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_TRUE(state.resting);
   stream.copy_state(nullptr);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_FALSE(stream.resting());
   EXPECT_TRUE(state.resting) << "it is no longer told";
   stream.copy_state(&state);
@@ -100,75 +101,233 @@ TEST(Rest, FromEventsOfAllIsCopiedToWhoeverMakesThem) {
 }
 
 TEST(Tensors, AreLentOnlyToThoseThatReadThem) {
-  Monitored it("lenses:\n  - probe_lens: {measures: sums}\n");
-  const auto layer = it.add("conv");
+  Layered it("lenses:\n  - probe_lens: {measures: sums}\n");
   CountedTensors tensors;
-  layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
+  it.layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
   EXPECT_EQ(tensors.times, 0);
 }
 
 TEST(Tensors, AreNotLentOfAnEventThatIsOnlyAddedUp) {
-  Monitored it("lenses: [probe_lens: {gatherer: probe_plain, rests: [usual], measures: sums, tensor: true}]\n");
-  const auto layer = it.add("conv");
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens: {gatherer: probe_plain, rests: [usual], measures: sums, tensor: true}]\n");
+  it.tick();
   CountedTensors tensors;
-  layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
+  it.layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
   EXPECT_EQ(tensors.times, 0);
-  layer->stream(LOUPE_TAP_FORWARD)
+  it.layer->stream(LOUPE_TAP_FORWARD)
       ->dispatch(FloatTensor({std::numeric_limits<float>::quiet_NaN()}).get(), training_pass, &tensors);
   EXPECT_EQ(tensors.times, 1);
 }
 
 TEST(Rest, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {
   for (const std::string what : {"events", "measures"}) {
-    Monitored it("lenses:\n  - probe_lens: {rests: [" + what +
-                 ", nothing], measures: [sums, previous, change]}\n"
-                 "  - {probe: {id: other, measures: change}, as: other}\n");
-    const auto layer = it.add("conv");
-    Monitored::forward(*layer, {1});
-    it.monitor.tick(std::nullopt);
-    Monitored::forward(*layer, {3});
+    Layered it("lenses:\n  - probe_lens: {rests: [" + what +
+               ", nothing], measures: [sums, previous, change]}\n"
+               "  - {probe: {id: other, measures: change}, as: other}\n");
+    it.forward({1});
+    it.tick();
+    it.forward({3});
     EXPECT_EQ(processed(it, "other"), 2u) << what;
-    it.monitor.tick(std::nullopt);
+    it.tick();
     EXPECT_EQ(it.shown("conv", "change", "Probe (other)"), 4) << what;
-    Monitored::forward(*layer, {6});
-    it.monitor.tick(std::nullopt);
+    it.forward({6});
+    it.tick();
     EXPECT_EQ(it.shown("conv", "change", "Probe (other)"), 9) << what;
     EXPECT_EQ(it.shown("conv", "sum", "Probe"), 6) << what;
   }
 }
 
 TEST(Rest, IsFollowedByAComparisonWithNothingThatWasNotMeasured) {
-  Monitored it("lenses: [probe_lens: {rests: [events, nothing], measures: change}]\n");
-  const auto layer = it.add("conv");
-  Monitored::forward(*layer, {1});
-  Monitored::forward(*layer, {3});
-  it.monitor.tick(std::nullopt);
+  Layered it("lenses: [probe_lens: {rests: [events, nothing], measures: change}]\n");
+  it.forward({1});
+  it.forward({3});
+  it.tick();
   EXPECT_EQ(it.shown("conv", "change count"), 2);
-  Monitored::forward(*layer, {50});
-  it.monitor.tick(std::nullopt);
-  Monitored::forward(*layer, {51});
-  Monitored::forward(*layer, {53});
-  it.monitor.tick(std::nullopt);
+  it.forward({50});
+  it.tick();
+  it.forward({51});
+  it.forward({53});
+  it.tick();
   EXPECT_EQ(it.shown("conv", "change"), 4);
 }
 
 TEST(Rest, FromWhatTheHostDoesNotKnowIsAFaultOfTheLens) {
   Monitored it("lenses: [probe_lens: {rests: [more]}]\n");
   it.add("conv");
-  it.monitor.tick(std::nullopt);
-  const Texts told = it.stage.take_messages();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_NE(told[0].find("LOUPE_REST_"), std::string::npos) << told[0];
+  it.tick();
+  EXPECT_SAYS(only(it.stage.take_messages()), "LOUPE_REST_");
 }
 
 TEST(Rest, IsRefusedOutOfTurn) {
   Monitored it("lenses: [probe_lens: {wrong: rest_too_late}]\n");
   it.add("conv")->close();
-  it.monitor.tick(std::nullopt);
-  const Texts told = it.stage.take_notes("lens is refused");
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_NE(told[0].find("'rest' is called "), std::string::npos) << told[0];
+  it.tick();
+  EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'rest' is called ");
+}
+
+/// How often the lens's preprocessor was given an event since the last call.
+std::size_t processed(const Monitored& it) {
+  return it.stage.take_notes("lens.numbers process").size();
+}
+
+/// After the first tick its sources use a tally, after the second they do not any more.
+struct Tallied : Monitored {
+  explicit Tallied(const std::string& options = "measures: sums")
+      : Monitored("lenses: [probe_lens: {rests: [usual, nothing], " + options + "}]\n") {
+    monitor.tick(std::nullopt);
+  }
+  std::shared_ptr<ModuleNode> layer = add("conv");
+};
+
+TEST(Tally, AddsUpWhatIsUsualAndLetsNothingOfItThrough) {
+  Tallied it;
+  Monitored::forward(*it.layer, {1, 2});
+  Monitored::forward(*it.layer, {3, 4});
+  EXPECT_EQ(processed(it), 0U);
+  EXPECT_FALSE(it.layer->stream(LOUPE_TAP_FORWARD)->resting());
+  it.tick();
+  EXPECT_EQ(it.shown("tally", "events"), 2);
+  EXPECT_EQ(it.shown("tally", "sum_squares"), 30);
+  EXPECT_EQ(it.shown("tally", "largest is conv"), 25);
+}
+
+TEST(Tally, BeginsAnewOnceItWasTaken) {
+  Tallied it;
+  Monitored::forward(*it.layer, {3});
+  it.tick();
+  it.tick();
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+  EXPECT_EQ(it.shown("tally", "sum_squares"), 0);
+}
+
+TEST(Tally, IsNotUsedAnyMoreOnceItsSourceUsesNone) {
+  Tallied it;
+  it.tick();
+  Monitored::forward(*it.layer, {1});
+  EXPECT_EQ(processed(it), 1U);
+  it.tick();
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+  EXPECT_EQ(it.shown("conv", "sum"), 1);
+}
+
+TEST(Tally, LetsThroughWhatIsNotFinite) {
+  Tallied it;
+  for (const float each : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    Monitored::forward(*it.layer, {each});
+  EXPECT_EQ(processed(it), 2U);
+  it.tick();
+  EXPECT_EQ(it.shown("tally", "events"), 0);
+}
+
+TEST(Tally, LetsThroughAGradientThatWasNotCleared) {
+  Tallied it;
+  Monitored::forward(*it.layer, {1}, training_pass | LOUPE_DRAFT_EVENT_NOT_CLEARED);
+  EXPECT_EQ(processed(it), 1U);
+}
+
+TEST(Tally, LetsThroughForwardsThatAreNotOfTraining) {
+  Tallied it;
+  for (const uint32_t flags : {uint32_t{LOUPE_EVENT_TRAINING}, uint32_t{LOUPE_EVENT_GRAD_ENABLED}, 0U})
+    Monitored::forward(*it.layer, {1}, flags);
+  EXPECT_EQ(processed(it), 3U);
+  Monitored::forward(*it.layer, {1}, LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED);
+  EXPECT_EQ(processed(it), 0U);
+}
+
+TEST(Tally, SaysWhichEventWasTheLast) {
+  Monitored both("lenses: [probe_lens: {rests: [usual]}]\n");
+  const auto first = both.add("first"), second = both.add("second");
+  both.monitor.tick(std::nullopt);
+  Monitored::forward(*second, {2});
+  Monitored::forward(*first, {1});
+  both.monitor.tick(std::nullopt);
+  EXPECT_EQ(both.shown("tally", "last is first"), 1);
+  EXPECT_EQ(both.shown("tally", "largest is second"), 4);
+}
+
+TEST(Tally, CountsWhatIsNotZeroAndWhatChanged) {
+  Tallied it("measures: [sums, change]");
+  for (const float each : {0, 0, 1, 2, 2}) Monitored::forward(*it.layer, {each});
+  EXPECT_EQ(processed(it), 1U) << "there was none before the first";
+  it.tick();
+  EXPECT_EQ(it.shown("tally", "events"), 4);
+  EXPECT_EQ(it.shown("tally", "nonzero_events"), 3);
+  EXPECT_EQ(it.shown("tally", "changed_events"), 2);
+}
+
+TEST(Tally, LetsThroughWhatIsNotMeasured) {
+  Tallied it("measures: [], tensor: true");
+  Monitored::forward(*it.layer, {1});
+  EXPECT_EQ(processed(it), 1U);
+}
+
+TEST(Tally, IsSharedByTheSourcesThatUseIt) {
+  Monitored both("lenses: [probe_lens: {rests: [usual]}]\n");
+  const auto first = both.add("first"), second = both.add("second");
+  both.monitor.tick(std::nullopt);
+  Monitored::forward(*first, {1});
+  Monitored::forward(*second, {2});
+  both.monitor.tick(std::nullopt);
+  EXPECT_EQ(both.shown("tally", "events"), 2);
+  EXPECT_EQ(both.shown("tally", "largest is second"), 4);
+}
+
+TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
+  constexpr uint64_t events = 100000;
+  constexpr std::size_t threads = 3;
+  loupe_tally tally;
+  const loupe_source source;
+  loupe_measurement measured{};
+  measured.sum_squares = 1;
+  std::vector<std::thread> adding;
+  for (std::size_t i = 0; i < threads; ++i) {
+    adding.emplace_back([&] {
+      for (uint64_t event = 0; event < events; ++event) tally.add(source, measured);
+    });
+  }
+  uint64_t taken = 0;
+  double sum = 0;
+  const auto take = [&] {
+    const loupe_tally_sums sums = tally.take();
+    taken += sums.events;
+    sum += sums.sum_squares;
+  };
+  while (taken < events) take();
+  for (std::thread& each : adding) each.join();
+  take();
+  EXPECT_EQ(taken, threads * events);
+  EXPECT_EQ(sum, static_cast<double>(threads * events));
+}
+
+TEST(Tally, IsNotMadeOutOfTurn) {
+  Monitored it("lenses: [probe_lens: {wrong: tally_too_late}]\n");
+  it.add("conv")->close();
+  it.tick();
+  EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'make_tally' is called ");
+}
+
+TEST(Tally, NotMadeByTheHostIsAFaultOfTheLens) {
+  Monitored it("lenses: [probe_lens: {wrong: foreign_tally}]\n");
+  it.add("conv");
+  it.tick();
+  EXPECT_SAYS(only(it.stage.take_messages()), "make_tally did not give");
+}
+
+TEST(Tally, IsForPluginsOfTheHostsOwnBuildAlone) {
+  Monitored it("lenses: [probe_lens: {wrong: other_build}]\n");
+  it.tick();
+  EXPECT_EQ(it.stage.take_notes("lens gets no table").size(), 1U);
+}
+
+TEST(Tally, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {
+  Layered it(
+      "lenses:\n  - probe_lens: {rests: [usual], measures: [sums, change]}\n"
+      "  - {probe: {id: other, measures: change}, as: other}\n");
+  it.forward({1});
+  it.tick();
+  it.forward({3});
+  it.tick();
+  EXPECT_EQ(it.shown("tally", "events"), 1);
+  EXPECT_EQ(it.shown("conv", "change", "Probe (other)"), 4);
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
-#include "core/run_folder.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <memory>
 
+#include "core/run_folder.h"
+#include "core/run_holder.h"
 #include "folder.h"
-#include "told.h"
+#include "says.h"
 
 namespace loupe {
 namespace {
 
 TEST(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RunFolder first, second, third;
   EXPECT_EQ(first.take(folder.path("digits")), folder.path("digits"));
   EXPECT_EQ(told.messages, std::vector<std::string>{});
@@ -37,7 +37,7 @@ TEST(RunFolder, IsFreeAgainAfterItsRunAndLeavesNothingBehind) {
 
 TEST(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   int ready[2], done[2];
   ASSERT_EQ(pipe(ready), 0);
   ASSERT_EQ(pipe(done), 0);
@@ -67,7 +67,7 @@ TEST(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
 
 TEST(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_FALSE(run.is_lost());
@@ -88,7 +88,7 @@ TEST(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
 
 TEST(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RunFolder first, second;
   first.take(folder.path("digits"));
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -127,7 +127,7 @@ TEST(RunFolder, WritesNoLockThroughALinkThatAnotherLaid) {
 
 TEST(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   for (const std::string run : {"one", "two"}) {
     folder.write("digits/record.jsonl", run);
     folder.write("digits/report.html", run);
@@ -153,7 +153,7 @@ TEST(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
 
 TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   folder.write("digits/record.jsonl", "x");
   folder.write("digits/incident-412/about.json", "x");
   folder.write("digits/incident-412-2/about.json", "x");
@@ -175,7 +175,7 @@ TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
 
 TEST(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path(""));
   folder.write("notes.json", "of this folder");
@@ -226,11 +226,44 @@ TEST(RunFolder, MovesNoFolderThatIsNotWithinTheRuns) {
 TEST(RunFolder, TellsWhatItCannotKeep) {
   const std::string unmovable = "/sys/devices/system/cpu/online";
   ASSERT_TRUE(std::filesystem::is_regular_file(unmovable));
-  const Told told;
+  const LogCapture told;
   RunFolder run;
   EXPECT_FALSE(run.keep_older({unmovable}));
   ASSERT_EQ(told.messages.size(), 1u);
   EXPECT_EQ(told.messages[0].find("what an earlier run left in '" + unmovable + "' cannot be kept: "), 0u);
+}
+
+// Who holds a run's folder, as the folder's lock names it.
+TEST(RunHolder, ReadsBackWhatItWrote) {
+  const RunHolder self = RunHolder::this_process();
+  EXPECT_EQ(self.process, ::getpid());
+  EXPECT_TRUE(self.is_of_this_machine());
+  EXPECT_LE(self.text().size(), longest_run_lock);
+  const RunHolder read = RunHolder::in(self.text());
+  EXPECT_EQ(read.process, self.process);
+  EXPECT_EQ(read.host, self.host);
+  EXPECT_TRUE(read.is_of_this_machine());
+  EXPECT_EQ(read.in_words(), "process " + std::to_string(::getpid()));
+}
+
+TEST(RunHolder, OfAnotherMachineIsSaidWithItsName) {
+  const RunHolder other = RunHolder::in("12 trainbox 0000/pid:[1]\n");
+  EXPECT_EQ(other.in_words(), "process 12 on trainbox");
+  EXPECT_FALSE(other.is_of_this_machine());
+}
+
+TEST(RunHolder, OfALockThatNamesNoMachineMayBeAnywhere) {
+  const RunHolder old = RunHolder::in("12");
+  EXPECT_EQ(old.process, 12);
+  EXPECT_EQ(old.in_words(), "process 12");
+  EXPECT_FALSE(old.is_of_this_machine());
+}
+
+TEST(RunHolder, IsNobodyInATextOfAnotherForm) {
+  for (const char* text : {"", " 12", "x", "12x", "-12 host", "0 host", "4294967297 host machine"}) {
+    EXPECT_EQ(RunHolder::in(text).process, 0) << text;
+    EXPECT_EQ(RunHolder::in(text).in_words(), "another run") << text;
+  }
 }
 
 }  // namespace

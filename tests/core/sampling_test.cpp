@@ -167,17 +167,14 @@ class BudgetedSteps : public testing::Test {
 };
 
 TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
-  Monitored it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  const auto layer = it.add("conv");
+  Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allows (now at one step in 4)");
   for (int i = 0; i < 300; ++i) {
     now += it.monitor.looks() ? 1.085 : 1;
-    step(it, *layer, 1);
+    step(it, *it.layer, 1);
   }
-  it.monitor.tick(std::nullopt);
-  const Texts told = it.stage.take_messages();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("Loupe looks at one step in 10 from now on"), std::string::npos) << told[0];
+  it.tick();
+  EXPECT_SAYS(only(it.stage.take_messages()), "Loupe looks at one step in 10 from now on");
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 1U);
 }
 
@@ -192,7 +189,7 @@ TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
     it.monitor.add_module(std::move(description), model);
   }
   it.monitor.announce(*model);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   Texts notes = it.stage.take_notes("shown text of a note");
   notes.erase(std::remove_if(notes.begin(), notes.end(),
                              [](const std::string& note) { return note.find("estimated") == std::string::npos; }),
@@ -209,7 +206,7 @@ TEST(History, OfSmallParametersIsWholeAndNotSpokenOf) {
   const auto model = std::make_shared<ModelNode>("net", "net", "Net");
   it.add("fc", LOUPE_MODULE_LEAF, model);
   it.monitor.announce(*model);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 0U);
 }
 
@@ -221,15 +218,14 @@ TEST(History, IsAsLongAsTheConfigurationSays) {
   };
   for (const Case& each : {Case{"{history: 4096}", 40000, true}, Case{"{history: 0}", 40000, false},
                            Case{"{}", 60000, false}, Case{"{}", 200000, true}, Case{"{history: 0}", 200000, false}}) {
-    Monitored it(std::string("attach: ") + each.attach + "\nlenses: [probe_lens: {measures: [sums, change]}]\n");
-    const auto layer = it.add("conv");
+    Layered it(std::string("attach: ") + each.attach + "\nlenses: [probe_lens: {measures: [sums, change]}]\n");
     std::vector<float> values(each.elements, 1);
-    Monitored::forward(*layer, values);
+    it.forward(values);
     std::fill(values.begin(), values.begin() + 8, 3.0F);  // a change that only one run of a sample can have seen
     const std::size_t half = each.elements / 2;
     std::fill(values.end() - static_cast<std::ptrdiff_t>(half), values.end(), 2.0F);
-    Monitored::forward(*layer, values);
-    it.monitor.tick(std::nullopt);
+    it.forward(values);
+    it.tick();
     const double change = it.shown("conv", "change").value(), exact = static_cast<double>(half + 32);
     EXPECT_NEAR(change, exact, exact / 20) << each.attach << " " << each.elements;
     EXPECT_EQ(change != exact, each.is_sampled) << each.attach << " " << each.elements;
@@ -237,45 +233,42 @@ TEST(History, IsAsLongAsTheConfigurationSays) {
 }
 
 TEST(SampledSteps, CompareWithinPairsAndNeverAcrossTheStepsBetween) {
-  Monitored it("attach: {every: 3}\nlenses: [probe_lens: {measures: [sums, previous]}]\n");
-  const auto layer = it.add("conv");
+  Layered it("attach: {every: 3}\nlenses: [probe_lens: {measures: [sums, previous]}]\n");
   int begun = 0;
   it.host.on_looking_changed = [&] { begun += it.monitor.looks() ? 1 : 0; };
-  for (int i = 1; i <= 8; ++i) step(it, *layer, static_cast<float>(i));
-  it.monitor.tick(std::nullopt);
+  for (int i = 1; i <= 8; ++i) step(it, *it.layer, static_cast<float>(i));
+  it.tick();
   EXPECT_EQ(it.shown("conv", "sum count"), 4);  // steps 1, 2, 7, 8
   EXPECT_EQ(it.shown("conv", "dot_previous"), 7 * 8) << "the last; 2 * 7 would be across the gap";
   EXPECT_EQ(begun, 1);
 }
 
 TEST(SampledSteps, TakeEveryPushAndLookAtAllAfterALossThatIsNotFinite) {
-  Monitored it("attach: {every: 50}\nlenses: [probe_lens: {pushes: true}]\n");
-  const auto layer = it.add("conv");
+  Layered it("attach: {every: 50}\nlenses: [probe_lens: {pushes: true}]\n");
   const uint32_t loss = LOUPE_EVENT_LOSS | training_pass;
   for (int i = 1; i <= 10; ++i) {
     it.monitor.push("loss", 1, loss);
-    step(it, *layer, 1);
+    step(it, *it.layer, 1);
   }
   EXPECT_FALSE(it.monitor.looks());
   EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 10U + 2U) << "all losses, two forwards";
   it.monitor.push("loss", NAN, loss);
   EXPECT_FALSE(it.monitor.looks()) << "the step that is on is not seen from its beginning";
-  step(it, *layer, 1);
+  step(it, *it.layer, 1);
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(it.monitor.looks()) << i;
-    step(it, *layer, 1);
+    step(it, *it.layer, 1);
   }
   EXPECT_FALSE(it.monitor.looks());
 }
 
 TEST(SampledSteps, GoOnWhereLookingBeginsAgainAfterInactiveEpochs) {
-  Monitored it("attach: {every: 10, active: 2}\nlenses: [probe_lens]\n");
-  const auto layer = it.add("conv");
+  Layered it("attach: {every: 10, active: 2}\nlenses: [probe_lens]\n");
   EXPECT_FALSE(it.monitor.looks());
-  step(it, *layer, 1);
-  step(it, *layer, 1);
-  step(it, *layer, 1);
-  it.monitor.tick(std::nullopt);
+  step(it, *it.layer, 1);
+  step(it, *it.layer, 1);
+  step(it, *it.layer, 1);
+  it.tick();
   EXPECT_TRUE(it.monitor.looks());
 }
 
@@ -326,7 +319,7 @@ TEST(TicksByThemselves, CountFromATickThatTheTrainerAsksFor) {
     }
   };
   steps(2);
-  it.monitor.tick(std::nullopt);
+  it.tick();
   steps(2);
   EXPECT_EQ(it.stage.take_notes("lens report").size(), 1U);
   steps(1);

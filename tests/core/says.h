@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/log.h"
+
 /// The text holds the part.
 #define EXPECT_SAYS(TEXT, PART) EXPECT_PRED_FORMAT2(testing::IsSubstring, std::string(PART), std::string(TEXT))
 
@@ -15,10 +17,35 @@ namespace loupe {
 
 using Texts = std::vector<std::string>;
 
+/// What the exception says that a call must throw.
+template <class Exception, class Call>
+std::string thrown_by(Call&& call) {
+  try {
+    call();
+  } catch (const Exception& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
 /// Of a list of exactly one, that one.
 inline std::string only(const Texts& texts) {
   EXPECT_EQ(texts.size(), 1u) << testing::PrintToString(texts);
   return texts.size() == 1 ? texts[0] : "";
 }
+
+/// What is told while it lives.
+class LogCapture {
+ public:
+  LogCapture() : before_(set_log_sink([this](int, const std::string& message) { messages.push_back(message); })) {}
+  ~LogCapture() { set_log_sink(before_); }
+  LogCapture(const LogCapture&) = delete;
+  LogCapture& operator=(const LogCapture&) = delete;
+  std::vector<std::string> messages;
+
+ private:
+  LogSink before_;
+};
 
 }  // namespace loupe

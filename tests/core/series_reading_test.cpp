@@ -90,23 +90,15 @@ class SumsLens : public Lens {
 LOUPE_STATIC_PLUGIN(sums_plugin, "sums", "1.0", SumsLens);
 
 /// A run with that lens.
-struct WithSums {
-  explicit WithSums(const std::string& lens = "sums") : monitor(config_of(lens), &host) {
-    ModuleDescription description;
-    description.name = description.path = "layer";
-    description.type = "Linear";
-    description.flags = LOUPE_MODULE_LEAF;
-    module = monitor.add_module(std::move(description));
-  }
+struct WithSums : Monitored {
+  explicit WithSums(const std::string& lens = "sums") : Monitored(config_of(lens)), module(add("layer")) {}
   void forward(std::vector<float> values) const { Monitored::forward(*module, std::move(values)); }
   std::optional<double> tick(const std::string& line) {
-    monitor.tick(std::nullopt);
-    return monitor.display().last("Sums", "Sums", line);
+    Monitored::tick();
+    return shown("Sums", line, "Sums");
   }
   LensNode& lens() { return *monitor.lenses()[0]; }
 
-  MadeHost host;
-  Monitor monitor;
   std::shared_ptr<ModuleNode> module;
 
  private:
@@ -121,11 +113,11 @@ struct WithSums {
 TEST(SeriesOfALens, AreReadAsRowsAndThatOfNothingIsEmpty) {
   WithSums run;
   EXPECT_EQ(run.tick("count"), 0);
-  EXPECT_EQ(run.monitor.display().last("Sums", "Sums", "mean"), std::nullopt);
+  EXPECT_EQ(run.shown("Sums", "mean", "Sums"), std::nullopt);
   run.forward({1, 2});
   run.forward({4, 5});
   EXPECT_EQ(run.tick("count"), 2);
-  EXPECT_EQ(run.monitor.display().last("Sums", "Sums", "mean"), 6);
+  EXPECT_EQ(run.shown("Sums", "mean", "Sums"), 6);
   EXPECT_FALSE(run.lens().quarantined());
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <loupe/finding.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -50,8 +48,7 @@ struct Watched {
   void find(const std::string& rule, uint32_t severity = LOUPE_SEVERITY_ERROR) {
     Finding finding{rule, severity, "it is wrong"};
     finding.layer = "conv";
-    LensSurroundings& surroundings = it.monitor;
-    surroundings.publish(finding.c_form(), "the lens 'x'");
+    it.publish(finding);
   }
   std::filesystem::path path(const std::string& name) const { return std::filesystem::path(folder.path("run")) / name; }
 

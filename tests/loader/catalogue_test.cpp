@@ -1,8 +1,12 @@
-#include "loader/catalogue.h"
+// Which components there are, what has a name, and that nothing runs before it is asked for.
 
 #include <gtest/gtest.h>
+#include <loupe/error.h>
+
+#include <cstdlib>
 
 #include "folder.h"
+#include "loader/catalogue.h"
 #include "says.h"
 
 namespace loupe {
@@ -182,6 +186,144 @@ TEST(Catalogue, OneFaultyFileInAFolderLeavesTheOthers) {
   EXPECT_SAYS(catalogue.problems()[0], "b.so'");  // told before any is opened
   EXPECT_SAYS(catalogue.problems()[1], "a.so'");
   EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{"sound", "sound_beside"}));
+}
+
+/// A catalogue of plugins/pair.c in a folder: each variant as the file "NAME.so".
+class Order : public testing::Test {
+ protected:
+  std::string add(const std::string& variant, const std::string& name) {
+    const std::string target = folder_.path(name + ".so");
+    std::filesystem::copy_file(PAIR_PLUGINS "/pair_" + variant + ".so", target);
+    return target;
+  }
+  std::string owner(const std::string& name) {
+    if (catalogue_.entries().empty()) catalogue_.add_path(folder_.path());
+    const CatalogueEntry* entry = catalogue_.find(Kind::visualizer, name);
+    return entry != nullptr ? entry->library->file : "nobody";
+  }
+
+  Folder folder_;
+  Catalogue catalogue_;
+};
+
+TEST_F(Order, TheFirstFileHasANameWhateverWasAskedForBefore) {
+  const std::string first = add("one", "a"), last = add("two", "b");
+  EXPECT_EQ(owner("two"), last);
+  EXPECT_EQ(owner("shared"), first);
+  EXPECT_EQ(catalogue_.entries().size(), 3u);
+}
+
+TEST_F(Order, ANameGoesBeforeAnAlias) {
+  const std::string first = add("one", "a");  // whose alias is "two"
+  EXPECT_EQ(owner("two"), first);
+  const std::string last = add("two", "b");
+  catalogue_.add_path(last);
+  EXPECT_EQ(owner("one"), first);
+  EXPECT_EQ(owner("two"), last);
+}
+
+TEST_F(Order, AFileThatSaysNothingComesLast) {
+  const std::string first = add("silent", "a"), last = add("two", "b");
+  EXPECT_EQ(owner("silent"), first);
+  EXPECT_EQ(owner("shared"), last);
+}
+
+TEST_F(Order, AFileThatIsNamedItselfComesInItsOrderThoughItSaysNothing) {
+  const std::string named = PAIR_PLUGINS "/pair_silent.so";
+  catalogue_.add_path(named);
+  add("two", "a");
+  catalogue_.add_path(folder_.path());
+  EXPECT_EQ(owner("shared"), named);
+}
+
+TEST_F(Order, ListsTheSameAsItFinds) {
+  const std::string silent = add("silent", "a"), first = add("one", "b");
+  add("two", "c");
+  EXPECT_EQ(owner("silent"), silent);
+  catalogue_.open_all();
+  for (const CatalogueEntry& entry : catalogue_.entries()) {
+    EXPECT_EQ(catalogue_.find(entry.kind, entry.component->name), &entry) << entry.component->name;
+  }
+  EXPECT_EQ(owner("shared"), first);
+}
+
+std::string with_stranger(const Folder& folder) {
+  const std::string target = folder.path("stranger.so");
+  std::filesystem::copy_file(STRANGER_PLUGIN, target);
+  ::unsetenv("LOUPE_STRANGER_RAN");
+  return target;
+}
+
+bool stranger_ran() {
+  return std::getenv("LOUPE_STRANGER_RAN") != nullptr;
+}
+
+TEST(ComponentIndex, ReadsWhatAPluginBringsFromItsNote) {
+  const PluginFile file(STRANGER_PLUGIN);
+  const ComponentIndex index = read_index(ElfFile(file));
+  ASSERT_TRUE(index.noted);
+  ASSERT_EQ(index.components.size(), 2u);
+  EXPECT_TRUE(index.names(Kind::lens, "strange"));
+  EXPECT_TRUE(index.names(Kind::lens, "stranger"));
+  EXPECT_FALSE(index.names(Kind::visualizer, "strange"));
+  EXPECT_FALSE(index.components[0].has_aliases);
+  EXPECT_TRUE(index.components[1].has_aliases);
+}
+
+TEST(ComponentIndex, OfAFileWithoutNoteIsNone) {
+  const PluginFile file(test_plugin("sound"));
+  EXPECT_FALSE(read_index(ElfFile(file)).noted);
+}
+
+TEST(ComponentIndex, OnlyWhatIsAskedForRuns) {
+  const Folder folder;
+  with_stranger(folder);
+  folder.add_plugin("probe");
+  Catalogue catalogue;
+  catalogue.add_path(folder.path());
+  EXPECT_EQ(catalogue.names(Kind::lens), (Texts{"probe_lens", "strange", "stranger"}));
+  EXPECT_TRUE(catalogue.entries().empty());
+  EXPECT_NE(catalogue.find(Kind::lens, "probe_lens"), nullptr);
+  EXPECT_NE(catalogue.find(Kind::gatherer, "probe_forward"), nullptr);
+  EXPECT_EQ(catalogue.find(Kind::visualizer, "strange"), nullptr);
+  EXPECT_FALSE(stranger_ran());
+  EXPECT_NE(catalogue.find(Kind::lens, "strange"), nullptr);
+  EXPECT_TRUE(stranger_ran());
+}
+
+TEST(ComponentIndex, AnAliasIsFoundInAPluginThatHasSome) {
+  const Folder folder;
+  with_stranger(folder);
+  Catalogue catalogue;
+  catalogue.add_path(folder.path());
+  ASSERT_NE(catalogue.find(Kind::lens, "strangest"), nullptr);
+  EXPECT_STREQ(catalogue.find(Kind::lens, "strangest")->component->name, "stranger");
+}
+
+TEST(ComponentIndex, AFileWithoutNoteIsOpenedWhereANameIsFoundNowhereElse) {
+  const Folder folder;
+  folder.add_plugin("sound");
+  folder.add_plugin("probe");
+  Catalogue catalogue;
+  catalogue.add_path(folder.path());
+  EXPECT_NE(catalogue.find(Kind::visualizer, "probe_visualizer"), nullptr);
+  EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{"probe_visualizer"}));
+  EXPECT_NE(catalogue.find(Kind::visualizer, "sound"), nullptr);
+}
+
+TEST(ComponentIndex, TellsDoublesWithoutOpeningEither) {
+  const Folder folder;
+  const std::string first = with_stranger(folder);
+  std::filesystem::copy_file(first, folder.path("twin.so"));
+  Catalogue catalogue;
+  catalogue.add_path(folder.path());
+  ASSERT_EQ(catalogue.problems().size(), 2u);
+  EXPECT_EQ(catalogue.problems()[0],
+            "the lens 'strange' of '" + folder.path("twin.so") + "' is left out: '" + first +
+                "' comes before it and has one of that name; rename one, or take one file out of the "
+                "plugin path");
+  EXPECT_FALSE(stranger_ran());
+  EXPECT_EQ(catalogue.find(Kind::lens, "strange")->library->file, first);
 }
 
 }  // namespace

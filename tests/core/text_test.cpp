@@ -1,6 +1,18 @@
-#include "core/suggestion.h"
+// What is printed: names that are suggested, text without what steers a terminal, and the log.
 
 #include <gtest/gtest.h>
+#include <loupe/abi.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+#include "core/log.h"
+#include "core/suggestion.h"
+#include "core/utf8.h"
 
 namespace loupe {
 namespace {
@@ -63,6 +75,63 @@ TEST(Suggestion, SaysThatThereIsNothingToChooseFrom) {
 
 TEST(Suggestion, TakesAnEmptyName) {
   EXPECT_EQ(suggestion("", {"a", "abcd"}), "; known are: a, abcd");
+}
+
+TEST(Utf8, ReplacesBytesThatAreNone) {
+  EXPECT_EQ(utf8("caf\xe9"), "caf\xEF\xBF\xBD");
+  EXPECT_EQ(utf8("\xe9t\xe9"), "\xEF\xBF\xBDt\xEF\xBF\xBD");
+  EXPECT_EQ(utf8("σ"), "σ");
+}
+
+TEST(Printable, LeavesNothingThatSteersATerminal) {
+  EXPECT_EQ(printable("\x1b[31mred\x07\x7f\r"), "?[31mred???");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "?31m")
+      << "the control sequence introducer in one character";
+  EXPECT_EQ(printable("two\nlines\tand σ \xC2\xA0"), "two\nlines\tand σ \xC2\xA0");
+  EXPECT_EQ(printable("\xe9"), "\xEF\xBF\xBD");
+  EXPECT_EQ(printable_line("two\nlines\tand σ"), "two?lines?and σ");
+}
+
+TEST(Log, ShowsNoNameThatWouldSteerTheTerminal) {
+  testing::internal::CaptureStderr();
+  log(LOUPE_LOG_WARNING, "the module '\x1b[2J\xe9' is not seen");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "loupe: warning: the module '?[2J\xEF\xBF\xBD' is not seen\n");
+}
+
+void give_stderr_no_reader() {
+  int ends[2];
+  if (::pipe(ends) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) std::abort();
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(LogDeathTest, OnAStderrThatNobodyReadsNeitherKillsNorSpoilsTheProgramsStream) {
+  const auto tell = [] {
+    give_stderr_no_reader();
+    log(LOUPE_LOG_WARNING, "nobody hears this");
+    std::_Exit(std::cerr.good() ? 0 : 1);
+  };
+  EXPECT_EXIT(tell(), testing::ExitedWithCode(0), "");
+}
+
+TEST(Log, ToStderrWaitsForNoSinkThatIsAtWork) {
+  std::mutex held;
+  const LogSink before = set_log_sink([&](int, const std::string&) { const std::lock_guard wait(held); });
+  std::string told;
+  std::thread speaker;
+  {
+    const std::lock_guard hold(held);
+    speaker = std::thread([] { log(LOUPE_LOG_INFO, "waits"); });
+    const LogToStderr past_the_sink;
+    testing::internal::CaptureStderr();
+    log(LOUPE_LOG_ERROR, "does not wait");
+    told = testing::internal::GetCapturedStderr();
+  }
+  speaker.join();
+  EXPECT_EQ(told, "loupe: error: does not wait\n");
+  set_log_sink(before);
 }
 
 }  // namespace

@@ -1,13 +1,21 @@
-// What becomes of the files of runs that follow each other, or run beside each other, in one folder.
+// What is read back of a record, and of JSON that others wrote.
 
 #include <gtest/gtest.h>
+#include <loupe/error.h>
+#include <loupe/files/gzip.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
+#include "core/json_bounds.h"
+#include "core/last_words.h"
+#include "core/run_folder.h"
 #include "folder.h"
 #include "pipeline/monitor.h"
-#include "told.h"
+#include "says.h"
+#include "record/earlier_run.h"
 
 namespace loupe {
 namespace {
@@ -37,7 +45,7 @@ class RecordedRun {
 
 TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   { RecordedRun(folder).tick(); }
   const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
   ASSERT_GT(lines, 0u);
@@ -56,7 +64,7 @@ TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeI
 
 TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   folder.write("digits/incident-412/about.json", "x");
   Monitor monitor(
       Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
@@ -69,7 +77,7 @@ TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
 
 TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   { RecordedRun(folder).tick(); }
   { RecordedRun(folder, ", resume: true").tick(2); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/older-1")));
@@ -81,7 +89,7 @@ TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
 
 TEST(RecordedRun, ThatCountsItsEpochsAnewKeepsThoseThatWereThere) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const std::string options = ", resume: true, tick: {steps: 2}";
   {
     RecordedRun first(folder, options);
@@ -100,7 +108,7 @@ TEST(RecordedRun, ThatCountsItsEpochsAnewKeepsThoseThatWereThere) {
 
 TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const auto run = [&](int64_t rows, double epoch) {
     Monitor monitor(Config::from_text(
         "run: {resume: true, dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
@@ -129,7 +137,7 @@ TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
 
 TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   const auto epochs_of = [&](const std::string& name) {
     std::ifstream input(folder.path(name + "/record.jsonl"));
     std::string epochs;
@@ -159,7 +167,7 @@ TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
 
 TEST(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RecordedRun first(folder);
   first.tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -173,7 +181,7 @@ TEST(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
 
 TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   std::optional<RecordedRun> first(std::in_place, folder);
   first->tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -186,7 +194,7 @@ TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
 
 TEST(RecordedRun, BesideAnotherHasAFolderOfItsOwn) {
   const Folder folder;
-  const Told told;
+  const LogCapture told;
   RecordedRun first(folder), second(folder);
   first.tick();
   second.tick();
@@ -195,6 +203,130 @@ TEST(RecordedRun, BesideAnotherHasAFolderOfItsOwn) {
   EXPECT_EQ(RecordedRun::lines(folder.path("digits-2/record.jsonl")) + 3,
             RecordedRun::lines(folder.path("digits/record.jsonl")))
       << "a value, a band and a tick more";
+}
+
+std::string readable(const std::string& file) {
+  TextInput input(file);
+  std::string text;
+  for (std::string line; std::getline(input, line);) text += line + "\n";
+  EXPECT_EQ(input.fault(), "");
+  return text;
+}
+
+TEST(CompressedRecordOfARun, TakesTheLastWordsAsAMemberOfItsOwn) {
+  const Folder folder;
+  folder.write("record.jsonl.gz", gzip_member("{\"kind\":\"tick\",\"epoch\":7}\n"));
+  LastWords words;
+  words.prepare(folder.path("record.jsonl"), 7);
+  words.set_step(70);
+  LastWords::speak("failed", "it was a \"signal\"");
+  const std::string text = readable(folder.path("record.jsonl"));
+  EXPECT_EQ(text.rfind("{\"kind\":\"tick\",\"epoch\":7}\n{\"kind\":\"end\",\"epoch\":7,\"how\":\"failed\"", 0), 0u)
+      << text;
+  EXPECT_NE(text.find(R"("step":70,"message":"it was a \"signal\""})"), std::string::npos) << text;
+  EXPECT_FALSE(std::filesystem::exists(folder.path("record.jsonl")));
+  EXPECT_EQ(std::system(("gzip -t '" + folder.path("record.jsonl.gz") + "'").c_str()), 0);
+}
+
+TEST(CompressedRecordOfARun, IsKeptWhereALaterRunTakesTheFolder) {
+  const Folder folder;
+  const LogCapture told;
+  folder.write("run/record.jsonl.gz", "the earlier run's");
+  folder.write("run/record.jsonl", "its beginning");
+  RunFolder later;
+  later.take(folder.path("run"));
+  EXPECT_TRUE(later.keep_older({"record.jsonl"}));
+  for (const char* name : {"record.jsonl", "record.jsonl.gz"}) {
+    EXPECT_FALSE(std::filesystem::exists(folder.path("run") + "/" + name));
+    EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1") + "/" + name));
+  }
+}
+
+TEST(CompressedRecordOfARun, SaysWhereARunGoesOn) {
+  const Folder folder;
+  const std::string lines =
+      "{\"kind\":\"run\",\"format\":3,\"name\":\"a\",\"config\":\"attach: {every: 2}\"}\n"
+      "{\"kind\":\"tick\",\"epoch\":7,\"step\":1}\n";
+  const std::string later = gzip_member("{\"kind\":\"tick\",\"epoch\":8,\"step\":1}\n");
+  folder.write("record.jsonl.gz", gzip_member(lines) + later.substr(0, later.size() - 1));
+  const auto run = EarlierRun::read(folder.path("record.jsonl"));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->last_epoch, 7);
+  EXPECT_EQ(run->config, "attach: {every: 2}");
+}
+
+TEST(EarlierRun, IsReadAsFarAsItsRecordCanBe) {
+  const Folder folder;
+  EXPECT_FALSE(EarlierRun::read(folder.path("record.jsonl")));
+  const std::string file =
+      folder.write("record.jsonl",
+                   "{\"kind\":\"run\",\"format\":3,\"name\":\"a\",\"config\":\"attach: {every: 2}\"}\nno JSON\n"
+                   "{\"kind\":\"tick\",\"epoch\":7,\"step\":1}\n{\"kind\":\"tick\",\"epoch\":3,\"step\":1}\n{\"kind\":"
+                   "\"tick\",\"epo");
+  const auto run = EarlierRun::read(file);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->last_epoch, 7);
+  EXPECT_EQ(run->other_settings("attach: {every: 2}\nrun: {resume: true, dir: b, name: c}\n"), "");
+  EXPECT_EQ(run->other_settings("attach: {every: 3, depth: 1}\n"),
+            "'attach.depth: 1' is new, 'attach.every' is '3' and was '2'");
+  EXPECT_EQ(run->other_settings("attach: {every: 2}\nlenses: [health: {off: [a, b]}, loss_metrics]\n"),
+            "'lenses.health.off: a, b' is new, 'lenses.loss_metrics: true' is new");
+  EXPECT_EQ(run->other_models({{"net", {}}}), "") << "the record names none";
+}
+
+TEST(EarlierRun, WithoutAConfigurationDiffersInNothing) {
+  const Folder folder;
+  const auto run = EarlierRun::read(folder.write("record.jsonl", R"({"kind":"run","format":3,"name":"a"})"
+                                                                 "\n"));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->other_settings("attach: {every: 2}\n"), "");
+}
+
+TEST(EarlierRun, NamesTheFirstModuleOfAModelThatIsAnother) {
+  const auto model = [](int64_t rows) {
+    replay::RecordedModel::Module layer;
+    layer.name = "fc";
+    layer.type = "Linear";
+    layer.parameters = {{{rows, 3}, 3 * rows}};
+    replay::RecordedModel all;
+    all.name = "net";
+    all.type = "Net";
+    all.modules = {layer};
+    return all;
+  };
+  EarlierRun run;
+  run.models["net"] = model(2);
+  EXPECT_EQ(run.other_models({{"net", model(2)}}), "");
+  EXPECT_EQ(run.other_models({{"net", model(4)}}), "'net' has 'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3)");
+  replay::RecordedModel longer = model(2);
+  longer.modules.push_back(longer.modules[0]);
+  EXPECT_EQ(run.other_models({{"net", longer}}), "'net' has 2 modules and had 1");
+  EXPECT_EQ(run.other_models({{"critic", model(2)}}), "'critic' is new, 'net' is gone");
+}
+
+std::string repeated(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+TEST(JsonBounds, AreWiderThanWhatLoupeWrites) {
+  for (const std::string& text :
+       {std::string(R"({"a":[1,2,{"b":"[[[[{{{{::::,,,,"}]})"), "[" + repeated(R"({"a":1,"b":[]},)", 100'000) + "0]",
+        repeated("[", 100) + repeated("]", 100), R"(["\"[\\",")" + repeated("[", 500) + "\"]"})
+    EXPECT_NO_THROW(parse_bounded<nlohmann::json>(text)) << text.substr(0, 60);
+  EXPECT_THROW(parse_bounded<nlohmann::json>("]["), nlohmann::json::exception) << "is no JSON";
+}
+
+TEST(JsonBounds, RefuseWhatTakesMemoryOrTimeWithoutEnd) {
+  std::string members;
+  for (int i = 0; i <= 1000; ++i) members += (i == 0 ? "{" : ",") + ("\"" + std::to_string(i) + "\":0");
+  for (const auto& [text, what] : {std::pair(repeated("[", 101), "more levels than 100"),
+                                   std::pair(repeated(R"({"":)", 101), "more levels than 100"),
+                                   std::pair("[" + repeated("{},", 2'100'000), "more values than 4000000"),
+                                   std::pair(members, "more members in one object than 1000")}) {
+    EXPECT_SAYS(thrown_by<Error>([&text = text] { check_json_bounds(text); }), what);
+  }
 }
 
 }  // namespace
