@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 #include <loupe/lenses/activation_plots.h>
 #include <loupe/lenses/comparison.h>
-#include <loupe/lenses/geometry_plots.h>
 #include <loupe/lenses/learning_rates.h>
 
 #include <cmath>
@@ -171,29 +170,6 @@ TEST(ReportRow, KeepsNothingOfTheRowBefore) {
   EXPECT_EQ(world.rows, 2);
   EXPECT_EQ(world.values, (Values{{"T | a | a", 1}, {"T | b | b", 1}}));
   EXPECT_EQ(world.bands.size(), 2u);
-}
-
-TEST(GeometryPlots, ShowANormAndACorrelationOfEachLayer) {
-  World world;
-  with_options(
-      {{"inplace", true},
-       {"normalize_by_size", false},
-       {"log_scale", false},
-       {"compute_correlation", true},
-       {"correlation_eps", 0.0},
-       {"first_correlation", false},
-       {"line", Strings{"mean", "max"}},
-       {"range", Strings{"none"}}},
-      [&](const Options& options) {
-        GeometryPlots plots(options);
-        plots.introduce(world.report(), "Kernel");
-        plots.write(world.report(), "Kernel", {world.layer("conv", {{"norm", {1, 3}}, {"correlation", {0.5}}})});
-      });
-  EXPECT_EQ(world.tags, (std::set<std::string>{"Kernel Norm", "Kernel Correlation"}));
-  EXPECT_EQ(world.values, (Values{{"Kernel Norm | conv | mean", 2},
-                                  {"Kernel Norm | conv | max", 3},
-                                  {"Kernel Correlation | conv | mean", 0.5},
-                                  {"Kernel Correlation | conv | max", 0.5}}));
 }
 
 TEST(ActivationPlots, ShowEachLayersRatesAndTheWorstSinceTheLastTime) {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <loupe/detail/lines.h>
-#include <loupe/layers.h>
 #include <loupe/lenses/explanation.h>
-#include <loupe/lenses/non_finite.h>
+#include <loupe/lenses/series_lens.h>
 
 #include <string>
 #include <vector>
@@ -11,8 +9,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// The plots "… Norm" and "… Correlation" of lenses whose preprocessor gives the series `norm` and `correlation`.
-class GeometryPlots {
+/// A lens with the plots "… Norm" and "… Correlation", whose preprocessor gives the series `norm` and `correlation`.
+class GeometryLens : public SeriesLens {
  public:
   static std::vector<Option> options() {
     return {inplace_option(),
@@ -26,55 +24,33 @@ class GeometryPlots {
             range_option()};
   }
 
-  explicit GeometryPlots(const Options& options)
-      : inplace_(options.get<bool>("inplace")),
-        normalize_(options.get<bool>("normalize_by_size")),
-        log_scale_(options.get<bool>("log_scale")),
-        correlation_(options.get<bool>("compute_correlation")),
-        epsilon_(options.get<double>("correlation_eps")),
-        counts_first_(options.get<bool>("first_correlation")),
-        lines_(options.get<Strings>("line"), options.get<Strings>("range")) {}
-
-  OptionValues preprocessor_options() const {
-    return {{"inplace", inplace_},     {"quantiles", lines_.need_quantiles()},
-            {"normalize", normalize_}, {"correlation", correlation_},
-            {"eps", epsilon_},         {"first", counts_first_}};
+ protected:
+  /// @param title  of what is shown, such as "Output Gradient"
+  GeometryLens(const Options& options, const Host& host, Of of, const std::string& title, Explanation of_norm,
+               const Explanation& of_correlation)
+      : SeriesLens(options, host, of) {
+    const bool normalizes = options.get<bool>("normalize_by_size"),
+               correlates = options.get<bool>("compute_correlation");
+    const Lines lines(options.get<Strings>("line"), options.get<Strings>("range"));
+    preprocessor_options_ = {{"inplace", options.get<bool>("inplace")},
+                             {"quantiles", lines.need_quantiles()},
+                             {"normalize", normalizes},
+                             {"correlation", correlates},
+                             {"eps", options.get<double>("correlation_eps")},
+                             {"first", options.get<bool>("first_correlation")}};
+    of_norm.description += size_explained(normalizes);
+    TagStyle norm = explained(TagStyle(), of_norm), correlation = explained(TagStyle(), of_correlation);
+    norm.log_y = options.get<bool>("log_scale");
+    norm.annotate = correlation.annotate = true;
+    correlation.y_minimum = -1;
+    correlation.y_maximum = 1;
+    add_plot({title + " Norm", LOUPE_SERIES_NORM, lines, norm});
+    if (correlates) add_plot({title + " Correlation", LOUPE_SERIES_CORRELATION, lines, correlation});
   }
-
-  /// @param title of what is shown, such as "Weight Gradient"
-  void introduce(Report& report, const std::string& title, Explanation of_norm = {},
-                 const Explanation& of_correlation = {}) const {
-    if (!of_norm.description.empty()) of_norm.description += size_explained(normalize_);
-    TagStyle norm = explained(TagStyle(), of_norm);
-    norm.log_y = log_scale_;
-    norm.annotate = true;
-    report.tag(title + " Norm", norm);
-    if (correlation_) {
-      TagStyle correlation = explained(TagStyle(), of_correlation);
-      correlation.annotate = true;
-      correlation.y_minimum = -1;
-      correlation.y_maximum = 1;
-      report.tag(title + " Correlation", correlation);
-    }
-  }
-
-  void write(Report& report, const std::string& title, const Layers& layers) {
-    const std::string norm_tag = title + " Norm", correlation_tag = title + " Correlation";
-    for (const Layer& layer : layers) {
-      const auto norm = layer.source.find(LOUPE_SERIES_NORM);
-      if (norm) lines_.write(report, norm_tag, layer.name, *norm);
-      const auto correlation = correlation_ ? layer.source.find(LOUPE_SERIES_CORRELATION) : std::nullopt;
-      if (correlation) lines_.write(report, correlation_tag, layer.name, *correlation);
-      if (norm) non_finite_.write(report, norm_tag, layer.name, *norm);
-    }
-  }
+  const OptionValues& preprocessor_options() const { return preprocessor_options_; }
 
  private:
-  bool inplace_, normalize_, log_scale_, correlation_;
-  double epsilon_;
-  bool counts_first_;
-  Lines lines_;
-  NonFinite non_finite_;
+  OptionValues preprocessor_options_;
 };
 
 }  // namespace v1_0
