@@ -8,7 +8,6 @@
 #include "command/rank_records.h"
 #include "pipeline/finding_board.h"
 #include "ranks/merged_lenses.h"
-#include "ranks/missing_ranks.h"
 #include "replay/player.h"
 
 namespace loupe {
