@@ -16,7 +16,7 @@ Names looked_at(const std::string& yaml) {
   bench.add("body.fc", "Linear");
   bench.add("body.act", "ReLU");
   bench.add("body.drop", "Dropout");
-  bench.add("body.fc:relu", "relu", {}, LOUPE_MODULE_FUNCTIONAL | LOUPE_MODULE_TAPPED);
+  bench.add("body.fc:relu", "ReLU", {}, LOUPE_MODULE_FUNCTIONAL | LOUPE_MODULE_TAPPED);
   bench.add("loss_fn", "CrossEntropyLoss", {}, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS);
   bench.live();
   return bench.layers(output_tag);
@@ -175,10 +175,10 @@ TEST(OutputActivationLens, ShowsNothingOfALayerThatSawNothing) {
 
 TEST(OutputActivationLens, ForgetsADetachedModule) {
   LensBench bench("output_activation");
-  const lt::Module gone = bench.add("gone", "ReLU");
+  const lt::Module gone = bench.add("gone", "ReLU"), kept = bench.add("kept", "ReLU");
   bench.forward(gone, tensor({0}, {1, 1}));
-  bench.forward(bench.add("kept", "ReLU"), tensor({1}, {1, 1}));
-  bench.forget(gone);
+  bench.forget_with_a_tick(gone);
+  bench.forward(kept, tensor({1}, {1, 1}));
   bench.tick();
   EXPECT_EQ(bench.layers(output_tag), Names{"kept"});
   EXPECT_EQ(bench.number(worst_output, "", "worst activation_rate"), 1);
@@ -258,7 +258,7 @@ TEST(ParameterGradientActivationLens, NamesNanEventsAndForgetsADetachedModule) {
   EXPECT_EQ(bench.number("Non-Finite Values", "fc", "Bias Gradient Activation NaN"), 1);
   EXPECT_FALSE(bench.number(worst_gradient, "", "worst activation_rate"));
   bench.gradient(fc, "bias", tensor({1, 1}));
-  bench.forget(fc);
+  bench.forget_with_a_tick(fc);
   bench.tick();
   EXPECT_TRUE(bench.is_silent());
 }

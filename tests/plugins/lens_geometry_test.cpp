@@ -141,7 +141,7 @@ TEST_P(GeometryLens, NamesNanEventsAndKeepsThemOutOfTheMean) {
 TEST_P(GeometryLens, ForgetsADetachedModule) {
   LensBench& bench = make();
   see(1, 0);
-  bench.forget(fc_);
+  bench.forget_with_a_tick(fc_);
   EXPECT_TRUE(tick().is_silent());
 }
 

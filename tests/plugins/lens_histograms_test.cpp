@@ -121,7 +121,7 @@ TEST_F(HistogramsLens, NamesNanApartFromTheBins) {
 
 TEST_F(HistogramsLens, ForgetsADetachedModule) {
   bench_.set(fc_, "weight", tensor({8, 8, 0}));
-  bench_.forget(fc_);
+  bench_.forget_with_a_tick(fc_);
   bench_.forward(relu_, tensor({1}));
   EXPECT_EQ(total(output()), 1);
   EXPECT_TRUE(bench_.layers(weight_tag).empty());

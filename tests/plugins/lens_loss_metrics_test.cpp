@@ -91,7 +91,7 @@ TEST(LossMetricsLens, TellsSeveralLossModulesApart) {
   EXPECT_EQ(bench.loss("critic train_loss mean"), 2);
   EXPECT_EQ(bench.query("train_loss mean"), 1);
   EXPECT_EQ(bench.query("critic train_loss mean"), 2);
-  bench.forget(generator);
+  bench.forget_with_a_tick(generator);
   bench.forward(critic, tensor({3}));
   bench.tick();
   EXPECT_EQ(bench.loss("train_loss mean"), 3);

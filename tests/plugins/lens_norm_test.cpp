@@ -122,9 +122,8 @@ TEST(OutputNormLens, LeavesALayerOfNanOutOfTheComparisonAndNamesIt) {
 
 TEST(OutputNormLens, ForgetsADetachedModule) {
   LensBench bench("output_norm");
-  const lt::Module gone = add_layer(bench, "gone", {1});
+  bench.forget_with_a_tick(add_layer(bench, "gone", {1}));
   add_layer(bench, "kept", {1});
-  bench.forget(gone);
   bench.tick();
   EXPECT_EQ(bench.layers(output_tag), Names{"kept"});
   EXPECT_EQ(bench.number(comparison, "", "kept"), 1);
@@ -201,7 +200,7 @@ TEST(ParameterNormLens, NamesInfAndForgetsADetachedModule) {
   bench.tick();
   EXPECT_EQ(bench.number("Non-Finite Values", "fc", "Weight Norm Inf"), 1);
   EXPECT_EQ(bench.number("Weight Norm Comparison", "", "other"), 1);
-  bench.forget(fc);
+  bench.forget_with_a_tick(fc);
   bench.tick();
   EXPECT_EQ(bench.layers("Weight Norm"), Names{"other"});
 }
@@ -214,7 +213,7 @@ TEST(ParameterConditionLens, ShowsTheConditionNumberOfWeightsAtTheTick) {
   EXPECT_NEAR(bench.value(condition_tag, "fc", "mean"), 4, 1e-9);
   EXPECT_EQ(bench.layers(condition_tag), Names{"fc"});
   EXPECT_FALSE(bench.has_tag("Bias Condition Number"));
-  bench.forget(fc);
+  bench.forget_with_a_tick(fc);
   bench.tick();
   EXPECT_TRUE(bench.is_silent());
 }
@@ -323,7 +322,7 @@ TEST_F(UpdateRatioLens, LooksAtTheParametersAndModulesAskedForAndShowsQuantiles)
 TEST_F(UpdateRatioLens, ForgetsADetachedModule) {
   LensBench& bench = make({1, 1});
   step_to(2, 2);
-  bench.forget(fc_);
+  bench.forget_with_a_tick(fc_);
   bench.tick();
   EXPECT_TRUE(bench.is_silent());
 }
