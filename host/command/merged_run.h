@@ -8,7 +8,6 @@
 #include "command/rank_records.h"
 #include "findings/finding_board.h"
 #include "ranks/merged_lenses.h"
-#include "ranks/missing_ranks.h"
 #include "record/player.h"
 
 namespace loupe {

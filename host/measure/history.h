@@ -2,13 +2,76 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <vector>
 
-#include "loupe/abi.h"
-#include "measure/buffer.h"
-#include "measure/dtype.h"
+#include "measure/elements.h"
 
 namespace loupe::measure {
+
+/// Memory that is kept and only ever grown, aligned for the widest vectors and never cleared: what it holds after
+/// `reserve` is unspecified.
+class Buffer {
+ public:
+  /// Makes room for `bytes`; what was held is lost where that takes new memory. Throws std::bad_alloc.
+  void reserve(size_t bytes) {
+    if (bytes <= capacity_) return;
+    memory_.reset();
+    capacity_ = 0;
+    memory_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kAlignment})));
+    capacity_ = bytes;
+  }
+
+  template <typename T>
+  T* as() {
+    return reinterpret_cast<T*>(memory_.get());
+  }
+
+  size_t capacity() const { return capacity_; }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{kAlignment}); }
+  };
+
+  std::unique_ptr<std::byte, Free> memory_;
+  size_t capacity_ = 0;
+};
+
+/// Which elements of a large tensor are compared with earlier ones: runs of 64, one at a random place in each of
+/// equally long parts of the tensor, so that cache lines and vector instructions serve and no region is left out. The
+/// places depend on nothing but the two numbers, and are thus the same in every event and every run.
+class Sample {
+ public:
+  static constexpr int64_t kRun = 64;
+
+  /// Of a tensor of `numel` elements at most `limit`; all, without runs, where that leaves out next to none.
+  Sample(int64_t numel, int64_t limit);
+
+  bool is_whole() const { return runs_ == 0; }
+  /// How many elements are compared.
+  int64_t size() const { return is_whole() ? numel_ : runs_ * kRun; }
+  int64_t runs() const { return runs_; }
+  /// Where a run begins in the tensor; ascending. Its elements are kept from run * kRun on.
+  int64_t place(int64_t run) const;
+  /// The first run that begins at `element` or later.
+  int64_t first_run_from(int64_t element) const;
+
+ private:
+  int64_t numel_;
+  int64_t blocks_;   ///< of kRun elements, that the tensor has
+  int64_t runs_;     ///< 0 for the whole tensor
+  double part_ = 1;  ///< blocks in each of the parts
+};
+
+/// What a sample says of the whole tensor: of `m` the products and changes are the sample's own, and are turned into
+/// those that the whole would have. The correlation is the sample's, with the norms as they are.
+/// @param size  the number of elements of the sample
+/// @param squares  the sample's sum of squares; `last_squares` that of the event before
+/// @param last_sum_squares  of the whole tensor at the event before
+void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares, double last_sum_squares);
 
 /// The last one or two values of a stream, for those measures that compare a tensor with what it was before. Values are
 /// float or double, one after the other in the memory order of the tensor they came from, so that a dense tensor pairs

@@ -6,11 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "measure/careful.h"
-#include "measure/dtype.h"
-#include "measure/element_reader.h"
 #include "measure/histogram.h"
-#include "measure/layout.h"
 #include "measure/scan.h"
 
 namespace loupe::measure {
@@ -24,12 +20,6 @@ std::atomic<ParallelFor> parallel_for_hook = nullptr;
 bool measurable(const loupe_tensor& tensor) {
   return tensor.device_type == LOUPE_DEVICE_CPU && element_size(dtype_of(tensor)) > 0 &&
          tensor.dim <= Measurer::kMaxDimensions && (tensor.numel == 0 || tensor.data != nullptr);
-}
-
-uint32_t with_implied(uint32_t measures) {
-  if ((measures & LOUPE_MEASURE_PREVIOUS) != 0) measures |= LOUPE_MEASURE_SUMS;
-  if ((measures & LOUPE_MEASURE_CHANGE_PREVIOUS) != 0) measures |= LOUPE_MEASURE_CHANGE;
-  return measures;
 }
 
 /// Whether `squares`, the sum over `numel` elements, say that products with those elements are lost as floats.
@@ -80,13 +70,13 @@ void Measurer::merge(const loupe_request& request) {
     unit_dimension_ = request.unit_dimension;
     epsilon_ = request.epsilon;
   }
-  asked_ |= with_implied(request.measures);
+  asked_ |= measured_with(request.measures);
   restrict_to(measures_ | request.measures);
 }
 
 bool Measurer::restrict_to(uint32_t measures) {
   const bool compared = wants(kComparing);
-  measures_ = asked_ & with_implied(measures);
+  measures_ = asked_ & measured_with(measures);
   const bool begins = wants(kComparing) && !compared;
   if (begins) forget_history();
   return begins;

@@ -5,11 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "loupe/abi.h"
-#include "measure/buffer.h"
 #include "measure/history.h"
-#include "measure/kernels.h"
-#include "measure/sample.h"
 
 namespace loupe::measure {
 
@@ -18,10 +14,33 @@ namespace loupe::measure {
 using ParallelBody = void (*)(void* context, int64_t begin, int64_t end);
 using ParallelFor = void (*)(int64_t begin, int64_t end, int64_t grain, ParallelBody body, void* context);
 
+/// What is measured, a row each. tests/measure/reference.cpp has a row for each, too, and says where one lacks.
+struct Measure {
+  uint32_t bit, implied;
+};
+inline constexpr Measure kMeasures[] = {{LOUPE_MEASURE_SUMS, 0},
+                                        {LOUPE_MEASURE_EXTREMES, 0},
+                                        {LOUPE_MEASURE_ACTIVITY, 0},
+                                        {LOUPE_MEASURE_SAMPLES, 0},
+                                        {LOUPE_MEASURE_PREVIOUS, LOUPE_MEASURE_SUMS},
+                                        {LOUPE_MEASURE_CHANGE, 0},
+                                        {LOUPE_MEASURE_CHANGE_PREVIOUS, LOUPE_MEASURE_CHANGE},
+                                        {LOUPE_MEASURE_HISTOGRAM, 0}};
+
+/// Of these bits those that are measured, and what they imply.
+constexpr uint32_t measured_with(uint32_t measures) {
+  uint32_t all = 0;
+  for (const Measure& each : kMeasures) {
+    if ((measures & each.bit) != 0) all |= each.bit | each.implied;
+  }
+  return all;
+}
+inline constexpr uint32_t kEveryMeasure = measured_with(~uint32_t{0});
+
 /// The measurements of one stream of tensors: everything that was asked for, in one pass over each tensor.
 ///
 /// Calls on one instance must not overlap; different instances are independent. What `measure` and `prime` take is
-/// CPU memory of any dtype in dtype.h, of at most kMaxDimensions dimensions, with any strides. Anything else is not
+/// CPU memory of any Dtype, of at most kMaxDimensions dimensions, with any strides. Anything else is not
 /// measured: the measurement then says measures = 0, and the history is forgotten.
 class Measurer {
  public:

@@ -1,14 +1,147 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "loupe/abi.h"
-#include "measure/sample.h"
-#include "measure/samples.h"
-#include "measure/units.h"
+#include "measure/history.h"
 
 namespace loupe::measure {
+
+/// Float squares below 1e-38 are lost. That is harmless beside a mean square above this, but not where all are small.
+inline constexpr double kSmallMeanSquare = 1e-30;
+
+/// Whether what the kernels summed up over a block can be relied on: nothing was NaN, infinite or too large for T, and,
+/// where squares are asked for, nothing that is not zero had squares too small for it.
+template <typename T>
+bool trustworthy(const Sums& sums, unsigned terms, bool squares_wanted, const T* x, const T* last, int64_t n);
+
+template <typename T>
+struct CarefulSums {
+  Sums sums;  // of the finite elements; of those products that have finite factors
+  int64_t nan_count = 0;
+  int64_t inf_count = 0;
+  Range<T> range;  // of the finite elements
+};
+
+/// What the kernels compute, in double; and one element after the other, which is slow, where some are not finite. For
+/// blocks that are not trustworthy.
+template <typename T>
+CarefulSums<T> sum_carefully(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
+
+/// Adds up the L2 norms of a tensor's samples, which lie one after the other in the order it is read. A chunk may begin
+/// and end within a sample, so it keeps the squares of its first and last one apart until chunks are put together.
+class SampleNorms {
+ public:
+  /// `length` elements a sample; the chunk begins with element `begin` of the tensor.
+  SampleNorms(int64_t length, int64_t begin) : length_(length), left_(length > 0 ? length - begin % length : 0) {}
+
+  /// `sums` are those of the whole block; `careful` says that the kernels cannot be relied on for it.
+  template <typename T>
+  void add(const T* x, int64_t n, const Sums& sums, bool careful) {
+    int64_t at = 0;
+    while (at < n) {
+      const int64_t whole = left_ == length_ && first_ended_ && !careful ? (n - at) / length_ : 0;
+      if (whole > 0) {
+        norms_ += kernels<T>().sum_norms(x + at, length_, whole);
+        at += whole * length_;
+        continue;
+      }
+      const int64_t part = std::min(n - at, left_);
+      open_squares_ += part == n ? sums.squares : squares(x + at, part, careful);
+      at += part;
+      left_ -= part;
+      if (left_ == 0) end_sample();
+    }
+  }
+
+  /// Goes on where this chunk ended.
+  void append(const SampleNorms& next) {
+    if (!next.first_ended_) {
+      open_squares_ += next.open_squares_;
+      return;
+    }
+    open_squares_ += next.first_squares_;
+    end_sample();
+    norms_ += next.norms_;
+    open_squares_ = next.open_squares_;
+  }
+
+  /// The sum of the norms of all samples, once the last chunk is in.
+  double total() const { return norms_ + std::sqrt(first_squares_); }
+
+ private:
+  template <typename T>
+  static double squares(const T* x, int64_t n, bool careful) {
+    if (careful) return sum_carefully<T>(kOwnTerms, x, nullptr, nullptr, n).sums.squares;
+    return kernels<T>().sum_block(kOwnTerms, x, nullptr, nullptr, n).squares;
+  }
+
+  void end_sample() {
+    if (first_ended_) {
+      norms_ += std::sqrt(open_squares_);
+    } else {
+      first_squares_ = open_squares_;
+      first_ended_ = true;
+    }
+    open_squares_ = 0;
+    left_ = length_;
+  }
+
+  int64_t length_;
+  int64_t left_;  // elements until the current sample ends
+  bool first_ended_ = false;
+  double first_squares_ = 0;  // of the sample that the chunk begins with
+  double open_squares_ = 0;   // of the current one
+  double norms_ = 0;          // of those between
+};
+
+/// How a tensor's elements, in the order they are read, belong to units: as [outer, units, inner]. Each chunk of the
+/// tensor notes in flags of its own what it saw active.
+struct UnitGrid {
+  enum class Flags {
+    kNone,        // every element is a unit: counting is enough
+    kPerElement,  // one for each of [units, inner], several times over where that is short, to have long rows
+    kPerUnit      // where inner is long
+  };
+
+  int64_t units = 0;
+  int64_t inner = 1;
+  Flags flags = Flags::kNone;
+  int64_t flag_count = 0;  // of one chunk
+};
+
+/// `unit_dimension` as in loupe_request; `dense` says that the tensor is read in memory order.
+UnitGrid unit_grid(const loupe_tensor& tensor, bool dense, int32_t unit_dimension);
+
+/// The largest T that is not above epsilon, so that comparing as T decides as comparing as double does.
+template <typename T>
+T round_epsilon(double epsilon);
+
+/// Counts the active elements of one chunk and flags their units.
+template <typename T>
+class UnitCounter {
+ public:
+  /// `flags` are the chunk's flag_count, cleared here; the chunk begins with element `begin` of the tensor.
+  UnitCounter(const UnitGrid& grid, T epsilon, T* flags, int64_t begin);
+  void add(const T* x, int64_t n);
+  int64_t active() const { return active_; }
+
+ private:
+  void add_rows(const T* x, int64_t n);
+  void add_runs(const T* x, int64_t n);
+
+  const UnitGrid& grid_;
+  const T epsilon_;
+  T* const flags_;
+  int64_t active_ = 0;
+  int64_t flag_ = 0;    // where the next element belongs
+  int64_t in_run_ = 0;  // kPerUnit: how far into its run it is
+};
+
+/// Units without an active element, from the flags of all chunks, which lie one after the other and are overwritten.
+template <typename T>
+int64_t count_dead(const UnitGrid& grid, int64_t active, T* flags, int64_t chunks);
 
 /// Elements that one thread takes at a time. Results are put together chunk by chunk, in order, so that they are the
 /// same however many threads there are.

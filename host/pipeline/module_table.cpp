@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/log.h"
-#include "measure/sample.h"
+#include "measure/history.h"
 
 namespace loupe {
 

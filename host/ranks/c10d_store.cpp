@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ranks/folder_store.h"
+#include "ranks/rank_store.h"
 
 namespace loupe {
 namespace {

@@ -12,9 +12,8 @@
 #include "core/log.h"
 #include "ranks/c10d_store.h"
 #include "ranks/exchange.h"
-#include "ranks/folder_store.h"
+#include "ranks/rank_store.h"
 #include "ranks/state_keeper.h"
-#include "ranks/tcp_store.h"
 
 namespace loupe {
 namespace {

@@ -18,8 +18,6 @@
 #include <utility>
 
 #include "ranks/rank_store.h"
-#include "ranks/tcp_protocol.h"
-#include "ranks/tcp_store.h"
 
 namespace loupe {
 namespace {

@@ -1,4 +1,4 @@
-#include "ranks/tcp_store.h"
+#include "ranks/rank_store.h"
 
 #include <fcntl.h>
 #include <loupe/error.h>
@@ -20,7 +20,6 @@
 #include <utility>
 
 #include "core/forks.h"
-#include "ranks/tcp_protocol.h"
 #include "ranks/tcp_server.h"
 
 namespace loupe {

@@ -99,6 +99,8 @@ void Bench::show(const Tag& tag) {
     style.description = tag.description;
     style.healthy = tag.healthy;
     style.advice = tag.advice;
+    style.y_minimum = tag.y_minimum;
+    style.y_maximum = tag.y_maximum;
     report.tag(tag.id, style);
   });
 }
@@ -199,6 +201,9 @@ std::vector<std::string> Bench::layers(const std::string& tag) const {
   collect(impl_->seen().ranges);
   collect(impl_->seen().histograms);
   return {layers.begin(), layers.end()};
+}
+std::optional<double> Bench::query(const std::string& name) const {
+  return impl_->monitor().query(name);
 }
 Tag Bench::tag(const std::string& id) const {
   const auto found = impl_->seen().tags.find(id);

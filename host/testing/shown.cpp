@@ -23,7 +23,9 @@ void Keeper::tag(const loupe_tag& tag) {
                          text_of(tag.advice),
                          tag.type,
                          is_logarithmic(tag),
-                         is_big(tag)};
+                         is_big(tag),
+                         y_minimum_of(tag),
+                         y_maximum_of(tag)};
 }
 
 void Keeper::begin_tick(const loupe_tick&) {

@@ -2,17 +2,148 @@
 #include <loupe/lenses/explanation.h>
 #include <loupe/lenses/kind_filter.h>
 #include <loupe/lenses/non_finite.h>
+#include <loupe/options.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
+#include <optional>
+#include <string>
 #include <utility>
-
-#include "difference_monitor/difference.h"
-#include "difference_monitor/named_reducer.h"
+#include <vector>
 
 namespace loupe {
+
+/// A value before and after a forward, made into one number.
+class Difference {
+ public:
+  using Values = std::optional<std::vector<double>>;  ///< empty where the module had none
+
+  static std::vector<Option> options() {
+    return {{"filter",
+             "any",
+             "which forwards count: with a value before or after, with both, or where it changed",
+             {"any", "both", "changed"}},
+            {"op",
+             "subtract",
+             "how after and before are compared, element by element",
+             {"subtract", "ratio", "absolute", "squared"}},
+            {"map", "norm", "how the elements become one number", {"norm", "mean", "max"}}};
+  }
+
+  explicit Difference(const Options& options)
+      : filter_(options.get<std::string>("filter")),
+        op_(options.get<std::string>("op")),
+        map_(options.get<std::string>("map")) {}
+
+  /// Nullopt when the forward does not count, or there are no elements. A missing side counts as zeros; of two
+  /// different lengths there is no difference. 0 / 0 is a ratio of 1: nothing changed.
+  std::optional<double> between(const Values& after, const Values& before) const {
+    if (!after && !before) return std::nullopt;
+    if (filter_ == "both" && (!after || !before)) return std::nullopt;
+    const std::size_t size = after ? after->size() : before->size();
+    if (size == 0 || (after && before && after->size() != before->size())) return std::nullopt;
+    double sum = 0, most = -INFINITY;
+    bool changed = false;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double a = after ? (*after)[i] : 0, b = before ? (*before)[i] : 0;
+      changed = changed || a != b;
+      const double element = compare(a, b);
+      sum += map_ == "norm" ? element * element : element;
+      // A NaN is the most there can be, so that it is not lost.
+      if (element > most || std::isnan(element)) most = std::isnan(most) ? most : element;
+    }
+    if (filter_ == "changed" && !changed) return std::nullopt;
+    if (map_ == "max") return most;
+    return map_ == "norm" ? std::sqrt(sum) : sum / static_cast<double>(size);
+  }
+
+ private:
+  double compare(double after, double before) const {
+    if (op_ == "ratio") return after == before ? 1 : after / before;
+    if (op_ == "absolute") return std::abs(after - before);
+    if (op_ == "squared") return (after - before) * (after - before);
+    return after - before;
+  }
+
+  std::string filter_, op_, map_;
+};
+
+/// Folds the differences of one module's forwards, across epochs.
+class NamedReducer {
+ public:
+  static std::vector<Option> options() {
+    return {{"reducer",
+             "passthrough",
+             "what becomes of the differences",
+             {"passthrough", "event", "exponential", "cumulative", "sum", "minimum", "maximum"}},
+            {"duration", 0.0, "passthrough: how far back differences are shown; 0 is the epoch", 0.0},
+            {"step_time", 1.0, "passthrough, event: the time from one forward to the next", 1e-12},
+            {"alpha", 0.1, "exponential: the share of what is new", 1e-12, 1.0},
+            {"threshold", 0.0, "event: the time is that since a difference was above it", 0.0}};
+  }
+
+  explicit NamedReducer(const Options& options)
+      : kind_(options.get<std::string>("reducer")),
+        step_time_(options.get<double>("step_time")),
+        alpha_(options.get<double>("alpha")),
+        threshold_(options.get<double>("threshold")) {
+    const double duration = options.get<double>("duration");
+    // A quotient of decimal fractions is not always what it says.
+    if (duration > 0) capacity_ = static_cast<std::size_t>(std::ceil(duration / step_time_ - 1e-9)) + 1;
+    if (capacity_ > most_kept) {
+      throw Error("difference_monitor would keep " + std::to_string(capacity_) + " differences of each module; a " +
+                      "'duration' of at most " + std::to_string(most_kept) + " steps is kept",
+                  LOUPE_INVALID);
+    }
+  }
+
+  const std::string& kind() const { return kind_; }
+  bool is_passthrough() const { return kind_ == "passthrough"; }
+  /// Whether there is more to show than one epoch's differences.
+  bool keeps_history() const { return capacity_ > 0 && is_passthrough(); }
+  const std::deque<double>& history() const { return history_; }
+
+  /// The state after a difference. NaN and infinities are the caller's to keep out.
+  double push(double difference) {
+    ++count_;
+    if (is_passthrough()) {
+      if (keeps_history()) history_.push_back(difference);
+      if (history_.size() > capacity_) history_.pop_front();
+      return difference;
+    }
+    if (kind_ == "event") {
+      state_ = difference > threshold_ ? 0
+               : count_ == 1           ? std::numeric_limits<double>::infinity()
+                                       : state_ + step_time_;
+    } else if (count_ == 1) {
+      state_ = difference;
+    } else if (kind_ == "exponential") {
+      state_ = alpha_ * difference + (1 - alpha_) * state_;
+    } else if (kind_ == "cumulative") {
+      state_ += (difference - state_) / static_cast<double>(count_);
+    } else if (kind_ == "sum") {
+      state_ += difference;
+    } else {
+      state_ = kind_ == "minimum" ? std::min(state_, difference) : std::max(state_, difference);
+    }
+    return state_;
+  }
+
+ private:
+  static constexpr std::size_t most_kept = 100000;
+
+  std::string kind_;
+  double step_time_, alpha_, threshold_;
+  std::size_t capacity_ = 0;
+  std::deque<double> history_;
+  double state_ = 0;
+  uint64_t count_ = 0;
+};
+
 namespace {
 
 /// One module's attribute, before and after each forward. Its own preprocessor: no tensor is measured, but compared.
@@ -82,18 +213,17 @@ class DifferenceMonitorLens : public Lens {
   }
   static constexpr const char* example = "difference_monitor: {attribute: running_mean, types: [BatchNorm2d]}";
   static std::vector<Option> options() {
-    std::vector<Option> options = {
-        {"attribute", "", "a parameter, a buffer such as running_mean, one of a child (a.b), or what was exposed"}};
-    for (auto more : {KindFilter::options(), NamedReducer::options(), Difference::options()}) {
-      for (Option& option : more) options.push_back(std::move(option));
-    }
-    options.emplace_back("train_update", true, "look while the module is in training mode");
-    options.emplace_back("eval_update", true, "look while it is in evaluation mode");
-    options.push_back(inplace_option());
-    options.emplace_back("log_scale", false, "show differences on a logarithmic axis");
-    options.push_back(line_option());
-    options.push_back(range_option());
-    return options;
+    return joined_options(
+        {{{"attribute", "", "a parameter, a buffer such as running_mean, one of a child (a.b), or what was exposed"}},
+         KindFilter::options(),
+         NamedReducer::options(),
+         Difference::options(),
+         {{"train_update", true, "look while the module is in training mode"},
+          {"eval_update", true, "look while it is in evaluation mode"},
+          inplace_option(),
+          {"log_scale", false, "show differences on a logarithmic axis"},
+          line_option(),
+          range_option()}});
   }
 
   DifferenceMonitorLens(const Options& options, const Host& host)

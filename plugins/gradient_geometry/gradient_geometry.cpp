@@ -1,11 +1,9 @@
-#include <loupe/lenses/geometry_plots.h>
-#include <loupe/lenses/gradient_option.h>
-#include <loupe/parameters.h>
-#include <loupe/plugin.h>
+#include <loupe/lenses/geometry_lens.h>
+#include <loupe/lenses/stream_options.h>
 
 namespace loupe {
 
-class ParameterGradientGeometry : public Lens {
+class ParameterGradientGeometry : public GeometryLens {
  public:
   static constexpr const char* name = "parameter_gradient_geometry";
   static constexpr const char* help = "the norm of each parameter's gradient, and how it turns from step to step";
@@ -19,59 +17,30 @@ class ParameterGradientGeometry : public Lens {
   static constexpr const char* example = "parameter_gradient_geometry: {parameters: weights, log_scale: true}";
   static std::vector<const char*> aliases() { return {"gradient_geometry"}; }
   static std::vector<Option> options() {
-    std::vector<Option> options = GeometryPlots::options();
-    for (Option& option : Parameters::options()) options.push_back(std::move(option));
-    options.push_back(gradient_option());
-    return options;
+    return joined_options({GeometryLens::options(), Parameters::options(), {gradient_option()}});
   }
-
   ParameterGradientGeometry(const Options& options, const Host& host)
-      : host_(host), plots_(options), parameters_(options), gatherer_(gradient_gatherer(options)) {}
+      : GeometryLens(options, host, Of::parameters, "Gradient",
+                     {"How large a parameter's gradient is at a step: its L2 norm, the square root of the sum of "
+                      "its squared elements. Lines and bands are over the steps of an epoch.",
+                      "Of the same order in all layers, and falling slowly as the loss settles. The shape over "
+                      "depth and time counts, not the number itself.",
+                      "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
+                      "or GELU, normalization, residual connections or another initialization. Jumping or growing: "
+                      "lower the learning rate or clip gradients. 0: the loss does not reach the parameter."},
+                     {"Whether a parameter's gradient points where it pointed at the step before: the cosine "
+                      "between both, from -1 to 1.",
+                      "Slightly above 0; near 1 in the first steps only, or with very large batches.",
+                      "Near 1 for long: steps agree and are small, so that the learning rate may be raised. Below "
+                      "0: steps go to and fro; lower the learning rate or the momentum. About 0: mostly noise; a "
+                      "larger batch or more momentum averages it out."}),
+        gatherer_(gradient_gatherer(options)) {}
 
   void visit(const Module& module) override {
-    parameters_.visit(module, [&](const char* parameter) {
-      return watch(module,
-                   Watch(gatherer_).label(parameter).preprocessor("gradient_geometry", plots_.preprocessor_options()));
-    });
-  }
-  void forget(const Module& module) override { parameters_.forget(module); }
-
-  void report(Report& report) override {
-    tell_tags(report);
-    parameters_.warn(host_);
-    for (const auto& role : parameters_) plots_.write(report, role.title + " Gradient", role.layers);
+    look_at_parameters(module, Watch(gatherer_).preprocessor("gradient_geometry", preprocessor_options()));
   }
 
  private:
-  void tell_tags(Report& report) {
-    for (const auto& role : parameters_) {
-      plots_.introduce(report, role.title + " Gradient", norm_explained(), correlation_explained());
-    }
-  }
-
-  static Explanation norm_explained() {
-    return {
-        "How large a parameter's gradient is at a step: its L2 norm, the square root of the sum of "
-        "its squared elements. Lines and bands are over the steps of an epoch.",
-        "Of the same order in all layers, and falling slowly as the loss settles. The shape over "
-        "depth and time counts, not the number itself.",
-        "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
-        "or GELU, normalization, residual connections or another initialization. Jumping or growing: "
-        "lower the learning rate or clip gradients. 0: the loss does not reach the parameter."};
-  }
-  static Explanation correlation_explained() {
-    return {
-        "Whether a parameter's gradient points where it pointed at the step before: the cosine "
-        "between both, from -1 to 1.",
-        "Slightly above 0; near 1 in the first steps only, or with very large batches.",
-        "Near 1 for long: steps agree and are small, so that the learning rate may be raised. Below "
-        "0: steps go to and fro; lower the learning rate or the momentum. About 0: mostly noise; a "
-        "larger batch or more momentum averages it out."};
-  }
-
-  Host host_;
-  GeometryPlots plots_;
-  Parameters parameters_;
   const char* gatherer_;
 };
 

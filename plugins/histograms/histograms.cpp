@@ -1,14 +1,84 @@
 #include <loupe/layers.h>
 #include <loupe/lenses/explanation.h>
-#include <loupe/lenses/gradient_option.h>
 #include <loupe/lenses/non_finite.h>
+#include <loupe/lenses/stream_options.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
-#include <loupe/visualizers/output_option.h>
 
-#include "histograms/histogram.h"
+#include <cmath>
+#include <string>
+#include <vector>
 
 namespace loupe {
+
+/// Counts elements by sign and magnitude over an epoch. Its series: `bins`, whose values are the counts, `edges`, whose
+/// values are the ascending edges of the bins, one more than there are bins, and `elements`, the number of elements of
+/// each event, NaN or Inf where one of them is.
+class MagnitudeHistogram : public Preprocessor {
+ public:
+  static constexpr const char* name = "histogram";
+  static constexpr const char* help = "how many elements there are of each sign and magnitude, a bin for each factor 2";
+  static std::vector<const char*> gives() {
+    return {"bins: how many elements there were in each bin",
+            "edges: the bins' ascending edges, one more than there are bins",
+            "elements: how many elements each event had; NaN or Inf where one of them was"};
+  }
+  static constexpr const char* example = "pipeline: {gather: input_gradient, preprocess: histogram, series: elements}";
+  static std::vector<Option> options() { return pass_options(); }
+  explicit MagnitudeHistogram(const Options& options)
+      : bins_(add_series("bins", Series::Keep::values)),
+        edges_(add_series("edges", Series::Keep::values)),
+        elements_(add_series("elements")) {
+    request_.measures = LOUPE_MEASURE_HISTOGRAM;
+    request_passes(options, request_);
+  }
+
+  Request request() const override { return request_; }
+
+  void process(const Event& event) override {
+    if (!event.has_measurement()) return;
+    const Measurement& measurement = event.measurement();
+    if ((measurement.measures & LOUPE_MEASURE_HISTOGRAM) == 0 || measurement.numel == 0) return;
+    bins_.add(measurement.bins, measurement.bin_count);
+    if (edges_.values().empty()) edges_.add(measurement.bin_edges, measurement.bin_count + 1);
+    elements_.push(measurement.nan_count != 0   ? NAN
+                   : measurement.inf_count != 0 ? INFINITY
+                                                : static_cast<double>(measurement.numel));
+  }
+
+  // Counts are added up, each to its own, rather than appended; edges are the same wherever they come from.
+  std::string save_state() const override {
+    StateWriter state;
+    state.number(state_version);
+    state.reals(bins_.values());
+    state.reals(edges_.values());
+    elements_.save(state);
+    return state.bytes();
+  }
+  void merge_state(std::string_view bytes) override {
+    StateReader state(bytes);
+    if (state.number() != state_version) throw Error("the histogram is of another version of Loupe", LOUPE_INVALID);
+    const std::vector<double> bins = state.reals(), edges = state.reals();
+    const Series elements = Series::read(state);
+    state.finish();
+    const bool fits = bins.empty() ? edges.empty() : edges.size() == bins.size() + 1;
+    const bool same = edges.empty() || edges_.values().empty() || edges == edges_.values();
+    if (!fits || !same || elements.keep() != elements_.keep()) {
+      throw Error("the histogram has other bins than this one; merge what one version of Loupe has counted",
+                  LOUPE_INVALID);
+    }
+    bins_.add(bins.data(), bins.size());
+    if (edges_.values().empty()) edges_.add(edges.data(), edges.size());
+    elements_.merge(elements);
+  }
+
+ private:
+  static constexpr uint64_t state_version = 1;
+  Series& bins_;
+  Series& edges_;
+  Series& elements_;
+  Request request_;
+};
 
 class Histograms : public Lens {
  public:
@@ -22,16 +92,13 @@ class Histograms : public Lens {
   }
   static constexpr const char* example = "histograms: {gradients: false}";
   static std::vector<Option> options() {
-    std::vector<Option> options = {
-        {"activations", true, "the outputs of activation modules and functions, or of those that include names"},
-        {"gradients", true, "the gradients of the parameters"},
-        gradient_option(),
-        output_option()};
-    for (Option& option : Parameters::options({"weights"})) options.push_back(std::move(option));
-    options.emplace_back("record_eval", false, "count evaluation passes too");
-    options.emplace_back("evaluation_from_grad", false,
-                         "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
-    return options;
+    return joined_options(
+        {{{"activations", true, "the outputs of activation modules and functions, or of those that include names"},
+          {"gradients", true, "the gradients of the parameters"},
+          gradient_option(),
+          output_option()},
+         Parameters::options({"weights"}),
+         pass_options()});
   }
 
   Histograms(const Options& options, const Host& host)
@@ -42,9 +109,9 @@ class Histograms : public Lens {
         activations_(options.get<bool>("activations")),
         shows_gradients_(options.get<bool>("gradients")),
         gradient_gatherer_(gradient_gatherer(options)),
-        output_options_{{"record_eval", options.get<bool>("record_eval")},
-                        {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")}},
-        gatherer_options_(output_of(options)) {}
+        gatherer_options_(output_of(options)) {
+    add_pass_options(options, output_options_);
+  }
 
   void visit(const Module& module) override {
     if (filter_.takes(module, activations_ && is_activation(module) && is_leaf(module))) {

@@ -1,7 +1,6 @@
 #include <loupe/lenses/activation_plots.h>
+#include <loupe/lenses/stream_options.h>
 #include <loupe/module_filter.h>
-#include <loupe/plugin.h>
-#include <loupe/visualizers/output_option.h>
 
 namespace loupe {
 
@@ -16,17 +15,14 @@ class OutputActivation : public Lens {
   }
   static constexpr const char* example = "output_activation: {dropout: false}";
   static std::vector<Option> options() {
-    std::vector<Option> options = ActivationPlots::options();
-    options.emplace_back("activation", true, "look at activation modules and functions by default");
-    options.emplace_back("dropout", true, "look at dropout modules by default");
-    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
-    options.emplace_back("record_eval", false, "count evaluation passes too");
-    options.emplace_back("evaluation_from_grad", false,
-                         "a pass is an evaluation when gradients are off, rather than when the module is in eval mode");
-    options.emplace_back("eps", 1e-8, "an entry is active when its magnitude is above this", 0.0);
-    options.push_back(output_option());
-    options.emplace_back("channel_last", false, "units are counted along the last dimension, not dimension 1");
-    return options;
+    return joined_options({ActivationPlots::options(),
+                           {{"activation", true, "look at activation modules and functions by default"},
+                            {"dropout", true, "look at dropout modules by default"}},
+                           ModuleFilter::options(),
+                           pass_options(),
+                           {{"eps", 1e-8, "an entry is active when its magnitude is above this", 0.0},
+                            output_option(),
+                            {"channel_last", false, "units are counted along the last dimension, not dimension 1"}}});
   }
 
   OutputActivation(const Options& options, const Host& host)
@@ -37,11 +33,11 @@ class OutputActivation : public Lens {
         dropout_(options.get<bool>("dropout")),
         preprocessor_options_{{"inplace", plots_.inplace()},
                               {"quantiles", plots_.need_quantiles()},
-                              {"record_eval", options.get<bool>("record_eval")},
-                              {"evaluation_from_grad", options.get<bool>("evaluation_from_grad")},
                               {"channel_last", options.get<bool>("channel_last")},
                               {"eps", options.get<double>("eps")}},
-        gatherer_options_(output_of(options)) {}
+        gatherer_options_(output_of(options)) {
+    add_pass_options(options, preprocessor_options_);
+  }
 
   void visit(const Module& module) override {
     const bool by_default = (activation_ && is_activation(module)) || (dropout_ && is_dropout(module));

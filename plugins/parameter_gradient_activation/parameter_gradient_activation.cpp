@@ -1,7 +1,6 @@
 #include <loupe/lenses/activation_plots.h>
-#include <loupe/lenses/gradient_option.h>
+#include <loupe/lenses/stream_options.h>
 #include <loupe/parameters.h>
-#include <loupe/plugin.h>
 
 namespace loupe {
 
@@ -17,10 +16,7 @@ class ParameterGradientActivation : public Lens {
   }
   static constexpr const char* example = "parameter_gradient_activation: {parameters: weights}";
   static std::vector<Option> options() {
-    std::vector<Option> options = ActivationPlots::options();
-    for (Option& option : Parameters::options()) options.push_back(std::move(option));
-    options.push_back(gradient_option());
-    return options;
+    return joined_options({ActivationPlots::options(), Parameters::options(), {gradient_option()}});
   }
 
   ParameterGradientActivation(const Options& options, const Host& host)

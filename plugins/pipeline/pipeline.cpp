@@ -1,4 +1,5 @@
 #include <loupe/draft/option_names.h>
+#include <loupe/error.h>
 #include <loupe/lenses/comparison.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/lenses/kind_filter.h>
@@ -8,11 +9,43 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
-
-#include "pipeline/tag_text.h"
+#include <vector>
 
 namespace loupe {
+
+/// The text with each {name} replaced by its value, and without the spaces that an empty value leaves behind. Throws
+/// Error for a name that there is none of.
+inline std::string tag_text(const std::string& text, const std::vector<std::pair<std::string, std::string>>& values) {
+  std::string filled;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    if (end == std::string::npos) {
+      filled += text[i];
+      continue;
+    }
+    const std::string name = text.substr(i + 1, end - i - 1);
+    bool known = false;
+    for (const auto& [key, value] : values) {
+      if (key != name) continue;
+      filled += value;
+      known = true;
+    }
+    if (!known) {
+      throw Error("the tag '" + text + "' has '{" + name + "}', where only {gather}, {preprocess}, {parameter} and " +
+                      "{series} are known",
+                  LOUPE_INVALID);
+    }
+    i = end;
+  }
+  std::string tidy;
+  for (const char letter : filled) {
+    if (letter != ' ' || (!tidy.empty() && tidy.back() != ' ')) tidy += letter;
+  }
+  if (!tidy.empty() && tidy.back() == ' ') tidy.pop_back();
+  return tidy;
+}
 
 /// A lens without code: any gatherer, any preprocessor, any modules, told in YAML.
 class Pipeline : public Lens {
@@ -26,24 +59,23 @@ class Pipeline : public Lens {
   static constexpr const char* example =
       "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry, series: norm}";
   static std::vector<Option> options() {
-    std::vector<Option> options = {
-        draft::gatherer_option("gather", "forward", "the gatherer that the values come from"),
-        draft::named_options("gatherer_options", "its options"),
-        {"parameters", Strings{},
-         "the parameters, also as globs, or attributes to look at, for a gatherer that needs one"},
-        draft::preprocessor_option("preprocess", "output_norm", "the preprocessor that makes numbers of them"),
-        draft::named_options("preprocessor_options", "its options"),
-        {"series", Strings{}, "which of its series to show; none given is all"}};
-    for (Option& option : KindFilter::options()) options.push_back(std::move(option));
-    options.push_back(line_option());
-    options.push_back(range_option());
-    options.emplace_back("tag", "{gather} {parameter} {series}",
-                         "the plot's title; the words in braces are replaced by what is shown, capitalised");
-    options.emplace_back("type", "numerical", "how the plot looks; a relation shows each layer's share of their sum",
-                         Strings{"numerical", "probability", "relation"});
-    options.emplace_back("log_scale", false, "show values on a logarithmic axis");
-    options.emplace_back("big", false, "one plot for all layers rather than one for each; a relation always is");
-    return options;
+    return joined_options(
+        {{draft::gatherer_option("gather", "forward", "the gatherer that the values come from"),
+          draft::named_options("gatherer_options", "its options"),
+          {"parameters", Strings{},
+           "the parameters, also as globs, or attributes to look at, for a gatherer that needs one"},
+          draft::preprocessor_option("preprocess", "output_norm", "the preprocessor that makes numbers of them"),
+          draft::named_options("preprocessor_options", "its options"),
+          {"series", Strings{}, "which of its series to show; none given is all"}},
+         KindFilter::options(),
+         {line_option(),
+          range_option(),
+          {"tag", "{gather} {parameter} {series}",
+           "the plot's title; the words in braces are replaced by what is shown, capitalised"},
+          {"type", "numerical", "how the plot looks; a relation shows each layer's share of their sum",
+           Strings{"numerical", "probability", "relation"}},
+          {"log_scale", false, "show values on a logarithmic axis"},
+          {"big", false, "one plot for all layers rather than one for each; a relation always is"}}});
   }
 
   Pipeline(const Options& options, const Host& host)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "preprocessors/measured.h"
-#include "preprocessors/passes.h"
 
 namespace loupe {
 
@@ -51,10 +50,9 @@ class OutputActivation : public Activation {
   static constexpr const char* help = "how much of an output is active, and how many of its units are dead in a batch";
   static constexpr const char* example = "pipeline: {preprocess: output_activation, series: death}";
   static std::vector<Option> options() {
-    std::vector<Option> options = common_options();
-    for (Option& option : pass_options()) options.push_back(std::move(option));
-    options.emplace_back("channel_last", false, "units are counted along the last dimension, not dimension 1");
-    return options;
+    return joined_options({common_options(),
+                           pass_options(),
+                           {{"channel_last", false, "units are counted along the last dimension, not dimension 1"}}});
   }
   explicit OutputActivation(const Options& options) : Activation(options) {
     request_passes(options, request_);

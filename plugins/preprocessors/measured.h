@@ -1,6 +1,6 @@
 #pragma once
 
-#include <loupe/plugin.h>
+#include <loupe/lenses/stream_options.h>
 
 #include <cmath>
 #include <optional>

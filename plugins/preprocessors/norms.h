@@ -1,7 +1,6 @@
 #pragma once
 
 #include "preprocessors/measured.h"
-#include "preprocessors/passes.h"
 
 #include <cmath>
 
@@ -25,10 +24,9 @@ class OutputNorm : public Preprocessor {
   }
   static constexpr const char* example = "pipeline: {gather: forward, preprocess: output_norm}";
   static std::vector<Option> options() {
-    std::vector<Option> options = {normalize_option("divide by the square root of a sample's number of elements"),
-                                   inplace_option(), quantiles_option()};
-    for (Option& option : pass_options()) options.push_back(std::move(option));
-    return options;
+    return joined_options({{normalize_option("divide by the square root of a sample's number of elements"),
+                            inplace_option(), quantiles_option()},
+                           pass_options()});
   }
   explicit OutputNorm(const Options& options)
       : normalize_(options.get<bool>("normalize")), norm_(add_series(LOUPE_SERIES_NORM, keep_from(options))) {

@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ranks/fingerprint.h"
-#include "ranks/gradient_shape.h"
 #include "ranks/judge.h"
+#include "ranks/prints.h"
 #include "ranks/watches.h"
 
 namespace loupe::ranks {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "ranks/fingerprint.h"
 #include "ranks/judge.h"
+#include "ranks/prints.h"
 
 namespace loupe::ranks {
 namespace {

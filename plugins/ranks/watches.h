@@ -1,22 +1,96 @@
 #pragma once
 
+#include <loupe/detail/elements.h>
+#include <loupe/host.h>
 #include <loupe/plugin.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ranks/facts.h"
-#include "ranks/optimizer_states.h"
 #include "ranks/prints.h"
 #include "ranks/rank_record.h"
 
 namespace loupe::ranks {
+
+/// Calls `take` with elements that are spread evenly over all of them, the same in every rank.
+template <class Take>
+void for_some(const Elements& elements, Take&& take) {
+  constexpr int64_t most = 1024;
+  const int64_t stride = (elements.count() + most - 1) / most;
+  for (int64_t i = 0; i < elements.count(); i += stride) take(elements.at(i));
+}
+
+/// Takes the shape of all gradients of a model at one step.
+class GradientShapes {
+ public:
+  void add(const TensorView& gradient) {
+    const Elements elements(gradient);
+    is_known_ = is_known_ && (elements.floating() || gradient.numel() == 0);
+    if (!is_known_ || gradient.numel() == 0) return;
+    for_some(elements, [&](double element) {
+      signs_ += element > 0 ? '+' : element < 0 ? '-' : '0';
+      signed_ += element > 0 || element < 0 ? 1 : 0;
+      squares_ += element * element;
+      largest_ = std::max(largest_, std::abs(element));
+    });
+  }
+  GradientShape shape() const {
+    constexpr int fewest = 32;  // others may have the same signs by chance
+    if (!is_known_ || signed_ < fewest || !std::isfinite(squares_)) return {};
+    return {fingerprint_of(signs_), std::sqrt(squares_), largest_};
+  }
+
+ private:
+  std::string signs_;
+  int signed_ = 0;
+  double squares_ = 0, largest_ = 0;
+  bool is_known_ = true;
+};
+
+/// A parameter or buffer of a model in this process.
+struct ModelTensor {
+  const loupe_module* module;
+  std::string name;  ///< the parameter's
+  bool is_buffer;
+};
+
+/// What the optimizers of one model keep of its parameters.
+class OptimizerStates {
+ public:
+  /// Called in Lens::step. At an optimizer's first step after a tick it retains the optimizer's states; at later steps
+  /// it does nothing.
+  void stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors, Prints& prints);
+  /// At a tick: what it is by now, and lets go of it.
+  void say(Replica& replica, Prints& prints);
+  /// Once the prints are read: the same, and what it was after each optimizer's first step.
+  void fill(Replica& replica, const Prints& prints);
+  /// Lets go of it without a word.
+  void release();
+
+ private:
+  struct Release {
+    Host host;
+    void operator()(loupe_retained* kept) const { host.tensors().release(host.context(), kept); }
+  };
+  struct Kept {
+    std::size_t tensor;
+    std::string state;
+    std::unique_ptr<loupe_retained, Release> memory;
+    uint64_t fingerprint(Prints& prints) const;
+  };
+  std::vector<uint64_t> known_, stepped_;  // optimizers: ever, and since the last tick
+  std::vector<Kept> kept_;
+  Replica::States start_;
+};
 
 class ModeWatch;
 

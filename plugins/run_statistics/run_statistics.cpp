@@ -1,22 +1,130 @@
 #include <loupe/lenses/learning_rates.h>
 #include <loupe/plugin.h>
-
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "run_statistics/gradient_total.h"
-#include "run_statistics/sample_count.h"
-
 namespace loupe {
+
+/// The norm of all gradients of one model together, step by step: the parameters' sums of squares come one by one, and
+/// are complete when one comes again or for another step. Any thread.
+class GradientTotal {
+ public:
+  /// @param round  the parameter's own: in which sum it is already
+  void add(uint64_t step, uint64_t& round, double squares) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (is_open_ && (step != step_ || round == round_)) close();
+    if (!is_open_) ++round_;
+    is_open_ = true;
+    step_ = step;
+    round = round_;
+    sum_ += squares;
+  }
+  /// Of a device, whose numbers come at the tick, all of one parameter after the other. @param index of its steps
+  void add_late(std::size_t index, double squares) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (late_.size() <= index) late_.resize(index + 1, 0);
+    late_[index] += squares;
+  }
+
+  /// The norms of the steps since the last call; NaN and infinite ones are counted.
+  Series take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (is_open_) close();
+    for (const double sum : late_) norms_.push(std::sqrt(sum));
+    late_.clear();
+    Series taken = norms_;
+    norms_.reset();
+    return taken;
+  }
+
+ private:
+  void close() {
+    norms_.push(std::sqrt(sum_));
+    sum_ = 0;
+    is_open_ = false;
+  }
+
+  std::mutex mutex_;
+  bool is_open_ = false;
+  uint64_t step_ = 0, round_ = 0;
+  double sum_ = 0;
+  Series norms_;
+  std::vector<double> late_;
+};
+
+/// One parameter's part in it.
+class GradientPart : public Preprocessor {
+ public:
+  explicit GradientPart(GradientTotal& total) : total_(&total) {}
+
+  Request request() const override {
+    Request request;
+    request.measures = LOUPE_MEASURE_SUMS;
+    return request;
+  }
+  void process(const Event& event) override {
+    if (!event.has_measurement()) return;
+    const Measurement& measurement = event.measurement(LOUPE_MEASURE_SUMS);
+    const double squares = measurement.nan_count != 0   ? NAN
+                           : measurement.inf_count != 0 ? INFINITY
+                                                        : measurement.sum_squares;
+    if ((event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0) {
+      total_->add_late(late_++, squares);
+    } else {
+      total_->add(event.step(), round_, squares);
+    }
+  }
+  void reset() override { late_ = 0; }
+
+ private:
+  GradientTotal* total_;
+  uint64_t round_ = 0;
+  std::size_t late_ = 0;
+};
+
+/// How many samples a module was given in training since the last reset, by the size of its first input.
+class SampleCount : public Preprocessor {
+ public:
+  /// @param dimension of a batch that counts its samples
+  explicit SampleCount(int64_t dimension) : dimension_(dimension) {}
+
+  Request request() const override {
+    Request request;
+    request.passes = LOUPE_PASS_TRAINING;
+    request.wants_tensor = true;  // its sizes; nothing is read or waited for
+    return request;
+  }
+  void process(const Event& event) override {
+    const TensorView tensor = event.tensor();
+    if (!tensor || !event.grad_enabled()) return;
+    events_.fetch_add(1, std::memory_order_relaxed);
+    if (tensor.raw()->dim > dimension_)
+      samples_.fetch_add(static_cast<uint64_t>(tensor.raw()->sizes[dimension_]), std::memory_order_relaxed);
+  }
+  void reset() override { events_ = samples_ = 0; }
+
+  // At a tick, while other threads may run the model.
+  uint64_t events() const { return events_.load(std::memory_order_relaxed); }
+  uint64_t samples() const { return samples_.load(std::memory_order_relaxed); }
+
+ private:
+  int64_t dimension_;
+  std::atomic<uint64_t> events_{0}, samples_{0};
+};
 
 /// The curves that every training has, whatever its model is.
 class RunStatistics : public Lens {

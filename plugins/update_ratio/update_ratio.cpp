@@ -1,12 +1,48 @@
-#include <loupe/lenses/non_finite.h>
-#include <loupe/parameters.h>
+#include <loupe/lenses/explanation.h>
+#include <loupe/lenses/series_lens.h>
 #include <loupe/plugin.h>
 
-#include "update_ratio/ratio.h"
+#include <cmath>
 
 namespace loupe {
 
-class UpdateRatio : public Lens {
+/// How far each event has moved a tensor, beside how large it is.
+class ChangeRatio : public Preprocessor {
+ public:
+  static constexpr const char* name = "change_ratio";
+  static constexpr const char* help = "the norm of what changed since the last event over the norm of the tensor";
+  static std::vector<const char*> gives() {
+    return {"ratio: the L2 norm of the change over that of the tensor as it is now; none for a tensor of zeros"};
+  }
+  static constexpr const char* example =
+      "pipeline: {gather: optimizer_step, parameters: weight, preprocess: change_ratio}";
+  static std::vector<Option> options() { return {inplace_option(), quantiles_option()}; }
+  explicit ChangeRatio(const Options& options) : ratio_(add_series("ratio", keep_from(options))) {}
+
+  Request request() const override {
+    Request request;
+    request.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+    return request;
+  }
+
+  void process(const Event& event) override {
+    if (!event.has_measurement()) return;
+    const Measurement& measurement = event.measurement();
+    const uint32_t needed = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+    if ((measurement.measures & needed) != needed || measurement.numel == 0) return;
+    const bool comparable = last_is_finite_ && has_change(measurement);
+    last_is_finite_ = measurement.nan_count == 0 && measurement.inf_count == 0;
+    if (!last_is_finite_) return ratio_.push(measurement.nan_count != 0 ? NAN : INFINITY);
+    if (!comparable || measurement.sum_squares <= 0) return;
+    ratio_.push(std::sqrt(measurement.change_sum_squares) / std::sqrt(measurement.sum_squares));
+  }
+
+ private:
+  Series& ratio_;
+  bool last_is_finite_ = true;
+};
+
+class UpdateRatio : public SeriesLens {
  public:
   static constexpr const char* name = "update_ratio";
   static constexpr const char* help = "how large each optimizer step's update is beside the parameter that it changes";
@@ -17,61 +53,35 @@ class UpdateRatio : public Lens {
   }
   static constexpr const char* example = "update_ratio: {parameters: weights, line: [median, max]}";
   static std::vector<Option> options() {
-    std::vector<Option> options = {inplace_option(), {"log_scale", true, "show the ratio on a logarithmic axis"}};
     Option lines = line_option();
     lines.texts = {"mean", "max"};
-    options.push_back(std::move(lines));
-    options.push_back(range_option("range", {}));
-    for (Option& option : Parameters::options()) options.push_back(std::move(option));
-    return options;
+    return joined_options({{inplace_option(),
+                            {"log_scale", true, "show the ratio on a logarithmic axis"},
+                            std::move(lines),
+                            range_option("range", {})},
+                           Parameters::options()});
   }
-
-  UpdateRatio(const Options& options, const Host& host)
-      : host_(host),
-        parameters_(options),
-        lines_(options.get<Strings>("line"), options.get<Strings>("range")),
-        preprocessor_options_{{"inplace", options.get<bool>("inplace")}, {"quantiles", lines_.need_quantiles()}} {
-    style_.log_y = options.get<bool>("log_scale");
-    style_.annotate = true;
-    style_.description =
-        "How far an optimizer step moves a parameter beside how large it is: |update| / |parameter|, L2 norms, the "
-        "parameter as it is after the step.";
-    style_.healthy = "Between 1e-4 and 1e-2, about 1e-3 for most of the training, and of the same order in all layers.";
-    style_.advice =
-        "Above 1e-2 the steps are too large: lower the learning rate, warm it up, or clip gradients. Below 1e-4 hardly "
-        "anything is learned: raise it, or see whether the gradients of that layer vanish.";
+  UpdateRatio(const Options& options, const Host& host) : SeriesLens(options, host, Of::parameters) {
+    const Lines lines(options.get<Strings>("line"), options.get<Strings>("range"));
+    preprocessor_options_ = {{"inplace", options.get<bool>("inplace")}, {"quantiles", lines.need_quantiles()}};
+    TagStyle style = explained(
+        TagStyle(),
+        {"How far an optimizer step moves a parameter beside how large it is: |update| / |parameter|, L2 norms, the "
+         "parameter as it is after the step.",
+         "Between 1e-4 and 1e-2, about 1e-3 for most of the training, and of the same order in all layers.",
+         "Above 1e-2 the steps are too large: lower the learning rate, warm it up, or clip gradients. Below 1e-4 "
+         "hardly anything is learned: raise it, or see whether the gradients of that layer vanish."});
+    style.log_y = options.get<bool>("log_scale");
+    style.annotate = true;
+    add_plot({"Update Ratio", "ratio", lines, style});
   }
 
   void visit(const Module& module) override {
-    parameters_.visit(module, [&](const char* parameter) {
-      return watch(module,
-                   Watch("optimizer_step").label(parameter).preprocessor(ChangeRatio::name, preprocessor_options_));
-    });
-  }
-  void forget(const Module& module) override { parameters_.forget(module); }
-
-  void report(Report& report) override {
-    for (const auto& role : parameters_) report.tag(tag_of(role), style_);
-    parameters_.warn(host_);
-    for (const auto& role : parameters_) {
-      for (const Layer& layer : role.layers) {
-        const auto ratio = layer.source.find("ratio");
-        if (!ratio) continue;
-        lines_.write(report, tag_of(role), layer.name, *ratio);
-        non_finite_.write(report, tag_of(role), layer.name, *ratio);
-      }
-    }
+    look_at_parameters(module, Watch("optimizer_step").preprocessor(ChangeRatio::name, preprocessor_options_));
   }
 
  private:
-  static std::string tag_of(const Parameters::Role& role) { return role.title + " Update Ratio"; }
-
-  Host host_;
-  Parameters parameters_;
-  Lines lines_;
   OptionValues preprocessor_options_;
-  TagStyle style_;
-  NonFinite non_finite_;
 };
 
 }  // namespace loupe

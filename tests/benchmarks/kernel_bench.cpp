@@ -9,7 +9,7 @@
 #include <string>
 
 #include "../measure/tensor.h"
-#include "measure/dtype.h"
+#include "measure/elements.h"
 #include "measure/kernels.h"
 #include "measure/measurer.h"
 

@@ -125,6 +125,12 @@ class Folded {
     return table().merge_state(self(), bytes.data(), bytes.size(), error_.get());
   }
   void reset() { check(table().reset(self(), error_.get())); }
+  loupe_request request() {
+    loupe_request request{};
+    request.struct_size = sizeof request;
+    check(table().request(self(), &request, error_.get()));
+    return request;
+  }
 
   std::vector<std::string> series() { return detail::series_names(table(), self()); }
   /// The numbers of each series that has any, by "name number"; quantiles where they are kept.
@@ -282,6 +288,30 @@ TEST_F(EveryPreprocessor, GivesTheSeriesThatItSaysItGives) {
       EXPECT_EQ(series, given);
     }
   });
+}
+
+TEST_F(EveryPreprocessor, AsksForNoMoreThanItNeeds) {
+  struct Asked {
+    const char *preprocessor, *yaml;
+    uint32_t measures, flags;
+  };
+  for (const Asked& asked : {Asked{"gradient_geometry", "{correlation: false}", LOUPE_MEASURE_SUMS, 0},
+                             Asked{"output_gradient_geometry", "{correlation: false}", LOUPE_MEASURE_SUMS, 0},
+                             Asked{"parameter_difference_geometry", "{correlation: false}", LOUPE_MEASURE_CHANGE, 0},
+                             Asked{"parameter_condition", "{}", 0, LOUPE_REQUEST_TENSORS}}) {
+    const loupe_request request =
+        Folded(*built_in().find(Kind::preprocessor, asked.preprocessor), asked.yaml).request();
+    EXPECT_EQ(request.measures, asked.measures) << asked.preprocessor;
+    EXPECT_EQ(request.flags, asked.flags) << asked.preprocessor;
+  }
+}
+
+TEST(EveryGatherer, LeavesEventsToTheHostButWhereItLeavesSomeOut) {
+  for (const CatalogueEntry& entry : built_in().entries()) {
+    if (entry.kind != Kind::gatherer) continue;
+    const bool has_event = static_cast<const loupe_gatherer*>(entry.component->table)->event != nullptr;
+    EXPECT_EQ(has_event, std::string(entry.component->name) == LOUPE_GATHER_ATTRIBUTE) << entry.component->name;
+  }
 }
 
 }  // namespace

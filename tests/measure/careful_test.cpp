@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "measure/careful.h"
 #include "measure/measurer.h"
+#include "measure/scan.h"
 #include "reference.h"
 #include "tensor.h"
 

@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 #include <loupe/event.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
 
 #include "measure/kernels.h"
 #include "measure/measurer.h"
@@ -106,8 +112,34 @@ TEST(Measurer, MeasuresNothingOfAnEmptyTensor) {
   EXPECT_TRUE(std::isnan(m.minimum));
 }
 
+/// The measures that the ABI's header names, and their bits.
+std::map<std::string, uint32_t> named_measures() {
+  std::ostringstream text;
+  text << std::ifstream(EVENTS_HEADER).rdbuf();
+  const std::string header = text.str();
+  const std::regex constant(R"((LOUPE_MEASURE_\w+) = 1u << (\d+))");
+  std::map<std::string, uint32_t> measures;
+  for (std::sregex_iterator at(header.begin(), header.end(), constant), end; at != end; ++at)
+    measures[at->str(1)] = uint32_t{1} << std::stoul(at->str(2));
+  return measures;
+}
+
+TEST(Measurer, HasEveryMeasureThatTheHeaderNamesAndATestOfIt) {
+  EXPECT_GE(named_measures().size(), 8U);
+  for (const auto& [name, bit] : named_measures()) {
+    EXPECT_EQ(kEveryMeasure & bit, bit) << name
+                                        << " is not measured: add a row to kMeasures in host/measure/measurer.h";
+    const bool is_compared = std::any_of(compared().begin(), compared().end(),
+                                         [bit = bit](const Compared& each) { return each.measure == bit; });
+    EXPECT_TRUE(is_compared) << name
+                             << " has no test: compute it in Reference, and add a row to compared() in "
+                                "tests/measure/reference.cpp";
+  }
+}
+
 TEST(Measurer, MeasuresEachThingOnItsOwn) {
-  for (uint32_t bit = 1; bit <= LOUPE_MEASURE_HISTOGRAM; bit <<= 1) {
+  for (const Compared& each : compared()) {
+    const uint32_t bit = each.measure;
     SCOPED_TRACE(bit);
     Measurer measurer(request(bit));
     Reference reference(1, 0);

@@ -119,51 +119,77 @@ void Reference::compare(const std::vector<double>& x) {
   }
 }
 
-void expect_same(const loupe_measurement& m, const Reference& reference, const loupe_measurement& expected) {
+namespace {
+
+void expect_near(const char* what, double actual, double wanted, double magnitude) {
   constexpr double kRounding = 5e-6;  // of floats added up in a single lane, on the least of CPUs
-  const loupe_measurement& magnitudes = reference.magnitudes();
+  EXPECT_LE(std::abs(actual - wanted), kRounding * magnitude) << what << ": " << actual << ", not " << wanted;
+}
+
+void expect_identical(const char* what, double actual, double wanted) {
+  EXPECT_TRUE(actual == wanted || (std::isnan(actual) && std::isnan(wanted)))
+      << what << ": " << actual << ", not " << wanted;
+}
+
+using Measured = const loupe_measurement&;
+
+}  // namespace
+
+const std::vector<Compared>& compared() {
+  static const auto& rows = *new std::vector<Compared>{
+      {LOUPE_MEASURE_SUMS,
+       [](Measured m, const Reference& reference, Measured expected) {
+         expect_near("sum", m.sum, expected.sum, reference.magnitudes().sum);
+         expect_near("sum_squares", m.sum_squares, expected.sum_squares, expected.sum_squares);
+       }},
+      {LOUPE_MEASURE_EXTREMES,
+       [](Measured m, const Reference&, Measured expected) {
+         expect_identical("minimum", m.minimum, expected.minimum);
+         expect_identical("maximum", m.maximum, expected.maximum);
+       }},
+      {LOUPE_MEASURE_ACTIVITY,
+       [](Measured m, const Reference&, Measured expected) {
+         EXPECT_EQ(m.active_count, expected.active_count);
+         EXPECT_EQ(m.unit_count, expected.unit_count);
+         EXPECT_EQ(m.dead_unit_count, expected.dead_unit_count);
+       }},
+      {LOUPE_MEASURE_SAMPLES,
+       [](Measured m, const Reference&, Measured expected) {
+         EXPECT_EQ(m.sample_count, expected.sample_count);
+         expect_near("sample_norm_sum", m.sample_norm_sum, expected.sample_norm_sum, expected.sample_norm_sum);
+       }},
+      {LOUPE_MEASURE_PREVIOUS,
+       [](Measured m, const Reference& reference, Measured expected) {
+         EXPECT_EQ(has_previous(m), has_previous(expected));
+         expect_near("dot_previous", m.dot_previous, expected.dot_previous, reference.magnitudes().dot_previous);
+         expect_near("previous_sum_squares", m.previous_sum_squares, expected.previous_sum_squares,
+                     expected.previous_sum_squares);
+       }},
+      {LOUPE_MEASURE_CHANGE,
+       [](Measured m, const Reference&, Measured expected) {
+         EXPECT_EQ(has_change(m), has_change(expected));
+         expect_near("change_sum_squares", m.change_sum_squares, expected.change_sum_squares,
+                     expected.change_sum_squares);
+       }},
+      {LOUPE_MEASURE_CHANGE_PREVIOUS,
+       [](Measured m, const Reference& reference, Measured expected) {
+         expect_near("dot_change", m.dot_change, expected.dot_change, reference.magnitudes().dot_change);
+         expect_near("previous_change_sum_squares", m.previous_change_sum_squares, expected.previous_change_sum_squares,
+                     expected.previous_change_sum_squares);
+       }},
+      {LOUPE_MEASURE_HISTOGRAM, [](Measured m, const Reference&, Measured expected) {
+         ASSERT_EQ(m.bin_count, size_t{161});
+         for (int bin = 0; bin < 161; ++bin) EXPECT_EQ(m.bins[bin], expected.bins[bin]) << "bin " << bin;
+       }}};
+  return rows;
+}
+
+void expect_same(const loupe_measurement& m, const Reference& reference, const loupe_measurement& expected) {
   EXPECT_EQ(m.numel, expected.numel);
   EXPECT_EQ(m.nan_count, expected.nan_count);
   EXPECT_EQ(m.inf_count, expected.inf_count);
-  const auto near = [](const char* what, double actual, double wanted, double magnitude) {
-    EXPECT_LE(std::abs(actual - wanted), kRounding * magnitude) << what << ": " << actual << ", not " << wanted;
-  };
-  if ((m.measures & LOUPE_MEASURE_SUMS) != 0) {
-    near("sum", m.sum, expected.sum, magnitudes.sum);
-    near("sum_squares", m.sum_squares, expected.sum_squares, expected.sum_squares);
-  }
-  if ((m.measures & LOUPE_MEASURE_EXTREMES) != 0) {
-    EXPECT_TRUE(m.minimum == expected.minimum || (std::isnan(m.minimum) && std::isnan(expected.minimum)))
-        << m.minimum << ", not " << expected.minimum;
-    EXPECT_TRUE(m.maximum == expected.maximum || (std::isnan(m.maximum) && std::isnan(expected.maximum)))
-        << m.maximum << ", not " << expected.maximum;
-  }
-  if ((m.measures & LOUPE_MEASURE_ACTIVITY) != 0) {
-    EXPECT_EQ(m.active_count, expected.active_count);
-    EXPECT_EQ(m.unit_count, expected.unit_count);
-    EXPECT_EQ(m.dead_unit_count, expected.dead_unit_count);
-  }
-  if ((m.measures & LOUPE_MEASURE_SAMPLES) != 0) {
-    EXPECT_EQ(m.sample_count, expected.sample_count);
-    near("sample_norm_sum", m.sample_norm_sum, expected.sample_norm_sum, expected.sample_norm_sum);
-  }
-  if ((m.measures & LOUPE_MEASURE_PREVIOUS) != 0) {
-    EXPECT_EQ(has_previous(m), has_previous(expected));
-    near("dot_previous", m.dot_previous, expected.dot_previous, magnitudes.dot_previous);
-    near("previous_sum_squares", m.previous_sum_squares, expected.previous_sum_squares, expected.previous_sum_squares);
-  }
-  if ((m.measures & LOUPE_MEASURE_CHANGE) != 0) {
-    EXPECT_EQ(has_change(m), has_change(expected));
-    near("change_sum_squares", m.change_sum_squares, expected.change_sum_squares, expected.change_sum_squares);
-  }
-  if ((m.measures & LOUPE_MEASURE_CHANGE_PREVIOUS) != 0) {
-    near("dot_change", m.dot_change, expected.dot_change, magnitudes.dot_change);
-    near("previous_change_sum_squares", m.previous_change_sum_squares, expected.previous_change_sum_squares,
-         expected.previous_change_sum_squares);
-  }
-  if ((m.measures & LOUPE_MEASURE_HISTOGRAM) != 0) {
-    ASSERT_EQ(m.bin_count, size_t{161});
-    for (int bin = 0; bin < 161; ++bin) EXPECT_EQ(m.bins[bin], expected.bins[bin]) << "bin " << bin;
+  for (const Compared& each : compared()) {
+    if ((m.measures & each.measure) != 0) each.expect_same(m, reference, expected);
   }
 }
 

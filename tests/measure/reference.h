@@ -40,6 +40,13 @@ class Reference {
   std::array<uint64_t, 161> bins_ = {};
 };
 
+/// How a measure is compared with the reference, a row each.
+struct Compared {
+  uint32_t measure;
+  void (*expect_same)(const loupe_measurement& measured, const Reference& reference, const loupe_measurement& expected);
+};
+const std::vector<Compared>& compared();
+
 /// Fails the running test where what was measured differs from the reference by more than rounding.
 void expect_same(const loupe_measurement& measured, const Reference& reference, const loupe_measurement& expected);
 

@@ -1,4 +1,4 @@
-#include "measure/sample.h"
+#include "measure/history.h"
 
 #include <gtest/gtest.h>
 #include <loupe/event.h>

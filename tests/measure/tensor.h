@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "loupe/abi.h"
-#include "measure/dtype.h"
+#include "measure/measurer.h"
 
 namespace loupe::measure {
 
@@ -80,8 +80,6 @@ inline loupe_request request(uint32_t measures, int32_t unit_dimension = 1, doub
   r.epsilon = epsilon;
   return r;
 }
-
-inline constexpr uint32_t kEveryMeasure = 0xff;
 
 inline const std::vector<Dtype> kEveryDtype = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16,
                                                Dtype::kInt8,    Dtype::kInt16,   Dtype::kInt32,   Dtype::kInt64,

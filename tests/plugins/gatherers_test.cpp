@@ -1,69 +1,10 @@
-#include <gtest/gtest.h>
+#include "built_in.h"
 
-#include <cstring>
+#include <loupe/error.h>
 
-#include "component.h"
+#include <set>
 
-namespace loupe::test {
 namespace {
-
-struct Taps {
-  struct Subscription {
-    uint32_t tap;
-    std::string label;
-    bool has_label;
-  };
-  Taps() {
-    c = {.struct_size = sizeof(loupe_taps),
-         .context = this,
-         .subscribe =
-             [](void* self, const loupe_subscription* asked, loupe_error* error) {
-               return detail::guarded(error, [&] {
-                 const char* label = asked->label;
-                 if (label != nullptr && std::string(label) == "missing") {
-                   throw Error("'fc' has no parameter 'missing'", LOUPE_NOT_FOUND);
-                 }
-                 static_cast<Taps*>(self)->subscriptions.push_back(
-                     {asked->tap, label != nullptr ? label : "", label != nullptr});
-               });
-             },
-         .emit = [](void* self, const loupe_event* event, loupe_error*) -> loupe_status {
-           static_cast<Taps*>(self)->emitted.push_back(event);
-           return LOUPE_OK;
-         }};
-  }
-  loupe_taps c{};
-  std::vector<Subscription> subscriptions;
-  std::vector<const loupe_event*> emitted;
-};
-
-class Gatherer {
- public:
-  explicit Gatherer(const std::string& name)
-      : component_(*find_component("gatherers", LOUPE_GATHERER_ID, name)),
-        instance_(component_, ComponentOptions(component_, "{}")) {}
-  loupe_status open(Taps& taps, const loupe_module* module, const char* label) {
-    return table().open(instance_.self(), &taps.c, module, label, error_.get());
-  }
-  /// Whether it leaves out what it could do with events, and the host hands them on.
-  bool hands_on() { return table().event == nullptr; }
-  loupe_status event(const loupe_event& event) { return table().event(instance_.self(), &event, error_.get()); }
-  const char* error() { return error_.text(); }
-
- private:
-  const loupe_gatherer& table() { return instance_.table<loupe_gatherer>(); }
-  const loupe_component& component_;
-  Instance instance_;
-  detail::ErrorBuffer error_;
-};
-
-loupe_module fc() {
-  loupe_module module{};
-  module.struct_size = sizeof module;
-  module.id = 1;
-  module.name = module.path = "fc";
-  return module;
-}
 
 struct Expected {
   const char* gatherer;
@@ -71,37 +12,60 @@ struct Expected {
   const char* label;
 };
 
+/// Notes the taps whose events come.
+class Noted : public loupe::Preprocessor {
+ public:
+  loupe::Request request() const override { return {}; }
+  void process(const loupe::Event& event) override { taps.insert(event.tap()); }
+  std::set<uint32_t> taps;
+};
+
+/// The taps whose events a gatherer hands on, of a model in which all happen; and what it says where it refuses.
+std::set<uint32_t> taps_of(const char* gatherer, const char* label, std::string* refusal = nullptr) {
+  Noted noted;
+  lt::Bench bench = probe_bench({}, [&](Probe& probe, const loupe::Module& module) {
+    try {
+      probe.look_at(module, loupe::Watch(gatherer).label(label), noted);
+    } catch (const loupe::Error& reason) {
+      if (refusal != nullptr) *refusal = reason.what();
+    }
+  });
+  const lt::Module module = bench.module("fc", "Linear", {{"weight", {1}}});
+  bench.set(module, "weight", tensor({1}));
+  bench.forward(module, {tensor({1})}, {tensor({1})});
+  bench.output_gradient(module, tensor({1}));
+  bench.input_gradient(module, tensor({1}));
+  bench.gradient(module, "weight", tensor({1}));
+  bench.push_loss(1);
+  bench.step();
+  bench.tick();
+  return noted.taps;
+}
+
 class ModuleGatherers : public testing::TestWithParam<Expected> {};
 
 TEST_P(ModuleGatherers, SubscribeToTheirOwnTapAlone) {
-  const loupe_module module = fc();
-  Taps taps;
-  Gatherer gatherer(GetParam().gatherer);
-  ASSERT_EQ(gatherer.open(taps, &module, GetParam().label), LOUPE_OK) << gatherer.error();
-  ASSERT_EQ(taps.subscriptions.size(), 1u);
-  EXPECT_EQ(taps.subscriptions[0].tap, GetParam().tap);
-  EXPECT_EQ(taps.subscriptions[0].has_label, GetParam().label != nullptr);
-  EXPECT_EQ(taps.subscriptions[0].label, GetParam().label != nullptr ? GetParam().label : "");
-}
-
-TEST_P(ModuleGatherers, LeaveEventsToTheHost) {
-  Gatherer gatherer(GetParam().gatherer);
-  EXPECT_TRUE(gatherer.hands_on());
+  EXPECT_EQ(taps_of(GetParam().gatherer, GetParam().label), std::set<uint32_t>{GetParam().tap});
 }
 
 TEST_P(ModuleGatherers, RefuseToWatchNoModule) {
-  Taps taps;
-  Gatherer gatherer(GetParam().gatherer);
-  EXPECT_EQ(gatherer.open(taps, nullptr, GetParam().label), LOUPE_INVALID);
-  EXPECT_NE(std::strstr(gatherer.error(), GetParam().gatherer), nullptr) << gatherer.error();
+  std::string refusal;
+  const lt::Bench bench = probe_bench([&](Probe& probe) {
+    try {
+      probe.watch_pushes(loupe::Watch(GetParam().gatherer).label(GetParam().label).preprocessor("output_norm"));
+    } catch (const loupe::Error& reason) {
+      refusal = reason.what();
+      EXPECT_EQ(reason.status(), LOUPE_INVALID);
+    }
+  });
+  EXPECT_NE(refusal.find("'" + std::string(GetParam().gatherer) + "' watches modules"), std::string::npos) << refusal;
 }
 
 TEST_P(ModuleGatherers, RefuseALabelTooManyOrTooFew) {
-  const loupe_module module = fc();
-  Taps taps;
-  Gatherer gatherer(GetParam().gatherer);
-  EXPECT_EQ(gatherer.open(taps, &module, GetParam().label != nullptr ? nullptr : "weight"), LOUPE_INVALID);
-  EXPECT_TRUE(taps.subscriptions.empty());
+  std::string refusal;
+  EXPECT_TRUE(taps_of(GetParam().gatherer, GetParam().label != nullptr ? nullptr : "weight", &refusal).empty());
+  const char* words = GetParam().label != nullptr ? "needs the name of a parameter" : "takes no parameter";
+  EXPECT_NE(refusal.find(words), std::string::npos) << refusal;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModuleGatherers,
@@ -117,32 +81,23 @@ INSTANTIATE_TEST_SUITE_P(All, ModuleGatherers,
                          [](const auto& info) { return std::string(info.param.gatherer); });
 
 TEST(ParameterGatherers, PassOnThatTheModuleHasNoSuchParameter) {
-  const loupe_module module = fc();
-  Taps taps;
-  Gatherer gatherer("optimizer_step");
-  EXPECT_EQ(gatherer.open(taps, &module, "missing"), LOUPE_NOT_FOUND);
-  EXPECT_STREQ(gatherer.error(), "'fc' has no parameter 'missing'");
+  std::string refusal;
+  EXPECT_TRUE(taps_of("optimizer_step", "missing", &refusal).empty());
+  EXPECT_NE(refusal.find("'missing'"), std::string::npos) << refusal;
 }
 
 TEST(AttributeGatherer, WatchesTheTapOfAttributes) {
-  const loupe_module module = fc();
-  Taps taps;
-  Gatherer gatherer("attribute");
-  ASSERT_EQ(gatherer.open(taps, &module, "running_mean"), LOUPE_OK) << gatherer.error();
-  ASSERT_EQ(taps.subscriptions.size(), 1u);
-  EXPECT_EQ(taps.subscriptions[0].tap, static_cast<uint32_t>(LOUPE_TAP_ATTRIBUTE));
-  EXPECT_EQ(taps.subscriptions[0].label, "running_mean");
+  EXPECT_EQ(taps_of("attribute", "weight"), std::set<uint32_t>{LOUPE_TAP_ATTRIBUTE});
 }
 
 TEST(PushGatherer, WatchesPushesAndNoModule) {
-  const loupe_module module = fc();
-  Taps taps;
-  Gatherer gatherer("push");
-  EXPECT_EQ(gatherer.open(taps, &module, nullptr), LOUPE_INVALID);
-  EXPECT_EQ(gatherer.open(taps, nullptr, nullptr), LOUPE_OK);
-  ASSERT_EQ(taps.subscriptions.size(), 1u);
-  EXPECT_EQ(taps.subscriptions[0].tap, static_cast<uint32_t>(LOUPE_TAP_PUSH));
+  std::string refusal;
+  EXPECT_TRUE(taps_of("push", nullptr, &refusal).empty());
+  EXPECT_NE(refusal.find("not a module"), std::string::npos) << refusal;
+  Noted noted;
+  lt::Bench bench = probe_bench([&](Probe& probe) { probe.watch_pushes({"push"}, noted); });
+  bench.push_metric("accuracy", 1);
+  EXPECT_EQ(noted.taps, std::set<uint32_t>{LOUPE_TAP_PUSH});
 }
 
 }  // namespace
-}  // namespace loupe::test

@@ -1,277 +1,276 @@
-#include <gtest/gtest.h>
+#include "built_in.h"
 
-#include <cmath>
+#include <memory>
 
-#include "lens_world.h"
-
-namespace loupe::test {
 namespace {
 
-using Names = std::vector<std::string>;
-
-// The three lenses that show a norm and a correlation, each on its own tap.
+// The three lenses that show a norm and a correlation, each of another tap.
+enum class Of { output_gradient, gradient, change };
 struct Case {
   const char* lens;
-  const char* plugin;
-  uint32_t tap;
-  const char* label;
+  Of of;
   const char* title;
-  bool of_changes;  // shows what changed since the last event, not the event's tensor
 };
 
 class GeometryLens : public testing::TestWithParam<Case> {
  protected:
-  LensWorld& make(const std::string& yaml = "{}") {
-    LensWorld& world = world_.emplace(GetParam().lens, yaml, GetParam().plugin);
-    world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});
-    if (GetParam().of_changes) world.prime("fc", "weight", Tensor({2}, {0, 0}));
+  LensBench& make(const std::string& yaml = "{}") {
+    bench_ = std::make_unique<LensBench>(GetParam().lens, yaml);
+    fc_ = bench_->add("fc", "Linear", {{"weight", {2}}});
     at_ = {0, 0};
-    return world;
+    if (GetParam().of == Of::change) bench_->set(fc_, "weight", tensor(at_));
+    return *bench_;
   }
   /// Makes the lens see the vector (x, y).
-  void see(LensWorld& world, float x, float y) {
-    at_ = GetParam().of_changes ? std::vector<float>{at_[0] + x, at_[1] + y} : std::vector<float>{x, y};
-    world.event(GetParam().tap, "fc", Tensor({2}, at_), GetParam().label);
+  void see(double x, double y) {
+    at_ = GetParam().of == Of::change ? std::vector<double>{at_[0] + x, at_[1] + y} : std::vector<double>{x, y};
+    if (GetParam().of == Of::output_gradient) return bench_->output_gradient(fc_, tensor(at_));
+    if (GetParam().of == Of::gradient) return bench_->gradient(fc_, "weight", tensor(at_));
+    bench_->set(fc_, "weight", tensor(at_));
+    bench_->step();
+  }
+  LensBench& tick() {
+    bench_->tick();
+    return *bench_;
   }
   std::string norm() const { return std::string(GetParam().title) + " Norm"; }
   std::string correlation() const { return std::string(GetParam().title) + " Correlation"; }
+  lt::Module fc_;
 
  private:
-  std::optional<LensWorld> world_;
-  std::vector<float> at_;
+  std::unique_ptr<LensBench> bench_;
+  std::vector<double> at_;
 };
 
 TEST_P(GeometryLens, ShowsNormsAndCorrelations) {
-  LensWorld& world = make();
-  see(world, 3, 4);
-  see(world, 6, 8);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value(norm(), "fc", "mean"), 7.5);
-  EXPECT_EQ(shown.range(norm(), "fc", "-σ|+σ"), std::pair(5.0, 10.0));
-  EXPECT_EQ(shown.range(norm(), "fc", "min|max"), std::pair(5.0, 10.0));
-  EXPECT_NEAR(*shown.value(correlation(), "fc", "mean"), 1, 1e-6);
-  EXPECT_NEAR(shown.range(correlation(), "fc", "min|max")->first, 1, 1e-6);
+  make();
+  see(3, 4);
+  see(6, 8);
+  const LensBench& shown = tick();
+  EXPECT_EQ(shown.number(norm(), "fc", "mean"), 7.5);
+  EXPECT_EQ(shown.band(norm(), "fc", "-σ"), std::pair(5.0, 10.0));
+  EXPECT_EQ(shown.band(norm(), "fc", "min"), std::pair(5.0, 10.0));
+  EXPECT_NEAR(shown.value(correlation(), "fc", "mean"), 1, 1e-6);
+  EXPECT_NEAR(shown.band(correlation(), "fc", "min").first, 1, 1e-6);
 }
 
 TEST_P(GeometryLens, CorrelatesSmallTensorsAndLeavesOutTheFirst) {
-  LensWorld& world = make();
-  see(world, 4e-7F, 3e-7F);
-  EXPECT_FALSE(world.tick().value(correlation(), "fc", "mean"));
-  see(world, 3e-7F, 4e-7F);
-  EXPECT_NEAR(*world.tick().value(correlation(), "fc", "mean"), 0.96, 1e-5);
+  make();
+  see(4e-7, 3e-7);
+  EXPECT_FALSE(tick().number(correlation(), "fc", "mean"));
+  see(3e-7, 4e-7);
+  EXPECT_NEAR(tick().value(correlation(), "fc", "mean"), 0.96, 1e-5);
 }
 
 TEST_P(GeometryLens, ReckonsCorrelationsWithAnEpsilonAndTheFirstAsZeroWhenToldTo) {
-  LensWorld& world = make("{correlation_eps: 1, first_correlation: true}");
-  see(world, 1, 0);
-  see(world, 1, 0);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.range(correlation(), "fc", "min|max"), std::pair(0.0, 0.5));
+  make("{correlation_eps: 1, first_correlation: true}");
+  see(1, 0);
+  see(1, 0);
+  EXPECT_EQ(tick().band(correlation(), "fc", "min"), std::pair(0.0, 0.5));
 }
 
 TEST_P(GeometryLens, CarriesCorrelationOverATick) {
-  LensWorld& world = make();
-  see(world, 1, 0);
-  world.tick();
-  see(world, -1, 0);
-  EXPECT_NEAR(*world.tick().value(correlation(), "fc", "mean"), -1, 1e-6);
+  make();
+  see(1, 0);
+  tick();
+  see(-1, 0);
+  EXPECT_NEAR(tick().value(correlation(), "fc", "mean"), -1, 1e-6);
 }
 
 TEST_P(GeometryLens, LeavesCorrelationOutWhenToldTo) {
-  LensWorld& world = make("{compute_correlation: false}");
-  see(world, 1, 0);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.tags.count(correlation()), 0u);
+  make("{compute_correlation: false}");
+  see(1, 0);
+  const LensBench& shown = tick();
+  EXPECT_FALSE(shown.has_tag(correlation()));
   EXPECT_EQ(shown.layers(norm()), Names{"fc"});
-  EXPECT_TRUE(shown.layers(correlation()).empty());
 }
 
 TEST_P(GeometryLens, NormalizesBySizeWhenToldTo) {
-  LensWorld& world = make("{normalize_by_size: true}");
-  see(world, 3, 3);
-  EXPECT_NEAR(*world.tick().value(norm(), "fc", "mean"), 3, 1e-9);
+  make("{normalize_by_size: true}");
+  see(3, 3);
+  EXPECT_NEAR(tick().value(norm(), "fc", "mean"), 3, 1e-9);
 }
 
 TEST_P(GeometryLens, ShowsTheLinesAndBandsAskedForAlsoQuantiles) {
   for (const char* inplace : {"true", "false"}) {
-    LensWorld& world = make(std::string("{line: [median, max], range: Q1-Q3, inplace: ") + inplace + "}");
-    for (float length : {1, 2, 3, 4, 5}) see(world, length, 0);
-    const Shown shown = world.tick();
-    EXPECT_EQ(shown.value(norm(), "fc", "median"), 3);
-    EXPECT_EQ(shown.value(norm(), "fc", "max"), 5);
-    EXPECT_FALSE(shown.value(norm(), "fc", "mean"));
-    EXPECT_EQ(shown.range(norm(), "fc", "Q1|Q3"), std::pair(2.0, 4.0));
-    EXPECT_EQ(shown.ranges.size(), 2u);
+    make(std::string("{line: [median, max], range: Q1-Q3, inplace: ") + inplace + "}");
+    for (const double length : {1, 2, 3, 4, 5}) see(length, 0);
+    const LensBench& shown = tick();
+    EXPECT_EQ(shown.number(norm(), "fc", "median"), 3);
+    EXPECT_EQ(shown.number(norm(), "fc", "max"), 5);
+    EXPECT_FALSE(shown.number(norm(), "fc", "mean"));
+    EXPECT_EQ(shown.band(norm(), "fc", "Q1"), std::pair(2.0, 4.0));
+    for (const std::string& tag : {norm(), correlation()}) {
+      EXPECT_FALSE(shown.has_band(tag, "fc", "min") || shown.has_band(tag, "fc", "-σ")) << tag;
+    }
   }
 }
 
 TEST_P(GeometryLens, IntroducesANormAndABoundedCorrelation) {
-  LensWorld& world = make("{log_scale: true}");
-  const Shown shown = world.tick();
-  const Shown::Tag& norms = shown.tags.at(norm());
+  make("{log_scale: true}");
+  const lt::Tag norms = tick().tag(norm()), correlations = tick().tag(correlation());
   EXPECT_EQ(norms.type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
   EXPECT_TRUE(norms.log_y);
   EXPECT_FALSE(norms.big);
   EXPECT_EQ(norms.y_minimum, std::nullopt);
-  const Shown::Tag& correlations = shown.tags.at(correlation());
   EXPECT_FALSE(correlations.log_y);
   EXPECT_EQ(correlations.y_minimum, -1);
   EXPECT_EQ(correlations.y_maximum, 1);
-  EXPECT_FALSE(make().tick().tags.at(norm()).log_y);
+  make();
+  EXPECT_FALSE(tick().tag(norm()).log_y);
 }
 
-TEST_P(GeometryLens, SaysNothingAtATickWithoutData) {
-  LensWorld& world = make();
-  EXPECT_TRUE(world.tick().values.empty());
-  see(world, 1, 0);
-  EXPECT_FALSE(world.tick().values.empty());
-  const Shown shown = world.tick();
-  EXPECT_TRUE(shown.values.empty());
-  EXPECT_TRUE(shown.ranges.empty());
+TEST_P(GeometryLens, ShowsNothingAtATickWithoutData) {
+  make();
+  EXPECT_TRUE(tick().is_silent());
+  see(1, 0);
+  EXPECT_FALSE(tick().is_silent());
+  EXPECT_TRUE(tick().is_silent());
 }
 
 TEST_P(GeometryLens, NamesNanEventsAndKeepsThemOutOfTheMean) {
-  LensWorld& world = make();
-  see(world, 3, 4);
-  see(world, NAN, 4);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value(norm(), "fc", "mean"), 5);
-  EXPECT_EQ(shown.value("Non-Finite Values", "fc", norm() + " NaN"), 1);
-  EXPECT_FALSE(shown.value("Non-Finite Values", "fc", norm() + " Inf"));
+  make();
+  see(3, 4);
+  see(NAN, 4);
+  const LensBench& shown = tick();
+  EXPECT_EQ(shown.number(norm(), "fc", "mean"), 5);
+  EXPECT_EQ(shown.number("Non-Finite Values", "fc", norm() + " NaN"), 1);
+  EXPECT_FALSE(shown.number("Non-Finite Values", "fc", norm() + " Inf"));
 }
 
 TEST_P(GeometryLens, ForgetsADetachedModule) {
-  LensWorld& world = make();
-  see(world, 1, 0);
-  world.forget("fc");
-  EXPECT_TRUE(world.tick().values.empty());
+  LensBench& bench = make();
+  see(1, 0);
+  bench.forget_with_a_tick(fc_);
+  EXPECT_TRUE(tick().is_silent());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, GeometryLens,
-    testing::Values(Case{"output_gradient_geometry", "", LOUPE_TAP_OUTPUT_GRADIENT, "", "Output Gradient", false},
-                    Case{"gradient_geometry", "", LOUPE_TAP_PARAMETER_GRADIENT, "weight", "Weight Gradient", false},
-                    Case{"parameter_difference", "", LOUPE_TAP_OPTIMIZER_STEP, "weight", "Weight Update", true}),
-    [](const auto& info) { return std::string(info.param.lens); });
+INSTANTIATE_TEST_SUITE_P(All, GeometryLens,
+                         testing::Values(Case{"output_gradient_geometry", Of::output_gradient, "Output Gradient"},
+                                         Case{"gradient_geometry", Of::gradient, "Weight Gradient"},
+                                         Case{"parameter_difference", Of::change, "Weight Update"}),
+                         [](const auto& info) { return std::string(info.param.lens); });
 
 TEST(OutputGradientGeometryLens, LooksAtLeavesAndSkipsActivationsUnlessToldNotTo) {
   for (const auto& [yaml, expected] :
-       std::vector<std::pair<const char*, Names>>{{"{}", {"fc", "drop"}},
-                                                  {"{skip_activation: false}", {"fc", "drop", "act", "fc:relu"}},
+       std::vector<std::pair<const char*, Names>>{{"{}", {"drop", "fc"}},
+                                                  {"{skip_activation: false}", {"act", "drop", "fc", "fc:relu"}},
                                                   {"{exclude: [Dropout]}", {"fc"}},
-                                                  {"{include: [+ReLU]}", {"fc", "drop", "act"}},
+                                                  {"{include: [+ReLU]}", {"act", "drop", "fc"}},
                                                   {"{include: ['f*']}", {"fc", "fc:relu"}}}) {
-    LensWorld world("output_gradient_geometry", yaml);
-    world.add({"", "Net", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT});
-    world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR});
-    world.add({"drop", "Dropout", LOUPE_FAMILY_DROPOUT});
-    world.add({"act", "ReLU", LOUPE_FAMILY_ACTIVATION});
-    world.add({"fc:relu", "relu", LOUPE_FAMILY_OTHER, LOUPE_MODULE_FUNCTIONAL});
-    world.add({"loss_fn", "MSELoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS});
-    EXPECT_EQ(world.watched(LOUPE_TAP_OUTPUT_GRADIENT), expected) << yaml;
+    LensBench bench("output_gradient_geometry", yaml);
+    bench.add("", "Net", {}, LOUPE_MODULE_ROOT);
+    bench.add("fc", "Linear");
+    bench.add("drop", "Dropout");
+    bench.add("act", "ReLU");
+    bench.add("fc:relu", "relu", {}, LOUPE_MODULE_FUNCTIONAL);
+    bench.add("loss_fn", "MSELoss", {}, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS);
+    bench.live();
+    EXPECT_EQ(bench.layers("Output Gradient Norm"), expected) << yaml;
   }
 }
 
-class ParameterGeometryLens : public testing::TestWithParam<Case> {};
+class ParameterGeometryLens : public testing::TestWithParam<Case> {
+ protected:
+  static std::string tag(const char* role) { return std::string(role) + " " + GetParam().title + " Norm"; }
+};
 
 TEST_P(ParameterGeometryLens, ShowsALayerWithoutBiasInTheWeightsPlotsAlone) {
-  LensWorld world(GetParam().lens, "{}", GetParam().plugin);
-  world.add({"with", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}});
-  world.add({"without", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});
-  world.add({"act", "ReLU", LOUPE_FAMILY_ACTIVATION});
-  EXPECT_EQ(world.watched(GetParam().tap), (Names{"with/weight", "with/bias", "without/weight"}));
+  LensBench bench(GetParam().lens);
+  bench.add("with", "Linear", weight_and_bias);
+  bench.add("without", "Linear", {{"weight", {2, 2}}});
+  bench.add("act", "ReLU");
+  bench.live();
+  EXPECT_EQ(bench.layers(tag("Weight")), (Names{"with", "without"}));
+  EXPECT_EQ(bench.layers(tag("Bias")), Names{"with"});
 }
 
 TEST_P(ParameterGeometryLens, LooksAtContainersThatOwnAParameter) {
-  LensWorld world(GetParam().lens, "{parameters: [scale_factor]}", GetParam().plugin);
-  world.add({"", "Net", LOUPE_FAMILY_OTHER, LOUPE_MODULE_ROOT, {"scale_factor"}});
-  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});
-  EXPECT_EQ(world.watched(GetParam().tap), Names{"/scale_factor"});
-  EXPECT_EQ(world.tick().tags.count("Weight " + std::string(GetParam().title) + " Norm"), 1u);
+  LensBench bench(GetParam().lens, "{parameters: [scale_factor]}");
+  bench.add("", "Net", {{"scale_factor", {2, 2}}}, LOUPE_MODULE_ROOT);
+  bench.add("fc", "Linear", {{"weight", {2, 2}}});
+  bench.live();
+  EXPECT_EQ(bench.layers(tag("Weight")).size(), 1U);
+  EXPECT_FALSE(bench.has_value(tag("Weight"), "fc", "mean"));
 }
 
 TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOrBias) {
-  LensWorld world(GetParam().lens, "{}", GetParam().plugin);
-  world.add({"lstm",
-             "LSTM",
-             LOUPE_FAMILY_RECURRENT,
-             LOUPE_MODULE_LEAF,
-             {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"}});
-  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias", "lora_a", "lora_b"}});
-  world.add({"attention", "MultiheadAttention", LOUPE_FAMILY_ATTENTION, 0, {"in_proj_weight", "in_proj_bias"}});
-  EXPECT_EQ(world.watched(GetParam().tap),
-            (Names{"lstm/weight_ih_l0", "lstm/weight_hh_l0", "lstm/bias_ih_l0", "lstm/bias_hh_l0", "fc/weight",
-                   "fc/bias", "fc/lora_a", "fc/lora_b", "attention/in_proj_weight", "attention/in_proj_bias"}));
-  EXPECT_EQ(world.tick().tags.size(), 4u);
-  if (GetParam().of_changes) return;
-  for (const char* parameter : {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"}) {
-    world.event(GetParam().tap, "lstm", Tensor({1}, {1}), parameter);
-  }
-  for (const char* parameter : {"weight", "bias", "lora_a", "lora_b"}) {
-    world.event(GetParam().tap, "fc", Tensor({1}, {1}), parameter);
-  }
-  for (const char* parameter : {"in_proj_weight", "in_proj_bias"}) {
-    world.event(GetParam().tap, "attention", Tensor({1}, {1}), parameter);
-  }
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.layers("Weight Gradient Norm"),
+  LensBench bench(GetParam().lens);
+  bench.add("lstm", "LSTM",
+            {{"weight_ih_l0", {2, 2}}, {"weight_hh_l0", {2, 2}}, {"bias_ih_l0", {2}}, {"bias_hh_l0", {2}}});
+  bench.add("fc", "Linear", {{"weight", {2, 2}}, {"bias", {2}}, {"lora_a", {2, 2}}, {"lora_b", {2, 2}}});
+  bench.add("attention", "MultiheadAttention", {{"in_proj_weight", {2, 2}}, {"in_proj_bias", {2}}}, 0);
+  bench.live();
+  EXPECT_EQ(bench.layers(tag("Weight")),
             (Names{"attention", "fc", "fc.lora_a", "fc.lora_b", "lstm.weight_hh_l0", "lstm.weight_ih_l0"}));
-  EXPECT_EQ(shown.layers("Bias Gradient Norm"), (Names{"attention", "fc", "lstm.bias_hh_l0", "lstm.bias_ih_l0"}));
+  EXPECT_EQ(bench.layers(tag("Bias")), (Names{"attention", "fc", "lstm.bias_hh_l0", "lstm.bias_ih_l0"}));
 }
 
 TEST_P(ParameterGeometryLens, TakesParametersByGlobOrRoleAndModulesByItsFilter) {
-  for (const auto& [yaml, expected] : std::vector<std::pair<const char*, Names>>{
-           {"{parameters: ['weight_hh_*']}", {"body.lstm/weight_hh_l0"}},
-           {"{parameters: [biases]}", {"body.lstm/bias_ih_l0", "fc/bias"}},
-           {"{parameters: [weights], exclude: [recurrent]}", {"body/scale", "fc/weight"}},
-           {"{include: ['body*']}", {"body/scale", "body.lstm/weight_hh_l0", "body.lstm/bias_ih_l0"}},
-           {"{include: [Linear], parameters: weight}", {"fc/weight"}}}) {
-    LensWorld world(GetParam().lens, yaml, GetParam().plugin);
-    world.add({"body", "Body", LOUPE_FAMILY_OTHER, 0, {"scale"}});
-    world.add({"body.lstm", "LSTM", LOUPE_FAMILY_RECURRENT, LOUPE_MODULE_LEAF, {"weight_hh_l0", "bias_ih_l0"}});
-    world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}});
-    EXPECT_EQ(world.watched(GetParam().tap), expected) << yaml;
+  struct Taken {
+    const char* yaml;
+    Names weights, biases;
+  };
+  for (const auto& [yaml, weights, biases] :
+       std::vector<Taken>{{"{parameters: ['weight_hh_*']}", {"body.lstm"}, {}},
+                          {"{parameters: [biases]}", {}, {"body.lstm", "fc"}},
+                          {"{parameters: [weights], exclude: [recurrent]}", {"body", "fc"}, {}},
+                          {"{include: ['body*']}", {"body", "body.lstm"}, {"body.lstm"}},
+                          {"{include: [Linear], parameters: weight}", {"fc"}, {}}}) {
+    LensBench bench(GetParam().lens, yaml);
+    bench.add("body", "Body", {{"scale", {2, 2}}}, 0);
+    bench.add("body.lstm", "LSTM", {{"weight_hh_l0", {2, 2}}, {"bias_ih_l0", {2}}});
+    bench.add("fc", "Linear", weight_and_bias);
+    bench.live();
+    EXPECT_EQ(bench.layers(tag("Weight")), weights) << yaml;
+    EXPECT_EQ(bench.layers(tag("Bias")), biases) << yaml;
   }
 }
 
 TEST_P(ParameterGeometryLens, TellsOnceOfAParameterThatNoModuleHas) {
-  fake_log().clear();
-  LensWorld world(GetParam().lens, "{parameters: [wieght, bias, '*_l0']}", GetParam().plugin);
-  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}});
-  world.tick();
-  world.tick();
-  ASSERT_EQ(fake_log().size(), 2u);
-  EXPECT_EQ(fake_log()[0], "no parameter fits 'wieght' given in parameters; did you mean 'weight'?");
-  EXPECT_NE(fake_log()[1].find("no parameter fits '*_l0'"), std::string::npos);
+  LensBench bench(GetParam().lens, "{parameters: [wieght, bias, '*_l0']}");
+  bench.add("fc", "Linear", weight_and_bias);
+  for (int i = 0; i < 2; ++i) bench.tick();
+  ASSERT_EQ(bench.told().size(), 2U);
+  EXPECT_EQ(bench.told()[0], "no parameter fits 'wieght' given in parameters; did you mean 'weight'?");
+  EXPECT_NE(bench.told()[1].find("no parameter fits '*_l0'"), std::string::npos);
 }
 
 TEST_P(ParameterGeometryLens, SaysOnceThatAModelWithoutParametersGivesItNothing) {
-  fake_log().clear();
-  LensWorld world(GetParam().lens, "{}", GetParam().plugin);
-  world.add({"act", "ReLU", LOUPE_FAMILY_ACTIVATION});
-  world.tick();
-  world.tick();
-  ASSERT_EQ(fake_log().size(), 1u);
-  EXPECT_NE(fake_log()[0].find("it looks at nothing"), std::string::npos);
+  LensBench bench(GetParam().lens);
+  bench.add("act", "ReLU");
+  for (int i = 0; i < 2; ++i) bench.tick();
+  ASSERT_EQ(bench.told().size(), 1U);
+  EXPECT_NE(bench.told()[0].find("it looks at nothing"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ParameterGeometryLens,
-                         testing::Values(Case{"parameter_gradient_geometry", "gradient_geometry",
-                                              LOUPE_TAP_PARAMETER_GRADIENT, "", "Gradient", false},
-                                         Case{"parameter_difference", "", LOUPE_TAP_OPTIMIZER_STEP, "", "Update",
-                                              true}),
+                         testing::Values(Case{"parameter_gradient_geometry", Of::gradient, "Gradient"},
+                                         Case{"parameter_difference", Of::change, "Update"}),
                          [](const auto& info) { return std::string(info.param.lens); });
 
-TEST(GradientGeometryLens, TakesTheGradientOfTheStepWhenToldTo) {
-  LensWorld world("gradient_geometry", "{gradient: step, parameters: weight}");
-  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}});
-  EXPECT_EQ(world.watched(LOUPE_TAP_STEP_GRADIENT), Names{"fc/weight"});
-  EXPECT_TRUE(world.watched(LOUPE_TAP_PARAMETER_GRADIENT).empty());
+TEST(ParameterDifferenceLens, AnswersToTheOriginalsName) {
+  EXPECT_NO_THROW(LensBench("parameter_update_geometry"));
 }
 
-TEST(ParameterDifferenceLens, AnswersToTheOriginalsName) {
-  EXPECT_NO_THROW(LensWorld("parameter_update_geometry", "{}", "parameter_difference"));
+// The option `gradient`, of the lenses that look at gradients of parameters.
+TEST(GradientOption, TakesTheGradientOfTheStepWhenToldTo) {
+  for (const auto& [lens, tag] :
+       std::vector<std::pair<const char*, const char*>>{{"gradient_geometry", "Weight Gradient Norm"},
+                                                        {"parameter_gradient_activation", "Weight Gradient Activation"},
+                                                        {"histograms", "Weight Gradient Histogram"}}) {
+    LensBench accumulated(lens), stepped(lens, "{gradient: step}");
+    for (LensBench* bench : {&accumulated, &stepped}) {
+      const lt::Module fc = bench->add("fc", "Linear", weight_and_bias);
+      bench->gradient(fc, "weight", tensor({1}, {2, 2}));
+      bench->tick();
+    }
+    EXPECT_EQ(accumulated.layers(tag), Names{"fc"}) << lens;
+    EXPECT_TRUE(stepped.layers(tag).empty()) << lens;
+    stepped.step();
+    stepped.tick();
+    EXPECT_EQ(stepped.layers(tag), Names{"fc"}) << lens;
+  }
 }
 
 }  // namespace
-}  // namespace loupe::test

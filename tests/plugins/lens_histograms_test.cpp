@@ -1,163 +1,130 @@
-#include <gtest/gtest.h>
+#include "built_in.h"
 
-#include <cmath>
 #include <numeric>
 
-#include "lens_world.h"
-
-namespace loupe::test {
 namespace {
 
-using Names = std::vector<std::string>;
-
-const ModuleSpec relu{"relu", "ReLU", LOUPE_FAMILY_ACTIVATION};
-const ModuleSpec linear{
-    "fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED, {"weight", "bias"}};
-
-const Shown::Histogram& histogram(const Shown& shown, const std::string& tag, const std::string& layer,
-                                  const std::string& line) {
-  const auto found = shown.histograms.find({tag, layer, line});
-  if (found == shown.histograms.end()) throw std::runtime_error("no histogram " + tag + " " + layer + " " + line);
-  return found->second;
-}
+constexpr const char* output_tag = "Output Histogram";
+constexpr const char* gradient_tag = "Weight Gradient Histogram";
+constexpr const char* weight_tag = "Weight Histogram";
 
 /// The count of the bin that `value` lies in.
-double count_at(const Shown::Histogram& histogram, double value) {
-  for (size_t i = 0; i < histogram.counts.size(); ++i) {
+double count_at(const lt::Histogram& histogram, double value) {
+  for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
     if (histogram.edges[i] <= value && value < histogram.edges[i + 1]) return histogram.counts[i];
   }
   return -1;
 }
 
-double total(const Shown::Histogram& histogram) {
+double total(const lt::Histogram& histogram) {
   return std::accumulate(histogram.counts.begin(), histogram.counts.end(), 0.0);
 }
 
-double count_at(const PreprocessorStream& stream, double value) {
-  return count_at({stream.values("edges"), stream.values("bins")}, value);
+lt::Histogram read(const Stream& stream) {
+  return {stream.values("edges"), stream.values("bins")};
 }
 
 TEST(HistogramPreprocessor, AddsUpTheBinsOfAnEpochInConstantMemory) {
-  PreprocessorStream stream("histogram");
-  stream.feed(Tensor({2}, {0, 1}));
-  EXPECT_EQ(count_at(stream, 0), 1);
-  EXPECT_EQ(count_at(stream, 1), 1);
-  for (int i = 0; i < 10; ++i) stream.feed(Tensor({2}, {-1, 1}));
-  EXPECT_EQ(count_at(stream, 0), 1);
-  EXPECT_EQ(count_at(stream, -1.5), 10);
-  EXPECT_EQ(count_at(stream, 1), 11);
-  EXPECT_EQ(total({stream.values("edges"), stream.values("bins")}), 22);
+  Stream stream("histogram");
+  stream.feed(tensor({0, 1}));
+  EXPECT_EQ(count_at(read(stream), 0), 1);
+  EXPECT_EQ(count_at(read(stream), 1), 1);
+  for (int i = 0; i < 10; ++i) stream.feed(tensor({-1, 1}));
+  EXPECT_EQ(count_at(read(stream), 0), 1);
+  EXPECT_EQ(count_at(read(stream), -1.5), 10);
+  EXPECT_EQ(count_at(read(stream), 1), 11);
+  EXPECT_EQ(total(read(stream)), 22);
   stream.reset();
   EXPECT_TRUE(stream.values("bins").empty());
-  stream.feed(Tensor({1}, {-1}));
-  EXPECT_EQ(count_at(stream, 1), 0);
-  EXPECT_EQ(count_at(stream, -1.5), 1);
+  stream.feed(tensor({-1}));
+  EXPECT_EQ(count_at(read(stream), 1), 0);
+  EXPECT_EQ(count_at(read(stream), -1.5), 1);
 }
 
-TEST(HistogramPreprocessor, PassesOverEvaluationUnlessToldToRecordIt) {
-  EXPECT_FALSE(PreprocessorStream("histogram").feed(Tensor({1}, {1}), kEvaluation));
-  EXPECT_TRUE(PreprocessorStream("histogram", "{record_eval: true}").feed(Tensor({1}, {1}), kEvaluation));
-  PreprocessorStream by_gradients("histogram", "{evaluation_from_grad: true}");
-  EXPECT_FALSE(by_gradients.feed(Tensor({1}, {1}), LOUPE_EVENT_TRAINING));
-}
-
-TEST(HistogramsLens, SpreadsOutputsOverBinsThatAscendFromNegativeToPositive) {
-  LensWorld world("histograms");
-  world.add(relu);
-  world.forward("relu", Tensor({2, 3}, {0, 1, 1.5, -1, -3e-5f, 1e30f}));
-  world.forward("relu", Tensor({2}, {1.25, -1e30f}));
-  const Shown shown = world.tick();
-  const Shown::Histogram output = histogram(shown, "Output Histogram", "relu", "output");
-  ASSERT_EQ(output.edges.size(), output.counts.size() + 1);
-  for (size_t i = 0; i + 1 < output.edges.size(); ++i) EXPECT_LT(output.edges[i], output.edges[i + 1]) << i;
-  EXPECT_EQ(output.edges.front(), -INFINITY);
-  EXPECT_EQ(output.edges.back(), INFINITY);
-  EXPECT_EQ(total(output), 8);
-  EXPECT_EQ(count_at(output, 0), 1);
-  EXPECT_EQ(count_at(output, 1.7), 3);
-  EXPECT_EQ(count_at(output, -1.7), 1);
-  EXPECT_EQ(count_at(output, -3e-5), 1);
-  EXPECT_EQ(count_at(output, 3e-5), 0);
-  EXPECT_EQ(output.counts.front(), 1);
-  EXPECT_EQ(output.counts.back(), 1);
-}
-
-TEST(HistogramsLens, ShowsEachEpochByItself) {
-  LensWorld world("histograms");
-  world.add(relu);
-  world.forward("relu", Tensor({3}, {1, 1, 1}));
-  world.tick();
-  world.forward("relu", Tensor({1}, {4}));
-  const Shown second = world.tick(2);
-  EXPECT_EQ(total(histogram(second, "Output Histogram", "relu", "output")), 1);
-  EXPECT_TRUE(world.tick(3).histograms.empty());
-}
-
-TEST(HistogramsLens, ShowsGradientsAndParametersAtTheTick) {
-  LensWorld world("histograms");
-  world.add(linear);
-  world.event(LOUPE_TAP_PARAMETER_GRADIENT, "fc", Tensor({2}, {-1, -1}), "weight", kEvaluation);
-  world.event(LOUPE_TAP_PARAMETER_GRADIENT, "fc", Tensor({2}, {-1, 1}), "weight", kTraining);
-  world.event(LOUPE_TAP_TICK, "fc", Tensor({3}, {8, 8, 0}), "weight", kEvaluation);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.histograms.size(), 2u);
-  EXPECT_EQ(count_at(histogram(shown, "Weight Gradient Histogram", "fc", "gradient"), -1.5), 3);
-  EXPECT_EQ(count_at(histogram(shown, "Weight Histogram", "fc", "parameter"), 8), 2);
-}
-
-TEST(HistogramsLens, WatchesWhatItsOptionsSay) {
-  LensWorld standard("histograms");
-  LensWorld chosen("histograms",
-                   "{activations: false, include: [linear], parameters: [bias], gradient: step, exclude: [out]}");
-  LensWorld more("histograms", "{gradients: false, include: [+Linear]}");
-  LensWorld parameters("histograms", "{gradients: false, exclude: [activation]}");
-  const ModuleSpec out{"out", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight", "bias"}};
-  for (LensWorld* world : {&standard, &chosen, &more, &parameters}) {
-    world->add(relu);
-    world->add(linear);
-    world->add(out);
+class HistogramsLens : public testing::Test {
+ protected:
+  LensBench bench_{"histograms"};
+  lt::Module relu_ = bench_.add("relu", "ReLU"), fc_ = bench_.add("fc", "Linear", {{"weight", {3}}, {"bias", {1}}});
+  lt::Histogram output() {
+    bench_.tick();
+    return bench_.histogram(output_tag, "relu", "output");
   }
-  EXPECT_EQ(standard.watched(LOUPE_TAP_FORWARD), Names{"relu"});
-  EXPECT_EQ(standard.watched(LOUPE_TAP_PARAMETER_GRADIENT), (Names{"fc/weight", "out/weight"}));
-  EXPECT_EQ(standard.watched(LOUPE_TAP_TICK), (Names{"fc/weight", "out/weight"}));
-  EXPECT_EQ(chosen.watched(LOUPE_TAP_FORWARD), Names{"fc"});
-  EXPECT_EQ(chosen.watched(LOUPE_TAP_STEP_GRADIENT), Names{"fc/bias"});
-  EXPECT_EQ(chosen.watched(LOUPE_TAP_TICK), Names{"fc/bias"});
-  EXPECT_EQ(more.watched(LOUPE_TAP_FORWARD), (Names{"relu", "fc", "out"}));
-  EXPECT_TRUE(parameters.watched(LOUPE_TAP_FORWARD).empty());
-  EXPECT_TRUE(parameters.watched(LOUPE_TAP_PARAMETER_GRADIENT).empty());
-  EXPECT_EQ(parameters.watched(LOUPE_TAP_TICK), (Names{"fc/weight", "out/weight"}));
+};
+
+TEST_F(HistogramsLens, SpreadsOutputsOverBinsThatAscendFromNegativeToPositive) {
+  bench_.forward(relu_, tensor({0, 1, 1.5, -1, -3e-5, 1e30}, {2, 3}));
+  bench_.forward(relu_, tensor({1.25, -1e30}));
+  const lt::Histogram shown = output();
+  ASSERT_EQ(shown.edges.size(), shown.counts.size() + 1);
+  for (std::size_t i = 0; i + 1 < shown.edges.size(); ++i) EXPECT_LT(shown.edges[i], shown.edges[i + 1]) << i;
+  EXPECT_EQ(shown.edges.front(), -INFINITY);
+  EXPECT_EQ(shown.edges.back(), INFINITY);
+  EXPECT_EQ(total(shown), 8);
+  for (const auto& [value, count] : {std::pair(0.0, 1.0), {1.7, 3}, {-1.7, 1}, {-3e-5, 1}, {3e-5, 0}})
+    EXPECT_EQ(count_at(shown, value), count) << value;
+  EXPECT_EQ(shown.counts.front(), 1);
+  EXPECT_EQ(shown.counts.back(), 1);
 }
 
-TEST(HistogramsLens, IntroducesTheTagsItWillUse) {
-  LensWorld world("histograms");
-  world.add(linear);
-  const Shown standard = world.tick();
-  Names names;
-  for (const auto& [name, tag] : standard.tags) names.push_back(name);
-  EXPECT_EQ(names, (Names{"Output Histogram", "Weight Gradient Histogram", "Weight Histogram"}));
-  EXPECT_TRUE(LensWorld("histograms", "{activations: false, parameters: none}").tick().tags.empty());
+TEST_F(HistogramsLens, ShowsEachEpochByItself) {
+  bench_.forward(relu_, tensor({1, 1, 1}));
+  EXPECT_EQ(total(output()), 3);
+  bench_.forward(relu_, tensor({4}));
+  EXPECT_EQ(total(output()), 1);
+  bench_.tick();
+  EXPECT_TRUE(bench_.is_silent());
 }
 
-TEST(HistogramsLens, NamesNanApartFromTheBins) {
-  LensWorld world("histograms");
-  world.add(relu);
-  world.forward("relu", Tensor({3}, {1, NAN, 1}));
-  world.forward("relu", Tensor({2}, {1, INFINITY}));
-  const Shown shown = world.tick();
-  EXPECT_EQ(total(histogram(shown, "Output Histogram", "relu", "output")), 3);
-  EXPECT_EQ(shown.value("Non-Finite Values", "relu", "Output Histogram NaN"), 1);
-  EXPECT_EQ(shown.value("Non-Finite Values", "relu", "Output Histogram Inf"), 1);
+TEST_F(HistogramsLens, ShowsGradientsAndParametersAtTheTick) {
+  bench_.gradient(fc_, "weight", tensor({-1, -1, 1}));
+  bench_.gradient(fc_, "weight", tensor({-1, 1, 1}));
+  bench_.set(fc_, "weight", tensor({8, 8, 0}));
+  bench_.set(fc_, "bias", tensor({8}));
+  bench_.tick();
+  EXPECT_EQ(count_at(bench_.histogram(gradient_tag, "fc", "gradient"), -1.5), 3);
+  EXPECT_EQ(count_at(bench_.histogram(weight_tag, "fc", "parameter"), 8), 2);
+  EXPECT_EQ(bench_.tags(), (Names{output_tag, gradient_tag, weight_tag}));
 }
 
-TEST(HistogramsLens, ForgetsADetachedModule) {
-  LensWorld world("histograms");
-  world.add(relu);
-  world.add(linear);
-  world.forget("fc");
-  world.forward("relu", Tensor({1}, {1}));
-  EXPECT_EQ(world.tick().histograms.size(), 1u);
+TEST(HistogramsLensOptions, SayWhatIsWatched) {
+  struct Watched {
+    const char* yaml;
+    Names outputs, gradients, weights, biases;
+  };
+  for (const auto& [yaml, outputs, gradients, weights, biases] : std::vector<Watched>{
+           {"{}", {"relu"}, {"fc", "out"}, {"fc", "out"}, {}},
+           {"{activations: false, include: [linear], parameters: [bias], exclude: [out]}", {"fc"}, {}, {}, {"fc"}},
+           {"{gradients: false, include: [+Linear]}", {"fc", "out", "relu"}, {}, {"fc", "out"}, {}},
+           {"{gradients: false, exclude: [activation]}", {}, {}, {"fc", "out"}, {}}}) {
+    LensBench bench("histograms", yaml);
+    bench.add("relu", "ReLU");
+    bench.add("fc", "Linear", weight_and_bias);
+    bench.add("out", "Linear", weight_and_bias);
+    bench.live();
+    EXPECT_EQ(bench.layers(output_tag), outputs) << yaml;
+    EXPECT_EQ(bench.layers(gradient_tag), gradients) << yaml;
+    EXPECT_EQ(bench.layers(weight_tag), weights) << yaml;
+    EXPECT_EQ(bench.layers("Bias Histogram"), biases) << yaml;
+  }
+  LensBench none("histograms", "{activations: false, parameters: none}");
+  none.tick();
+  EXPECT_TRUE(none.tags().empty());
+}
+
+TEST_F(HistogramsLens, NamesNanApartFromTheBins) {
+  bench_.forward(relu_, tensor({1, NAN, 1}));
+  bench_.forward(relu_, tensor({1, INFINITY}));
+  EXPECT_EQ(total(output()), 3);
+  EXPECT_EQ(bench_.number("Non-Finite Values", "relu", "Output Histogram NaN"), 1);
+  EXPECT_EQ(bench_.number("Non-Finite Values", "relu", "Output Histogram Inf"), 1);
+}
+
+TEST_F(HistogramsLens, ForgetsADetachedModule) {
+  bench_.set(fc_, "weight", tensor({8, 8, 0}));
+  bench_.forget_with_a_tick(fc_);
+  bench_.forward(relu_, tensor({1}));
+  EXPECT_EQ(total(output()), 1);
+  EXPECT_TRUE(bench_.layers(weight_tag).empty());
 }
 
 }  // namespace
-}  // namespace loupe::test

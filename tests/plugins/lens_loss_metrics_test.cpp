@@ -1,239 +1,211 @@
-#include <gtest/gtest.h>
+#include "built_in.h"
 
-#include <cmath>
-
-#include "lens_world.h"
-
-namespace loupe::test {
 namespace {
 
-constexpr uint32_t kTrainLoss = LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING;
-constexpr uint32_t kValLoss = LOUPE_EVENT_LOSS;
-
-ModuleSpec loss_module(const std::string& name) {
-  return {name, "MSELoss", LOUPE_FAMILY_LOSS, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS | LOUPE_MODULE_TAPPED};
-}
+/// A bench with the lens; a loss is shown in a plot without layers.
+class Losses : public LensBench {
+ public:
+  explicit Losses(const std::string& yaml = "{}") : LensBench("loss_metrics", yaml) {}
+  lt::Module add_loss(const std::string& name = "loss_fn") {
+    return add(name, "MSELoss", {}, LOUPE_MODULE_LEAF | LOUPE_MODULE_LOSS | LOUPE_MODULE_TAPPED);
+  }
+  std::optional<double> loss(const std::string& line) const { return number("Loss", "", line); }
+  std::optional<double> metric(const std::string& line) const { return number("Metrics", "", line); }
+};
 
 TEST(LossMetricsLens, ShowsPushedLossesWithTheirSpread) {
-  LensWorld world("loss_metrics");
-  world.push("train_loss", 1, kTrainLoss);
-  world.push("train_loss", 3, kTrainLoss);
-  world.push("val_loss", 5, kValLoss);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 2);
-  EXPECT_EQ(shown.range("Loss", "Loss", "train_loss -σ|train_loss +σ"), std::pair(1.0, 3.0));
-  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 5);
-  EXPECT_EQ(shown.range("Loss", "Loss", "val_loss -σ|val_loss +σ"), std::pair(5.0, 5.0));
+  Losses bench;
+  bench.push_loss(1);
+  bench.push_loss(3);
+  bench.push_loss(5, false);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss mean"), 2);
+  EXPECT_EQ(bench.band("Loss", "", "train_loss -σ"), std::pair(1.0, 3.0));
+  EXPECT_EQ(bench.loss("val_loss mean"), 5);
+  EXPECT_EQ(bench.band("Loss", "", "val_loss -σ"), std::pair(5.0, 5.0));
 }
 
 TEST(LossMetricsLens, ShowsAnEpochWithALossThatWasNaNAsNaNAndHowManyWere) {
-  LensWorld world("loss_metrics", "{loss_line: [mean, median]}");
-  world.push("train_loss", 0.5, kTrainLoss);
-  for (int i = 0; i < 2; ++i) world.push("train_loss", NAN, kTrainLoss);
-  world.push("val_loss", 5, kValLoss);
-  const Shown shown = world.tick();
-  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss mean").value_or(0)));
-  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss median").value_or(0)));
-  EXPECT_EQ(shown.value("Non-Finite Values", "Loss", "train_loss NaN"), 2);
-  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 5);
-  world.push("train_loss", 0.5, kTrainLoss);
-  EXPECT_EQ(world.tick().value("Loss", "Loss", "train_loss mean"), 0.5) << "the next epoch is another";
+  Losses bench("{loss_line: [mean, median]}");
+  bench.push_loss(0.5);
+  for (int i = 0; i < 2; ++i) bench.push_loss(NAN);
+  bench.push_loss(5, false);
+  bench.push_metric("accuracy", INFINITY);
+  bench.tick();
+  EXPECT_TRUE(std::isnan(bench.loss("train_loss mean").value_or(0)));
+  EXPECT_TRUE(std::isnan(bench.loss("train_loss median").value_or(0)));
+  EXPECT_EQ(bench.number("Non-Finite Values", "Loss", "train_loss NaN"), 2);
+  EXPECT_EQ(bench.number("Non-Finite Values", "Metrics", "accuracy Inf"), 1);
+  EXPECT_EQ(bench.loss("val_loss mean"), 5);
+  bench.push_loss(0.5);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss mean"), 0.5) << "the next epoch is another";
 }
 
 TEST(LossMetricsLens, ShowsALossModulesValuesBySplit) {
-  LensWorld world("loss_metrics");
-  world.add(loss_module("loss_fn"));
-  world.forward("loss_fn", Tensor({}, {2}), kTraining);
-  world.forward("loss_fn", Tensor({}, {4}), kTraining);
-  world.forward("loss_fn", Tensor({}, {7}), LOUPE_EVENT_TRAINING);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 3);
-  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 7);
+  Losses bench;
+  const lt::Module loss = bench.add_loss();
+  for (const double value : {2, 4}) bench.forward(loss, tensor({value}));
+  bench.forward(loss, tensor({7}), without_gradients);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss mean"), 3);
+  EXPECT_EQ(bench.loss("val_loss mean"), 7);
 }
 
 TEST(LossMetricsLens, LetsTheLossModuleGoBeforePushesOfTheSameName) {
-  LensWorld world("loss_metrics");
-  world.add(loss_module("loss_fn"));
-  world.forward("loss_fn", Tensor({}, {2}));
-  world.push("train_loss", 100, kTrainLoss);
-  world.push("val_loss", 9, kValLoss);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 2);
-  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 9);
+  Losses bench;
+  bench.forward(bench.add_loss(), tensor({2}));
+  bench.push_loss(100);
+  bench.push_loss(9, false);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss mean"), 2);
+  EXPECT_EQ(bench.loss("val_loss mean"), 9);
 }
 
-TEST(LossMetricsLens, LeavesLossModulesAloneWhenToldTo) {
-  LensWorld world("loss_metrics", "{loss_fn: false}");
-  world.add(loss_module("loss_fn"));
-  EXPECT_TRUE(world.watched(LOUPE_TAP_FORWARD).empty());
+TEST(LossMetricsLens, LeavesLossModulesAloneWhenToldToAndModulesOfTheModelAlways) {
+  Losses without("{loss_fn: false}"), with;
+  without.forward(without.add_loss(), tensor({2}));
+  with.forward(with.add("fc", "Linear", {{"weight", {2, 2}}}), tensor({2}));
+  for (Losses* bench : {&without, &with}) {
+    bench->tick();
+    EXPECT_TRUE(bench->is_silent());
+  }
 }
 
 TEST(LossMetricsLens, TellsOnceOfAMetricThatIsMisspeltAndNotOfOneThatComesLater) {
-  fake_log().clear();
-  LensWorld world("loss_metrics", "{metrics: [acuracy, top5, val_accuracy]}");
-  for (int epoch = 1; epoch <= 2; ++epoch) {
-    world.push("accuracy", 0.5);
-    world.tick(epoch);
+  Losses bench("{metrics: [acuracy, top5, val_accuracy]}");
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    bench.push_metric("accuracy", 0.5);
+    bench.tick();
   }
-  ASSERT_EQ(fake_log().size(), 1u);
-  EXPECT_EQ(fake_log()[0], "no metric 'acuracy' was pushed so far; did you mean 'accuracy'?");
-}
-
-TEST(LossMetricsLens, WatchesNoModuleOfTheModel) {
-  LensWorld world("loss_metrics");
-  world.add({"fc", "Linear", LOUPE_FAMILY_LINEAR, LOUPE_MODULE_LEAF, {"weight"}});
-  EXPECT_TRUE(world.watched(LOUPE_TAP_FORWARD).empty());
+  EXPECT_EQ(bench.told(), Names{"no metric 'acuracy' was pushed so far; did you mean 'accuracy'?"});
 }
 
 TEST(LossMetricsLens, TellsSeveralLossModulesApart) {
-  LensWorld world("loss_metrics");
-  world.add(loss_module("generator"));
-  world.add(loss_module("critic"));
-  world.forward("generator", Tensor({}, {1}));
-  world.forward("critic", Tensor({}, {2}));
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "generator train_loss mean"), 1);
-  EXPECT_EQ(shown.value("Loss", "Loss", "critic train_loss mean"), 2);
-  EXPECT_EQ(world.query("train_loss mean"), 1);
-  EXPECT_EQ(world.query("critic train_loss mean"), 2);
-  world.forget("generator");
-  world.forward("critic", Tensor({}, {3}));
-  EXPECT_EQ(world.tick().value("Loss", "Loss", "train_loss mean"), 3);
+  Losses bench;
+  const lt::Module generator = bench.add_loss("generator"), critic = bench.add_loss("critic");
+  bench.forward(generator, tensor({1}));
+  bench.forward(critic, tensor({2}));
+  bench.tick();
+  EXPECT_EQ(bench.loss("generator train_loss mean"), 1);
+  EXPECT_EQ(bench.loss("critic train_loss mean"), 2);
+  EXPECT_EQ(bench.query("train_loss mean"), 1);
+  EXPECT_EQ(bench.query("critic train_loss mean"), 2);
+  bench.forget_with_a_tick(generator);
+  bench.forward(critic, tensor({3}));
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss mean"), 3);
 }
 
 TEST(LossMetricsLens, HandsTheLossModulesOptionsOn) {
-  LensWorld world("loss_metrics", "{evaluation_from_grad: false, loss_fn_inplace: false}");
-  world.add(loss_module("loss_fn"));
-  world.forward("loss_fn", Tensor({}, {2}), LOUPE_EVENT_TRAINING);
-  world.forward("loss_fn", Tensor({}, {4}), LOUPE_EVENT_GRAD_ENABLED);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss mean"), 2);
-  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 4);
+  Losses bench("{evaluation_from_grad: false, loss_fn_inplace: false}");
+  const lt::Module loss = bench.add_loss();
+  bench.forward(loss, tensor({2}), without_gradients);
+  bench.forward(loss, tensor({4}), in_eval_mode);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss mean"), 2);
+  EXPECT_EQ(bench.loss("val_loss mean"), 4);
 }
 
 TEST(LossMetricsLens, ShowsEveryMetricUnlessSomeAreNamed) {
-  for (const auto& [yaml, shows_speed] :
-       std::vector<std::pair<const char*, bool>>{{"{}", true}, {"{metrics: [accuracy]}", false}}) {
-    LensWorld world("loss_metrics", yaml);
-    world.push("accuracy", 0.5);
-    world.push("accuracy", 1.0);
-    world.push("speed", 10);
-    const Shown shown = world.tick();
-    EXPECT_EQ(shown.value("Metrics", "Metrics", "accuracy mean"), 0.75) << yaml;
-    EXPECT_EQ(shown.value("Metrics", "Metrics", "speed mean").has_value(), shows_speed) << yaml;
-    EXPECT_FALSE(shown.value("Loss", "Loss", "accuracy mean")) << yaml;
-    EXPECT_TRUE(shown.ranges.empty()) << yaml;
+  for (const bool names_some : {false, true}) {
+    Losses bench(names_some ? "{metrics: [accuracy]}" : "{}");
+    for (const double value : {0.5, 1.0}) bench.push_metric("accuracy", value);
+    bench.push_metric("speed", 10);
+    bench.tick();
+    EXPECT_EQ(bench.metric("accuracy mean"), 0.75);
+    EXPECT_EQ(bench.metric("speed mean").has_value(), !names_some);
+    EXPECT_FALSE(bench.loss("accuracy mean"));
+    EXPECT_FALSE(bench.has_band("Metrics", "", "accuracy -σ") || bench.has_band("Metrics", "", "accuracy min"));
   }
 }
 
-TEST(LossMetricsLens, IntroducesTheMetricsPlotOnceThereIsAMetric) {
-  LensWorld named("loss_metrics", "{metrics: [accuracy]}");
-  EXPECT_EQ(named.tick().tags.count("Metrics"), 1u);
-  LensWorld any("loss_metrics");
-  EXPECT_EQ(any.tick().tags.size(), 1u);
-  any.push("accuracy", 1);
-  EXPECT_EQ(any.tick().tags.count("Metrics"), 1u);
-  EXPECT_EQ(any.tick().tags.count("Metrics"), 1u);
-}
-
-TEST(LossMetricsLens, IntroducesBigNumericalPlots) {
-  const Shown shown = LensWorld("loss_metrics", "{metrics: [accuracy]}").tick();
+TEST(LossMetricsLens, IntroducesBigNumericalPlotsTheMetricsOnceThereIsOne) {
+  Losses named("{metrics: [accuracy]}"), any;
+  named.tick();
+  any.tick();
   for (const char* tag : {"Loss", "Metrics"}) {
-    EXPECT_EQ(shown.tags.at(tag).type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
-    EXPECT_TRUE(shown.tags.at(tag).big);
+    EXPECT_EQ(named.tag(tag).type, static_cast<uint32_t>(LOUPE_SCALE_NUMERICAL));
+    EXPECT_TRUE(named.tag(tag).big);
   }
+  EXPECT_EQ(any.tags(), Names{"Loss"});
+  any.push_metric("accuracy", 1);
+  any.tick();
+  EXPECT_EQ(any.tags(), (Names{"Loss", "Metrics"}));
 }
 
 TEST(LossMetricsLens, PutsAllInOnePlotWhenToldTo) {
-  LensWorld world("loss_metrics", "{separate_loss_and_metrics: false}");
-  world.push("train_loss", 1, kTrainLoss);
-  world.push("accuracy", 2);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss & Metrics", "Loss & Metrics", "train_loss mean"), 1);
-  EXPECT_EQ(shown.value("Loss & Metrics", "Loss & Metrics", "accuracy mean"), 2);
-  EXPECT_EQ(shown.tags.size(), 1u);
+  Losses bench("{separate_loss_and_metrics: false}");
+  bench.push_loss(1);
+  bench.push_metric("accuracy", 2);
+  bench.tick();
+  EXPECT_EQ(bench.number("Loss & Metrics", "", "train_loss mean"), 1);
+  EXPECT_EQ(bench.number("Loss & Metrics", "", "accuracy mean"), 2);
+  EXPECT_EQ(bench.tags().size(), 1U);
 }
 
 TEST(LossMetricsLens, ShowsTheLinesAndBandsAskedFor) {
-  LensWorld world("loss_metrics",
-                  "{loss_line: [median, max], loss_range: none, metrics_line: min, metrics_range: [min-max]}");
-  for (double value : {1.0, 2.0, 6.0}) {
-    world.push("train_loss", value, kTrainLoss);
-    world.push("accuracy", value);
+  Losses bench("{loss_line: [median, max], loss_range: none, metrics_line: min, metrics_range: [min-max]}");
+  for (const double value : {1.0, 2.0, 6.0}) {
+    bench.push_loss(value);
+    bench.push_metric("accuracy", value);
   }
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss median"), 2);
-  EXPECT_EQ(shown.value("Loss", "Loss", "train_loss max"), 6);
-  EXPECT_FALSE(shown.value("Loss", "Loss", "train_loss mean"));
-  EXPECT_EQ(shown.value("Metrics", "Metrics", "accuracy min"), 1);
-  EXPECT_EQ(shown.range("Metrics", "Metrics", "accuracy min|accuracy max"), std::pair(1.0, 6.0));
-  EXPECT_EQ(shown.ranges.size(), 1u);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss median"), 2);
+  EXPECT_EQ(bench.loss("train_loss max"), 6);
+  EXPECT_FALSE(bench.loss("train_loss mean"));
+  EXPECT_FALSE(bench.has_band("Loss", "", "train_loss -σ"));
+  EXPECT_EQ(bench.metric("accuracy min"), 1);
+  EXPECT_EQ(bench.band("Metrics", "", "accuracy min"), std::pair(1.0, 6.0));
 }
 
 TEST(LossMetricsLens, AnswersEveryAggregationOfTheLastTick) {
-  LensWorld world("loss_metrics");
-  for (double value : {1.0, 2.0, 3.0, 4.0, 10.0}) world.push("train_loss", value, kTrainLoss);
-  world.push("accuracy", 0.5);
-  EXPECT_FALSE(world.query("train_loss mean"));
-  world.tick();
-  EXPECT_EQ(world.query("train_loss mean"), 4);
-  EXPECT_EQ(world.query("train_loss median"), 3);
-  EXPECT_EQ(world.query("train_loss min"), 1);
-  EXPECT_EQ(world.query("train_loss max"), 10);
-  EXPECT_EQ(world.query("train_loss Q1"), 2);
-  EXPECT_EQ(world.query("train_loss Q3"), 4);
-  EXPECT_EQ(world.query("train_loss IQR"), 2);
-  EXPECT_NEAR(*world.query("train_loss std"), std::sqrt(10.0), 1e-12);
-  EXPECT_EQ(world.query("accuracy mean"), 0.5);
-  EXPECT_FALSE(world.query("val_loss mean"));
-  world.tick();
-  EXPECT_FALSE(world.query("train_loss mean"));
+  Losses bench;
+  for (const double value : {1.0, 2.0, 3.0, 4.0, 10.0}) bench.push_loss(value);
+  bench.push_metric("accuracy", 0.5);
+  EXPECT_FALSE(bench.query("train_loss mean"));
+  bench.tick();
+  for (const auto& [name, expected] : std::vector<std::pair<const char*, double>>{{"train_loss mean", 4},
+                                                                                  {"train_loss median", 3},
+                                                                                  {"train_loss min", 1},
+                                                                                  {"train_loss max", 10},
+                                                                                  {"train_loss Q1", 2},
+                                                                                  {"train_loss Q3", 4},
+                                                                                  {"train_loss IQR", 2},
+                                                                                  {"train_loss std", std::sqrt(10.0)},
+                                                                                  {"accuracy mean", 0.5}}) {
+    EXPECT_NEAR(bench.query(name).value_or(NAN), expected, 1e-12) << name;
+  }
+  EXPECT_FALSE(bench.query("val_loss mean"));
+  bench.tick();
+  EXPECT_FALSE(bench.query("train_loss mean"));
 }
 
-TEST(LossMetricsLens, SaysNothingAtATickWithoutPushes) {
-  LensWorld world("loss_metrics");
-  world.push("train_loss", 1, kTrainLoss);
-  world.push("accuracy", 1);
-  world.tick();
-  const Shown shown = world.tick();
-  EXPECT_TRUE(shown.values.empty());
-  EXPECT_TRUE(shown.ranges.empty());
-}
-
-TEST(LossMetricsLens, ShowsValidationAloneInAnEpochWithoutTraining) {
-  LensWorld world("loss_metrics");
-  world.push("val_loss", 2, kValLoss);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.value("Loss", "Loss", "val_loss mean"), 2);
-  EXPECT_EQ(shown.values.size(), 1u);
+TEST(LossMetricsLens, ShowsNothingAtATickWithoutPushesAndValidationAloneWithoutTraining) {
+  Losses bench;
+  bench.push_loss(1);
+  bench.push_metric("accuracy", 1);
+  bench.tick();
+  bench.tick();
+  EXPECT_TRUE(bench.is_silent());
+  bench.push_loss(2, false);
+  bench.tick();
+  EXPECT_EQ(bench.loss("val_loss mean"), 2);
+  EXPECT_FALSE(bench.loss("train_loss mean") || bench.metric("accuracy mean"));
 }
 
 TEST(LossMetricsLens, TakesValuesPushedToMemory) {
-  LensWorld world("loss_metrics", "{loss_line: median}");
-  world.push("train_loss", 1, kTrainLoss | LOUPE_EVENT_MEMORY);
-  world.push("train_loss", 2, kTrainLoss | LOUPE_EVENT_MEMORY);
-  EXPECT_EQ(world.tick().value("Loss", "Loss", "train_loss median"), 1.5);
+  Losses bench("{loss_line: median}");
+  for (const double value : {1, 2}) bench.push_loss(value, true, /*keep=*/true);
+  bench.tick();
+  EXPECT_EQ(bench.loss("train_loss median"), 1.5);
 }
 
-TEST(LossMetricsLens, NamesPushedNanAndNeverAveragesItAway) {
-  LensWorld world("loss_metrics");
-  world.push("train_loss", NAN, kTrainLoss);
-  world.push("train_loss", 2, kTrainLoss);
-  world.push("accuracy", INFINITY);
-  const Shown shown = world.tick();
-  EXPECT_TRUE(std::isnan(shown.value("Loss", "Loss", "train_loss mean").value_or(0)));
-  EXPECT_EQ(shown.value("Non-Finite Values", "Loss", "train_loss NaN"), 1);
-  EXPECT_EQ(shown.value("Non-Finite Values", "Metrics", "accuracy Inf"), 1);
-}
-
-TEST(LossMetricsLens, ReadsEachOfManyMetricsAFewTimes) {
-  constexpr std::size_t count = 500;
-  LensWorld world("loss_metrics");
-  for (std::size_t i = 0; i < count; ++i) world.push(("metric" + std::to_string(i)).c_str(), 1);
-  const Shown shown = world.tick();
-  EXPECT_EQ(shown.values.size(), count);
-  EXPECT_LE(world.rows_read(), 3 * count);
+TEST(LossMetricsLens, ShowsEachOfManyMetrics) {
+  Losses bench;
+  for (int i = 0; i < 500; ++i) bench.push_metric("metric" + std::to_string(i), i);
+  bench.tick();
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(bench.metric("metric" + std::to_string(i) + " mean"), i);
 }
 
 }  // namespace
-}  // namespace loupe::test

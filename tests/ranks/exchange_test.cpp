@@ -7,7 +7,6 @@
 #include "child_process.h"
 #include "core/run_holder.h"
 #include "ranks/rank_message.h"
-#include "ranks/rank_tree.h"
 #include "run_of_ranks.h"
 #include "says.h"
 

@@ -1,4 +1,4 @@
-#include "ranks/folder_store.h"
+#include "ranks/rank_store.h"
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ranks/fingerprint.h"
+#include "ranks/prints.h"
 #include "says.h"
 
 namespace loupe::ranks {

@@ -11,10 +11,9 @@
 #include <fstream>
 
 #include "monitored.h"
-#include "ranks/facts.h"
 #include "ranks/merged_lenses.h"
+#include "ranks/rank_message.h"
 #include "ranks/rank_record.h"
-#include "ranks/rank_tree.h"
 
 namespace {
 

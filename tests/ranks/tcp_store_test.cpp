@@ -1,4 +1,4 @@
-#include "ranks/tcp_store.h"
+#include "ranks/rank_store.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

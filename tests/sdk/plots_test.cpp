@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <loupe/lenses/activation_plots.h>
 #include <loupe/lenses/comparison.h>
-#include <loupe/lenses/geometry_plots.h>
+#include <loupe/lenses/learning_rates.h>
 
 #include <cmath>
 #include <iterator>
@@ -61,6 +61,7 @@ class World {
     return {FakeModule(name, "Linear").module(), Source(&wiring_, reinterpret_cast<loupe_source*>(&numbers))};
   }
   Report& report() { return report_; }
+  loupe_tick& tick() { return tick_; }
   std::set<std::string> tags;
   std::map<std::string, double> values;
   std::map<std::string, std::pair<double, double>> bands;
@@ -80,6 +81,38 @@ class World {
 };
 
 using Values = std::map<std::string, double>;
+
+/// An optimizer that says a learning rate for each of its groups, and nothing else.
+struct FakeOptimizer {
+  FakeOptimizer(uint64_t id, const char* type, const std::vector<double>& rates, const char* model = "") {
+    for (const double rate : rates) {
+      groups.push_back({.struct_size = sizeof(loupe_parameter_group),
+                        .flags = LOUPE_GROUP_HAS_LEARNING_RATE,
+                        .learning_rate = rate});
+    }
+    for (const auto& group : groups) pointers.push_back(&group);
+    optimizer = {sizeof(loupe_optimizer), 0, id, model, type, pointers.data(), pointers.size()};
+  }
+  std::list<loupe_parameter_group> groups;
+  std::vector<const loupe_parameter_group*> pointers;
+  loupe_optimizer optimizer{};
+};
+
+TEST(LearningRates, NameGroupsAndOptimizersApart) {
+  const FakeOptimizer groups(1, "SGD", {0.1, 0.2}), first(2, "Adam", {0.3}), second(3, "Adam", {0.4}),
+      other(4, "Adam", {0.5}, "critic");
+  const loupe_optimizer* all[] = {&groups.optimizer, &first.optimizer, &second.optimizer, &other.optimizer};
+  World world;
+  world.tick().optimizers = all;
+  world.tick().optimizer_count = std::size(all);
+  LearningRates().report(world.report(), true, false);
+  const std::string plot = "Learning Rate | Learning Rate | ";
+  EXPECT_EQ(world.values, (Values{{plot + "SGD group 0", 0.1},
+                                  {plot + "SGD group 1", 0.2},
+                                  {plot + "Adam", 0.3},
+                                  {plot + "Adam 2", 0.4},
+                                  {plot + "critic Adam", 0.5}}));
+}
 
 TEST(Comparison, SharesOutWhatIsFiniteAndLeavesTheRestOut) {
   World world;
@@ -137,29 +170,6 @@ TEST(ReportRow, KeepsNothingOfTheRowBefore) {
   EXPECT_EQ(world.rows, 2);
   EXPECT_EQ(world.values, (Values{{"T | a | a", 1}, {"T | b | b", 1}}));
   EXPECT_EQ(world.bands.size(), 2u);
-}
-
-TEST(GeometryPlots, ShowANormAndACorrelationOfEachLayer) {
-  World world;
-  with_options(
-      {{"inplace", true},
-       {"normalize_by_size", false},
-       {"log_scale", false},
-       {"compute_correlation", true},
-       {"correlation_eps", 0.0},
-       {"first_correlation", false},
-       {"line", Strings{"mean", "max"}},
-       {"range", Strings{"none"}}},
-      [&](const Options& options) {
-        GeometryPlots plots(options);
-        plots.introduce(world.report(), "Kernel");
-        plots.write(world.report(), "Kernel", {world.layer("conv", {{"norm", {1, 3}}, {"correlation", {0.5}}})});
-      });
-  EXPECT_EQ(world.tags, (std::set<std::string>{"Kernel Norm", "Kernel Correlation"}));
-  EXPECT_EQ(world.values, (Values{{"Kernel Norm | conv | mean", 2},
-                                  {"Kernel Norm | conv | max", 3},
-                                  {"Kernel Correlation | conv | mean", 0.5},
-                                  {"Kernel Correlation | conv | max", 0.5}}));
 }
 
 TEST(ActivationPlots, ShowEachLayersRatesAndTheWorstSinceTheLastTime) {

@@ -66,6 +66,7 @@ struct Tag {
   std::string id, title = {}, unit = {}, description = {}, healthy = {}, advice = {};
   std::uint32_t type = LOUPE_SCALE_NUMERICAL;
   bool log_y = false, big = false;
+  std::optional<double> y_minimum = {}, y_maximum = {};
 };
 /// See loupe_finding. Texts that were null are empty. Id, state and source are the host's: those of one that is told
 /// are not read, but for a state LOUPE_FINDING_GONE, by which it is over.
@@ -138,6 +139,9 @@ class LOUPE_EXPORT Bench {
   Range range(const std::string& tag, const std::string& layer, const std::string& low_name) const;
   Histogram histogram(const std::string& tag, const std::string& layer, const std::string& line) const;
   std::vector<std::string> layers(const std::string& tag) const;
+  /// What a lens answers to a name such as "train_loss median", by which the trainer asks for a loss; nothing where
+  /// none knows it.
+  std::optional<double> query(const std::string& name) const;
   /// Since the beginning: tags, as last told; findings, in the order told; lines to the user, each beginning with who
   /// speaks. Lines are the process's: every living bench gets all.
   Tag tag(const std::string& id) const;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/histogram.h"
-#include "measure/sample.h"
+#include "measure/history.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {

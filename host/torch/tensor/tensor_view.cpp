@@ -3,7 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/UndefinedTensorImpl.h>
 
-#include "measure/dtype.h"
+#include "measure/elements.h"
 #include "torch/tensor/device.h"
 #include "torch/tensor/element_type.h"
 

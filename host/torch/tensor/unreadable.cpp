@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/log.h"
-#include "measure/dtype.h"
+#include "measure/elements.h"
 #include "torch/tensor/device.h"
 #include "torch/tensor/element_type.h"
 

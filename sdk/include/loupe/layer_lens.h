@@ -64,11 +64,9 @@ class LayerLens : public Lens {
  protected:
   /// A lens's own options, then those that this class reads.
   static std::vector<Option> options_with(std::vector<Option> own) {
-    for (Option& option : ModuleFilter::options()) own.push_back(std::move(option));
-    own.push_back(line_option());
-    own.push_back(range_option());
-    own.emplace_back("record_eval", false, "count evaluation passes too");
-    return own;
+    return joined_options({std::move(own),
+                           ModuleFilter::options(),
+                           {line_option(), range_option(), {"record_eval", false, "count evaluation passes too"}}});
   }
   const Host& host() const { return host_; }
   /// Whether the options `include` and `exclude` let the lens look at the module.

@@ -41,12 +41,11 @@ class Parameters {
   };
 
   static std::vector<Option> options(const Strings& standard = {"*"}) {
-    std::vector<Option> options = {
-        {"parameters", standard,
-         "which parameters of a module: names or globs, weights or biases for all in that role; a vector is a bias "
-         "unless it is called weight"}};
-    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
-    return options;
+    return joined_options(
+        {{{"parameters", standard,
+           "which parameters of a module: names or globs, weights or biases for all in that role; a vector is a bias "
+           "unless it is called weight"}},
+         ModuleFilter::options()});
   }
 
   explicit Parameters(const Options& options)

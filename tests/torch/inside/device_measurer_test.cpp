@@ -17,9 +17,7 @@ using namespace loupe;
 
 namespace {
 
-constexpr uint32_t everything = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_EXTREMES | LOUPE_MEASURE_ACTIVITY |
-                                LOUPE_MEASURE_SAMPLES | LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE |
-                                LOUPE_MEASURE_CHANGE_PREVIOUS | LOUPE_MEASURE_HISTOGRAM;
+constexpr uint32_t everything = measure::kEveryMeasure;
 
 constexpr int64_t whole = measure::Measurer::kWholeHistory;
 

@@ -2,6 +2,7 @@
 
 #include <loupe/abi.h>
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -92,6 +93,13 @@ struct Option {
   Option(uint32_t type_, std::string& name_, std::string& help_)
       : type(type_), name(std::move(name_)), help(std::move(help_)) {}
 };
+
+/// Several lists of options as one.
+inline std::vector<Option> joined_options(std::initializer_list<std::vector<Option>> lists) {
+  std::vector<Option> all;
+  for (const std::vector<Option>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
 
 }  // namespace v1_0
 }  // namespace loupe

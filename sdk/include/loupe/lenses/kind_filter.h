@@ -13,13 +13,11 @@ inline namespace v1_0 {
 class KindFilter {
  public:
   static std::vector<Option> options() {
-    std::vector<Option> options = {
-        {"types", Strings{}, "only modules of these types, such as Linear, or globs of them"},
-        {"families", Strings{}, "only modules of these families", family_names()}};
-    for (Option& option : ModuleFilter::options()) options.push_back(std::move(option));
-    options.emplace_back("leaves_only", true,
-                         "leave out modules that have children, unless include names them in full");
-    return options;
+    return joined_options(
+        {{{"types", Strings{}, "only modules of these types, such as Linear, or globs of them"},
+          {"families", Strings{}, "only modules of these families", family_names()}},
+         ModuleFilter::options(),
+         {{"leaves_only", true, "leave out modules that have children, unless include names them in full"}}});
   }
 
   explicit KindFilter(const Options& options)

@@ -1,4 +1,4 @@
-#include "measure/element_reader.h"
+#include "measure/elements.h"
 
 #include <algorithm>
 #include <bit>
