@@ -1,6 +1,7 @@
 #include "check/stub_wiring.h"
 
 #include <loupe/detail/series_reading.h>
+#include <loupe/detail/whole.h>
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/step_memory.h>
@@ -19,7 +20,6 @@
 #include <vector>
 
 #include "check/session.h"
-#include "core/any_size.h"
 #include "pipeline/finding_board.h"
 #include "pipeline/lens_sink.h"
 
@@ -231,7 +231,7 @@ struct StubWiring {
     of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
     try {
       if (what == nullptr) throw Error("it is null");
-      check(copy_known(*what));
+      check(detail::known_part(*what));
     } catch (const Error& wrong) {
       of(self).host().complain(std::string("tells a ") + function + " that the host refuses: " + wrong.what());
       return refuse(error, wrong.what());

@@ -13,7 +13,7 @@
 #include "command/usage_error.h"
 #include "core/json_bounds.h"
 #include "loupe/config_error.h"
-#include "replay/line_filler.h"
+#include "replay/record_line.h"
 
 namespace loupe::port {
 namespace {

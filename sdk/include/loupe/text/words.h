@@ -30,9 +30,22 @@ inline constexpr Word tick_words[] = {
 inline constexpr Word ending_words[] = {
     {LOUPE_END_COMPLETED, "completed"}, {LOUPE_END_INTERRUPTED, "interrupted"}, {LOUPE_END_FAILED, "failed"}};
 
+inline constexpr Word tag_type_words[] = {
+    {LOUPE_SCALE_NUMERICAL, "numerical"}, {LOUPE_SCALE_PROBABILITY, "probability"}, {LOUPE_SCALE_RELATION, "relation"}};
+
+/// One of the lists above.
+struct Words {
+  template <std::size_t size>
+  constexpr Words(const Word (&words)[size]) : first(words), count(size) {}
+  constexpr const Word* begin() const { return first; }
+  constexpr const Word* end() const { return first + count; }
+
+  const Word* first;
+  std::size_t count;
+};
+
 /// A later version's number, which has no word yet, stands as it is: "7".
-template <std::size_t count>
-std::string word_of(const Word (&words)[count], uint32_t value) {
+inline std::string word_of(const Words& words, uint32_t value) {
   for (const Word& each : words) {
     if (each.value == value) return each.word;
   }
@@ -40,8 +53,7 @@ std::string word_of(const Word (&words)[count], uint32_t value) {
 }
 
 /// The number behind such a word; none for another text.
-template <std::size_t count>
-std::optional<uint32_t> value_called(const Word (&words)[count], std::string_view word) {
+inline std::optional<uint32_t> value_called(const Words& words, std::string_view word) {
   for (const Word& each : words) {
     if (each.word == word) return each.value;
   }
