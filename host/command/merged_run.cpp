@@ -1,6 +1,6 @@
 #include "command/merged_run.h"
 
-#include <loupe/detail/rank_list.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <filesystem>

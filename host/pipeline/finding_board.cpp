@@ -2,7 +2,7 @@
 
 #include <loupe/detail/whole.h>
 #include <loupe/error.h>
-#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include <loupe/detail/whole.h>
 #include <loupe/row.h>
-#include <loupe/text/finding_text.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 #include <exception>

@@ -1,6 +1,5 @@
 #include "ranks/rank_watch.h"
 
-#include <loupe/detail/rank_list.h>
 #include <loupe/text/number_text.h>
 
 namespace loupe {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <loupe/detail/thunks.h>
+#include <loupe/detail/component.h>
 
 #include <memory>
 

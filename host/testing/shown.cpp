@@ -1,7 +1,7 @@
 #include "testing/shown.h"
 
 #include <loupe/finding.h>
-#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 #include <loupe/visualizer.h>
 
 namespace loupe::testing {

@@ -1,6 +1,6 @@
 // What an earlier run left in a record, for a run that goes on with it.
 
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "record/record_line.h"
 
 #include <loupe/detail/messages.h>
-#include <loupe/text/utc_text.h>
+#include <loupe/text/number_text.h>
 #include <loupe/visualizer.h>
 #include <loupe/visualizers/model_json.h>
 #include <utf8.h>

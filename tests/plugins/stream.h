@@ -1,6 +1,6 @@
 #pragma once
 
-#include <loupe/detail/series_numbers.h>
+#include <loupe/detail/series_reading.h>
 
 #include <memory>
 #include <optional>

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <loupe/abi.h>
+#include <loupe/text/number_text.h>
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +63,38 @@ inline std::optional<uint32_t> value_called(const Words& words, std::string_view
   const auto parsed = std::from_chars(word.data(), word.data() + word.size(), value);
   if (word.empty() || parsed.ec != std::errc() || parsed.ptr != word.data() + word.size()) return std::nullopt;
   return value;
+}
+
+/// A text of the boundary, where null stands for none: empty then.
+inline std::string text_of(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+/// A finding's message with where in the program's source to look: "the output is NaN (net.cpp:120)".
+inline std::string message_with_place(const std::string& message, const std::string& file, uint32_t line) {
+  if (file.empty()) return message;
+  return message + " (" + file + (line > 0 ? ":" + std::to_string(line) : "") + ")";
+}
+inline std::string message_with_place(const loupe_finding& finding) {
+  return message_with_place(text_of(finding.message), text_of(finding.file), finding.line);
+}
+
+/// A setting as people write it: "0.001", "true", "flip, crop".
+inline std::string setting_text(const loupe_option_value& value) {
+  switch (value.type) {
+    case LOUPE_TYPE_BOOLEAN:
+      return value.integer != 0 ? "true" : "false";
+    case LOUPE_TYPE_INTEGER:
+      return std::to_string(value.integer);
+    case LOUPE_TYPE_NUMBER:
+      return number_text(value.number);
+    case LOUPE_TYPE_STRING:
+      return value.string != nullptr ? value.string : "";
+    default:
+      std::string all;
+      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + std::string(value.strings[i]);
+      return all;
+  }
 }
 
 }  // namespace v1_0
