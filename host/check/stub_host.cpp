@@ -1,6 +1,5 @@
 #include "check/stub_host.h"
 
-#include <loupe/draft/abi/tensor_files.h>
 #include <loupe/draft/abi/tensor_math.h>
 #include <loupe/error.h>
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <loupe/detail/whole.h>
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>

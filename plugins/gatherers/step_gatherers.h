@@ -1,6 +1,5 @@
 #pragma once
 
-#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/plugin.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <loupe/draft/abi/fingerprints.h>
+#include <loupe/draft/abi/tensor_math.h>
 #include <loupe/host.h>
 
 #include <algorithm>

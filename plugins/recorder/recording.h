@@ -1,6 +1,5 @@
 #pragma once
 
-#include <loupe/draft/tensor_files.h>
 #include <loupe/draft/tensor_math.h>
 #include <loupe/plugin.h>
 
