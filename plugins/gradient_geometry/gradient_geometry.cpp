@@ -1,5 +1,5 @@
 #include <loupe/lenses/geometry_plots.h>
-#include <loupe/lenses/gradient_option.h>
+#include <loupe/lenses/watch_options.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
 

@@ -1,10 +1,9 @@
 #include <loupe/layers.h>
 #include <loupe/lenses/explanation.h>
-#include <loupe/lenses/gradient_option.h>
 #include <loupe/lenses/non_finite.h>
+#include <loupe/lenses/watch_options.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
-#include <loupe/visualizers/output_option.h>
 
 #include "histograms/histogram.h"
 

@@ -1,7 +1,7 @@
 #include <loupe/lenses/geometry_plots.h>
+#include <loupe/lenses/watch_options.h>
 #include <loupe/module_filter.h>
 #include <loupe/plugin.h>
-#include <loupe/visualizers/output_option.h>
 
 namespace loupe {
 

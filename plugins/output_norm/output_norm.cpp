@@ -1,9 +1,9 @@
-#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/explanation.h>
 #include <loupe/lenses/non_finite.h>
+#include <loupe/lenses/watch_options.h>
 #include <loupe/module_filter.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>
-#include <loupe/visualizers/output_option.h>
 
 namespace loupe {
 

@@ -1,4 +1,4 @@
-#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/explanation.h>
 #include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 #include <loupe/plugin.h>

@@ -1,5 +1,4 @@
 #include <loupe/draft/option_names.h>
-#include <loupe/lenses/comparison.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/lenses/kind_filter.h>
 #include <loupe/lenses/non_finite.h>

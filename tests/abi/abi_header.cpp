@@ -87,7 +87,7 @@ Texts faults_of_header(const std::string& text) {
 Texts members_without_entry(const std::string& header, const std::string& table) {
   Texts faults;
   const std::string code = without_comments(header);
-  for (const std::smatch& message : all(table, std::regex(R"(struct Message<(\w+)>)"))) {
+  for (const std::smatch& message : all(table, std::regex(R"(members<(\w+)> =)"))) {
     const std::string name = message[1];
     const std::size_t begin = code.find("struct " + name + " {");
     if (begin == std::string::npos) return {"there is no struct '" + name + "' in loupe/abi"};

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 #include <loupe/lenses/activation_plots.h>
-#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/explanation.h>
 #include <loupe/lenses/geometry_plots.h>
 
 #include <cmath>

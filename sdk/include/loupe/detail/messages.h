@@ -131,187 +131,144 @@ constexpr PointerMember<S, Other> pointer(const Other* S::*at) {
   return {nullptr, at};
 }
 
-/// `name` and `members` of a struct of the ABI.
+/// Those of a struct of the ABI.
 template <class S>
-struct Message;
+inline constexpr auto members = nullptr;
 
 template <>
-struct Message<loupe_tag> {
-  static constexpr const char* name = "a tag";
-  static constexpr auto members = std::make_tuple(
-      text("tag", &loupe_tag::id, Text::needed), word("type", &loupe_tag::type, tag_type_words),
-      flag("log_y", &loupe_tag::flags, LOUPE_TAG_LOG_Y), flag("big", &loupe_tag::flags, LOUPE_TAG_BIG),
-      flag("annotate", &loupe_tag::flags, LOUPE_TAG_ANNOTATE),
-      optional("y_minimum", &loupe_tag::y_minimum, &loupe_tag::flags, LOUPE_TAG_HAS_MINIMUM, true),
-      optional("y_maximum", &loupe_tag::y_maximum, &loupe_tag::flags, LOUPE_TAG_HAS_MAXIMUM, true),
-      text("title", &loupe_tag::title, Text::or_left_out), text("unit", &loupe_tag::unit, Text::or_left_out),
-      text("description", &loupe_tag::description, Text::or_left_out),
-      text("healthy", &loupe_tag::healthy, Text::or_left_out), text("advice", &loupe_tag::advice, Text::or_left_out));
-};
+inline constexpr auto members<loupe_tag> = std::make_tuple(
+    text("tag", &loupe_tag::id, Text::needed), word("type", &loupe_tag::type, tag_type_words),
+    flag("log_y", &loupe_tag::flags, LOUPE_TAG_LOG_Y), flag("big", &loupe_tag::flags, LOUPE_TAG_BIG),
+    flag("annotate", &loupe_tag::flags, LOUPE_TAG_ANNOTATE),
+    optional("y_minimum", &loupe_tag::y_minimum, &loupe_tag::flags, LOUPE_TAG_HAS_MINIMUM, true),
+    optional("y_maximum", &loupe_tag::y_maximum, &loupe_tag::flags, LOUPE_TAG_HAS_MAXIMUM, true),
+    text("title", &loupe_tag::title, Text::or_left_out), text("unit", &loupe_tag::unit, Text::or_left_out),
+    text("description", &loupe_tag::description, Text::or_left_out),
+    text("healthy", &loupe_tag::healthy, Text::or_left_out), text("advice", &loupe_tag::advice, Text::or_left_out));
 
 /// A line has one of its values, or one of its bands.
 template <>
-struct Message<loupe_row> {
-  static constexpr const char* name = "a row";
-  static constexpr auto members = std::make_tuple(
-      text("tag", &loupe_row::tag, Text::needed), text("layer", &loupe_row::layer),
-      array("line", &loupe_row::value_names, &loupe_row::value_count),
-      array("value", &loupe_row::values, &loupe_row::value_count),
-      array("low_name", &loupe_row::band_names, &loupe_row::band_count, 2),
-      array("low", &loupe_row::bands, &loupe_row::band_count, 2), CountMember<loupe_row>{"events", &loupe_row::events});
-};
+inline constexpr auto members<loupe_row> = std::make_tuple(
+    text("tag", &loupe_row::tag, Text::needed), text("layer", &loupe_row::layer),
+    array("line", &loupe_row::value_names, &loupe_row::value_count),
+    array("value", &loupe_row::values, &loupe_row::value_count),
+    array("low_name", &loupe_row::band_names, &loupe_row::band_count, 2),
+    array("low", &loupe_row::bands, &loupe_row::band_count, 2), CountMember<loupe_row>{"events", &loupe_row::events});
 
 template <>
-struct Message<loupe_histogram> {
-  static constexpr const char* name = "a histogram";
-  static constexpr auto members =
-      std::make_tuple(text("tag", &loupe_histogram::tag, Text::needed), text("layer", &loupe_histogram::layer),
-                      text("line", &loupe_histogram::line, Text::needed),
-                      array("edges", &loupe_histogram::edges, &loupe_histogram::bin_count, 1, 1),
-                      array("counts", &loupe_histogram::counts, &loupe_histogram::bin_count),
-                      CountMember<loupe_histogram>{"events", &loupe_histogram::events});
-};
+inline constexpr auto members<loupe_histogram> =
+    std::make_tuple(text("tag", &loupe_histogram::tag, Text::needed), text("layer", &loupe_histogram::layer),
+                    text("line", &loupe_histogram::line, Text::needed),
+                    array("edges", &loupe_histogram::edges, &loupe_histogram::bin_count, 1, 1),
+                    array("counts", &loupe_histogram::counts, &loupe_histogram::bin_count),
+                    CountMember<loupe_histogram>{"events", &loupe_histogram::events});
 
 template <>
-struct Message<loupe_finding> {
-  static constexpr const char* name = "a finding";
-  static constexpr auto members = std::make_tuple(
-      word("severity", &loupe_finding::severity, severity_words),
-      word("state", &loupe_finding::state, finding_state_words), number("id", &loupe_finding::id),
-      text("rule", &loupe_finding::rule, Text::needed), pointer(&loupe_finding::module),
-      text("layer", &loupe_finding::layer), text("parameter", &loupe_finding::parameter),
-      text("message", &loupe_finding::message, Text::needed), text("advice", &loupe_finding::advice),
-      text("tag", &loupe_finding::tag), text("source", &loupe_finding::source),
-      text("caused_by", &loupe_finding::caused_by), text("file", &loupe_finding::file),
-      number("file_line", &loupe_finding::line),
-      optional("value", &loupe_finding::value, &loupe_finding::flags, LOUPE_FINDING_HAS_VALUE),
-      optional("threshold", &loupe_finding::threshold, &loupe_finding::flags, LOUPE_FINDING_HAS_THRESHOLD),
-      number("first_step", &loupe_finding::first_step), number("last_step", &loupe_finding::last_step),
-      number("first_epoch", &loupe_finding::first_epoch), number("last_epoch", &loupe_finding::last_epoch),
-      number("count", &loupe_finding::count));
-};
+inline constexpr auto members<loupe_finding> = std::make_tuple(
+    word("severity", &loupe_finding::severity, severity_words),
+    word("state", &loupe_finding::state, finding_state_words), number("id", &loupe_finding::id),
+    text("rule", &loupe_finding::rule, Text::needed), pointer(&loupe_finding::module),
+    text("layer", &loupe_finding::layer), text("parameter", &loupe_finding::parameter),
+    text("message", &loupe_finding::message, Text::needed), text("advice", &loupe_finding::advice),
+    text("tag", &loupe_finding::tag), text("source", &loupe_finding::source),
+    text("caused_by", &loupe_finding::caused_by), text("file", &loupe_finding::file),
+    number("file_line", &loupe_finding::line),
+    optional("value", &loupe_finding::value, &loupe_finding::flags, LOUPE_FINDING_HAS_VALUE),
+    optional("threshold", &loupe_finding::threshold, &loupe_finding::flags, LOUPE_FINDING_HAS_THRESHOLD),
+    number("first_step", &loupe_finding::first_step), number("last_step", &loupe_finding::last_step),
+    number("first_epoch", &loupe_finding::first_epoch), number("last_epoch", &loupe_finding::last_epoch),
+    number("count", &loupe_finding::count));
 
 template <>
-struct Message<loupe_note> {
-  static constexpr const char* name = "a note";
-  static constexpr auto members = std::make_tuple(
-      word("about", &loupe_note::kind, note_words), text("text", &loupe_note::text, Text::needed),
-      moment("step", &loupe_note::at, &loupe_moment::step), number("finding", &loupe_note::finding),
-      TimeMember<loupe_note>{"time", &loupe_note::at}, moment("elapsed", &loupe_note::at, &loupe_moment::elapsed));
-};
+inline constexpr auto members<loupe_note> = std::make_tuple(word("about", &loupe_note::kind, note_words),
+                                                            text("text", &loupe_note::text, Text::needed),
+                                                            moment("step", &loupe_note::at, &loupe_moment::step),
+                                                            number("finding", &loupe_note::finding),
+                                                            TimeMember<loupe_note>{"time", &loupe_note::at},
+                                                            moment("elapsed", &loupe_note::at, &loupe_moment::elapsed));
 
 template <>
-struct Message<loupe_tick> {
-  static constexpr const char* name = "a tick";
-  static constexpr auto members = std::make_tuple(
-      TimeMember<loupe_tick>{"time", &loupe_tick::at}, moment("elapsed", &loupe_tick::at, &loupe_moment::elapsed),
-      moment("step", &loupe_tick::at, &loupe_moment::step), word("reason", &loupe_tick::reason, tick_words),
-      flag("incomplete", &loupe_tick::flags, LOUPE_TICK_INCOMPLETE), number(nullptr, &loupe_tick::number),
-      array(nullptr, &loupe_tick::optimizers, &loupe_tick::optimizer_count));
-};
+inline constexpr auto members<loupe_tick> = std::make_tuple(
+    TimeMember<loupe_tick>{"time", &loupe_tick::at}, moment("elapsed", &loupe_tick::at, &loupe_moment::elapsed),
+    moment("step", &loupe_tick::at, &loupe_moment::step), word("reason", &loupe_tick::reason, tick_words),
+    flag("incomplete", &loupe_tick::flags, LOUPE_TICK_INCOMPLETE), number(nullptr, &loupe_tick::number),
+    array(nullptr, &loupe_tick::optimizers, &loupe_tick::optimizer_count));
 
 template <>
-struct Message<loupe_ending> {
-  static constexpr const char* name = "an ending";
-  static constexpr auto members = std::make_tuple(
-      word("how", &loupe_ending::how, ending_words, true), TimeMember<loupe_ending>{"time", &loupe_ending::at},
-      moment("elapsed", &loupe_ending::at, &loupe_moment::elapsed),
-      moment("step", &loupe_ending::at, &loupe_moment::step), text("message", &loupe_ending::message));
-};
+inline constexpr auto members<loupe_ending> = std::make_tuple(
+    word("how", &loupe_ending::how, ending_words, true), TimeMember<loupe_ending>{"time", &loupe_ending::at},
+    moment("elapsed", &loupe_ending::at, &loupe_moment::elapsed),
+    moment("step", &loupe_ending::at, &loupe_moment::step), text("message", &loupe_ending::message));
 
 template <>
-struct Message<loupe_run> {
-  static constexpr const char* name = "a run";
-  static constexpr auto members = std::make_tuple(
-      text("name", &loupe_run::name, Text::needed), text("started", &loupe_run::started, Text::needed),
-      flag("resumed", &loupe_run::flags, LOUPE_RUN_RESUMED),
-      text("loupe_version", &loupe_run::loupe_version, Text::needed),
-      text("libtorch_version", &loupe_run::libtorch_version, Text::needed),
-      text("directory", &loupe_run::directory, Text::needed),
-      PlainMember<loupe_run>{"start_time", &loupe_run::start_time}, number("rank", &loupe_run::rank),
-      number("world_size", &loupe_run::world_size), text("train_loss", &loupe_run::train_loss, Text::needed),
-      text("val_loss", &loupe_run::validation_loss, Text::needed),
-      array("lenses", &loupe_run::lenses, &loupe_run::lens_count), text("config", &loupe_run::config, Text::needed),
-      pointer(&loupe_run::settings));  // which the configuration says
-};
+inline constexpr auto members<loupe_run> = std::make_tuple(
+    text("name", &loupe_run::name, Text::needed), text("started", &loupe_run::started, Text::needed),
+    flag("resumed", &loupe_run::flags, LOUPE_RUN_RESUMED),
+    text("loupe_version", &loupe_run::loupe_version, Text::needed),
+    text("libtorch_version", &loupe_run::libtorch_version, Text::needed),
+    text("directory", &loupe_run::directory, Text::needed),
+    PlainMember<loupe_run>{"start_time", &loupe_run::start_time}, number("rank", &loupe_run::rank),
+    number("world_size", &loupe_run::world_size), text("train_loss", &loupe_run::train_loss, Text::needed),
+    text("val_loss", &loupe_run::validation_loss, Text::needed),
+    array("lenses", &loupe_run::lenses, &loupe_run::lens_count), text("config", &loupe_run::config, Text::needed),
+    pointer(&loupe_run::settings));  // which the configuration says
 
 template <>
-struct Message<loupe_progress> {
-  static constexpr const char* name = "progress";
-  static constexpr auto members =
-      std::make_tuple(number(nullptr, &loupe_progress::at), number(nullptr, &loupe_progress::epochs),
-                      number(nullptr, &loupe_progress::steps), number(nullptr, &loupe_progress::steps_before),
-                      number(nullptr, &loupe_progress::seconds), number(nullptr, &loupe_progress::lens_seconds));
-};
+inline constexpr auto members<loupe_progress> = std::make_tuple(number(nullptr, &loupe_progress::at),
+                                                                number(nullptr, &loupe_progress::epochs),
+                                                                number(nullptr, &loupe_progress::steps),
+                                                                number(nullptr, &loupe_progress::steps_before),
+                                                                number(nullptr, &loupe_progress::seconds),
+                                                                number(nullptr, &loupe_progress::lens_seconds));
 
 /// A line's "setting" is the one of these that its type says.
 template <>
-struct Message<loupe_option_value> {
-  static constexpr const char* name = "a setting";
-  static constexpr auto members =
-      std::make_tuple(text("name", &loupe_option_value::name, Text::needed), number("type", &loupe_option_value::type),
-                      number("setting", &loupe_option_value::integer), number("setting", &loupe_option_value::number),
-                      text("setting", &loupe_option_value::string),
-                      array("setting", &loupe_option_value::strings, &loupe_option_value::string_count),
-                      pointer(&loupe_option_value::map));
-};
+inline constexpr auto members<loupe_option_value> =
+    std::make_tuple(text("name", &loupe_option_value::name, Text::needed), number("type", &loupe_option_value::type),
+                    number("setting", &loupe_option_value::integer), number("setting", &loupe_option_value::number),
+                    text("setting", &loupe_option_value::string),
+                    array("setting", &loupe_option_value::strings, &loupe_option_value::string_count),
+                    pointer(&loupe_option_value::map));
 template <>
-struct Message<loupe_options> {
-  static constexpr const char* name = "options";
-  static constexpr auto members = std::make_tuple(array(nullptr, &loupe_options::values, &loupe_options::value_count));
-};
+inline constexpr auto members<loupe_options> = std::make_tuple(array(nullptr, &loupe_options::values,
+                                                                     &loupe_options::value_count));
 
 /// The line is that of model_json.h.
 template <>
-struct Message<loupe_model> {
-  static constexpr const char* name = "a model";
-  static constexpr auto members = std::make_tuple(
-      text("name", &loupe_model::name, Text::needed), text("type", &loupe_model::type, Text::needed),
-      number("parameters", &loupe_model::parameter_element_count),
-      array("modules", &loupe_model::modules, &loupe_model::module_count), text(nullptr, &loupe_model::own_name));
-};
+inline constexpr auto members<loupe_model> = std::make_tuple(
+    text("name", &loupe_model::name, Text::needed), text("type", &loupe_model::type, Text::needed),
+    number("parameters", &loupe_model::parameter_element_count),
+    array("modules", &loupe_model::modules, &loupe_model::module_count), text(nullptr, &loupe_model::own_name));
 template <>
-struct Message<loupe_module> {
-  static constexpr const char* name = "a module";
-  static constexpr auto members = std::make_tuple(
-      number(nullptr, &loupe_module::id), number(nullptr, &loupe_module::family), text("name", &loupe_module::name),
-      text(nullptr, &loupe_module::path), pointer(&loupe_module::parent), pointer(&loupe_module::model),
-      text("type", &loupe_module::type), text(nullptr, &loupe_module::full_type),
-      array("shapes", &loupe_module::parameters, &loupe_module::parameter_count),
-      flag("leaf", &loupe_module::flags, LOUPE_MODULE_LEAF), text(nullptr, &loupe_module::settings));
-};
+inline constexpr auto members<loupe_module> = std::make_tuple(
+    number(nullptr, &loupe_module::id), number(nullptr, &loupe_module::family), text("name", &loupe_module::name),
+    text(nullptr, &loupe_module::path), pointer(&loupe_module::parent), pointer(&loupe_module::model),
+    text("type", &loupe_module::type), text(nullptr, &loupe_module::full_type),
+    array("shapes", &loupe_module::parameters, &loupe_module::parameter_count),
+    flag("leaf", &loupe_module::flags, LOUPE_MODULE_LEAF), text(nullptr, &loupe_module::settings));
 template <>
-struct Message<loupe_parameter> {
-  static constexpr const char* name = "a parameter";
-  static constexpr auto members = std::make_tuple(
-      number(nullptr, &loupe_parameter::flags), text(nullptr, &loupe_parameter::name),
-      number("parameters", &loupe_parameter::numel), array("shapes", &loupe_parameter::sizes, &loupe_parameter::dim));
-};
+inline constexpr auto members<loupe_parameter> = std::make_tuple(
+    number(nullptr, &loupe_parameter::flags), text(nullptr, &loupe_parameter::name),
+    number("parameters", &loupe_parameter::numel), array("shapes", &loupe_parameter::sizes, &loupe_parameter::dim));
 
 template <>
-struct Message<loupe_optimizer> {
-  static constexpr const char* name = "an optimizer";
-  static constexpr auto members = std::make_tuple(
-      number(nullptr, &loupe_optimizer::id), text(nullptr, &loupe_optimizer::model),
-      text(nullptr, &loupe_optimizer::type), array(nullptr, &loupe_optimizer::groups, &loupe_optimizer::group_count));
-};
+inline constexpr auto members<loupe_optimizer> = std::make_tuple(
+    number(nullptr, &loupe_optimizer::id), text(nullptr, &loupe_optimizer::model),
+    text(nullptr, &loupe_optimizer::type), array(nullptr, &loupe_optimizer::groups, &loupe_optimizer::group_count));
 template <>
-struct Message<loupe_parameter_group> {
-  static constexpr const char* name = "a group of parameters";
-  static constexpr auto members = std::make_tuple(
-      number(nullptr, &loupe_parameter_group::flags), number(nullptr, &loupe_parameter_group::learning_rate),
-      number(nullptr, &loupe_parameter_group::weight_decay), number(nullptr, &loupe_parameter_group::tensor_count),
-      number(nullptr, &loupe_parameter_group::element_count),
-      number(nullptr, &loupe_parameter_group::unknown_tensor_count),
-      number(nullptr, &loupe_parameter_group::unknown_element_count), pointer(&loupe_parameter_group::settings));
-};
+inline constexpr auto members<loupe_parameter_group> = std::make_tuple(
+    number(nullptr, &loupe_parameter_group::flags), number(nullptr, &loupe_parameter_group::learning_rate),
+    number(nullptr, &loupe_parameter_group::weight_decay), number(nullptr, &loupe_parameter_group::tensor_count),
+    number(nullptr, &loupe_parameter_group::element_count),
+    number(nullptr, &loupe_parameter_group::unknown_tensor_count),
+    number(nullptr, &loupe_parameter_group::unknown_element_count), pointer(&loupe_parameter_group::settings));
 
 }  // namespace messages
 
 /// Calls with each member of a message.
 template <class S, class Call>
 void each_member(Call&& call) {
-  std::apply([&](const auto&... member) { (call(member), ...); }, messages::Message<S>::members);
+  std::apply([&](const auto&... member) { (call(member), ...); }, messages::members<S>);
 }
 
 }  // namespace detail

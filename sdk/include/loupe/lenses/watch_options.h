@@ -1,9 +1,25 @@
 #pragma once
 
+#include <loupe/abi/builtin.h>
 #include <loupe/detail/option_values.h>
+#include <loupe/options.h>
+
+#include <string>
 
 namespace loupe {
 inline namespace v1_0 {
+
+/// The option `gradient`: when a lens looks at gradients.
+inline Option gradient_option() {
+  return {"gradient",
+          "accumulated",
+          "accumulated: after each backward; step: once a step, as the optimizer is about to use it, so after clipping",
+          {"accumulated", "step"}};
+}
+
+inline const char* gradient_gatherer(const Options& options) {
+  return options.get<std::string>("gradient") == "step" ? LOUPE_GATHER_STEP_GRADIENT : LOUPE_GATHER_PARAMETER_GRADIENT;
+}
 
 /// The option `output`, of lenses that look at what modules give: which of a module's outputs. The gatherers `forward`
 /// and `output_gradient` take it as it is.
