@@ -1,7 +1,7 @@
 #pragma once
 
-// What a plugin is made of its C++ classes: the C tables behind which they live, each function of which catches what its
-// component throws; the descriptors; and the note of loupe/abi/entry.h.
+// What a plugin is made of its C++ classes: the C tables behind which they live, each function of which catches what
+// its component throws; the descriptors; and the note of loupe/abi/entry.h.
 
 #include <loupe/abi.h>
 #include <loupe/detail/option_table.h>
