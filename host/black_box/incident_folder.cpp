@@ -6,7 +6,6 @@
 #include <loupe/files/replacement.h>
 #include <loupe/finding.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/utc_text.h>
 #include <loupe/text/words.h>
 #include <sys/stat.h>
 

@@ -1,8 +1,7 @@
 #include "black_box/incidents.h"
 
 #include <loupe/detail/parameter_group.h>
-#include <loupe/text/finding_text.h>
-#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 
 #include <cmath>
 

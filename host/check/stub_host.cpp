@@ -2,11 +2,10 @@
 
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_reading.h>
+#include <loupe/detail/whole.h>
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
-#include <loupe/draft/abi/tensor_files.h>
 #include <loupe/draft/abi/tensor_math.h>
 #include <loupe/error.h>
 #include <loupe/row.h>
@@ -22,9 +21,8 @@
 #include <utility>
 
 #include "check/session.h"
-#include "core/any_size.h"
-#include "loupe/version.h"
 #include "findings/finding_board.h"
+#include "loupe/version.h"
 #include "pipeline/lens_sink.h"
 
 struct loupe_retained {
@@ -385,7 +383,7 @@ struct StubWiring {
     of(self).has_shown_ |= !std::is_same_v<Told, loupe_tag>;
     try {
       if (what == nullptr) throw Error("it is null");
-      check(copy_known(*what));
+      check(detail::known_part(*what));
     } catch (const Error& wrong) {
       of(self).host().complain(std::string("tells a ") + function + " that the host refuses: " + wrong.what());
       return refuse(error, wrong.what());

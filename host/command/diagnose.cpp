@@ -1,9 +1,7 @@
 #include "command/commands.h"
 
 #include <loupe/error.h>
-#include <loupe/files/lines.h>
 #include <loupe/files/readable.h>
-#include <loupe/text/finding_text.h>
 #include <loupe/text/number_text.h>
 #include <loupe/text/words.h>
 

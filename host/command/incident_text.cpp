@@ -1,6 +1,6 @@
 #include "command/incident_text.h"
 
-#include <loupe/text/finding_text.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 #include <iomanip>

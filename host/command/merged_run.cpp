@@ -1,6 +1,6 @@
 #include "command/merged_run.h"
 
-#include <loupe/detail/rank_list.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -111,8 +111,8 @@ void MergedRun::show_numbers() {
   for (const HeldTick::Told& told : held_->told()) {
     if (auto* const* row = std::get_if<loupe_row*>(&told)) {
       shown_.tell(&loupe_visualizer::row, **row);
-    } else if (const auto* histogram = std::get_if<HeldTick::Histogram>(&told)) {
-      shown_.tell(&loupe_visualizer::histogram, (*histogram)->get());
+    } else if (auto* const* histogram = std::get_if<loupe_histogram*>(&told)) {
+      shown_.tell(&loupe_visualizer::histogram, **histogram);
     }
   }
 }

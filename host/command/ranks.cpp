@@ -1,8 +1,8 @@
 #include "command/ranks.h"
 
 #include <loupe/abi.h>
-#include <loupe/detail/rank_list.h>
 #include <loupe/files/compression.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "config/settings.h"
 
-#include <loupe/text/setting_text.h>
+#include <loupe/text/words.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>

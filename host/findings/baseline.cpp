@@ -1,7 +1,6 @@
 #include "findings/baseline.h"
 
 #include <loupe/error.h>
-#include <loupe/files/lines.h>
 #include <loupe/files/readable.h>
 
 #include <algorithm>

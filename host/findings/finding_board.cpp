@@ -1,17 +1,17 @@
 #include "findings/finding_board.h"
 
+#include <loupe/detail/whole.h>
 #include <loupe/error.h>
-#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 
-#include "core/any_size.h"
 #include "findings/finding_number.h"
 
 namespace loupe {
 
 void check_finding(const loupe_finding& given) {
-  const loupe_finding finding = copy_known(given);
+  const loupe_finding finding = detail::known_part(given);
   if (text_of(finding.rule).empty())
     throw Error("a finding names no rule; give it one in snake_case, such as 'low_rank'", LOUPE_INVALID);
   const auto fail = [&](const char* what) {
@@ -27,7 +27,7 @@ void check_finding(const loupe_finding& given) {
 }
 
 const loupe_finding* FindingBoard::add(const loupe_finding& given, uint64_t step, double epoch) {
-  loupe_finding finding = copy_known(given);
+  loupe_finding finding = detail::known_part(given);
   finding.struct_size = sizeof finding;
   check_finding(finding);
   const bool is_over = (finding.flags & LOUPE_FINDING_OVER) != 0;

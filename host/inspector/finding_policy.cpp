@@ -1,6 +1,6 @@
 #include "inspector/finding_policy.h"
 
-#include <loupe/text/finding_text.h>
+#include <loupe/text/words.h>
 
 #include <exception>
 #include <stdexcept>

@@ -13,7 +13,6 @@
 #include <sstream>
 #include <utility>
 
-#include "core/any_size.h"
 #include "core/suggestion.h"
 #include "loader/plugin_file.h"
 #include "loader/plugin_library.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "core/any_size.h"
 #include "core/strict.h"
 #include "loader/catalogue.h"
 #include "loader/component_host.h"

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 
-#include "core/any_size.h"
-
 namespace loupe {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "options/option_set.h"
 
+#include <loupe/detail/whole.h>
 #include <loupe/error.h>
 #include <yaml-cpp/yaml.h>
 
@@ -8,7 +9,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "core/any_size.h"
 #include "core/suggestion.h"
 #include "options/diagnostics.h"
 
@@ -183,7 +183,7 @@ YAML::Node OptionSet::default_of(const loupe_option& option) {
   if (is_required(option)) return YAML::Node(YAML::NodeType::Null);
   if (option.type == LOUPE_TYPE_MAP) return YAML::Node(YAML::NodeType::Map);
   loupe_option_value value{};  // without one: false, 0, "" or empty
-  if (option.default_value != nullptr) value = copy_known(*option.default_value);
+  if (option.default_value != nullptr) value = detail::known_part(*option.default_value);
   if (option.default_value != nullptr && value.type != option.type) throw Error("is not " + type_name(option.type));
   value.type = option.type;
   return yaml_of(value);
@@ -288,7 +288,7 @@ std::unique_ptr<OptionSet> OptionSet::from_values(const OptionTable& table, cons
     if (value == nullptr || value->name == nullptr)
       throw Error(owner + " is given an option without a name", LOUPE_INVALID);
     try {
-      node[value->name] = yaml_of(copy_known(*value));
+      node[value->name] = yaml_of(detail::known_part(*value));
     } catch (const Error& e) {
       throw Error(owner + " is given '" + value->name + "', which " + e.what(), LOUPE_INVALID);
     }

@@ -1,5 +1,7 @@
 #include "pipeline/gatherer_node.h"
 
+#include <loupe/detail/whole.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -89,7 +91,7 @@ GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueE
                [](void* self, const loupe_subscription* subscription, loupe_error* error) {
                  return detail::guarded(error, [&] {
                    if (subscription == nullptr) throw Error("a subscription is null", LOUPE_INVALID);
-                   static_cast<GathererNode*>(self)->subscribe(copy_known(*subscription));
+                   static_cast<GathererNode*>(self)->subscribe(detail::known_part(*subscription));
                  });
                },
            .emit =
@@ -193,7 +195,7 @@ void GathererNode::event(loupe_event& event, ForwardTensors* tensors) {
 
 void GathererNode::emit(const loupe_event& event) {
   if (!in_event_) throw Error("a gatherer emits while it is given an event, and at no other time", LOUPE_INVALID);
-  loupe_event out = copy_known(event);
+  loupe_event out = detail::known_part(event);
   hand_on(out, /*tensors=*/nullptr);  // it has those that it was given
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/lens_node.h"
 
 #include <loupe/detail/series_reading.h>
+#include <loupe/detail/whole.h>
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/lens_query.h>
 #include <loupe/error.h>
@@ -58,7 +59,7 @@ void LensNode::make_wiring() {
                  [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
                    return detail::guarded(error, [&] {
                      if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
-                     *source = &static_cast<LensNode*>(self)->watch(copy_known(*watch));
+                     *source = &static_cast<LensNode*>(self)->watch(detail::known_part(*watch));
                    });
                  },
              .series_count =

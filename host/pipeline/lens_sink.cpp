@@ -2,6 +2,7 @@
 
 #include "pipeline/lens_sink.h"
 
+#include <loupe/detail/whole.h>
 #include <loupe/error.h>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "core/any_size.h"
 #include "core/strict.h"
 #include "findings/finding_board.h"
 #include "pipeline/lens_node.h"
@@ -100,7 +100,7 @@ void LensNode::make_sink() {
 
 void LensNode::show_tag(const loupe_tag& tag) {
   expect({State::reporting}, "tag");
-  loupe_tag copy = copy_known(tag);
+  loupe_tag copy = detail::known_part(tag);
   check_told(copy);
   const std::string id = tag_id(copy.id);
   const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
@@ -114,7 +114,7 @@ void LensNode::show_tag(const loupe_tag& tag) {
 template <class Told>
 void LensNode::show(const Told& told, void (Display::*display)(const Told&)) {
   expect({State::reporting}, "a value, range or histogram");
-  Told copy = copy_known(told);
+  Told copy = detail::known_part(told);
   check_told(copy);
   has_shown_ = true;
   if (tags_.find(copy.tag) == tags_.end()) {
@@ -139,7 +139,7 @@ void LensNode::refuse_untold(const char* tag) const {
 void LensNode::tell_finding(const loupe_finding& finding) {
   expect({State::reporting, State::stepping}, "finding");
   has_shown_ = true;
-  loupe_finding copy = copy_known(finding);
+  loupe_finding copy = detail::known_part(finding);
   check_finding(copy);
   const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";
   if (copy.tag != nullptr) copy.tag = tag.c_str();

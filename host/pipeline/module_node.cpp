@@ -1,7 +1,6 @@
 #include "pipeline/module_node.h"
 
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/error.h>
 

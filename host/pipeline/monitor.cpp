@@ -2,8 +2,9 @@
 
 #include "pipeline/monitor.h"
 
+#include <loupe/detail/whole.h>
 #include <loupe/row.h>
-#include <loupe/text/finding_text.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 #include <exception>
@@ -156,7 +157,7 @@ void Monitor::note(uint32_t kind, const std::string& text, uint64_t finding) {
 }
 
 void Monitor::publish(const loupe_finding& finding, const std::string& speaker) {
-  loupe_finding copy = copy_known(finding);
+  loupe_finding copy = detail::known_part(finding);
   copy.source = speaker.c_str();
   outbox_->post(copy);
 }
@@ -181,7 +182,7 @@ void Monitor::show_messages() {
 }
 
 void Monitor::show_finding(const loupe_finding& finding) {
-  loupe_finding placed = copy_known(finding);
+  loupe_finding placed = detail::known_part(finding);
   const SourceLine place = placed.file == nullptr ? modules_.place_of(placed) : SourceLine();
   if (!place.file.empty()) {
     placed.file = place.file.c_str();

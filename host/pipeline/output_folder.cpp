@@ -1,7 +1,7 @@
 #include "pipeline/output_folder.h"
 
-#include <loupe/files/new_file.h>
-#include <loupe/files/older.h>
+#include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
 #include <loupe/options.h>
 
 #include <filesystem>

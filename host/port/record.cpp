@@ -2,7 +2,7 @@
 
 #include <loupe/files/fingerprint.h>
 #include <loupe/files/gzip.h>
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 
 #include <algorithm>
 #include <cmath>

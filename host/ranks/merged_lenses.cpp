@@ -129,7 +129,7 @@ bool MergedLenses::speaks_for_all(const std::string& speaker) const {
 }
 
 void MergedLenses::publish(const loupe_finding& finding, const std::string& speaker) {
-  loupe_finding copy = copy_known(finding);
+  loupe_finding copy = detail::known_part(finding);
   copy.source = speaker.c_str();
   // By when it is shown, the program may be in a later epoch.
   if (copy.first_step == 0) copy.first_step = step_;

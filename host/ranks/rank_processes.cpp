@@ -1,6 +1,5 @@
 #include "ranks/rank_processes.h"
 
-#include <loupe/detail/rank_list.h>
 #include <loupe/text/number_text.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include "record/earlier_run.h"
 
 #include <loupe/files/gzip.h>
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 #include <loupe/options.h>
 
 #include <algorithm>

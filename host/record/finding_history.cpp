@@ -1,6 +1,6 @@
 #include "record/finding_history.h"
 
-#include <loupe/detail/distance.h>
+#include <loupe/detail/standing_finding.h>
 #include <loupe/text/words.h>
 
 #include <algorithm>

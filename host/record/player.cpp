@@ -17,14 +17,6 @@ std::string epoch_text(double epoch) {
   return {text, std::to_chars(text, text + sizeof text, epoch).ptr};
 }
 
-const char* or_null(const std::string& text) {
-  return text.empty() ? nullptr : text.c_str();
-}
-
-loupe_moment moment_of(const RecordLine& line) {
-  return {.step = line.step, .epoch = line.epoch, .time = line.timestamp, .elapsed = line.elapsed};
-}
-
 /// Calls `use` with the run as its record describes it, for the time of the call.
 template <class Use>
 void lend_run(const RecordedRun& run, const std::string& name, Use&& use) {
@@ -67,37 +59,8 @@ void VisualizerGroup::fail(const VisualizerNode& visualizer, const char* what) {
 }
 
 void VisualizerGroup::tell_event(const RecordLine& line) {
-  if (line.kind == RecordLine::Kind::note) {
-    return tell(&loupe_visualizer::note, loupe_note{.struct_size = sizeof(loupe_note),
-                                                    .kind = line.about,
-                                                    .text = line.text.c_str(),
-                                                    .at = moment_of(line),
-                                                    .finding = line.finding});
-  }
-  const bool has_value = !std::isnan(line.value), has_threshold = !std::isnan(line.threshold);
-  tell(&loupe_visualizer::finding, loupe_finding{.struct_size = sizeof(loupe_finding),
-                                                 .severity = line.severity,
-                                                 .flags = (has_value ? uint32_t{LOUPE_FINDING_HAS_VALUE} : 0u) |
-                                                          (has_threshold ? uint32_t{LOUPE_FINDING_HAS_THRESHOLD} : 0u),
-                                                 .state = line.state,
-                                                 .id = line.id,
-                                                 .rule = line.rule.c_str(),
-                                                 .layer = or_null(line.layer),
-                                                 .parameter = or_null(line.parameter),
-                                                 .message = line.message.c_str(),
-                                                 .advice = or_null(line.advice),
-                                                 .tag = or_null(line.tag),
-                                                 .source = or_null(line.source),
-                                                 .caused_by = or_null(line.caused_by),
-                                                 .file = or_null(line.file),
-                                                 .line = static_cast<uint32_t>(line.file_line),
-                                                 .value = has_value ? line.value : 0,
-                                                 .threshold = has_threshold ? line.threshold : 0,
-                                                 .first_step = line.first_step,
-                                                 .last_step = line.last_step,
-                                                 .first_epoch = line.first_epoch,
-                                                 .last_epoch = line.last_epoch,
-                                                 .count = line.count});
+  if (line.kind == RecordLine::Kind::note) return tell(&loupe_visualizer::note, message_of<loupe_note>(line));
+  tell(&loupe_visualizer::finding, message_of<loupe_finding>(line));
 }
 
 std::string Player::play(const std::string& name, const std::string& directory) {
@@ -248,22 +211,7 @@ void Player::take_model() {
 void Player::take_tag(const RecordLine& line) {
   show_events();
   tags_.insert(line.tag);
-  loupe_tag tag{};
-  tag.struct_size = sizeof tag;
-  tag.type = line.tag_type;
-  tag.id = line.tag.c_str();
-  tag.flags = (line.log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (line.big ? uint32_t{LOUPE_TAG_BIG} : 0u) |
-              (line.annotate ? uint32_t{LOUPE_TAG_ANNOTATE} : 0u) |
-              (std::isnan(line.y_minimum) ? 0u : uint32_t{LOUPE_TAG_HAS_MINIMUM}) |
-              (std::isnan(line.y_maximum) ? 0u : uint32_t{LOUPE_TAG_HAS_MAXIMUM});
-  tag.y_minimum = std::isnan(line.y_minimum) ? 0 : line.y_minimum;
-  tag.y_maximum = std::isnan(line.y_maximum) ? 0 : line.y_maximum;
-  tag.title = or_null(line.title);
-  tag.unit = or_null(line.unit);
-  tag.description = or_null(line.description);
-  tag.healthy = or_null(line.healthy);
-  tag.advice = or_null(line.advice);
-  visualizers_.tell(&loupe_visualizer::tag, tag);
+  visualizers_.tell(&loupe_visualizer::tag, message_of<loupe_tag>(line));
 }
 
 void Player::take_hyperparameter() {
@@ -312,12 +260,8 @@ void Player::end_epoch(const RecordLine& line) {
   // What was told of another epoch was told before this one's tick.
   std::size_t first = 0;
   while (first < told_.size() && told_[first].event && told_[first].event->epoch != line.epoch) show(told_[first++]);
-  loupe_tick tick{};
-  tick.struct_size = sizeof tick;
-  tick.reason = line.reason;
-  tick.flags = line.incomplete ? static_cast<uint32_t>(LOUPE_TICK_INCOMPLETE) : 0u;
+  auto tick = message_of<loupe_tick>(line);
   tick.number = ticks_++;
-  tick.at = moment_of(line);
   if (editor_ != nullptr) editor_->begin_tick(tick);
   visualizers_.tell(&loupe_visualizer::begin_tick, tick);
   for (; first < told_.size(); ++first) show(told_[first]);
@@ -328,10 +272,7 @@ void Player::end_epoch(const RecordLine& line) {
 }
 
 void Player::end() {
-  visualizers_.tell(&loupe_visualizer::end, loupe_ending{.struct_size = sizeof(loupe_ending),
-                                                         .how = ending_->how,
-                                                         .at = moment_of(*ending_),
-                                                         .message = or_null(ending_->message)});
+  visualizers_.tell(&loupe_visualizer::end, message_of<loupe_ending>(*ending_));
 }
 
 void Player::show(const Told& told) {

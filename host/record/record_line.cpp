@@ -1,12 +1,17 @@
 #include "record/record_line.h"
 
+#include <loupe/detail/messages.h>
 #include <loupe/error.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/words.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
 
 #include "core/number_limits.h"
 #include "core/suggestion.h"
@@ -16,8 +21,95 @@
 namespace loupe::replay {
 namespace {
 
+namespace messages = detail::messages;
 using Kind = RecordLine::Kind;
-using F = Field;
+using R = RecordLine;
+
+/// A member that is a word in lines of one kind; other kinds may have another thing of that name.
+struct WordPlace {
+  Kind kind;
+  std::uint32_t RecordLine::*number;
+  Words words;
+};
+/// The line's kind itself.
+struct KindPlace {};
+
+/// A member that lines have, of all kinds together.
+struct Field {
+  std::string_view key;
+  std::variant<KindPlace, WordPlace, std::string RecordLine::*, double RecordLine::*, std::uint64_t RecordLine::*,
+               bool RecordLine::*, std::vector<double> RecordLine::*>
+      place;
+};
+
+constexpr Field fields[] = {
+    {"kind", KindPlace()},
+    {"type", WordPlace{Kind::tag, &R::tag_type, tag_type_words}},
+    {"severity", WordPlace{Kind::finding, &R::severity, severity_words}},
+    {"state", WordPlace{Kind::finding, &R::state, finding_state_words}},
+    {"about", WordPlace{Kind::note, &R::about, note_words}},
+    {"reason", WordPlace{Kind::tick, &R::reason, tick_words}},
+    {"how", WordPlace{Kind::end, &R::how, ending_words}},
+    {"epoch", &R::epoch},
+    {"tag", &R::tag},
+    {"layer", &R::layer},
+    {"line", &R::line},
+    {"value", &R::value},
+    {"low_name", &R::low_name},
+    {"high_name", &R::high_name},
+    {"low", &R::low},
+    {"high", &R::high},
+    {"edges", &R::edges},
+    {"counts", &R::counts},
+    {"log_y", &R::log_y},
+    {"big", &R::big},
+    {"annotate", &R::annotate},
+    {"y_minimum", &R::y_minimum},
+    {"y_maximum", &R::y_maximum},
+    {"title", &R::title},
+    {"unit", &R::unit},
+    {"description", &R::description},
+    {"healthy", &R::healthy},
+    {"advice", &R::advice},
+    {"rule", &R::rule},
+    {"parameter", &R::parameter},
+    {"message", &R::message},
+    {"source", &R::source},
+    {"id", &R::id},
+    {"caused_by", &R::caused_by},
+    {"file", &R::file},
+    {"file_line", &R::file_line},
+    {"finding", &R::finding},
+    {"threshold", &R::threshold},
+    {"first_step", &R::first_step},
+    {"last_step", &R::last_step},
+    {"first_epoch", &R::first_epoch},
+    {"last_epoch", &R::last_epoch},
+    {"count", &R::count},
+    {"text", &R::text},
+    {"step", &R::step},
+    {"time", &R::time},
+    {"timestamp", &R::timestamp},
+    {"elapsed", &R::elapsed},
+    {"incomplete", &R::incomplete},
+    {"events", &R::events},
+};
+constexpr std::size_t field_count = std::size(fields);
+
+/// The index of a field; `field_count` for what is none.
+constexpr std::size_t field_called(std::string_view key) {
+  std::size_t index = 0;
+  while (index < field_count && fields[index].key != key) ++index;
+  return index;
+}
+
+/// A set of fields, a bit each.
+using Fields = std::uint64_t;
+static_assert(field_count < 64);
+template <class... Keys>
+constexpr Fields set_of(Keys... keys) {
+  return ((Fields{1} << field_called(keys)) | ... | Fields{0});
+}
 
 struct KindOfLine {
   std::string_view name;
@@ -26,22 +118,20 @@ struct KindOfLine {
   Fields may_be_null{};  // of these
 };
 
-constexpr std::array<KindOfLine, 11> kinds = {{
-    {"value", Kind::value, fields(F::epoch, F::tag, F::layer, F::line, F::value)},
-    {"range", Kind::range, fields(F::epoch, F::tag, F::layer, F::low_name, F::high_name, F::low, F::high)},
-    {"histogram", Kind::histogram, fields(F::epoch, F::tag, F::layer, F::line, F::edges, F::counts)},
-    {"tick", Kind::tick, fields(F::epoch)},
-    {"tag", Kind::tag, fields(F::tag, F::type, F::log_y, F::big, F::annotate, F::y_minimum, F::y_maximum),
-     fields(F::y_minimum, F::y_maximum)},
-    {"finding", Kind::finding, fields(F::epoch, F::severity, F::state, F::rule, F::message)},
-    {"note", Kind::note, fields(F::epoch, F::about, F::text)},
-    {"end", Kind::end, fields(F::epoch)},
+constexpr KindOfLine kinds[] = {
+    {"value", Kind::value, set_of("epoch", "tag", "layer", "line", "value")},
+    {"range", Kind::range, set_of("epoch", "tag", "layer", "low_name", "high_name", "low", "high")},
+    {"histogram", Kind::histogram, set_of("epoch", "tag", "layer", "line", "edges", "counts")},
+    {"tick", Kind::tick, set_of("epoch")},
+    {"tag", Kind::tag, set_of("tag", "type", "log_y", "big", "annotate", "y_minimum", "y_maximum"),
+     set_of("y_minimum", "y_maximum")},
+    {"finding", Kind::finding, set_of("epoch", "severity", "state", "rule", "message")},
+    {"note", Kind::note, set_of("epoch", "about", "text")},
+    {"end", Kind::end, set_of("epoch")},
     {"hyperparameter", Kind::hyperparameter, 0},
     {"model", Kind::model, 0},
     {"run", Kind::run, 0},
-}};
-constexpr Word tag_type_words[] = {
-    {LOUPE_SCALE_NUMERICAL, "numerical"}, {LOUPE_SCALE_PROBABILITY, "probability"}, {LOUPE_SCALE_RELATION, "relation"}};
+};
 
 const KindOfLine& kind_called(const std::string& name) {
   std::vector<std::string> known;
@@ -70,36 +160,179 @@ void reset(RecordLine& line) {
   line.incomplete = false;
 }
 
-/// Sets a number from its word, where the line has one.
-template <std::size_t count>
-void take_word(const LineFiller& filler, Field field, const Word (&words)[count], std::uint32_t& into) {
-  const std::string& word = filler.word(field);
-  if (word.empty()) return;
-  const auto value = value_called(words, word);
-  if (value) {
-    into = *value;
-    return;
-  }
-  std::vector<std::string> known;
-  for (const Word& each : words) known.emplace_back(each.word);
-  throw Error("'" + std::string(name_of(field)) + "' cannot be '" + word + "'" + suggestion(word, known));
+/// Fills a RecordLine without a tree of JSON: records are long.
+class LineFiller final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit LineFiller(RecordLine& line) : line_(line) {}
+
+  std::string fault;  ///< why the parsing was stopped
+  Fields given = 0;   ///< what the line has
+  Fields nulls = 0;   ///< of these, what is null: NaN or an empty text
+  const std::string& kind() const { return words_[0]; }
+  /// Sets the numbers that the words of the line stand for.
+  void take_words();
+
+  bool null() override;
+  bool boolean(bool flag) override;
+  bool number_integer(number_integer_t number) override;
+  bool number_unsigned(number_unsigned_t number) override;
+  bool number_float(number_float_t number, const string_t&) override { return take(number); }
+  bool string(string_t& text) override;
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override;
+  bool key(string_t& name) override;
+  bool end_object() override;
+  bool start_array(std::size_t) override;
+  bool end_array() override;
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override;
+
+ private:
+  static constexpr std::size_t word_count = field_called("epoch");  // they come first
+
+  bool at_field() const { return depth_ == 1 && field_ < field_count; }
+  Fields bit() const { return Fields{1} << field_; }
+  bool in_list() const { return list_ != nullptr; }
+  std::string* text_here();
+  /// What the field at hand is kept in, where it is of that type; else null.
+  template <class Type>
+  Type* here();
+  template <class Type>
+  bool put(Type* into, const Type& what);
+  bool take(double number);
+  bool wrong();
+  bool fail(const std::string& what);
+
+  RecordLine& line_;
+  std::size_t field_ = field_count;
+  std::array<std::string, word_count> words_;
+  std::vector<double>* list_ = nullptr;
+  int depth_ = 0;
+};
+
+template <class Type>
+Type* LineFiller::here() {
+  const auto* member = std::get_if<Type RecordLine::*>(&fields[field_].place);
+  return member != nullptr ? &(line_.**member) : nullptr;
 }
 
-void take_words(const LineFiller& filler, RecordLine& line) {
-  switch (line.kind) {
-    case Kind::tag:
-      return take_word(filler, F::type, tag_type_words, line.tag_type);
-    case Kind::finding:
-      take_word(filler, F::severity, severity_words, line.severity);
-      return take_word(filler, F::state, finding_state_words, line.state);
-    case Kind::note:
-      return take_word(filler, F::about, note_words, line.about);
-    case Kind::tick:
-      return take_word(filler, F::reason, tick_words, line.reason);
-    case Kind::end:
-      return take_word(filler, F::how, ending_words, line.how);
-    default:
-      return;
+std::string* LineFiller::text_here() {
+  return field_ < word_count ? &words_[field_] : here<std::string>();
+}
+
+template <class Type>
+bool LineFiller::put(Type* into, const Type& what) {
+  if (into == nullptr) return wrong();
+  *into = what;
+  given |= bit();
+  return true;
+}
+
+bool LineFiller::null() {
+  if (in_list()) return wrong();
+  if (!at_field()) return true;
+  nulls |= bit();
+  if (std::string* text = text_here()) return put(text, std::string());
+  return put(here<double>(), double{NAN});
+}
+
+bool LineFiller::boolean(bool flag) {
+  if (in_list()) return wrong();
+  return !at_field() || put(here<bool>(), flag);
+}
+
+bool LineFiller::number_integer(number_integer_t number) {
+  return take(static_cast<double>(number));
+}
+
+bool LineFiller::number_unsigned(number_unsigned_t number) {
+  if (!in_list() && at_field()) {
+    if (auto* whole = here<std::uint64_t>()) return put(whole, std::uint64_t{number});
+  }
+  return take(static_cast<double>(number));
+}
+
+bool LineFiller::string(string_t& text) {
+  if (!in_list()) {
+    if (!at_field()) return true;
+    if (std::string* into = text_here()) {
+      into->swap(text);
+      given |= bit();
+      return true;
+    }
+  }
+  const auto number = number_named(text);
+  return number ? take(*number) : wrong();
+}
+
+bool LineFiller::start_object(std::size_t) {
+  if (depth_ > 0 && (at_field() || in_list())) return wrong();
+  ++depth_;
+  return true;
+}
+
+bool LineFiller::key(string_t& name) {
+  if (depth_ != 1) return true;
+  field_ = field_called(name);
+  return true;
+}
+
+bool LineFiller::end_object() {
+  --depth_;
+  return true;
+}
+
+bool LineFiller::start_array(std::size_t) {
+  if (depth_ == 0) return fail("this line is no JSON object");
+  if (in_list()) return wrong();
+  if (at_field()) {
+    list_ = here<std::vector<double>>();
+    if (list_ == nullptr) return wrong();
+    list_->clear();
+    given |= bit();
+  }
+  ++depth_;
+  return true;
+}
+
+bool LineFiller::end_array() {
+  list_ = nullptr;
+  --depth_;
+  return true;
+}
+
+bool LineFiller::parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) {
+  return fail("this line is no JSON, from its character " + std::to_string(position) + " on");
+}
+
+bool LineFiller::take(double number) {
+  if (in_list()) {
+    list_->push_back(number);
+    return true;
+  }
+  if (depth_ == 0) return fail("this line is no JSON object");
+  return !at_field() || put(here<double>(), number);
+}
+
+bool LineFiller::wrong() {
+  return fail("'" + std::string(fields[field_].key) + "' cannot have that value");
+}
+
+bool LineFiller::fail(const std::string& what) {
+  fault = what;
+  return false;
+}
+
+void LineFiller::take_words() {
+  for (std::size_t i = 0; i < word_count; ++i) {
+    const auto* place = std::get_if<WordPlace>(&fields[i].place);
+    if (place == nullptr || place->kind != line_.kind || words_[i].empty()) continue;
+    const auto value = value_called(place->words, words_[i]);
+    if (!value) {
+      std::vector<std::string> known;
+      for (const Word& each : place->words) known.emplace_back(each.word);
+      throw Error("'" + std::string(fields[i].key) + "' cannot be '" + words_[i] + "'" + suggestion(words_[i], known));
+    }
+    line_.*place->number = *value;
   }
 }
 
@@ -127,53 +360,53 @@ void complete_number(RecordLine& line) {
   if (line.id == 0) line.id = finding_number(line.source, line.rule, line.layer, line.parameter);
 }
 
-[[noreturn]] void fail_by_number(Field field, double value, const char* limits) {
-  throw Error("'" + std::string(name_of(field)) + "' cannot be " + number_text(value) + ": " + limits +
+[[noreturn]] void fail_by_number(std::string_view key, double value, const char* limits) {
+  throw Error("'" + std::string(key) + "' cannot be " + number_text(value) + ": " + limits +
               "; was the file changed by hand?");
 }
 
 /// What nobody can have measured would break what is shown of the whole run: axes, dates and the order of runs.
 void check_numbers(const RecordLine& line) {
-  const auto epoch = [](Field field, double value) {
-    if (!(std::fabs(value) <= largest_count)) fail_by_number(field, value, "an epoch is a number of at most 2^53");
+  const auto epoch = [](std::string_view key, double value) {
+    if (!(std::fabs(value) <= largest_count)) fail_by_number(key, value, "an epoch is a number of at most 2^53");
   };
-  const auto count = [](Field field, std::uint64_t value) {
+  const auto count = [](std::string_view key, std::uint64_t value) {
     const auto number = static_cast<double>(value);
-    if (number > largest_count) fail_by_number(field, number, "it counts up to 2^53");
+    if (number > largest_count) fail_by_number(key, number, "it counts up to 2^53");
   };
-  const auto seconds = [](Field field, double value) {
+  const auto seconds = [](std::string_view key, double value) {
     if (!(value >= 0 && value <= latest_time))
-      fail_by_number(field, value, "it is in seconds from 0 on, up to the year 9999");
+      fail_by_number(key, value, "it is in seconds from 0 on, up to the year 9999");
   };
   switch (line.kind) {
     case Kind::finding:
       // A finding may come without its first step or epoch.
-      if (!std::isnan(line.first_epoch)) epoch(F::first_epoch, line.first_epoch);
-      if (!std::isnan(line.last_epoch)) epoch(F::last_epoch, line.last_epoch);
-      count(F::first_step, line.first_step);
-      count(F::last_step, line.last_step);
-      count(F::count, line.count);
-      count(F::id, line.id);
-      count(F::file_line, line.file_line);
+      if (!std::isnan(line.first_epoch)) epoch("first_epoch", line.first_epoch);
+      if (!std::isnan(line.last_epoch)) epoch("last_epoch", line.last_epoch);
+      count("first_step", line.first_step);
+      count("last_step", line.last_step);
+      count("count", line.count);
+      count("id", line.id);
+      count("file_line", line.file_line);
       break;
     case Kind::note:
-      count(F::finding, line.finding);
+      count("finding", line.finding);
       [[fallthrough]];
     case Kind::tick:
     case Kind::end:
-      count(F::step, line.step);
-      seconds(F::timestamp, line.timestamp);
-      seconds(F::elapsed, line.elapsed);
+      count("step", line.step);
+      seconds("timestamp", line.timestamp);
+      seconds("elapsed", line.elapsed);
       break;
     case Kind::value:
     case Kind::range:
     case Kind::histogram:
-      count(F::events, line.events);
+      count("events", line.events);
       break;
     default:
       return;  // of no epoch
   }
-  epoch(F::epoch, line.epoch);
+  epoch("epoch", line.epoch);
 }
 
 /// Older records have the text alone.
@@ -184,23 +417,60 @@ void complete_time(RecordLine& line) {
   line.timestamp = static_cast<double>(::timegm(&parts));
 }
 
+// The same the other way: what a line says of a member, as the message has it.
+template <class Type>
+const Type& in(const RecordLine& line, const char* key) {
+  return line.*std::get<Type RecordLine::*>(fields[field_called(key)].place);
+}
+template <class S, class Member>
+void take(S&, const Member&, const RecordLine&) {}
+template <class S>
+void take(S& message, const messages::TextMember<S>& member, const RecordLine& line) {
+  const auto& text = in<std::string>(line, member.key);
+  message.*member.at = text.empty() && member.kind != messages::Text::needed ? nullptr : text.c_str();
+}
+template <class S, class T>
+void take(S& message, const messages::NumberMember<S, T>& member, const RecordLine& line) {
+  using Kept = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
+  message.*member.at = static_cast<T>(in<Kept>(line, member.key));
+}
+template <class S>
+void take(S& message, const messages::OptionalMember<S>& member, const RecordLine& line) {
+  const double value = in<double>(line, member.key);
+  if (std::isnan(value)) return;
+  message.*member.at = value;
+  message.*member.flags |= member.flag;
+}
+template <class S>
+void take(S& message, const messages::FlagMember<S>& member, const RecordLine& line) {
+  if (in<bool>(line, member.key)) message.*member.at |= member.flag;
+}
+template <class S>
+void take(S& message, const messages::WordMember<S>& member, const RecordLine& line) {
+  message.*member.at = line.*std::get<WordPlace>(fields[field_called(member.key)].place).number;
+}
+template <class S>
+void take(S& message, const messages::TimeMember<S>& member, const RecordLine& line) {
+  message.*member.at = {.step = line.step, .epoch = line.epoch, .time = line.timestamp, .elapsed = line.elapsed};
+}
+
 }  // namespace
 
 void parse_record_line(std::string_view text, RecordLine& line) {
   reset(line);
   LineFiller filler(line);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &filler)) throw Error(filler.fault);
-  if ((filler.given & fields(F::kind)) == 0) throw Error("this line has no 'kind'");
-  const KindOfLine& found = kind_called(filler.word(F::kind));
+  if ((filler.given & set_of("kind")) == 0) throw Error("this line has no 'kind'");
+  const KindOfLine& found = kind_called(filler.kind());
   line.kind = found.kind;
-  const auto first_of = [](Fields set) { return std::string(name_of(static_cast<Field>(__builtin_ctzll(set)))); };
+  const auto first_of = [](Fields set) { return std::string(fields[__builtin_ctzll(set)].key); };
   if (const Fields lacking = found.needed & ~filler.given; lacking != 0) {
-    throw Error("a line of the kind '" + filler.word(F::kind) + "' lacks '" + first_of(lacking) + "'");
+    throw Error("a line of the kind '" + filler.kind() + "' lacks '" + first_of(lacking) + "'");
   }
   if (const Fields empty = found.needed & filler.nulls & ~found.may_be_null; empty != 0) {
     throw Error("'" + first_of(empty) + "' cannot have that value");
   }
-  take_words(filler, line);
+  filler.take_words();
   if (line.kind == Kind::histogram) check_histogram(line);
   if (line.kind == Kind::finding) {
     check_finding(line);
@@ -209,5 +479,27 @@ void parse_record_line(std::string_view text, RecordLine& line) {
   complete_time(line);
   check_numbers(line);
 }
+
+std::optional<double> number_named(std::string_view text) {
+  if (text == "NaN") return NAN;
+  if (text == "Infinity") return INFINITY;
+  if (text == "-Infinity") return -INFINITY;
+  return std::nullopt;
+}
+
+template <class S>
+S message_of(const RecordLine& line) {
+  S message{};
+  message.struct_size = sizeof message;
+  detail::each_member<S>([&](const auto& member) {
+    if (member.key != nullptr) take(message, member, line);
+  });
+  return message;
+}
+template loupe_tag message_of(const RecordLine&);
+template loupe_finding message_of(const RecordLine&);
+template loupe_note message_of(const RecordLine&);
+template loupe_tick message_of(const RecordLine&);
+template loupe_ending message_of(const RecordLine&);
 
 }  // namespace loupe::replay

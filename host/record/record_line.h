@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,13 @@ struct RecordLine {
 /// Takes apart what the visualizer `record` wrote. `line` keeps its memory from call to call. Throws Error with what is
 /// wrong, without its place; also for epochs, counts and times that no run has.
 void parse_record_line(std::string_view text, RecordLine& line);
+
+/// The message that a line of its kind tells: a loupe_tag, _finding, _note, _tick or _ending. Borrows from the line.
+template <class S>
+S message_of(const RecordLine& line);
+
+/// NaN or an infinity by the name that a record gives it.
+std::optional<double> number_named(std::string_view text);
 
 /// What a record's run line says.
 struct RecordedRun {

@@ -1,7 +1,7 @@
 #include "record/record_reader.h"
 
 #include <loupe/error.h>
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

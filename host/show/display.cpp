@@ -3,7 +3,6 @@
 #include <loupe/detail/owned.h>
 #include <loupe/error.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/utc_text.h>
 
 #include <exception>
 #include <memory>

@@ -1,9 +1,7 @@
 #include "show/held_tick.h"
 
 #include <algorithm>
-#include <cstring>
 #include <initializer_list>
-#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -69,47 +67,12 @@ void* Blocks::take(std::size_t size, std::size_t alignment) {
   return blocks_[place_].bytes.get() + at;
 }
 
-const char* Blocks::keep(const char* text) {
-  if (text == nullptr) return nullptr;
-  const std::size_t size = std::strlen(text) + 1;
-  return static_cast<const char*>(std::memcpy(take(size, 1), text, size));
-}
-
-const char* const* Blocks::keep(const char* const* texts, std::size_t count) {
-  auto* const copy = static_cast<const char**>(take(count * sizeof(const char*), alignof(const char*)));
-  for (std::size_t i = 0; i < count; ++i) copy[i] = keep(texts[i]);
-  return copy;
-}
-
-const double* Blocks::keep(const double* numbers, std::size_t count) {
-  auto* const copy = static_cast<double*>(take(count * sizeof(double), alignof(double)));
-  if (count > 0) std::memcpy(copy, numbers, count * sizeof(double));
-  return copy;
-}
-
-void HeldTick::begin(const loupe_tick& tick) {
-  told_.clear();
-  blocks_.clear();
-  tick_.emplace(tick);
-}
-
-void HeldTick::add(const loupe_row& row) {
-  auto* const copy = new (blocks_.take(sizeof row, alignof(loupe_row))) loupe_row(detail::known_part(row));
-  copy->tag = blocks_.keep(copy->tag);
-  copy->layer = blocks_.keep(copy->layer);
-  copy->value_names = blocks_.keep(copy->value_names, copy->value_count);
-  copy->values = blocks_.keep(copy->values, copy->value_count);
-  copy->band_names = blocks_.keep(copy->band_names, 2 * copy->band_count);
-  copy->bands = blocks_.keep(copy->bands, 2 * copy->band_count);
-  told_.emplace_back(copy);
-}
-
 void HeldTick::take_over(HeldTick&& other) {
   HeldNumbers numbers;
   std::unordered_map<std::string, std::size_t> histograms;
   for (std::size_t i = 0; i < told_.size(); ++i) {
     if (auto* const* row = std::get_if<loupe_row*>(&told_[i])) note_numbers(**row, numbers);
-    if (const auto* histogram = std::get_if<Histogram>(&told_[i])) histograms.emplace(key_of((*histogram)->get()), i);
+    if (auto* const* histogram = std::get_if<loupe_histogram*>(&told_[i])) histograms.emplace(key_of(**histogram), i);
   }
   for (Told& told : other.told_) {
     if (auto* const* row = std::get_if<loupe_row*>(&told)) {
@@ -127,12 +90,16 @@ void HeldTick::take_over(HeldTick&& other) {
       if (!lacking.empty()) add(lacking.of(**row));
       continue;
     }
-    const auto* histogram = std::get_if<Histogram>(&told);
-    const auto known = histogram != nullptr ? histograms.find(key_of((*histogram)->get())) : histograms.end();
-    if (known != histograms.end()) {
-      told_[known->second] = std::move(told);
-    } else {
+    auto* const* histogram = std::get_if<loupe_histogram*>(&told);
+    if (histogram == nullptr) {
       told_.push_back(std::move(told));
+      continue;
+    }
+    const auto known = histograms.find(key_of(**histogram));
+    if (known == histograms.end()) {
+      add(**histogram);
+    } else {
+      told_[known->second] = detail::Copier(blocks_).copy(*histogram);
     }
   }
   other.told_.clear();

@@ -141,8 +141,8 @@ void Visualizers::show(const HeldTick& tick) {
   for (const HeldTick::Told& told : tick.told()) {
     if (auto* const* row = std::get_if<loupe_row*>(&told)) {
       each(&loupe_visualizer::row, **row);
-    } else if (const auto* histogram = std::get_if<HeldTick::Histogram>(&told)) {
-      each(&loupe_visualizer::histogram, (*histogram)->get());
+    } else if (auto* const* histogram = std::get_if<loupe_histogram*>(&told)) {
+      each(&loupe_visualizer::histogram, **histogram);
     } else {
       std::get<HeldTick::Call>(told)(*this);
     }

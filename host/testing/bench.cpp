@@ -90,17 +90,16 @@ void Bench::end() {
 
 void Bench::show(const Tag& tag) {
   impl_->to_tell.push_back([tag](Report& report) {
-    TagStyle style;
-    style.type = tag.type;
-    style.log_y = tag.log_y;
-    style.big = tag.big;
-    style.title = tag.title;
-    style.unit = tag.unit;
-    style.description = tag.description;
-    style.healthy = tag.healthy;
-    style.advice = tag.advice;
-    style.y_minimum = tag.y_minimum;
-    style.y_maximum = tag.y_maximum;
+    TagStyle style{.type = tag.type,
+                   .log_y = tag.log_y,
+                   .big = tag.big,
+                   .title = tag.title,
+                   .unit = tag.unit,
+                   .description = tag.description,
+                   .healthy = tag.healthy,
+                   .advice = tag.advice,
+                   .y_minimum = tag.y_minimum,
+                   .y_maximum = tag.y_maximum};
     report.tag(tag.id, style);
   });
 }
@@ -116,14 +115,13 @@ void Bench::show(const std::string& tag, const std::string& layer, const std::st
   if (histogram.edges.size() != histogram.counts.size() + 1)
     throw std::invalid_argument("a histogram has one edge more than counts");
   impl_->to_tell.push_back([=](Report& report) {
-    loupe_histogram told{};
-    told.struct_size = sizeof told;
-    told.tag = tag.c_str();
-    told.layer = layer.c_str();
-    told.line = line.c_str();
-    told.edges = histogram.edges.data();
-    told.counts = histogram.counts.data();
-    told.bin_count = histogram.counts.size();
+    loupe_histogram told{.struct_size = sizeof(loupe_histogram),
+                         .tag = tag.c_str(),
+                         .layer = layer.c_str(),
+                         .line = line.c_str(),
+                         .edges = histogram.edges.data(),
+                         .counts = histogram.counts.data(),
+                         .bin_count = histogram.counts.size()};
     report.histogram(told);
   });
 }

@@ -1,7 +1,7 @@
 #include "timing/step_trace.h"
 
 #include <loupe/files/replacement.h>
-#include <loupe/text/finding_text.h>
+#include <loupe/text/words.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

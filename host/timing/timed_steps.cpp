@@ -1,6 +1,5 @@
 #include "timing/timed_steps.h"
 
-#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 
 #include <utility>

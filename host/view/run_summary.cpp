@@ -1,7 +1,7 @@
 #include "view/run_summary.h"
 
 #include <loupe/error.h>
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 
 #include <algorithm>
 #include <cmath>

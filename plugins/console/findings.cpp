@@ -1,8 +1,6 @@
 #include "console/findings.h"
 
-#include <loupe/detail/distance.h>
-#include <loupe/text/finding_text.h>
-#include <loupe/text/text_of.h>
+#include <loupe/detail/standing_finding.h>
 #include <loupe/text/words.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <loupe/visualizers/chosen_names.h>
+#include <loupe/visualizers/selection.h>
 
 #include <cstddef>
 #include <deque>

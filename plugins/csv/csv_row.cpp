@@ -1,9 +1,8 @@
 #include "csv/csv_row.h"
 
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 #include <loupe/finding.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 #include <utf8.h>
 

@@ -1,6 +1,6 @@
 #include "csv/findings_file.h"
 
-#include <loupe/files/older.h>
+#include <loupe/files/output_path.h>
 
 #include <cmath>
 #include <system_error>

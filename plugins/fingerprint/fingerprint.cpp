@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <loupe/files/descriptor.h>
-#include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 

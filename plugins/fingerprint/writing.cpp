@@ -1,7 +1,7 @@
 #include "fingerprint/writing.h"
 
 #include <loupe/files/fingerprint.h>
-#include <loupe/text/json_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <utility>

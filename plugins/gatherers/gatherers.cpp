@@ -1,7 +1,6 @@
 // The places that lenses take data from: a table, but for the two gatherers that have more to say.
 
 #include <loupe/draft/abi/loss_input.h>
-#include <loupe/draft/abi/step_memory.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/plugin.h>
 

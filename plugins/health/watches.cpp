@@ -1,7 +1,7 @@
 #include "health/watches.h"
 
 #include <loupe/draft/abi/flags.h>
-#include <loupe/draft/graph.h>
+#include <loupe/draft/tensor_math.h>
 #include <loupe/event.h>
 #include <algorithm>
 #include <array>

@@ -1,4 +1,3 @@
-#include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>

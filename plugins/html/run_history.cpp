@@ -1,8 +1,7 @@
 #include "html/run_history.h"
 
-#include <loupe/text/setting_text.h>
-#include <loupe/text/text_of.h>
-#include <loupe/text/utc_text.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 #include <loupe/visualizer.h>
 #include <loupe/visualizers/model_json.h>
 #include <utf8.h>

@@ -1,9 +1,7 @@
 #include "html/run_story.h"
 
-#include <loupe/detail/distance.h>
-#include <loupe/text/setting_text.h>
-#include <loupe/text/text_of.h>
-#include <loupe/text/utc_text.h>
+#include <loupe/detail/standing_finding.h>
+#include <loupe/text/number_text.h>
 #include <loupe/text/words.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <loupe/draft/abi/step_memory.h>
+#include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/folded.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>

@@ -3,9 +3,6 @@
 #include <loupe/files/compression.h>
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
-#include <loupe/text/finding_text.h>
-#include <loupe/text/setting_text.h>
-#include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 #include <loupe/visualizers/selection.h>
 

@@ -1,6 +1,5 @@
 #include <loupe/draft/option_names.h>
 #include <loupe/error.h>
-#include <loupe/lenses/comparison.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/lenses/kind_filter.h>
 #include <loupe/lenses/non_finite.h>

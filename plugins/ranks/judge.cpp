@@ -2,7 +2,6 @@
 
 #include "ranks/judge.h"
 
-#include <loupe/detail/rank_list.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <loupe/detail/tensor.h>
-#include <loupe/draft/abi/fingerprints.h>
+#include <loupe/draft/abi/tensor_math.h>
 #include <loupe/host.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Whether the ranks still train one and the same model.
 
-#include <loupe/detail/rank_list.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "ranks/watches.h"
 
-#include <loupe/draft/optimizer_states.h>
+#include <loupe/draft/tensor_math.h>
 
 #include <algorithm>
 #include <chrono>

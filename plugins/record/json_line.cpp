@@ -34,12 +34,12 @@ JsonLine& JsonLine::number(const char* key, double value) {
   return *this;
 }
 
-JsonLine& JsonLine::optional_number(const char* key, double value) {
-  return std::isnan(value) ? nothing(key) : number(key, value);
+JsonLine& JsonLine::plain_number(const char* key, double value) {
+  return std::isfinite(value) ? raw(key, nlohmann::json(value).dump()) : number(key, value);
 }
 
 template <class Add>
-JsonLine& JsonLine::list(const char* key, std::size_t count, Add&& add) {
+JsonLine& JsonLine::items(const char* key, std::size_t count, Add&& add) {
   add_key(key);
   text_ += '[';
   for (std::size_t i = 0; i < count; ++i) {
@@ -50,12 +50,12 @@ JsonLine& JsonLine::list(const char* key, std::size_t count, Add&& add) {
   return *this;
 }
 
-JsonLine& JsonLine::numbers(const char* key, const double* values, std::size_t count) {
-  return list(key, count, [&](std::size_t i) { add_number(values[i]); });
+JsonLine& JsonLine::list(const char* key, const double* values, std::size_t count) {
+  return items(key, count, [&](std::size_t i) { add_number(values[i]); });
 }
 
-JsonLine& JsonLine::texts(const char* key, const char* const* values, std::size_t count) {
-  return list(key, count, [&](std::size_t i) { add_quoted(values[i]); });
+JsonLine& JsonLine::list(const char* key, const char* const* values, std::size_t count) {
+  return items(key, count, [&](std::size_t i) { add_quoted(values[i]); });
 }
 
 JsonLine& JsonLine::raw(const char* key, std::string_view value) {

@@ -21,14 +21,16 @@ class JsonLine {
   /// null for a text that is null or empty.
   JsonLine& optional_text(const char* key, const char* value);
   JsonLine& number(const char* key, double value);
-  /// null for NaN.
-  JsonLine& optional_number(const char* key, double value);
-  JsonLine& numbers(const char* key, const double* values, std::size_t count);
-  JsonLine& texts(const char* key, const char* const* values, std::size_t count);
-  JsonLine& whole(const char* key, std::uint64_t value) { return raw(key, std::to_string(value)); }
+  /// Without a power of ten, as people write it.
+  JsonLine& plain_number(const char* key, double value);
+  JsonLine& list(const char* key, const double* values, std::size_t count);
+  JsonLine& list(const char* key, const char* const* values, std::size_t count);
+  template <class Whole>
+  JsonLine& whole(const char* key, Whole value) {
+    return raw(key, std::to_string(value));
+  }
   /// Left out where it is 0, for nobody counted.
   JsonLine& count(const char* key, std::uint64_t value) { return value > 0 ? whole(key, value) : *this; }
-  JsonLine& integer(const char* key, std::int64_t value) { return raw(key, std::to_string(value)); }
   JsonLine& flag(const char* key, bool value) { return raw(key, value ? "true" : "false"); }
   JsonLine& nothing(const char* key) { return raw(key, "null"); }
   void done() { text_ += "}\n"; }
@@ -39,7 +41,7 @@ class JsonLine {
   void add_number(double value);
   JsonLine& raw(const char* key, std::string_view value);
   template <class Add>
-  JsonLine& list(const char* key, std::size_t count, Add&& add);
+  JsonLine& items(const char* key, std::size_t count, Add&& add);
 
   std::string& text_;
 };

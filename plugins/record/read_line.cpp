@@ -1,6 +1,6 @@
 // What an earlier run left in a record, for a run that goes on with it.
 
-#include <loupe/files/lines.h>
+#include <loupe/files/readable.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -32,63 +32,24 @@ bool read_own(OldLine& line) {
   return true;
 }
 
-/// Takes `kind` and `epoch` from a line and stops as soon as it has them: records are long.
-class KindAndEpoch : public nlohmann::json_sax<nlohmann::json> {
- public:
-  std::string kind;
-  std::optional<double> epoch;
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t value) override { return take(static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return take(static_cast<double>(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return take(value); }
-  bool string(string_t& value) override {
-    if (depth_ == 1 && key_ == "kind") kind = value;
-    return !complete();
-  }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override {
-    ++depth_;
-    return true;
-  }
-  bool key(string_t& value) override {
-    if (depth_ == 1) key_ = value;
-    return true;
-  }
-  bool end_object() override {
-    --depth_;
-    return true;
-  }
-  bool start_array(std::size_t) override { return ++depth_ > 0; }
-  bool end_array() override {
-    --depth_;
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
-
- private:
-  bool take(double value) {
-    if (depth_ == 1 && key_ == "epoch") epoch = value;
-    return !complete();
-  }
-  bool complete() const {
-    return kind == "run" || kind == "tag" || kind == "model" || kind == "hyperparameter" || (!kind.empty() && epoch);
-  }
-
-  int depth_ = 0;
-  std::string key_;
-};
+/// The same of another line, of which nothing but the numbers and texts of the object itself is kept: records are long.
+void read_other(OldLine& line) {
+  using Json = nlohmann::json;
+  const auto is_kept = [](int depth, Json::parse_event_t event, const Json&) {
+    return depth == 0 || (event != Json::parse_event_t::object_start && event != Json::parse_event_t::array_start);
+  };
+  const Json json = Json::parse(line.text, is_kept, /*allow_exceptions=*/false);
+  if (!json.is_object()) return take(line, "", std::nullopt);
+  const auto kind = json.find("kind"), epoch = json.find("epoch");
+  take(line, kind != json.end() && kind->is_string() ? kind->get_ref<const std::string&>() : std::string(),
+       epoch != json.end() && epoch->is_number() ? std::optional(epoch->get<double>()) : std::nullopt);
+}
 
 }  // namespace
 
 bool read_old_line(std::istream& input, OldLine& line) {
   if (!read_line(input, line.text) || input.eof()) return false;
-  if (!read_own(line)) {
-    KindAndEpoch found;
-    nlohmann::json::sax_parse(line.text, &found);
-    take(line, found.kind, found.epoch);
-  }
+  if (!read_own(line)) read_other(line);
   line.text += '\n';
   return true;
 }

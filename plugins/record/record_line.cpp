@@ -1,101 +1,130 @@
 #include "record/record_line.h"
 
-#include <loupe/finding.h>
+#include <loupe/detail/messages.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/utc_text.h>
-#include <loupe/text/words.h>
 #include <loupe/visualizer.h>
 #include <loupe/visualizers/model_json.h>
 #include <utf8.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <string_view>
+#include <type_traits>
 
 #include "record/json_line.h"
 
 namespace loupe::record {
 namespace {
 
+namespace messages = detail::messages;
 using Json = nlohmann::ordered_json;
 
-Json limit(std::optional<double> value) {
-  if (!value || std::isnan(*value)) return nullptr;
-  if (const char* name = non_finite_name(*value)) return name;
-  return *value;
-}
-
-const char* type_name(std::uint32_t type) {
-  switch (type) {
-    case LOUPE_SCALE_PROBABILITY:
-      return "probability";
-    case LOUPE_SCALE_RELATION:
-      return "relation";
-    default:
-      return "numerical";
+// Adds a member of a message to its line.
+template <class S>
+void add(JsonLine& line, const S& message, const messages::TextMember<S>& member) {
+  const char* text = message.*member.at;
+  if (member.kind == messages::Text::needed) {
+    line.text(member.key, text);
+  } else if (member.kind == messages::Text::or_null || (text != nullptr && *text != '\0')) {
+    line.optional_text(member.key, text);
   }
 }
-
-// Names from a model may hold anything; a byte that is no UTF-8 becomes U+FFFD.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+template <class S, class T>
+void add(JsonLine& line, const S& message, const messages::NumberMember<S, T>& member) {
+  if constexpr (std::is_floating_point_v<T>) {
+    line.number(member.key, message.*member.at);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    line.whole(member.key, message.*member.at);
+  }
 }
-
-/// The texts of a tag that people read, those that it has.
-void add_texts(Json& line, const Tag& tag) {
-  const auto add = [&](const char* key, const char* text) {
-    if (text != nullptr && *text != '\0') line[key] = text;
-  };
-  if (std::string(title_of(tag)) != tag.id) add("title", tag.title);
-  add("unit", tag.unit);
-  add("description", tag.description);
-  add("healthy", tag.healthy);
-  add("advice", tag.advice);
+template <class S>
+void add(JsonLine& line, const S& message, const messages::CountMember<S>& member) {
+  if (message.*member.at > 0) line.whole(member.key, message.*member.at);
 }
-
-JsonLine& add_time(JsonLine& line, double time) {
+template <class S>
+void add(JsonLine& line, const S& message, const messages::PlainMember<S>& member) {
+  line.plain_number(member.key, message.*member.at);
+}
+template <class S>
+void add(JsonLine& line, const S& message, const messages::OptionalMember<S>& member) {
+  const double value = message.*member.at;
+  if ((message.*member.flags & member.flag) == 0 || std::isnan(value)) {
+    line.nothing(member.key);
+  } else if (member.is_plain) {
+    line.plain_number(member.key, value);
+  } else {
+    line.number(member.key, value);
+  }
+}
+template <class S>
+void add(JsonLine& line, const S& message, const messages::FlagMember<S>& member) {
+  line.flag(member.key, (message.*member.at & member.flag) != 0);
+}
+template <class S>
+void add(JsonLine& line, const S& message, const messages::WordMember<S>& member) {
+  const uint32_t value = message.*member.at;
+  if (value == 0 && member.zero_is_null) {
+    line.nothing(member.key);
+  } else {
+    line.text(member.key, word_of(member.words, value));
+  }
+}
+template <class S, class T>
+void add(JsonLine& line, const S& message, const messages::MomentMember<S, T>& member) {
+  add(line, message.*member.at, messages::NumberMember<loupe_moment, T>{member.key, member.part});
+}
+template <class S>
+void add(JsonLine& line, const S& message, const messages::TimeMember<S>& member) {
+  const double time = (message.*member.at).time;
   // The text is for people; the number is exact.
-  return line.text("time", utc_text(time)).number("timestamp", time);
+  line.text(member.key, utc_text(time)).number("timestamp", time);
+}
+template <class S, class Array, class Count>
+void add(JsonLine& line, const S& message, const messages::ArrayMember<S, Array, Count>& member) {
+  if constexpr (!std::is_pointer_v<std::remove_pointer_t<Array>> || std::is_same_v<Array, const char* const*>)
+    line.list(member.key, message.*member.at, member.size_in(message));
+}
+template <class S, class Other>
+void add(JsonLine&, const S&, const messages::PointerMember<S, Other>&) {}
+
+/// Adds the members that a message has in its line, and ends that.
+template <class S>
+void add_members(JsonLine& line, const S& message) {
+  detail::each_member<S>([&](const auto& member) {
+    if (member.key != nullptr) add(line, message, member);
+  });
+  line.done();
+}
+/// @param epoch  the one that it was told in
+template <class S>
+std::string line_of(const char* kind, double epoch, const S& message) {
+  std::string text;
+  JsonLine line(text, kind);
+  add_members(line.epoch(epoch), message);
+  return text;
 }
 
 }  // namespace
 
 std::string run_line(const Run& run) {
-  return text_of({{"kind", "run"},
-                  {"format", format_version},
-                  {"name", run.name},
-                  {"started", run.started},
-                  {"resumed", (run.flags & LOUPE_RUN_RESUMED) != 0},
-                  {"loupe_version", run.loupe_version},
-                  {"libtorch_version", run.libtorch_version},
-                  {"directory", run.directory},
-                  {"start_time", run.start_time},
-                  {"rank", run.rank},
-                  {"world_size", run.world_size},
-                  {"train_loss", run.train_loss},
-                  {"val_loss", run.validation_loss},
-                  {"lenses", std::vector<std::string>(run.lenses, run.lenses + run.lens_count)},
-                  {"config", run.config}}) +
-         '\n';
+  std::string text;
+  JsonLine line(text, "run");
+  add_members(line.whole("format", format_version), run);
+  return text;
 }
 
 std::string model_line(const Model& model) {
   Json line{{"kind", "model"}};
   line.update(Json::parse(utf8::replace_invalid(model_json(model))));
-  return text_of(line) + '\n';
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-std::string tag_line(const Tag& tag) {
-  Json line{{"kind", "tag"},
-            {"tag", tag.id},
-            {"type", type_name(tag.type)},
-            {"log_y", is_logarithmic(tag)},
-            {"big", is_big(tag)},
-            {"annotate", is_annotated(tag)},
-            {"y_minimum", limit(y_minimum_of(tag))},
-            {"y_maximum", limit(y_maximum_of(tag))}};
-  add_texts(line, tag);
-  return text_of(line) + '\n';
+std::string tag_line(Tag tag) {
+  if (std::string_view(title_of(tag)) == tag.id) tag.title = nullptr;
+  std::string text;
+  JsonLine line(text, "tag");
+  add_members(line, tag);
+  return text;
 }
 
 void add_value_line(std::string& text, double epoch, const RowValue& value) {
@@ -122,16 +151,10 @@ void add_range_line(std::string& text, double epoch, const RowRange& range) {
       .done();
 }
 
-void add_histogram_line(std::string& text, double epoch, const Histogram& histogram) {
-  JsonLine(text, "histogram")
-      .epoch(epoch)
-      .text("tag", histogram.tag)
-      .text("layer", layer_of(histogram))
-      .text("line", histogram.line)
-      .numbers("edges", histogram.edges, histogram.bin_count + 1)
-      .numbers("counts", histogram.counts, histogram.bin_count)
-      .count("events", histogram.events)
-      .done();
+void add_histogram_line(std::string& text, double epoch, Histogram histogram) {
+  histogram.layer = layer_of(histogram);
+  JsonLine line(text, "histogram");
+  add_members(line.epoch(epoch), histogram);
 }
 
 std::string hyperparameter_line(const Hyperparameter& told) {
@@ -145,7 +168,7 @@ std::string hyperparameter_line(const Hyperparameter& told) {
       line.text("type", "boolean").flag(key, told.integer != 0);
       break;
     case LOUPE_TYPE_INTEGER:
-      line.text("type", "integer").integer(key, told.integer);
+      line.text("type", "integer").whole(key, told.integer);
       break;
     case LOUPE_TYPE_NUMBER:
       line.text("type", "number").number(key, told.number);
@@ -154,7 +177,7 @@ std::string hyperparameter_line(const Hyperparameter& told) {
       line.text("type", "string").text(key, told.string);
       break;
     case LOUPE_TYPE_STRINGS:
-      line.text("type", "strings").texts(key, told.strings, told.string_count);
+      line.text("type", "strings").list(key, told.strings, told.string_count);
       break;
     default:
       line.text("type", "map").nothing(key);
@@ -163,69 +186,21 @@ std::string hyperparameter_line(const Hyperparameter& told) {
   return text;
 }
 
-std::string finding_line(double epoch, const loupe_finding& finding) {
-  std::string text;
-  JsonLine(text, "finding")
-      .epoch(epoch)
-      .text("severity", word_of(severity_words, finding.severity))
-      .text("state", word_of(finding_state_words, finding.state))
-      .whole("id", finding.id)
-      .text("rule", finding.rule)
-      .optional_text("layer", layer_of(finding))
-      .optional_text("parameter", finding.parameter)
-      .text("message", finding.message)
-      .optional_text("advice", finding.advice)
-      .optional_text("tag", finding.tag)
-      .optional_text("source", finding.source)
-      .optional_text("caused_by", finding.caused_by)
-      .optional_text("file", finding.file)
-      .whole("file_line", finding.line)
-      .optional_number("value", value_of(finding).value_or(NAN))
-      .optional_number("threshold", threshold_of(finding).value_or(NAN))
-      .whole("first_step", finding.first_step)
-      .whole("last_step", finding.last_step)
-      .number("first_epoch", finding.first_epoch)
-      .number("last_epoch", finding.last_epoch)
-      .whole("count", finding.count)
-      .done();
-  return text;
+std::string finding_line(double epoch, loupe_finding finding) {
+  finding.layer = layer_of(finding);
+  return line_of("finding", epoch, finding);
 }
 
 std::string note_line(const Note& note) {
-  std::string text;
-  JsonLine line(text, "note");
-  line.epoch(note.at.epoch)
-      .text("about", word_of(note_words, note.kind))
-      .text("text", note.text)
-      .whole("step", note.at.step)
-      .whole("finding", note.finding);
-  add_time(line, note.at.time).number("elapsed", note.at.elapsed).done();
-  return text;
+  return line_of("note", note.at.epoch, note);
 }
 
 std::string tick_line(const Tick& tick) {
-  std::string text;
-  JsonLine line(text, "tick");
-  add_time(line.epoch(tick.at.epoch), tick.at.time)
-      .number("elapsed", tick.at.elapsed)
-      .whole("step", tick.at.step)
-      .text("reason", word_of(tick_words, tick.reason))
-      .flag("incomplete", (tick.flags & LOUPE_TICK_INCOMPLETE) != 0)
-      .done();
-  return text;
+  return line_of("tick", tick.at.epoch, tick);
 }
 
 std::string end_line(const Ending& ending) {
-  std::string text;
-  JsonLine line(text, "end");
-  line.epoch(ending.at.epoch);
-  line.optional_text("how", ending.how != 0 ? word_of(ending_words, ending.how).c_str() : nullptr);
-  add_time(line, ending.at.time)
-      .number("elapsed", ending.at.elapsed)
-      .whole("step", ending.at.step)
-      .optional_text("message", ending.message)
-      .done();
-  return text;
+  return line_of("end", ending.at.epoch, ending);
 }
 
 }  // namespace loupe::record

@@ -15,14 +15,14 @@ constexpr int format_version = 3;
 // every other number reads back as the same double.
 std::string run_line(const Run& run);
 std::string model_line(const Model& model);
-std::string tag_line(const Tag& tag);
+std::string tag_line(Tag tag);
 // A tick may have many thousands of these: they are added to a text.
 void add_value_line(std::string& text, double epoch, const RowValue& value);
 void add_range_line(std::string& text, double epoch, const RowRange& range);
-void add_histogram_line(std::string& text, double epoch, const Histogram& histogram);
+void add_histogram_line(std::string& text, double epoch, Histogram histogram);
 std::string hyperparameter_line(const Hyperparameter& told);
 /// @param epoch the one it was told in
-std::string finding_line(double epoch, const loupe_finding& finding);
+std::string finding_line(double epoch, loupe_finding finding);
 std::string note_line(const Note& note);
 /// Closes an epoch: without this line the epoch is not whole.
 std::string tick_line(const Tick& tick);

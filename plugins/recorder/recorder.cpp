@@ -1,6 +1,4 @@
-#include <loupe/draft/tensor_files.h>
 #include <loupe/draft/tensor_math.h>
-#include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/layers.h>

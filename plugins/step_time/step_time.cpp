@@ -2,7 +2,6 @@
 #include <loupe/draft/folded.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
-#include <loupe/text/duration_text.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>

@@ -1,8 +1,6 @@
 #include "tensorboard/story.h"
 
-#include <loupe/text/finding_text.h>
 #include <loupe/text/number_text.h>
-#include <loupe/text/text_of.h>
 #include <loupe/text/words.h>
 
 #include <cstring>

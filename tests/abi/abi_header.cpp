@@ -84,4 +84,21 @@ Texts faults_of_header(const std::string& text) {
   return faults;
 }
 
+Texts members_without_entry(const std::string& header, const std::string& table) {
+  Texts faults;
+  const std::string code = without_comments(header);
+  for (const std::smatch& message : all(table, std::regex(R"(members<(\w+)> =)"))) {
+    const std::string name = message[1];
+    const std::size_t begin = code.find("struct " + name + " {");
+    if (begin == std::string::npos) return {"there is no struct '" + name + "' in loupe/abi"};
+    const std::string body = code.substr(begin, code.find("} " + name + ";", begin) - begin);
+    for (const std::smatch& member : all(body, std::regex(R"((\w+)(?=[,;]))"))) {
+      if (member[1] == "struct_size" || member[1] == "reserved") continue;
+      if (!std::regex_search(table, std::regex("&" + name + "::" + member[1].str() + "\\b")))
+        faults.push_back("'" + member[1].str() + "' of " + name + " has no entry in loupe/detail/messages.h");
+    }
+  }
+  return faults;
+}
+
 }  // namespace loupe

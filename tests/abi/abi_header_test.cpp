@@ -104,5 +104,17 @@ TEST(AbiHeader, AFurtherIncludeIsSeen) {
             Texts{"it includes <stdbool.h>, and may include <stddef.h>, <stdint.h> and <loupe/abi/...> only"});
 }
 
+TEST(Messages, HaveAnEntryForEachMember) {
+  std::ostringstream table;
+  table << std::ifstream(LOUPE_ABI_HEADERS "/../detail/messages.h").rdbuf();
+  EXPECT_EQ(members_without_entry(header(), table.str()), Texts{});
+  std::string grown = header();
+  const std::string last = "  double y_minimum, y_maximum;";
+  ASSERT_NE(grown.find(last), std::string::npos);
+  grown.insert(grown.find(last), "  double y_middle; /* new */\n");
+  EXPECT_EQ(members_without_entry(grown, table.str()),
+            Texts{"'y_middle' of loupe_tag has no entry in loupe/detail/messages.h"});
+}
+
 }  // namespace
 }  // namespace loupe

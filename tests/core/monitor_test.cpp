@@ -1,7 +1,7 @@
 #include "pipeline/monitor.h"
 
 #include <gtest/gtest.h>
-#include <loupe/text/setting_text.h>
+#include <loupe/text/words.h>
 
 #include <atomic>
 #include <cmath>

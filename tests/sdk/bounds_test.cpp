@@ -3,9 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <loupe/files/gzip.h>
-#include <loupe/files/lines.h>
-#include <loupe/files/new_file.h>
 #include <loupe/files/readable.h>
+#include <loupe/files/replacement.h>
 #include <loupe/text/environment.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <loupe/files/older.h>
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/text/number_text.h>

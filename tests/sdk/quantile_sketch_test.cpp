@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <loupe/detail/quantile_sketch.h>
+#include <loupe/detail/series.h>
 
 #include <algorithm>
 #include <cmath>

@@ -32,9 +32,7 @@ class SeriesRow : public testing::Test {
  protected:
   void push(const std::vector<double>& values) {
     for (const double value : values) {
-      loupe_event event{};
-      event.struct_size = sizeof event;
-      event.scalar = value;
+      loupe_event event{.struct_size = sizeof(loupe_event), .scalar = value};
       ASSERT_EQ(table_.process(self_, &event, error_.get()), LOUPE_OK) << error_.text();
     }
   }

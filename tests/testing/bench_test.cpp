@@ -93,13 +93,12 @@ class Told : public loupe::Lens {
       report.value("Told", "rate", *loupe::learning_rate_of(*report.tick().optimizers[0]->groups[0]));
     report.range("Told", "low", "high", -1, 1);
     const double edges[] = {0, 1, INFINITY}, counts[] = {3, 4};
-    loupe_histogram histogram{};
-    histogram.struct_size = sizeof histogram;
-    histogram.tag = "Told";
-    histogram.line = "all";
-    histogram.edges = edges;
-    histogram.counts = counts;
-    histogram.bin_count = 2;
+    loupe_histogram histogram{.struct_size = sizeof(loupe_histogram),
+                              .tag = "Told",
+                              .line = "all",
+                              .edges = edges,
+                              .counts = counts,
+                              .bin_count = 2};
     report.histogram(histogram);
     host_.info("reported");
   }

@@ -56,7 +56,7 @@ class Net {
     double update = 1e-3;
     bool same_input = false;
     lt::Pass pass = lt::training_pass;
-    Values bad_input, bad_output;  ///< of the second layer, in place of healthy ones
+    Values bad_input = {}, bad_output = {};  ///< of the second layer, in place of healthy ones
     bool bad_gradient = false, is_skipped = false;
   };
   void step() { step(Step()); }
@@ -139,8 +139,7 @@ TEST(Health, IsSilentWhileTrainingIsHealthy) {
 TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
   Net net;
   net.epoch();
-  Net::Step step;
-  step.bad_output = Values(batch * width, nan);
+  const Net::Step step{.bad_output = Values(batch * width, nan)};
   net.step(step);
   EXPECT_EQ(net.found(), Names{"non_finite fc2"});
   EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
@@ -151,8 +150,7 @@ TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
 
 TEST(Health, NamesWhatLiesBetweenTwoLayersWhereTheInputIsNotFinite) {
   Net net;
-  Net::Step step;
-  step.bad_input = step.bad_output = Values(batch * width, nan);
+  const Net::Step step{.bad_input = Values(batch * width, nan), .bad_output = Values(batch * width, nan)};
   net.step(step);
   EXPECT_EQ(net.found(), Names{"non_finite fc2"});
   EXPECT_NE(net.bench().findings().at(0).message.find("between 'relu1'"), std::string::npos);
@@ -200,8 +198,7 @@ TEST(Health, SaysNothingOfAValidationLossThatIsNaN) {
 
 TEST(Health, NamesTheGradientThatIsNotFiniteWhereAllOutputsAre) {
   Net net;
-  Net::Step step;
-  step.bad_gradient = true;
+  const Net::Step step{.bad_gradient = true};
   net.step(step);
   ASSERT_EQ(net.found(), Names{"non_finite fc3"});
   EXPECT_EQ(net.bench().findings().at(0).parameter, "weight");
@@ -209,8 +206,7 @@ TEST(Health, NamesTheGradientThatIsNotFiniteWhereAllOutputsAre) {
 
 TEST(Health, TakesAnInfiniteGradientOfASkippedStepForNoFault) {
   Net net;
-  Net::Step step;
-  step.bad_gradient = step.is_skipped = true;
+  const Net::Step step{.bad_gradient = true, .is_skipped = true};
   net.step(step);
   for (int i = 0; i < 3; ++i) net.epoch();
   EXPECT_EQ(net.found(), Names());
@@ -219,8 +215,7 @@ TEST(Health, TakesAnInfiniteGradientOfASkippedStepForNoFault) {
 TEST(Health, SeesAStepThatChangesNothingAtOnce) {
   Net net;
   net.step();
-  Net::Step step;
-  step.update = 0;
+  const Net::Step step{.update = 0};
   net.step(step);
   EXPECT_EQ(net.found(), Names{"no_effect Net"});
 }
@@ -263,8 +258,7 @@ TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
 TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
   const auto trained = [](const Names& more) {
     Net net("{}", more);
-    Net::Step step;
-    step.pass = {false, true};
+    const Net::Step step{.pass = {false, true}};
     net.step(step);
     EXPECT_EQ(net.found(), more.empty() ? Names() : Names{"mode_mismatch Net"});
     return net.bench().findings().at(0).message;
@@ -280,9 +274,7 @@ TEST(Health, SeesAModelThatIsValidatedInTrainingModeIfThatMatters) {
   const auto validated = [](const Names& more) {
     Net net("{}", more);
     for (int i = 0; i < 4; ++i) net.step();
-    Net::Step pass;
-    pass.pass = {true, false};
-    net.validate(pass);
+    net.validate({.pass = {true, false}});
     net.bench().tick();
     EXPECT_EQ(net.found(), more.empty() ? Names() : Names{"mode_mismatch Net"});
     return net.bench().findings().at(0).message;
@@ -298,8 +290,7 @@ TEST(Health, SeesAModelThatIsValidatedInTrainingModeIfThatMatters) {
 TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {
   Net net;
   for (int i = 0; i < 4; ++i) net.step();
-  Net::Step same;
-  same.same_input = true;
+  const Net::Step same{.same_input = true};
   for (int i = 0; i < 3; ++i) net.step(same);
   EXPECT_EQ(net.found(), Names{"repeated_batch fc1"});
 
@@ -310,8 +301,7 @@ TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {
 
 TEST(Health, SeesVanishingGradientsAfterItsPatience) {
   Net net;
-  Net::Step step;
-  step.gradient[0] = 1e-7;
+  const Net::Step step{.gradient = {1e-7, 0.1, 0.1}};
   net.epoch(step);
   EXPECT_EQ(net.found(), Names());
   net.epoch(step);
@@ -364,9 +354,7 @@ TEST(Health, SeesGradientsThatVanishByLessWhereTheLossDoesNotComeDown) {
 
 TEST(Health, SaysWhenAFindingIsOver) {
   Net net("{cooldown: 2}");
-  Net::Step step;
-  step.gradient[0] = 1e-7;
-  for (int i = 0; i < 3; ++i) net.epoch(step);
+  for (int i = 0; i < 3; ++i) net.epoch({.gradient = {1e-7, 0.1, 0.1}});
   for (int i = 0; i < 3; ++i) net.epoch();
   ASSERT_GE(net.bench().findings().size(), 2);
   EXPECT_EQ(net.bench().findings().back().state, LOUPE_FINDING_GONE);
@@ -376,17 +364,14 @@ TEST(Health, SaysWhenAFindingIsOver) {
 TEST(Health, SeesAGradientFarAboveAllBefore) {
   Net net;
   for (int i = 0; i < 2; ++i) net.epoch();
-  Net::Step step;
-  step.gradient[1] = 50;
+  const Net::Step step{.gradient = {0.1, 50, 0.1}};
   net.step(step);
   EXPECT_EQ(net.found(), Names{"exploding_gradient fc2"});
 }
 
 TEST(Health, SeesUnitsThatAreSilentForAWholeWindow) {
   Net net;
-  Net::Step step;
-  step.relu = 0;
-  for (int i = 0; i < 2; ++i) net.epoch(step);
+  for (int i = 0; i < 2; ++i) net.epoch({.relu = 0});
   EXPECT_EQ(net.found(), Names{"dead_units relu2"});
 }
 
@@ -427,18 +412,14 @@ TEST(Health, TakesALayerForConstantOnlyIfEachOfItsUnitsIs) {
   for (const int64_t constant : {width - 1, width}) {
     Net net;
     net.epoch();
-    Net::Step step;
-    step.constant = constant;
-    for (int i = 0; i < 4; ++i) net.epoch(step);
+    for (int i = 0; i < 4; ++i) net.epoch({.constant = constant});
     EXPECT_EQ(net.found(), constant < width ? Names() : Names{"constant_output fc2"});
   }
 }
 
 TEST(Health, SeesInputsFarFromUnitScale) {
   Net net;
-  Net::Step step;
-  step.input = 300;
-  net.epoch(step);
+  net.epoch({.input = 300});
   EXPECT_EQ(net.found(), Names{"unnormalized_input fc1"});
 }
 
@@ -455,8 +436,7 @@ TEST(Health, SeesUpdatesThatAreTooLargeAfterTheFirstWindow) {
 
 TEST(Health, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfTheFirst) {
   Net net;
-  Net::Step step;
-  step.update = 10;
+  const Net::Step step{.update = 10};
   net.bench().optimizer("SGD", 100);
   net.step(step);
   ASSERT_EQ(net.found().size(), 1U);
@@ -649,9 +629,7 @@ TEST(Health, TakesAValidationLossThatIsUnsteadyNearItsEndForWhatItIs) {
 
 TEST(Health, LeavesOutRulesThatAreOff) {
   Net net("{off: [vanishing_gradient]}");
-  Net::Step step;
-  step.gradient[0] = 1e-7;
-  for (int i = 0; i < 3; ++i) net.epoch(step);
+  for (int i = 0; i < 3; ++i) net.epoch({.gradient = {1e-7, 0.1, 0.1}});
   EXPECT_EQ(net.found(), Names());
 }
 
@@ -674,8 +652,7 @@ TEST(SampledHealth, IsSilentWhileTrainingIsHealthy) {
 TEST(SampledHealth, SaysThatAParameterWentBadInAStepThatWasNotLookedAt) {
   Net net = sampled();
   for (int i = 0; i < 13; ++i) net.step();  // the next is the fourteenth, which nobody looks at
-  Net::Step step;
-  step.bad_output = Values(batch * width, nan);
+  const Net::Step step{.bad_output = Values(batch * width, nan)};
   net.bench().push_loss(nan);
   net.step(step);
   EXPECT_EQ(net.found(), Names());
@@ -689,8 +666,7 @@ TEST(SampledHealth, SaysThatAParameterWentBadInAStepThatWasNotLookedAt) {
 TEST(SampledHealth, SeesANaNWithoutALossAtTheNextPair) {
   Net net = sampled();
   for (int i = 0; i < 13; ++i) net.step();
-  Net::Step step;
-  step.bad_output = Values(batch * width, nan);
+  const Net::Step step{.bad_output = Values(batch * width, nan)};
   for (int i = 13; i < 20; ++i) net.step(step);
   EXPECT_EQ(net.found(), Names());
   net.step(step);
@@ -700,8 +676,7 @@ TEST(SampledHealth, SeesANaNWithoutALossAtTheNextPair) {
 TEST(SampledHealth, NamesTheLayerWhereTheStepWasLookedAt) {
   Net net = sampled();
   for (int i = 0; i < 11; ++i) net.step();
-  Net::Step step;
-  step.bad_output = Values(batch * width, nan);
+  const Net::Step step{.bad_output = Values(batch * width, nan)};
   net.step(step);
   ASSERT_EQ(net.found(), Names{"non_finite fc2"});
   EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
@@ -720,8 +695,7 @@ TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
   // Two updates a batch, and batches that come again after as many steps as lie between two pairs.
   Net net = sampled();
   for (int i = 0; i < 6; ++i) net.step();
-  Net::Step same;
-  same.same_input = true;
+  const Net::Step same{.same_input = true};
   for (int pair = 0; pair < 6; ++pair) {
     for (int i = 0; i < 4; ++i) net.step();
     net.step(pair % 2 == 0 ? same : Net::Step());
@@ -777,9 +751,7 @@ TEST(Health, TakesBatchesThatDifferInOneElementForNoStuckLoader) {
 TEST(SampledHealth, SeesALoaderThatIsStuck) {
   Net net = sampled();
   for (int i = 0; i < 23; ++i) net.step();
-  Net::Step same;
-  same.same_input = true;
-  for (int i = 0; i < 40; ++i) net.step(same);
+  for (int i = 0; i < 40; ++i) net.step({.same_input = true});
   EXPECT_EQ(net.found(), Names{"repeated_batch fc1"});
 }
 

@@ -34,10 +34,7 @@ class Halving : public loupe::Gatherer {
     for (std::size_t i = 0; i < halves_.size(); ++i) halves[i] = lent[i] / 2;
     loupe_tensor mine = given;
     mine.data = halves;
-    loupe_measurement wrong{};
-    wrong.struct_size = sizeof wrong;
-    wrong.measures = LOUPE_MEASURE_SUMS;
-    wrong.sum = -1;
+    loupe_measurement wrong{.struct_size = sizeof(loupe_measurement), .measures = LOUPE_MEASURE_SUMS, .sum = -1};
     loupe_event out = *event.raw();
     out.tensor = &mine;
     out.measurement = &wrong;

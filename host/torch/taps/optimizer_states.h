@@ -1,6 +1,6 @@
 #pragma once
 
-#include <loupe/draft/abi/optimizer_states.h>
+#include <loupe/draft/abi/tensor_math.h>
 
 namespace torch::optim {
 class Optimizer;

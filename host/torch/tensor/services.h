@@ -1,9 +1,6 @@
 #pragma once
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/fingerprints.h>
-#include <loupe/draft/abi/graph.h>
-#include <loupe/draft/abi/tensor_files.h>
 #include <loupe/draft/abi/tensor_math.h>
 
 namespace loupe {

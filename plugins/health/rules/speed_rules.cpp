@@ -1,6 +1,6 @@
 // Rules about how long steps take.
 
-#include <loupe/text/duration_text.h>
+#include <loupe/text/number_text.h>
 
 #include <algorithm>
 

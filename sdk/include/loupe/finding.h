@@ -1,7 +1,7 @@
 #pragma once
 
 #include <loupe/abi.h>
-#include <loupe/text/text_of.h>
+#include <loupe/text/words.h>
 
 #include <optional>
 #include <string>

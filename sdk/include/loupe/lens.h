@@ -3,7 +3,6 @@
 #include <loupe/detail/numbers.h>
 #include <loupe/detail/parameter_group.h>
 #include <loupe/detail/preprocessor_table.h>
-#include <loupe/detail/series_numbers.h>
 #include <loupe/detail/series_reading.h>
 #include <loupe/detail/together.h>
 #include <loupe/detail/watch.h>

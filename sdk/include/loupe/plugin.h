@@ -14,7 +14,6 @@
 #include <loupe/detail/component.h>
 #include <loupe/detail/elements.h>
 #include <loupe/detail/lines.h>
-#include <loupe/detail/plugin_note.h>
 #include <loupe/gatherer.h>
 #include <loupe/host.h>
 #include <loupe/layer_lens.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <loupe/detail/distance.h>
 #include <loupe/detail/standing_finding.h>
 #include <loupe/error.h>
 #include <loupe/report.h>

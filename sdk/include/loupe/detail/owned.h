@@ -1,172 +1,122 @@
 #pragma once
 
-// Copies of what is borrowed for a call, with what it points at, for those that need it longer. The module that a
-// finding is about is left out: modules live as long as they are attached, which the copy does not know. Those of a
-// model are copied with it, and point at each other.
+// Copies of what is borrowed for a call, with what it points at, for those that need it longer.
 
-#include <loupe/abi.h>
+#include <loupe/detail/messages.h>
 #include <loupe/detail/whole.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <forward_list>
 #include <memory>
-#include <string>
+#include <new>
+#include <type_traits>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// A struct of the ABI with the strings and arrays behind it. Moving it would move neither; it is not copied.
+/// Copies messages whole.
+/// @tparam Memory  has `void* take(std::size_t size, std::size_t alignment)`, and outlives the copies
+template <class Memory>
+class Copier {
+ public:
+  explicit Copier(Memory& memory) : memory_(memory) {}
+
+  /// Null of null.
+  template <class S>
+  S* copy(const S* original) {
+    if (original == nullptr) return nullptr;
+    S* const copied = new (memory_.take(sizeof(S), alignof(S))) S(known_part(*original));
+    leave_out(*copied);
+    const S known = *copied;
+    each_member<S>([&](const auto& member) { keep(*copied, member); });
+    complete(*copied, known);
+    return copied;
+  }
+  const char* copy(const char* text) {
+    if (text == nullptr) return nullptr;
+    const std::size_t size = std::strlen(text) + 1;
+    return static_cast<const char*>(std::memcpy(memory_.take(size, 1), text, size));
+  }
+
+ private:
+  static double copy(double number) { return number; }
+  static int64_t copy(int64_t number) { return number; }
+
+  template <class S, class Member>
+  void keep(S&, const Member&) {}  // is in the struct itself
+  template <class S>
+  void keep(S& message, const messages::TextMember<S>& member) {
+    message.*member.at = copy(message.*member.at);
+  }
+  template <class S, class Other>
+  void keep(S& message, const messages::PointerMember<S, Other>& member) {
+    message.*member.at = copy(message.*member.at);
+  }
+  template <class S, class Array, class Count>
+  void keep(S& message, const messages::ArrayMember<S, Array, Count>& member) {
+    const Array items = message.*member.at;
+    if (items == nullptr) return;
+    using Item = std::remove_const_t<std::remove_pointer_t<Array>>;
+    const std::size_t size = member.size_in(message);
+    auto* const copies = static_cast<Item*>(memory_.take(size * sizeof(Item), alignof(Item)));
+    for (std::size_t i = 0; i < size; ++i) new (copies + i) Item(copy(items[i]));
+    message.*member.at = copies;
+  }
+
+  template <class S>
+  static void leave_out(S&) {}
+  /// Modules live as long as they are attached, which a copy does not know.
+  static void leave_out(loupe_finding& finding) {
+    if (finding.layer == nullptr && finding.module != nullptr) finding.layer = finding.module->name;
+    finding.module = nullptr;
+  }
+  static void leave_out(loupe_module& module) {
+    module.parent = nullptr;
+    module.model = nullptr;
+  }
+  static void leave_out(loupe_option_value& value) {
+    if (value.type != LOUPE_TYPE_MAP) value.map = nullptr;
+  }
+
+  template <class S>
+  static void complete(S&, const S&) {}
+  /// The copies of its modules point at each other.
+  static void complete(loupe_model& model, const loupe_model& original) {
+    std::unordered_map<const loupe_module*, const loupe_module*> copy_of;
+    for (std::size_t i = 0; i < model.module_count; ++i) copy_of[original.modules[i]] = model.modules[i];
+    for (std::size_t i = 0; i < model.module_count; ++i) {
+      const loupe_module before = known_part(*original.modules[i]);
+      auto& copied = const_cast<loupe_module&>(*model.modules[i]);  // made by this copier
+      const auto parent = copy_of.find(before.parent);
+      if (parent != copy_of.end()) copied.parent = parent->second;
+      if (before.model != nullptr) copied.model = &model;
+    }
+  }
+
+  Memory& memory_;
+};
+
+/// A struct of the ABI with what is behind it. It is neither copied nor moved.
 template <class T>
 class Owned {
  public:
-  explicit Owned(const T& other);
+  explicit Owned(const T& other) : value_(*Copier(pieces_).copy(&other)) {}
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
   const T& get() const { return value_; }
 
  private:
-  template <class Other>
-  friend class Owned;
-  void keep(const char*& text) {
-    if (text != nullptr) text = texts_.emplace_front(text).c_str();
-  }
-  template <class... Texts>
-  void keep_all(Texts&... texts) {
-    (keep(texts), ...);
-  }
-  void keep(const double*& numbers, std::size_t count) {
-    if (numbers == nullptr || count == 0) return;
-    numbers = numbers_.emplace_front(numbers, numbers + count).data();
-  }
-  template <class Item>
-  std::vector<std::unique_ptr<Owned<Item>>>& keep(const Item* const*& items, std::size_t count) {
-    auto list = std::make_shared<std::vector<std::unique_ptr<Owned<Item>>>>();
-    auto pointers = std::make_shared<std::vector<const Item*>>();
-    for (std::size_t i = 0; i < count && items != nullptr; ++i) {
-      list->push_back(std::make_unique<Owned<Item>>(*items[i]));
-      pointers->push_back(&list->back()->get());
-    }
-    items = pointers->data();
-    others_.push_back(list);
-    others_.push_back(pointers);
-    return *list;
-  }
-  void keep(const char* const*& texts, std::size_t count) {
-    auto pointers = std::make_shared<std::vector<const char*>>();
-    for (std::size_t i = 0; i < count && texts != nullptr; ++i)
-      pointers->push_back(texts[i] != nullptr ? texts_.emplace_front(texts[i]).c_str() : nullptr);
-    texts = pointers->data();
-    others_.push_back(pointers);
-  }
+  struct Pieces {
+    std::vector<std::unique_ptr<std::byte[]>> all;
+    void* take(std::size_t size, std::size_t) { return all.emplace_back(new std::byte[size]).get(); }
+  };
 
-  void keep(const loupe_options*& options) {
-    if (options == nullptr) return;
-    auto copy = std::make_shared<Owned<loupe_options>>(*options);
-    options = &copy->get();
-    others_.push_back(std::move(copy));
-  }
-
-  // Lists that take nothing while they are empty: there is one of these for every histogram that waits.
-  std::forward_list<std::string> texts_;
-  std::forward_list<std::vector<double>> numbers_;
-  std::vector<std::shared_ptr<void>> others_;
-  T value_;
+  Pieces pieces_;
+  const T& value_;
 };
-
-template <>
-inline Owned<loupe_tag>::Owned(const loupe_tag& other) : value_(known_part(other)) {
-  keep_all(value_.id, value_.title, value_.unit, value_.description, value_.healthy, value_.advice);
-}
-template <>
-inline Owned<loupe_histogram>::Owned(const loupe_histogram& other) : value_(known_part(other)) {
-  keep_all(value_.tag, value_.layer, value_.line);
-  keep(value_.edges, value_.bin_count + 1);
-  keep(value_.counts, value_.bin_count);
-}
-template <>
-inline Owned<loupe_finding>::Owned(const loupe_finding& other) : value_(known_part(other)) {
-  if (value_.layer == nullptr && value_.module != nullptr) value_.layer = value_.module->name;
-  keep_all(value_.rule, value_.layer, value_.parameter, value_.message, value_.advice, value_.tag, value_.source,
-           value_.caused_by, value_.file);
-  value_.module = nullptr;
-}
-template <>
-inline Owned<loupe_note>::Owned(const loupe_note& other) : value_(known_part(other)) {
-  keep(value_.text);
-}
-template <>
-inline Owned<loupe_options>::Owned(const loupe_options& other);
-template <>
-inline Owned<loupe_run>::Owned(const loupe_run& other) : value_(known_part(other)) {
-  keep(value_.settings);
-  keep(value_.lenses, value_.lens_count);
-  keep_all(value_.name, value_.directory, value_.config, value_.loupe_version, value_.libtorch_version, value_.started,
-           value_.train_loss, value_.validation_loss);
-}
-template <>
-inline Owned<loupe_ending>::Owned(const loupe_ending& other) : value_(known_part(other)) {
-  keep(value_.message);
-}
-template <>
-inline Owned<loupe_option_value>::Owned(const loupe_option_value& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.string);
-  keep(value_.strings, value_.string_count);
-  if (value_.type != LOUPE_TYPE_MAP) value_.map = nullptr;
-  keep(value_.map);
-}
-template <>
-inline Owned<loupe_options>::Owned(const loupe_options& other) : value_(known_part(other)) {
-  keep(value_.values, value_.value_count);
-}
-template <>
-inline Owned<loupe_parameter>::Owned(const loupe_parameter& other) : value_(known_part(other)) {
-  keep(value_.name);
-  if (value_.sizes == nullptr) return;
-  auto sizes = std::make_shared<std::vector<int64_t>>(value_.sizes, value_.sizes + value_.dim);
-  value_.sizes = sizes->data();
-  others_.push_back(sizes);
-}
-template <>
-inline Owned<loupe_module>::Owned(const loupe_module& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.path, value_.type, value_.full_type, value_.settings);
-  value_.parent = nullptr;
-  value_.model = nullptr;
-  keep(value_.parameters, value_.parameter_count);
-}
-template <>
-inline Owned<loupe_model>::Owned(const loupe_model& other) : value_(known_part(other)) {
-  keep_all(value_.name, value_.type, value_.own_name);
-  const auto& copies = keep(value_.modules, value_.module_count);
-  std::unordered_map<const loupe_module*, const loupe_module*> copy_of;
-  for (std::size_t i = 0; i < copies.size(); ++i) copy_of[other.modules[i]] = value_.modules[i];
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const loupe_module original = known_part(*other.modules[i]);
-    const auto parent = copy_of.find(original.parent);
-    if (parent != copy_of.end()) copies[i]->value_.parent = parent->second;
-    if (original.model != nullptr) copies[i]->value_.model = &value_;
-  }
-}
-template <>
-inline Owned<loupe_parameter_group>::Owned(const loupe_parameter_group& other) : value_(known_part(other)) {
-  keep(value_.settings);
-}
-template <>
-inline Owned<loupe_progress>::Owned(const loupe_progress& other) : value_(known_part(other)) {}
-template <>
-inline Owned<loupe_optimizer>::Owned(const loupe_optimizer& other) : value_(known_part(other)) {
-  keep_all(value_.model, value_.type);
-  keep(value_.groups, value_.group_count);
-}
-template <>
-inline Owned<loupe_tick>::Owned(const loupe_tick& other) : value_(known_part(other)) {
-  keep(value_.optimizers, value_.optimizer_count);
-}
 
 }  // namespace detail
 }  // namespace v1_0

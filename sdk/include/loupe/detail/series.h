@@ -1,17 +1,148 @@
 #pragma once
 
 #include <loupe/abi.h>
-#include <loupe/detail/quantile_sketch.h>
 #include <loupe/detail/state.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace loupe {
 inline namespace v1_0 {
+
+/// Quantiles of a stream in bounded memory: a KLL sketch (Karnin, Lang, Liberty: "Optimal Quantile Approximation in
+/// Streams", FOCS 2016). Up to `capacity` values it is exact; beyond, a quantile's rank is off by less than 1 % of the
+/// stream's length with the default capacity (tested on a million heavy-tailed values). Not thread-safe.
+class QuantileSketch {
+ public:
+  explicit QuantileSketch(std::size_t capacity = 512) : capacity_(std::max<std::size_t>(capacity, 8)) { clear(); }
+
+  void push(double value) {
+    if (levels_.empty()) add_level();
+    levels_[0].push_back(value);
+    ++count_;
+    if (levels_[0].size() >= capacity_of(0)) compact();
+  }
+
+  std::uint64_t count() const { return count_; }
+
+  /// The values at `count` shares `q` (0..1) of the sorted stream, interpolated linearly between neighbours; NaN when
+  /// empty.
+  void quantiles(const double* q, std::size_t count, double* values) const {
+    if (count_ == 0) return static_cast<void>(std::fill_n(values, count, NAN));
+    std::vector<std::pair<double, std::uint64_t>> items;
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      for (double value : levels_[level]) items.emplace_back(value, std::uint64_t{1} << level);
+    }
+    std::sort(items.begin(), items.end());
+    for (std::size_t i = 0; i < count; ++i) {
+      const double position = std::clamp(q[i], 0.0, 1.0) * static_cast<double>(count_ - 1);
+      const auto below = static_cast<std::uint64_t>(position);
+      const double low = at_rank(items, below);
+      const double high = at_rank(items, std::min(below + 1, count_ - 1));
+      const double share = position - static_cast<double>(below);
+      values[i] = share == 0 ? low : low + share * (high - low);
+    }
+  }
+  double quantile(double q) const {
+    double value = 0;
+    quantiles(&q, 1, &value);
+    return value;
+  }
+
+  /// Goes on as if the values of `other` had been pushed here.
+  void merge(const QuantileSketch& other) {
+    while (levels_.size() < other.levels_.size()) add_level();
+    for (std::size_t level = 0; level < other.levels_.size(); ++level)
+      levels_[level].insert(levels_[level].end(), other.levels_[level].begin(), other.levels_[level].end());
+    count_ += other.count_;
+    while (is_over_full()) compact();
+  }
+  void save(StateWriter& state) const {
+    state.number(capacity_);
+    state.number(levels_.size());
+    for (const auto& level : levels_) state.reals(level);
+  }
+  /// Throws Error for what no save() has written.
+  static QuantileSketch read(StateReader& state) {
+    const std::uint64_t capacity = state.number();
+    if (capacity > max_capacity) throw Error("the state holds a sketch that is too large");
+    QuantileSketch sketch(static_cast<std::size_t>(capacity));
+    const std::uint64_t levels = state.count();
+    if (levels > max_levels) throw Error("the state holds a sketch of too many levels");
+    for (std::uint64_t level = 0; level < levels; ++level) {
+      sketch.levels_.push_back(state.reals());
+      sketch.count_ += sketch.levels_.back().size() << level;
+    }
+    return sketch;
+  }
+
+  /// Forgets the values and keeps the memory, so that the next epoch does not allocate.
+  void clear() {
+    for (auto& level : levels_) level.clear();
+    count_ = 0;
+  }
+
+ private:
+  static double at_rank(const std::vector<std::pair<double, std::uint64_t>>& items, std::uint64_t rank) {
+    std::uint64_t seen = 0;
+    for (const auto& [value, weight] : items) {
+      seen += weight;
+      if (seen > rank) return value;
+    }
+    return items.back().first;
+  }
+
+  /// Higher levels stand for more values each and keep the full capacity; lower ones may be smaller by 2/3 a level.
+  std::size_t capacity_of(std::size_t level) const {
+    const double depth = static_cast<double>(levels_.size() - 1 - level);
+    return std::max<std::size_t>(
+        8, static_cast<std::size_t>(std::ceil(static_cast<double>(capacity_) * std::pow(2.0 / 3.0, depth))));
+  }
+
+  bool is_over_full() const {
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      if (levels_[level].size() >= capacity_of(level)) return true;
+    }
+    return false;
+  }
+
+  void add_level() {
+    levels_.emplace_back();
+    levels_.back().reserve(capacity_ + 1);
+  }
+
+  void compact() {
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      if (levels_[level].size() < capacity_of(level)) continue;
+      if (level + 1 == levels_.size()) add_level();
+      auto& from = levels_[level];
+      auto& to = levels_[level + 1];
+      std::sort(from.begin(), from.end());
+      // An odd one stays behind, so that the weights still add up to the count.
+      const bool odd = from.size() % 2 != 0;
+      const double left = from.back();
+      const std::size_t pairs = from.size() / 2;
+      for (std::size_t i = 0; i < pairs; ++i) to.push_back(from[2 * i + offset()]);
+      from.clear();
+      if (odd) from.push_back(left);
+      flip();
+    }
+  }
+
+  // A fair coin of its own, seeded alike everywhere, so that a run can be repeated to the digit.
+  std::size_t offset() const { return (random_ >> 33) & 1; }
+  void flip() { random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL; }
+
+  static constexpr std::uint64_t max_capacity = 1 << 20, max_levels = 40;
+  std::size_t capacity_;
+  std::vector<std::vector<double>> levels_;
+  std::uint64_t count_ = 0;
+  std::uint64_t random_ = 0x9e3779b97f4a7c15ULL;
+};
 
 /// Count, mean, population variance, minimum and maximum of a stream in constant memory (Welford 1962), mergeable with
 /// another's (Chan, Golub, LeVeque 1979).

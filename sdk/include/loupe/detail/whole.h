@@ -4,12 +4,14 @@
 // be read. Ask for members newer than 1.0 where they are read.
 
 #include <loupe/abi.h>
+#include <loupe/detail/messages.h>
 #include <loupe/error.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 namespace loupe {
 inline namespace v1_0 {
@@ -18,9 +20,13 @@ namespace detail {
 /// The other side's struct as far as this side knows it: members that it lacks are zero, newer ones are left out.
 template <class T>
 T known_part(const T& other) {
+  if (other.struct_size >= sizeof(T)) {  // as nearly always, and then no length is unknown
+    T copy = other;
+    copy.struct_size = static_cast<uint32_t>(sizeof copy);
+    return copy;
+  }
   T copy{};
-  const std::size_t size = std::min<std::size_t>(other.struct_size, sizeof copy);
-  std::memcpy(&copy, &other, size);
+  std::memcpy(&copy, &other, std::min<std::size_t>(other.struct_size, sizeof copy));
   copy.struct_size = static_cast<uint32_t>(sizeof copy);
   return copy;
 }
@@ -86,51 +92,49 @@ inline void need_whole(const loupe_event* event) {
   for (std::size_t i = 0; i < event->output_count; ++i) need_whole(event->outputs[i]);
 }
 
-// The same for what is shown, where short structs may come from lenses: what they lack is zero, and these members must
+// The same for what is shown, where short structs may come from lenses: what they lack is zero, and what is needed must
 // not be.
-inline void need_named(const loupe_run& run) {
-  need(run.name != nullptr && run.directory != nullptr && run.config != nullptr && run.loupe_version != nullptr &&
-           run.libtorch_version != nullptr && run.started != nullptr && run.train_loss != nullptr &&
-           run.validation_loss != nullptr,
-       "a text of the run");
-  need(run.lens_count == 0 || run.lenses != nullptr, "the names of the run's lenses");
-  need_whole(run.settings);
+
+template <class S, class Member>
+bool is_there(const S&, const Member&) {
+  return true;
 }
-inline void need_named(const loupe_model& model) {
-  need(model.name != nullptr && model.type != nullptr, "the model's name");
-  for (std::size_t i = 0; i < model.module_count; ++i) need_whole(model.modules[i]);
+template <class S>
+bool is_there(const S& message, const messages::TextMember<S>& member) {
+  return member.kind != messages::Text::needed || message.*member.at != nullptr;
 }
-inline void need_named(const loupe_tag& tag) {
-  need(tag.id != nullptr, "the tag's id");
+template <class S, class Other>
+bool is_there(const S& message, const messages::PointerMember<S, Other>& member) {
+  need_whole(message.*member.at);
+  return true;
 }
-inline void need_named(const loupe_tick& tick) {
-  for (std::size_t i = 0; i < tick.optimizer_count; ++i) need_whole(tick.optimizers[i]);
+template <class S, class Array, class Count>
+bool is_there(const S& message, const messages::ArrayMember<S, Array, Count>& member) {
+  const std::size_t size = member.size_in(message);
+  if (size > 0 && message.*member.at == nullptr) return false;
+  using Item = std::remove_const_t<std::remove_pointer_t<Array>>;
+  for (std::size_t i = 0; i < size; ++i) {
+    if constexpr (std::is_same_v<Item, const char*>) {
+      if ((message.*member.at)[i] == nullptr) return false;
+    } else if constexpr (std::is_pointer_v<Item>) {
+      need_whole((message.*member.at)[i]);
+    }
+  }
+  return true;
 }
-inline void need_named(const loupe_row& row) {
-  need(row.tag != nullptr, "the row's tag");
-  need(row.value_count == 0 || (row.value_names != nullptr && row.values != nullptr), "the row's values");
-  need(row.band_count == 0 || (row.band_names != nullptr && row.bands != nullptr), "the row's bands");
-  for (std::size_t i = 0; i < row.value_count; ++i) need(row.value_names[i] != nullptr, "the name of a row's value");
-  for (std::size_t i = 0; i < 2 * row.band_count; ++i) need(row.band_names[i] != nullptr, "a name of a row's band");
-}
-inline void need_named(const loupe_histogram& histogram) {
-  need(histogram.tag != nullptr && histogram.line != nullptr, "the histogram's tag or line");
-  need(histogram.edges != nullptr && (histogram.bin_count == 0 || histogram.counts != nullptr), "the histogram's bins");
-}
-inline void need_named(const loupe_progress&) {}
-inline void need_named(const loupe_finding& finding) {
-  need(finding.rule != nullptr && finding.message != nullptr, "the finding's rule or message");
-  need_whole(finding.module);
-}
-inline void need_named(const loupe_note& note) {
-  need(note.text != nullptr, "the note's text");
+
+template <class S>
+void need_named(const S& message) {
+  each_member<S>([&](const auto& member) {
+    if (is_there(message, member)) return;
+    need(false, ("'" + std::string(member.key) + "' of what there is to show").c_str());
+  });
 }
 inline void need_named(const loupe_option_value& value) {
   need(value.name != nullptr, "the name of what the run was set to");
   need(value.type != LOUPE_TYPE_STRING || value.string != nullptr, "the text of what the run was set to");
   need(value.string_count == 0 || value.strings != nullptr, "the texts of what the run was set to");
 }
-inline void need_named(const loupe_ending&) {}
 
 }  // namespace detail
 }  // namespace v1_0

@@ -1,11 +1,16 @@
 #pragma once
 
-// A draft: it may change or go without notice. What the host computes of whole tensors. Each function throws Error
-// where it does not offer this draft.
+// A draft: it may change or go without notice. What the host does with whole tensors: it computes with them, writes
+// them to files, and says what they were computed from and what optimizers keep of them. Each function throws Error
+// where the host does not offer it, unless it says otherwise.
 
 #include <loupe/draft/abi/tensor_math.h>
+#include <loupe/host.h>
 #include <loupe/lenses/kept_tensor.h>
 
+#include <string>
+#include <type_traits>
+#include <unordered_set>
 #include <vector>
 
 namespace loupe {
@@ -41,6 +46,45 @@ inline void fold(const Host& host, KeptTensor& into, const loupe_tensor& tensor,
   detail::ErrorBuffer error;
   const auto& math = host.service<loupe_draft_tensor_math_service>(LOUPE_DRAFT_TENSOR_MATH_ID);
   error.check(math.fold(host.context(), into.raw(), &tensor, aggregation, count, error.get()));
+}
+
+/// Writes a file that C++'s torch::load and Python's torch.load read: a list, or the first tensor alone. Throws Error
+/// where the host does not offer this draft.
+inline void save(const Host& host, const std::vector<KeptTensor>& tensors, bool as_list, const std::string& path) {
+  std::vector<const loupe_retained*> handles;
+  for (const KeptTensor& tensor : tensors) handles.push_back(tensor.raw());
+  detail::ErrorBuffer error;
+  const auto& files = host.service<loupe_draft_tensor_file_service>(LOUPE_DRAFT_TENSOR_FILES_ID);
+  error.check(files.save(host.context(), handles.data(), handles.size(), as_list ? uint32_t{LOUPE_DRAFT_SAVE_LIST} : 0u,
+                         path.c_str(), error.get()));
+}
+
+/// Where the elements of the leaves lie that an event's tensor depends on and that get gradients; while that event is
+/// processed. Empty where the host does not offer this draft.
+inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_tensor& tensor) {
+  std::unordered_set<const void*> leaves;
+  const auto* table = static_cast<const loupe_draft_graph_service*>(host.get_extension(LOUPE_DRAFT_GRAPH_ID));
+  if (table == nullptr) return leaves;
+  const auto take = [](void* context, const void* data) {
+    static_cast<std::unordered_set<const void*>*>(context)->insert(data);
+  };
+  detail::ErrorBuffer error;
+  error.check(table->leaves(host.context(), &tensor, take, &leaves, error.get()));
+  return leaves;
+}
+
+/// In Lens::step: calls `take(const char* name, const loupe_tensor&)` with each state that the optimizer which has just
+/// stepped keeps of a parameter that the host lends; see loupe_draft_optimizer_state_service. False where there is
+/// none.
+template <class Take>
+bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take&& take) {
+  const auto* table =
+      static_cast<const loupe_draft_optimizer_state_service*>(host.get_extension(LOUPE_DRAFT_OPTIMIZER_STATES_ID));
+  if (table == nullptr) return false;
+  const auto call = [](void* context, const char* name, const loupe_tensor* state) {
+    (*static_cast<std::remove_reference_t<Take>*>(context))(name, *state);
+  };
+  return table->lend(host.context(), &parameter, call, &take, nullptr) == LOUPE_OK;
 }
 
 }  // namespace draft

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <loupe/files/compression.h>
-#include <loupe/files/older.h>
 #include <loupe/files/older_epochs.h>
+#include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
-#include <loupe/files/waiting_epochs.h>
 #include <loupe/host.h>
 #include <loupe/text/number_text.h>
 #include <loupe/visualizer.h>

@@ -1,15 +1,108 @@
 #pragma once
 
-#include <loupe/files/new_file.h>
+#include <loupe/files/descriptor.h>
 #include <loupe/files/output_path.h>
 
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <random>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 namespace loupe {
 inline namespace v1_0 {
+
+/// A file that nobody had before, beside the one whose place it is to take: under a name that cannot be guessed, and
+/// never through a link that another user of the folder laid. Gone with this object, unless it took that place.
+/// Everything throws std::system_error.
+class NewFile {
+ public:
+  /// @param target an absolute path, whose folder is there  @param like a file in that folder: who may read and write
+  /// that one may do so with this one
+  NewFile(const std::filesystem::path& target, const std::filesystem::path& like)
+      : folder_(target.parent_path(), O_RDONLY | O_DIRECTORY), target_(target.filename()) {
+    create();
+    struct stat old {};
+    if (::fstatat(folder_.get(), like.filename().c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode))
+      return;
+    // Not that it runs with its owner's rights: its contents are others now.
+    if (::fchmod(output_->get(), old.st_mode & 0777) == 0) return;
+    const std::system_error reason = last_error();
+    remove();
+    throw reason;
+  }
+  ~NewFile() {
+    if (!name_.empty()) remove();
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(std::string_view text) { write_all(output_->get(), text); }
+  /// @param sync whether to wait until the contents are on the disk
+  void take_the_place(bool sync) {
+    if (sync) output_->sync();
+    if (::renameat(folder_.get(), name_.c_str(), folder_.get(), target_.c_str()) != 0) throw last_error();
+    name_.clear();
+    if (sync) folder_.sync();
+  }
+
+  /// Removes what processes that were killed left in a folder of such files.
+  /// @param name  the target's; empty for all targets
+  static void remove_left_behind(const std::filesystem::path& folder, const std::string& name = "") {
+    std::error_code none;
+    for (const auto& each : std::filesystem::directory_iterator(folder, none)) {
+      if (!is_name_of_one(each.path().filename().string(), name)) continue;
+      try {
+        const Descriptor file(each.path(), O_RDONLY | O_NOFOLLOW);
+        const bool is_nobodys = S_ISREG(file.status().st_mode) && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+        if (is_nobodys) ::unlink(each.path().c_str());
+      } catch (const std::system_error&) {
+        // It is gone already, or another user's.
+      }
+    }
+  }
+
+ private:
+  /// Locked as long as this process lives, for remove_left_behind: of another thread or process it may come between,
+  /// and take a file that is not locked yet.
+  void create() {
+    constexpr int tries = 10;  // some file systems count no links
+    for (int i = 0;; ++i) {
+      name_ = "." + target_.string() + "." + random_text() + ".tmp";
+      output_.emplace(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+      while (::flock(output_->get(), LOCK_EX) != 0 && errno == EINTR) {
+      }
+      if (output_->status().st_nlink > 0 || i + 1 == tries) return;
+      remove();
+    }
+  }
+  static bool is_name_of_one(const std::string& file, const std::string& target) {
+    constexpr std::string_view end = ".tmp", digits = "0123456789";
+    const std::string begin = "." + target + (target.empty() ? "" : ".");
+    if (file.size() <= begin.size() + end.size() || file.compare(0, begin.size(), begin) != 0) return false;
+    const std::size_t behind = file.size() - end.size();
+    const std::size_t point = file.find_last_not_of(digits, behind - 1);
+    return file.compare(behind, end.size(), end) == 0 && point != std::string::npos && file[point] == '.' &&
+           point + 1 < behind && point > 0 && point + 1 >= begin.size();
+  }
+  static std::string random_text() {
+    std::random_device source;  // the kernel's
+    const std::uint64_t number = (std::uint64_t{source()} << 32) | source();
+    return std::to_string(number);
+  }
+  void remove() { ::unlinkat(folder_.get(), name_.c_str(), 0); }
+
+  Descriptor folder_;
+  std::filesystem::path target_;
+  std::string name_;  // empty once it took the place
+  std::optional<Descriptor> output_;
+};
 
 /// A file's new contents, which take the old one's place in one step at commit(): a reader sees the old file or the
 /// new, never half of one. Devices and pipes are written directly; a link is refused, see followed(). Everything throws

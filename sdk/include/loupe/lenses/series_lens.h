@@ -1,7 +1,7 @@
 #pragma once
 
 #include <loupe/detail/lines.h>
-#include <loupe/lenses/comparison.h>
+#include <loupe/lenses/explanation.h>
 #include <loupe/lenses/non_finite.h>
 #include <loupe/parameters.h>
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <loupe/abi.h>
+#include <loupe/text/number_text.h>
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,9 +32,22 @@ inline constexpr Word tick_words[] = {
 inline constexpr Word ending_words[] = {
     {LOUPE_END_COMPLETED, "completed"}, {LOUPE_END_INTERRUPTED, "interrupted"}, {LOUPE_END_FAILED, "failed"}};
 
+inline constexpr Word tag_type_words[] = {
+    {LOUPE_SCALE_NUMERICAL, "numerical"}, {LOUPE_SCALE_PROBABILITY, "probability"}, {LOUPE_SCALE_RELATION, "relation"}};
+
+/// One of the lists above.
+struct Words {
+  template <std::size_t size>
+  constexpr Words(const Word (&words)[size]) : first(words), count(size) {}
+  constexpr const Word* begin() const { return first; }
+  constexpr const Word* end() const { return first + count; }
+
+  const Word* first;
+  std::size_t count;
+};
+
 /// A later version's number, which has no word yet, stands as it is: "7".
-template <std::size_t count>
-std::string word_of(const Word (&words)[count], uint32_t value) {
+inline std::string word_of(const Words& words, uint32_t value) {
   for (const Word& each : words) {
     if (each.value == value) return each.word;
   }
@@ -40,8 +55,7 @@ std::string word_of(const Word (&words)[count], uint32_t value) {
 }
 
 /// The number behind such a word; none for another text.
-template <std::size_t count>
-std::optional<uint32_t> value_called(const Word (&words)[count], std::string_view word) {
+inline std::optional<uint32_t> value_called(const Words& words, std::string_view word) {
   for (const Word& each : words) {
     if (each.word == word) return each.value;
   }
@@ -49,6 +63,38 @@ std::optional<uint32_t> value_called(const Word (&words)[count], std::string_vie
   const auto parsed = std::from_chars(word.data(), word.data() + word.size(), value);
   if (word.empty() || parsed.ec != std::errc() || parsed.ptr != word.data() + word.size()) return std::nullopt;
   return value;
+}
+
+/// A text of the boundary, where null stands for none: empty then.
+inline std::string text_of(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+/// A finding's message with where in the program's source to look: "the output is NaN (net.cpp:120)".
+inline std::string message_with_place(const std::string& message, const std::string& file, uint32_t line) {
+  if (file.empty()) return message;
+  return message + " (" + file + (line > 0 ? ":" + std::to_string(line) : "") + ")";
+}
+inline std::string message_with_place(const loupe_finding& finding) {
+  return message_with_place(text_of(finding.message), text_of(finding.file), finding.line);
+}
+
+/// A setting as people write it: "0.001", "true", "flip, crop".
+inline std::string setting_text(const loupe_option_value& value) {
+  switch (value.type) {
+    case LOUPE_TYPE_BOOLEAN:
+      return value.integer != 0 ? "true" : "false";
+    case LOUPE_TYPE_INTEGER:
+      return std::to_string(value.integer);
+    case LOUPE_TYPE_NUMBER:
+      return number_text(value.number);
+    case LOUPE_TYPE_STRING:
+      return value.string != nullptr ? value.string : "";
+    default:
+      std::string all;
+      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + std::string(value.strings[i]);
+      return all;
+  }
 }
 
 }  // namespace v1_0

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <loupe/abi.h>
-#include <loupe/text/json_text.h>
+#include <loupe/text/number_text.h>
 
 #include <string>
 

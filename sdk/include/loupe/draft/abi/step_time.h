@@ -1,4 +1,4 @@
-/* A draft: it may change or go without notice. What single steps take. */
+/* A draft: it may change or go without notice. What single steps take, and what they hold in memory. */
 #pragma once
 
 #include <loupe/abi/builtin.h>
@@ -14,3 +14,12 @@
 enum { LOUPE_DRAFT_TAP_STEP_TIME = LOUPE_TAP_DRAFTS + 2 };
 /* The gatherer of it. */
 #define LOUPE_DRAFT_GATHER_STEP_TIME LOUPE_DRAFT_GATHERERS "step_time"
+
+/* Of one step between two ticks, once it is over; scalar: bytes.
+ * Of a module: what its forward, without the modules inside it, made and what was still there when the backward pass
+ * began.
+ * Without a module, label: "kept", the same of all modules; "kept outside", of what ran between them; "optimizer
+ * state", the tensors that LibTorch's optimizers keep, of those that stepped. */
+enum { LOUPE_DRAFT_TAP_STEP_MEMORY = LOUPE_TAP_DRAFTS + 3 };
+/* The gatherer of it. */
+#define LOUPE_DRAFT_GATHER_STEP_MEMORY LOUPE_DRAFT_GATHERERS "step_memory"

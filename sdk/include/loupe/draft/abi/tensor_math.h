@@ -1,4 +1,5 @@
-/* A draft: it may change or go without notice. What the host computes of whole tensors. */
+/* A draft: it may change or go without notice. What the host computes of whole tensors, their files, what they were
+ * computed from, numbers by which they are compared between processes, and what optimizers keep of them. */
 #pragma once
 
 #include <loupe/abi/tensors.h>
@@ -26,3 +27,69 @@ typedef struct loupe_draft_tensor_math_service {
   loupe_status (*fold)(void* context, loupe_retained* into, const loupe_tensor* tensor, uint32_t aggregation,
                        uint64_t count, loupe_error* error);
 } loupe_draft_tensor_math_service;
+
+#define LOUPE_DRAFT_TENSOR_FILES_ID "loupe.tensor_files/draft-1"
+
+enum { LOUPE_DRAFT_SAVE_LIST = 1u << 0 /* a list of tensors, even of one; otherwise the first tensor alone */ };
+
+/* Host service LOUPE_DRAFT_TENSOR_FILES_ID. */
+typedef struct loupe_draft_tensor_file_service {
+  uint32_t struct_size, reserved;
+  /* Writes a file that torch.load reads, in C++ and Python. `flags`: LOUPE_DRAFT_SAVE_ bits. */
+  /* @thread any @state always @reenter none @owns borrows tensors and path @since 1.0 */
+  loupe_status (*save)(void* context, const loupe_retained* const* tensors, size_t count, uint32_t flags,
+                       const char* path, loupe_error* error);
+} loupe_draft_tensor_file_service;
+
+#define LOUPE_DRAFT_GRAPH_ID "loupe.graph/draft-1"
+
+/* `data`: where the elements of a leaf lie, as loupe_tensor has it. */
+/* @thread trainer or model @state within a call of leaves @reenter none @owns nothing @since 1.0 */
+typedef void (*loupe_draft_take_leaf)(void* context, const void* data);
+
+/* Host service LOUPE_DRAFT_GRAPH_ID. */
+typedef struct loupe_draft_graph_service {
+  uint32_t struct_size, reserved;
+  /* While an event is processed: calls `take` with each leaf that requires a gradient and that the event's tensor
+   * depends on, once, by walking the graph, which takes as long as the graph is large. Waits for no device. */
+  /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
+  loupe_status (*leaves)(void* context, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* take_context,
+                         loupe_error* error);
+} loupe_draft_graph_service;
+
+#define LOUPE_DRAFT_FINGERPRINTS_ID "loupe.fingerprints/draft-1"
+
+/* Host service LOUPE_DRAFT_FINGERPRINTS_ID. */
+typedef struct loupe_draft_fingerprint_service {
+  uint32_t struct_size, reserved;
+  /* Lets the tensor's device add up the bits of the elements in its queue: of all, or of a sample that depends on the
+   * shape alone. The same elements have the same sum, in whatever order a device adds. Waits for no device.
+   * UNSUPPORTED where the device cannot. */
+  /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
+  loupe_status (*take)(void* context, const loupe_tensor* tensor, loupe_retained** sum, loupe_error* error);
+  /* Reads `count` sums that take() gave. Waits for their devices, once for each: for a tick, not for a hook. */
+  /* @thread any @state always @reenter none @owns borrows sums; caller's buffer @since 1.0 */
+  loupe_status (*read)(void* context, const loupe_retained* const* sums, size_t count, uint64_t* values,
+                       loupe_error* error);
+} loupe_draft_fingerprint_service;
+
+#define LOUPE_DRAFT_OPTIMIZER_STATES_ID "loupe.optimizer_states/draft-1"
+
+/* `name`: the state's, as LibTorch has it: "momentum_buffer", "exp_avg", "step". */
+/* @thread trainer or model @state within a call of lend @reenter none @owns borrows name and state @since 1.0 */
+typedef void (*loupe_draft_take_state)(void* context, const char* name, const loupe_tensor* state);
+
+/* Host service LOUPE_DRAFT_OPTIMIZER_STATES_ID. */
+typedef struct loupe_draft_optimizer_state_service {
+  uint32_t struct_size, reserved;
+  /* While a lens is told of a step: calls `take` with each state that the optimizer which has just stepped keeps of
+   * `parameter`, as loupe_parameter_service lends it; in the same order in every process. A state has the parameter's
+   * shape and device, but for "step", which is an int64 of no dimensions on the CPU, and for those of LBFGS, which are
+   * of all parameters together and kept with the first. Later steps write into the same memory, so that a state which
+   * is retained shows what they left; not so "step" and LBFGS's, which are of this step. Waits for no device.
+   * NOT_FOUND where it keeps none: plain SGD, another optimizer's parameter, a type that is not LibTorch's; and where
+   * no step is told that a tap saw. */
+  /* @thread trainer or model @state stepping @reenter take @owns borrows parameter @since 1.0 */
+  loupe_status (*lend)(void* context, const loupe_tensor* parameter, loupe_draft_take_state take, void* take_context,
+                       loupe_error* error);
+} loupe_draft_optimizer_state_service;
