@@ -13,7 +13,7 @@
 #include "command/usage_error.h"
 #include "core/json_bounds.h"
 #include "loupe/config_error.h"
-#include "record/line_filler.h"
+#include "record/record_line.h"
 
 namespace loupe::port {
 namespace {

@@ -16,7 +16,6 @@
 #include "core/number_limits.h"
 #include "core/suggestion.h"
 #include "findings/finding_number.h"
-#include "record/line_filler.h"
 
 namespace loupe::replay {
 namespace {

@@ -17,7 +17,6 @@
 #include "core/number_limits.h"
 #include "core/suggestion.h"
 #include "loupe/config_error.h"
-#include "record/line_filler.h"
 #include "record/record_line.h"
 
 namespace loupe::replay {
