@@ -13,15 +13,10 @@
 
 #include "console/findings.h"
 #include "console/headlines.h"
-#include "console/layers.h"
-#include "console/layout.h"
 #include "console/panel.h"
-#include "console/parts.h"
-#include "console/progress_line.h"
-#include "console/region.h"
+#include "console/table.h"
 #include "console/terminal.h"
 #include "console/text.h"
-#include "console/tick_tables.h"
 
 namespace loupe::console {
 namespace {

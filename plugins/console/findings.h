@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "console/layout.h"
+#include "console/text.h"
 
 namespace loupe::console {
 
@@ -49,7 +49,7 @@ class Findings {
 
  private:
   enum class News { none, raised, gone };
-  struct Known {
+  struct Entry {
     std::size_t number = 0;  ///< in the order in which they came
     std::string rule, place, message, advice;
     std::string tag, layer, parameter;  ///< as told
@@ -69,17 +69,23 @@ class Findings {
 
   using RuleKey = std::pair<std::int64_t, std::string>;  // the worst first
 
-  static std::string in_full(const Known& each, const Layout& layout);
-  static RuleKey key_of(const Known& each) { return {-std::int64_t{each.severity}, each.rule}; }
+  struct Group {
+    const Entry* worst;
+    std::vector<const Entry*> others;
+  };
+
+  static std::vector<Group> grouped(const std::vector<const Entry*>& some, bool by_advice);
+  static std::string in_full(const Entry& each, const Layout& layout);
+  static RuleKey key_of(const Entry& each) { return {-std::int64_t{each.severity}, each.rule}; }
   std::string raised_by_rule(const WorstFirst& order, const Layout& layout) const;
   std::string still_standing(const std::set<RuleKey>& growing, double epoch, const Layout& layout) const;
   std::string gone_by_rule(const WorstFirst& order, double epoch, const Layout& layout) const;
-  void forget_told(Known& each);
+  void forget_told(Entry& each);
   void tell_raised(const WorstFirst& order);
-  static WorstFirst::value_type rank_of(const Known& each) { return {-std::int64_t{each.severity}, each.number}; }
+  static WorstFirst::value_type rank_of(const Entry& each) { return {-std::int64_t{each.severity}, each.number}; }
 
   // A run may have very many: at each tick only those are walked through of which there is something to say.
-  detail::KeyedList<Known, std::uint64_t> all_;  // by id
+  detail::KeyedList<Entry, std::uint64_t> all_;  // by id
   Numbers with_news_, urgent_;
   WorstFirst standing_;
   std::map<RuleKey, Numbers> told_;                                     // those that stand and were shown, by rule

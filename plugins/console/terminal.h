@@ -1,10 +1,31 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
-
-#include "console/region.h"
+#include <vector>
 
 namespace loupe::console {
+
+struct Size {
+  std::size_t rows = 0, columns = 0;
+  bool operator==(const Size& other) const { return rows == other.rows && columns == other.columns; }
+};
+
+/// Reserves the last rows of a terminal by a scroll region, so that the program's own output scrolls above them, as
+/// package managers do for their progress bars. Libraries such as ncurses take over the whole screen and would hide
+/// that output. The functions return what to write, and leave the cursor where it is.
+class Region {
+ public:
+  /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.
+  std::string with(const std::vector<std::string>& lines, const Size& size);
+  /// The terminal as it was; "" where nothing is kept.
+  std::string removed();
+
+ private:
+  std::string cleared(const Size& size) const;
+  std::size_t height_ = 0;
+  Size size_;
+};
 
 /// One of the process's two output streams, and what is at its other end.
 class Terminal {
