@@ -8,7 +8,7 @@ export const BASE64 = new Uint8Array(128);
 // The NaN that stands for "no value".
 const MISSING_BITS = 0x7fffff00;
 
-/** One number an epoch, unpacked from four characters each (packed_series.h): a float without its lowest eight bits. */
+/** One number an epoch, unpacked from four characters each (packed.h): a float without its lowest eight bits. */
 export class Series {
   constructor(packed, length) {
     this.values = new Float32Array(length);
