@@ -1,5 +1,5 @@
 import {button, element, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
-import {smallCurve} from "../../../plugins/html/page/small_curve.js";
+import {smallCurve} from "../../../plugins/html/page/axis.js";
 import {STATES} from "./common.js";
 
 /** A number as a record has it: what JSON cannot hold is a text, and what nobody could tell null. */

@@ -1,6 +1,6 @@
 import {formatNumber} from "./text.js";
-import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs,
-  Series, TICK} from "./data.js";
+import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs, Series,
+  TICK} from "./data.js";
 import {worstInHeatMap} from "./findings.js";
 
 // Of an incident, as many steps as each stream keeps; one that was looked at seldom goes farther back.
