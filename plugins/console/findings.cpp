@@ -142,7 +142,7 @@ void Findings::forget_told(Entry& each) {
   each.told_as = 0;
 }
 
-/// What has been shown is no news any more.
+/// Marks the shown findings as old.
 void Findings::tell_raised(const WorstFirst& order) {
   for (const auto& [severity, number] : order) {
     Entry& each = all_.at(number);

@@ -22,7 +22,7 @@ bool is_named_by_row(const std::string& tag) {
   return tag == loss_tag || tag == "Metrics" || tag == "Loss & Metrics";
 }
 
-/// What shows the worst of the layers is no number of the whole model.
+/// A plot of the worst layers is not a number of the whole model.
 bool is_of_whole_model(const Table& table) {
   const Style& style = table.style();
   return style.big && !style.probability && !style.relation && !style.bounded;
@@ -155,7 +155,7 @@ std::string bar(double share) {
   return text;
 }
 
-// Of the whole run where its length is known, else of the epoch; negative when nobody can say.
+// Until the end of the run where its length is known, else of the epoch; negative if unknown.
 double seconds_left(const Progress& progress) {
   if (progress.steps == 0 || progress.steps_before == 0 || progress.seconds <= 0) return -1;
   const double rate = static_cast<double>(progress.steps) / progress.seconds;

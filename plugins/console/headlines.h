@@ -17,7 +17,7 @@ namespace loupe::console {
 class Headlines {
  public:
   struct Number {
-    std::string key;  ///< as told
+    std::string key;  ///< tag and row
     std::string tag;
     std::string name, unit;
     bool is_loss = false;

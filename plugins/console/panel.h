@@ -40,7 +40,7 @@ struct PanelView {
   std::string progress;  ///< "" before the first
   const Headlines& headlines;
   const Findings& findings;
-  bool looks_for_findings;  ///< else it is not said that there are none
+  bool looks_for_findings;  ///< whether to say that there are none
   const Layers& layers;
   const std::deque<Table>& tables;  ///< of the last tick
 };

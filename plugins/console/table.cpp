@@ -102,7 +102,7 @@ enum class Severity { calm, notable, alarming };
 
 /// How bad the numbers of a table are:
 /// - one that is not finite is alarming;
-/// - the first of a row of which a finding stands is as bad as that: an error alarming, a warning notable;
+/// - the first in a row with a standing finding is as bad as that: an error alarming, a warning notable;
 /// - of probabilities, a death rate above 0.2 is notable and above 0.5 alarming, an activation rate below 0.1 and 0.02;
 /// - one that grew tenfold since the last tick is notable, a thousandfold alarming.
 /// Layers are not compared with each other: where the gradients of most have vanished, the healthy one stands apart.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <loupe/visualizer.h>
-#include <loupe/visualizers/chosen_names.h>
+#include <loupe/visualizers/selection.h>
 
 #include <cmath>
 #include <cstddef>
@@ -27,18 +27,18 @@ struct Style {
 };
 
 struct Row {
-  std::string key;              ///< as told
+  std::string key;              ///< as the lens names it
   std::string name;             ///< to show
   std::vector<double> cells;    ///< one a column; NaN where `known` says that there is none
-  std::vector<bool> known;      ///< which cells were told
+  std::vector<bool> known;      ///< which cells have a value
   std::vector<double> earlier;  ///< the main cell at earlier ticks, oldest first
   std::uint32_t finding = 0;    ///< LOUPE_SEVERITY_ of the worst that stands of it, 0 without any
   /// The cell that a row is sorted and drawn by: its first.
   std::size_t main() const;
 };
 
-/// What one tag told in one tick: a row a layer and a column a line; for a big tag, a row a line and a column each way
-/// to aggregate it ("train_loss mean" is row "train_loss", column "mean").
+/// The values of one tag in one tick: a row per layer and a column per line; for a big tag, a row per line and a column
+/// each way to aggregate it ("train_loss mean" is row "train_loss", column "mean").
 class Table {
  public:
   Table(std::string tag, Style style);
@@ -52,7 +52,7 @@ class Table {
   /// Takes over the one row of a table for the whole model, under that table's name.
   void join(const Table& single);
 
-  /// The tag, as told.
+  /// The tag's id.
   const std::string& key() const { return key_; }
   /// The same, to show.
   const std::string& title() const { return title_; }

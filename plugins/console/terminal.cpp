@@ -70,7 +70,7 @@ void Terminal::write(const std::string& text) const {
   // What the program has buffered is the program's: where it cannot be written, its own write has to find that out.
   if (const int reason = what_hinders(descriptor_, ::__fpending(stream)); reason != 0)
     throw std::system_error(reason, std::generic_category());
-  // Not std::cout: beside C's buffer it has none, or one that only the program's own threads may touch.
+  // Not std::cout: it shares C's buffer, or has one that only the program's own threads may touch.
   std::fflush(stream);
   write_all(descriptor_, ascii_ ? ascii(text) : text);
 }

@@ -36,7 +36,7 @@ class Terminal {
   /// A terminal that can rewrite its last line.
   bool is_live() const { return live_; }
   bool has_color() const { return color_; }
-  /// As it is now; 100 columns, and no rows, where nobody says.
+  /// As it is now; 100 columns and no rows if unknown.
   Size size() const;
   /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error.
   void write(const std::string& text) const;

@@ -24,7 +24,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
 /// Lines of at most `width` columns, broken between words; a word that is longer is cut.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
-/// For a terminal that knows nothing else: each column that is no ASCII becomes what looks most like it, or "?".
+/// For a terminal that knows only ASCII: each other column becomes what looks most like it, or "?".
 std::string ascii(const std::string& text);
 
 /// Filled with blanks up to `width` columns. Longer text stays as it is.

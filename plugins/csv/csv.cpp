@@ -82,7 +82,7 @@ std::string range_row(double epoch, const RowRange& range, const std::string& mo
          number_text(range.high) + moment + '\n';
 }
 
-/// A number that there is none of is empty.
+/// An absent number is an empty field.
 std::string finding_row(double epoch, const loupe_finding& finding) {
   const auto text = [](const char* given) { return ',' + field(text_of(given)); };
   const auto number = [](std::optional<double> given) { return ',' + (given ? number_text(*given) : ""); };

@@ -12,7 +12,7 @@ namespace loupe::html {
 
 std::string page_json(const Json& json) {
   // ASCII also keeps the browser's copy of the data at one byte a character. In JSON, '<' occurs in strings only, so
-  // escaping every one of them leaves the document's meaning alone and no "</script>" or "<!--" in it.
+  // escaping each keeps the document's meaning and leaves no "</script>" or "<!--" in it.
   std::string text;
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
     if (c == '<')

@@ -18,9 +18,9 @@ using Json = nlohmann::ordered_json;
 /// JSON that may stand inside an HTML script element: ASCII only, '<' escaped, bytes that are no UTF-8 replaced. NaN
 /// and infinities become null.
 std::string page_json(const Json& json);
-/// The same of a JSON document; what is no JSON becomes a string.
+/// The same for a JSON document; other text becomes a string.
 std::string page_document(const std::string& document);
-/// An array of what is JSON already.
+/// An array of JSON documents.
 template <class Documents>
 std::string json_list(const Documents& documents) {
   std::string list = "[";

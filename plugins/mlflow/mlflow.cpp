@@ -216,7 +216,7 @@ class Mlflow : public Visualizer {
   };
   std::map<std::uint64_t, Tag> findings_;  // by number
   std::set<std::string> finding_keys_;
-  std::map<std::string, Json> waiting_;  // what was told since the last tick, by what it is
+  std::map<std::string, Json> waiting_;  // what came since the last tick, by kind
   Json metrics_ = Json::array();
   double epoch_ = 0;
   std::uint64_t step_ = 0;

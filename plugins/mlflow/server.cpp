@@ -79,7 +79,8 @@ Access Access::from_environment() {
 std::string Access::fault() const {
   if (uri.empty()) return "MLFLOW_TRACKING_URI is not set, so nothing is sent; set it to http://HOST:5000";
   if (length_of_host(uri) == 0)
-    return "MLFLOW_TRACKING_URI is '" + uri + "', and nothing is sent to what is no server; set it to http://HOST:5000";
+    return "MLFLOW_TRACKING_URI is '" + uri +
+           "', which is not a server's address, so nothing is sent; set it to http://HOST:5000";
 #ifndef CPPHTTPLIB_OPENSSL_SUPPORT
   if (uri.rfind("https://", 0) == 0) return "this Loupe was built without OpenSSL, so nothing is sent to '" + uri + "'";
 #endif
@@ -196,7 +197,7 @@ Took Server::begin() {
   const Json info = answer.value("run", Json()).value("info", Json());
   run_ = text_in(info, "run_id");
   artifacts_ = text_in(info, "artifact_uri");
-  trouble_ = "it answers what no MLflow server does";
+  trouble_ = "its answer is not that of an MLflow server";
   if (run_.empty()) return Took::never;
   keep();
   return Took::yes;
@@ -211,7 +212,7 @@ Took Server::log(Json entities) {
 Took Server::put(const std::string& name, const std::string& content, const char* type) {
   if (artifacts_.rfind(kept_artifacts, 0) != 0) {
     trouble_ =
-        "it keeps artifacts in '" + artifacts_ + "', where it takes none for others; start it with --serve-artifacts";
+        "it keeps artifacts in '" + artifacts_ + "' and takes none from clients; start it with --serve-artifacts";
     return Took::never;
   }
   std::string place = artifacts_.substr(std::string(kept_artifacts).size());
@@ -328,7 +329,7 @@ struct Sender::State {
     }
     const Took took = server.log({{message.what, message.entities}});
     if (took != Took::never || message.what != "params") return took;
-    // A parameter never changes; what a resumed run was set to anew is then a tag.
+    // A parameter never changes; a resumed run's new value becomes a tag.
     message.what = "tags";
     return server.log({{"tags", message.entities}});
   }
@@ -407,7 +408,7 @@ void Sender::end(std::chrono::milliseconds patience) {
   if (lost.any())
     state_->host.warn("the MLflow server '" + state_->uri + "' lacks " + lost.text() + ": " +
                       (lost.why.empty() ? "it did not take them in time" : lost.why) +
-                      "; `loupe replay RECORD --visualizer mlflow` sends the whole run anew");
+                      "; `loupe replay RECORD --visualizer mlflow` sends the whole run again");
 }
 
 void Sender::work(State& state) {

@@ -32,7 +32,7 @@ void add_hyperparameter_data(std::string& summary, const std::string& name, cons
 using Setting = std::variant<std::string, bool, double>;
 using Settings = std::map<std::string, Setting>;
 
-/// What a run was told to be set to; a list is joined by commas.
+/// A setting of a run; lists are joined by commas.
 Setting setting_of(const Hyperparameter& value);
 
 // Each gives a serialised HyperparameterData; times are seconds since 1970.

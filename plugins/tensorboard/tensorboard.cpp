@@ -33,7 +33,7 @@ class Story {
   /// Drops the oldest of very many notes.
   void note(const Note& note);
 
-  /// Whether something was told since the last markdown().
+  /// Whether something came since the last markdown().
   bool changed() const { return changed_; }
   /// Findings worst first, those that are over after them, then the notes as they came. Only the worst of very many
   /// findings, since each tick that brings one writes the whole text again.
@@ -245,7 +245,7 @@ class TensorBoard : public Visualizer {
     return *file_;
   }
 
-  /// TensorBoard takes a folder for a run, so that a second run told to the same folder gets one of its own inside.
+  /// TensorBoard takes a folder for a run, so a second run in the same folder gets its own one inside.
   std::filesystem::path folder_of(const Run& run) {
     const std::filesystem::path folder = path_.in(run);
     std::string name = run.name;

@@ -113,7 +113,7 @@ export function valueTicksWidth(scale, [low, high], pixels) {
  */
 const AXES = ["epoch", "step", "time"];
 
-/** Numbers that begin anew where a run was resumed go on from where they were; null where there are none. */
+/** Numbers that restarted where a run was resumed, made to go on from where they were; null without numbers. */
 function grown(numbers) {
   if (!numbers || numbers.length === 0 || !numbers.some((number) => number > 0)) return null;
   let before = 0, offset = 0;
@@ -171,7 +171,7 @@ export function shownPlaces(shownRuns) {
   return places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [Infinity, -Infinity]);
 }
 
-/** The epochs at which a run went on after it had stopped: its clock began anew. */
+/** The epochs at which a stopped run went on: its clock restarted there. */
 export function resumptionsOf({resumed, epochs, seconds}) {
   return resumed && seconds ? epochs.filter((_, i) => i > 0 && seconds[i] < seconds[i - 1]) : [];
 }
@@ -232,7 +232,7 @@ export function placeTicks(low, high, pixels, whole) {
   }
 }
 
-/** What stands beside the axis of values: its scale where that is no plain one, and the unit where the tag has one. */
+/** The title of the axis of values: its scale unless it is linear, and the tag's unit, if any. */
 export function valueTitle(tag, {words}) {
   const [title, unit] = tag.words || [], name = `${showsDifferences(tag) ? "Δ " : ""}${unit || title || tag.name}`;
   return words === "" ? name : `${words} · ${name}`;

@@ -300,7 +300,7 @@ export function goToCard(root) {
 for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"])
   on(change, () => cards.forEach((card) => card.redraw()));
 
-/** Pictures of what is drawn, in place of canvases, which a page that is laid out anew for paper leaves empty. */
+/** Puts pictures in place of canvases, which stay empty in a page that is laid out again for paper. */
 function addPictures(root) {
   for (const canvas of root.querySelectorAll("canvas")) {
     if (canvas.width === 0 || canvas.height === 0) continue;
@@ -310,7 +310,7 @@ function addPictures(root) {
   }
 }
 
-/** Everything is drawn anew for paper: as wide as a sheet, on white. */
+/** Draws everything again for paper: as wide as a sheet, on white. */
 function drawForPaper() {
   const {dataset} = document.documentElement;
   dataset.screenTheme = dataset.theme;

@@ -37,7 +37,7 @@ function bandName(lowName, highName) {
 function chartSeries(tag, layerName, shownRuns) {
   const lines = [], bands = [], subjects = [], names = [];
   const several = runs.length > 1 && tag.type !== RELATION, hasDifferences = showsDifferences(tag);
-  // Of many runs, bands would hide each other's curves.
+  // The bands of many runs would hide each other's curves.
   const isAlone = lineNames(tag.name).length <= 1, isCrowded = shownRuns.length > MOST_WITH_BANDS;
   const labelOf = (run, name) => (!several ? name : isAlone ? run.label : `${run.label} ${name}`);
   const indexIn = (list, item) => {
@@ -120,7 +120,7 @@ function sumOf(parts, length) {
 }
 
 /**
- * The exponential moving average of a line, corrected for its beginning at zero. It begins anew after NaN or infinity,
+ * The exponential moving average of a line, corrected for its beginning at zero. It restarts after NaN or infinity,
  * and after a gap longer than is usual between two values of this line: nothing is smoothed over.
  */
 function smoothed(series, weight) {
@@ -156,7 +156,7 @@ function chartRows(lines, {up}) {
   return rows;
 }
 
-/** Of several runs in one plot, those that are cut off, at most half, the highest first: [{run, high}]. */
+/** The runs of a plot that are cut off, at most half of them, the highest first: [{run, high}]. */
 function divergedRuns(tag, {lines}, [first, last], scale) {
   const shownRuns = [...new Set(lines.map(({run}) => run))];
   if (scale !== LINEAR || tag.type !== NUMERICAL || shownRuns.length < 2) return [];
@@ -212,7 +212,7 @@ function valueLimits(tag, {lines, bands}, [first, last], scale) {
   } else {
     forEachShown(lines, ({series}, i) => take(series.values[i]));
     lowestLine = low;
-    // Of several runs the curves are compared, and a wide band of one would flatten them.
+    // A wide band of one run would flatten the curves of several, which are compared.
     const isAlone = new Set(lines.map(({run}) => run)).size < 2;
     if (isAlone) forEachShown(bands, (band, i) => [band.low, band.high].forEach(({values}) => take(values[i])));
   }
@@ -237,7 +237,7 @@ const liveCharts = new Set();
 let hovered = null;
 // As many stand above a plot; all are in the table of the runs.
 const MOST_ENTRIES = 40;
-// Of what stands turned beside the numbers.
+// The room of the rotated title beside the numbers.
 const TITLE_WIDTH = 15;
 
 // Dragging along the epochs zooms all plots. A finger scrolls the page, as everywhere else, and a tap reads values.
@@ -311,7 +311,7 @@ function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
 
 /** A plot of one tag and layer: lines with bands, or stacked areas; its legend shows the values at the cursor. */
 export class LineChart {
-  /** @param plot an element of fixed height  @param legend an element for the legend, which is filled anew */
+  /** @param plot an element of fixed height  @param legend an element, which is filled with the legend */
   constructor(plot, legend, tag, layerName, shownRuns, labelled) {
     Object.assign(this, {plot, legend, tag, shownRuns, cursor: null, pointed: null});
     this.series = chartSeries(tag, layerName, shownRuns);
@@ -458,7 +458,7 @@ export class LineChart {
     this.markBroken(context, area, graph);
   }
 
-  /** Behind smoothed lines, faintly, the values as they are. */
+  /** Draws the measured values faintly behind smoothed lines. */
   drawMeasured(context, graph) {
     context.lineWidth = 1;
     for (const {run, series, colour} of this.series.lines) {

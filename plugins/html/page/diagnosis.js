@@ -27,7 +27,7 @@ function stretchesOf(findings) {
   return stretches;
 }
 
-/** Of findings, the worst that stands, else the worst that is over. */
+/** The worst finding that stands, else the worst that is over. */
 function worstOf(findings) {
   const standing = findings.filter(({gone}) => !gone), some = standing.length > 0 ? standing : findings;
   return some.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
@@ -97,7 +97,7 @@ class Timeline {
   draw() {
     const shown = visibleRuns().filter(({epochs}) => epochs.length > 0);
     for (const {run, name, track} of this.rows) name.hidden = track.hidden = !shown.includes(run);
-    // Read before anything is moved, as the browser would lay out the page anew for it.
+    // Read before anything moves: afterwards the browser would have to lay out the page again.
     const width = this.axis.clientWidth, height = this.axis.offsetTop;
     if (width === 0 || shown.length === 0) return;
     [this.low, this.high] = shownPlaces(shown);
@@ -147,7 +147,7 @@ class Timeline {
   }
 }
 
-// Of more runs than this, what one rule says of all of them stands in one card.
+// With more runs than this, all findings of a rule share one card.
 const MOST_APART = 6;
 const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
@@ -211,7 +211,7 @@ function messageOf({message, file, line}) {
 
 const toldIncidents = new Set();
 
-/** Where the last steps before one of these findings are kept, and the command that shows them; told once. */
+/** Says once where the last steps before one of these findings are kept, and which command shows them. */
 function incidentsOf(group) {
   const isAbout = (note) => group.some(({run, id}) => run === note.run && id === note.finding);
   const own = notes.filter((note) => !toldIncidents.has(note) && isAbout(note));
@@ -246,7 +246,7 @@ function ruleCard(group, openPlace) {
       ...incidentsOf(group), furtherPlaces(group, openPlace));
 }
 
-/** A list of which the first few are shown, and the others unfold. */
+/** A list that shows its first few items and folds the others. */
 function longList(items, shown, what) {
   const list = (some) => element("ul", {class: "told"}, some);
   if (items.length <= shown) return [list(items)];
@@ -295,7 +295,7 @@ export function timelineSection() {
       element("div", {class: "panel"}, new Timeline([...cardOf.keys()], goTo).root));
 }
 
-/** Of a rule that follows from another: it is not to hide what it follows. */
+/** Whether a rule follows from another, which it must not hide. */
 function isConsequence([{severity, causedBy}]) { return severity === INFO && causedBy !== null; }
 
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
@@ -364,7 +364,7 @@ function eventsOf(run) {
       }
     }
   }
-  // What is no more than a hint was not what happened first.
+  // A hint is never what happened first.
   for (const finding of findings.filter(({severity}) => severity > INFO)) {
     const words = `${severityName(finding)}: ${titleOf(finding.rule)}${finding.layer ? ` at ${finding.layer}` : ""}`;
     events.push({step: finding.firstStep, stage: TOLD, words, layer: finding.layer, isKnown: true});
@@ -424,7 +424,7 @@ function filesList(said) {
       element("p", {}, `${plural(Number(said.get("streams_left_out")), "more stream")} left out.`) : null];
 }
 
-/** Why the last steps were kept, what happened in which order, and the module blamed; null where it is no incident. */
+/** Why the last steps were kept, what happened in which order, and the module blamed; null without an incident. */
 export function incidentSection(openLayer) {
   const run = runs.find(({incident}) => incident);
   if (run === undefined) return null;

@@ -244,7 +244,7 @@ function isBrokenIn({broken, layers}, layer) {
   return epoch !== undefined && epoch !== null;
 }
 
-/** Of a run without a finding to show, the tag in which most layers differ most, before others one with NaN or ∞. */
+/** For a run without a finding to show: the tag in which most layers differ most, preferably one with NaN or ∞. */
 function mostTelling(run) {
   const told = mappedTags.filter(({name}) => run.tagIndex.has(name));
   const most = Math.max(1, ...told.map(({name}) => run.layers(name).size));
@@ -449,7 +449,7 @@ export class Overview {
     });
   }
 
-  /** A strip beside the layers of which a finding stands, in the colour of the worst. */
+  /** Draws a strip beside the layers with standing findings, in the colour of the worst. */
   markFindings(context) {
     this.rows.forEach(({severity}, row) => {
       if (severity === 0) return;

@@ -10,7 +10,7 @@ const MOST_OUTLINES = 20;
 // The share of the plot's height that the highest outline takes; the rest is for setting them off from each other.
 const TALLEST = 0.4;
 
-/** At most as many as are told apart, evenly spread, with the first and the last. */
+/** As many as the eye tells apart, evenly spread, including the first and the last. */
 function evenlyChosen(columns) {
   const last = columns.length - 1, steps = Math.min(last, MOST_OUTLINES - 1);
   return Array.from({length: steps + 1}, (_, i) => columns[steps === 0 ? last : Math.round((i * last) / steps)]);

@@ -172,7 +172,7 @@ class ModelPicture {
     Object.assign(this, {run, openLayer});
     const standing = broken.filter(([, , , of, last]) => of === run && last === undefined);
     const since = new Map(standing), plotted = plottedLayers(run);
-    // Of containers only those are layers that hold something of their own, or of which something is wrong.
+    // A container counts as a layer only if it has parameters of its own or something is wrong with it.
     this.layers = modulesAndFunctions(run).map((module) => {
       const {name} = module;
       return {...module, health: healthOf(run, name, since.get(name)), hasPlots: plotted.has(name)};

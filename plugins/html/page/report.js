@@ -115,7 +115,7 @@ function build() {
   // An incident says in its order of events what was not finite.
   const words = [collapseAlert(), incident, found, TICK === "step" ? null : alertOf(broken, openLayer)];
   const lead = leadOf(words.map((root) => root && folded(root)), isAlone ? loss : null);
-  // The picture of what is wrong comes right behind the words.
+  // The picture of what is wrong follows the words directly.
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
   const below = [
     ...(showsWorst ? [heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, heatMap]),

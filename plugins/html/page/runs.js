@@ -384,7 +384,7 @@ function comparedSettings() {
       .map((name) => ({name, values: told.map((each) => each.get(name))}));
 }
 
-/** @param isBrief leaves out when it was best, and the last, which then are told of the pointer alone */
+/** @param isBrief shows when it was best, and the last value, under the pointer only */
 function lossCell({of, best}, run, isBrief) {
   const loss = of[run.index];
   if (loss === undefined) return "–";
@@ -436,7 +436,7 @@ function nameCell(run) {
 
 /** The table of the runs, best first until a head is clicked; it chooses which are on show. */
 class RunList {
-  /** @param judging which of the losses they stand in order of at first, and which is told in full */
+  /** @param judging the loss that they are sorted by at first, and that is shown in full */
   constructor(losses, judging, differing) {
     const settingKey = ({values}) => {
       const areNumbers = values.every((value) => value === undefined || isNumber(value));

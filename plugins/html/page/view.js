@@ -110,7 +110,7 @@ const resumedReading = (() => {
     sessionStorage.removeItem(READING_KEY);
     return kept;
   } catch {
-    // A browser that keeps nothing for local files begins anew.
+    // Some browsers keep nothing for local files.
     return {};
   }
 })();
@@ -140,7 +140,7 @@ function isBusy() {
   return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
 }
 
-/** Says when this page can be replaced, after the page around it, as of `loupe view`, told of something new. */
+/** Tells the page around this one, as of `loupe view`, when this one can be replaced after news. */
 function followPageAround() {
   const BUSY_SECONDS = 2;
   let waiting = 0;
@@ -197,7 +197,7 @@ function isAmong(choices) { return (text) => choices.some(([value]) => value ===
 
 /**
  * The choices that make a view, as keys of the address: `change` is announced when it changes, `read` turns what the
- * address says into values of the state, or null where that is no choice, and `write` does the reverse; it gives null
+ * address says into values of the state, or null for an invalid choice, and `write` does the reverse; it gives null
  * for what is shown anyway.
  */
 const VIEW = {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <loupe/detail/wanted_names.h>
 #include <loupe/options.h>
 #include <loupe/visualizer.h>
-#include <loupe/visualizers/chosen_names.h>
 
 #include <cstdint>
 #include <string>
@@ -12,8 +12,38 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What a visualizer takes of all that it is told: its options `tags`, `layers` and `every`. Findings, notes and what
-/// else is rare are not chosen from. The user is told of patterns that fit nothing.
+/// The names that an option's patterns choose; all of them where it is empty. Warns once of a pattern that has fitted
+/// nothing after a few ticks, with the names there are: a misspelt one would show nothing and say nothing.
+class ChosenNames {
+ public:
+  /// @param option its name, for the user  @param things what it names: "tag", "layer"
+  ChosenNames(std::string option, std::string things, const Strings& patterns)
+      : patterns_(std::move(option), std::move(things), patterns) {}
+
+  bool takes(const std::string& name) {
+    if (patterns_.empty()) return true;
+    came_ = true;
+    if (!told_) patterns_.offer(name);
+    return patterns_.match([&](const std::string& pattern) { return fits_glob(pattern, name); });
+  }
+  /// What comes in some ticks only, such as a layer that seldom runs, has time to come.
+  void end_tick(const Host& host) {
+    constexpr int enough = 3;
+    if (std::exchange(came_, false) && ++ticks_ >= enough) end(host);
+  }
+  void end(const Host& host) {
+    if (ticks_ == 0 || std::exchange(told_, true)) return;
+    patterns_.warn(host);
+  }
+
+ private:
+  WantedNames patterns_;
+  int ticks_ = 0;  ///< with names
+  bool came_ = false, told_ = false;
+};
+
+/// What a visualizer takes of the rows and histograms: its options `tags`, `layers` and `every`. Findings, notes and
+/// whatever else is rare always come. Warns of patterns that fit nothing.
 class Selection {
  public:
   static std::vector<Option> options() {
@@ -37,10 +67,10 @@ class Selection {
   bool is_taken() const { return is_taken_; }
 
   /// Whether a row or histogram of the tick is. A plot of the whole model is of no layer.
-  template <class Told>
-  bool takes(const Told& told) {
+  template <class Row>
+  bool takes(const Row& row) {
     if (!is_taken_) return false;
-    const bool fits_tags = tags_.takes(told.tag), fits_layers = told.layer == nullptr || layers_.takes(told.layer);
+    const bool fits_tags = tags_.takes(row.tag), fits_layers = row.layer == nullptr || layers_.takes(row.layer);
     return fits_tags && fits_layers;
   }
   void end_tick() {
