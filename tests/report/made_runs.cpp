@@ -51,7 +51,7 @@ void begin(Driver& visualizer, const MadeRun& made, const MadeModel& model) {
 struct Style {
   std::uint32_t type = LOUPE_SCALE_NUMERICAL;
   bool log_y = false, big = false, annotate = true;
-  std::optional<double> low, high;
+  std::optional<double> low = {}, high = {};
 };
 
 void tag(Driver& visualizer, const char* name, const Style& style) {
