@@ -1,5 +1,4 @@
 #include "holds.h"
-#include "report/full_disk.h"
 #include "report/html_page.h"
 #include "report/made_runs.h"
 

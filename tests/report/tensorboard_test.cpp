@@ -1,5 +1,4 @@
 #include "holds.h"
-#include "report/full_disk.h"
 #include "tensorboard/messages.h"
 #include "tensorboard/summaries.h"
 #include "visualizers/driver.h"

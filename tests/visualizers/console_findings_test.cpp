@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "console_output.h"
-#include "events.h"
 
 namespace loupe::test {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "console_output.h"
-#include "events.h"
 #include "screen.h"
 
 namespace loupe::test {

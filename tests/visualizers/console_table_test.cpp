@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "console_output.h"
-#include "events.h"
 
 namespace loupe::test {
 namespace {

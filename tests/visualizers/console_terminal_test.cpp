@@ -1,7 +1,6 @@
 // How the console behaves towards what is at the other end of its stream.
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <cmath>
 #include <csignal>
@@ -193,18 +192,14 @@ TEST(ConsoleDeathTest, LeavesWhatTheProgramPrintedToTheProgramsOwnWrite) {
 
 TEST(Console, GivesUpWhereAFileMayGrowNoMore) {
   const std::string file = testing::TempDir() + "/console_limited.txt";
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   std::string told;
   const int output = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   {
     const Redirected redirected(stdout, output);
     Driver console(CONSOLE_PLUGIN);
     console.begin("");
-    const rlimit tight{5, before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    const FullDisk full(5);
     told = console.loss_tick(1, 1);
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   }
   close(output);
   EXPECT_EQ(told, "cannot write to stdout: File too large; the table of epoch 1 is lost");

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "../holds.h"
-#include "events.h"
+#include "driver.h"
 
 namespace loupe::test {
 namespace {

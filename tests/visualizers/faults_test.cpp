@@ -1,7 +1,6 @@
 // What the visualizers that write files do where they cannot.
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -193,18 +192,7 @@ TEST_P(Faults, AnEmptyPathIsRefused) {
       Error);
 }
 
-class LimitedFiles : public Faults {
- protected:
-  void limit(rlim_t bytes) {
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    const rlimit now{bytes, before_.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &now), 0);
-  }
-  void lift() { ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
-
- private:
-  rlimit before_{};
-};
+class LimitedFiles : public Faults {};
 
 INSTANTIATE_TEST_SUITE_P(Growing, LimitedFiles,
                          testing::Values(Writer{"record", RECORD_PLUGIN, "record.jsonl", 0, 0},
@@ -219,10 +207,12 @@ TEST_P(LimitedFiles, AnEpochThatDidNotFitIsWrittenWholeLater) {
   driver.begin(folder.text());
   driver.loss_tick(1, 1);
   const std::string whole = read(file);
-  limit(whole.size() + 10);
-  const std::string told = driver.loss_tick(2, 2);
-  const std::string left = read(file);
-  lift();
+  std::string told, left;
+  {
+    const FullDisk full(whole.size() + 10);
+    told = driver.loss_tick(2, 2);
+    left = read(file);
+  }
   EXPECT_EQ(told, "cannot write '" + file +
                       "': File too large; epoch 2 is kept in memory and written as soon as the file can be");
   EXPECT_EQ(left, whole);
@@ -239,9 +229,11 @@ TEST_P(LimitedFiles, AnEarlierRunsFileStandsWhileItsReplacementCannotBeWritten) 
   write(file, "precious\n");
   Driver driver(writer().plugin);
   driver.begin(folder.text());
-  limit(10);
-  const std::string told = driver.loss_tick(1, 1);
-  lift();
+  std::string told;
+  {
+    const FullDisk full(10);
+    told = driver.loss_tick(1, 1);
+  }
   EXPECT_TRUE(holds(told, "File too large"));
   EXPECT_EQ(read(file), "precious\n");
   EXPECT_FALSE(std::filesystem::exists(file + ".tmp"));

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "../holds.h"
-#include "events.h"
+#include "driver.h"
 
 namespace loupe::test {
 namespace {

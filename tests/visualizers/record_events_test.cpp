@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "events.h"
+#include "driver.h"
 
 namespace loupe::test {
 namespace {
@@ -65,7 +65,7 @@ TEST(Record, WritesAllOfAFinding) {
 
 TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
   Begun record(RECORD_PLUGIN);
-  tell_setting(record, "learning rate", 0.001);
+  record.hyperparameter("learning rate", 0.001);
   record.loss_tick(1, 1);
   tell_note(record, LOUPE_NOTE_COST, "the learning rate is now 0.1", 2);
   record.loss_tick(2, 1);
