@@ -13,15 +13,10 @@
 
 #include "console/findings.h"
 #include "console/headlines.h"
-#include "console/layers.h"
-#include "console/layout.h"
 #include "console/panel.h"
-#include "console/parts.h"
-#include "console/progress_line.h"
-#include "console/region.h"
+#include "console/table.h"
 #include "console/terminal.h"
 #include "console/text.h"
-#include "console/tick_tables.h"
 
 namespace loupe::console {
 namespace {
@@ -116,7 +111,7 @@ class Console : public Visualizer {
   void note(const Note& note) override {
     // A lens that was put aside finds nothing any more.
     if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
-    // What was told by the log is not told again.
+    // The log has these already.
     for (const uint32_t kind : {LOUPE_NOTE_GUESS, LOUPE_NOTE_INCIDENT, LOUPE_NOTE_RANKS, LOUPE_NOTE_UNOBSERVED})
       if (note.kind == kind) return;
     show(note_lines(note, layout()), "a note is lost");
@@ -214,7 +209,7 @@ class Console : public Visualizer {
     if (progress_text_.empty()) return {};
     return {progress_text_};
   }
-  /// Writes text above it, and it anew.
+  /// Writes text above it and redraws it.
   void show(const std::string& text, const std::string& lost) {
     std::string all;
     const Size size = terminal_.size();

@@ -23,24 +23,22 @@ std::string shown(const char* text) {
 std::string lines(const std::string& word, const char* color, const std::string& text, const Layout& layout) {
   const std::string padding(first_column - std::min(first_column, display_width(word)), ' ');
   std::string result = (color != nullptr ? colored(word, color, layout) : word) + padding;
-  const std::size_t room = layout.width - first_column;
   bool first = true;
-  for (const std::string& line : wrapped(text, room)) {
+  for (const std::string& line : wrapped(text, layout.width - first_column)) {
     result += (first ? "" : std::string(first_column, ' ')) + line + '\n';
     first = false;
   }
   return result;
 }
 
-const char* color_of(std::uint32_t severity) {
-  switch (severity) {
-    case LOUPE_SEVERITY_ERROR:
-      return red;
-    case LOUPE_SEVERITY_WARNING:
-      return yellow;
-    default:
-      return nullptr;
-  }
+std::string lines(std::uint32_t severity, const std::string& text, const Layout& layout) {
+  const char* color = severity == LOUPE_SEVERITY_ERROR ? red : severity == LOUPE_SEVERITY_WARNING ? yellow : nullptr;
+  return lines(word_of(severity_words, severity), color, text, layout);
+}
+
+/// More text under the one before.
+std::string further_lines(const std::string& text, const Layout& layout) {
+  return lines("", nullptr, text, layout);
 }
 
 std::string epochs(double first, double last) {
@@ -62,38 +60,38 @@ std::string shown_under(const std::string& tag, const std::string& name) {
 void Findings::take(const loupe_finding& finding) {
   const std::string rule = shown(finding.rule), layer = shown(layer_of(finding)), parameter = shown(finding.parameter);
   const bool gone = finding.state == LOUPE_FINDING_GONE;
-  Known* known = all_.find(finding.id);
-  const bool is_new = known == nullptr;
+  Entry* entry = all_.find(finding.id);
+  const bool is_new = entry == nullptr;
   if (is_new) {
     if (gone) return;
-    known = &all_[finding.id];
-    known->number = all_.size() - 1;
+    entry = &all_[finding.id];
+    entry->number = all_.size() - 1;
   }
-  standing_.erase(rank_of(*known));
-  const bool new_to_reader = !gone && (!known->stands || known->severity != finding.severity);
-  if (new_to_reader) known->news = News::raised;
+  standing_.erase(rank_of(*entry));
+  const bool new_to_reader = !gone && (!entry->stands || entry->severity != finding.severity);
+  if (new_to_reader) entry->news = News::raised;
   // What came and went between two ticks was never shown.
-  if (gone && known->stands) known->news = known->shown ? News::gone : News::none;
-  known->stands = !gone;
-  known->rule = rule;
-  known->place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
-  known->layer = text_of(layer_of(finding));
-  known->parameter = text_of(finding.parameter);
+  if (gone && entry->stands) entry->news = entry->shown ? News::gone : News::none;
+  entry->stands = !gone;
+  entry->rule = rule;
+  entry->place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
+  entry->layer = text_of(layer_of(finding));
+  entry->parameter = text_of(finding.parameter);
   const std::string tag = text_of(finding.tag);
-  if (is_new || known->tag != tag) {
-    for (const std::string& name : {known->layer, known->layer + "." + known->parameter}) {
-      if (!known->layer.empty()) shown_as_[shown_under(tag, name)].push_back(known->number);
+  if (is_new || entry->tag != tag) {
+    for (const std::string& name : {entry->layer, entry->layer + "." + entry->parameter}) {
+      if (!entry->layer.empty()) shown_as_[shown_under(tag, name)].push_back(entry->number);
     }
   }
-  known->tag = tag;
-  known->severity = finding.severity;
-  if (!gone) known->message = harmless(message_with_place(finding));
-  known->advice = shown(finding.advice);
-  if (!gone) known->distance = detail::distance_beyond(finding);
-  known->first_epoch = finding.first_epoch;
-  if (known->stands) standing_.insert(rank_of(*known));
-  if (known->news != News::none) with_news_.insert(known->number);
-  if (known->news == News::raised && known->severity >= LOUPE_SEVERITY_ERROR) urgent_.insert(known->number);
+  entry->tag = tag;
+  entry->severity = finding.severity;
+  if (!gone) entry->message = harmless(message_with_place(finding));
+  entry->advice = shown(finding.advice);
+  if (!gone) entry->distance = detail::distance_beyond(finding);
+  entry->first_epoch = finding.first_epoch;
+  if (entry->stands) standing_.insert(rank_of(*entry));
+  if (entry->news != News::none) with_news_.insert(entry->number);
+  if (entry->news == News::raised && entry->severity >= LOUPE_SEVERITY_ERROR) urgent_.insert(entry->number);
 }
 
 std::uint32_t Findings::standing_of(const std::string& tag, const std::string& shown) const {
@@ -101,16 +99,15 @@ std::uint32_t Findings::standing_of(const std::string& tag, const std::string& s
   const auto found = shown_as_.find(shown_under(tag, shown));
   if (found == shown_as_.end()) return 0;
   for (const std::size_t number : found->second) {
-    const Known& each = all_.at(number);
+    const Entry& each = all_.at(number);
     if (each.stands && each.tag == tag) worst = std::max(worst, each.severity);
   }
   return worst;
 }
 
-std::string Findings::in_full(const Known& each, const Layout& layout) {
-  std::string text = lines(word_of(severity_words, each.severity), color_of(each.severity),
-                           each.in_words() + " (" + each.rule + ")", layout);
-  if (!each.advice.empty()) text += lines("", nullptr, "→ " + each.advice, layout);
+std::string Findings::in_full(const Entry& each, const Layout& layout) {
+  std::string text = lines(each.severity, each.in_words() + " (" + each.rule + ")", layout);
+  if (!each.advice.empty()) text += further_lines("→ " + each.advice, layout);
   return text;
 }
 
@@ -123,7 +120,7 @@ std::string Findings::news(double epoch, const Layout& layout, bool with_standin
   const std::string gone = gone_by_rule(order, epoch, layout);
   std::set<RuleKey> growing;
   for (const auto& [severity, number] : order) {
-    Known& each = all_.at(number);
+    Entry& each = all_.at(number);
     if (each.news == News::none) continue;
     forget_told(each);
     if (each.news == News::raised) growing.insert(key_of(each));
@@ -135,7 +132,7 @@ std::string Findings::news(double epoch, const Layout& layout, bool with_standin
   return raised + still + gone;
 }
 
-void Findings::forget_told(Known& each) {
+void Findings::forget_told(Entry& each) {
   if (each.told_as == 0) return;
   const auto found = told_.find({-std::int64_t{each.told_as}, each.rule});
   found->second.erase(each.number);
@@ -143,10 +140,10 @@ void Findings::forget_told(Known& each) {
   each.told_as = 0;
 }
 
-/// What has been shown is no news any more.
+/// Marks the shown findings as old.
 void Findings::tell_raised(const WorstFirst& order) {
   for (const auto& [severity, number] : order) {
-    Known& each = all_.at(number);
+    Entry& each = all_.at(number);
     if (each.news == News::raised) {
       each.shown = true;
       each.told_as = each.severity;
@@ -168,20 +165,20 @@ std::string Findings::still_standing(const std::set<RuleKey>& growing, double ep
       continue;
     }
     ++shown;
-    const Known& first = all_.at(*numbers.begin());
+    const Entry& first = all_.at(*numbers.begin());
     text +=
-        lines(word_of(severity_words, first.severity), color_of(first.severity),
+        lines(first.severity,
               "still, for " + epochs(first.first_epoch, epoch) + ": " + first.called() + and_more(numbers.size() - 1),
               layout);
   }
-  if (others > 0) text += lines("", nullptr, "… and " + std::to_string(others) + " more still stand", layout);
+  if (others > 0) text += further_lines("… and " + std::to_string(others) + " more still stand", layout);
   return text;
 }
 
 std::string Findings::gone_by_rule(const WorstFirst& order, double epoch, const Layout& layout) const {
-  std::map<RuleKey, std::vector<const Known*>> by_rule;
+  std::map<RuleKey, std::vector<const Entry*>> by_rule;
   for (const auto& [severity, number] : order) {
-    const Known& each = all_.at(number);
+    const Entry& each = all_.at(number);
     if (each.news == News::gone) by_rule[key_of(each)].push_back(&each);
   }
   std::string text;
@@ -194,46 +191,47 @@ std::string Findings::gone_by_rule(const WorstFirst& order, double epoch, const 
   return text;
 }
 
-/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds; of a rule
-/// that was told before, these alone.
-std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
-  struct OfRule {
-    const Known* worst;
-    std::vector<std::string> places;
-  };
-  std::vector<OfRule> rules;
-  for (const auto& [severity, number] : order) {
-    const Known& each = all_.at(number);
-    if (each.news != News::raised) continue;
-    const auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
-      return rule.worst->rule == each.rule && rule.worst->severity == each.severity &&
-             rule.worst->advice == each.advice;
+/// The findings of each rule and severity together, in the order of their first.
+/// @param by_advice  keeps those apart that advise something else
+std::vector<Findings::Group> Findings::grouped(const std::vector<const Entry*>& some, bool by_advice) {
+  std::vector<Group> groups;
+  for (const Entry* each : some) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+      return group.worst->rule == each->rule && group.worst->severity == each->severity &&
+             (!by_advice || group.worst->advice == each->advice);
     });
-    if (found == rules.end()) {
-      rules.push_back({&each, {}});
+    if (found == groups.end()) {
+      groups.push_back({each, {}});
     } else {
-      const Known& other = each.distance > found->worst->distance ? *std::exchange(found->worst, &each) : each;
-      found->places.push_back(other.place);
+      found->others.push_back(each->distance > found->worst->distance ? std::exchange(found->worst, each) : each);
     }
   }
+  return groups;
+}
+
+/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds; of a rule
+/// that was shown before, these alone.
+std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
+  std::vector<const Entry*> raised;
+  for (const auto& [severity, number] : order) {
+    if (all_.at(number).news == News::raised) raised.push_back(&all_.at(number));
+  }
   std::string text;
-  for (const OfRule& rule : rules) {
-    const Known& worst = *rule.worst;
-    constexpr std::size_t most = 6;
-    std::string places;
-    for (std::size_t i = 0; i < rule.places.size() && i < most; ++i) places += (i > 0 ? ", " : "") + rule.places[i];
-    if (rule.places.size() > most) places += and_more(rule.places.size() - most);
-    const auto told = told_.find(key_of(worst));
-    if (told != told_.end() && !worst.place.empty()) {
-      const std::size_t count = rule.places.size() + 1;
-      text += lines(word_of(severity_words, worst.severity), color_of(worst.severity),
-                    worst.rule + ": also of " + worst.place + and_more(count - 1) + ", now " +
-                        std::to_string(told->second.size() + count) + " in all",
+  for (const auto& [worst, others] : grouped(raised, true)) {
+    const auto told = told_.find(key_of(*worst));
+    if (told != told_.end() && !worst->place.empty()) {
+      text += lines(worst->severity,
+                    worst->rule + ": also of " + worst->place + and_more(others.size()) + ", now " +
+                        std::to_string(told->second.size() + others.size() + 1) + " in all",
                     layout);
       continue;
     }
-    text += in_full(worst, layout);
-    if (!places.empty()) text += lines("", nullptr, "also of " + places, layout);
+    constexpr std::size_t most = 6;
+    std::string places;
+    for (std::size_t i = 0; i < others.size() && i < most; ++i) places += (i > 0 ? ", " : "") + others[i]->place;
+    if (others.size() > most) places += and_more(others.size() - most);
+    text += in_full(*worst, layout);
+    if (!places.empty()) text += further_lines("also of " + places, layout);
   }
   return text;
 }
@@ -241,7 +239,7 @@ std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layo
 std::string Findings::urgent(const Layout& layout) {
   WorstFirst order;
   for (const std::size_t number : urgent_) {
-    const Known& each = all_.at(number);
+    const Entry& each = all_.at(number);
     if (each.news == News::raised && each.severity >= LOUPE_SEVERITY_ERROR) order.insert(rank_of(each));
   }
   urgent_.clear();
@@ -252,24 +250,14 @@ std::string Findings::urgent(const Layout& layout) {
 }
 
 std::vector<Findings::Brief> Findings::worst_by_rule() const {
-  struct OfRule {
-    const Known* worst;
-    std::set<std::string> layers;
-  };
-  std::vector<OfRule> rules;
-  for (const auto& [severity, number] : standing_) {
-    const Known& each = all_.at(number);
-    auto found = std::find_if(rules.begin(), rules.end(), [&](const OfRule& rule) {
-      return rule.worst->rule == each.rule && rule.worst->severity == each.severity;
-    });
-    if (found == rules.end()) found = rules.insert(rules.end(), {&each, {}});
-    if (each.distance > found->worst->distance) found->worst = &each;
-    found->layers.insert(each.layer);
-  }
+  std::vector<const Entry*> standing;
+  for (const auto& [severity, number] : standing_) standing.push_back(&all_.at(number));
   std::vector<Brief> briefs;
-  for (const OfRule& rule : rules) {
-    const Known& worst = *rule.worst;
-    const std::size_t more = rule.layers.size() - 1;
+  for (const Group& group : grouped(standing, false)) {
+    const Entry& worst = *group.worst;
+    std::set<std::string> layers{worst.layer};
+    for (const Entry* other : group.others) layers.insert(other->layer);
+    const std::size_t more = layers.size() - 1;
     const std::string others =
         more > 0 ? "and " + std::to_string(more) + " more layer" + (more > 1 ? "s, " : ", ") : std::string();
     const bool is_named = !worst.layer.empty() && worst.message.find("'" + worst.layer + "'") != std::string::npos;
@@ -311,12 +299,10 @@ std::string Findings::summary(const Layout& layout) const {
     if (shown++ == most) break;
     // As far as that is a few lines.
     const std::size_t row = layout.width - first_column;
-    text += lines(word_of(severity_words, each.severity), color_of(each.severity), shortened_end(each.text, 4 * row),
-                  layout);
-    if (!each.advice.empty()) text += lines("", nullptr, shortened_end("→ " + each.advice, 3 * row), layout);
+    text += lines(each.severity, shortened_end(each.text, 4 * row), layout);
+    if (!each.advice.empty()) text += further_lines(shortened_end("→ " + each.advice, 3 * row), layout);
   }
-  if (briefs.size() > most)
-    text += lines("", nullptr, "… and " + std::to_string(briefs.size() - most) + " more", layout);
+  if (briefs.size() > most) text += further_lines("… and " + std::to_string(briefs.size() - most) + " more", layout);
   return text;
 }
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "console/layout.h"
+#include "console/text.h"
 
 namespace loupe::console {
 
@@ -26,7 +26,7 @@ class Findings {
   /// Lines on what changed since this was last asked, the worst first; "" where nothing did.
   /// @param with_standing  also what still stands beside that
   std::string news(double epoch, const Layout& layout, bool with_standing = true);
-  /// The same for new errors alone, which cannot wait for a tick.
+  /// The same for new errors only, which cannot wait for a tick.
   std::string urgent(const Layout& layout);
   /// The standing findings of one rule that are as severe, in a line, with the words of the worst layer: "dead_units of
   /// 3 layers, net.fc1: 40 of 64 units …".
@@ -42,17 +42,18 @@ class Findings {
   std::string counts() const;
   /// LOUPE_SEVERITY_ of the worst that stands, by layer; a function counts for the layer that it is called behind.
   std::unordered_map<std::string, std::uint32_t> worst_by_layer() const;
-  /// LOUPE_SEVERITY_ of the worst that stands of what a tag shows of a layer, or of a layer's parameter; 0 without any.
+  /// LOUPE_SEVERITY_ of the worst standing finding about a layer or parameter and the plot that shows it; 0 without
+  /// any.
   std::uint32_t standing_of(const std::string& tag, const std::string& shown) const;
-  /// How many were told of the run, those that are gone too.
+  /// How many findings the run has had, including those that are gone.
   std::size_t count() const { return all_.size(); }
 
  private:
   enum class News { none, raised, gone };
-  struct Known {
+  struct Entry {
     std::size_t number = 0;  ///< in the order in which they came
     std::string rule, place, message, advice;
-    std::string tag, layer, parameter;  ///< as told
+    std::string tag, layer, parameter;  ///< as the finding has them
     std::uint32_t severity = 0;
     double first_epoch = 0;
     double distance = 0;        ///< how far its figure lies beyond what is allowed
@@ -69,17 +70,23 @@ class Findings {
 
   using RuleKey = std::pair<std::int64_t, std::string>;  // the worst first
 
-  static std::string in_full(const Known& each, const Layout& layout);
-  static RuleKey key_of(const Known& each) { return {-std::int64_t{each.severity}, each.rule}; }
+  struct Group {
+    const Entry* worst;
+    std::vector<const Entry*> others;
+  };
+
+  static std::vector<Group> grouped(const std::vector<const Entry*>& some, bool by_advice);
+  static std::string in_full(const Entry& each, const Layout& layout);
+  static RuleKey key_of(const Entry& each) { return {-std::int64_t{each.severity}, each.rule}; }
   std::string raised_by_rule(const WorstFirst& order, const Layout& layout) const;
   std::string still_standing(const std::set<RuleKey>& growing, double epoch, const Layout& layout) const;
   std::string gone_by_rule(const WorstFirst& order, double epoch, const Layout& layout) const;
-  void forget_told(Known& each);
+  void forget_told(Entry& each);
   void tell_raised(const WorstFirst& order);
-  static WorstFirst::value_type rank_of(const Known& each) { return {-std::int64_t{each.severity}, each.number}; }
+  static WorstFirst::value_type rank_of(const Entry& each) { return {-std::int64_t{each.severity}, each.number}; }
 
-  // A run may have very many: at each tick only those are walked through of which there is something to say.
-  detail::KeyedList<Known, std::uint64_t> all_;  // by id
+  // A run may have very many: a tick visits only those with news.
+  detail::KeyedList<Entry, std::uint64_t> all_;  // by id
   Numbers with_news_, urgent_;
   WorstFirst standing_;
   std::map<RuleKey, Numbers> told_;                                     // those that stand and were shown, by rule

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "console/text.h"
 
@@ -19,7 +22,7 @@ bool is_named_by_row(const std::string& tag) {
   return tag == loss_tag || tag == "Metrics" || tag == "Loss & Metrics";
 }
 
-/// What shows the worst of the layers is no number of the whole model.
+/// A plot of the worst layers is not a number of the whole model.
 bool is_of_whole_model(const Table& table) {
   const Style& style = table.style();
   return style.big && !style.probability && !style.relation && !style.bounded;
@@ -113,6 +116,121 @@ std::string Headlines::best() const {
             number_text(each.best_epoch);
   }
   return text;
+}
+
+std::string parts_in_a_line(const std::deque<Table>& tables) {
+  const auto table = std::find_if(tables.begin(), tables.end(), [](const Table& each) {
+    return each.style().relation && each.style().big && !each.style().unit.empty();
+  });
+  if (table == tables.end()) return "";
+  std::vector<std::pair<double, std::string>> parts;
+  double whole = 0;
+  for (const Row& row : table->rows()) {
+    const double part = row.cells[row.main()];
+    if (!std::isfinite(part)) continue;
+    parts.emplace_back(part, row.name);
+    whole += part;
+  }
+  if (!(whole > 0)) return "";
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = table->title() + " " +
+                     (whole >= 99.5 ? std::to_string(std::lround(whole)) : rounded_text(whole, 2)) + " " +
+                     table->style().unit;
+  const char* before = ": ";
+  for (const auto& [part, name] : parts) {
+    const long percent = std::lround(100 * part / whole);
+    if (percent == 0) break;
+    text += std::exchange(before, ", ") + name + " " + std::to_string(percent) + " %";
+  }
+  return text;
+}
+
+namespace {
+
+std::string bar(double share) {
+  constexpr int length = 16;
+  const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * length);
+  std::string text;
+  for (int i = 0; i < length; ++i) text += i < full ? "━" : "─";
+  return text;
+}
+
+// Until the end of the run where its length is known, else of the epoch; negative if unknown.
+double seconds_left(const Progress& progress) {
+  if (progress.steps == 0 || progress.steps_before == 0 || progress.seconds <= 0) return -1;
+  const double rate = static_cast<double>(progress.steps) / progress.seconds;
+  const auto an_epoch = static_cast<double>(progress.steps_before);
+  const double this_epoch = std::max(0.0, an_epoch - static_cast<double>(progress.steps));
+  const double later = std::max(0.0, progress.epochs - progress.at.epoch) * an_epoch;
+  return (this_epoch + later) / rate;
+}
+
+/// "45 s", "2 min 10 s", "3 h 5 min".
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(std::min(seconds, 1e15)));
+  const std::int64_t minutes = whole / 60, hours = minutes / 60;
+  if (hours > 0) return std::to_string(hours) + " h " + std::to_string(minutes % 60) + " min";
+  if (minutes > 0) return std::to_string(minutes) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole) + " s";
+}
+
+}  // namespace
+
+std::string progress_line(const Progress& progress, std::size_t width) {
+  struct Part {
+    std::string text;
+    int importance;
+  };
+  std::vector<Part> parts;
+  const std::string of_all = progress.epochs > 0 ? " of " + number_text(progress.epochs) : "";
+  parts.push_back({"epoch " + number_text(progress.at.epoch) + of_all, 6});
+  const std::string steps = std::to_string(progress.steps);
+  if (progress.steps_before > 0) {
+    parts.push_back({bar(static_cast<double>(progress.steps) / static_cast<double>(progress.steps_before)), 1});
+    // The epoch before need not have been as long.
+    const std::uint64_t expected = std::max(progress.steps, progress.steps_before);
+    parts.push_back({steps + " of " + std::to_string(expected) + " steps", 4});
+  } else {
+    parts.push_back({steps + " steps", 4});
+  }
+  if (progress.seconds > 0 && progress.steps > 0) {
+    parts.push_back({short_number(static_cast<double>(progress.steps) / progress.seconds) + " steps/s", 3});
+  }
+  if (const double left = seconds_left(progress); left >= 0) {
+    parts.push_back({duration_text(left) + " left" + (progress.epochs > 0 ? "" : " in this epoch"), 5});
+  }
+  if (progress.seconds > 0 && progress.lens_seconds > 0) {
+    const double share = std::min(100 * progress.lens_seconds / progress.seconds, 100.0);
+    parts.push_back({"lenses " + (share < 1 ? "<1" : std::to_string(std::lround(share))) + " %", 2});
+  }
+
+  const auto joined = [&parts] {
+    std::string text;
+    for (const Part& part : parts) text += (text.empty() ? "" : "  ") + part.text;
+    return text;
+  };
+  while (parts.size() > 1 && display_width(joined()) > width) {
+    parts.erase(std::min_element(parts.begin(), parts.end(),
+                                 [](const Part& a, const Part& b) { return a.importance < b.importance; }));
+  }
+  return shortened(joined(), width);
+}
+
+void Pace::take(const Tick& tick) {
+  seconds_ = tick.at.elapsed - last_elapsed_;
+  steps_ = tick.at.step - last_step_;
+  last_elapsed_ = tick.at.elapsed;
+  last_step_ = tick.at.step;
+}
+
+std::string Pace::text() const {
+  constexpr double shortest = 0.001;
+  if (!(seconds_ >= shortest)) return "";
+  const std::string seconds = rounded_text(seconds_) + " s";
+  if (steps_ == 0) return seconds;
+  const double rate = static_cast<double>(steps_) / seconds_;
+  constexpr double many = 100;
+  return seconds + "  " + (rate < many ? rounded_text(rate) : std::to_string(std::llround(rate))) + " steps/s";
 }
 
 }  // namespace loupe::console

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <loupe/visualizer.h>
+
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
@@ -14,7 +17,7 @@ namespace loupe::console {
 class Headlines {
  public:
   struct Number {
-    std::string key;  ///< as told
+    std::string key;  ///< tag and row
     std::string tag;
     std::string name, unit;
     bool is_loss = false;
@@ -39,6 +42,26 @@ class Headlines {
  private:
   std::string training_, validation_;
   std::deque<Number> numbers_;
+};
+
+/// Says what a whole is made of, the largest part first: "Step Time 17 ms: forward 41 %, loss and backward 37 %". Of
+/// the first plot whose parts have a unit; "" where there is none.
+std::string parts_in_a_line(const std::deque<Table>& tables);
+
+/// "epoch 3 of 20  ━━━━━╸────  412 of 938 steps  98.3 steps/s  2 min 10 s left  lenses 4 %", at most `width` columns:
+/// leaves out what does not fit, the least needed first.
+std::string progress_line(const Progress& progress, std::size_t width);
+
+/// How long a tick's epoch took, and how many steps a second.
+class Pace {
+ public:
+  void take(const Tick& tick);
+  /// "12.4 s  98.3 steps/s"; "" where neither is known.
+  std::string text() const;
+
+ private:
+  double last_elapsed_ = 0, seconds_ = 0;
+  std::uint64_t last_step_ = 0, steps_ = 0;
 };
 
 }  // namespace loupe::console

@@ -1,16 +1,38 @@
 #pragma once
 
+#include <loupe/visualizer.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "console/findings.h"
 #include "console/headlines.h"
-#include "console/layers.h"
-#include "console/region.h"
+#include "console/table.h"
+#include "console/terminal.h"
 
 namespace loupe::console {
+
+/// The layers of all models in their order: a strip in the colors of their health.
+class Layers {
+ public:
+  void clear() { *this = {}; }
+  /// Once more where a model is attached again.
+  void take(const Model& model);
+  std::size_t count() const { return names_.size(); }
+  /// At most `width` columns; where there are more layers than that, several share one, which shows the worst.
+  /// @param worst  LOUPE_SEVERITY_ by layer
+  std::string strip(std::size_t width, const std::unordered_map<std::string, std::uint32_t>& worst,
+                    const Layout& layout) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_set<std::string> known_;
+};
 
 /// What there is to show of a run at the moment.
 struct PanelView {
@@ -18,7 +40,7 @@ struct PanelView {
   std::string progress;  ///< "" before the first
   const Headlines& headlines;
   const Findings& findings;
-  bool looks_for_findings;  ///< else it is not said that there are none
+  bool looks_for_findings;  ///< whether to say that there are none
   const Layers& layers;
   const std::deque<Table>& tables;  ///< of the last tick
 };

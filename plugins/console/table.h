@@ -1,14 +1,18 @@
 #pragma once
 
 #include <loupe/visualizer.h>
+#include <loupe/visualizers/selection.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "console/findings.h"
 
 namespace loupe::console {
 
@@ -23,18 +27,18 @@ struct Style {
 };
 
 struct Row {
-  std::string key;              ///< as told
+  std::string key;              ///< as the lens names it
   std::string name;             ///< to show
   std::vector<double> cells;    ///< one a column; NaN where `known` says that there is none
-  std::vector<bool> known;      ///< which cells were told
+  std::vector<bool> known;      ///< which cells have a value
   std::vector<double> earlier;  ///< the main cell at earlier ticks, oldest first
   std::uint32_t finding = 0;    ///< LOUPE_SEVERITY_ of the worst that stands of it, 0 without any
   /// The cell that a row is sorted and drawn by: its first.
   std::size_t main() const;
 };
 
-/// What one tag told in one tick: a row a layer and a column a line; for a big tag, a row a line and a column each way
-/// to aggregate it ("train_loss mean" is row "train_loss", column "mean").
+/// The values of one tag in one tick: a row per layer and a column per line; for a big tag, a row per line and a column
+/// each way to aggregate it ("train_loss mean" is row "train_loss", column "mean").
 class Table {
  public:
   Table(std::string tag, Style style);
@@ -48,7 +52,7 @@ class Table {
   /// Takes over the one row of a table for the whole model, under that table's name.
   void join(const Table& single);
 
-  /// The tag, as told.
+  /// The tag's id.
   const std::string& key() const { return key_; }
   /// The same, to show.
   const std::string& title() const { return title_; }
@@ -72,7 +76,42 @@ class Table {
   std::unordered_map<std::string, std::size_t> row_of_;
 };
 
-/// The same tables, those for the whole model that have one row as rows of one table, in place of the first of them.
-std::deque<Table> merged(const std::deque<Table>& tables);
+/// The table as lines. Where the width does not suffice, columns are left out from the right, and said so.
+std::string rendered(const Table& table, const Layout& layout);
+
+/// What the lenses tell in a tick, a table a tag, and each row's main number at the ticks before.
+class TickTables {
+ public:
+  /// @param history  how many ticks to keep
+  TickTables(const Strings& tags, std::size_t history) : tags_("tags", "tag", tags), history_(history) {}
+
+  void clear();
+  void set_style(const std::string& tag, const Style& style) { styles_[tag] = style; }
+  void begin_tick();
+  void take(const loupe::Row& row) {
+    if (Table* table = table_of(row.tag)) table->add(row);
+  }
+  /// Says of chosen tags that nothing fits them.
+  void end_tick(const Host& host) { tags_.end_tick(host); }
+  void end(const Host& host) { tags_.end(host); }
+
+  const std::deque<Table>& all() const { return tables_; }
+  /// As lines, with the numbers of the ticks before.
+  std::string text(Layout layout, const Findings& findings);
+  /// Once a tick, after its text.
+  void remember();
+  /// Takes that back, to show the tick once more.
+  void forget_last();
+
+ private:
+  Table* table_of(const char* tag);
+
+  ChosenNames tags_;
+  std::size_t history_;
+  std::map<std::string, Style> styles_;
+  std::deque<Table> tables_;
+  std::unordered_map<std::string, Table*> table_of_tag_;  // null for one that is not taken
+  std::unordered_map<std::string, std::unordered_map<std::string, std::deque<double>>> earlier_;
+};
 
 }  // namespace loupe::console

@@ -1,10 +1,31 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
-
-#include "console/region.h"
+#include <vector>
 
 namespace loupe::console {
+
+struct Size {
+  std::size_t rows = 0, columns = 0;
+  bool operator==(const Size& other) const { return rows == other.rows && columns == other.columns; }
+};
+
+/// Reserves the last rows of a terminal by a scroll region, so that the program's own output scrolls above them, as
+/// package managers do for their progress bars. Libraries such as ncurses take over the whole screen and would hide
+/// that output. The functions return what to write, and leave the cursor where it is.
+class Region {
+ public:
+  /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.
+  std::string with(const std::vector<std::string>& lines, const Size& size);
+  /// The terminal as it was; "" where nothing is kept.
+  std::string removed();
+
+ private:
+  std::string cleared(const Size& size) const;
+  std::size_t height_ = 0;
+  Size size_;
+};
 
 /// One of the process's two output streams, and what is at its other end.
 class Terminal {
@@ -15,7 +36,7 @@ class Terminal {
   /// A terminal that can rewrite its last line.
   bool is_live() const { return live_; }
   bool has_color() const { return color_; }
-  /// As it is now; 100 columns, and no rows, where nobody says.
+  /// As it is now; 100 columns and no rows if unknown.
   Size size() const;
   /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error.
   void write(const std::string& text) const;

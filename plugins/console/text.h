@@ -6,6 +6,8 @@
 
 namespace loupe::console {
 
+// Text on a terminal: its width, what fits, numbers, small curves, colors.
+
 /// How many columns UTF-8 text takes on a terminal, whatever the trainer's locale is.
 std::size_t display_width(const std::string& text);
 
@@ -22,7 +24,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
 /// Lines of at most `width` columns, broken between words; a word that is longer is cut.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
-/// For a terminal that knows nothing else: each column that is no ASCII becomes what looks most like it, or "?".
+/// For a terminal that knows only ASCII: each other column becomes what looks most like it, or "?".
 std::string ascii(const std::string& text);
 
 /// Filled with blanks up to `width` columns. Longer text stays as it is.
@@ -32,5 +34,34 @@ std::string right_aligned(const std::string& text, std::size_t width);
 /// Four significant digits, "0.01234", "1.500e-07", "2.000"; or four decimals, "0.0123"; or a name, "NaN".
 enum class Digits { significant, decimals };
 std::string short_number(double value, Digits digits = Digits::significant);
+
+enum class Scale {
+  data,         ///< from the least to the largest value
+  logarithmic,  ///< the same of the logarithms, where all values are positive
+  unit          ///< from 0 to 1
+};
+
+/// One block a value, higher for larger; "×" for one that is not finite.
+std::string sparkline(const std::vector<double>& values, Scale scale);
+/// The same over several rows, the highest first; a value takes several columns where there are fewer than `width`.
+std::vector<std::string> curve(const std::vector<double>& values, Scale scale, std::size_t width, std::size_t rows);
+
+struct Layout {
+  std::size_t width;    ///< columns of the terminal; no line is longer
+  std::size_t rows;     ///< most rows a table; 0 for all
+  std::size_t history;  ///< epochs in a sparkline; 0 for none
+  bool color;
+  std::size_t names;  ///< columns that the names of all tables share, where a table has them
+};
+
+constexpr const char *bold = "1", *dim = "2", *red = "31;1", *yellow = "33", *green = "32";
+/// In one of these, where the output has colors.
+std::string colored(const std::string& text, const char* code, const Layout& layout);
+
+/// How many columns text takes that `colored` may have made.
+std::size_t visible_width(const std::string& text);
+
+/// A line across the terminal with a title in it.
+std::string heading(const std::string& title, const Layout& layout);
 
 }  // namespace loupe::console

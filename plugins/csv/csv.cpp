@@ -1,18 +1,214 @@
 // The visualizer `csv`: one tidy table of every number, for spreadsheets and data frames.
 
+#include <loupe/detail/owned.h>
 #include <loupe/files/epoch_file.h>
+#include <loupe/files/older_epochs.h>
+#include <loupe/files/output_path.h>
+#include <loupe/files/readable.h>
+#include <loupe/finding.h>
 #include <loupe/plugin.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 #include <loupe/visualizers/selection.h>
+#include <utf8.h>
 
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <istream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "csv/csv_row.h"
-#include "csv/findings_file.h"
-
 namespace loupe::csv {
 namespace {
+
+constexpr const char* heading = "epoch,tag,layer,line,value,low,high,run,step,time\n";
+
+constexpr const char* finding_heading =
+    "epoch,severity,state,rule,layer,parameter,message,advice,tag,source,value,threshold,"
+    "first_step,last_step,first_epoch,last_epoch,count,id,caused_by,file,line\n";
+/// A spreadsheet takes a cell that begins so for a formula, and a module's name for a command.
+bool begins_a_formula(const std::string& text) {
+  return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+}
+
+bool is_number(const std::string& text) {
+  double number = 0;
+  const std::size_t sign = text[0] == '+' ? 1 : 0;
+  const auto parsed = std::from_chars(text.data() + sign, text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+/// A name as a field, quoted as RFC 4180 says. One that a spreadsheet would compute, such as "=1+1" or "-σ..+σ", comes
+/// after a quote (').
+std::string field(const std::string& name) {
+  std::string text = utf8::replace_invalid(name);
+  if (begins_a_formula(text) && !is_number(text)) text.insert(0, 1, '\'');
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"') quoted += '"';
+    quoted += character;
+  }
+  return quoted + '"';
+}
+
+std::string beginning(double epoch, const char* tag, const char* layer, const std::string& line) {
+  return number_text(epoch) + ',' + field(tag) + ',' + field(layer) + ',' + field(line) + ',';
+}
+
+/// The last three columns, which all rows of a tick have in common: the run's name, steps so far, and seconds since
+/// 1970; empty where unknown.
+std::string moment_fields(const std::string& run, const Tick& tick) {
+  const std::string time = tick.at.time > 0 ? number_text(tick.at.time) : "";
+  return ',' + field(run) + ',' + (tick.at.step > 0 ? std::to_string(tick.at.step) : "") + ',' + time;
+}
+
+std::string value_row(double epoch, const RowValue& value, const std::string& moment) {
+  return beginning(epoch, value.tag, layer_of(value), value.line) + number_text(value.value) + ",," + moment + '\n';
+}
+
+/// A band's line is the names of its ends: "min..max".
+std::string range_row(double epoch, const RowRange& range, const std::string& moment) {
+  const std::string line = std::string(range.low_name) + ".." + range.high_name;
+  return beginning(epoch, range.tag, layer_of(range), line) + ',' + number_text(range.low) + ',' +
+         number_text(range.high) + moment + '\n';
+}
+
+/// An absent number is an empty field.
+std::string finding_row(double epoch, const loupe_finding& finding) {
+  const auto text = [](const char* given) { return ',' + field(text_of(given)); };
+  const auto number = [](std::optional<double> given) { return ',' + (given ? number_text(*given) : ""); };
+  const auto whole = [](std::uint64_t given) { return ',' + std::to_string(given); };
+  return number_text(epoch) + ',' + word_of(severity_words, finding.severity) + ',' +
+         word_of(finding_state_words, finding.state) + text(finding.rule) + text(layer_of(finding)) +
+         text(finding.parameter) + text(finding.message) + text(finding.advice) + text(finding.tag) +
+         text(finding.source) + number(value_of(finding)) + number(threshold_of(finding)) + whole(finding.first_step) +
+         whole(finding.last_step) + number(finding.first_epoch) + number(finding.last_epoch) + whole(finding.count) +
+         whole(finding.id) + text(finding.caused_by) + text(finding.file) + ',' +
+         (finding.line > 0 ? std::to_string(finding.line) : "") + '\n';
+}
+
+/// A ReadOldLine for these files. Nothing in them closes an epoch, so each row counts as whole.
+bool read_row(std::istream& input, OldLine& line) {
+  line = {};
+  bool quoted = false;
+  for (std::string part; !is_too_long(line.text);) {
+    const bool is_whole = read_line(input, part) && !input.eof();
+    line.text += part;
+    if (!is_whole) return false;
+    line.text += '\n';
+    for (const char character : part) quoted = quoted != (character == '"');
+    if (quoted) continue;  // a line end within a name
+    double epoch = 0;
+    const auto parsed = std::from_chars(line.text.data(), line.text.data() + line.text.size(), epoch);
+    if (parsed.ec == std::errc() && *parsed.ptr == ',') line.epoch = epoch;
+    line.closes_epoch = line.epoch.has_value();
+    return true;
+  }
+  return false;
+}
+
+/// The findings, in a file beside that of the values: "run.csv" has "run.findings.csv". There is none while nothing was
+/// found, nor beside what is no file, such as a pipe.
+class FindingsFile {
+ public:
+  /// @param values the path of the values' file
+  FindingsFile(const OutputPath& values, const std::string& path, bool sync, const Host& host);
+
+  void begin(const Run& run);
+  void begin_tick(const Tick& tick);
+  void finding(const loupe_finding& finding);
+  /// Each throws Error when the file cannot be written.
+  void end_tick();
+  void flush();
+  void end();
+
+ private:
+  void write(double epoch);
+
+  OutputPath values_, path_;
+  Host host_;
+  EpochFile file_;
+  std::unique_ptr<detail::Owned<loupe_run>> waiting_run_;  // until there is something to write
+  std::filesystem::path waiting_path_;                     // a link laid later is not followed
+  bool takes_any_ = false, has_earlier_ = false, in_tick_ = false, ticked_ = false;
+  double epoch_ = 0, last_epoch_ = 0;
+  std::string text_;
+};
+
+namespace fs = std::filesystem;
+
+std::string beside(const std::string& values) {
+  fs::path path(values);
+  const std::string extension = path.extension().string();
+  return path.replace_extension(".findings" + (extension.empty() ? ".csv" : extension)).string();
+}
+
+FindingsFile::FindingsFile(const OutputPath& values, const std::string& path, bool sync, const Host& host)
+    : values_(values), path_(beside(path)), host_(host), file_(OutputPath(beside(path)), sync, &read_row, host) {}
+
+void FindingsFile::begin(const Run& run) {
+  std::error_code no_matter;
+  const auto kind = fs::status(values_.in(run), no_matter).type();
+  takes_any_ = kind == fs::file_type::regular || kind == fs::file_type::not_found;
+  waiting_run_ = std::make_unique<detail::Owned<loupe_run>>(run);
+  waiting_path_ = path_.in(run);
+  in_tick_ = ticked_ = has_earlier_ = false;
+  text_.clear();
+  if (!takes_any_ || !fs::is_regular_file(waiting_path_, no_matter)) return;
+  if ((run.flags & LOUPE_RUN_RESUMED) != 0) {
+    has_earlier_ = true;
+    return;
+  }
+  // A healthy run writes none, and must not seem to have what an earlier one found.
+  try {
+    keep_older(waiting_path_, run.start_time);
+  } catch (const std::system_error& reason) {
+    host_.warn("'" + waiting_path_.string() +
+               "' is of an earlier run and cannot be moved away: " + reason.code().message());
+  }
+}
+
+void FindingsFile::begin_tick(const Tick& tick) {
+  epoch_ = tick.at.epoch;
+  in_tick_ = true;
+}
+
+void FindingsFile::finding(const loupe_finding& finding) {
+  if (!takes_any_) return;
+  last_epoch_ = in_tick_ || !(finding.last_epoch > 0) ? epoch_ : finding.last_epoch;
+  text_ += finding_row(last_epoch_, finding);
+}
+
+void FindingsFile::end_tick() {
+  in_tick_ = false;
+  ticked_ = true;
+  // A resumed run drops the earlier findings of the epochs that it trains again, even where it has none now.
+  if (!text_.empty() || std::exchange(has_earlier_, false)) write(epoch_);
+}
+
+void FindingsFile::flush() {
+  // Before its first tick, a resumed run does not know its epoch.
+  if (!text_.empty() && !in_tick_ && (ticked_ || !has_earlier_)) write(last_epoch_);
+}
+
+void FindingsFile::end() {
+  if (!text_.empty()) write(ticked_ || !has_earlier_ ? last_epoch_ : INFINITY);
+  file_.end({finding_heading, "", ""});
+}
+
+void FindingsFile::write(double epoch) {
+  if (const auto run = std::exchange(waiting_run_, nullptr)) file_.begin(run->get(), waiting_path_);
+  has_earlier_ = false;
+  file_.write(epoch, std::exchange(text_, ""), {finding_heading, "", ""});
+}
 
 class Csv : public Visualizer {
  public:
@@ -79,6 +275,7 @@ class Csv : public Visualizer {
 };
 
 }  // namespace
+
 }  // namespace loupe::csv
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"csv", "0.1.0", "The numbers as one table.", "the authors of Loupe", "MIT"}),

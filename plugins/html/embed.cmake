@@ -38,10 +38,11 @@ function(write_bytes name text)
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hexadecimal}")
   string(REPLACE "'\\x0a'," "'\\x0a',\n" bytes "${bytes}")
   file(APPEND ${OUTPUT} "constexpr char ${name}_BYTES[] = {${bytes}};\n"
+                        "extern const std::string_view ${name};\n"
                         "const std::string_view ${name}(${name}_BYTES, sizeof ${name}_BYTES);\n")
 endfunction()
 
-file(WRITE ${OUTPUT} "#include \"html/page.h\"\nnamespace loupe::html {\n")
+file(WRITE ${OUTPUT} "#include <string_view>\nnamespace loupe::html {\n")
 write_bytes(PAGE_BEFORE_DATA "${before}")
 write_bytes(PAGE_AFTER_DATA "${after}")
 file(APPEND ${OUTPUT} "}  // namespace loupe::html\n")

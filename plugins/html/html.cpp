@@ -12,14 +12,18 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "html/pace.h"
-#include "html/page.h"
 #include "html/run_history.h"
 
 namespace loupe::html {
+
+// The page around the data, put together when Loupe is built (see embed.cmake): report.html with the styles, dygraphs
+// and the scripts inlined, split where the runs' data belongs.
+extern const std::string_view PAGE_BEFORE_DATA, PAGE_AFTER_DATA;
 
 /// Writes one self-contained page that shows every run; a second begin() adds a run to compare with.
 class Html : public Visualizer {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "mlflow/sender.h"
+#include "mlflow/server.h"
 
 namespace loupe::mlflow {
 namespace {
@@ -208,12 +208,12 @@ class Mlflow : public Visualizer {
   fs::path folder_;
   std::unique_ptr<Sender> sender_;
   std::map<std::string, std::string> settings_;
-  struct Told {
+  struct Tag {
     std::string key, message;
   };
-  std::map<std::uint64_t, Told> findings_;  // by number
+  std::map<std::uint64_t, Tag> findings_;  // by number
   std::set<std::string> finding_keys_;
-  std::map<std::string, Json> waiting_;  // what was told since the last tick, by what it is
+  std::map<std::string, Json> waiting_;  // what came since the last tick, by kind
   Json metrics_ = Json::array();
   double epoch_ = 0;
   std::uint64_t step_ = 0;

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <loupe/host.h>
+#include <sys/types.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace httplib {
@@ -64,6 +69,37 @@ class Server {
   RunFacts facts_;
   std::unique_ptr<httplib::Client> client_;
   std::string experiment_, run_, artifacts_, trouble_;
+};
+
+/// Something to send.
+struct Message {
+  std::string what;            ///< "metrics", "params", "tags", "artifact"; "end" for the run's end
+  std::string name;            ///< of an artifact; of an end its status
+  Json entities;               ///< metrics, params or tags
+  std::filesystem::path file;  ///< of an artifact that is read when it is sent; empty where `name` has `text`
+  std::string text;
+  double epoch = 0, time = 0;
+  std::size_t bytes = 0;  ///< about what it takes in memory
+};
+
+/// Sends messages in their order on a thread of its own. Nothing here waits for the server but end(). What cannot be
+/// sent now is sent once the server is back; where too much waits, the oldest metrics are dropped.
+class Sender {
+ public:
+  Sender(const Access& access, RunFacts facts, const Host& host);
+  ~Sender();
+
+  void send(Message message);
+  /// Waits while the server takes something within each `patience`; then says what was lost.
+  void end(std::chrono::milliseconds patience);
+
+ private:
+  struct State;
+  bool is_forked() const;
+  static void work(State& state);
+
+  std::unique_ptr<State> state_;
+  pid_t process_;
 };
 
 }  // namespace loupe::mlflow

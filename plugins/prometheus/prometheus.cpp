@@ -6,21 +6,72 @@
 #include <loupe/text/number_text.h>
 #include <loupe/text/words.h>
 #include <loupe/visualizers/selection.h>
+#include <utf8.h>
 
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
-
-#include "prometheus/exposition.h"
 
 namespace loupe::prometheus {
 namespace {
+
+std::string escaped(const std::string& value) {
+  std::string text;
+  for (const char character : utf8::replace_invalid(value)) {
+    if (character == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (character == '\\' || character == '"') text += '\\';
+    text += character;
+  }
+  return text;
+}
+
+std::string sample_value(double value) {
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  return number_text(value);
+}
+
+/// A label: a name that the format allows, and any text.
+using Label = std::pair<const char*, std::string>;
+
+/// One metric with all its samples, in Prometheus's text format. Of two samples with the same labels the last counts,
+/// for the format allows one.
+class Metric {
+ public:
+  /// @param type "gauge", or "counter" for what only grows
+  Metric(const char* name, const char* help, const char* type = "gauge") : name_(name), help_(help), type_(type) {}
+
+  void set(std::initializer_list<Label> labels, double value) {
+    std::string text;
+    for (const auto& [name, label] : labels) {
+      text += (text.empty() ? "" : ",") + std::string(name) + "=\"" + escaped(label) + '"';
+    }
+    samples_[text] = value;
+  }
+  void clear() { samples_.clear(); }
+  /// "" without samples.
+  std::string text() const {
+    if (samples_.empty()) return "";
+    std::string text = "# HELP " + name_ + ' ' + help_ + "\n# TYPE " + name_ + ' ' + type_ + '\n';
+    for (const auto& [labels, value] : samples_) text += name_ + '{' + labels + "} " + sample_value(value) + '\n';
+    return text;
+  }
+
+ private:
+  std::string name_, help_, type_;
+  std::map<std::string, double> samples_;
+};
 
 class Prometheus : public Visualizer {
  public:
@@ -155,6 +206,7 @@ class Prometheus : public Visualizer {
 };
 
 }  // namespace
+
 }  // namespace loupe::prometheus
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"prometheus", "0.1.0", "The last numbers for a monitoring system.",

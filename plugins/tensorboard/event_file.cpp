@@ -24,7 +24,7 @@ constexpr std::size_t MOST_WAITING_BYTES = std::size_t{64} << 20;
 std::uint32_t masked_crc(const std::string& text) {
   boost::crc_optimal<32, 0x1edc6f41, 0xffffffff, 0xffffffff, true, true> crc;
   crc.process_bytes(text.data(), text.size());
-  // A rotation and a constant, so that the checksum of a text that holds checksums is no special one.
+  // A rotation and a constant, so that the checksum of a text with checksums in it is not a special case.
   const std::uint32_t sum = crc.checksum();
   return ((sum >> 15) | (sum << 17)) + 0xa282ead8U;
 }

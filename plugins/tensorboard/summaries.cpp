@@ -1,14 +1,13 @@
 #include "tensorboard/summaries.h"
 
-#include "tensorboard/messages.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-namespace loupe::tensorboard {
+#include "tensorboard/messages.h"
 
+namespace loupe::tensorboard {
 namespace {
 
 /// The edges without infinities, which TensorBoard cannot draw.
@@ -99,6 +98,183 @@ void add_hyperparameter_data(std::string& summary, const std::string& name, cons
   protozero::pbf_builder<PluginData> plugin(metadata, Metadata::message_plugin_data);
   plugin.add_string(PluginData::string_plugin_name, "hparams");
   plugin.add_bytes(PluginData::bytes_content, data);
+}
+
+Setting setting_of(const Hyperparameter& value) {
+  switch (value.type) {
+    case LOUPE_TYPE_BOOLEAN:
+      return value.integer != 0;
+    case LOUPE_TYPE_INTEGER:
+    case LOUPE_TYPE_NUMBER:
+      return value.number;
+    case LOUPE_TYPE_STRING:
+      return std::string(value.string);
+    default:
+      std::string all;
+      for (std::size_t i = 0; i < value.string_count; ++i) all += (i == 0 ? "" : ", ") + std::string(value.strings[i]);
+      return all;
+  }
+}
+
+std::string experiment(const Settings& settings, const std::vector<std::string>& metrics) {
+  constexpr int types[] = {HYPERPARAMETER_STRING, HYPERPARAMETER_BOOLEAN, HYPERPARAMETER_NUMBER};
+  std::string text;
+  protozero::pbf_builder<HyperparameterData> data(text);
+  protozero::pbf_builder<Experiment> experiment(data, HyperparameterData::message_experiment);
+  for (const auto& [name, setting] : settings) {
+    protozero::pbf_builder<HyperparameterInfo> info(experiment, Experiment::message_hyperparameter);
+    info.add_string(HyperparameterInfo::string_name, name);
+    info.add_enum(HyperparameterInfo::enum_type, types[setting.index()]);
+  }
+  for (const std::string& metric : metrics) {
+    protozero::pbf_builder<MetricInfo> info(experiment, Experiment::message_metric);
+    protozero::pbf_builder<MetricName>(info, MetricInfo::message_name).add_string(MetricName::string_tag, metric);
+  }
+  return text;
+}
+
+std::string session_start(const Settings& settings, double time) {
+  std::string text;
+  protozero::pbf_builder<HyperparameterData> data(text);
+  protozero::pbf_builder<SessionStart> start(data, HyperparameterData::message_session_start);
+  for (const auto& [name, setting] : settings) {
+    protozero::pbf_builder<MapEntry> entry(start, SessionStart::map_hyperparameters);
+    entry.add_string(MapEntry::string_key, name);
+    protozero::pbf_builder<Value> value(entry, MapEntry::message_value);
+    if (const auto* content = std::get_if<std::string>(&setting)) value.add_string(Value::string_text, *content);
+    if (const auto* boolean = std::get_if<bool>(&setting)) value.add_bool(Value::bool_boolean, *boolean);
+    if (const auto* number = std::get_if<double>(&setting)) value.add_double(Value::double_number, *number);
+  }
+  start.add_double(SessionStart::double_start_time, time);
+  return text;
+}
+
+std::string session_end(std::uint32_t how, double time) {
+  std::string text;
+  protozero::pbf_builder<HyperparameterData> data(text);
+  protozero::pbf_builder<SessionEnd> end(data, HyperparameterData::message_session_end);
+  end.add_enum(SessionEnd::enum_status, how == LOUPE_END_COMPLETED ? SESSION_SUCCESS
+                                        : how == LOUPE_END_FAILED  ? SESSION_FAILURE
+                                                                   : SESSION_UNKNOWN);
+  end.add_double(SessionEnd::double_end_time, time);
+  return text;
+}
+
+namespace {
+
+/// A regular expression for exactly `text`.
+std::string expression(const std::string& text) {
+  std::string escaped = "^";
+  for (const char c : text) {
+    if (std::string(R"(\^$.|?*+()[]{}/)").find(c) != std::string::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped + "$";
+}
+
+/// How many characters the two begin with in common: a band belongs to the line whose name begins like its own, as
+/// "train_loss min" to "train_loss mean".
+std::size_t common_length(const std::string& one, const std::string& other) {
+  return static_cast<std::size_t>(std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first -
+                                  one.begin());
+}
+
+const std::string& line_of_band(const std::vector<std::string>& lines, const std::string& low_name) {
+  return *std::max_element(lines.begin(), lines.end(), [&](const std::string& a, const std::string& b) {
+    return common_length(a, low_name) < common_length(b, low_name);
+  });
+}
+
+std::string line_chart(const std::string& tag, const std::string& layer, const std::vector<std::string>& lines) {
+  std::string text;
+  protozero::pbf_builder<Chart> chart(text);
+  chart.add_string(Chart::string_title, layer);
+  protozero::pbf_builder<ChartLines> content(chart, Chart::message_lines);
+  for (const std::string& line : lines) {
+    content.add_string(ChartLines::string_tag_expression, expression(scalar_name(tag, layer, line)));
+  }
+  return text;
+}
+
+std::string band_chart(const std::string& tag, const std::string& layer, const std::string& line,
+                       const std::string& low_name, const std::string& high_name) {
+  std::string text;
+  protozero::pbf_builder<Chart> chart(text);
+  chart.add_string(Chart::string_title, layer + ": " + low_name + " to " + high_name);
+  protozero::pbf_builder<ChartBands> content(chart, Chart::message_bands);
+  protozero::pbf_builder<ChartBand> band(content, ChartBands::message_band);
+  band.add_string(ChartBand::string_value, scalar_name(tag, layer, line));
+  band.add_string(ChartBand::string_lower, scalar_name(tag, layer, low_name));
+  band.add_string(ChartBand::string_upper, scalar_name(tag, layer, high_name));
+  return text;
+}
+
+}  // namespace
+
+void Charts::tag(const Tag& tag) {
+  TagCharts& charts = tag_of(tag.id);
+  if (charts.big != (is_big(tag))) changed_ = true;
+  charts.big = is_big(tag);
+  charts.shares = tag.type == LOUPE_SCALE_RELATION;
+}
+
+void Charts::line(const char* tag, const char* layer, const char* line) {
+  if (!known_.insert(scalar_name(tag, layer, line)).second) return;
+  layer_of(tag, layer).lines.emplace_back(line);
+  changed_ = true;
+}
+
+void Charts::band(const char* tag, const char* layer, const char* low_name, const char* high_name) {
+  if (!known_.insert(scalar_name(tag, layer, low_name) + '\n' + high_name).second) return;
+  layer_of(tag, layer).bands.emplace_back(low_name, high_name);
+  changed_ = true;
+}
+
+Charts::TagCharts& Charts::tag_of(const std::string& tag) {
+  TagCharts& charts = tags_[tag];
+  charts.name = tag;
+  return charts;
+}
+
+Charts::LayerCharts& Charts::layer_of(const std::string& tag, const std::string& layer) {
+  LayerCharts& charts = tag_of(tag).layers[layer];
+  charts.name = layer;
+  return charts;
+}
+
+std::string Charts::layout() {
+  changed_ = false;
+  std::string text;
+  protozero::pbf_builder<Layout> layout(text);
+  for (const bool big : {true, false}) {
+    for (const TagCharts& tag : tags_) {
+      if (tag.big != big || tag.layers.empty()) continue;
+      protozero::pbf_builder<Category> category(layout, Layout::message_category);
+      category.add_string(Category::string_title, tag.name);
+      for (const LayerCharts& layer : tag.layers) {
+        if (layer.bands.empty() || layer.lines.size() != 1) {
+          category.add_message(Category::message_chart, line_chart(tag.name, layer.name, layer.lines));
+        }
+        for (const auto& [low_name, high_name] : layer.bands) {
+          const std::string& line = layer.lines.empty() ? low_name : line_of_band(layer.lines, low_name);
+          category.add_message(Category::message_chart, band_chart(tag.name, layer.name, line, low_name, high_name));
+        }
+      }
+      category.add_bool(Category::bool_closed, !big);
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> Charts::results() const {
+  std::vector<std::string> names;
+  for (const TagCharts& tag : tags_) {
+    if (!tag.big || tag.shares) continue;
+    for (const LayerCharts& layer : tag.layers) {
+      for (const std::string& line : layer.lines) names.push_back(scalar_name(tag.name, layer.name, line));
+    }
+  }
+  return names;
 }
 
 }  // namespace loupe::tensorboard

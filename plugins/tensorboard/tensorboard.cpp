@@ -1,22 +1,125 @@
+#include <loupe/detail/keyed_list.h>
 #include <loupe/files/output_path.h>
 #include <loupe/plugin.h>
+#include <loupe/text/number_text.h>
+#include <loupe/text/words.h>
 #include <loupe/visualizers/model_json.h>
 #include <loupe/visualizers/selection.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <ctime>
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
 #include <system_error>
 
 #include "tensorboard/event_file.h"
-#include "tensorboard/hyperparameters.h"
-#include "tensorboard/layout.h"
-#include "tensorboard/story.h"
 #include "tensorboard/summaries.h"
 
 namespace loupe::tensorboard {
+namespace {
+
+/// What was found and noted in a run, as the Markdown that TensorBoard's page of texts shows.
+class Story {
+ public:
+  /// Replaces the one before of its number.
+  void finding(const loupe_finding& finding);
+  /// Drops the oldest of very many notes.
+  void note(const Note& note);
+
+  /// Whether something came since the last markdown().
+  bool changed() const { return changed_; }
+  /// Findings worst first, those that are over after them, then the notes as they came. Only the worst of very many
+  /// findings, since each tick that brings one writes the whole text again.
+  std::string markdown();
+
+ private:
+  struct Found {
+    std::string line;
+    uint32_t severity = 0;
+    bool gone = false;
+  };
+  detail::KeyedList<Found, uint64_t> findings_;  // by number
+  std::deque<std::string> notes_;
+  bool changed_ = false;
+};
+
+constexpr std::size_t MOST_NOTES = 200, MOST_FINDINGS = 200;
+
+/// Words as they are: nothing of them is read as Markdown or HTML, and they stay one paragraph.
+std::string escaped(const char* text) {
+  std::string result;
+  for (const char c : text_of(text)) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else if (c == '\n' || c == '\r') {
+      result += ' ';
+    } else {
+      if (std::strchr("\\`*_{}[]()#+-.!|>", c) != nullptr) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string moment(double epoch, uint64_t step) {
+  return "epoch " + escaped(number_text(epoch).c_str()) + (step > 0 ? ", step " + std::to_string(step) : "");
+}
+
+std::string line_of(const loupe_finding& finding) {
+  const char* layer = layer_of(finding);
+  const bool gone = finding.state == LOUPE_FINDING_GONE;
+  std::string line = "- **" + word_of(severity_words, finding.severity) + "**";
+  if (layer != nullptr) line += " in **" + escaped(layer) + "**";
+  if (finding.parameter != nullptr) line += " " + escaped(finding.parameter);
+  line += ": " + escaped(message_with_place(finding).c_str());
+  if (finding.advice != nullptr) line += " " + escaped(finding.advice);
+  line += gone ? " (" : " (since ";
+  line += moment(finding.first_epoch, finding.first_step);
+  if (gone) line += " to " + moment(finding.last_epoch, finding.last_step);
+  if (finding.count > 1) line += "; seen " + std::to_string(finding.count) + " times";
+  if (finding.tag != nullptr) line += "; see " + escaped(finding.tag);
+  return line + ")\n";
+}
+
+void Story::finding(const loupe_finding& finding) {
+  findings_[finding.id] = {line_of(finding), finding.severity, finding.state == LOUPE_FINDING_GONE};
+  changed_ = true;
+}
+
+void Story::note(const Note& note) {
+  notes_.push_back("- " + moment(note.at.epoch, note.at.step) + ", " + word_of(note_words, note.kind) + ": " +
+                   escaped(note.text) + "\n");
+  if (notes_.size() > MOST_NOTES) notes_.pop_front();
+  changed_ = true;
+}
+
+std::string Story::markdown() {
+  changed_ = false;
+  const auto lines = [&](bool gone) {
+    std::string text;
+    std::size_t count = 0;
+    for (uint32_t severity = LOUPE_SEVERITY_ERROR; severity >= LOUPE_SEVERITY_INFO; --severity) {
+      for (const Found& found : findings_) {
+        if (found.gone == gone && found.severity == severity && ++count <= MOST_FINDINGS) text += found.line;
+      }
+    }
+    return count <= MOST_FINDINGS ? text : text + "- and " + std::to_string(count - MOST_FINDINGS) + " more\n";
+  };
+  const std::string standing = lines(false), over = lines(true);
+  std::string text;
+  if (!findings_.empty()) text += "### Findings\n\n" + (standing.empty() ? "No findings now.\n" : standing);
+  if (!over.empty()) text += "\n### Over\n\n" + over;
+  if (!notes_.empty()) text += "\n### Notes\n\n";
+  for (const std::string& note : notes_) text += note;
+  return text;
+}
 
 /// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, findings and notes as a text,
 /// and as hyperparameters what the run was set to before its first tick: its optimizer, that one's learning rate, and
@@ -140,7 +243,7 @@ class TensorBoard : public Visualizer {
     return *file_;
   }
 
-  /// TensorBoard takes a folder for a run, so that a second run told to the same folder gets one of its own inside.
+  /// TensorBoard takes a folder for a run, so a second run in the same folder gets its own one inside.
   std::filesystem::path folder_of(const Run& run) {
     const std::filesystem::path folder = path_.in(run);
     std::string name = run.name;
@@ -187,6 +290,7 @@ class TensorBoard : public Visualizer {
   std::string summary_;
 };
 
+}  // namespace
 }  // namespace loupe::tensorboard
 
 LOUPE_PLUGIN_WITH((loupe::PluginInfo{"tensorboard", "1.0", "Event files for TensorBoard.", "the authors of Loupe",

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "visualizers/events.h"
+#include "visualizers/driver.h"
 #include "visualizers/made_model.h"
 
 namespace loupe::test {
@@ -54,7 +54,7 @@ inline std::string record_run(const std::string& folder, const RunToRecord& run 
       MadeModel("net", "Net",
                 {{"", "Net", {}, false}, {"fc", "Linear", {{2, 4}, {2}}}, {"scale", "Scale", {{}}}, {"relu", "ReLU"}})
           .told());
-  tell_setting(record, "optimizer.lr", run.rate);
+  record.hyperparameter("optimizer.lr", run.rate);
   loupe_tag share{};
   share.struct_size = sizeof share;
   share.type = LOUPE_SCALE_RELATION;

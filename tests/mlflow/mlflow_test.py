@@ -280,7 +280,7 @@ class FailingServer(Training):
         said, _ = self.train("", epochs=1)
         self.assertIn("MLFLOW_TRACKING_URI is not set, so nothing is sent; set it to http://HOST:5000", said)
         said, _ = self.train("sqlite:///somewhere.db", epochs=1)
-        self.assertIn("nothing is sent to what is no server", said)
+        self.assertIn("which is not a server's address, so nothing is sent", said)
 
     def test_gets_a_replay_of_what_it_lacks(self):
         self.train("", epochs=2)

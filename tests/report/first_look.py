@@ -126,8 +126,7 @@ class TimelineOfFindings(Reading):
     height = 1300
 
     def rows(self):
-        return self.script(
-            """
+        return self.script("""
             const line = document.querySelector(".timeline");
             const names = [...line.querySelectorAll(".timeline-name")].map((name) => name.textContent);
             const bars = [...line.querySelectorAll(".timeline-bar")].map((bar) => {
@@ -135,22 +134,18 @@ class TimelineOfFindings(Reading):
               return {words: bar.ariaLabel, sign: bar.textContent, kind: bar.className.replace("timeline-bar ", ""),
                 from: (box.left - track.left) / track.width, to: (box.right - track.left) / track.width};
             });
-            return [names, bars];"""
-        )
+            return [names, bars];""")
 
     def test_shows_what_stood_from_when_to_when_causes_above(self):
         self.open("ill.html")
         names, bars = self.rows()
         self.assertEqual(
-            names,
-            ["Non finite gradient", "Dead units", "Overfitting", "Unused plot", "Large updates", "Notes", "epoch"],
+            names, ["Non finite gradient", "Dead units", "Overfitting", "Unused plot", "Large updates", "Notes", "epoch"]
         )
         self.assertEqual([bar["kind"] for bar in bars], ["error", "warning", "warning", "info", "warning gone"])
         self.assertEqual([bar["sign"] for bar in bars], ["✕", "!", "!", "i", "!"])
         self.assertEqual(bars[0]["words"], "error: Non finite gradient, fc2, since epoch 12, step 727")
-        self.assertEqual(
-            bars[4]["words"], "warning: Large updates, conv1, from epoch 0, step 7 to epoch 4, step 247"
-        )
+        self.assertEqual(bars[4]["words"], "warning: Large updates, conv1, from epoch 0, step 7 to epoch 4, step 247")
         for bar, (first, last) in zip(bars, [(12, 29), (20, 29), (22, 29), (2, 29), (0, 4)]):
             self.assertAlmostEqual(bar["from"], first / 29, delta=0.01)
             self.assertAlmostEqual(bar["to"], last / 29, delta=0.01)
@@ -171,9 +166,7 @@ class TimelineOfFindings(Reading):
         self.open("ill.html")
         self.go_to(".timeline")
         track = self.all(".timeline-track")[0]
-        ActionChains(self.driver).move_to_element_with_offset(
-            track, track.rect["width"] * (10.2 / 29 - 0.5), 0
-        ).perform()
+        ActionChains(self.driver).move_to_element_with_offset(track, track.rect["width"] * (10.2 / 29 - 0.5), 0).perform()
         self.assertFalse(self.find(".timeline .cursor-line").get_property("hidden"))
         self.go_to("#model")
         self.wait_for_plots("#model")
@@ -181,9 +174,7 @@ class TimelineOfFindings(Reading):
         card.send_keys(Keys.ARROW_LEFT)
         place = self.script("return parseFloat(document.querySelector('.timeline .cursor-line').style.left)")
         self.assertAlmostEqual(place, 100, delta=0.5)
-        field = self.find("[aria-label='First epoch on show']")
-        field.clear()
-        field.send_keys("10", Keys.ENTER)
+        self.show_from("10")
         _, bars = self.rows()
         self.assertAlmostEqual(bars[0]["from"], 2 / 19, delta=0.01)
         self.assertFalse(self.find(".timeline-bar.gone").is_displayed())
@@ -204,12 +195,10 @@ class TimelineOfFindings(Reading):
         self.open("ill.html")
         self.go_to(".timeline")
         self.assert_nothing_sticks_out()
-        sticking = self.script(
-            """
+        sticking = self.script("""
             const {right} = document.querySelector("#findings .panel").getBoundingClientRect();
             return [...document.querySelectorAll(".timeline *")].filter(
-              (each) => each.getBoundingClientRect().right > right).map((each) => each.className);"""
-        )
+              (each) => each.getBoundingClientRect().right > right).map((each) => each.className);""")
         self.assertEqual(sticking, [])
         self.screenshot("timeline_phone")
 
@@ -220,8 +209,7 @@ class Tiles(Reading):
     def test_have_the_colours_of_the_heat_map_and_a_ring_around_the_culprit(self):
         self.open("ill.html")
         self.go_to("#overview")
-        colours = self.script(
-            """
+        colours = self.script("""
             const map = document.getElementById("heat-map"), copy = document.createElement("canvas")
               .getContext("2d", {willReadFrequently: true});
             [copy.canvas.width, copy.canvas.height] = [map.width, map.height];
@@ -233,8 +221,7 @@ class Tiles(Reading):
             const ofTiles = ["conv1", "conv2", "fc1", "fc2", "head"].map((name) =>
               getComputedStyle(document.querySelector(`#picture [data-layer="${name}"]`)).backgroundColor
                 .match(/\\d+/g).slice(0, 3).map(Number));
-            return [ofMap, ofTiles];"""
-        )
+            return [ofMap, ofTiles];""")
         self.assertEqual(colours[0], colours[1])
         self.assertEqual([each.get_attribute("data-layer") for each in self.all("#picture .culprit")], ["fc2"])
         self.assertIn("the layer of the worst finding", self.find("#picture .culprit").get_attribute("aria-label"))

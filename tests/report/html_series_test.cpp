@@ -39,9 +39,7 @@ TEST(HtmlReport, KeepsOfModelsTrainedInTurnOnlyTheEpochsOfEach) {
 }
 
 TEST(HtmlReport, ThinsOutWhatBeganLater) {
-  Folder folder;
-  Driver html(HTML_PLUGIN, {{"megabytes", 1}});
-  html.begin(folder.text());
+  Begun html(HTML_PLUGIN, {{"megabytes", 1}});
   for (int epoch = 0; epoch < 301; ++epoch) {
     html.begin_tick(epoch);
     for (int layer = 0; layer < 1000; ++layer) {
@@ -50,7 +48,7 @@ TEST(HtmlReport, ThinsOutWhatBeganLater) {
     html.end_tick();
   }
   html.end();
-  const HtmlPage page(folder / "report.html");
+  const HtmlPage page(html / "report.html");
   const std::vector<double> epochs = page.epochs();
   EXPECT_LT(epochs.size(), 301U);
   for (const int layer : {0, 9, 515, 999}) {

@@ -34,8 +34,7 @@ class Widths(Reading):
 
     def assert_all_fit(self, width, media=""):
         self.driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+            "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         )
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
         for report in self.reports():

@@ -49,15 +49,15 @@ void tell_incident(Driver& html) {
     }
     html.end_tick();
   }
-  loupe_finding finding{};
-  finding.struct_size = sizeof finding;
-  finding.rule = "non_finite";
-  finding.layer = "fc1";
-  finding.severity = LOUPE_SEVERITY_ERROR;
-  finding.message = "the output of 'fc1' holds NaN";
-  finding.first_step = finding.last_step = 412;
-  finding.first_epoch = finding.last_epoch = 412;
-  html.finding(finding);
+  html.finding({.struct_size = sizeof(loupe_finding),
+                .severity = LOUPE_SEVERITY_ERROR,
+                .rule = "non_finite",
+                .layer = "fc1",
+                .message = "the output of 'fc1' holds NaN",
+                .first_step = 412,
+                .last_step = 412,
+                .first_epoch = 412,
+                .last_epoch = 412});
   html.flush();
 }
 
@@ -65,6 +65,21 @@ template <class Tell>
 void make(const std::string& file, Tell&& tell) {
   Driver html(HTML_PLUGIN, {{"path", file}});
   tell(html);
+}
+
+/// A run that tells what `tell` does in each epoch, with the tag "Loss".
+template <class Tell>
+void run_of(Driver& html, const std::string& name, int epochs, Tell&& tell, int first_epoch = 0) {
+  html.begin(Driver::run_of("", false, name));
+  html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    html.begin_tick(first_epoch + epoch);
+    tell(epoch);
+    html.end_tick();
+  }
+}
+void tell_loss(Driver& html, double loss) {
+  html.value("Loss", "Loss", "train_loss mean", loss);
 }
 
 }  // namespace
@@ -125,24 +140,13 @@ int main(int argument_count, char** arguments) {
   });
   make(folder + "/diverged.html", [](Driver& html) {
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
-    html.begin(Driver::run_of("", false, "diverged"));
-    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 30; ++epoch) {
-      html.begin_tick(epoch);
-      html.value("Loss", "Loss", "train_loss mean", 2.0 * (epoch + 1) * (epoch + 1) * (epoch + 1));
-      html.end_tick();
-    }
+    run_of(html, "diverged", 30, [&](int epoch) { tell_loss(html, 2.0 * (epoch + 1) * (epoch + 1) * (epoch + 1)); });
     html.end();
   });
   make(folder + "/level.html", [](Driver& html) {
     html.set_pace(50000, 90);
-    html.begin(Driver::run_of("", false, "level"));
-    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 30; ++epoch) {
-      html.begin_tick(1000000 + epoch);
-      html.value("Loss", "Loss", "train_loss mean", epoch % 2 == 0 ? 1234.5 : 1234.75);
-      html.end_tick();
-    }
+    run_of(
+        html, "level", 30, [&](int epoch) { tell_loss(html, epoch % 2 == 0 ? 1234.5 : 1234.75); }, 1000000);
     html.end();
   });
   // What one plot holds spreads over decades, or does not, or has zeros, or both signs.
@@ -164,26 +168,17 @@ int main(int argument_count, char** arguments) {
     html.end();
   });
   make(folder + "/gaps.html", [](Driver& html) {
-    html.begin(Driver::run_of("", false, "gaps"));
-    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 20; ++epoch) {
-      html.begin_tick(epoch);
-      const bool is_told = epoch < 10 || epoch > 12;
-      if (is_told) html.value("Loss", "Loss", "train_loss mean", epoch == 5 ? NAN : 1 + (epoch > 5) + (epoch > 9));
+    run_of(html, "gaps", 20, [&](int epoch) {
+      if (epoch < 10 || epoch > 12) tell_loss(html, epoch == 5 ? NAN : 1 + (epoch > 5) + (epoch > 9));
       if (epoch % 3 == 0) html.value("Loss", "Loss", "val_loss mean", epoch == 0 ? 1 : 2);
-      html.end_tick();
-    }
+    });
     html.end();
   });
   make(folder + "/formula.html", [](Driver& html) {
-    html.begin(Driver::run_of("", false, "formula"));
-    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 3; ++epoch) {
-      html.begin_tick(epoch);
+    run_of(html, "formula", 3, [&](int epoch) {
       for (const char* name : {"=HYPERLINK(\"http://a\",\"b\")", "+1", "@sum", "-2", "a, \"b\""})
         html.value("Loss", "Loss", name, epoch);
-      html.end_tick();
-    }
+    });
     html.end();
   });
   make(folder + "/functions.html", [](Driver& html) {
@@ -197,15 +192,12 @@ int main(int argument_count, char** arguments) {
       html.begin_tick(epoch);
       for (const char* layer : {"fc1", "fc1:relu", "fc2"}) html.value("Output Activations", layer, "death_rate", 0.5);
       for (const auto& [layer, severity] :
-           {std::pair{"fc1:relu", LOUPE_SEVERITY_WARNING}, std::pair{"fc2:softmax", LOUPE_SEVERITY_INFO}}) {
-        loupe_finding finding{};
-        finding.struct_size = sizeof finding;
-        finding.rule = "dead_units";
-        finding.layer = layer;
-        finding.severity = severity;
-        finding.message = "half of its units are silent";
-        html.finding(finding);
-      }
+           {std::pair{"fc1:relu", LOUPE_SEVERITY_WARNING}, std::pair{"fc2:softmax", LOUPE_SEVERITY_INFO}})
+        html.finding({.struct_size = sizeof(loupe_finding),
+                      .severity = static_cast<uint32_t>(severity),
+                      .rule = "dead_units",
+                      .layer = layer,
+                      .message = "half of its units are silent"});
       html.end_tick();
     }
     html.end();
@@ -312,13 +304,7 @@ int main(int argument_count, char** arguments) {
       run.breaks = false;
       tell_small_run(html, run);
     }
-    html.begin(Driver::run_of("", false, "run 5"));
-    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 20; ++epoch) {
-      html.begin_tick(epoch);
-      html.value("Loss", "Loss", "train_loss mean", epoch < 15 ? 3.0 * (epoch + 1) * (epoch + 1) : NAN);
-      html.end_tick();
-    }
+    run_of(html, "run 5", 20, [&](int epoch) { tell_loss(html, epoch < 15 ? 3.0 * (epoch + 1) * (epoch + 1) : NAN); });
     html.end(LOUPE_END_FAILED, "The loss is NaN.", 900);
   });
   make(folder + "/ill.html", [](Driver& html) {
@@ -362,15 +348,14 @@ int main(int argument_count, char** arguments) {
     for (int i = 0; i < 2000; ++i) {
       const std::string layer = "layer" + std::to_string(i);
       html.value("Norm", layer.c_str(), "norm", 1.0 + i);
-      loupe_finding finding{};
-      finding.struct_size = sizeof finding;
-      finding.rule = "dead_units";
-      finding.layer = layer.c_str();
-      finding.tag = "Norm";
-      finding.severity = LOUPE_SEVERITY_WARNING;
-      finding.message = "half of its units are silent";
-      finding.first_epoch = finding.last_epoch = 1;
-      html.finding(finding);
+      html.finding({.struct_size = sizeof(loupe_finding),
+                    .severity = LOUPE_SEVERITY_WARNING,
+                    .rule = "dead_units",
+                    .layer = layer.c_str(),
+                    .message = "half of its units are silent",
+                    .tag = "Norm",
+                    .first_epoch = 1,
+                    .last_epoch = 1});
     }
     html.end_tick();
     html.end();

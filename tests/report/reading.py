@@ -91,9 +91,7 @@ class Reading(unittest.TestCase):
 
     def screenshot(self, name):
         # What has scrolled into view is drawn a moment later.
-        self.script(
-            "window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))"
-        )
+        self.script("window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))")
         self.wait("return window.settled")
         self.driver.save_screenshot(str(self.folder / f"{name}.png"))
 
@@ -151,6 +149,19 @@ class Reading(unittest.TestCase):
     def texts(self, selector):
         return [each.text for each in self.all(selector) if each.text]
 
+    def words(self, selector):
+        """The texts of all that fits, also of what is hidden."""
+        return self.script("return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector)
+
+    def tooltip(self):
+        return self.wait("const tip = document.getElementById('tooltip'); return !tip.hidden && tip.innerText")
+
+    def show_from(self, epoch):
+        """Chooses the first epoch on show."""
+        field = self.find("[aria-label='First epoch on show']")
+        field.clear()
+        field.send_keys(epoch, Keys.ENTER)
+
     def choose(self, label, text):
         """Chooses an option of the drop-down list called `label`."""
         self.script(
@@ -205,3 +216,13 @@ class Reading(unittest.TestCase):
             });
             return found;""")
         self.assertEqual(overlaps, [])
+
+
+def run_tests(folder):
+    """Runs the tests of the program that calls this, with one browser for all."""
+    Reading.folder = folder
+    Reading.driver = started_browser()
+    try:
+        unittest.main(argv=sys.argv[:1], verbosity=2)
+    finally:
+        Reading.driver.quit()

@@ -10,12 +10,11 @@ import pathlib
 import struct
 import subprocess
 import sys
-import unittest
 
 sys.dont_write_bytecode = True
 
 # First of all, because it goes on in Debian's Python where this one has no Selenium.
-from reading import Reading, started_browser
+from reading import Reading, run_tests
 from first_look import Axes, Incident, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
 from layout import Bands, Cursor, FirstScreen, FirstScreenOfAPhone, ManyRuns, Marks, Opening, Paper, Widths  # noqa: F401
 
@@ -51,8 +50,7 @@ class LargeRun(Reading):
         self.go_to("#overview")
         self.screenshot("large_overview")
         # The norms fade over the depth: so many of a row's last pixels are a bar's.
-        first, last = self.script(
-            """
+        first, last = self.script("""
             const map = document.getElementById("heat-map");
             const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
             [copy.canvas.width, copy.canvas.height] = [map.width, map.height];
@@ -64,8 +62,7 @@ class LargeRun(Reading):
             };
             const mean = (from) => [...Array(50).keys()].reduce((sum, i) => sum + painted(from + i), 0) / 50;
             return [mean(0), mean(440)];
-            """
-        )
+            """)
         self.assertGreater(first, 40)
         self.assertLess(last, first / 2)
 
@@ -73,9 +70,7 @@ class LargeRun(Reading):
         self.script("document.querySelectorAll('#overview select')[0].focus()")
         self.choose("Order", "Worst first")
         self.assertEqual(self.find("#overview .controls select").get_attribute("value"), "worst")
-        self.assertTrue(
-            self.script("return document.activeElement === document.querySelectorAll('#overview select')[0]")
-        )
+        self.assertTrue(self.script("return document.activeElement === document.querySelectorAll('#overview select')[0]"))
 
     def test_shows_the_worst_layers_first_and_leads_from_the_heat_map_to_their_plots(self):
         self.choose("Order", "Worst first")
@@ -123,9 +118,7 @@ class LargeRun(Reading):
     def test_finds_layers_by_name(self):
         self.find("#search").send_keys("stage4 block7. conv2")
         self.wait("return document.querySelector('#overview .caption').textContent.startsWith('1 of 500 layers')")
-        self.assertEqual(
-            [card.get_attribute("data-layer") for card in self.all("#layers .group[open] .card")], [self.VANISHING]
-        )
+        self.assertEqual([card.get_attribute("data-layer") for card in self.all("#layers .group[open] .card")], [self.VANISHING])
         self.find("#layers button.card-title").click()
         self.assertEqual(self.find("#layer-title").text, self.VANISHING + " " + self.KIND)
         self.find("#search").send_keys(" no such layer")
@@ -134,9 +127,7 @@ class LargeRun(Reading):
     def test_unfolds_small_plots_by_tag(self):
         self.find("[data-tag='Weight Gradient Correlation'] > summary").click()
         self.go_to(".group[data-tag='Weight Gradient Correlation']")
-        self.wait(
-            "return document.querySelectorAll(\".group[data-tag='Weight Gradient Correlation'] .card\").length === 24"
-        )
+        self.wait("return document.querySelectorAll(\".group[data-tag='Weight Gradient Correlation'] .card\").length === 24")
         self.wait_for_plots(".group[data-tag='Weight Gradient Correlation']")
         self.screenshot("large_small_multiples")
         self.find(".group[data-tag='Weight Gradient Correlation'] .more button").click()
@@ -257,7 +248,7 @@ class SmallRun(Reading):
         self.assertRegex(label, r"in epoch 29; the fullest bin, .* to .*, holds about [\d,]+ of 99,996 elements")
         self.assertIn("height: elements", card.text)
         ActionChains(self.driver).move_to_element(canvas).perform()
-        told = self.wait("const tip = document.getElementById('tooltip'); return !tip.hidden && tip.innerText")
+        told = self.tooltip()
         self.assertIn("epoch 29", told)
         self.screenshot("histogram_bars")
         # The choice outlasts a change of the scale, for which all plots are drawn anew.
@@ -293,9 +284,7 @@ class SmallRun(Reading):
         self.assertEqual(rows[3][3], "NaN in epoch 12")
         # Only the rows and epochs on show.
         self.find("#search").send_keys("conv")
-        field = self.find("[aria-label='First epoch on show']")
-        field.clear()
-        field.send_keys("20", Keys.ENTER)
+        self.show_from("20")
         self.wait("return document.querySelectorAll('#overview .visually-hidden tbody tr').length === 2")
         self.assertRegex(self.script(table)[1][1], r"in epoch 20$")
 
@@ -361,33 +350,30 @@ class SmallRun(Reading):
         self.screenshot("small_by_time")
         # The part on show stays the same, whatever plots go by.
         self.script("setTimeout(() => document.querySelector(\"[aria-label='First epoch on show']\").focus())")
-        field = self.find("[aria-label='First epoch on show']")
-        field.clear()
-        field.send_keys("20", Keys.ENTER)
+        self.show_from("20")
         self.assertTrue(any(label.endswith("min") for label in labels()), labels())
         self.assertNotIn("10 min", labels())
 
     def test_names_its_axes_and_never_labels_two_ticks_alike(self):
         self.wait_for_plots("#model")
-        titles = "return [...document.querySelectorAll(arguments[0])].map((title) => title.textContent)"
-        self.assertEqual(self.script(titles, "#model [data-tag='Loss'] .dygraph-xlabel"), ["epoch"])
-        self.assertEqual(self.script(titles, "#model [data-tag='Loss'] .dygraph-ylabel"), ["nats"])
-        self.assertEqual(self.script(titles, "#model [data-tag='Metrics'] .dygraph-ylabel"), ["Metrics"])
+        self.assertEqual(self.words("#model [data-tag='Loss'] .dygraph-xlabel"), ["epoch"])
+        self.assertEqual(self.words("#model [data-tag='Loss'] .dygraph-ylabel"), ["nats"])
+        self.assertEqual(self.words("#model [data-tag='Metrics'] .dygraph-ylabel"), ["Metrics"])
         self.choose("By", "time")
         self.wait_for_plots("#model")
-        self.assertEqual(self.script(titles, "#model [data-tag='Loss'] .dygraph-xlabel"), ["time"])
+        self.assertEqual(self.words("#model [data-tag='Loss'] .dygraph-xlabel"), ["time"])
         self.open("level.html")
         self.wait_for_plots("#model")
         for scale in ("linear", "logarithmic"):
             self.choose("Scale", scale)
             self.wait_for_plots("#model")
             for axis in "xy":
-                labels = self.script(titles, f"#model .dygraph-axis-label-{axis}")
+                labels = self.words(f"#model .dygraph-axis-label-{axis}")
                 self.assertGreater(len(labels), 1)
                 self.assertEqual(len(set(labels)), len(labels), labels)
         self.choose("By", "step")
         self.wait_for_plots("#model")
-        labels = self.script(titles, "#model .dygraph-axis-label-x")
+        labels = self.words("#model .dygraph-axis-label-x")
         self.assertEqual(len(set(labels)), len(labels), labels)
         self.assert_nothing_sticks_out()
         self.screenshot("level")
@@ -441,9 +427,7 @@ class SmallRun(Reading):
     def test_saves_the_numbers_on_show(self):
         self.wait_for_plots("#model")
         self.choose("By", "step")
-        field = self.find("[aria-label='First epoch on show']")
-        field.clear()
-        field.send_keys("20", Keys.ENTER)
+        self.show_from("20")
         self.wait_for_plots("#model")
         header, *rows = self.saved_table(self.find("#model [data-tag='Loss']"))
         self.assertEqual(header[:3], ["step", "train_loss mean", "val_loss mean"])
@@ -507,8 +491,7 @@ class Address(Reading):
 
     def view(self):
         """What the page shows, as its controls say."""
-        return self.script(
-            """
+        return self.script("""
             const field = (label) => [...document.querySelectorAll("label.field")].find(
                 (each) => each.querySelector("span").textContent === label);
             const chosen = (label) => field(label) && field(label).querySelector("select").selectedOptions[0].text;
@@ -521,8 +504,7 @@ class Address(Reading):
               runs: [...document.querySelectorAll(".tools .chip")].map((chip) => chip.ariaPressed),
               layer: document.getElementById("layer").hidden ? null : document.getElementById("layer-title").firstChild.data,
               caption: document.querySelector("#overview .caption").textContent,
-            };"""
-        )
+            };""")
 
     def address(self):
         return self.script("return location.hash")
@@ -546,9 +528,7 @@ class Address(Reading):
             ("Smoothing", "light (0.6)"),
         ):
             self.choose(label, text)
-        field = self.find("[aria-label='First epoch on show']")
-        field.clear()
-        field.send_keys("5", Keys.ENTER)
+        self.show_from("5")
         self.all(".tools .chip")[0].click()
         self.find("#search").send_keys("fc")
         self.wait("return location.hash.includes('search=fc')")
@@ -653,9 +633,7 @@ class IllRun(Reading):
         self.assertIn("NaN or infinity in 3 of 60 steps", self.texts("#findings .message")[0])
         self.assertIn("Lower the learning rate", self.texts("#findings .advice")[0])
         self.assertEqual(self.texts("#findings .of-layer")[0], "fc2 weight")
-        self.assertIn(
-            "since epoch 12, step 727 · told by health", self.texts("#findings .finding-foot")[0]
-        )
+        self.assertIn("since epoch 12, step 727 · told by health", self.texts("#findings .finding-foot")[0])
         self.wait_for_plots("#model")
         self.screenshot("ill")
         self.go_to("#findings")
@@ -709,13 +687,11 @@ class IllRun(Reading):
         loss = "#model .card[data-tag='Loss']"
         self.go_to(loss)
         self.assertEqual(
-            self.script(
-                "return [...document.querySelectorAll(arguments[0])].map((mark) => mark.className)", loss + " .mark"
-            ),
+            self.script("return [...document.querySelectorAll(arguments[0])].map((mark) => mark.className)", loss + " .mark"),
             [f"mark {kind}" for kind in "warning info noted error noted warning warning noted".split()],
         )
         ActionChains(self.driver).move_to_element(self.find(loss + " .mark.error span")).perform()
-        told = self.wait("const tip = document.getElementById('tooltip'); return !tip.hidden && tip.innerText")
+        told = self.tooltip()
         self.assertIn("epoch 12", told)
         self.assertIn("error: fc2: The gradient of fc2.weight holds NaN", told)
         self.screenshot("ill_mark")
@@ -825,8 +801,8 @@ class ComparedRuns(Reading):
         self.open("compared.html")
         self.wait_for_plots("#model")
         self.screenshot("compared")
-        names = "return [...document.querySelectorAll(\"[data-tag='Metrics'] .legend .run-name\")].map((e) => e.textContent)"
-        self.assertEqual(self.script(names), ["adam", "sgd with momentum"])
+        names = "[data-tag='Metrics'] .legend .run-name"
+        self.assertEqual(self.words(names), ["adam", "sgd with momentum"])
         # What the colours mean is shown once.
         self.assertLessEqual(self.find("[data-tag='Metrics'] .legend .run-name").rect["width"], 1)
         colours = self.script(
@@ -838,7 +814,7 @@ class ComparedRuns(Reading):
         self.assertEqual(len(set(colours)), 2)
         self.all(".tools .chip")[0].click()
         self.wait("return document.querySelectorAll(\"[data-tag='Metrics'] .legend .entry\").length === 1")
-        self.assertEqual(self.script(names), ["sgd with momentum"])
+        self.assertEqual(self.words(names), ["sgd with momentum"])
 
     def test_tells_how_each_run_ended_and_where_it_was_best(self):
         self.open("compared.html")
@@ -1000,10 +976,7 @@ class HostileRun(Reading):
         self.open("formula.html")
         self.wait_for_plots("#model")
         _, content = self.saved(self.find("#model .card"), "Save the numbers as CSV")
-        self.assertEqual(
-            content.decode().splitlines()[0],
-            '''epoch,"'=HYPERLINK(""http://a"",""b"")",'+1,'@sum,'-2,"a, ""b"""''',
-        )
+        self.assertEqual(content.decode().splitlines()[0], '''epoch,"'=HYPERLINK(""http://a"",""b"")",'+1,'@sum,'-2,"a, ""b"""''')
 
 
 class PictureOfTheLayers(Reading):
@@ -1058,8 +1031,7 @@ class PictureOfTheLayers(Reading):
     def test_shows_functions_behind_the_module_that_they_follow(self):
         self.open("functions.html")
         self.assertEqual(
-            [each.get_attribute("data-layer") for each in self.all("#picture .layer")],
-            ["fc1", "fc1:relu", "fc2", "fc2:softmax"],
+            [each.get_attribute("data-layer") for each in self.all("#picture .layer")], ["fc1", "fc1:relu", "fc2", "fc2:softmax"]
         )
         self.assertEqual((self.layers("error"), self.layers("warning")), ([], ["fc1:relu"]))
         self.find("#picture [data-layer='fc1:relu']").click()
@@ -1189,11 +1161,7 @@ class EmptyRun(Reading):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    Reading.folder = pathlib.Path(sys.argv[2]).resolve()
-    Reading.folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.argv[1], str(Reading.folder)], check=True)
-    Reading.driver = started_browser()
-    try:
-        unittest.main(argv=sys.argv[:1], verbosity=2)
-    finally:
-        Reading.driver.quit()
+    folder = pathlib.Path(sys.argv[2]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.argv[1], str(folder)], check=True)
+    run_tests(folder)

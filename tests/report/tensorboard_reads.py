@@ -107,8 +107,7 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(shown, [["Loss/train_loss mean"], ["Loss/val_loss mean"]])
         series = band.margin.series[0]
         self.assertEqual(
-            (series.value, series.lower, series.upper),
-            ("Loss/train_loss mean", "Loss/train_loss min", "Loss/train_loss max"),
+            (series.value, series.lower, series.upper), ("Loss/train_loss mean", "Loss/train_loss min", "Loss/train_loss max")
         )
         self.assertEqual([chart.title for chart in norm.chart], [f"{CONV}: min to max", "late"])
 
@@ -118,22 +117,11 @@ class WholeRun(unittest.TestCase):
     def test_gives_what_the_run_was_set_to_as_hyperparameters_and_nothing_of_how_it_is_watched(self):
         start = hparams_metadata.parse_session_start_info_plugin_data(self.hyperparameter_data("session_start_info"))
         values = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
-        self.assertEqual(
-            values,
-            {
-                "optimizer": "Adam",
-                "optimizer rate": 0.01,
-                "optimizer weight decay": 0.1,
-                "label": "7",
-            },
-        )
+        self.assertEqual(values, {"optimizer": "Adam", "optimizer rate": 0.01, "optimizer weight decay": 0.1, "label": "7"})
         experiment = hparams_metadata.parse_experiment_plugin_data(self.hyperparameter_data("experiment"))
         types = {info.name: info.type for info in experiment.hparam_infos}
         self.assertEqual((types["label"], types["optimizer rate"]), (1, 3))
-        self.assertEqual(
-            [info.name.tag for info in experiment.metric_infos],
-            ["Loss/train_loss mean", "Loss/val_loss mean"],
-        )
+        self.assertEqual([info.name.tag for info in experiment.metric_infos], ["Loss/train_loss mean", "Loss/val_loss mean"])
         end = hparams_metadata.parse_session_end_info_plugin_data(self.hyperparameter_data("session_end_info"))
         self.assertEqual(end.status, 1)
         failed = self.hyperparameter_data("session_end_info", read("resumed"))
@@ -150,13 +138,8 @@ class WholeRun(unittest.TestCase):
         )
         note = "\n### Notes\n\n- epoch 1, step 80, trainer: switched\\_the\\_data\n"
         error = "- **error** in **features\\.0**: The gradient vanishes\\. "
-        self.assertEqual(
-            first, f"### Findings\n\n{error}(since epoch 1, step 70)\n{warning}{note}"
-        )
-        self.assertEqual(
-            last,
-            f"### Findings\n\n{warning}\n### Over\n\n{error}(epoch 1, step 70 to epoch 2, step 120)\n{note}",
-        )
+        self.assertEqual(first, f"### Findings\n\n{error}(since epoch 1, step 70)\n{warning}{note}")
+        self.assertEqual(last, f"### Findings\n\n{warning}\n### Over\n\n{error}(epoch 1, step 70 to epoch 2, step 120)\n{note}")
 
     def test_tells_of_config_and_models(self):
         for tag, part in (("config", b"log_scale: true"), ("models", b'"parameters":10')):

@@ -1,4 +1,4 @@
-#include "report/full_disk.h"
+#include "holds.h"
 #include "tensorboard/messages.h"
 #include "tensorboard/summaries.h"
 #include "visualizers/driver.h"
@@ -64,11 +64,10 @@ TEST(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
     ASSERT_EQ(board.end_tick(), "");
     ASSERT_EQ(board.end(), "");
     const std::string text = read(event_files(folder / "tensorboard").at(0));
-    const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
-    EXPECT_TRUE(holds("Loss/train_loss mean"));
-    EXPECT_FALSE(holds("Loss/Loss"));
-    EXPECT_TRUE(holds("Norm/mean/fc"));
-    EXPECT_EQ(holds("train_loss max"), bands);
+    EXPECT_TRUE(holds(text, "Loss/train_loss mean"));
+    EXPECT_FALSE(holds(text, "Loss/Loss"));
+    EXPECT_TRUE(holds(text, "Norm/mean/fc"));
+    EXPECT_EQ(bool{holds(text, "train_loss max")}, bands);
   }
 }
 
@@ -90,10 +89,10 @@ TEST(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
   ASSERT_EQ(board.end_tick(), "");
   ASSERT_EQ(board.flush(), "");
   const std::string told = read(event_files(folder / "tensorboard").at(0));
-  EXPECT_NE(told.find("number300"), std::string::npos);
-  EXPECT_NE(told.find("number198"), std::string::npos);
-  EXPECT_EQ(told.find("number199"), std::string::npos);
-  EXPECT_NE(told.find("and 101 more"), std::string::npos);
+  EXPECT_TRUE(holds(told, "number300"));
+  EXPECT_TRUE(holds(told, "number198"));
+  EXPECT_FALSE(holds(told, "number199"));
+  EXPECT_TRUE(holds(told, "and 101 more"));
 }
 
 TEST(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
@@ -120,17 +119,15 @@ TEST(TensorBoard, NeverWritesIntoAnotherProcessesFile) {
 }
 
 TEST(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
-  Folder folder;
-  Driver board(TENSORBOARD_PLUGIN);
-  board.begin(folder.text());
+  Begun board(TENSORBOARD_PLUGIN);
   board.stored_loss_tick(0, 1);
-  const std::string file = event_files(folder / "tensorboard")[0];
+  const std::string file = event_files(board / "tensorboard")[0];
   const std::size_t before = records(file).size();
   {
     const FullDisk full(std::filesystem::file_size(file) + 10);
     const std::string sentence = board.stored_loss_tick(1, 1);
-    EXPECT_NE(sentence.find(file), std::string::npos) << sentence;
-    EXPECT_NE(sentence.find("File too large"), std::string::npos) << sentence;
+    EXPECT_TRUE(holds(sentence, file));
+    EXPECT_TRUE(holds(sentence, "File too large"));
     EXPECT_EQ(records(file).size(), before);
   }
   EXPECT_EQ(board.stored_loss_tick(2, 1), "");
@@ -138,15 +135,13 @@ TEST(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
 }
 
 TEST(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
-  Folder folder;
-  Driver board(TENSORBOARD_PLUGIN);
-  board.begin(folder.text());
+  Begun board(TENSORBOARD_PLUGIN);
   board.stored_loss_tick(0, 1);
-  std::filesystem::remove_all(folder / "tensorboard");
+  std::filesystem::remove_all(board / "tensorboard");
   EXPECT_EQ(board.stored_loss_tick(1, 1), "");
   ASSERT_EQ(board.messages.size(), 1U);
-  EXPECT_NE(board.messages[0].find("has gone"), std::string::npos);
-  EXPECT_EQ(event_files(folder / "tensorboard").size(), 1U);
+  EXPECT_TRUE(holds(board.messages[0], "has gone"));
+  EXPECT_EQ(event_files(board / "tensorboard").size(), 1U);
 }
 
 TEST(TensorBoard, WritesThroughNoLinkLaidInTheMiddle) {
@@ -158,7 +153,7 @@ TEST(TensorBoard, WritesThroughNoLinkLaidInTheMiddle) {
   const std::string file = event_files(folder / "tensorboard")[0];
   std::filesystem::remove(file);
   std::filesystem::create_symlink(folder / "victim", file);
-  EXPECT_NE(board.stored_loss_tick(1, 1).find("it is a symbolic link"), std::string::npos);
+  EXPECT_TRUE(holds(board.stored_loss_tick(1, 1), "it is a symbolic link"));
   EXPECT_EQ(read(folder / "victim"), "precious");
 }
 
@@ -167,8 +162,8 @@ TEST(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   write(folder / "obstacle", "");
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "obstacle/logs"}});
   for (const std::string& sentence : {board.begin(folder.text()), board.stored_loss_tick(0, 1)}) {
-    EXPECT_NE(sentence.find(folder / "obstacle/logs"), std::string::npos) << sentence;
-    EXPECT_NE(sentence.find("Not a directory"), std::string::npos) << sentence;
+    EXPECT_TRUE(holds(sentence, folder / "obstacle/logs"));
+    EXPECT_TRUE(holds(sentence, "Not a directory"));
   }
   std::filesystem::remove(folder / "obstacle");
   EXPECT_EQ(board.stored_loss_tick(1, 1), "");
@@ -185,9 +180,7 @@ TEST(TensorBoard, TakesAConfigThatIsNoYaml) {
 }
 
 TEST(TensorBoard, TakesAHistogramWithoutElements) {
-  Folder folder;
-  Driver board(TENSORBOARD_PLUGIN);
-  board.begin(folder.text());
+  Begun board(TENSORBOARD_PLUGIN);
   board.begin_tick(0);
   EXPECT_EQ(board.histogram("Weights", "fc", "weight", {-INFINITY, INFINITY}, {0}), "");
   EXPECT_EQ(board.end_tick(), "");
@@ -254,11 +247,9 @@ TEST(TensorBoardHistogram, LeavesOutBinsThatAreEmptyAtItsEndsAndReadsNoOthers) {
 #ifdef LIBTORCH_LIBRARY
 TEST(TensorBoard, WritesInAProcessThatHasLibTorchLoaded) {
   ASSERT_NE(dlopen(LIBTORCH_LIBRARY, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
-  Folder folder;
-  Driver board(TENSORBOARD_PLUGIN);
-  board.begin(folder.text());
+  Begun board(TENSORBOARD_PLUGIN);
   EXPECT_EQ(board.stored_loss_tick(0, 1), "");
-  EXPECT_EQ(records(event_files(folder / "tensorboard")[0]).size(), 5U);
+  EXPECT_EQ(records(event_files(board / "tensorboard")[0]).size(), 5U);
 }
 #endif
 

@@ -15,13 +15,12 @@ import socket
 import subprocess
 import sys
 import time
-import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "report"))
 
 # First of all, because it goes on in Debian's Python where this one has no Selenium.
-from reading import Reading, started_browser
+from reading import Reading, run_tests
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -73,15 +72,7 @@ def epoch(number, loss, start):
 
 def finding(severity, rule, message, state="raised"):
     return line(
-        "finding",
-        epoch=2,
-        severity=severity,
-        state=state,
-        rule=rule,
-        layer="conv1",
-        message=message,
-        last_epoch=2,
-        last_step=200,
+        "finding", epoch=2, severity=severity, state=state, rule=rule, layer="conv1", message=message, last_epoch=2, last_step=200
     )
 
 
@@ -401,8 +392,7 @@ class Table(Viewing):
         self.serve()
         self.assertIn("running", self.row("live").text)
         self.assertRegex(
-            self.row("elsewhere").text,
-            r"not ended\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago",
+            self.row("elsewhere").text, r"not ended\nprocess 4711 on trainbox cannot be seen from here\nwritten \d+ s ago"
         )
         begin = time.monotonic()
         self.kill(self.trainer)
@@ -503,8 +493,7 @@ class Report(Viewing):
             file.write(epoch(2, 0.0625, self.START + 1000))
         # At no time is there no report, or one that is not drawn.
         self.driver.switch_to.default_content()
-        self.script(
-            """
+        self.script("""
             window.gaps = 0;
             const look = () => {
               const shown = [...document.querySelectorAll("iframe:not(.next)")];
@@ -513,8 +502,7 @@ class Report(Viewing):
               requestAnimationFrame(look);
             };
             look();
-            """
-        )
+            """)
         self.wait("return !document.getElementById('report').contentWindow.isOld")
         self.assertEqual(self.script("return window.gaps"), 0)
         self.assertEqual(len(self.all("iframe")), 1)
@@ -689,7 +677,6 @@ class Notes(Viewing):
         self.find("#archived").click()
         self.assertEqual(self.names(), ["live", "sgd", "broken", MARKUP])
 
-
     def test_say_why_a_run_could_not_be_archived_until_something_else_is_chosen(self):
         self.put_some()
         (self.runs / "sweep/adam/notes.json").mkdir()
@@ -743,10 +730,6 @@ class Token(Viewing):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    Reading.folder = pathlib.Path(sys.argv[2]).resolve()
-    Reading.folder.mkdir(parents=True, exist_ok=True)
-    Reading.driver = started_browser()
-    try:
-        unittest.main(argv=sys.argv[:1], verbosity=2)
-    finally:
-        Reading.driver.quit()
+    folder = pathlib.Path(sys.argv[2]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    run_tests(folder)

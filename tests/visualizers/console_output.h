@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../holds.h"
 #include "capture.h"
 #include "driver.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "console_output.h"
-#include "events.h"
 #include "screen.h"
 
 namespace loupe::test {
@@ -90,10 +89,8 @@ TEST(ConsolePanel, NamesTheFaultItsLayerAndTheRemedyInWholeOn80Columns) {
   });
   std::string all;
   for (const std::string& row : rows) all += row.substr(std::min<std::size_t>(2, row.size())) + ' ';
-  EXPECT_NE(all.find("dead_units: 64 of 64 units of 'encoder.layers.3.fc2' were silent for all 256 samples"),
-            std::string::npos)
-      << all;
-  EXPECT_NE(all.find("of unit scale"), std::string::npos) << all;
+  EXPECT_TRUE(holds(all, "dead_units: 64 of 64 units of 'encoder.layers.3.fc2' were silent for all 256 samples"));
+  EXPECT_TRUE(holds(all, "of unit scale"));
 }
 
 TEST(ConsolePanel, DrawsTheLossAsACurveOnATallTerminal) {
@@ -110,8 +107,8 @@ TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
   const std::vector<std::string> rows = shown_after(train, 170);
   std::string all;
   for (const std::string& row : rows) all += row + '\n';
-  EXPECT_NE(all.find("layers       Norm\n"), std::string::npos) << all;
-  EXPECT_NE(all.find("fc3           3\n"), std::string::npos) << all;
+  EXPECT_TRUE(holds(all, "layers       Norm\n"));
+  EXPECT_TRUE(holds(all, "fc3           3\n"));
 }
 
 TEST(ConsolePanel, NeverTearsTheProgramsLines) {
@@ -164,14 +161,14 @@ TEST(ConsolePanel, FollowsATerminalThatChangesItsSize) {
   const std::vector<std::string> rows = screen.shown();
   ASSERT_EQ(rows.size(), 30u);
   for (const std::string& row : rows) EXPECT_LT(columns_of(row), 60u);
-  EXPECT_NE(rows[29].find("train_loss"), std::string::npos) << rows[29];
+  EXPECT_TRUE(holds(rows[29], "train_loss"));
 }
 
 TEST(ConsolePanel, IsNotDrawnWhereATerminalIsTooSmallForIt) {
   for (const auto& [columns, rows] : {std::pair(80, 12), {30, 24}}) {
     const std::vector<std::string> shown =
         shown_after(train, static_cast<unsigned short>(columns), static_cast<unsigned short>(rows));
-    for (const std::string& row : shown) EXPECT_EQ(row.find("4 layers"), std::string::npos);
+    for (const std::string& row : shown) EXPECT_FALSE(holds(row, "4 layers"));
   }
 }
 
@@ -223,9 +220,9 @@ TEST(ConsoleLines, EndWithThePathOfTheReport) {
         },
         usual);
   };
-  EXPECT_NE(end_of().find("files: " + folder.text() + "\n"), std::string::npos);
+  EXPECT_TRUE(holds(end_of(), "files: " + folder.text() + "\n"));
   write(folder / "report.html", "<html>");
-  EXPECT_NE(end_of().find("report: " + (folder / "report.html") + "\n"), std::string::npos);
+  EXPECT_TRUE(holds(end_of(), "report: " + (folder / "report.html") + "\n"));
 }
 
 TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {
@@ -243,8 +240,8 @@ TEST(ConsoleLines, SayHowManyLossesOfAnEpochWereNaN) {
         console.end();
       },
       usual);
-  EXPECT_NE(text.find("epoch 2  train_loss NaN (17 were NaN)"), std::string::npos) << text;
-  EXPECT_NE(text.find("best: train_loss 1 in epoch 1"), std::string::npos) << text;
+  EXPECT_TRUE(holds(text, "epoch 2  train_loss NaN (17 were NaN)"));
+  EXPECT_TRUE(holds(text, "best: train_loss 1 in epoch 1"));
 }
 
 TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {
@@ -258,11 +255,8 @@ TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {
         tell_epoch(console, 3, 1);
       },
       usual);
-  EXPECT_NE(text.find("epoch 1  train_loss 1\nwarning  fc1: half of its units are silent (dead_units)\n"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("also of fc2, fc3\nepoch 2  train_loss 1\nepoch 3  train_loss 1\ngone "), std::string::npos)
-      << text;
+  EXPECT_TRUE(holds(text, "epoch 1  train_loss 1\nwarning  fc1: half of its units are silent (dead_units)\n"));
+  EXPECT_TRUE(holds(text, "also of fc2, fc3\nepoch 2  train_loss 1\nepoch 3  train_loss 1\ngone "));
 }
 
 TEST(ConsoleLines, LeaveOutWhatTheLogSaidAlready) {

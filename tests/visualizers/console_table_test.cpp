@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "console_output.h"
-#include "events.h"
 
 namespace loupe::test {
 namespace {
@@ -77,8 +76,8 @@ TEST(Console, DoesNotCallALayerBadForStandingApart) {
     one_tick(console, "T", {{"a", 1e-9}, {"b", 1e-8}, {"c", 1e-7}, {"d", 1e-6}, {"healthy", 1}});
   };
   const std::string text = printed(tick, {{"color", "always"}});
-  EXPECT_EQ(text.find("\x1b[31"), std::string::npos) << text;
-  EXPECT_EQ(text.find("\x1b[33"), std::string::npos) << text;
+  EXPECT_FALSE(holds(text, "\x1b[31"));
+  EXPECT_FALSE(holds(text, "\x1b[33"));
 }
 
 TEST(Console, ColorsARowByTheFindingThatStandsOfIt) {
@@ -95,10 +94,10 @@ TEST(Console, ColorsARowByTheFindingThatStandsOfIt) {
         {{"color", "always"}});
   };
   const std::string red = "\x1b[31;1m        4\x1b[0m";
-  EXPECT_NE(text("T", "fc2").find("fc2  " + red), std::string::npos) << text("T", "fc2");
-  EXPECT_EQ(text("T", "fc2").find("fc1  " + red), std::string::npos);
-  EXPECT_EQ(text("Another", "fc2").find(red), std::string::npos);
-  EXPECT_EQ(text("T", "fc3").find(red), std::string::npos);
+  EXPECT_TRUE(holds(text("T", "fc2"), "fc2  " + red));
+  EXPECT_FALSE(holds(text("T", "fc2"), "fc1  " + red));
+  EXPECT_FALSE(holds(text("Another", "fc2"), red));
+  EXPECT_FALSE(holds(text("T", "fc3"), red));
 }
 
 TEST(Console, OfTooManyLayersShowsTheBadOnesAndOthersOverTheWholeModel) {
@@ -161,8 +160,8 @@ TEST(Console, FitsEveryWidth) {
 }
 
 TEST(Console, SaysWhatItHasNoRoomFor) {
-  EXPECT_NE(printed(wide_ticks, {}, "60").find("  … and 8 more; no room for min, max\n"), std::string::npos);
-  EXPECT_EQ(printed(wide_ticks, {}, "140").find("no room"), std::string::npos);
+  EXPECT_TRUE(holds(printed(wide_ticks, {}, "60"), "  … and 8 more; no room for min, max\n"));
+  EXPECT_FALSE(holds(printed(wide_ticks, {}, "140"), "no room"));
 }
 
 TEST(Console, ShortensNamesSoThatTheyStillDiffer) {
@@ -170,7 +169,7 @@ TEST(Console, ShortensNamesSoThatTheyStillDiffer) {
   auto names = row_names(text.substr(text.rfind("──")));
   names.pop_back();
   EXPECT_EQ(names.size(), 20u);
-  for (const std::string& name : names) EXPECT_NE(name.find("…"), std::string::npos) << name;
+  for (const std::string& name : names) EXPECT_TRUE(holds(name, "…"));
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
 }
@@ -224,10 +223,10 @@ TEST(Console, ShowsChosenTagsOnly) {
     console.end_tick();
   };
   const std::string text = printed(tick, {{"tags", Strings{"*Norm", "Loss"}}});
-  EXPECT_NE(text.find("\nWeight Gradient Norm "), std::string::npos);
-  EXPECT_NE(text.find("\nLoss "), std::string::npos);
-  EXPECT_NE(text.find("\nOutput Norm "), std::string::npos);
-  EXPECT_EQ(text.find("Metrics"), std::string::npos);
+  EXPECT_TRUE(holds(text, "\nWeight Gradient Norm "));
+  EXPECT_TRUE(holds(text, "\nLoss "));
+  EXPECT_TRUE(holds(text, "\nOutput Norm "));
+  EXPECT_FALSE(holds(text, "Metrics"));
 }
 
 TEST(Console, TellsOfATagThatNothingFitted) {
@@ -262,8 +261,8 @@ TEST(Console, EndsWithTheBestEpochOfEachLoss) {
     train(console, 3);
     console.end();
   });
-  EXPECT_NE(text.find("\nbest: train_loss 0.2500 in epoch 2, val_loss 7 in epoch 3\n"), std::string::npos) << text;
-  EXPECT_EQ(printed([](Driver& console) { train(console, 3); }).find("best"), std::string::npos);
+  EXPECT_TRUE(holds(text, "\nbest: train_loss 0.2500 in epoch 2, val_loss 7 in epoch 3\n"));
+  EXPECT_FALSE(holds(printed([](Driver& console) { train(console, 3); }), "best"));
 }
 
 TEST(Console, EndsWithWhereTheFilesAre) {
@@ -276,7 +275,7 @@ TEST(Console, EndsWithWhereTheFilesAre) {
     train(console, 1);
     console.end();
   }
-  EXPECT_NE(sink.read().find("files: "), std::string::npos);
+  EXPECT_TRUE(holds(sink.read(), "files: "));
 }
 
 TEST(Console, ShowsTheFirstTickEachNthAndTheLast) {
@@ -286,10 +285,8 @@ TEST(Console, ShowsTheFirstTickEachNthAndTheLast) {
         console.end();
       },
       {{"every", 4}});
-  for (const char* shown : {"epoch 1 ", "epoch 5 ", "epoch 6 "})
-    EXPECT_NE(text.find(shown), std::string::npos) << shown << text;
-  for (const char* hidden : {"epoch 2 ─", "epoch 3 ", "epoch 4 "})
-    EXPECT_EQ(text.find(hidden), std::string::npos) << hidden << text;
+  for (const char* shown : {"epoch 1 ", "epoch 5 ", "epoch 6 "}) EXPECT_TRUE(holds(text, shown)) << shown << text;
+  for (const char* hidden : {"epoch 2 ─", "epoch 3 ", "epoch 4 "}) EXPECT_FALSE(holds(text, hidden)) << hidden << text;
 }
 
 TEST(Console, PutsPlotsOfOneRowIntoOneTable) {
@@ -307,7 +304,7 @@ TEST(Console, PutsPlotsOfOneRowIntoOneTable) {
   EXPECT_EQ(row_names(text), (std::vector<std::string>{"Metrics: accuracy", "Learning Rate: Adam",
                                                        "Gradient Norm: mean", "train_loss", "val_loss"}))
       << text;
-  EXPECT_EQ(text.find("\nMetrics"), std::string::npos) << text;
+  EXPECT_FALSE(holds(text, "\nMetrics"));
 }
 
 TEST(Console, TellsNoSpreadOfASingleValue) {
@@ -320,8 +317,8 @@ TEST(Console, TellsNoSpreadOfASingleValue) {
       console.end_tick();
     };
   };
-  EXPECT_NE(printed(tick(1)).find("σ"), std::string::npos);
-  EXPECT_EQ(printed(tick(0)).find("σ"), std::string::npos);
+  EXPECT_TRUE(holds(printed(tick(1)), "σ"));
+  EXPECT_FALSE(holds(printed(tick(0)), "σ"));
 }
 
 }  // namespace

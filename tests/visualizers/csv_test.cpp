@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "events.h"
+#include "../holds.h"
+#include "driver.h"
 
 namespace loupe::test {
 namespace {
@@ -26,28 +27,24 @@ TEST(Csv, HasARowAValueAndARowABand) {
 }
 
 TEST(Csv, QuotesNamesThatHoldItsOwnSignsAndKeepsThemUtf8) {
-  const Folder folder;
-  Driver csv(CSV_PLUGIN, {{"path", "sub/out.csv"}});
-  csv.begin(folder.text());
+  Begun csv(CSV_PLUGIN, {{"path", "sub/out.csv"}});
   csv.begin_tick(0.5);
   csv.value("a,b", "say \"x\"", "two\nlines", 1);
   csv.value("T", "bad\xff", "σ", 2);
   csv.end_tick();
-  EXPECT_EQ(read(folder / "sub/out.csv"),
+  EXPECT_EQ(read(csv / "sub/out.csv"),
             "epoch,tag,layer,line,value,low,high,run,step,time\n0.5,\"a,b\",\"say "
             "\"\"x\"\"\",\"two\nlines\",1,,,digits,,1714564830\n0.5,T,bad\xEF\xBF\xBD,σ,2,,,digits,,1714564830\n");
 }
 
 TEST(Csv, QuotesNamesThatASpreadsheetWouldCompute) {
-  const Folder folder;
-  Driver csv(CSV_PLUGIN);
-  csv.begin(folder.text());
+  Begun csv(CSV_PLUGIN);
   csv.begin_tick(1);
   csv.value("=1+1", "+cmd", "@SUM(A1)", -2);
   csv.value("-2", "+0.5", "1=1", 3);
   csv.range("T", "l", "-σ", "+σ", -1, 1);
   csv.end_tick();
-  EXPECT_EQ(read(folder / "values.csv"),
+  EXPECT_EQ(read(csv / "values.csv"),
             "epoch,tag,layer,line,value,low,high,run,step,time\n1,'=1+1,'+cmd,'@SUM(A1),-2,,,digits,,1714564860\n1,-2,+"
             "0.5,1=1,3,,,digits,,1714564860\n"
             "1,T,l,'-σ..+σ,,-1,1,digits,,1714564860\n");
@@ -87,8 +84,7 @@ TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
       "2,,,digits,,1714564920\n"
       "3,Loss,Loss,train_loss mean,30,,,digits,,1714564980\n4,Loss,Loss,train_loss mean,40,,,digits,,1714565040\n");
   ASSERT_EQ(csv.messages.size(), 1u);
-  EXPECT_NE(csv.messages[0].find("later epochs and a last line that was cut off"), std::string::npos)
-      << csv.messages[0];
+  EXPECT_TRUE(holds(csv.messages[0], "later epochs and a last line that was cut off"));
 }
 
 TEST(Csv, HasOneHeadingHoweverOftenItIsResumed) {
@@ -106,9 +102,7 @@ constexpr const char* finding_heading =
     "first_step,last_step,first_epoch,last_epoch,count,id,caused_by,file,line";
 
 TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
-  const Folder folder;
-  Driver csv(CSV_PLUGIN, {{"path", "run.csv"}});
-  csv.begin(folder.text());
+  Begun csv(CSV_PLUGIN, {{"path", "run.csv"}});
   csv.begin_tick(3);
   Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, "half, or \"more\", are silent");
   finding.advice = "=lower it";
@@ -126,34 +120,30 @@ TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
   slow.id = 78;
   tell(csv, slow);
   EXPECT_EQ(csv.end_tick(), "");
-  EXPECT_EQ(read(folder / "run.findings.csv"),
+  EXPECT_EQ(read(csv / "run.findings.csv"),
             std::string(finding_heading) +
                 "\n3,error,raised,dead_units,'@conv1,'-weight,\"half, or \"\"more\"\", are silent\",'=lower it,'+rates,"
                 "the lens "
                 "'health',0.5,,0,12,1,2.5,1,77,no_step,net.cpp,120\n3,info,raised,slow,,,\"two\nlines\",,,,,,0,0,1,1,1,"
                 "78,,,\n");
-  EXPECT_EQ(lines_of(read(folder / "run.csv")).size(), 1u);
+  EXPECT_EQ(lines_of(read(csv / "run.csv")).size(), 1u);
 }
 
 TEST(Csv, HasNoFileOfFindingsWhereNoneWasTold) {
-  const Folder folder;
-  Driver csv(CSV_PLUGIN);
-  csv.begin(folder.text());
+  Begun csv(CSV_PLUGIN);
   csv.loss_tick(1, 1);
   csv.end();
-  EXPECT_FALSE(std::filesystem::exists(folder / "values.findings.csv"));
+  EXPECT_FALSE(std::filesystem::exists(csv / "values.findings.csv"));
 }
 
 TEST(Csv, WritesWhatWasFoundBetweenTicksByTheNextFlushAtTheLatest) {
-  const Folder folder;
-  Driver csv(CSV_PLUGIN, {{"path", "no-extension"}});
-  csv.begin(folder.text());
+  Begun csv(CSV_PLUGIN, {{"path", "no-extension"}});
   csv.loss_tick(1, 1);
   Finding finding = a_finding("nan_loss");
   finding.last_epoch = 2;
   tell(csv, finding);
   EXPECT_EQ(csv.flush(), "");
-  const auto rows = lines_of(read(folder / "no-extension.findings.csv"));
+  const auto rows = lines_of(read(csv / "no-extension.findings.csv"));
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].rfind("2,warning,raised,nan_loss,", 0), 0u) << rows[1];
 }
@@ -206,7 +196,7 @@ TEST(Csv, WritesNoFindingsThroughALinkLaidAfterTheRunBegan) {
   std::filesystem::create_symlink(folder / "victim", folder / "values.findings.csv");
   csv.begin_tick(1);
   tell(csv, a_finding("rule"));
-  EXPECT_NE(csv.end_tick().find("it is a symbolic link"), std::string::npos);
+  EXPECT_TRUE(holds(csv.end_tick(), "it is a symbolic link"));
   EXPECT_EQ(read(folder / "victim"), "precious\n");
 }
 

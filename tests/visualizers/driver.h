@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <loupe/detail/option_values.h>
+#include <loupe/finding.h>
 #include <stdlib.h>
 
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "../option_default.h"
+#include "../report/full_disk.h"
 
 namespace loupe::test {
 
@@ -82,15 +84,14 @@ class Driver {
     const loupe_parameter parameter{
         .struct_size = sizeof(loupe_parameter), .name = "weight", .dim = 1, .numel = parameters, .sizes = sizes};
     const loupe_parameter* const all_parameters[] = {&parameter};
-    loupe_module module{};
-    module.struct_size = sizeof module;
-    module.flags = LOUPE_MODULE_ROOT | LOUPE_MODULE_LEAF;
-    module.name = name.c_str();
-    module.path = "";
-    module.type = "Linear";
-    module.full_type = "torch::nn::LinearImpl";
-    module.parameters = all_parameters;
-    module.parameter_count = 1;
+    const loupe_module module{.struct_size = sizeof(loupe_module),
+                              .flags = LOUPE_MODULE_ROOT | LOUPE_MODULE_LEAF,
+                              .name = name.c_str(),
+                              .path = "",
+                              .type = "Linear",
+                              .full_type = "torch::nn::LinearImpl",
+                              .parameters = all_parameters,
+                              .parameter_count = 1};
     loupe_module further = module;
     further.parameter_count = 0;
     std::vector<const loupe_module*> modules(count, &further);
@@ -104,12 +105,10 @@ class Driver {
   }
   std::string tag(const std::string& name, uint32_t type = LOUPE_SCALE_NUMERICAL, bool big = false,
                   bool log_y = false) {
-    loupe_tag tag{};
-    tag.struct_size = sizeof tag;
-    tag.type = type;
-    tag.id = name.c_str();
-    tag.flags = (log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0u) | (big ? uint32_t{LOUPE_TAG_BIG} : 0u);
-    return this->tag(tag);
+    return tag({.struct_size = sizeof(loupe_tag),
+                .type = type,
+                .flags = (log_y ? uint32_t{LOUPE_TAG_LOG_Y} : 0U) | (big ? uint32_t{LOUPE_TAG_BIG} : 0U),
+                .id = name.c_str()});
   }
   std::string begin(const loupe_run& run) {
     return call([&](loupe_error* error) { return table_->begin(self_, &run, error); });
@@ -126,14 +125,14 @@ class Driver {
   /// Of epoch 0; in 2024 unless told otherwise.
   void set_start(double unix_seconds) { start_ = unix_seconds; }
   std::string begin_tick(double epoch) {
-    loupe_tick tick{};
-    tick.struct_size = sizeof tick;
-    tick.reason = LOUPE_TICK_EPOCH;
-    tick.at.epoch = epoch;
-    tick.number = ticks_++;
-    tick.at.step = steps_ * (ticks_ - paced_from_);
-    tick.at.elapsed = seconds_ * static_cast<double>(ticks_ - paced_from_);
-    tick.at.time = start_ + 60 * epoch;
+    const auto ticks = static_cast<double>(++ticks_ - paced_from_);
+    const loupe_tick tick{.struct_size = sizeof(loupe_tick),
+                          .reason = LOUPE_TICK_EPOCH,
+                          .number = ticks_ - 1,
+                          .at = {.step = steps_ * (ticks_ - paced_from_),
+                                 .epoch = epoch,
+                                 .time = start_ + 60 * epoch,
+                                 .elapsed = seconds_ * ticks}};
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
@@ -211,20 +210,14 @@ class Driver {
     return call([&](loupe_error* error) { return table_->hyperparameter(self_, &value, error); });
   }
   std::string hyperparameter(const std::string& name, double number) {
-    loupe_option_value value{};
-    value.struct_size = sizeof value;
-    value.type = LOUPE_TYPE_NUMBER;
-    value.name = name.c_str();
-    value.number = number;
-    return hyperparameter(value);
+    return hyperparameter(
+        {.struct_size = sizeof(loupe_option_value), .type = LOUPE_TYPE_NUMBER, .name = name.c_str(), .number = number});
   }
   std::string hyperparameter(const std::string& name, const std::string& text) {
-    loupe_option_value value{};
-    value.struct_size = sizeof value;
-    value.type = LOUPE_TYPE_STRING;
-    value.name = name.c_str();
-    value.string = text.c_str();
-    return hyperparameter(value);
+    return hyperparameter({.struct_size = sizeof(loupe_option_value),
+                           .type = LOUPE_TYPE_STRING,
+                           .name = name.c_str(),
+                           .string = text.c_str()});
   }
   std::string end(uint32_t how = LOUPE_END_COMPLETED, const char* message = nullptr, uint64_t step = 0) {
     const loupe_ending ending{sizeof(loupe_ending), how, {.step = step}, message};
@@ -310,6 +303,39 @@ class Driver {
   void* self_ = nullptr;
 };
 
+/// A finding to change as a test needs it.
+inline Finding a_finding(const std::string& rule, uint32_t severity = LOUPE_SEVERITY_WARNING,
+                         const std::string& message = "something is odd") {
+  Finding finding{rule, severity, message};
+  finding.first_epoch = finding.last_epoch = 1;
+  return finding;
+}
+inline Finding gone(Finding finding) {
+  finding.state = LOUPE_FINDING_GONE;
+  return finding;
+}
+
+/// @param layer  the module as shown; "" for none
+inline std::string tell(Driver& driver, const Finding& finding, const std::string& layer = "",
+                        const char* source = nullptr) {
+  loupe_finding told = finding.c_form();
+  if (!layer.empty()) told.layer = layer.c_str();
+  told.source = source;
+  return driver.finding(told);
+}
+inline std::string tell_note(Driver& driver, uint32_t kind, const std::string& text, double epoch = 1,
+                             uint64_t finding = 0) {
+  return driver.tell(&loupe_visualizer::note,
+                     loupe_note{sizeof(loupe_note), kind, text.c_str(), {7, epoch, 1714564800.25, 0.25}, finding});
+}
+/// As a host ends a run: flush, then end.
+inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const char* message = nullptr) {
+  const std::string failure = driver.flush();
+  const std::string last = driver.tell(
+      &loupe_visualizer::end, loupe_ending{sizeof(loupe_ending), how, {120, epoch, 1714564999.5, 199.5}, message});
+  return failure.empty() ? last : failure;
+}
+
 /// A folder of the test's own, gone with it.
 class Folder {
  public:
@@ -330,6 +356,15 @@ class Folder {
 
  private:
   std::filesystem::path path_;
+};
+
+/// A driver whose run has begun, in a folder of its own.
+class Begun : public Folder, public Driver {
+ public:
+  explicit Begun(const std::string& plugin, const std::vector<OptionValues::Item>& options = {})
+      : Driver(plugin, options) {
+    begin(text());
+  }
 };
 
 inline std::string read(const std::string& file) {

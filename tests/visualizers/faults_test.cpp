@@ -1,11 +1,11 @@
 // What the visualizers that write files do where they cannot.
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "../holds.h"
 #include "driver.h"
 
 namespace loupe::test {
@@ -45,7 +45,7 @@ TEST_P(Faults, ADirectoryInTheWayIsNamedAndTriedAgain) {
   EXPECT_EQ(driver.messages[0].find("cannot write '" + file + "': Is a directory; "), 0u) << driver.messages[0];
   const std::string told = driver.loss_tick(1, 1);
   EXPECT_EQ(told.find("cannot write '" + file + "': Is a directory; "), 0u) << told;
-  EXPECT_NE(told.find("epoch 1 "), std::string::npos) << told;
+  EXPECT_TRUE(holds(told, "epoch 1 "));
   std::filesystem::remove(file);
   EXPECT_EQ(driver.loss_tick(2, 2), "");
   EXPECT_EQ(lines(file), writer().lines_of_two_epochs);
@@ -192,18 +192,7 @@ TEST_P(Faults, AnEmptyPathIsRefused) {
       Error);
 }
 
-class LimitedFiles : public Faults {
- protected:
-  void limit(rlim_t bytes) {
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    const rlimit now{bytes, before_.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &now), 0);
-  }
-  void lift() { ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
-
- private:
-  rlimit before_{};
-};
+class LimitedFiles : public Faults {};
 
 INSTANTIATE_TEST_SUITE_P(Growing, LimitedFiles,
                          testing::Values(Writer{"record", RECORD_PLUGIN, "record.jsonl", 0, 0},
@@ -218,10 +207,12 @@ TEST_P(LimitedFiles, AnEpochThatDidNotFitIsWrittenWholeLater) {
   driver.begin(folder.text());
   driver.loss_tick(1, 1);
   const std::string whole = read(file);
-  limit(whole.size() + 10);
-  const std::string told = driver.loss_tick(2, 2);
-  const std::string left = read(file);
-  lift();
+  std::string told, left;
+  {
+    const FullDisk full(whole.size() + 10);
+    told = driver.loss_tick(2, 2);
+    left = read(file);
+  }
   EXPECT_EQ(told, "cannot write '" + file +
                       "': File too large; epoch 2 is kept in memory and written as soon as the file can be");
   EXPECT_EQ(left, whole);
@@ -238,10 +229,12 @@ TEST_P(LimitedFiles, AnEarlierRunsFileStandsWhileItsReplacementCannotBeWritten) 
   write(file, "precious\n");
   Driver driver(writer().plugin);
   driver.begin(folder.text());
-  limit(10);
-  const std::string told = driver.loss_tick(1, 1);
-  lift();
-  EXPECT_NE(told.find("File too large"), std::string::npos) << told;
+  std::string told;
+  {
+    const FullDisk full(10);
+    told = driver.loss_tick(1, 1);
+  }
+  EXPECT_TRUE(holds(told, "File too large"));
   EXPECT_EQ(read(file), "precious\n");
   EXPECT_FALSE(std::filesystem::exists(file + ".tmp"));
   EXPECT_EQ(driver.end(), "");

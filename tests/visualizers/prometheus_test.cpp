@@ -6,7 +6,8 @@
 #include <regex>
 #include <set>
 
-#include "events.h"
+#include "../holds.h"
+#include "driver.h"
 
 namespace loupe::test {
 namespace {
@@ -131,16 +132,14 @@ TEST(Prometheus, EscapesLabelsAndKeepsThemUtf8) {
 }
 
 TEST(Prometheus, CountsWhatWasNotFiniteAlsoWhereItIsNotTaken) {
-  const Folder folder;
-  Driver prometheus(PROMETHEUS_PLUGIN, {{"tags", Strings{"Loss"}}});
-  prometheus.begin(folder.text());
+  Begun prometheus(PROMETHEUS_PLUGIN, {{"tags", Strings{"Loss"}}});
   for (const double epoch : {1.0, 2.0}) {
     prometheus.begin_tick(epoch);
     prometheus.value("Loss", "Loss", "mean", NAN);
     prometheus.value("Norm", "fc", "mean", INFINITY);
     prometheus.end_tick();
   }
-  const Exposition found(read(folder / "loupe.prom"));
+  const Exposition found(read(prometheus / "loupe.prom"));
   EXPECT_EQ(found.at("loupe_nonfinite_total", {{"run", "digits"}}), "4");
   EXPECT_EQ(found.at("loupe_value", {{"run", "digits"}, {"tag", "Loss"}, {"layer", "Loss"}, {"line", "mean"}}), "NaN");
   EXPECT_THROW(found.at("loupe_value", {{"run", "digits"}, {"tag", "Norm"}, {"layer", "fc"}, {"line", "mean"}}),
@@ -148,21 +147,19 @@ TEST(Prometheus, CountsWhatWasNotFiniteAlsoWhereItIsNotTaken) {
 }
 
 TEST(Prometheus, TellsEverythingThatTheReadyRulesAndTheDashboardAskFor) {
-  const Folder folder;
-  Driver prometheus(PROMETHEUS_PLUGIN);
-  prometheus.begin(folder.text());
+  Begun prometheus(PROMETHEUS_PLUGIN);
   prometheus.begin_tick(1);
   prometheus.value("Loss", "Loss", "mean", NAN);
   tell(prometheus, a_finding("dead_units", LOUPE_SEVERITY_ERROR), "fc");
   prometheus.end_tick();
   prometheus.end();
-  const std::string told = read(folder / "loupe.prom");
+  const std::string told = read(prometheus / "loupe.prom");
   for (const char* file : {"alerts.yaml", "dashboard.json"}) {
     const std::string text = read(std::string(READY_RULES "/") + file);
     const std::regex metric("loupe_[a-z_]+");
     std::size_t count = 0;
     for (auto each = std::sregex_iterator(text.begin(), text.end(), metric); each != std::sregex_iterator(); ++each) {
-      EXPECT_NE(told.find("# TYPE " + each->str() + " "), std::string::npos) << each->str() << " of " << file;
+      EXPECT_TRUE(holds(told, "# TYPE " + each->str() + " ")) << each->str() << " of " << file;
       ++count;
     }
     EXPECT_GT(count, 2u);
@@ -170,35 +167,29 @@ TEST(Prometheus, TellsEverythingThatTheReadyRulesAndTheDashboardAskFor) {
 }
 
 TEST(Prometheus, TellsASeriesOnceAsTheFormatDemands) {
-  const Folder folder;
-  Driver prometheus(PROMETHEUS_PLUGIN);
-  prometheus.begin(folder.text());
+  Begun prometheus(PROMETHEUS_PLUGIN);
   prometheus.begin_tick(1);
   for (const double value : {1.0, 2.0}) prometheus.value("T", "l", "mean", value);
   prometheus.end_tick();
-  const Exposition found(read(folder / "loupe.prom"));
+  const Exposition found(read(prometheus / "loupe.prom"));
   EXPECT_EQ(found.at("loupe_value", {{"run", "digits"}, {"tag", "T"}, {"layer", "l"}, {"line", "mean"}}), "2");
 }
 
 TEST(Prometheus, NeverShowsHalfAFile) {
-  const Folder folder;
-  Driver prometheus(PROMETHEUS_PLUGIN);
-  prometheus.begin(folder.text());
+  Begun prometheus(PROMETHEUS_PLUGIN);
   prometheus.loss_tick(1, 1);
-  std::ifstream reader(folder / "loupe.prom");
+  std::ifstream reader(prometheus / "loupe.prom");
   prometheus.loss_tick(2, 2);
   std::ostringstream seen;
   seen << reader.rdbuf();
   EXPECT_EQ(Exposition(seen.str()).at("loupe_epoch", {{"run", "digits"}}), "1");
-  EXPECT_EQ(Exposition(read(folder / "loupe.prom")).at("loupe_epoch", {{"run", "digits"}}), "2");
+  EXPECT_EQ(Exposition(read(prometheus / "loupe.prom")).at("loupe_epoch", {{"run", "digits"}}), "2");
 }
 
 TEST(Prometheus, CountsTheFindingsThatStandByRuleAndSeverity) {
-  const Folder folder;
-  Driver prometheus(PROMETHEUS_PLUGIN);
-  prometheus.begin(folder.text());
+  Begun prometheus(PROMETHEUS_PLUGIN);
   const auto standing = [&](const std::string& severity) {
-    return Exposition(read(folder / "loupe.prom"))
+    return Exposition(read(prometheus / "loupe.prom"))
         .at("loupe_findings", {{"run", "digits"}, {"rule", "dead_units"}, {"severity", severity}});
   };
   Finding finding = a_finding("dead_units");

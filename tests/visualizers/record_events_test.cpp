@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "events.h"
+#include "driver.h"
 
 namespace loupe::test {
 namespace {
@@ -28,9 +28,7 @@ std::vector<std::string> kinds(const std::string& file) {
 }
 
 TEST(Record, WritesAllOfAFinding) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.begin_tick(3);
   Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, "half of \"conv1\" is silent");
   finding.advice = "lower the learning rate";
@@ -51,7 +49,7 @@ TEST(Record, WritesAllOfAFinding) {
   EXPECT_EQ(tell(record, finding, "conv1", "the lens 'health'"), "");
   tell(record, a_finding("no_step", LOUPE_SEVERITY_INFO));
   record.end_tick();
-  const auto found = of_kind(folder / "record.jsonl", "finding");
+  const auto found = of_kind(record / "record.jsonl", "finding");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0], Json::parse(R"({"kind": "finding", "epoch": 3, "severity": "error", "state": "changed",
       "id": 77, "rule": "dead_units", "layer": "conv1", "parameter": "weight", "message": "half of \"conv1\" is silent",
@@ -66,15 +64,13 @@ TEST(Record, WritesAllOfAFinding) {
 }
 
 TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
-  tell_setting(record, "learning rate", 0.001);
+  Begun record(RECORD_PLUGIN);
+  record.hyperparameter("learning rate", 0.001);
   record.loss_tick(1, 1);
   tell_note(record, LOUPE_NOTE_COST, "the learning rate is now 0.1", 2);
   record.loss_tick(2, 1);
   EXPECT_EQ(tell_end(record, LOUPE_END_FAILED, 2, "out of memory"), "");
-  const std::string file = folder / "record.jsonl";
+  const std::string file = record / "record.jsonl";
   EXPECT_EQ(kinds(file),
             (std::vector<std::string>{"run", "hyperparameter", "value", "tick", "note", "value", "tick", "end"}));
   EXPECT_EQ(of_kind(file, "hyperparameter")[0],
@@ -88,9 +84,7 @@ TEST(Record, WritesNotesSettingsAndHowTheRunEnded) {
 }
 
 TEST(Record, SaysOfATickWhenAndWhyItWas) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   loupe_tick tick{};
   tick.struct_size = sizeof tick;
   tick.reason = LOUPE_TICK_STEPS;
@@ -101,35 +95,31 @@ TEST(Record, SaysOfATickWhenAndWhyItWas) {
   tick.at.elapsed = 3.5;
   record.tell(&loupe_visualizer::begin_tick, tick);
   record.end_tick();
-  EXPECT_EQ(of_kind(folder / "record.jsonl", "tick")[0],
+  EXPECT_EQ(of_kind(record / "record.jsonl", "tick")[0],
             Json::parse(R"({"kind": "tick", "epoch": 0.25, "time": "2024-05-01T12:00:00Z", "timestamp": 1714564800.125,
                             "elapsed": 3.5, "step": 400, "reason": "steps", "incomplete": true})"));
 }
 
 TEST(Record, HasAFindingBetweenTicksAtOnceForItMayBeTheLast) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.loss_tick(1, 1);
   Finding finding = a_finding("nan_loss", LOUPE_SEVERITY_ERROR);
   finding.last_epoch = 2;
   tell(record, finding);
-  const auto found = of_kind(folder / "record.jsonl", "finding");
+  const auto found = of_kind(record / "record.jsonl", "finding");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]["epoch"], 2);
   tell(record, gone(finding));
-  EXPECT_EQ(of_kind(folder / "record.jsonl", "finding").size(), 1u);
+  EXPECT_EQ(of_kind(record / "record.jsonl", "finding").size(), 1u);
   record.flush();
-  EXPECT_EQ(of_kind(folder / "record.jsonl", "finding").size(), 2u);
+  EXPECT_EQ(of_kind(record / "record.jsonl", "finding").size(), 2u);
 }
 
 TEST(Record, WritesNothingOfTheSortWhereNoneWasTold) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.loss_tick(1, 1);
   record.end();
-  EXPECT_EQ(kinds(folder / "record.jsonl"), (std::vector<std::string>{"run", "value", "tick", "end"}));
+  EXPECT_EQ(kinds(record / "record.jsonl"), (std::vector<std::string>{"run", "value", "tick", "end"}));
 }
 
 TEST(Record, IsAppendedToBehindTheEndAndTheLastWordsOfTheRunBefore) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "../holds.h"
 #include "driver.h"
 
 namespace loupe::test {
@@ -63,22 +64,18 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
 }
 
 TEST(Record, TellsOnHowManyEventsAValueStandsWhereALensSays) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.begin_tick(1);
   record.value("Loss", "Loss", "train_loss mean", 1.25, 96);
   record.value("Loss", "Loss", "train_loss max", 2);
   record.end_tick();
-  const auto found = records(folder / "record.jsonl");
+  const auto found = records(record / "record.jsonl");
   EXPECT_EQ(found[1]["events"], 96);
   EXPECT_FALSE(found[2].contains("events"));
 }
 
 TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.begin_tick(1);
   const std::vector<double> numbers = {0.1,
                                        1.0 / 3,
@@ -92,7 +89,7 @@ TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
   record.histogram("T", "l", "h", {-INFINITY, 0, INFINITY}, {1, 2});
   record.end_tick();
 
-  const auto found = records(folder / "record.jsonl");
+  const auto found = records(record / "record.jsonl");
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double read_back = found[i + 1]["value"];
     EXPECT_EQ(std::memcmp(&read_back, &numbers[i], sizeof(double)), 0) << numbers[i];
@@ -118,23 +115,19 @@ TEST(Record, SurvivesNamesThatAreNoText) {
 }
 
 TEST(Record, HasWholeEpochsOnlyWhileTheNextIsStillComing) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.loss_tick(1, 3);
-  const std::string whole = read(folder / "record.jsonl");
+  const std::string whole = read(record / "record.jsonl");
   record.begin_tick(2);
   record.value("Loss", "Loss", "train_loss mean", 2);
-  EXPECT_EQ(read(folder / "record.jsonl"), whole);
+  EXPECT_EQ(read(record / "record.jsonl"), whole);
   record.end_tick();
-  EXPECT_EQ(read(folder / "record.jsonl").substr(0, whole.size()), whole);
-  EXPECT_EQ(epochs_of(folder / "record.jsonl", "tick"), (std::vector<double>{1, 2}));
+  EXPECT_EQ(read(record / "record.jsonl").substr(0, whole.size()), whole);
+  EXPECT_EQ(epochs_of(record / "record.jsonl", "tick"), (std::vector<double>{1, 2}));
 }
 
 TEST(Record, TellsATagOfALaterEpochBeforeItsFirstValue) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text());
+  Begun record(RECORD_PLUGIN);
   record.tag("Loss");
   record.loss_tick(1, 3);
   record.begin_tick(2);
@@ -142,7 +135,7 @@ TEST(Record, TellsATagOfALaterEpochBeforeItsFirstValue) {
   record.value("New", "l", "mean", 2);
   record.end_tick();
   std::vector<std::string> kinds;
-  for (const Json& found : records(folder / "record.jsonl")) kinds.push_back(found["kind"]);
+  for (const Json& found : records(record / "record.jsonl")) kinds.push_back(found["kind"]);
   EXPECT_EQ(kinds, (std::vector<std::string>{"run", "tag", "value", "tick", "tag", "value", "tick"}));
 }
 
@@ -234,7 +227,7 @@ TEST(Record, DropsAnEpochThatAKilledProcessLeftHalfWritten) {
   EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 4}));
   EXPECT_EQ(read(folder / "record.jsonl").substr(0, whole.size()), whole);
   ASSERT_EQ(record.messages.size(), 1u);
-  EXPECT_NE(record.messages[0].find("a last line that was cut off"), std::string::npos) << record.messages[0];
+  EXPECT_TRUE(holds(record.messages[0], "a last line that was cut off"));
 }
 
 TEST(Record, DropsLaterEpochsThatLieBeforeEarlierOnes) {

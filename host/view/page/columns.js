@@ -1,8 +1,8 @@
 import {button, element, formatEpoch, formatNumber, plural} from "../../../plugins/html/page/text.js";
-import {smallCurve} from "../../../plugins/html/page/small_curve.js";
+import {smallCurve} from "../../../plugins/html/page/axis.js";
 import {STATES} from "./common.js";
 
-/** A number as a record has it: what JSON cannot hold is a text, and what nobody could tell null. */
+/** A number out of a record: a text stands for what JSON cannot hold, null for an unknown one. */
 function numberOf(value) { return value === null ? null : Number(value); }
 
 const STATE_ORDER = ["running", "reading", "unknown", "killed", "stopped", "damaged", "failed", "interrupted", "ended",
@@ -87,7 +87,7 @@ function lossLines(losses, compared, textOf) {
   const main = losses.find(({name}) => name === compared);
   const others = losses.filter((loss) => loss !== main).map((loss) =>
     element("div", {class: "muted small loss"}, `${loss.name} `, textOf(loss)));
-  // Not all have room in a row of two lines.
+  // A row of two lines may lack the room for all.
   const title = others.map(({textContent}) => textContent).join("\n") || null;
   return [main === undefined ? "–" : element("div", {class: "loss", title}, textOf(main)), ...others];
 }

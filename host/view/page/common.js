@@ -1,3 +1,4 @@
+import {keep, kept} from "../../../plugins/html/page/text.js";
 import {followTheme} from "../../../plugins/html/page/colours.js";
 
 export function byId(id) { return document.getElementById(id); }
@@ -38,18 +39,9 @@ export function isLive() { return live.checked; }
 
 /** Calls `changed` when the reader turns that on or off, here or in another page. */
 function followLive(changed) {
-  try {
-    live.checked = localStorage.getItem(LIVE_KEY) !== "off";
-  } catch {
-    // A browser that keeps nothing is live each time.
-  }
+  live.checked = kept(LIVE_KEY) !== "off";
   live.addEventListener("change", () => {
-    try {
-      if (live.checked) localStorage.removeItem(LIVE_KEY);
-      else localStorage.setItem(LIVE_KEY, "off");
-    } catch {
-      // The choice then lasts as long as the page.
-    }
+    keep(LIVE_KEY, live.checked ? null : "off");
     changed();
   });
   addEventListener("storage", ({key, newValue}) => {
@@ -82,7 +74,7 @@ export function followRuns(show, switched = () => {}) {
   };
   const follow = () => {
     stop();
-    // A browser has but a few connections for each server: pages that nobody sees give theirs back.
+    // A browser has only a few connections to each server: hidden pages give theirs back.
     if (document.hidden || (!isLive() && !wantsOnce)) return;
     events = new EventSource("events");
     events.addEventListener("runs", take);

@@ -1,25 +1,24 @@
-import {button, element, fill, plural} from "../../../plugins/html/page/text.js";
+import {button, element, fill, keep, kept, plural} from "../../../plugins/html/page/text.js";
 import {
   alikeSettings, breakableText, columnsOf, comparedLoss, hasAll, lowestOf, showAges, sorted, wordsOf
 } from "./columns.js";
 import {byId, followRuns, showStatus} from "./common.js";
-import {changeNotes, editNotes} from "./notes.js";
 
 const MOST_COMPARED = 20;
 const USUAL_SORT = "-started";
 const MARKS = {none: "↕", ascending: "▲", descending: "▼"};
 const head = document.querySelector("#runs thead tr"), body = document.querySelector("#runs tbody");
-// By the run's folder, as the server counts anew when it is started again.
+// Keyed by the run's folder, since a restarted server numbers its runs again.
 const rows = new Map(), chosen = new Set();
 const COLUMNS_KEY = "loupe-hidden-columns";
 const hiddenColumns = (() => {
   try {
-    return new Set(JSON.parse(localStorage.getItem(COLUMNS_KEY)) || []);
+    return new Set(JSON.parse(kept(COLUMNS_KEY)) || []);
   } catch {
     return new Set();
   }
 })();
-// What the address says, and what the server told last.
+// The choices in the address, and the server's last news.
 let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
 let fault = "";  // why runs could not be archived, until something else is chosen
 
@@ -34,7 +33,7 @@ class Row {
     }});
     this.link = element("a", {});
     this.folder = element("div", {class: "folder muted small"});
-    this.edit = button({class: "edit small", onclick: () => editNotes(this.run, showAll)}, "Edit");
+    this.edit = button({class: "edit small", onclick: () => editNotes(this.run)}, "Edit");
     this.name = element("th", {role: "rowheader", scope: "row"}, this.link, this.folder, this.edit);
     this.root = element("tr", {role: "row"}, element("td", {role: "cell", class: "tick"}, this.box), this.name);
   }
@@ -76,13 +75,13 @@ function placeOf(folder, folders) {
   return isWithin ? folder.slice(prefix.length) : folder;
 }
 
-/** Of the report of some runs, from which one comes back to the list as it is now. */
+/** The address of a report of some runs, which leads back to the list as it is now. */
 function addressOf(runs) {
   return `open?${runs.map(({folder}) => `run=${encodeURIComponent(folder)}`).join("&")}${location.hash}`;
 }
 
 function sortedBy() {
-  // Also by one that is not on show.
+  // A hidden column may be sorted by, too.
   const descends = sort.startsWith("-"), column = allColumns.find(({key}) => key === sort.replace(/^-/, ""));
   return column?.value ? {column, descends} : {column: allColumns.find(({key}) => key === "started"), descends: true};
 }
@@ -180,20 +179,12 @@ function showColumnChoice(all) {
     const tick = element("input", {type: "checkbox", onchange: () => {
       if (tick.checked) hiddenColumns.delete(key);
       else hiddenColumns.add(key);
-      keepColumns();
+      keep(COLUMNS_KEY, JSON.stringify([...hiddenColumns]));
       showAll();
     }});
     tick.checked = !hiddenColumns.has(key);
     return element("label", {class: "field"}, tick, element("span", {}, title));
   }));
-}
-
-function keepColumns() {
-  try {
-    localStorage.setItem(COLUMNS_KEY, JSON.stringify([...hiddenColumns]));
-  } catch {
-    // The choice then lasts as long as the page.
-  }
 }
 
 function showAlike(runs) {
@@ -248,6 +239,60 @@ function showAll() {
   showMatching();
   showChoice();
 }
+
+// The dialog in which people say something of a run, and the run that it is open for.
+const dialog = byId("notes"), tags = byId("notes-tags"), note = byId("notes-note"), archived = byId("notes-archived");
+let noted = null, opened = {};
+
+/** Has the server write what people say of a run, and the run say so too. Throws an Error with a sentence. */
+async function changeNotes(of, change) {
+  const answer = await fetch(of.address, {
+    method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(change)
+  }).catch(() => { throw new Error("The server does not answer; start loupe view again."); });
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  const {tags: newTags, note: newNote, archived: isArchived} = await answer.json();
+  Object.assign(of, {tags: newTags, note: newNote, archived: isArchived});
+}
+
+function showFault(text) {
+  byId("notes-fault").hidden = text === "";
+  byId("notes-fault").textContent = text;
+}
+
+/** Opens the dialog for a run. */
+function editNotes(of) {
+  noted = of;
+  fill(byId("notes-title"), breakableText(of.name));
+  fill(byId("notes-folder"), breakableText(of.folder));
+  tags.value = of.tags.join(" ");
+  note.value = of.note;
+  archived.checked = of.archived;
+  opened = {tags: tags.value, note: note.value, archived: archived.checked};
+  showFault("");
+  dialog.showModal();
+  tags.focus();
+}
+
+byId("notes-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  // What is left as it was may have been changed by others meanwhile.
+  const change = {};
+  if (tags.value !== opened.tags) change.tags = tags.value.split(/[\s,]+/).filter((word) => word !== "");
+  if (note.value !== opened.note) change.note = note.value.trim();
+  if (archived.checked !== opened.archived) change.archived = archived.checked;
+  try {
+    if (Object.keys(change).length > 0) await changeNotes(noted, change);
+  } catch ({message}) {
+    showFault(message);
+    return;
+  }
+  dialog.close();
+  showAll();
+});
+note.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("notes-form").requestSubmit();
+});
+byId("notes-cancel").addEventListener("click", () => dialog.close());
 
 byId("filter").addEventListener("input", () => {
   writeAddress();

@@ -8,7 +8,7 @@ const wanted = new URLSearchParams(location.search).getAll("run");  // their fol
 let runs = [], latest = null, loaded = null, isLoading = false, earliest = 0, waiting = 0;
 let frame = null, next = null;
 
-/** Of the report alone. Each run says how it is asked for: its folder's name may be no text. */
+/** The address of the report itself. Each run has its own query: the name of its folder may not be valid text. */
 function address() { return `report?${runs.map(({report}) => report.slice(report.indexOf("?") + 1)).join("&")}`; }
 
 /** The window of the report on show; null where there is none, or one of a run's folder, which is kept apart. */

@@ -1,7 +1,111 @@
-import {formatEpoch, textWidth} from "./text.js";
+import {formatEpoch, formatNumber, isPlain, textWidth} from "./text.js";
 import {nearestIndex, runs, TICK} from "./data.js";
-import {epochWindow, showsDifferences, state} from "./state.js";
-import {distinctLabels, roundNumbers} from "./value_scale.js";
+import {chosenScale, epochWindow, showsDifferences, state} from "./state.js";
+
+// Numbers whose largest is so many times the least are drawn by their logarithm.
+const SPREAD = 1000;
+
+/** Numbers as labels, in one notation and in as many digits as it takes that no two different ones read the same. */
+export function distinctLabels(values, digits = 3) {
+  const different = new Set(values).size, inPowers = values.some((value) => !isPlain(value));
+  for (;; ++digits) {
+    const labels = values.map((value) => formatNumber(value, digits, inPowers));
+    if (digits >= 16 || new Set(labels).size >= different) return labels;
+  }
+}
+
+/** Round numbers between two, as dygraphs places them. */
+function roundNumbers(low, high, pixels, pixelsPerLabel) {
+  const options = {pixelsPerLabel, axisLabelFormatter: String};
+  return Dygraph.numericTicks(low, high, pixels, (name) => (name in options ? options[name] : null)).map(({v}) => v);
+}
+
+function roundLinear(low, high, pixels) { return roundNumbers(low, high, pixels, 28); }
+
+/** Powers of ten, with 2 and 5 between them where few powers are on show. */
+function roundPowers(low, high, pixels) {
+  const decades = Math.log10(high / low);
+  const room = Math.max(2, pixels / 26);
+  const factors = decades * 3 <= room ? [1, 2, 5] : decades * 2 <= room ? [1, 3] : [1];
+  const every = Math.max(1, Math.ceil(decades / room));
+  const values = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+    if (power % every !== 0) continue;
+    for (const factor of factors) {
+      const value = Number(`${factor}e${power}`);
+      if (value >= low && value <= high) values.push(value);
+    }
+  }
+  return values.length > 1 ? values : roundLinear(low, high, pixels).filter((value) => value > 0);
+}
+
+/**
+ * How numbers lie along an axis. `up` gives a number's height, `down` the reverse, `round` the numbers to label between
+ * two; `words` says on the axis what is not plain.
+ */
+export const LINEAR = {words: "", up: (value) => value, down: (height) => height, round: roundLinear};
+export const LOGARITHMIC =
+  {words: "log", up: (value) => Math.log10(value), down: (height) => 10 ** height, round: roundPowers};
+
+/** Powers of ten on both sides of zero, and between 10^power and its negative as far as a decade is wide. */
+function symmetric(power) {
+  const threshold = Number(`1e${power}`);
+  const up = (value) => {
+    const magnitude = Math.abs(value) / threshold;
+    return Math.sign(value) * (magnitude <= 1 ? magnitude : 1 + Math.log10(magnitude));
+  };
+  const down = (height) => {
+    const magnitude = Math.abs(height);
+    return Math.sign(height) * threshold * (magnitude <= 1 ? magnitude : 10 ** (magnitude - 1));
+  };
+  const round = (low, high, pixels) => {
+    const every = Math.max(1, Math.ceil((up(high) - up(low)) / Math.max(2, pixels / 26)));
+    const values = [0];
+    for (let k = 0; Number(`1e${power + k}`) <= Math.max(-low, high); k += every)
+      values.push(Number(`1e${power + k}`), -Number(`1e${power + k}`));
+    const shown = values.filter((value) => value >= low && value <= high).sort((a, b) => a - b);
+    return shown.length > 1 ? shown : roundLinear(low, high, pixels);
+  };
+  return {words: `log, linear below ${formatNumber(threshold, 1, true)}`, up, down, round};
+}
+
+/**
+ * The scale for the numbers of some series: as the reader or the tag wants it, else by their logarithm where they are
+ * positive and spread over three decades. What is zero or less has its place on a logarithmic axis, too.
+ */
+export function scaleOf(tag, allSeries) {
+  const chosen = chosenScale(tag);
+  if (chosen === "linear") return LINEAR;
+  let least = Infinity, most = 0, hasZero = false, isNegative = false;
+  for (const {values} of allSeries) {
+    for (const value of values) {
+      if (value === 0) hasZero = true;
+      if (value < 0) isNegative = true;
+      const magnitude = Math.abs(value);
+      if (!(magnitude > 0) || magnitude === Infinity) continue;
+      least = Math.min(least, magnitude);
+      most = Math.max(most, magnitude);
+    }
+  }
+  if (most === 0) return LINEAR;
+  const isBounded = tag.low !== null && tag.high !== null;
+  // The report's numbers have five digits.
+  if (chosen === "data" && (isNegative || isBounded || most < 0.9999 * SPREAD * least)) return LINEAR;
+  if (!hasZero && !isNegative) return LOGARITHMIC;
+  // What lies on both sides of zero comes near it by chance.
+  return symmetric(Math.floor(Math.log10(Math.max(least, most * (isNegative ? 1e-4 : 1e-12)))));
+}
+
+/** Ticks of the axis of values, as dygraphs wants them: [{v, label}]. @param low, high heights */
+export function valueTicks(scale, low, high, pixels) {
+  const values = scale.round(scale.down(low), scale.down(high), pixels), labels = distinctLabels(values);
+  return values.map((value, i) => ({v: scale.up(value), label: labels[i]}));
+}
+
+/** The pixels that the labels of such ticks need. */
+export function valueTicksWidth(scale, [low, high], pixels) {
+  return Math.max(46, ...valueTicks(scale, low, high, pixels).map(({label}) => textWidth(label) + 13));
+}
 
 /**
  * What plots go by. All else on the page, as the part on show, the cursor and the marks, goes by epoch; so each run has
@@ -9,7 +113,7 @@ import {distinctLabels, roundNumbers} from "./value_scale.js";
  */
 const AXES = ["epoch", "step", "time"];
 
-/** Numbers that begin anew where a run was resumed go on from where they were; null where there are none. */
+/** Numbers that restarted where a run was resumed, made to go on from where they were; null without numbers. */
 function grown(numbers) {
   if (!numbers || numbers.length === 0 || !numbers.some((number) => number > 0)) return null;
   let before = 0, offset = 0;
@@ -67,7 +171,7 @@ export function shownPlaces(shownRuns) {
   return places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [Infinity, -Infinity]);
 }
 
-/** The epochs at which a run went on after it had stopped: its clock began anew. */
+/** The epochs at which a stopped run went on: its clock restarted there. */
 export function resumptionsOf({resumed, epochs, seconds}) {
   return resumed && seconds ? epochs.filter((_, i) => i > 0 && seconds[i] < seconds[i - 1]) : [];
 }
@@ -128,7 +232,7 @@ export function placeTicks(low, high, pixels, whole) {
   }
 }
 
-/** What stands beside the axis of values: its scale where that is no plain one, and the unit where the tag has one. */
+/** The title of the axis of values: its scale unless it is linear, and the tag's unit, if any. */
 export function valueTitle(tag, {words}) {
   const [title, unit] = tag.words || [], name = `${showsDifferences(tag) ? "Δ " : ""}${unit || title || tag.name}`;
   return words === "" ? name : `${words} · ${name}`;
@@ -136,3 +240,33 @@ export function valueTitle(tag, {words}) {
 
 /** Text for those places where dygraphs takes HTML. */
 export function asHtml(text) { return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`); }
+
+const WIDTH = 160, HEIGHT = 40, MOST_POINTS = 160;
+
+export function svg(name, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** A line of a run's numbers without axes, on the scale of its tag; what is not finite leaves a gap and a cross. */
+export function smallCurve(run, series, tag, label) {
+  const count = run.epochs.length, step = Math.max(1, Math.ceil(count / MOST_POINTS)), points = [];
+  for (let i = 0; i < count; i += step) if (!series.isMissing(i)) points.push([i, series.values[i]]);
+  const finite = points.map(([, value]) => value).filter(Number.isFinite);
+  if (points.length < 2) return null;
+  const {up: height} = scaleOf(tag, [series]);
+  const low = Math.min(...finite.map(height)), high = Math.max(...finite.map(height)), range = high - low || 1;
+  const x = (i) => 2 + (i / Math.max(1, count - 1)) * (WIDTH - 4);
+  const y = (value) => HEIGHT - 4 - ((height(value) - low) / range) * (HEIGHT - 8);
+  let path = "", isDown = false;
+  const crosses = [];
+  for (const [i, value] of points) {
+    if (Number.isFinite(value)) path += `${isDown ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+    else crosses.push(svg("path", {d: `M${x(i) - 3} 4l6 6m0 -6l-6 6`, class: "broken"}));
+    isDown = Number.isFinite(value);
+  }
+  return svg("svg", {class: "small-curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label},
+      svg("path", {d: path}), ...crosses);
+}

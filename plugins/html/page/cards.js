@@ -1,12 +1,201 @@
 import {breakable, button, element} from "./text.js";
-import {helpButton} from "./popup.js";
-import {RELATION} from "./data.js";
-import {announce, on, visibleRuns} from "./state.js";
-import {epochAt} from "./axis.js";
-import {forgetColours} from "./colours.js";
+import {helpButton, Popup} from "./popup.js";
+import {NUMERICAL, RELATION, runs} from "./data.js";
+import {announce, baselineRun, epochWindow, on, setTagScale, showsDifferences, state, visibleRuns} from "./state.js";
+import {axisName, epochAt, LINEAR, placesOf} from "./axis.js";
+import {forgetColours, SEQUENTIAL, themeColour} from "./colours.js";
 import {LineChart} from "./chart.js";
-import {HistogramPlot} from "./histogram.js";
-import {menuButton} from "./card_menu.js";
+import {HistogramPlot, sharesOf} from "./histogram.js";
+
+/** One field of a CSV. A text that a spreadsheet would take for a formula becomes a text for it by an apostrophe. */
+function csvField(value) {
+  if (value === null) return "";
+  if (typeof value === "number") return String(Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
+  const text = /^[\s]*[=+\-@|%]|^[\t\r\n]/.test(value) ? `'${value}` : value;
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function csvText(rows) { return rows.map((row) => `${row.map(csvField).join(",")}\r\n`).join(""); }
+
+/** The lines and bands of a plot on show, a column each, by the place of each tick on the axis; also smoothed ones. */
+function linesTable({tag, series: {lines, bands}}) {
+  const columns = [];
+  const add = (run, name, series) => {
+    const own = runs.length > 1 ? `${run.label}: ${name}` : name;
+    columns.push({name: showsDifferences(tag) ? `${own} minus ${baselineRun().label}` : own, run, series});
+  };
+  for (const {run, name, series, drawn} of lines) {
+    add(run, name, series);
+    if (drawn !== series) add(run, `${name} smoothed ${state.smoothing}`, drawn);
+  }
+  for (const {run, lowName, low, highName, high} of bands) {
+    add(run, lowName, low);
+    add(run, highName, high);
+  }
+  const [first, last] = epochWindow();
+  const rows = new Map();
+  columns.forEach(({run, series}, at) => {
+    const places = placesOf(run);
+    run.epochs.forEach((epoch, i) => {
+      if (epoch < first || epoch > last) return;
+      if (!rows.has(places[i])) rows.set(places[i], [places[i], ...columns.map(() => null)]);
+      rows.get(places[i])[at + 1] = series.at(i);
+    });
+  });
+  const title = state.axis === "time" ? "seconds" : axisName();
+  return [[title, ...columns.map(({name}) => name)], ...[...rows.values()].sort((a, b) => a[0] - b[0])];
+}
+
+/** The bins of a histogram on show that hold something: where they are, and about which share of all is in them. */
+function histogramRows({run, histogram}) {
+  const [first, last] = epochWindow();
+  return histogram.columns.filter(([epoch]) => epoch >= first && epoch <= last)
+    .flatMap((column) => sharesOf(column).flatMap((share, i) => {
+      const [epoch, edges, firstBin, , total] = column, bounds = histogram.edges[edges];
+      if (share === 0) return [];
+      const low = bounds[firstBin + i] ?? -Infinity, high = bounds[firstBin + i + 1] ?? Infinity;
+      return [[run.label, histogram.line, epoch, low, high, share, total ? Math.round(share * total) : null]];
+    }));
+}
+
+/** What a card shows in numbers: a table of its lines, and one of its histograms. */
+function cardTables(plots) {
+  const tables = plots.filter((plot) => plot instanceof LineChart && plot.graph).map(linesTable);
+  const rows = plots.filter((plot) => plot instanceof HistogramPlot).flatMap(histogramRows);
+  const heads = ["run", "histogram", "epoch", "from", "to", "share", "about elements"];
+  return plots.some((plot) => plot instanceof HistogramPlot) ? [...tables, [heads, ...rows]] : tables;
+}
+
+/** Draws the words under `root` where they stand, word by word, so that lines break as they do on the page. */
+function drawWords(context, root, origin) {
+  const words = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (words.nextNode()) {
+    const node = words.currentNode, parent = node.parentElement;
+    if (parent.closest("button:not(.card-title), select, .visually-hidden, [hidden]") !== null) continue;
+    const style = getComputedStyle(parent);
+    context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    context.fillStyle = style.color;
+    const rotated = parent.closest(".dygraph-label-rotate-right");
+    for (const {index, 0: word} of node.data.matchAll(/\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const box = range.getBoundingClientRect();
+      if (box.width === 0) continue;
+      context.save();
+      context.translate(box.left - origin.left + box.width / 2, box.top - origin.top + box.height / 2);
+      if (rotated) context.rotate(-Math.PI / 2);
+      context.fillText(word, 0, 0);
+      context.restore();
+    }
+  }
+}
+
+/** The coloured signs of a legend. */
+function drawSwatches(context, root, origin) {
+  for (const swatch of root.querySelectorAll(".swatch")) {
+    const box = swatch.getBoundingClientRect(), style = getComputedStyle(swatch);
+    const [left, top] = [box.left - origin.left, box.top - origin.top];
+    if (swatch.classList.contains("ramp-swatch")) {
+      const ramp = context.createLinearGradient(left, 0, left + box.width, 0);
+      SEQUENTIAL.forEach((colour, i) => ramp.addColorStop(i / (SEQUENTIAL.length - 1), colour));
+      context.fillStyle = ramp;
+    } else {
+      context.fillStyle = style.color;
+    }
+    if (swatch.classList.contains("dashed"))
+      for (let x = 0; x < box.width; x += 6) context.fillRect(left + x, top, Math.min(4, box.width - x), box.height);
+    else context.fillRect(left, top, box.width, box.height);
+  }
+}
+
+/** A card as a picture: what is painted in it, its words and its legend; without its buttons and the cursor. */
+function pictureOf(card) {
+  const origin = card.getBoundingClientRect(), density = Math.max(2, devicePixelRatio || 1);
+  const canvas = element("canvas", {width: Math.round(origin.width * density), height: origin.height * density});
+  const context = canvas.getContext("2d");
+  context.scale(density, density);
+  context.fillStyle = themeColour("panel");
+  context.fillRect(0, 0, origin.width, origin.height);
+  for (const painted of card.querySelectorAll("canvas")) {
+    const box = painted.getBoundingClientRect();
+    if (painted.width > 0 && painted.height > 0)
+      context.drawImage(painted, box.left - origin.left, box.top - origin.top, box.width, box.height);
+  }
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  drawSwatches(context, card, origin);
+  drawWords(context, card, origin);
+  return new Promise((made, failed) => canvas.toBlob((blob) => (blob ? made(blob) : failed()), "image/png"));
+}
+
+/** Saves a file on the reader's disk; this needs no server. */
+function saveFile(name, blob) {
+  const address = URL.createObjectURL(blob);
+  const link = element("a", {href: address, download: name.replace(/[^\p{L}\p{N}._-]+/gu, "_")});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
+/** Whether the clipboard took it: browsers may refuse that to a page from a disk. */
+async function copied(write) {
+  try {
+    await write();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = element("textarea", {});
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (!done) throw new Error("refused");
+}
+
+const menuPopup = new Popup();
+
+/** What can be done with a card: another axis, and what can be taken from it. */
+function cardMenu(card) {
+  const layer = card.layerName === card.tag.name ? null : card.layerName;
+  const name = [runs.map((run) => run.label).join("-"), card.tag.name, layer].filter(Boolean).join(" ");
+  card.mount();
+  const said = element("span", {role: "status", class: "muted"});
+  const item = (text, act) => button({class: "menu-item", onclick: async () => {
+    said.textContent = await act() === false ? "The browser does not allow it; save it instead." : "Done.";
+  }}, text);
+  const csv = () => cardTables(card.plots.map((slot) => slot.drawn)).map(csvText).join("\r\n");
+  const copyPicture = () => navigator.clipboard.write([new ClipboardItem({"image/png": pictureOf(card.root)})]);
+  const chart = card.plots.map((slot) => slot.drawn).find((plot) => plot instanceof LineChart && plot.graph);
+  const other = chart && chart.scale === LINEAR ? "log" : "linear";
+  const rescale = () => {
+    menuPopup.close(true);
+    setTagScale(card.tag, other);
+  };
+  const canRescale = chart && card.tag.type === NUMERICAL && !showsDifferences(card.tag);
+  const axis = canRescale && button({class: "menu-item", onclick: rescale},
+      other === "log" ? "Use a logarithmic axis" : "Use a linear axis");
+  return element("div", {class: "card-menu", role: "group", "aria-label": `What to do with ${name}`}, axis || null,
+      item("Save as PNG", async () => saveFile(`${name}.png`, await pictureOf(card.root))),
+      item("Copy as PNG", () => copied(copyPicture)),
+      item("Save the numbers as CSV", () => saveFile(`${name}.csv`, new Blob([csv()], {type: "text/csv"}))),
+      item("Copy the numbers as CSV", () => copied(() => copyText(csv()))), said);
+}
+
+/** The button in a card's head that opens its menu. */
+function menuButton(card) {
+  const opener = button({
+    class: "help take", title: "Its axis; save or copy this plot or its numbers", "aria-expanded": "false",
+    "aria-label": `Axis of ${card.tag.name}: ${card.layerName}; save or copy it`,
+    onclick: () => menuPopup.toggle(opener, () => cardMenu(card), (menu) => menu.querySelector("button")),
+  }, "⤓");
+  return opener;
+}
 
 // Plots are drawn when they come near the window and dropped when they leave it, so that thousands cost nothing.
 const nearWindow = new IntersectionObserver((entries) => {
@@ -111,7 +300,7 @@ export function goToCard(root) {
 for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"])
   on(change, () => cards.forEach((card) => card.redraw()));
 
-/** Pictures of what is drawn, in place of canvases, which a page that is laid out anew for paper leaves empty. */
+/** Puts pictures in place of canvases, which stay empty in a page that is laid out again for paper. */
 function addPictures(root) {
   for (const canvas of root.querySelectorAll("canvas")) {
     if (canvas.width === 0 || canvas.height === 0) continue;
@@ -121,7 +310,7 @@ function addPictures(root) {
   }
 }
 
-/** Everything is drawn anew for paper: as wide as a sheet, on white. */
+/** Draws everything again for paper: as wide as a sheet, on white. */
 function drawForPaper() {
   const {dataset} = document.documentElement;
   dataset.screenTheme = dataset.theme;

@@ -1,3 +1,5 @@
+import {keep, kept} from "./text.js";
+
 function isDark() { return document.documentElement.dataset.theme === "dark"; }
 
 // To ask for a style makes the browser compute all of them, and drawing asks thousands of times.
@@ -82,12 +84,7 @@ const THEME_KEY = "loupe-theme";
  */
 export function followTheme(button, changed = () => {}) {
   const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
-  try {
-    chosen = localStorage.getItem(THEME_KEY);
-  } catch {
-    // A browser that keeps nothing follows the system.
-  }
+  let chosen = kept(THEME_KEY);
   const show = () => {
     document.documentElement.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
     forgetColours();
@@ -100,11 +97,7 @@ export function followTheme(button, changed = () => {}) {
   };
   button?.addEventListener("click", () => {
     choose(isDark() ? "light" : "dark");
-    try {
-      localStorage.setItem(THEME_KEY, chosen);
-    } catch {
-      // The choice then lasts as long as the page.
-    }
+    keep(THEME_KEY, chosen);
   });
   addEventListener("storage", ({key, newValue}) => {
     if (key === THEME_KEY) choose(newValue);

@@ -8,7 +8,7 @@ export const BASE64 = new Uint8Array(128);
 // The NaN that stands for "no value".
 const MISSING_BITS = 0x7fffff00;
 
-/** One number an epoch, unpacked from four characters each (packed_series.h): a float without its lowest eight bits. */
+/** One number an epoch, unpacked from four characters each (packed.h): a float without its lowest eight bits. */
 export class Series {
   constructor(packed, length) {
     this.values = new Float32Array(length);
@@ -51,7 +51,7 @@ class Run {
     Object.assign(this, told);
     this.index = index;
     this.label = this.name || "run";
-    // What is told of the last steps is all that there will be.
+    // The last steps before an incident are all that there will be.
     this.ended = told.ended || told.incident;
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
     this.layersRead = new Map();
@@ -60,7 +60,7 @@ class Run {
     this.moduleOrder = new Map(modules.map(({name}, i) => [name, i]));
   }
 
-  /** Where a module stands in the model; a function behind one, as "fc1:relu", right behind it, what is no module last. */
+  /** The place of a module in the model; a function such as "fc1:relu" comes right behind its module, other names last. */
   placeInModel(name) {
     for (let end = name.length; end > 0; --end) {
       const place = end === name.length || /\W/.test(name[end]) ? this.moduleOrder.get(name.slice(0, end)) : undefined;
@@ -103,7 +103,7 @@ for (const run of runs) {
   if (namesakes.length > 1) run.label = `${run.label} (${namesakes.indexOf(run) + 1})`;
 }
 
-/** What a tick is called: those of an incident are steps, and its report shows it alone. */
+/** What a tick is called: those of an incident are steps, and its report shows nothing else. */
 export const TICK = runs.some((run) => run.incident) ? "step" : "epoch";
 
 /** Adds to the list that a map has under a key. */
@@ -112,7 +112,7 @@ export function addTo(lists, key, item) {
   lists.get(key).push(item);
 }
 
-// By a tag's name: what each run says of it, and its layers, in model order, and lines in all runs together.
+// By tag name: the tag in each run; its layers in model order, and its lines, in all runs together.
 const tagsByName = new Map();
 for (const run of runs) {
   for (const tag of run.tags) addTo(tagsByName, tag.name, {...tag, layers: run.inOrder(tag.layers, (name) => name)});

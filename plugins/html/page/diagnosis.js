@@ -1,13 +1,153 @@
-import {breakable, button, element, plural, section} from "./text.js";
-import {allEpochs, lineNames, runs} from "./data.js";
-import {goToCard} from "./cards.js";
-import {ERROR, findings, INFO, momentOf, notes, placeOf, runLabel, severityName, SEVERITIES, titleOf,
-  wasJudged, WARNING} from "./findings.js";
-import {tellingLine} from "./ranking.js";
-import {smallCurve} from "./small_curve.js";
-import {Timeline} from "./timeline.js";
+import {breakable, button, element, fill, formatNumber, plural, section} from "./text.js";
+import {addTo, allEpochs, bigTags, layerTags, lineNames, nearestIndex, runs, Series, showsLayer} from "./data.js";
+import {ERROR, findings, gatheredMarks, INFO, markElement, momentOf, notes, placeOf, runLabel, SEVERITIES, severityName,
+  TIMED_NOTES, titleOf, WARNING, wasJudged} from "./findings.js";
+import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
+import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces, smallCurve} from "./axis.js";
+import {tellingLine} from "./heat_map.js";
+import {Card, goToCard} from "./cards.js";
 
-// Of more runs than this, what one rule says of all of them stands in one card.
+// Not by colour alone.
+const SIGNS = {error: "✕", warning: "!", info: "i"};
+
+/** Where findings of a rule stood, from and to an epoch; what touches is one stretch. Those that stand go on. */
+function stretchesOf(findings) {
+  const stretches = [];
+  const spans = findings.map((finding) => ({finding, from: finding.firstEpoch ?? -Infinity,
+    to: finding.gone ? finding.lastEpoch ?? Infinity : Infinity}));
+  for (const {finding, from, to} of spans.sort((a, b) => a.from - b.from)) {
+    const last = stretches[stretches.length - 1];
+    if (last && from <= last.to) {
+      last.to = Math.max(last.to, to);
+      last.findings.push(finding);
+    } else {
+      stretches.push({from, to, findings: [finding]});
+    }
+  }
+  return stretches;
+}
+
+/** The worst finding that stands, else the worst that is over. */
+function worstOf(findings) {
+  const standing = findings.filter(({gone}) => !gone), some = standing.length > 0 ? standing : findings;
+  return some.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
+}
+
+function stretchInWords(worst, {findings}) {
+  const layers = new Set(findings.map(({layer}) => layer)), [first] = findings;
+  const last = findings.reduce((latest, each) => ((each.lastEpoch ?? 0) > (latest.lastEpoch ?? 0) ? each : latest));
+  const where = layers.size > 1 ? `${layers.size} layers` : first.layer;
+  const since = momentOf(first.firstEpoch, first.firstStep);
+  const when = worst.gone ? `from ${since} to ${momentOf(last.lastEpoch, last.lastStep)}` : `since ${since}`;
+  return [`${severityName(worst)}: ${titleOf(first.rule)}`, where, when].filter(Boolean).join(", ");
+}
+
+/** What started when, a row a rule over the axis that plots go by, with the marks of notes and the plots' cursor. */
+class Timeline {
+  /** @param shown findings, in the order of their rules' rows  @param goTo called with the finding of a bar */
+  constructor(shown, goTo) {
+    this.goTo = goTo;
+    const rules = new Map();
+    for (const finding of shown) addTo(rules, `${finding.run.index} ${finding.rule}`, finding);
+    this.rows = [...rules.values()].map((some) => this.row(some));
+    this.marks = this.marksOf();
+    this.foot = element("div", {class: "timeline-track"});
+    this.over = element("div", {class: "timeline-over"});
+    this.cursor = element("div", {class: "cursor-line", hidden: true});
+    // Over the rows, but within the axis: so both are as wide, on paper, too.
+    this.labels = element("div", {"aria-hidden": "true"});
+    this.axis = element("div", {class: "timeline-axis"}, this.labels, this.over);
+    this.unit = element("span", {class: "timeline-name timeline-unit muted"});
+    const noted = this.marks.length > 0 ? [element("span", {class: "timeline-name muted"}, "Notes"), this.foot] : [];
+    this.root = element("div", {class: "timeline", role: "group", "aria-label": "What stood when",
+      onpointermove: (event) => this.point(event), onpointerleave: () => announce("cursor", null)},
+    this.rows.flatMap(({name, track}) => [name, track]), noted, this.unit, this.axis);
+    new ResizeObserver(() => this.draw()).observe(this.axis);
+    for (const change of ["zoom", "axis", "runs"]) on(change, () => this.draw());
+    on("cursor", (epoch) => this.setCursor(epoch));
+  }
+
+  bar(stretch) {
+    const worst = worstOf(stretch.findings), kind = severityName(worst), words = stretchInWords(worst, stretch);
+    return {...stretch, root: button({class: `timeline-bar ${kind}${worst.gone ? " gone" : ""}`, title: words,
+      "aria-label": words, onclick: () => this.goTo(worst)}, SIGNS[kind])};
+  }
+
+  row(some) {
+    const [{run, rule}] = some, bars = stretchesOf(some).map((stretch) => this.bar(stretch));
+    const name = element("span", {class: "timeline-name"}, titleOf(rule), ...runLabel({run}));
+    return {run, bars, name, track: element("div", {class: "timeline-track"}, bars.map(({root}) => root))};
+  }
+
+  marksOf() {
+    const noted = notes.filter(({kind, epoch}) => TIMED_NOTES.includes(kind) && epoch !== null)
+      .map(({run, kind, epoch, text}) => ({run, epoch, severity: 0, text: `${titleOf(kind)}: ${text}`}));
+    const resumed = runs.flatMap((run) => resumptionsOf(run).map((epoch) =>
+      ({run, epoch, severity: 0, text: "The run went on here after a stop."})));
+    return [...noted, ...resumed];
+  }
+
+  /** The share of the width at which an epoch stands, beyond 0 and 1 where it is not on show. */
+  shareOf(run, epoch) {
+    const [first, last] = [run.epochs[0], run.epochs[run.epochs.length - 1]];
+    const place = placeOfEpoch(run, Math.min(Math.max(epoch, first), last));
+    return (place - this.low) / (this.high - this.low);
+  }
+
+  draw() {
+    const shown = visibleRuns().filter(({epochs}) => epochs.length > 0);
+    for (const {run, name, track} of this.rows) name.hidden = track.hidden = !shown.includes(run);
+    // Read before anything moves: afterwards the browser would have to lay out the page again.
+    const width = this.axis.clientWidth, height = this.axis.offsetTop;
+    if (width === 0 || shown.length === 0) return;
+    [this.low, this.high] = shownPlaces(shown);
+    if (!(this.high > this.low)) [this.low, this.high] = [this.low - 0.5, this.low + 0.5];
+    for (const {run, bars} of this.rows.filter((row) => shown.includes(row.run))) {
+      for (const {root, from, to} of bars) {
+        const start = this.shareOf(run, from), end = this.shareOf(run, to);
+        root.hidden = end < 0 || start > 1;
+        const left = Math.min(Math.max(start, 0), 1), right = Math.min(Math.max(end, 0), 1);
+        // However short it was, it is seen, and stays within the track.
+        root.style.cssText = `left:min(${left * 100}%, 100% - 18px);width:max(${(right - left) * 100}%, 18px)`;
+      }
+    }
+    const whole = shown.every((run) => run.epochs.every(Number.isInteger));
+    const ticks = placeTicks(this.low, this.high, width, state.axis === "epoch" && whole);
+    const percent = (place) => ((place - this.low) / (this.high - this.low)) * 100;
+    fill(this.labels, ticks.map(({v, label}) => element("span", {style: `left:${percent(v)}%`}, label)));
+    this.unit.textContent = axisName();
+    this.over.style.height = `${height}px`;
+    const marks = this.marks.filter(({run, epoch}) => {
+      const share = this.shareOf(run, epoch);
+      return shown.includes(run) && share >= 0 && share <= 1;
+    });
+    const gathered = gatheredMarks(marks, ({run, epoch}) => this.shareOf(run, epoch) * width).map((each) => {
+      const mark = markElement(each, {y: 0, h: height});
+      mark.style.left = `${(each.x / width) * 100}%`;
+      return mark;
+    });
+    fill(this.over, ticks.map(({v}) => element("div", {class: "timeline-grid", style: `left:${percent(v)}%`})),
+        gathered, this.cursor);
+  }
+
+  setCursor(epoch) {
+    const [first, last] = epochWindow();
+    this.cursor.hidden = epoch === null || epoch < first || epoch > last || this.low === undefined;
+    if (this.cursor.hidden) return;
+    const run = visibleRuns().find(({epochs}) => epochs.length > 0);
+    this.cursor.style.cssText = `left:${this.shareOf(run, epoch) * 100}%;top:0;bottom:0`;
+  }
+
+  point(event) {
+    const box = this.over.getBoundingClientRect(), share = (event.clientX - box.left) / box.width;
+    if (this.low === undefined) return;
+    if (share < 0 || share > 1) return announce("cursor", null);
+    const epoch = epochAt(visibleRuns(), this.low + share * (this.high - this.low));
+    announce("cursor", allEpochs[nearestIndex(allEpochs, epoch)]);
+  }
+}
+
+// With more runs than this, all findings of a rule share one card.
 const MOST_APART = 6;
 const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
@@ -71,7 +211,7 @@ function messageOf({message, file, line}) {
 
 const toldIncidents = new Set();
 
-/** Where the last steps before one of these findings are kept, and the command that shows them; told once. */
+/** Says once where the last steps before one of these findings are kept, and which command shows them. */
 function incidentsOf(group) {
   const isAbout = (note) => group.some(({run, id}) => run === note.run && id === note.finding);
   const own = notes.filter((note) => !toldIncidents.has(note) && isAbout(note));
@@ -106,7 +246,7 @@ function ruleCard(group, openPlace) {
       ...incidentsOf(group), furtherPlaces(group, openPlace));
 }
 
-/** A list of which the first few are shown, and the others unfold. */
+/** A list that shows its first few items and folds the others. */
 function longList(items, shown, what) {
   const list = (some) => element("ul", {class: "told"}, some);
   if (items.length <= shown) return [list(items)];
@@ -155,7 +295,7 @@ export function timelineSection() {
       element("div", {class: "panel"}, new Timeline([...cardOf.keys()], goTo).root));
 }
 
-/** Of a rule that follows from another: it is not to hide what it follows. */
+/** Whether a rule follows from another, which it must not hide. */
 function isConsequence([{severity, causedBy}]) { return severity === INFO && causedBy !== null; }
 
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
@@ -185,4 +325,130 @@ export function findingsSection(openPlace) {
   parts.push(...notesPart(looked));
   const counts = standing.length > 0 ? [" ", element("span", {class: "muted"}, countsOf(groups))] : [""];
   return section("findings", [looked ? "Findings" : "Notes", ...counts], null, element("div", {class: "panel"}, parts));
+}
+
+const SHOWN_IN_A_STEP = 8;
+
+/** What the folder says of why it was written, by name. */
+function saidOf(run) {
+  return new Map(run.hyperparameters.filter(([name]) => name.startsWith("incident."))
+      .map(([name, text]) => [name.slice("incident.".length), text]));
+}
+
+// A step's outputs come first, then its loss, gradients, and what the optimizer makes of them.
+const LOSS = 1, GRADIENTS = 2, PARAMETERS = 3, TOLD = 4;
+
+function stageOf(line) { return /Gradient/.test(line) ? GRADIENTS : /^Output/.test(line) ? 0 : PARAMETERS; }
+
+/**
+ * What happened in which step, in its order: [{step, stage, words, layer, isKnown}]; `isKnown` is false where it may have
+ * begun before.
+ */
+function eventsOf(run) {
+  const events = [];
+  const add = (i, stage, words, layer) => events.push({step: run.epochs[i], stage, words, layer, isKnown: i > 0});
+  for (const [layer, {lines}] of run.layers("Non-Finite Values")) {
+    const told = new Map();
+    for (const [line, packed] of lines) {
+      const {values} = new Series(packed, run.epochs.length), first = values.findIndex((value) => value > 0);
+      if (first >= 0) addTo(told, `${first} ${stageOf(line)}`, `${line} (${values[first].toLocaleString("en")})`);
+    }
+    for (const [moment, counts] of told) add(...moment.split(" ").map(Number), `${layer}: ${counts.join(", ")}`, layer);
+  }
+  for (const {name} of bigTags) {
+    for (const [, {lines}] of run.layers(name)) {
+      for (const [line, packed] of lines) {
+        const series = new Series(packed, run.epochs.length);
+        const first = run.epochs.findIndex((_, i) => series.isBroken(i));
+        if (first >= 0) add(first, LOSS, `${line} is ${formatNumber(series.values[first])}`, null);
+      }
+    }
+  }
+  // A hint is never what happened first.
+  for (const finding of findings.filter(({severity}) => severity > INFO)) {
+    const words = `${severityName(finding)}: ${titleOf(finding.rule)}${finding.layer ? ` at ${finding.layer}` : ""}`;
+    events.push({step: finding.firstStep, stage: TOLD, words, layer: finding.layer, isKnown: true});
+  }
+  return events.sort((a, b) => a.step - b.step || a.stage - b.stage);
+}
+
+function eventsList(run, openLayer) {
+  const steps = new Map(), events = eventsOf(run);
+  for (const event of events) {
+    if (!steps.has(event.step)) steps.set(event.step, []);
+    steps.get(event.step).push(event);
+  }
+  const item = ({words, layer}) => (layer !== null && layerTags.some((tag) => showsLayer(tag, layer)) ?
+    button({class: "link", onclick: () => openLayer(layer, [])}, breakable(words)) :
+    element("span", {}, breakable(words)));
+  const rows = [...steps].map(([step, all]) => {
+    const items = (some) => element("ul", {}, some.map((event) => element("li", {}, item(event))));
+    const rest = all.length - SHOWN_IN_A_STEP;
+    return element("li", {}, element("strong", {}, `Step ${step.toLocaleString("en")}`),
+        all.every(({isKnown}) => isKnown) ? null : element("span", {class: "muted"}, " or before: the first one kept"),
+        items(all.slice(0, SHOWN_IN_A_STEP)),
+        rest > 0 ? element("details", {}, element("summary", {}, `${rest} more`), items(all.slice(SHOWN_IN_A_STEP))) :
+          null);
+  });
+  const wasBroken = run.layers("Non-Finite Values").size > 0;
+  return [element("ol", {class: "events"}, rows), element("p", {class: "muted"}, wasBroken ?
+    "Within a step: outputs, then losses, gradients, parameters. Of several layers the folder does not say which was first." :
+    "No tensor that was looked at in these steps held NaN or ∞.")];
+}
+
+/** What was measured of the blamed module: the first and the last number of each line. */
+function measuredTable(run, layer) {
+  const rows = layerTags.flatMap(({name}) => {
+    const told = run.layers(name).get(layer);
+    if (!told) return [];
+    const bands = told.bands.flatMap(([lowName, highName, low, high]) => [[lowName, low], [highName, high]]);
+    return [...told.lines, ...bands].map(([line, packed]) => {
+      const series = new Series(packed, run.epochs.length);
+      const known = [...run.epochs.keys()].filter((i) => !series.isMissing(i));
+      const cell = (i) => element("td", {class: series.isBroken(i) ? "alarm" : null},
+          `${formatNumber(series.values[i])} in step ${run.epochs[i].toLocaleString("en")}`);
+      return element("tr", {}, element("th", {scope: "row"}, `${name}, ${line}`), cell(known[0]),
+          cell(known[known.length - 1]));
+    });
+  });
+  return rows.length === 0 ? element("p", {class: "muted"}, "The folder has no measurements of it.") :
+    element("div", {class: "scrolled"}, element("table", {class: "run-table"},
+        element("thead", {}, element("tr", {}, ["Measured", "First", "Last"].map((head) =>
+          element("th", {scope: "col"}, head)))), element("tbody", {}, rows)));
+}
+
+function filesList(said) {
+  const part = (name, words) => (said.has(name) ? element("p", {}, `${words}: ${said.get(name)}`) : null);
+  return [part("tensors", "Its parameters and gradients, for torch.load, in the folder"),
+    part("tensors_left_out", "Not kept"), said.has("streams_left_out") && said.get("streams_left_out") !== "0" ?
+      element("p", {}, `${plural(Number(said.get("streams_left_out")), "more stream")} left out.`) : null];
+}
+
+/** Why the last steps were kept, what happened in which order, and the module blamed; null without an incident. */
+export function incidentSection(openLayer) {
+  const run = runs.find(({incident}) => incident);
+  if (run === undefined) return null;
+  const said = saidOf(run), layer = said.get("layer");
+  const settings = run.hyperparameters.filter(([name]) => !name.startsWith("incident."));
+  const cards = layer === undefined ? [] : layerTags.filter((tag) => showsLayer(tag, layer))
+      .map((tag) => new Card(tag, layer, tag.name));
+  const kept = run.epochs.length === 0 ? "No step was looked at." :
+    `${plural(run.epochs.length, "step")} that were looked at, from ${run.epochs[0].toLocaleString("en")} to ` +
+      `${run.epochs[run.epochs.length - 1].toLocaleString("en")}.`;
+  return section("incident", ["Incident", ` at step ${Number(said.get("step")).toLocaleString("en")}` +
+      (said.has("epoch") ? ` in epoch ${said.get("epoch")}` : "")], null, element("div", {class: "panel"},
+      element("h3", {}, "What happened first"), eventsList(run, openLayer),
+      element("p", {}, element("strong", {}, `Kept ${said.get("cause")}.`)),
+      said.has("why") ? element("p", {}, said.get("why")) : null,
+      element("p", {class: "muted"}, `${kept} ${said.get("time") || ""}`),
+      layer === undefined ? null : element("h3", {}, "The module blamed: ", breakable(layer),
+          said.has("parameter") ? ` ${said.get("parameter")}` : ""),
+      filesList(said), layer === undefined ? null : element("div", {class: "grid small"}, cards.map(({root}) => root)),
+      layer === undefined ? null :
+        element("details", {}, element("summary", {}, "Its numbers"), measuredTable(run, layer)),
+      settings.length === 0 ? null :
+        element("details", {}, element("summary", {}, "Optimizers"), element("dl", {class: "settings"},
+            settings.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]))),
+      run.config === "" ? null :
+        element("details", {}, element("summary", {}, "Config"), element("pre", {tabindex: "0"}, run.config))));
 }

@@ -4,7 +4,7 @@ import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} 
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-// Of notes, those that happened at a time: the trainer's, a lens that was put aside, an incident.
+// The kinds of notes that happened at a time: the trainer's, a lens that was put aside, an incident.
 export const TIMED_NOTES = ["trainer", "quarantine", "incident"];
 // Lenses that tell findings, as a configuration names them.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
@@ -20,12 +20,12 @@ export function severityName({severity}) { return SEVERITIES[severity] || "info"
 /** Whether anything looked for findings in a run: one without any is healthy then. */
 export function wasJudged(run) { return run.findings.length > 0 || TELLS_FINDINGS.test(run.config); }
 
-/** By severity; then the rule that was told first, and of one rule the layer farthest beyond what is allowed. */
+/** Sorts by severity, then by a rule's first finding, and within a rule the layer farthest beyond its threshold first. */
 function worstFirst(all) {
   const began = new Map(), keyOf = ({run, rule, severity}) => `${run.index} ${rule} ${severity}`;
   for (const each of all) began.set(keyOf(each), Math.min(began.get(keyOf(each)) ?? Infinity, each.firstEpoch));
   const byRule = (a, b) => began.get(keyOf(a)) - began.get(keyOf(b)) || (keyOf(a) < keyOf(b) ? -1 : 1);
-  // A report from before distances were told has none.
+  // Older reports have no distances.
   const byDistance = (a, b) => (b.distance ?? 0) - (a.distance ?? 0) || a.firstEpoch - b.firstEpoch;
   return all.sort((a, b) => b.severity - a.severity || (keyOf(a) === keyOf(b) ? byDistance(a, b) : byRule(a, b)));
 }
@@ -92,12 +92,12 @@ export function momentOf(epoch, step) {
 
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
 
-// Marks that are nearer than this many pixels become one, of which at most so many lines are shown.
+// Marks nearer to each other than this many pixels become one, which shows at most so many lines.
 const MARK_ROOM = 9, MARK_LINES = 8, MOST_MARKED = 6;
 
 /** What to mark on the time axis of a plot: its layer's findings, or all for the whole model, and notes. */
 export function marksOf(tag, layerName, shownRuns) {
-  // Of many runs, marks would be everywhere.
+  // The marks of many runs would be everywhere.
   if (shownRuns.length > MOST_MARKED) return [];
   const concerned = tag.big ? findings.filter(({run}) => shownRuns.includes(run)) :
     shownRuns.flatMap((run) => [...findingsAbout(run, null), ...findingsAbout(run, layerName)]);

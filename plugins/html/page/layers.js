@@ -1,10 +1,10 @@
-import {breakable, button, element, fill, plural, section} from "./text.js";
+import {breakable, button, element, fill, formatEpoch, formatNumber, plural, section} from "./text.js";
 import {helpButton} from "./popup.js";
-import {kindOf, layerNames, layerTags, lineNames, runs, Series, showsLayer} from "./data.js";
+import {addTo, kindOf, layerNames, layerTags, lineNames, runs, Series, shapeOf, showsLayer, TICK} from "./data.js";
+import {culpritOf, ERROR, severitiesOf, severityName, standingFindings, wasJudged} from "./findings.js";
 import {announce, isFound, on, setState, state, visibleRuns} from "./state.js";
-import {severitiesOf} from "./findings.js";
-import {orderOf, ranked, tellingLine} from "./ranking.js";
-import {shownColumns} from "./heat_map.js";
+import {cssColour, packColour, rgb, themeColour} from "./colours.js";
+import {orderOf, ranked, shownColumns, tellingLine} from "./heat_map.js";
 import {Card, goToCard} from "./cards.js";
 
 const CARDS_AT_ONCE = 24;
@@ -125,4 +125,174 @@ export class Detail {
     const at = this.order.indexOf(state.selectedLayer);
     this.open(this.order[(at + by + this.order.length) % this.order.length], this.order);
   }
+}
+
+// More layers than this are shown as small squares without words.
+const LAYERS_WITH_NAMES = 64;
+const MOST_PICTURES = 12;
+
+/**
+ * What is known of a layer's health: {level, words}; "unknown" where nothing looked for findings.
+ * @param since the epoch from which on a number of it was not finite, if any
+ */
+function healthOf(run, name, since) {
+  const standing = standingFindings(run, name);
+  const words = standing.map((finding) => `${severityName(finding)}: ${finding.message}`);
+  if (since !== undefined) words.push(`NaN or ∞ since ${TICK} ${formatEpoch(since)}`);
+  if (since !== undefined || (standing.length > 0 && standing[0].severity === ERROR)) return {level: "error", words};
+  if (standing.length > 0) return {level: "warning", words};
+  return wasJudged(run) ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
+}
+
+/** The layers of a run that have plots of their own. */
+function plottedLayers(run) { return new Set(run.tags.filter(({big}) => !big).flatMap(({layers}) => layers)); }
+
+/** The modules of a run, each followed by the functions behind it, as "fc1:relu", that have plots or findings. */
+function modulesAndFunctions(run) {
+  const functions = new Map();
+  for (const name of new Set([...plottedLayers(run), ...run.findings.map(({layer}) => layer || "")])) {
+    if (!name.includes(":") || run.modules.has(name)) continue;
+    addTo(functions, name.slice(0, name.lastIndexOf(":")), {name, type: "function", leaf: true, parameters: 0});
+  }
+  return [...run.modules.values()].flatMap((module) => [module, ...(functions.get(module.name) || [])]);
+}
+
+/** The containers around a layer, and what it is called in them. */
+function partsOf(name) {
+  const dot = name.lastIndexOf(".");
+  return [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
+}
+
+/**
+ * A run's layers in the model's order, in the colours of their health; each leads to its plots. The arrow keys move
+ * from one to the next, so that the Tab key passes them all at once.
+ */
+class ModelPicture {
+  constructor(run, broken, openLayer) {
+    Object.assign(this, {run, openLayer});
+    const standing = broken.filter(([, , , of, last]) => of === run && last === undefined);
+    const since = new Map(standing), plotted = plottedLayers(run);
+    // A container counts as a layer only if it has parameters of its own or something is wrong with it.
+    this.layers = modulesAndFunctions(run).map((module) => {
+      const {name} = module;
+      return {...module, health: healthOf(run, name, since.get(name)), hasPlots: plotted.has(name)};
+    }).filter(({leaf, parameters, health}) => leaf || parameters > 0 || ["error", "warning"].includes(health.level));
+    this.isSmall = this.layers.length > LAYERS_WITH_NAMES;
+    this.culprit = this.layers.map(({name}) => name).find((name) => name === culpritOf(run));
+    this.blame = run.incident ? "the module blamed" : "the layer of the worst finding";
+    this.filling = element("p", {class: "muted"});
+    this.buttons = this.layers.map((layer, i) => this.button(layer, i));
+    const group = {class: "groups", role: "group", "aria-label": "Layers in the order of the model"};
+    this.root = element("div", {class: `picture${this.isSmall ? " small" : ""}`, onkeydown: (event) => this.key(event)},
+        runs.length > 1 ? element("h3", {}, run.label) : null, element("p", {class: "muted"}, this.summary()),
+        element("div", group, this.groups()), this.filling);
+    this.makeReachable(0);
+    for (const change of ["search", "selected"]) on(change, () => this.mark());
+    on("heat", (heatMap) => this.fill(heatMap));
+    this.mark();
+  }
+
+  button({name, type, health, hasPlots}, i) {
+    const kind = kindOf(this.run, name);
+    const isCulprit = name === this.culprit;
+    const told = [name, kind, isCulprit ? this.blame : null, ...health.words, hasPlots ? null : "no plots of this layer"]
+        .filter(Boolean);
+    this.layers[i].told = told;
+    const words = this.isSmall ? [] : [
+      element("span", {class: "layer-name"}, breakable(partsOf(name)[1] || name)),
+      element("span", {class: "layer-type"}, type),
+      element("span", {class: "layer-shape"}, shapeOf(this.layers[i]) || " "),
+    ];
+    return button({
+      class: `layer${isCulprit ? " culprit" : ""}`, tabindex: "-1",
+      title: told.join("\n"), "aria-label": told.join(", "),
+      "aria-disabled": hasPlots ? null : "true", "data-health": health.level, "data-layer": name,
+      onclick: () => this.open(i), onfocus: () => this.makeReachable(i),
+    }, ...words);
+  }
+
+  /** Each layer in the colour that the heat map has for its last value on show. */
+  fill({tag, line, scale, run: mapped, seriesOf}) {
+    const {run} = this, own = (name) => (run === mapped ? seriesOf.get(name) ?? null : run.line(tag.name, name, line));
+    const columns = shownColumns(run.epochs), broken = packColour(rgb(themeColour("alarm")));
+    this.layers.forEach(({name, told}, i) => {
+      const tile = this.buttons[i], series = own(name);
+      const column = series === null ? undefined : columns.findLast((each) => !series.isMissing(each));
+      const value = column === undefined ? null : series.at(column);
+      const [colour, ink] = value === null ? [] : cssColour(Number.isFinite(value) ? scale.colour(value) : broken);
+      tile.classList.add("heated");
+      tile.style.background = colour ?? "";
+      if (value === null) delete tile.dataset.ink;
+      else tile.dataset.ink = ink;
+      const shown = value === null ? [] :
+        [`${tag.name}, ${line}: ${formatNumber(value)} in ${TICK} ${formatEpoch(run.epochs[column])}`];
+      tile.title = [...told, ...shown].join("\n");
+      tile.setAttribute("aria-label", [...told, ...shown].join(", "));
+    });
+    const last = columns.length === 0 ? "" : ` as of ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
+    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${this.blame}.`;
+    this.filling.textContent = `Filled as in the heat map: ${tag.name}, ${line},${last}.${ring}`;
+  }
+
+  /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
+  groups() {
+    const made = [];
+    this.layers.forEach(({name}, i) => {
+      const inside = this.isSmall ? partsOf(name)[0].split(".")[0] : partsOf(name)[0];
+      if (made.length === 0 || made[made.length - 1].inside !== inside) made.push({inside, buttons: []});
+      made[made.length - 1].buttons.push(this.buttons[i]);
+    });
+    return made.map(({inside, buttons}) => element("div", {class: `layer-group${inside === "" ? "" : " framed"}`},
+        inside === "" ? null : element("span", {class: "layer-group-name"}, breakable(inside)),
+        element("div", {class: "layer-row"}, buttons)));
+  }
+
+  summary() {
+    const count = (level) => this.layers.filter(({health}) => health.level === level).length;
+    const told = [["error", "with an error"], ["warning", "with a warning"]]
+        .filter(([level]) => count(level) > 0).map(([level, words]) => `${count(level).toLocaleString("en")} ${words}`);
+    if (count("calm") > 0 && told.length === 0) told.push("none with an error or a warning");
+    const judged = told.length > 0 ? told.join(", ") : "not judged: the lens `health` tells what is wrong";
+    return `${plural(this.layers.length, "layer")} · ${judged} · click one for its plots`;
+  }
+
+  open(i) {
+    if (this.layers[i].hasPlots)
+      this.openLayer(this.layers[i].name, this.layers.filter(({hasPlots}) => hasPlots).map(({name}) => name));
+  }
+
+  makeReachable(i) {
+    this.buttons.forEach((button, at) => button.setAttribute("tabindex", at === i ? "0" : "-1"));
+    this.at = i;
+  }
+
+  mark() {
+    this.buttons.forEach((button, i) => {
+      const {name} = this.layers[i];
+      button.classList.toggle("dimmed", !isFound(name));
+      if (name === state.selectedLayer) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    });
+  }
+
+  key(event) {
+    const {at} = this, last = this.buttons.length - 1;
+    const moves = {ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: last};
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    this.buttons[Math.min(last, Math.max(0, moves[event.key]))].focus();
+  }
+}
+
+/** The pictures of all runs, filled as the heat map is; null where no run has more than one layer. */
+export function pictureSection(broken, openLayer, heatMap) {
+  if (runs.length > MOST_PICTURES) return null;
+  const pictures = runs.map((run) => new ModelPicture(run, broken, openLayer)).filter(({layers}) => layers.length > 1);
+  if (pictures.length === 0) return null;
+  if (heatMap.tag !== null) pictures.forEach((picture) => picture.fill(heatMap));
+  const show = () => pictures.forEach(({root, run}) => root.hidden = state.hiddenRuns.has(run.index));
+  on("runs", show);
+  show();
+  return section("picture", "Layers in order", null,
+      element("div", {class: "panel"}, pictures.map(({root}) => root)));
 }

@@ -1,20 +1,15 @@
 import {breakable, button, element, formatEpoch, section} from "./text.js";
 import {bigTags, layerNames, layerTags, runs, showsLayer, TICK} from "./data.js";
-import {on} from "./state.js";
-import {findingsSection, timelineSection} from "./diagnosis.js";
 import {brokenLayers, findings, runLabel, worstInHeatMap} from "./findings.js";
+import {on} from "./state.js";
+import {Overview} from "./heat_map.js";
 import {Card, goToCard} from "./cards.js";
-import {comparisonSection} from "./comparison.js";
-import {Overview} from "./overview.js";
-import {incidentSection} from "./incident.js";
-import {Detail, Layers} from "./layers.js";
-import {pictureSection} from "./model_picture.js";
-import {runTable} from "./run_table.js";
+import {collapseAlert, comparisonSection, runTable, summaryOf} from "./runs.js";
+import {findingsSection, incidentSection, timelineSection} from "./diagnosis.js";
+import {Detail, Layers, pictureSection} from "./layers.js";
 import {stepTimeSection} from "./step_time.js";
-import {collapseAlert, summaryOf} from "./summary.js";
-import {axisSelector, baselineSelector, epochFields, goOnReading, reloadSwitch, runChips, scaleSelector, searchField,
-  smoothingSelector, themeButton} from "./toolbar.js";
-import {linkViewAndAddress, readView} from "./view.js";
+import {axisSelector, baselineSelector, epochFields, goOnReading, linkViewAndAddress, readView, reloadSwitch, runChips,
+  scaleSelector, searchField, smoothingSelector, themeButton} from "./view.js";
 
 function modelSection() {
   const cards = bigTags.flatMap((tag) => layerNames(tag.name).map((layer) =>
@@ -120,7 +115,7 @@ function build() {
   // An incident says in its order of events what was not finite.
   const words = [collapseAlert(), incident, found, TICK === "step" ? null : alertOf(broken, openLayer)];
   const lead = leadOf(words.map((root) => root && folded(root)), isAlone ? loss : null);
-  // The picture of what is wrong comes right behind the words.
+  // The picture of what is wrong follows the words directly.
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
   const below = [
     ...(showsWorst ? [heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, heatMap]),

@@ -1,12 +1,12 @@
 import {formatNumber} from "./text.js";
-import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs,
-  Series, TICK} from "./data.js";
+import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RELATION, reportSettings, runs, Series,
+  TICK} from "./data.js";
 import {worstInHeatMap} from "./findings.js";
 
-// Of an incident, as many steps as each stream keeps; one that was looked at seldom goes farther back.
+// The steps of an incident that each stream keeps; a stream that was seldom looked at goes farther back.
 const INCIDENT_STEPS = 64;
 
-// Of the run that is worst off, the heat map shows it at first.
+// The heat map first shows the run that is worst off.
 const [worst] = runs.map(worstInHeatMap).filter(Boolean).sort((a, b) => b.severity - a.severity);
 const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSettings.baseline));
 
@@ -15,7 +15,7 @@ export const state = {
   zoom: TICK === "step" ? snappedZoom(lastEpoch - INCIDENT_STEPS, lastEpoch) : null,  // [first epoch, last epoch]
   axis: "epoch",  // what plots go by: "epoch", "step" or "time"
   scale: "tag",   // "tag" as each tag and its data want, "log" or "linear"
-  tagScales: new Map(),  // "log" or "linear", by the name of a tag of which the reader wants another one
+  tagScales: new Map(),  // "log" or "linear", by tag name, where the reader chose another scale
   smoothing: 0,   // the weight of the average so far; 0: none
   search: "",
   order: null,  // of layers; null: what suits the tag
@@ -38,8 +38,8 @@ const listeners = new Map();
 
 /**
  * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs",
- * "theme", "cursor", "hover" with the run pointed at or null, "baseline", "overview", "heat" when the heat map was made anew, "layer" when another layer is
- * chosen, "selected" when its plots stand.
+ * "theme", "cursor", "hover" with the run pointed at or null, "baseline", "overview", "heat" when the heat map was
+ * redrawn, "layer" when another layer is chosen, "selected" when its plots stand.
  */
 export function on(change, react) {
   if (!listeners.has(change)) listeners.set(change, new Set());
@@ -107,7 +107,7 @@ export function differenceSeries(run, series, base) {
 /** "+0.02 (+10 %)" */
 export function differenceInWords(value, base) {
   const signed = (number, digits) => (number > 0 ? "+" : number === 0 ? "±" : "") + formatNumber(number, digits);
-  // The report holds numbers of five digits; what is less than that is no difference.
+  // The report holds numbers of five digits; a smaller difference means nothing.
   const difference = Math.abs(value - base) < 1e-5 * Math.abs(base) ? 0 : value - base;
   const share = base === 0 ? "" : ` (${signed((difference / Math.abs(base)) * 100, 3)} %)`;
   return `${signed(difference, 3)}${share}`;

@@ -7,7 +7,7 @@ import {lineColour, withAlpha} from "./colours.js";
 const ROWS = 12, MOST_RUNS = 6;
 // What is narrower than this cannot be seen.
 const LEAST_SHARE = 0.002;
-// Which part of a step is made of which numbers of its layers.
+// Which line of the layers makes up which part of a step.
 const OF_LAYERS = {"forward": "forward", "loss and backward": "backward"};
 
 const stepTag = () => bigTags.find(({name}) => name === "Step Time");

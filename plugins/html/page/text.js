@@ -38,6 +38,25 @@ export function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
+/** What this browser keeps under a key for pages that share its store; null where it keeps nothing. */
+export function kept(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** @param text null: nothing is kept from now on */
+export function keep(key, text) {
+  try {
+    if (text === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, text);
+  } catch {
+    // The choice then lasts as long as the page.
+  }
+}
+
 export function isNumber(text) { return text.trim() !== "" && Number.isFinite(Number(text)); }
 
 /** Whether a number reads well without powers of ten. */

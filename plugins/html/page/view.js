@@ -1,10 +1,189 @@
-import {addTo, mappedTags, runs} from "./data.js";
-import {firstTagName, usualLine} from "./opening.js";
-import {announce, epochWindow, on, plainView, snappedZoom, state} from "./state.js";
+import {button, element, selector} from "./text.js";
+import {addTo, firstEpoch, lastEpoch, mappedTags, runs, TICK} from "./data.js";
+import {announce, epochWindow, on, plainView, setState, setZoom, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
-import {ORDERS} from "./ranking.js";
-import {SMOOTHINGS} from "./chart_data.js";
-import {ROW_CHOICES} from "./overview.js";
+import {followTheme, lineColour} from "./colours.js";
+import {firstTagName, ORDERS, ROW_CHOICES, usualLine} from "./heat_map.js";
+import {SMOOTHINGS} from "./chart.js";
+
+/** A drop-down list for a part of the state, which follows changes that others make. */
+function stateSelector(label, choices, key, parsed = (text) => text, change = key, also = () => ({})) {
+  const text = () => String(state[key] ?? ""), field = selector(label, choices, text(), (chosen) =>
+    setState(change, {[key]: parsed(chosen), ...also()}));
+  on(change, () => field.querySelector("select").value = text());
+  return field;
+}
+
+export function scaleSelector() {
+  const choices = [["tag", "as the data needs"], ["log", "logarithmic"], ["linear", "linear"]];
+  return stateSelector("Scale", choices, "scale", String, "scale", () => ({tagScales: new Map()}));
+}
+
+export function smoothingSelector() { return stateSelector("Smoothing", SMOOTHINGS, "smoothing", Number); }
+
+/** The choice of an axis; null where there are only epochs. */
+export function axisSelector() {
+  return knownAxes.length < 2 ? null : stateSelector("By", knownAxes.map((name) => [name, name]), "axis");
+}
+
+/** The choice of a baseline, and whether curves are differences to it; null where there is nothing to compare. */
+export function baselineSelector() {
+  if (runs.length < 2) return null;
+  const choices = [["", "none"], ...runs.map((run) => [String(run.index), run.label])];
+  const choice = stateSelector("Baseline", choices, "baseline", (index) => (index === "" ? null : Number(index)));
+  const box = element("input", {type: "checkbox", id: "differences",
+    onchange: () => setState("baseline", {differences: box.checked})});
+  const differences = element("label", {class: "field"}, box, element("span", {}, "Curves as differences"));
+  const show = () => {
+    differences.hidden = state.baseline === null;
+    box.checked = state.differences;
+  };
+  on("baseline", show);
+  show();
+  return element("div", {class: "field"}, choice, differences);
+}
+
+export function themeButton() {
+  const switcher = button({id: "theme"});
+  followTheme(switcher, () => announce("theme"));
+  return switcher;
+}
+
+export function searchField() {
+  let waiting = 0;
+  const input = element("input", {
+    type: "search", id: "search", placeholder: "Search layers", "aria-label": "Search layers", value: state.search,
+    oninput: () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => setState("search", {search: input.value.trim()}), 120);
+    },
+  });
+  on("search", () => {
+    if (input.value.trim() !== state.search) input.value = state.search;
+  });
+  return input;
+}
+
+/** The epochs on show as two numbers, for those who do not drag. */
+export function epochFields() {
+  const apply = () => setZoom(Number(from.value || firstEpoch), Number(to.value || lastEpoch));
+  const [from, to] = [`First ${TICK} on show`, `Last ${TICK} on show`].map((label) => element("input",
+      {type: "number", step: "any", "aria-label": label, min: firstEpoch, max: lastEpoch, onchange: apply}));
+  const whole = button({id: "zoom-out", onclick: () => setZoom(firstEpoch, lastEpoch)}, "All");
+  const show = () => {
+    [from.value, to.value] = epochWindow().map((epoch) => Number(epoch.toPrecision(10)));
+    whole.disabled = state.zoom === null;
+  };
+  on("zoom", show);
+  show();
+  const name = element("span", {}, TICK === "step" ? "Steps" : "Epochs");
+  return element("div", {class: "field"}, name, from, element("span", {}, "to"), to, whole);
+}
+
+const MOST_CHIPS = 8;
+
+export function runChips() {
+  // More are chosen in the table of the comparison.
+  if (runs.length < 2 || runs.length > MOST_CHIPS) return null;
+  const chips = runs.map((run) => button({class: "chip", onclick: () => {
+    const hidden = new Set(state.hiddenRuns);
+    if (!hidden.delete(run.index)) hidden.add(run.index);
+    setState("runs", {hiddenRuns: hidden});
+  }}, element("i", {class: "swatch line", "aria-hidden": "true"}), run.label));
+  const show = () => chips.forEach((chip, i) => {
+    chip.setAttribute("aria-pressed", String(!state.hiddenRuns.has(i)));
+    chip.querySelector(".swatch").style.color = lineColour(i);
+  });
+  for (const change of ["theme", "runs"]) on(change, show);
+  show();
+  return element("div", {class: "chips", role: "group", "aria-label": "Runs"}, chips);
+}
+
+const RELOAD_SECONDS = 20;
+// Files opened from a disk share one store, and so each report has a key of its own.
+const READING_KEY = `loupe-reading:${location.pathname}`;
+
+/** What the reader had chosen when the page reloaded itself; {} otherwise. */
+const resumedReading = (() => {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(READING_KEY)) || {};
+    sessionStorage.removeItem(READING_KEY);
+    return kept;
+  } catch {
+    // Some browsers keep nothing for local files.
+    return {};
+  }
+})();
+if (resumedReading.openTags) state.openTags = resumedReading.openTags;
+
+/** For the page that takes this one's place. */
+function keepReading() {
+  try {
+    // The address holds the rest of the view.
+    sessionStorage.setItem(READING_KEY, JSON.stringify({openTags: state.openTags, scroll: scrollY, reloads: true}));
+  } catch {
+    // The page then loads as if for the first time.
+  }
+}
+
+/** Whether a run may still bring news: one without a tick for a day was killed long ago. */
+function goesOn(run) {
+  return !run.ended && Date.now() - new Date(run.lastTick || run.begun) < 24 * 3600 * 1000;
+}
+
+let lastKey = -Infinity;
+addEventListener("keydown", () => lastKey = performance.now(), {capture: true});
+
+/** Whether the reader is doing something that reloading would interrupt. */
+function isBusy() {
+  const types = performance.now() - lastKey < RELOAD_SECONDS * 500;
+  return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
+}
+
+/** Tells the page around this one, as of `loupe view`, when this one can be replaced after news. */
+function followPageAround() {
+  const BUSY_SECONDS = 2;
+  let waiting = 0;
+  const goOn = () => {
+    clearTimeout(waiting);
+    if (isBusy()) {
+      waiting = setTimeout(goOn, BUSY_SECONDS * 1000);
+    } else {
+      keepReading();
+      window.parent.postMessage("loupe: go on", "*");
+    }
+  };
+  addEventListener("message", ({source, data}) => {
+    if (source === window.parent && data === "loupe: news") goOn();
+  });
+}
+
+/**
+ * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a
+ * page within another, which has a switch of its own.
+ */
+export function reloadSwitch() {
+  if (window.top !== window) followPageAround();
+  if (window.top !== window || runs.length === 0 || runs.every((run) => run.ended)) return null;
+  const {reloads = runs.some((run) => goesOn(run))} = resumedReading;
+  let waiting = 0;
+  const wait = (wanted) => {
+    clearTimeout(waiting);
+    if (wanted) waiting = setTimeout(() => {
+      if (isBusy()) return wait(true);
+      keepReading();
+      location.reload();
+    }, RELOAD_SECONDS * 1000);
+  };
+  wait(reloads);
+  const box = element("input", {type: "checkbox", id: "reload", checked: reloads, onchange: () => wait(box.checked)});
+  return element("label", {class: "field"}, box, element("span", {}, `Reload every ${RELOAD_SECONDS} s`));
+}
+
+/** Scrolls to where the reader was, once everything stands. */
+export function goOnReading() {
+  if (resumedReading.scroll !== undefined) scrollTo(0, resumedReading.scroll);
+}
 
 function runLabelled(label) { return runs.find((run) => run.label === label); }
 
@@ -18,7 +197,7 @@ function isAmong(choices) { return (text) => choices.some(([value]) => value ===
 
 /**
  * The choices that make a view, as keys of the address: `change` is announced when it changes, `read` turns what the
- * address says into values of the state, or null where that is no choice, and `write` does the reverse; it gives null
+ * address says into values of the state, or null for an invalid choice, and `write` does the reverse; it gives null
  * for what is shown anyway.
  */
 const VIEW = {

@@ -12,9 +12,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Of the names that a visualizer is told, those that an option's patterns choose; all of them where it is empty. A
-/// pattern that has fitted nothing after a few ticks is told once, with what there is, since a misspelt one would show
-/// nothing and say nothing.
+/// The names that an option's patterns choose; all of them where it is empty. Warns once of a pattern that has fitted
+/// nothing after a few ticks, with the names there are: a misspelt one would show nothing and say nothing.
 class ChosenNames {
  public:
   /// @param option its name, for the user  @param things what it names: "tag", "layer"
@@ -43,8 +42,8 @@ class ChosenNames {
   bool came_ = false, told_ = false;
 };
 
-/// What a visualizer takes of all that it is told: its options `tags`, `layers` and `every`. Findings, notes and what
-/// else is rare are not chosen from. The user is told of patterns that fit nothing.
+/// What a visualizer takes of the rows and histograms: its options `tags`, `layers` and `every`. Findings, notes and
+/// whatever else is rare always come. Warns of patterns that fit nothing.
 class Selection {
  public:
   static std::vector<Option> options() {
@@ -68,10 +67,10 @@ class Selection {
   bool is_taken() const { return is_taken_; }
 
   /// Whether a row or histogram of the tick is. A plot of the whole model is of no layer.
-  template <class Told>
-  bool takes(const Told& told) {
+  template <class Row>
+  bool takes(const Row& row) {
     if (!is_taken_) return false;
-    const bool fits_tags = tags_.takes(told.tag), fits_layers = told.layer == nullptr || layers_.takes(told.layer);
+    const bool fits_tags = tags_.takes(row.tag), fits_layers = row.layer == nullptr || layers_.takes(row.layer);
     return fits_tags && fits_layers;
   }
   void end_tick() {

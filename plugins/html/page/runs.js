@@ -1,0 +1,539 @@
+import {breakable, button, element, fill, formatEpoch, formatNumber, isNumber, plural, section} from "./text.js";
+import {bigTags, layerNames, lineNames, runs, tagNamed, TICK} from "./data.js";
+import {findings, severityName} from "./findings.js";
+import {announce, baselineRun, differenceInWords, on, setState, state} from "./state.js";
+import {svg} from "./axis.js";
+import {lineColour} from "./colours.js";
+
+/** The last, lowest and highest number of a line, each with its epoch; null where there is none. */
+function extremesOf(run, tagName, layerName, lineName) {
+  const series = run.line(tagName, layerName, lineName);
+  let last = null, lowest = null, highest = null, broken = null;
+  run.epochs.forEach((epoch, i) => {
+    const value = series === null ? null : series.at(i);
+    if (value === null) return;
+    if (!Number.isFinite(value)) return broken ??= epoch;
+    last = [value, epoch];
+    if (lowest === null || value < lowest[0]) lowest = last;
+    if (highest === null || value > highest[0]) highest = last;
+  });
+  return last === null && broken === null ? null : {last, lowest, highest, broken};
+}
+
+/** Losses and metrics as they ended and were at their best: a loss where it is lowest, a metric at both ends. */
+function resultRows() {
+  const cell = (tag, layer, line) => (run) => {
+    const found = extremesOf(run, tag.name, layer, line);
+    if (found === null) return "–";
+    const compared = [null, run].includes(baselineRun()) ? null : extremesOf(baselineRun(), tag.name, layer, line);
+    const lines = ["last", "lowest", ...(tag.name === "Metrics" ? ["highest"] : [])].map((name) => {
+      if (found.last === null) return null;
+      const [value, epoch] = found[name], base = compared && compared[name];
+      const difference = base && element("span", {class: "difference"}, ` ${differenceInWords(value, base[0])}`);
+      if (name === "last") return element("div", {}, "last ", element("b", {}, formatNumber(value)), difference);
+      const words = `${name} ${formatNumber(value)} in epoch ${formatEpoch(epoch)}`;
+      return element("div", {class: "muted"}, words, difference);
+    });
+    if (found.broken !== null)
+      lines.push(element("div", {class: "alarm"}, `NaN or ∞ from epoch ${formatEpoch(found.broken)}`));
+    return lines;
+  };
+  return bigTags.filter(({name}) => /^(Loss|Metrics)/.test(name)).flatMap((tag) =>
+    layerNames(tag.name).flatMap((layer) =>
+      lineNames(tag.name).map((line) => [line.replace(/ mean$/, ""), cell(tag, layer, line)])));
+}
+
+function formatTime(text) {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? text || "–" : element("time", {datetime: text}, time.toLocaleString());
+}
+
+/** "3 h 12 min" between two times; null where one is unknown. */
+function formatDuration(from, to) {
+  const seconds = Math.round((new Date(to) - new Date(from)) / 1000);
+  if (!Number.isFinite(seconds) || seconds < 0) return null;
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+/** Whether the report was written while the run trained: a recorded run ticks at another time when it is replayed. */
+function isFirsthand(run) { return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000; }
+
+/** How long a run took; null where the report cannot know. */
+function durationOf(run) { return isFirsthand(run) ? formatDuration(run.started, run.lastTick) : null; }
+
+/** One model as the run describes it: an object of name, type, parameters and modules. */
+function modelSummary(model) {
+  if (model === null || typeof model !== "object") return element("div", {}, String(model));
+  const {name, type, parameters, modules, ...others} = model;
+  const rest = {...others, ...(Array.isArray(modules) ? {modules} : {}),
+    ...(Array.isArray(parameters) ? {parameters} : {})};
+  const count = (value) => (Array.isArray(value) ? value.length : value ?? "–").toLocaleString("en");
+  return element("div", {class: "model"},
+      element("strong", {}, name || type || "model"), name && type ? ` ${type}` : "",
+      element("div", {class: "muted"}, `${count(parameters)} parameters · ${count(modules)} modules`),
+      Object.keys(rest).length === 0 ? null : folded("All that was told", JSON.stringify(rest, null, 2)));
+}
+
+function folded(title, text) {
+  return element("details", {}, element("summary", {}, title), element("pre", {tabindex: "0"}, text));
+}
+
+/** How a run ended, as far as is known. */
+function stateOf({ending, resumed}) {
+  const resumption = resumed ? "; resumed" : "";
+  if (ending === null) return `not ended${resumption}`;
+  const how = {1: "completed", 2: "interrupted", 3: "failed"}[ending.how] || "ended";
+  const when = ending.how === 1 || !ending.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
+  return [element("span", {class: how === "failed" ? "alarm" : null}, how), when, resumption,
+    ending.message ? element("div", {class: "muted"}, ending.message) : null];
+}
+
+/** Names and texts, a line each. */
+function settingsList(settings) {
+  return element("dl", {class: "settings"},
+    settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
+}
+
+function epochSpan({epochs, stride}) {
+  if (epochs.length === 0) return "none yet";
+  const span = `${formatEpoch(epochs[0])} to ${formatEpoch(epochs[epochs.length - 1])}`;
+  return stride > 1 ? `${span}; one of ${stride} is shown` : span;
+}
+
+/** A table of the runs, a column each. */
+function newTable() {
+  const rows = [
+    ["Model", ({models}) => (models.length > 0 ? models.map(modelSummary) : "–")],
+    ["Epochs", epochSpan],
+    ["State", stateOf],
+    ...resultRows(),
+    ["Settings", ({hyperparameters}) => (hyperparameters.length > 0 ? settingsList(hyperparameters) : "–")],
+    ["Started", (run) => formatTime(run.started)],
+    ["Last tick", (run) => (isFirsthand(run) ? formatTime(run.lastTick) : "–")],
+    ["Duration", (run) => durationOf(run) || "–"],
+    ["Directory", (run) => run.directory || "–"],
+    ["Loupe", (run) => run.loupe || "–"],
+    ["LibTorch", (run) => run.libtorch || "–"],
+    ["Config", (run) => (run.config ? folded("Show", run.config) : "–")],
+  ];
+  const name = (run) => (run === baselineRun() ? [run.label, element("div", {class: "muted"}, "baseline")] : run.label);
+  const head = (text, scope) => element("th", {scope}, text);
+  return element("table", {class: "run-table"},
+      element("thead", {}, element("tr", {}, head("Name", "col"), runs.map((run) => head(name(run), "col")))),
+      element("tbody", {}, rows.map(([text, cell]) =>
+        element("tr", {}, head(text, "row"), runs.map((run) => element("td", {}, cell(run)))))));
+}
+
+/** The section of the runs; its numbers follow the choice of a baseline. */
+export function runTable() {
+  const panel = element("div", {class: "panel scrolled"}, newTable());
+  on("baseline", () => fill(panel, newTable()));
+  return section("run", runs.length > 1 ? "Runs" : "Run", null, panel);
+}
+
+/** The last and least number of a line, each with its epoch, and how many epochs there were; null without any. */
+function lossOf(run, line) {
+  const series = run.line("Loss", "Loss", line);
+  if (series === null) return null;
+  let best = null, last = null;
+  const values = [];
+  run.epochs.forEach((epoch, i) => {
+    if (series.isMissing(i)) return;
+    last = {value: series.values[i], epoch};
+    values.push(last);
+    if (Number.isFinite(last.value) && (best === null || last.value < best.value)) best = last;
+  });
+  return last === null ? null : {name: line.replace(/ mean$/, ""), last, best, values};
+}
+
+/** The losses of a run, of all lines or those with such a name. */
+function lossesOf(run, wanted = /./) {
+  if (!bigTags.some(({name}) => name === "Loss")) return [];
+  return lineNames("Loss").filter((line) => wanted.test(line)).map((line) => lossOf(run, line))
+      .filter((loss) => loss !== null);
+}
+
+function item(name, ...what) {
+  return element("span", {class: "summary-item"}, element("span", {class: "muted"}, name, " "), ...what);
+}
+
+/** "Net Adam 0.001" */
+function rates(run) {
+  const tag = tagNamed.get("Learning Rate");
+  if (!tag) return [];
+  return layerNames(tag.name).flatMap((layer) => lineNames(tag.name).map((line) => {
+    const series = run.line(tag.name, layer, line), value = series && series.last();
+    return value === null ? null : item("rate", element("b", {}, formatNumber(value)), ` ${line}`);
+  })).filter((each) => each !== null).slice(0, 2);
+}
+
+/** How one run stands, in a line: state, epoch, losses, duration, parameters, rate. */
+export function summaryOf(run) {
+  const parameters = run.models.reduce((sum, model) => sum + ((model && model.parameters) || 0), 0);
+  const last = run.epochs[run.epochs.length - 1];
+  const losses = lossesOf(run).slice(0, 3).map(({name, last: now, best}) => item(name,
+      element("b", {class: Number.isFinite(now.value) ? null : "alarm"}, formatNumber(now.value)),
+      best === null ? "" : `, best ${formatNumber(best.value)} in ${TICK} ${formatEpoch(best.epoch)}`));
+  const duration = run.incident ? null : durationOf(run);
+  return [
+    element("span", {class: "summary-item"},
+        run.incident ? "incident" : stateOf({...run, ending: run.ending && {...run.ending, message: null}})),
+    last === undefined ? null : item(TICK, element("b", {}, formatEpoch(last))), ...losses,
+    duration === null ? null : item("in", duration),
+    run.ranks > 1 ? item("of", element("b", {}, `${run.ranks} ranks`)) : null,
+    parameters > 0 ? item("parameters", parameters.toLocaleString("en")) : null, ...rates(run),
+    run.libtorch ? item("LibTorch", run.libtorch) : null,
+  ].filter((part) => part !== null);
+}
+
+/** A run whose loss came down and then stayed far above that for most of it; null where none has. */
+export function collapseAlert() {
+  const FAR = 3, MOST = 0.5, FEWEST = 6;
+  for (const run of runs.filter(({incident}) => !incident)) {
+    for (const {name, last, best, values} of lossesOf(run)) {
+      if (best === null || best.value <= 0 || values.length < FEWEST) continue;
+      const isFar = ({value}) => !(value < FAR * best.value);
+      const far = values.filter((each) => each.epoch > best.epoch && isFar(each)).length;
+      if (!isFar(last) || far < MOST * values.length) continue;
+      const began = ` ${name} was lowest with ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`;
+      const text = Number.isFinite(last.value) ?
+        `${began}, and is ${formatNumber(last.value)} in the last: for ${far} of ${values.length} epochs it was ` +
+          `more than ${FAR} times as high.` :
+        `${began}, and became ${formatNumber(last.value)}: for ${far} of ${values.length} epochs it was that, or far ` +
+          "higher.";
+      return element("div", {class: "alert", id: "collapse"}, element("strong", {},
+          runs.length > 1 ? `'${run.label}' collapsed.` : "The run collapsed."), element("span", {}, text));
+    }
+  }
+  return null;
+}
+
+const HEIGHT = 140, LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 32, MOST = 12;
+// A plot's width, so that those of up to five settings fit beside the lines through all.
+const WIDE = 204, NARROW = 140, MOST_WIDE = 4;
+// Uses a logarithmic axis where the largest value is at least this many times the smallest.
+const SPREAD = 30;
+// A loss is cut off that is so many times as far above the best as three quarters of the runs are.
+const FAR = 4, CUT_AT = 0.84;
+// From so many settings on, which go together is seen along lines through all of them.
+const FEWEST_FOR_LINES = 3;
+const SMALL_FROM = 40, MOST_LABELS = 4, LETTER_WIDTH = 5.6;
+
+/** The highest number that does not flatten the others. */
+function highestShown(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b), low = sorted[0];
+  const usual = sorted[Math.floor(0.75 * (sorted.length - 1))] - low;
+  return usual > 0 ? sorted.findLast((number) => number - low <= FAR * usual) : sorted[sorted.length - 1];
+}
+
+/**
+ * Where values stand from 0 to 1, and what is labelled: [place, text]. What is no number stands in order of its first
+ * run.
+ * @param high the highest number that has a place of its own; all above it share one
+ */
+function placesOf(values, high = Math.max(...values.map(Number))) {
+  if (!values.every((value) => typeof value === "number" || isNumber(value))) {
+    const names = [...new Set(values)], room = Math.max(1, names.length - 1);
+    const every = Math.ceil(names.length / MOST_LABELS);
+    return {placeOf: (value) => names.indexOf(value) / room,
+      labels: names.map((name, i) => [i / room, name]).filter((_, i) => i % every === 0)};
+  }
+  const numbers = values.map(Number), low = Math.min(...numbers), isCut = numbers.some((number) => number > high);
+  const up = low > 0 && high / low > SPREAD ? Math.log : (number) => number;
+  const range = (up(high) - up(low) || 1) / (isCut ? CUT_AT : 1), end = isCut ? CUT_AT : 1;
+  return {placeOf: (value) => (Number(value) > high ? 1 : (up(Number(value)) - up(low)) / range),
+    labels: [[0, formatNumber(low, 3)], ...(low === high ? [] : [[end, formatNumber(high, 3)]]),
+      ...(isCut ? [[1, "higher"]] : [])]};
+}
+
+/** @param room in pixels, beyond which words are cut */
+function text(x, y, words, anchor, room = 90) {
+  const most = Math.max(3, Math.floor(room / LETTER_WIDTH));
+  const made = svg("text", {x, y, "text-anchor": anchor});
+  made.append(words.length > most ? `${words.slice(0, most - 1)}…` : words);
+  return made;
+}
+
+/** What stands for a run: it is named under the pointer and brought forward with it, and hidden as the run is. */
+function marked(mark, run, words) {
+  mark.append(svg("title", {}));
+  mark.firstChild.append(`${run.label}: ${words}`);
+  mark.addEventListener("pointerenter", () => announce("hover", run));
+  mark.addEventListener("pointerleave", () => announce("hover", null));
+  return {run, mark};
+}
+
+function follow(marks, colourOf) {
+  const show = () => marks.forEach(({run, mark}) => {
+    mark.setAttribute(colourOf, lineColour(run.index));
+    mark.classList.toggle("gone", state.hiddenRuns.has(run.index));
+  });
+  for (const change of ["theme", "runs"]) on(change, show);
+  on("hover", (hovered) => marks.forEach(({run, mark}) => {
+    mark.classList.toggle("dimmed", hovered !== null && hovered !== run);
+    if (run === hovered) mark.parentNode.append(mark);
+  }));
+  show();
+}
+
+/** A setting against the best loss, a point a run. */
+function pointsOf({name, values}, {name: lossName, of}, width) {
+  const having = runs.filter(({index}) => values[index] !== undefined && of[index]?.best);
+  if (having.length < 2) return null;
+  const losses = having.map(({index}) => of[index].best.value);
+  const across = placesOf(having.map(({index}) => values[index])), up = placesOf(losses, highestShown(losses));
+  const inside = width - LEFT - RIGHT;
+  const x = (place) => LEFT + 6 + place * (inside - 12);
+  const y = (place) => HEIGHT - BOTTOM - 5 - place * (HEIGHT - TOP - BOTTOM - 10);
+  const marks = having.map((run) => {
+    const value = values[run.index], best = of[run.index].best.value;
+    const r = runs.length > SMALL_FROM ? 3 : 4.5;
+    return marked(svg("circle", {cx: x(across.placeOf(value)), cy: y(up.placeOf(best)), r}), run,
+        `${lossName} ${formatNumber(best)} with ${name} ${value}`);
+  });
+  follow(marks, "fill");
+  return svg("svg", {class: "setting-plot", viewBox: `0 0 ${width} ${HEIGHT}`, style: `width:${width}px`, role: "img",
+    "aria-label": `Best ${lossName} by ${name}`},
+  svg("path", {class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${width - RIGHT}`}),
+  ...up.labels.map(([place, words]) => text(LEFT - 5, y(place) + 4, words, "end", LEFT - 5)),
+  ...across.labels.map(([place, words]) => text(x(place), HEIGHT - BOTTOM + 13, words,
+      place < 0.2 ? "start" : place > 0.8 ? "end" : "middle", inside / across.labels.length)),
+  text((LEFT + width) / 2, HEIGHT - 4, name, "middle", inside + 30), ...marks.map(({mark}) => mark));
+}
+
+/** All settings side by side and the best loss last, a line a run. */
+function linesOf(settings, {name: lossName, of}) {
+  const having = runs.filter(({index}) => of[index]?.best && settings.every(({values}) => values[index] !== undefined));
+  if (having.length < 2) return null;
+  const losses = of.map((loss) => loss?.best?.value);
+  const ofLosses = having.map(({index}) => losses[index]);
+  const axes = settings.map(({name, values}) => ({name, values, ...placesOf(having.map(({index}) => values[index]))}));
+  axes.push({name: `best ${lossName}`, values: losses, ...placesOf(ofLosses, highestShown(ofLosses))});
+  const step = Math.max(78, Math.min(130, 410 / settings.length)), width = 56 + step * settings.length + 50;
+  const x = (i) => 56 + i * step, y = (place) => HEIGHT - BOTTOM - 4 - place * (HEIGHT - TOP - BOTTOM - 8);
+  const marks = having.map((run) => marked(svg("path", {class: "through", d: axes.map(({values, placeOf}, i) =>
+    `${i === 0 ? "M" : "L"}${x(i)} ${y(placeOf(values[run.index])).toFixed(1)}`).join("")}), run,
+  axes.map(({name, values}) => `${name} ${values[run.index]}`).join(", ")));
+  follow(marks, "stroke");
+  const drawn = svg("svg", {class: "setting-lines", viewBox: `0 0 ${width} ${HEIGHT}`, style: `width:${width}px`,
+    role: "img", "aria-label": `Settings that go with the best ${lossName}`},
+  ...axes.map((_, i) => svg("path", {class: "axis", d: `M${x(i)} ${TOP}V${HEIGHT - BOTTOM}`})),
+  svg("g", {}, ...marks.map(({mark}) => mark)),
+  ...axes.flatMap(({name, labels}, i) => [
+    ...labels.map(([place, words]) => (i === settings.length ? text(x(i) + 4, y(place) + 4, words, "start") :
+      text(x(i) - 4, y(place) + 4, words, "end", step - 8))),
+    text(x(i), HEIGHT - 6, name, "middle", step),
+  ]));
+  return element("div", {class: "scrolled"}, drawn);
+}
+
+/** Which values of the settings that differ go with a low loss; null where none of them does in two runs. */
+function settingPlots(loss, differing) {
+  if (loss === undefined) return null;
+  const settings = differing.slice(0, MOST), width = settings.length > MOST_WIDE ? NARROW : WIDE;
+  const plots = settings.map((setting) => pointsOf(setting, loss, width)).filter((plot) => plot !== null);
+  const lines = plots.length >= FEWEST_FOR_LINES ? linesOf(settings, loss) : null;
+  return plots.length === 0 ? null : element("div", {class: "setting-plots"}, lines, plots);
+}
+
+const FIRST = 5, MOST_NAMED = 3;
+
+/** "'a', 'b' and 'c'", of many the first and how many more. */
+function listOf(names) {
+  const more = names.length - MOST_NAMED;
+  const shown = more > 1 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names;
+  return shown.join(", ").replace(/, (?=[^,]*$)/, " and ");
+}
+
+/** Each loss of any run: {name, of: what each run has of it or undefined, best: the runs where it is lowest}. */
+function comparedLosses() {
+  const told = runs.map((run) => new Map(lossesOf(run, / mean$/).map((loss) => [loss.name, loss])));
+  const names = [...new Set(told.flatMap((losses) => [...losses.keys()]))];
+  // Runs are judged by their validation.
+  return [...names.filter((name) => name.includes("val")), ...names.filter((name) => !name.includes("val"))].map((name) => {
+    const of = told.map((losses) => losses.get(name)), having = runs.filter((_, i) => of[i] !== undefined);
+    const lowest = Math.min(...of.map((loss) => loss?.best?.value ?? Infinity));
+    const best = having.length < 2 ? [] : having.filter(({index}) => of[index].best?.value === lowest);
+    return {name, of, having, best};
+  });
+}
+
+/** Which run is best in a loss, in words, or why none is. */
+function answerOf({name, of, having, best}) {
+  const loss = element("b", {}, name);
+  if (having.length === 1)
+    return ["Only '", having[0].label, "' has the loss ", loss, ", so that nothing compares with it."];
+  if (best.length === 0) return [loss, " was finite in no run."];
+  const {value, epoch} = of[best[0].index].best;
+  return [
+    "Best ", loss, ": ", element("b", {}, listOf(best.map(({label}) => `'${label}'`))), ` with ${formatNumber(value)}`,
+    best.length === 1 ? ` in epoch ${formatEpoch(epoch)}` : "",
+    having.length < runs.length ? `, of the ${having.length} runs that have it.` : ".",
+  ];
+}
+
+/** Models, hyperparameters and the configuration by their names, each with what each run says or undefined. */
+function comparedSettings() {
+  const bare = (type) => type.replace(/^.*::/, "").replace(/(?<=.)Impl$/, "");
+  const models = (run) => run.models.filter((model) => model && model.type).map(({name, type, parameters}) =>
+    [name && name !== bare(type) ? `model ${name}` : "model", `${bare(type)} of ${plural(Number(parameters) || 0, "parameter")}`]);
+  const told = runs.map((run) => new Map([...models(run), ...run.hyperparameters, ...run.settings]));
+  return [...new Set(told.flatMap((each) => [...each.keys()]))]
+      .map((name) => ({name, values: told.map((each) => each.get(name))}));
+}
+
+/** @param isBrief shows when it was best, and the last value, under the pointer only */
+function lossCell({of, best}, run, isBrief) {
+  const loss = of[run.index];
+  if (loss === undefined) return "–";
+  const last = `last ${formatNumber(loss.last.value)}`;
+  if (loss.best === null) return element("span", {class: "alarm"}, last);
+  const when = `in epoch ${formatEpoch(loss.best.epoch)} · ${last}`;
+  return [
+    element("b", {title: when}, formatNumber(loss.best.value)), " ",
+    best.length <= MOST_NAMED && best.includes(run) ? element("span", {class: "best"}, "best") : null,
+    isBrief ? null : element("span", {class: "muted"}, ` ${when}`),
+  ];
+}
+
+/** A setting's value; a number as the plots have it, and whole under the pointer. */
+function settingCell(text) {
+  if (text === undefined) return "–";
+  return isNumber(text) && !/^-?\d+$/.test(text) ? element("span", {title: text}, formatNumber(Number(text))) : text;
+}
+
+/** What stands is worse than what is over, whatever it was. */
+function worstFinding(run) {
+  const own = findings.filter((finding) => finding.run === run);
+  return own.find(({gone}) => !gone) || own[0];
+}
+
+function findingCell(run) {
+  const worst = worstFinding(run);
+  if (worst === undefined) return "–";
+  const place = worst.layer === null ? "" : ` of ${worst.layer}${worst.parameter ? `.${worst.parameter}` : ""}`;
+  return element("span", {class: worst.gone ? "noted" : severityName(worst), title: worst.message},
+      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(gone) " : ""}`,
+      worst.rule.replaceAll("_", " ") + place);
+}
+
+/** Whether a run is on show, its colour and its name. */
+function nameCell(run) {
+  const box = element("input", {type: "checkbox", "aria-label": `Show ${run.label}`, onchange: () => {
+    const hiddenRuns = new Set(state.hiddenRuns);
+    if (box.checked) hiddenRuns.delete(run.index);
+    else hiddenRuns.add(run.index);
+    setState("runs", {hiddenRuns});
+  }});
+  const show = () => box.checked = !state.hiddenRuns.has(run.index);
+  show();
+  const swatch = element("i", {class: "swatch line", style: `color:${lineColour(run.index)}`, "aria-hidden": "true"});
+  return {show, cell: [element("label", {class: "entry"}, box, swatch, element("span", {}, run.label)),
+    run === baselineRun() ? element("span", {class: "muted"}, " baseline") : null]};
+}
+
+/** The table of the runs, best first until a head is clicked; it chooses which are on show. */
+class RunList {
+  /** @param judging the loss that they are sorted by at first, and that is shown in full */
+  constructor(losses, judging, differing) {
+    const settingKey = ({values}) => {
+      const areNumbers = values.every((value) => value === undefined || isNumber(value));
+      return ({index}) => (values[index] === undefined ? null : areNumbers ? Number(values[index]) : values[index]);
+    };
+    const severity = (run) => {
+      const worst = worstFinding(run);
+      return worst === undefined ? 0 : -(worst.gone ? 0.5 : worst.severity);
+    };
+    // A title, a cell, and what it is sorted by; null stands last.
+    this.columns = [
+      ["Run", null, ({label}) => label],
+      ...losses.map((loss, i) => [loss.name, (run) => lossCell(loss, run, i !== judging),
+        ({index}) => loss.of[index]?.best?.value ?? null]),
+      ...differing.map((setting) => [breakable(setting.name), ({index}) => settingCell(setting.values[index]),
+        settingKey(setting)]),
+      ["State", stateOf, ({ending}) => ending?.how ?? 0], ["Worst finding", findingCell, severity],
+    ];
+    this.sorted = losses.length > 0 ? 1 + judging : null;
+    this.isReversed = false;
+    this.root = element("div", {class: "scrolled comparison-box"});
+    for (const change of ["theme", "baseline"]) on(change, () => this.draw());
+    on("runs", () => this.shows.forEach((show) => show()));
+    on("hover", (run) => this.rows.forEach((row, each) => row.classList.toggle("pointed", each === run)));
+    this.draw();
+  }
+
+  ordered() {
+    if (this.sorted === null) return runs;
+    const [, , key] = this.columns[this.sorted], sign = this.isReversed ? -1 : 1;
+    const compare = (a, b) => (a === null || b === null ? (a === null) - (b === null) :
+      typeof a === "number" ? sign * (a - b) : sign * String(a).localeCompare(String(b), "en", {numeric: true}));
+    return [...runs].sort((a, b) => compare(key(a), key(b)));
+  }
+
+  sortBy(column) {
+    this.isReversed = this.sorted === column && !this.isReversed;
+    this.sorted = column;
+    this.draw();
+    this.root.querySelectorAll("thead button")[column].focus();
+  }
+
+  head([title], i) {
+    const sort = this.sorted !== i ? "none" : this.isReversed ? "descending" : "ascending";
+    return element("th", {scope: "col", "aria-sort": sort},
+        button({class: "link", onclick: () => this.sortBy(i)}, title));
+  }
+
+  draw() {
+    this.shows = [];
+    this.rows = new Map();
+    const row = (run) => {
+      const {show, cell: name} = nameCell(run);
+      this.shows.push(show);
+      const made = element("tr", {onpointerenter: () => announce("hover", run), onpointerleave: () => announce("hover", null)},
+          element("th", {scope: "row"}, ...name), this.columns.slice(1).map(([, cell]) => element("td", {}, cell(run))));
+      this.rows.set(run, made);
+      return made;
+    };
+    fill(this.root, element("table", {class: "comparison-table"},
+        element("thead", {}, element("tr", {}, this.columns.map((column, i) => this.head(column, i)))),
+        element("tbody", {}, this.ordered().map(row))));
+  }
+
+  /** Shows all runs, none, or the first so many of the table. */
+  choose(count) {
+    setState("runs", {hiddenRuns: new Set(this.ordered().slice(count).map(({index}) => index))});
+  }
+}
+
+/** For many runs: which of them the plots show. */
+function choiceOf(list) {
+  const choice = (text, count) => button({onclick: () => list.choose(count)}, text);
+  return element("div", {class: "buttons"}, choice("Show all", runs.length), choice(`Show the first ${FIRST}`, FIRST),
+      choice("Show none", 0));
+}
+
+/**
+ * Which of several runs is best, and what was different; null for a single run.
+ * @param beside what stands beside the table, or null
+ */
+export function comparisonSection(beside) {
+  if (runs.length < 2) return null;
+  const losses = comparedLosses(), settings = comparedSettings();
+  const isSame = ({values}) => values.every((value) => value === values[0]);
+  // The first that can be compared.
+  const judging = Math.max(0, losses.findIndex(({best}) => best.length > 0));
+  const same = settings.filter(isSame), differing = settings.filter((each) => !isSame(each));
+  const answers = losses.map((loss) => element("p", {class: "answer"}, answerOf(loss)));
+  if (answers.length === 0)
+    answers.push(element("p", {class: "answer"}, "No run has a loss, so that none can be called the best."));
+  const list = new RunList(losses, judging, differing);
+  const plots = settingPlots(losses[judging], differing);
+  const folded = same.length === 0 ? null : element("details", {class: "same"},
+      element("summary", {}, `${plural(same.length, "setting")} the same in all`),
+      settingsList(same.map(({name, values}) => [name, values[0]])));
+  return section("comparison", "Comparison", null, element("div", {class: "panel"},
+      element("div", {class: "answers"}, answers, runs.length > FIRST ? choiceOf(list) : null),
+      element("div", {class: "compared"}, element("div", {class: "compared-table"}, list.root, folded), beside, plots)));
+}
