@@ -63,13 +63,13 @@ class Health : public Lens {
 
   Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
   /// What all rules may look at, of a model or of the losses alone.
-  Moment moment(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
-  void close_step(const Judge& judge, const Moment& moment);
+  Situation situation(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
+  void close_step(const Judge& judge, const Situation& situation);
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge);
   void judge_speed(const Judge& judge);
   void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
-  void follow_trail(const Judge& judge, Model& model);
+  void judge_non_finite(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
   void follow_recovery(Model& model);
   /// How many optimizers train models; those of steps that the trainer tells count one for each model.

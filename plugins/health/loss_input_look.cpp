@@ -345,7 +345,7 @@ void LossInputLook::process(const Event& event) {
     model_.classes = input.size(1);
   }
   // A model that acts between its steps, or is another one's target, makes its own targets.
-  if (is_compared && model_.passes_without_grad == 0) {
+  if (is_compared && model_.step.passes_without_grad == 0) {
     if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
     const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;
     const bool is_a_distance = is_mse || function == LOUPE_DRAFT_LOSS_L1 || function == LOUPE_DRAFT_LOSS_SMOOTH_L1 ||
@@ -357,10 +357,10 @@ void LossInputLook::process(const Event& event) {
       model_.target_tally.take_look(fault.function);
     }
   }
-  model_.has_different_targets = model_.has_different_targets || has_different_targets;
-  if (event.input_count() > 1 && event.input(1).dim() > 0) model_.targets = event.input(1).size(0);
+  model_.step.has_different_targets = model_.step.has_different_targets || has_different_targets;
+  if (event.input_count() > 1 && event.input(1).dim() > 0) model_.step.targets = event.input(1).size(0);
   if (fault.kind == Kind::none) return;
-  if (model_.loss_fault.kind == Kind::none) model_.loss_fault = std::move(fault);
+  if (model_.step.loss_fault.kind == Kind::none) model_.step.loss_fault = std::move(fault);
 }
 
 }  // namespace loupe::health

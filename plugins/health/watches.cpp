@@ -105,7 +105,7 @@ void DeviceGradientLook::process(const Event&) {
   const std::lock_guard lock(model_.mutex);
   model_.is_on_device = true;
   model_.end_pass();
-  model_.has_backward = model_.added_up = true;
+  model_.epoch.has_backward = model_.step.added_up = true;
 }
 
 Request GradientNumbers::request() const {
@@ -122,15 +122,15 @@ void GradientNumbers::process(const Event& event) {
     state_.take_gradient(norm);
   } else {
     model_.end_pass();
-    model_.has_backward = model_.added_up = true;
+    model_.epoch.has_backward = model_.step.added_up = true;
     state_.follow(model_.step_now);
-    if (++state_.gradients == 1) ++model_.sums.counts.gradients;
+    if (++state_.gradients == 1) ++model_.step.sums.counts.gradients;
     state_.gradient_norm = norm;
   }
-  if (is_finite(measured) || !watched_.trail.meets_first()) return;
+  if (is_finite(measured) || !watched_.first_non_finite.meets_first()) return;
   Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
   origin.parameter = state_.name;
-  watched_.trail.note(std::move(origin));
+  watched_.first_non_finite.note(std::move(origin));
 }
 
 Request StepWatch::request() const {
@@ -162,7 +162,7 @@ void StepWatch::process(const Event& event) {
       state_.take_change(change);
     }
   }
-  if (!is_finite(measured) && watched_.trail.meets_first()) note_non_finite(event);
+  if (!is_finite(measured) && watched_.first_non_finite.meets_first()) note_non_finite(event);
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 
@@ -187,7 +187,7 @@ void StepWatch::note_non_finite(const Event& event) {
       origin.numel = tensor.numel;
     });
   }
-  watched_.trail.note(std::move(origin));
+  watched_.first_non_finite.note(std::move(origin));
 }
 
 /// Which elements of a parameter of 16 bits a step changed.

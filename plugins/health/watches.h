@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "health/non_finite.h"
 #include "health/rules/elements.h"
 #include "health/rules/model.h"
 #include "health/rules/speed.h"
-#include "health/trail.h"
 
 namespace loupe::health {
 
@@ -20,7 +20,7 @@ struct Watched {
   Watched(const Host& host_, double reported_dead_share_) : host(host_), reported_dead_share(reported_dead_share_) {}
   Host host;
   double reported_dead_share;  ///< the share of silent units from which dead_units speaks
-  Trail trail;
+  FirstNonFinite first_non_finite;
   std::atomic<uint64_t> last_step{0};  ///< of the run's clock, at the end of the last step that was looked at
 };
 

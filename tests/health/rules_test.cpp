@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 
 namespace loupe::health {
@@ -28,7 +29,8 @@ TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
     const std::string help = rule.help;
     const bool says_severity =
         help.rfind("error", 0) == 0 || help.rfind("warning", 0) == 0 || help.rfind("info", 0) == 0;
-    EXPECT_TRUE(says_severity && help.find("; ") != std::string::npos) << rule.name << ": " << help;
+    EXPECT_TRUE(says_severity && help.find("; ") != std::string::npos)
+        << "the help of '" << rule.name << "' must begin with its severity and '; ': " << help;
     EXPECT_EQ(help.find('\n'), std::string::npos) << rule.name;
   }
   EXPECT_THROW(rule_named("no_such_rule"), Error);
@@ -41,7 +43,36 @@ TEST(RulesOfHealth, HaveEachACaseInTheZooOrATest) {
       if (entry.path().extension() == ".cpp") cases += text_of(entry.path());
     }
   }
-  for (const Rule& rule : rules()) EXPECT_NE(cases.find('"' + std::string(rule.name)), std::string::npos) << rule.name;
+  for (const Rule& rule : rules()) {
+    EXPECT_NE(cases.find('"' + std::string(rule.name)), std::string::npos)
+        << "no test names the rule '" << rule.name << "': plant its fault in tests/zoo, beside a healthy twin";
+  }
+}
+
+TEST(RulesOfHealth, HaveEachAnExampleForExplain) {
+  for (const Rule& rule : rules()) {
+    for (const char* code : {rule.fault, rule.repair}) {
+      EXPECT_NE(std::string(code), "") << "the rule '" << rule.name
+                                       << "' lacks an example: give its row in plugins/health/rules a fault, a few "
+                                          "lines of a trainer, and its repair";
+      std::istringstream lines(code);
+      for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(line.size(), 72u) << "a line of the example of '" << rule.name
+                                    << "' is too long for a terminal of 80 columns: " << line;
+    }
+    EXPECT_STRNE(rule.fault, rule.repair) << "the example of '" << rule.name << "' repairs nothing";
+  }
+}
+
+TEST(RulesOfHealth, BringAboutOtherRulesThatThereAre) {
+  for (const Rule& rule : rules()) {
+    for (const Effects& each : rule.brings_about) {
+      for (const char* effect : each.effects) {
+        EXPECT_NO_THROW(rule_named(effect)) << "'" << rule.name << "' brings about '" << effect << "'";
+        EXPECT_STRNE(effect, rule.name) << "a rule does not explain itself";
+      }
+    }
+  }
 }
 
 TEST(RulesOfHealth, DeclareTheLimitsThatTheyJudgeBy) {

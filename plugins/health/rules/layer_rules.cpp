@@ -11,6 +11,18 @@
 namespace loupe::health {
 namespace {
 
+/// A layer that lets no gradient through, its figure being 1, and a parameter at or before it whose gradient is 0.
+bool blocks_gradient(const Observation& cause, const Observation& effect) {
+  return cause.value == 1 && effect.value == 0 && effect.place > 0 && effect.place <= cause.place;
+}
+
+/// A layer that gives nothing but zeros, and a parameter before it, or of the next layer, which they are the input of.
+bool silences(const Observation& cause, const Observation& effect) {
+  constexpr uint64_t to_next_layer = 2;  // a dropout or the like may lie between
+  const bool is_next = effect.place > cause.place && effect.place - cause.place <= to_next_layer;
+  return blocks_gradient(cause, effect) || (cause.value == 1 && effect.value == 0 && cause.place > 0 && is_next);
+}
+
 double variance(const Layer& layer) {
   return layer.start_variance / static_cast<double>(layer.start_looks);
 }
@@ -65,17 +77,14 @@ void judge_variances(const Judge& judge, const Model& model) {
   const double least = 1 / (more_to_shrink * limit);
   const bool shrinks = factor < least && layers.size() >= layers_to_shrink && shrinks_by(least);
   if (!grows && !shrinks) return;
-  Observation seen;
-  seen.module = layers.back()->module;
-  seen.value = factor;
-  seen.threshold = grows ? limit : least;
-  seen.message = "at the first step the variance of the outputs goes from " + number(first) + " at '" +
-                 layers.front()->name + "' to " + number(last) + " at '" + layers.back()->name + "', by a factor of " +
-                 number(factor) + " a layer";
-  seen.advice =
-      "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, "
-      "xavier_normal_ for tanh), or normalize between layers";
-  judge.tell(seen);
+  judge.tell({.module = layers.back()->module,
+              .message = sentence("at the first step the variance of the outputs goes from ", first, " at '",
+                                  layers.front()->name, "' to ", last, " at '", layers.back()->name,
+                                  "', by a factor of ", factor, " a layer"),
+              .advice = "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, "
+                        "xavier_normal_ for tanh), or normalize between layers",
+              .value = factor,
+              .threshold = grows ? limit : least});
 }
 
 /// What nobody has set holds what was in the memory before.
@@ -85,16 +94,14 @@ void judge_sizes(const Judge& judge, const Model& model) {
     if (!each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || !(each.first_norm > 0)) continue;
     const double size = each.first_norm / std::sqrt(static_cast<double>(each.parameter->numel));
     if (size < largest && size > smallest) continue;
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.module = each.module;
-    seen.parameter = each.name;
-    seen.value = size;
-    seen.threshold = size > largest ? largest : smallest;
-    seen.message =
-        shown(each) + " begins with a root mean square of " + number(size) + ", as memory does that was never set";
-    seen.advice = "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_";
-    judge.tell(seen);
+    judge.tell({.severity = LOUPE_SEVERITY_ERROR,
+                .module = each.module,
+                .parameter = each.name,
+                .message = sentence(shown(each), " begins with a root mean square of ", size,
+                                    ", as memory does that was never set"),
+                .advice = "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_",
+                .value = size,
+                .threshold = size > largest ? largest : smallest});
   }
 }
 
@@ -103,17 +110,15 @@ void judge_first_loss(const Judge& judge, const Model& model) {
   if (model.classes < 2) return;
   const double guessing = std::log(static_cast<double>(model.classes));
   if (!(model.first_cross_entropy > far_above * guessing)) return;
-  Observation seen;
-  seen.module = model.root;
-  seen.value = model.first_cross_entropy;
-  seen.threshold = far_above * guessing;
-  seen.tag = "Loss";
-  seen.message = "the first cross entropy is " + number(model.first_cross_entropy) + ", where guessing among " +
-                 std::to_string(model.classes) + " classes gives " + number(guessing) +
-                 ": the scores of the untrained model are far too large";
-  seen.advice =
-      "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized";
-  judge.tell(seen);
+  judge.tell({.module = model.root,
+              .message = sentence("the first cross entropy is ", model.first_cross_entropy, ", where guessing among ",
+                                  model.classes, " classes gives ", guessing,
+                                  ": the scores of the untrained model are far too large"),
+              .advice = "see how the weights begin, as memory that was never set or a large scale, and that the inputs "
+                        "are normalized",
+              .value = model.first_cross_entropy,
+              .threshold = far_above * guessing,
+              .tag = "Loss"});
 }
 
 /// Whether the weights of a layer's units are all the same.
@@ -129,14 +134,12 @@ void look_for_equal_units(const Judge& judge, Model& model) {
                               [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
     if (!equal) continue;
     model.has_equal_units = true;
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.module = each.module;
-    seen.parameter = each.name;
-    seen.message = "all units of '" + each.layer + "' have the same weights, also after " + std::to_string(each.steps) +
-                   " steps: they learn the same and count as one";
-    seen.advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_";
-    judge.tell(seen);
+    judge.tell({.severity = LOUPE_SEVERITY_ERROR,
+                .module = each.module,
+                .parameter = each.name,
+                .message = sentence("all units of '", each.layer, "' have the same weights, also after ", each.steps,
+                                    " steps: they learn the same and count as one"),
+                .advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_"});
   }
 }
 
@@ -149,38 +152,38 @@ bool cuts_off(const Model& model, const Layer& layer) {
 }
 
 /// Networks that are good have silent units: it is a fault where nothing passes, or where the loss stays.
-bool is_harmful(const Judge& judge, const Moment& moment, const Layer& layer, double share) {
+bool is_harmful(const Judge& judge, const Situation& situation, const Layer& layer, double share) {
   constexpr double nearly_all = 0.9;
-  if (share == 1 && cuts_off(*moment.model, layer)) return true;
-  if (moment.trend == Trend::falls) return false;
+  if (share == 1 && cuts_off(*situation.model, layer)) return true;
+  if (situation.trend == Trend::falls) return false;
   // Agents and players see few situations at a time, in which many units have nothing to say.
-  const bool says_little = moment.has_other_models || moment.trend == Trend::unknown;
+  const bool says_little = situation.has_other_models || situation.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
 }
 
-void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& layer) {
+void judge_dead_units(const Judge& judge, const Situation& situation, const Layer& layer) {
   constexpr int64_t fewest_looks = 4, fewest_samples = 64;
   const auto units = static_cast<int64_t>(layer.alive.size());
   if (units == 0 || layer.looks < fewest_looks || layer.samples < fewest_samples) return;
   const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
   if (share < reported_dead_share(judge.limits)) return;
-  const bool is_error = is_harmful(judge, moment, layer, share), is_whole = share == 1;
-  Observation seen;
-  seen.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
-  seen.module = layer.module;
-  seen.place = layer.first_run;
-  seen.may_recede = true;
-  seen.value = share;
-  seen.threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits);
-  seen.tag = "Output Activations";
-  seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
-                 layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
-                 " samples of the last steps: no gradient comes through them";
-  if (moment.trend == Trend::stays) seen.message += ", and the loss does not get better";
+  const bool is_error = is_harmful(judge, situation, layer, share), is_whole = share == 1;
+  Observation seen{.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO,
+                   .module = layer.module,
+                   .message = sentence(units - layer.alive_units, " of ", units, " units of '", layer.name, "' (",
+                                       percent(share), ") were silent for all ", layer.samples,
+                                       " samples of the last steps: no gradient comes through them"),
+                   .value = share,
+                   .threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits),
+                   .tag = "Output Activations",
+                   .place = layer.first_run,
+                   .may_recede = true};
+  if (situation.trend == Trend::stays) seen.message += ", and the loss does not get better";
   constexpr double nearly_as_many = 0.9;
   const bool began_so = layer.silent_at_first >= nearly_as_many * share;
-  if (is_whole && &layer == moment.model->last_layer) {
-    seen.advice = "leave out the '" + layer.type + "' behind the model's output, which cuts off all that is below 0";
+  if (is_whole && &layer == situation.model->last_layer) {
+    seen.advice =
+        sentence("leave out the '", layer.type, "' behind the model's output, which cuts off all that is below 0");
   } else if (!is_error) {
     seen.advice = "there is nothing to do as long as the loss comes down: many good networks have silent units";
   } else if (began_so) {
@@ -202,87 +205,91 @@ void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool
   layer.began_saturated = layer.began_saturated || is_first;
   // A network that learns may come to be sure of itself.
   if (!layer.began_saturated && loss_halved) return;
-  Observation seen;
-  seen.module = layer.module;
-  seen.value = share;
-  seen.threshold = judge.limit("saturated_share");
-  seen.tag = "Output Norm";
-  seen.message = percent(share) + " of the outputs of '" + layer.name + "' lie at the bounds of " + layer.type +
-                 ", where its slope is nearly 0";
-  seen.advice =
-      "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning "
-      "rate";
-  judge.see(seen);
+  judge.see(
+      {.module = layer.module,
+       .message = sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
+                           ", where its slope is nearly 0"),
+       .advice =
+           "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate",
+       .value = share,
+       .threshold = judge.limit("saturated_share"),
+       .tag = "Output Norm"});
 }
 
-}  // namespace
+/// Whether nothing trains what it scales and shifts by: no optimizer, and nobody by hand.
+bool is_frozen(const Model& model, const Layer& layer) {
+  const auto found = model.modules.find(layer.module);
+  if (found == model.modules.end() || found->second.parameters.empty()) return false;
+  const auto& parameters = found->second.parameters;
+  return std::all_of(parameters.begin(), parameters.end(), [](const ParameterState* each) {
+    return each->parameter != nullptr && !each->is(LOUPE_PARAMETER_TRAINABLE) && !each->is(LOUPE_PARAMETER_OPTIMIZED) &&
+           each->steps == 0 && !each->ever_changed;
+  });
+}
 
-void judge_start(const Judge& judge, const Moment& moment) {
+void judge_start(const Judge& judge, const Situation& situation) {
   constexpr uint64_t start = 3;
-  if (moment.model->steps == 1) {
-    judge_sizes(judge, *moment.model);
-    judge_first_loss(judge, *moment.model);
+  if (situation.model->steps == 1) {
+    judge_sizes(judge, *situation.model);
+    judge_first_loss(judge, *situation.model);
   }
-  if (moment.model->steps != start) return;
-  judge_variances(judge, *moment.model);
-  look_for_equal_units(judge, *moment.model);
+  if (situation.model->steps != start) return;
+  judge_variances(judge, *situation.model);
+  look_for_equal_units(judge, *situation.model);
 }
 
-void judge_equal_units(const Judge& judge, const Moment& moment) {
-  if (moment.model->has_equal_units) look_for_equal_units(judge, *moment.model);
+void judge_equal_units(const Judge& judge, const Situation& situation) {
+  if (situation.model->has_equal_units) look_for_equal_units(judge, *situation.model);
 }
 
-void judge_dead(const Judge& judge, const Moment& moment) {
-  for (const Layer& layer : moment.model->layers) {
-    if (layer.role == Role::rectifier) judge_dead_units(judge, moment, layer);
-  }
-}
-
-void judge_saturated(const Judge& judge, const Moment& moment) {
-  for (Layer& layer : moment.model->layers) {
-    if (layer.role == Role::bounded) judge_saturation(judge, *moment.model, layer, moment.has_loss_halved);
+void judge_dead(const Judge& judge, const Situation& situation) {
+  for (const Layer& layer : situation.model->layers) {
+    if (layer.role == Role::rectifier) judge_dead_units(judge, situation, layer);
   }
 }
 
-void judge_constant(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_saturated(const Judge& judge, const Situation& situation) {
+  for (Layer& layer : situation.model->layers) {
+    if (layer.role == Role::bounded) judge_saturation(judge, *situation.model, layer, situation.has_loss_halved);
+  }
+}
+
+void judge_constant(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const Layer* first = nullptr;
   for (const Layer& layer : model.layers) {
     if (!layer.is_constant()) continue;
     if (first == nullptr || layer.first_run < first->first_run) first = &layer;
   }
   if (first == nullptr) return;
-  Observation seen;
-  seen.module = first->module;
-  seen.place = first->first_run;
-  seen.value = 0;
-  seen.message = "the output of '" + first->name + "' is the same for every sample" +
-                 (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : "") +
-                 ", whatever goes in";
-  seen.advice = "look at its weights and at what saturates before it; a learning rate that was too large does this";
-  judge.see(seen);
+  judge.see(
+      {.module = first->module,
+       .message =
+           sentence("the output of '", first->name, "' is the same for every sample",
+                    (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : ""),
+                    ", whatever goes in"),
+       .advice = "look at its weights and at what saturates before it; a learning rate that was too large does this",
+       .value = 0,
+       .place = first->first_run});
 }
 
 /// A softmax over one element is 1, whatever goes in.
-void judge_lone_softmax(const Judge& judge, const Moment& moment) {
-  const Layer* layer = moment.model->lone_softmax;
+void judge_lone_softmax(const Judge& judge, const Situation& situation) {
+  const Layer* layer = situation.model->step.lone_softmax;
   if (layer == nullptr || layer->module == nullptr) return;
-  Observation seen;
-  seen.module = layer->module;
-  seen.place = layer->first_run;
-  seen.value = 1;
-  seen.message = "'" + layer->name +
-                 "' is a softmax over one element: its output is the same, whatever goes in, and no " +
-                 "gradient comes through it";
-  seen.advice =
-      "give it two elements or more, as one for each action or class, or use a sigmoid; see which dimension it goes "
-      "over";
-  judge.tell(seen);
+  judge.tell({.module = layer->module,
+              .message = sentence("'", layer->name,
+                                  "' is a softmax over one element: its output is the same, whatever goes in, and no ",
+                                  "gradient comes through it"),
+              .advice = "give it two elements or more, as one for each action or class, or use a sigmoid; see which "
+                        "dimension it goes over",
+              .value = 1,
+              .place = layer->first_run});
 }
 
 /// Two linear layers without anything between them can do no more than one.
-void judge_linear_chain(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_linear_chain(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const auto weight_of = [&](const Layer& layer) -> const loupe_parameter* {
     if (layer.role != Role::linear || layer.only_selects) return nullptr;
     const auto found = std::find_if(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
@@ -306,32 +313,31 @@ void judge_linear_chain(const Judge& judge, const Moment& moment) {
     behind = next;
   }
   if (before == nullptr) return;
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_INFO;
-  seen.module = behind->module;
-  seen.message = "'" + behind->name + "' is given the output of '" + before->name +
-                 "' as it is: two linear layers in a row can do no more than one";
+  Observation seen{.severity = LOUPE_SEVERITY_INFO,
+                   .module = behind->module,
+                   .message = sentence("'", behind->name, "' is given the output of '", before->name,
+                                       "' as it is: two linear layers in a row can do no more than one")};
   if (more > 0) seen.message += more == 1 ? "; so is another" : "; so are " + std::to_string(more) + " more";
   seen.advice = "put an activation between them, such as a ReLU, or leave one out";
   judge.see(seen);
 }
 
-void judge_input_scale(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_input_scale(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;
-  if (model.first_layer != nullptr && model.has_zero_input()) {
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.module = model.first_layer->module;
-    seen.message = "the model's input is all zeros: each of " + std::to_string(model.input_count) +
-                   " elements that were looked at";
-    seen.advice =
-        "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0";
-    return judge.tell(seen);
+  if (model.first_layer != nullptr && model.window.has_zero_input()) {
+    return judge.tell(
+        {.severity = LOUPE_SEVERITY_ERROR,
+         .module = model.first_layer->module,
+         .message = sentence("the model's input is all zeros: each of ", model.window.input_count,
+                             " elements that were looked at"),
+         .advice =
+             "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0"});
   }
-  if (model.input_count < Model::fewest_input_elements || normalizes || model.first_layer == nullptr) return;
-  const double mean = model.input_sum / static_cast<double>(model.input_count);
-  const double scale = std::sqrt(model.input_sum_squares / static_cast<double>(model.input_count));
+  if (model.window.input_count < Model::Window::fewest_input_elements || normalizes || model.first_layer == nullptr)
+    return;
+  const double mean = model.window.input_sum / static_cast<double>(model.window.input_count);
+  const double scale = std::sqrt(model.window.input_sum_squares / static_cast<double>(model.window.input_count));
   const double low = 0.01 / judge.limit("input_scale");
   if (scale <= judge.limit("input_scale") && scale >= low) return;
   const auto silent = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
@@ -339,18 +345,175 @@ void judge_input_scale(const Judge& judge, const Moment& moment) {
     return layer.role == Role::rectifier && units > 0 && layer.looks > 0 &&
            units - static_cast<double>(layer.alive_units) >= judge.limit("dead_share") * units;
   });
-  Observation seen;
+  Observation seen{};
   if (silent > 0) seen.severity = LOUPE_SEVERITY_ERROR;
   seen.module = model.first_layer->module;
   seen.value = scale;
   seen.threshold = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
-  seen.message = "the model's input is not near unit scale: its mean is " + number(mean) +
-                 " and its root mean square " + number(scale);
+  seen.message =
+      sentence("the model's input is not near unit scale: its mean is ", mean, " and its root mean square ", scale);
   if (silent > 0)
-    seen.message += "; behind it most units of " + std::to_string(silent) +
-                    (silent == 1 ? " layer are silent" : " layers are silent");
+    seen.message +=
+        sentence("; behind it most units of ", silent, (silent == 1 ? " layer are silent" : " layers are silent"));
   seen.advice = "subtract the training data's mean and divide by its standard deviation";
   judge.tell(seen);
+}
+
+void judge_small_batch_norm(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  if (model.step.small_norm == nullptr) return;
+  judge.tell({.module = model.step.small_norm->module,
+              .message = sentence("'", model.step.small_norm->name, "' normalizes by the statistics of ",
+                                  model.step.small_norm_values, " values a channel: its output says little of them"),
+              .advice = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm",
+              .value = static_cast<double>(model.step.small_norm_values),
+              .threshold = 2});
+}
+
+void judge_running_momentum(const Judge& judge, const Situation& situation) {
+  constexpr double most = 0.5;
+  for (const Layer& layer : situation.model->layers) {
+    if (layer.running_momentum <= most || layer.trained_at == 0) continue;
+    judge.tell(
+        {.module = layer.module,
+         .message = sentence(
+             "'", layer.name, "' has a momentum of ", layer.running_momentum,
+             ", the share of the newest batch in its running statistics: in evaluation it normalizes by those of ",
+             "the last batch or two"),
+         .advice = "use a momentum of about 0.1; what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here",
+         .value = layer.running_momentum,
+         .threshold = most,
+         .at_tick = true});
+  }
+}
+
+void judge_frozen_norm(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
+  constexpr uint32_t epochs_enough = 2;
+  const Layer* first = nullptr;
+  int more = -1;
+  const bool any_trains = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                      [](const ParameterState& each) { return each.steps_with_gradient > 0; });
+  for (Layer& layer : model.layers) {
+    const bool moves = layer.running_momentum > 0 && any_trains && layer.trained_at != 0 &&
+                       layer.trained_at >= model.trained_before_tick;
+    layer.frozen_epochs = moves && is_frozen(model, layer) ? layer.frozen_epochs + 1 : 0;
+    if (layer.frozen_epochs < epochs_enough) continue;
+    if (first == nullptr) first = &layer;
+    ++more;
+  }
+  model.trained_before_tick = model.step_now;
+  if (first == nullptr) return;
+  // it may be meant
+  judge.tell(
+      {.severity = LOUPE_SEVERITY_INFO,
+       .module = first->module,
+       .message = sentence(
+           "'", first->name, "'",
+           (more > 0 ? " and " + std::to_string(more) + " more batch norm" + (more == 1 ? "" : "s") + " are" : " is"),
+           " frozen, but in training mode: the running mean and variance still move with each batch, and what the "
+           "frozen part gives changes"),
+       .advice = "call eval() on the frozen part, after each model->train()",
+       .at_tick = true});
+}
+
+}  // namespace
+
+std::vector<Rule> norm_rules() {
+  return {
+      {.name = "small_batch_norm",
+       .help = "warning; batch statistics of one or two values",
+       .looks = {{When::step, &judge_small_batch_norm}},
+       .fault = R"(// Two values a channel, for a BatchNorm1d:
+auto options = torch::data::DataLoaderOptions().batch_size(2);)",
+       .repair = R"(auto options =
+    torch::data::DataLoaderOptions().batch_size(32).drop_last(true);)"},
+      {.name = "running_statistics",
+       .help = "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
+       .looks = {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}},
+       .fault = R"(// What other libraries call 0.9 is 0.1 here.
+auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);)",
+       .repair = R"(auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.1);)"},
+  };
+}
+
+std::vector<Rule> activation_rules() {
+  return {
+      {.name = "dead_units",
+       .help = "error or info; ReLU-like units silent for a whole window of samples; an error where nothing passes or "
+               "the loss stays",
+       .looks = {{When::window, &judge_dead}},
+       .limits = {{"dead_share", 0.5,
+                   "share of a layer's units silent for a whole window that is an error while the loss stays; half of "
+                   "it is told as information",
+                   0.0, 1.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &silences},
+                        {.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// One such step leaves the biases of ReLUs far below 0.
+torch::optim::SGD optimizer(model->parameters(), 5.0);)",
+       .repair = R"(torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
+      {.name = "saturated_activation",
+       .help = "warning; tanh or sigmoid pressed to its bounds",
+       .looks = {{When::window, &judge_saturated}},
+       .limits = {{"saturated_share", 0.5, "share of a tanh's or sigmoid's outputs pressed to the bounds", 0.0, 1.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// With pixels from 0 to 255 tanh is -1 or 1, and its slope 0.
+auto hidden = torch::tanh(first->forward(pixels));)",
+       .repair = R"(auto hidden = torch::tanh(first->forward(pixels / 127.5 - 1));)"},
+  };
+}
+
+std::vector<Rule> layer_rules() {
+  return {
+      {.name = "poor_initialization",
+       .help = "error or warning; equal units, or a variance that grows or shrinks by layer",
+       .looks = {{When::step, &judge_start}, {When::window, &judge_equal_units}},
+       .limits =
+           {{"variance_factor", 10.0,
+             "factor a layer by which the outputs' variance grows at the first step; three times as much if it shrinks",
+             1.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"loss_not_decreasing"}}, {.effects = {"non_finite"}, .strength = Strength::hint}},
+       .fault = R"(for (auto& each : model->parameters()) {
+  torch::nn::init::constant_(each, 0.1);  // all units stay the same
+})",
+       .repair = R"(for (auto& each : model->parameters()) {
+  if (each.dim() > 1) torch::nn::init::kaiming_uniform_(each);
+})"},
+      {.name = "unnormalized_input",
+       .help = "warning; inputs far from unit scale",
+       .looks = {{When::window, &judge_input_scale}},
+       .limits = {{"input_scale", 10.0, "root mean square of the model's input, above which it is not normalized",
+                   0.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output"},
+                         .strength = Strength::sure},
+                        {.effects = {"exploding_gradient", "saturated_activation", "loss_spike", "loss_oscillating",
+                                     "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto x = image.to(torch::kFloat);  // from 0 to 255)",
+       .repair = R"(auto x = (image.to(torch::kFloat) - mean) / deviation;)"},
+      {.name = "constant_output",
+       .help = "warning; a layer's output does not depend on its input",
+       .looks = {{When::step, &judge_lone_softmax}, {When::window, &judge_constant}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &blocks_gradient},
+                        {.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(torch::nn::Linear head(128, 1);
+auto p = torch::softmax(head->forward(x), 1);  // of one value: 1)",
+       .repair = R"(torch::nn::Linear head(128, 1);
+auto p = torch::sigmoid(head->forward(x));)"},
+      {.name = "linear_chain",
+       .help = "info; one linear layer is given the output of another as it is",
+       .looks = {{When::window, &judge_linear_chain}},
+       .is_blind_on_devices = true,
+       .fault = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),
+                          torch::nn::Linear(256, 10));)",
+       .repair = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),
+                          torch::nn::ReLU(),
+                          torch::nn::Linear(256, 10));)"},
+  };
 }
 
 }  // namespace loupe::health

@@ -87,21 +87,19 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
         losses.seen = 0;
         losses.first = 0;
       } else if (hard || stays) {
-        Observation seen;
-        seen.value = loss;
-        seen.threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
-                              : judge.limit("spike_factor") * mean;
-        seen.tag = "Loss";
-        seen.message =
-            hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " + std::to_string(lately) +
-                       " was " + number(mean_lately) + " and the largest of the last " +
-                       std::to_string(losses.recent.size()) + " was " + number(largest)
-                 : shown + " was above " + number(judge.limit("spike_factor")) + " times its mean of " + number(mean) +
-                       " for " + std::to_string(losses.spikes) + " times in a row, last " + number(loss);
-        seen.advice =
-            "look at the batch of this step, clip the gradients between backward() and step(), or lower the learning "
-            "rate";
-        judge.tell(seen);
+        judge.tell({.message = hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " +
+                                          std::to_string(lately) + " was " + number(mean_lately) +
+                                          " and the largest of the last " + std::to_string(losses.recent.size()) +
+                                          " was " + number(largest)
+                                    : shown + " was above " + number(judge.limit("spike_factor")) +
+                                          " times its mean of " + number(mean) + " for " +
+                                          std::to_string(losses.spikes) + " times in a row, last " + number(loss),
+                    .advice = "look at the batch of this step, clip the gradients between backward() and step(), or "
+                              "lower the learning rate",
+                    .value = loss,
+                    .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
+                                      : judge.limit("spike_factor") * mean,
+                    .tag = "Loss"});
       }
     }
     ++losses.seen;
@@ -112,15 +110,14 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
   losses.pending.clear();
 }
 
-}  // namespace
-
-void judge_spikes(const Judge& judge, const Moment& moment) {
-  for (Losses::Training& each : moment.losses->trainings) judge_spikes_of(judge, each, moment.losses->shown(each));
+void judge_spikes(const Judge& judge, const Situation& situation) {
+  for (Losses::Training& each : situation.losses->trainings)
+    judge_spikes_of(judge, each, situation.losses->shown(each));
 }
 
-void judge_divergence(const Judge& judge, const Moment& moment) {
-  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
-  if (epochs.size() < 2 || moment.acts) return;
+void judge_divergence(const Judge& judge, const Situation& situation) {
+  const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
+  if (epochs.size() < 2 || situation.acts) return;
   const double now = epochs.back().mean;
   const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
   const double limit = judge.limit("diverging_factor") * best->mean;
@@ -129,25 +126,22 @@ void judge_divergence(const Judge& judge, const Moment& moment) {
   // Of next to nothing the double is next to nothing too.
   constexpr double many_times = 10;
   if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.value = now;
-  seen.threshold = limit;
-  seen.tag = "Loss";
-  seen.message = "the training loss grows: " + number(now) + " in epoch " + std::to_string(epochs.back().number) +
-                 ", where it was " + number(best->mean) + " in epoch " + std::to_string(best->number);
-  seen.advice =
-      "lower the learning rate or clip the gradients between backward() and step(); see that the loss is minimized, "
-      "not maximized";
-  judge.tell(seen);
+  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
+              .message = sentence("the training loss grows: ", now, " in epoch ", epochs.back().number,
+                                  ", where it was ", best->mean, " in epoch ", best->number),
+              .advice = "lower the learning rate or clip the gradients between backward() and step(); see that the "
+                        "loss is minimized, not maximized",
+              .value = now,
+              .threshold = limit,
+              .tag = "Loss",
+              .at_tick = true});
 }
 
 /// Below 0 a loss may go, as that of a density does; one that gains in size with each epoch has no bound.
-void judge_unbounded(const Judge& judge, const Moment& moment) {
+void judge_unbounded(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 4;
   constexpr double faster = 1.5, far_beyond = 10;
-  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
   if (epochs.size() < enough_epochs) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   if (now > -far_beyond * std::max(std::abs(first), 1.0)) return;
@@ -155,65 +149,62 @@ void judge_unbounded(const Judge& judge, const Moment& moment) {
     const double before = std::min(epochs[i - 1].mean, 0.0);
     if (!(epochs[i].mean < faster * before)) return;
   }
-  Observation seen;
-  seen.at_tick = true;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.tag = "Loss";
-  seen.value = now;
-  seen.threshold = -far_beyond * std::max(std::abs(first), 1.0);
-  seen.message = "the training loss fell below 0 and grows in size with each epoch: " + number(first) +
-                 " in the first, " + number(epochs[epochs.size() - 2].mean) + " in the last but one, " + number(now) +
-                 " in the last";
-  seen.advice = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound";
-  judge.tell(seen);
+  judge.tell(
+      {.severity = LOUPE_SEVERITY_ERROR,
+       .message =
+           sentence("the training loss fell below 0 and grows in size with each epoch: ", first, " in the first, ",
+                    epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"),
+       .advice = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound",
+       .value = now,
+       .threshold = -far_beyond * std::max(std::abs(first), 1.0),
+       .tag = "Loss",
+       .at_tick = true});
 }
 
-void judge_stagnation(const Judge& judge, const Moment& moment) {
+void judge_stagnation(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 3;
   constexpr uint64_t enough_losses = 30;
-  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
   const uint64_t all = std::accumulate(epochs.begin(), epochs.end(), uint64_t{0},
                                        [](uint64_t sum, const Losses::Epoch& each) { return sum + each.count; });
-  if (epochs.size() < enough_epochs || (all < enough_losses && !moment.losses->are_means)) return;
+  if (epochs.size() < enough_epochs || (all < enough_losses && !situation.losses->are_means)) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
   // A squared error that comes down is on its way; a cross entropy arrives at a guess from far above.
-  const Guessing* guessing = moment.guessing;
+  const Guessing* guessing = situation.guessing;
   // Nor is one a guess that comes down by a hundredth in three epochs.
   const double before = epochs.size() > enough_epochs ? epochs[epochs.size() - 1 - enough_epochs].mean : first;
   const bool comes_down = now < before - 0.01 * std::abs(before);
   const bool is_guess =
       guessing != nullptr && guessing->is_no_better() && !comes_down && (guessing->is_cross_entropy() || !decreased);
   // What goes on from a checkpoint may have arrived.
-  const bool stays = !decreased && first != 0 && !moment.losses->began_late && !crosses_zero(*moment.losses);
+  const bool stays = !decreased && first != 0 && !situation.losses->began_late && !crosses_zero(*situation.losses);
   if (!stays && !is_guess) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.tag = "Loss";
-  seen.value = now;
-  seen.threshold = first;
-  seen.message = "the training loss " +
-                 (stays ? "has not come down in " + std::to_string(epochs.size()) + " epochs"
-                        : std::string("is no better than a guess")) +
-                 ": " + number(first) + " in the first" + (stays ? "" : " epoch") + ", " + number(now) + " in the last";
-  if (is_guess) seen.message += ", and " + guessing->text();
+  Observation seen{
+      .message = sentence("the training loss ",
+                          (stays ? "has not come down in " + std::to_string(epochs.size()) + " epochs"
+                                 : std::string("is no better than a guess")),
+                          ": ", first, " in the first", (stays ? "" : " epoch"), ", ", now, " in the last"),
+      .value = now,
+      .threshold = first,
+      .tag = "Loss",
+      .at_tick = true};
+  if (is_guess) seen.message += sentence(", and ", guessing->text());
   seen.advice =
       "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the step "
       "changes the model";
   judge.tell(seen);
 }
 
-void judge_oscillation(const Judge& judge, const Moment& moment) {
-  Losses& losses = *moment.losses;
+void judge_oscillation(const Judge& judge, const Situation& situation) {
+  Losses& losses = *situation.losses;
   const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
-  if (epochs.size() < 2 || moment.acts) return;
+  if (epochs.size() < 2 || situation.acts) return;
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
   if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss in turn
-  Observation seen;
-  seen.at_tick = true;
-  seen.tag = "Loss";
+  Observation seen{.tag = "Loss", .at_tick = true};
   // Losses of small batches jump as well, and come down all the same: above its start less is enough.
   const double first = epochs.front().mean;
   const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
@@ -223,13 +214,13 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
     seen.value = now.mean_change / now.mean;
     seen.threshold = limit;
-    seen.message = "the training loss swings by " + percent(seen.value) +
-                   " of its mean from one to the next, and does not come down";
+    seen.message = sentence("the training loss swings by ", percent(seen.value),
+                            " of its mean from one to the next, and does not come down");
     seen.advice = "lower the learning rate, or use larger batches";
     return judge.tell(seen);
   }
   // Where little is left of the loss, swings of it are nothing.
-  if (!moment.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
+  if (!situation.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
     losses.main.epochs_with_swings = 0;
     return;
   }
@@ -248,27 +239,27 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
     seen.value = likeness;
     seen.threshold = same_way;
-    seen.message = "the training loss goes up and down in the same way in each epoch (a correlation of " +
-                   number(likeness) + " with the epoch before)";
+    seen.message = sentence("the training loss goes up and down in the same way in each epoch (a correlation of ",
+                            likeness, " with the epoch before)");
     seen.advice = "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted";
     judge.tell(seen);
   } else if (epochs_with_swings >= epochs_enough) {
     seen.value = static_cast<double>(turns);
     seen.threshold = turns_enough;
-    seen.message = "the training loss swings slowly up and down by a fifth of its mean and more, " +
-                   std::to_string(turns) + " times lately";
+    seen.message = sentence("the training loss swings slowly up and down by a fifth of its mean and more, ", turns,
+                            " times lately");
     seen.advice = "lower the learning rate or the momentum, and see that the samples are shuffled";
     judge.tell(seen);
   }
 }
 
 /// Of two losses, as of a generator and what tells its pictures from others, one is next to nothing.
-void judge_adversaries(const Judge& judge, const Moment& moment) {
+void judge_adversaries(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 3;
   constexpr int enough = 2;
   constexpr double little = 0.05, much = 2;
-  Losses& losses = *moment.losses;
-  if (losses.trainings.size() != 2 || moment.acts) return;
+  Losses& losses = *situation.losses;
+  if (losses.trainings.size() != 2 || situation.acts) return;
   for (std::size_t i = 0; i < 2; ++i) {
     Losses::Training &winner = losses.trainings[i], &loser = losses.trainings[1 - i];
     const std::vector<Losses::Epoch>&won = winner.side.epochs, &lost = loser.side.epochs;
@@ -277,25 +268,23 @@ void judge_adversaries(const Judge& judge, const Moment& moment) {
                          lost.front().mean > 0 && lost.back().mean > much * lost.front().mean;
     winner.epochs_won = has_won ? winner.epochs_won + 1 : 0;
     if (winner.epochs_won < enough) continue;
-    Observation seen;
-    seen.at_tick = true;
-    seen.severity = LOUPE_SEVERITY_INFO;
-    seen.tag = "Loss";
-    seen.value = won.back().mean;
-    seen.threshold = little * won.front().mean;
-    seen.message = losses.shown(winner) + " has fallen from " + number(won.front().mean) + " to " +
-                   number(won.back().mean) + ", while " + losses.shown(loser) + " has grown from " +
-                   number(lost.front().mean) + " to " + number(lost.back().mean) +
-                   ": if the two models are trained against each other, the first has won";
-    seen.advice = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels";
-    judge.tell(seen);
+    judge.tell(
+        {.severity = LOUPE_SEVERITY_INFO,
+         .message = sentence(losses.shown(winner), " has fallen from ", won.front().mean, " to ", won.back().mean,
+                             ", while ", losses.shown(loser), " has grown from ", lost.front().mean, " to ",
+                             lost.back().mean, ": if the two models are trained against each other, the first has won"),
+         .advice = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels",
+         .value = won.back().mean,
+         .threshold = little * won.front().mean,
+         .tag = "Loss",
+         .at_tick = true});
   }
 }
 
-void judge_overfitting(const Judge& judge, const Moment& moment) {
+void judge_overfitting(const Judge& judge, const Situation& situation) {
   constexpr std::size_t patience = 2;
-  const std::vector<Losses::Epoch>& held_out = moment.losses->validation.epochs;
-  const std::vector<Losses::Epoch>& trained = moment.losses->training.epochs;
+  const std::vector<Losses::Epoch>& held_out = situation.losses->validation.epochs;
+  const std::vector<Losses::Epoch>& trained = situation.losses->training.epochs;
   if (held_out.size() < patience + 1 || trained.size() < 2) return;
   const auto best = lowest_of(held_out.begin(), held_out.end());
   const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
@@ -310,18 +299,108 @@ void judge_overfitting(const Judge& judge, const Moment& moment) {
   const bool still_learns =
       trained.back().mean < 0.9 * trained[trained.size() - 1 - std::min(since, trained.size() - 1)].mean;
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.value = held_out.back().mean;
-  seen.threshold = limit;
-  seen.tag = "Loss";
-  seen.message = "the validation loss grows while the training loss falls: it was lowest with " + number(best->mean) +
-                 ", and is " + number(held_out.back().mean) + " " + std::to_string(since) +
-                 " epochs later, beside a training loss of " + number(trained.back().mean);
-  seen.advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay";
+  Observation seen{.message = sentence("the validation loss grows while the training loss falls: it was lowest with ",
+                                       best->mean, ", and is ", held_out.back().mean, " ", since,
+                                       " epochs later, beside a training loss of ", trained.back().mean),
+                   .advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay",
+                   .value = held_out.back().mean,
+                   .threshold = limit,
+                   .tag = "Loss",
+                   .at_tick = true};
   // Densities have losses below 0 too; of others the sign is wrong.
-  if (trained.back().mean < 0) seen.advice = "see that the loss is minimized, not maximized; else " + seen.advice;
+  if (trained.back().mean < 0)
+    seen.advice = sentence("see that the loss is minimized, not maximized; else ", seen.advice);
   judge.tell(seen);
+}
+
+}  // namespace
+
+std::vector<Rule> loss_rules() {
+  return {
+      {.name = "loss_not_decreasing",
+       .help = "warning; epochs go by and the training loss stays where it began, or is no better than a guess",
+       .looks = {{When::training_epoch, &judge_stagnation}},
+       .evidence = Evidence::training_loss,
+       .fault = R"(auto x = inputs.index_select(0, torch::randperm(count));
+// In another order than the inputs:
+auto y = targets.index_select(0, torch::randperm(count));)",
+       .repair = R"(auto order = torch::randperm(count);
+auto x = inputs.index_select(0, order);
+auto y = targets.index_select(0, order);)"},
+      {.name = "unbounded_loss",
+       .help = "error; the training loss is below 0 and grows in size",
+       .looks = {{When::training_epoch, &judge_unbounded}},
+       .evidence = Evidence::training_loss,
+       .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
+                                     "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio"}}},
+       .fault = R"(auto loss = error - divergence;  // the larger it is, the better)",
+       .repair = R"(auto loss = error + divergence;)"},
+      {.name = "loss_spike",
+       .help = "warning; a loss far above those before",
+       .looks = {{When::losses, &judge_spikes}},
+       .limits = {{"spike_factor", 2.0, "a loss over the mean of those before, above which it spikes when it stays so",
+                   1.0},
+                  {"spikes", 5, "how many in a row", 1, 1e6},
+                  {"hard_spike_factor", 10.0, "a loss over the largest of the last 100, above which it spikes at once",
+                   1.0}},
+       .evidence = Evidence::training_loss,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto loss = torch::mse_loss(output, y);  // squares an outlier
+loss.backward();
+optimizer.step();)",
+       .repair = R"(auto loss = torch::smooth_l1_loss(output, y);
+loss.backward();
+torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+optimizer.step();)"},
+      {.name = "loss_oscillating",
+       .help = "warning; the training loss swings and does not come down",
+       .looks = {{When::training_epoch, &judge_oscillation}},
+       .limits = {{"oscillation", 0.5,
+                   "mean change from one loss to the next over their mean, above which it oscillates; above the loss's "
+                   "start 0.6 times that",
+                   0.0}},
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// Steps beyond the minimum, to and fro.
+auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
+       .repair = R"(auto options = torch::optim::SGDOptions(0.01).momentum(0.9);)"},
+      {.name = "diverging_loss",
+       .help = "error; an epoch's loss is far above the lowest",
+       .looks = {{When::training_epoch, &judge_divergence}},
+       .limits = {{"diverging_factor", 2.0, "an epoch's loss over the lowest epoch's so far, above which it diverges",
+                   1.0}},
+       .evidence = Evidence::training_loss,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto loss = torch::mse_loss(model->forward(x), y);
+(-loss).backward();  // makes it larger with each step
+optimizer.step();)",
+       .repair = R"(auto loss = torch::mse_loss(model->forward(x), y);
+loss.backward();
+optimizer.step();)"},
+      {.name = "overfitting",
+       .help = "warning; the validation loss grows while the training loss falls",
+       .looks = {{When::validation_epoch, &judge_overfitting}},
+       .limits = {{"overfitting_factor", 1.1,
+                   "an epoch's validation loss over the lowest so far, while the training loss falls", 1.0}},
+       .evidence = Evidence::both_losses,
+       .fault = R"(for (int epoch = 0; epoch < 500; ++epoch) {
+  train(model);
+  validate(model);
+})",
+       .repair = R"(for (int epoch = 0; epoch < 500 && epoch < best_epoch + 20; ++epoch) {
+  train(model);
+  const double loss = validate(model);
+  if (loss >= best_loss) continue;
+  best_loss = loss, best_epoch = epoch;
+  torch::save(model, "best.pt");
+})"},
+      {.name = "adversary_won",
+       .help = "info; of two models with losses of their own, one's falls to next to nothing while the other's grows",
+       .looks = {{When::losses_of_models, &judge_adversaries}},
+       .fault = R"(for (int i = 0; i < 5; ++i) train_discriminator(batch);
+train_generator();  // learns nothing from a judge who is always right)",
+       .repair = R"(train_discriminator(batch);
+train_generator();)"},
+  };
 }
 
 }  // namespace loupe::health

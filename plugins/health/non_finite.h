@@ -7,6 +7,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "health/rules/ledger.h"
 
 namespace loupe::health {
 
@@ -40,7 +43,7 @@ struct Origin {
 };
 
 /// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.
-class Trail {
+class FirstNonFinite {
  public:
   bool is_taken() const { return taken_.load(std::memory_order_acquire); }
   /// An event holds a NaN or Inf. Whether it is the first, which is to be noted.
@@ -85,5 +88,10 @@ class Trail {
   mutable std::mutex mutex_;
   std::optional<Origin> origin_;
 };
+
+/// Who made a NaN or Inf, in words.
+/// @param loss     whether the training loss was not finite either
+/// @param opening  the beginning of the message: "the first NaN or Inf of this run"
+Observation blame(const Origin& origin, bool loss, const std::string& opening);
 
 }  // namespace loupe::health
