@@ -210,10 +210,8 @@ class RecordedRules::Impl {
   }
 
   static void tell_bad_loss(const health::Judge& judge) {
-    judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-                .message = "the training loss is NaN or Inf",
-                .advice = "run it again with the lens health, which says where the first NaN or Inf was made",
-                .tag = "Loss"});
+    judge.tell({.tag = "Loss"}, "the training loss is NaN or Inf",
+               "run it again with the lens health, which says where the first NaN or Inf was made");
   }
 
   bool has(health::Evidence evidence) const {
@@ -237,7 +235,7 @@ class RecordedRules::Impl {
       for (const auto& look : rule.looks) {
         if (look.when != when || !has(rule.evidence)) continue;
         judged_.insert(rule.name);
-        look.judge(judge.by(rule), situation);
+        look.judge(judge.by(rule, when), situation);
       }
     }
   }

@@ -102,8 +102,7 @@ void blame_loss(const Origin& origin, Observation& seen) {
 }  // namespace
 
 Observation blame(const Origin& origin, bool loss, const std::string& opening) {
-  Observation seen{.severity = LOUPE_SEVERITY_ERROR,
-                   .module = origin.module,
+  Observation seen{.module = origin.module,
                    .message = sentence(opening, ": "),
                    .value = static_cast<double>(origin.nan_count + origin.inf_count),
                    .threshold = 0,
@@ -211,8 +210,7 @@ void Health::follow_recovery(Model& model) {
 void Health::tell_lone_loss(const Judge& judge) {
   if (watched_.first_non_finite.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken())
     return;
-  Observation seen{.severity = LOUPE_SEVERITY_ERROR,
-                   .message = sentence(losses_.shown(*losses_.non_finite),
+  Observation seen{.message = sentence(losses_.shown(*losses_.non_finite),
                                        " is NaN or Inf, while all outputs and gradients that were seen are finite"),
                    .advice =
                        "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an "
@@ -227,11 +225,11 @@ void Health::tell_unseen_loss(const Judge& judge) {
   constexpr uint64_t enough = 2;
   if (!loss_was_unseen_ || any_broken() || ++steps_since_loss_ <= enough) return;
   judge.by(rule_named(non_finite))
-      .tell({.message = sentence(losses_.shown(*losses_.non_finite),
-                                 " was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the "
-                                 "model's outputs, gradients and parameters are finite again in the steps after it"),
-             .advice = "look at every step to learn what made it, and see the batch of that step",
-             .tag = "Loss"});
+      .tell({.severity = LOUPE_SEVERITY_WARNING, .tag = "Loss"},
+            sentence(losses_.shown(*losses_.non_finite),
+                     " was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
+                     "outputs, gradients and parameters are finite again in the steps after it"),
+            "look at every step to learn what made it, and see the batch of that step");
   loss_was_unseen_ = loss_is_bad_ = false;
 }
 

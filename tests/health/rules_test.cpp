@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>
 #include <loupe/error.h>
+#include <loupe/text/words.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,11 +28,12 @@ TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
   for (const Rule& rule : rules()) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
     EXPECT_EQ(&rule_named(rule.name), &rule);
-    const std::string help = rule.help;
-    const bool says_severity =
-        help.rfind("error", 0) == 0 || help.rfind("warning", 0) == 0 || help.rfind("info", 0) == 0;
-    EXPECT_TRUE(says_severity && help.find("; ") != std::string::npos)
-        << "the help of '" << rule.name << "' must begin with its severity and '; ': " << help;
+    const std::string help = rule.help, severities = help.substr(0, help.find("; "));
+    const bool begins_so = std::any_of(std::begin(severity_words), std::end(severity_words),
+                                       [&](const auto& each) { return help.rfind(each.name, 0) == 0; });
+    EXPECT_TRUE(begins_so && severities.size() < help.size() &&
+                severities.find(word_of(severity_words, rule.severity)) != std::string::npos)
+        << "the help of '" << rule.name << "' must begin with its severity, as its row has it, and '; ': " << help;
     EXPECT_EQ(help.find('\n'), std::string::npos) << rule.name;
   }
   EXPECT_THROW(rule_named("no_such_rule"), Error);

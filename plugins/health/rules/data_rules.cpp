@@ -21,11 +21,10 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
   if (model.step.after_gap) return;  // the same batch again, with others in between
   constexpr uint32_t enough = 2, enough_of_one_row = 20;
   if (++model.same_inputs < (model.step.input.is_one_row ? enough_of_one_row : enough) || !model.may_repeat()) return;
-  judge.tell({.module = model.input_module(),
-              .message = sentence("the model's input has been the same, bit for bit, for ", model.same_inputs + 1,
-                                  " steps, after it had changed with each step"),
-              .advice = "see that the loop takes the next batch of its data loader",
-              .value = static_cast<double>(model.same_inputs + 1)});
+  judge.tell({.module = model.input_module(), .value = static_cast<double>(model.same_inputs + 1)},
+             sentence("the model's input has been the same, bit for bit, for ", model.same_inputs + 1,
+                      " steps, after it had changed with each step"),
+             "see that the loop takes the next batch of its data loader");
 }
 
 /// A batch of one row, many times over, whose targets differ: nothing can be learnt from that.
@@ -40,12 +39,12 @@ void judge_equal_rows(const Judge& judge, const Situation& situation) {
   if (model.equal_row_steps < enough) return;
   judge.tell({.severity = LOUPE_SEVERITY_ERROR,
               .module = model.input_module(),
-              .message = sentence("all ", model.step.input_rows,
-                                  " rows of a batch are the same, bit for bit, while their targets differ, in ",
-                                  model.equal_row_steps, " steps in a row"),
-              .advice = "see how a batch is put together: torch::from_blob does not copy, so a buffer that is filled "
-                        "again changes the tensors made of it before; call clone() on each",
-              .value = static_cast<double>(model.step.input_rows)});
+              .value = static_cast<double>(model.step.input_rows)},
+             sentence("all ", model.step.input_rows,
+                      " rows of a batch are the same, bit for bit, while their targets differ, in ",
+                      model.equal_row_steps, " steps in a row"),
+             "see how a batch is put together: torch::from_blob does not copy, so a buffer that is filled again "
+             "changes the tensors made of it before; call clone() on each");
 }
 
 /// Fewer samples than a batch has: what is learnt is these alone.
@@ -54,13 +53,13 @@ void judge_few_rows(const Judge& judge, const Situation& situation) {
   const DistinctRows& rows = model.distinct_rows;
   // An agent may have few states.
   if (!rows.are_few() || model.acts()) return;
-  judge.tell({.module = model.input_module(),
-              .message = sentence("of ", rows.seen, " rows of input that were looked at, in batches of ",
-                                  rows.smallest_batch, " and more, only ", rows.count,
-                                  " were different: each batch holds the same samples several times"),
-              .advice = "see that the data set gives another sample for each index, and what its size() is",
-              .value = static_cast<double>(rows.count),
-              .threshold = static_cast<double>(rows.smallest_batch) / 2});
+  judge.tell(
+      {.module = model.input_module(),
+       .value = static_cast<double>(rows.count),
+       .threshold = static_cast<double>(rows.smallest_batch) / 2},
+      sentence("of ", rows.seen, " rows of input that were looked at, in batches of ", rows.smallest_batch,
+               " and more, only ", rows.count, " were different: each batch holds the same samples several times"),
+      "see that the data set gives another sample for each index, and what its size() is");
 }
 
 void keep_input(const Judge&, const Situation& situation) {
@@ -87,10 +86,7 @@ void judge_order(const Judge& judge, const Situation& situation) {
   const bool all_are_same = now.all.size() == count && now.all == before.all;
   if (model.same_orders < enough || !all_are_same) return;
   const std::string epochs = sentence(" in each of the last ", model.same_orders + 1, " epochs");
-  Observation seen{.severity = LOUPE_SEVERITY_INFO,
-                   .module = model.root,
-                   .value = static_cast<double>(model.same_orders + 1),
-                   .at_tick = true};
+  Observation seen{.module = model.root, .value = static_cast<double>(model.same_orders + 1)};
   if (are_constant) {
     seen.message = sentence("the first layer was given one number throughout, ", now.constant, ", in all of the first ",
                             count, " batches", epochs, ": its input says nothing of the samples");
@@ -133,6 +129,7 @@ auto batch = torch::stack(rows);)",
 }
 auto batch = torch::stack(rows);)"},
       {.name = "same_order",
+       .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the batches come in the same order in each epoch",
        .looks = {{When::step, &keep_input}, {When::tick, &judge_order}},
        .is_blind_on_devices = true,

@@ -83,7 +83,6 @@ Observation observation_of(const Slope& slope) {
   Observation seen{.module = slope.first->module,
                    .parameter = slope.first->name,
                    .value = slope.ratio(),
-                   .tag = "Weight Gradient Norm",
                    .place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0};
   return seen;
 }
@@ -117,15 +116,12 @@ void judge_size(const Judge& judge, const Model& model, const std::vector<const 
     worst = each;
   }
   if (worst == nullptr || largest <= judge.limit("exploding_norm") || are_scaled(judge, model)) return;
-  judge.tell({.module = worst->module,
-              .parameter = worst->name,
-              .message = sentence("the gradient norm of '", worst->layer, "' is ", mean_gradient(*worst), ", which is ",
-                                  largest, " times the norm of the weights themselves"),
-              .advice = "initialize with smaller weights, normalize inputs and targets, or clip the gradients between "
-                        "backward() and step()",
-              .value = largest,
-              .threshold = judge.limit("exploding_norm"),
-              .tag = "Weight Gradient Norm"});
+  judge.tell(
+      {.module = worst->module, .parameter = worst->name, .value = largest, .threshold = judge.limit("exploding_norm")},
+      sentence("the gradient norm of '", worst->layer, "' is ", mean_gradient(*worst), ", which is ", largest,
+               " times the norm of the weights themselves"),
+      "initialize with smaller weights, normalize inputs and targets, or clip the gradients between backward() and "
+      "step()");
 }
 
 /// Whether a step of the optimizer can make so large a change; weights that were loaded since it was made do too.
@@ -267,8 +263,7 @@ void judge_gradient_jump(const Judge& judge, const Situation& situation) {
             "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning "
             "rate, and look at the batch of this step",
         .value = norm,
-        .threshold = limit,
-        .tag = "Weight Gradient Norm"};
+        .threshold = limit};
     // A step that went by unseen may have been as large: it has to go on growing.
     if (model.had_gaps) {
       judge.see(seen);
@@ -294,15 +289,12 @@ void judge_first_step(const Judge& judge, const Situation& situation) {
   }
   // What starts near 0 on purpose is no more than a part of a model, and one step may well solve a linear model.
   if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
-  judge.tell({.module = worst->module,
-              .parameter = worst->name,
-              .message = sentence("the first step put other values in the place of ", replaced, " of ", all,
-                                  " weights rather than change them: that of '", worst->layer, "' has a norm of ",
-                                  worst->norm, " now, and was changed by ", worst->change_norm),
-              .advice = "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm",
-              .value = worst->change_norm / worst->norm,
-              .threshold = 0.95,
-              .tag = "Weight Update Ratio"});
+  judge.tell(
+      {.module = worst->module, .parameter = worst->name, .value = worst->change_norm / worst->norm, .threshold = 0.95},
+      sentence("the first step put other values in the place of ", replaced, " of ", all,
+               " weights rather than change them: that of '", worst->layer, "' has a norm of ", worst->norm,
+               " now, and was changed by ", worst->change_norm),
+      "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm");
 }
 
 void judge_update_ratios(const Judge& judge, const Situation& situation) {
@@ -348,8 +340,7 @@ void judge_update_ratios(const Judge& judge, const Situation& situation) {
                           (high > 0 ? "much" : "little"), " of ", of_all, "; between 1e-4 and 1e-2 is usual"),
       .advice = high > 0 ? "lower the learning rate" : "raise the learning rate",
       .value = worst_ratio,
-      .threshold = high > 0 ? highest : judge.limit("update_low"),
-      .tag = "Weight Update Ratio"};
+      .threshold = high > 0 ? highest : judge.limit("update_low")};
   if (is_first) return judge.tell(seen);
   judge.see(seen);
 }
@@ -361,18 +352,12 @@ void judge_underflow(const Judge& judge, const Situation& situation) {
     judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
       const Grid grid{Elements(&tensor)};
       if (!grid.underflows() || grid.zero_share() < half) return;
-      judge.see({.module = each.module,
-                 .parameter = each.name,
-                 .message = sentence(percent(grid.zero_share()), " of the gradient of ", shown(each),
-                                     " are 0, and the others, up to ", grid.largest, ", are multiples of ",
-                                     std::ldexp(1.0, grid.exponent),
-                                     ": what float16 computes is too small for it, and becomes 0"),
-                 .advice =
-                     "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the "
-                     "loss by a scale before backward(), such as 65536, and divide the gradients by it before the step",
-                 .value = grid.zero_share(),
-                 .threshold = half,
-                 .tag = "Gradient Norm"});
+      judge.see({.module = each.module, .parameter = each.name, .value = grid.zero_share(), .threshold = half},
+                sentence(percent(grid.zero_share()), " of the gradient of ", shown(each),
+                         " are 0, and the others, up to ", grid.largest, ", are multiples of ",
+                         std::ldexp(1.0, grid.exponent), ": what float16 computes is too small for it, and becomes 0"),
+                "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the loss "
+                "by a scale before backward(), such as 65536, and divide the gradients by it before the step");
     });
   }
 }
@@ -382,6 +367,7 @@ void judge_underflow(const Judge& judge, const Situation& situation) {
 std::vector<Rule> gradient_rules() {
   return {
       {.name = "vanishing_gradient",
+       .tag = "Weight Gradient Norm",
        .help = "error; first layer's gradient against the last's",
        .looks = {{When::window, &judge_vanishing}},
        .limits = {{"vanishing_ratio", 1e-3,
@@ -399,6 +385,7 @@ std::vector<Rule> gradient_rules() {
   net->push_back(torch::nn::ReLU());
 })"},
       {.name = "exploding_gradient",
+       .tag = "Weight Gradient Norm",
        .help = "warning; the same, or a norm far above all before",
        .looks = {{When::step, &judge_gradient_jump}, {When::window, &judge_exploding}},
        .limits = {{"exploding_ratio", 70.0, "the same ratio above which gradients explode (AutoTrainer)", 1.0},
@@ -413,6 +400,7 @@ optimizer.step();)",
 torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
 optimizer.step();)"},
       {.name = "gradient_underflow",
+       .tag = "Gradient Norm",
        .help = "warning; most of a gradient is too small for float16, and became 0",
        .looks = {{When::window, &judge_underflow}},
        .is_blind_on_devices = true,
@@ -429,6 +417,7 @@ optimizer.step();)"},
 std::vector<Rule> update_rules() {
   return {
       {.name = "update_ratio",
+       .tag = "Weight Update Ratio",
        .help = "warning; a step's norm over the parameter's, too large or too small",
        .looks = {{When::step, &judge_first_step}, {When::window, &judge_update_ratios}},
        .limits = {{"update_low", 1e-6,

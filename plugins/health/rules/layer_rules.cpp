@@ -77,14 +77,11 @@ void judge_variances(const Judge& judge, const Model& model) {
   const double least = 1 / (more_to_shrink * limit);
   const bool shrinks = factor < least && layers.size() >= layers_to_shrink && shrinks_by(least);
   if (!grows && !shrinks) return;
-  judge.tell({.module = layers.back()->module,
-              .message = sentence("at the first step the variance of the outputs goes from ", first, " at '",
-                                  layers.front()->name, "' to ", last, " at '", layers.back()->name,
-                                  "', by a factor of ", factor, " a layer"),
-              .advice = "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, "
-                        "xavier_normal_ for tanh), or normalize between layers",
-              .value = factor,
-              .threshold = grows ? limit : least});
+  judge.tell({.module = layers.back()->module, .value = factor, .threshold = grows ? limit : least},
+             sentence("at the first step the variance of the outputs goes from ", first, " at '", layers.front()->name,
+                      "' to ", last, " at '", layers.back()->name, "', by a factor of ", factor, " a layer"),
+             "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, xavier_normal_ "
+             "for tanh), or normalize between layers");
 }
 
 /// What nobody has set holds what was in the memory before.
@@ -94,14 +91,14 @@ void judge_sizes(const Judge& judge, const Model& model) {
     if (!each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || !(each.first_norm > 0)) continue;
     const double size = each.first_norm / std::sqrt(static_cast<double>(each.parameter->numel));
     if (size < largest && size > smallest) continue;
-    judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-                .module = each.module,
-                .parameter = each.name,
-                .message = sentence(shown(each), " begins with a root mean square of ", size,
-                                    ", as memory does that was never set"),
-                .advice = "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_",
-                .value = size,
-                .threshold = size > largest ? largest : smallest});
+    judge.tell(
+        {.severity = LOUPE_SEVERITY_ERROR,
+         .module = each.module,
+         .parameter = each.name,
+         .value = size,
+         .threshold = size > largest ? largest : smallest},
+        sentence(shown(each), " begins with a root mean square of ", size, ", as memory does that was never set"),
+        "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_");
   }
 }
 
@@ -110,15 +107,11 @@ void judge_first_loss(const Judge& judge, const Model& model) {
   if (model.classes < 2) return;
   const double guessing = std::log(static_cast<double>(model.classes));
   if (!(model.first_cross_entropy > far_above * guessing)) return;
-  judge.tell({.module = model.root,
-              .message = sentence("the first cross entropy is ", model.first_cross_entropy, ", where guessing among ",
-                                  model.classes, " classes gives ", guessing,
-                                  ": the scores of the untrained model are far too large"),
-              .advice = "see how the weights begin, as memory that was never set or a large scale, and that the inputs "
-                        "are normalized",
-              .value = model.first_cross_entropy,
-              .threshold = far_above * guessing,
-              .tag = "Loss"});
+  judge.tell(
+      {.module = model.root, .value = model.first_cross_entropy, .threshold = far_above * guessing, .tag = "Loss"},
+      sentence("the first cross entropy is ", model.first_cross_entropy, ", where guessing among ", model.classes,
+               " classes gives ", guessing, ": the scores of the untrained model are far too large"),
+      "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized");
 }
 
 /// Whether the weights of a layer's units are all the same.
@@ -134,12 +127,10 @@ void look_for_equal_units(const Judge& judge, Model& model) {
                               [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
     if (!equal) continue;
     model.has_equal_units = true;
-    judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-                .module = each.module,
-                .parameter = each.name,
-                .message = sentence("all units of '", each.layer, "' have the same weights, also after ", each.steps,
-                                    " steps: they learn the same and count as one"),
-                .advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_"});
+    judge.tell({.severity = LOUPE_SEVERITY_ERROR, .module = each.module, .parameter = each.name},
+               sentence("all units of '", each.layer, "' have the same weights, also after ", each.steps,
+                        " steps: they learn the same and count as one"),
+               "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_");
   }
 }
 
@@ -175,7 +166,6 @@ void judge_dead_units(const Judge& judge, const Situation& situation, const Laye
                                        " samples of the last steps: no gradient comes through them"),
                    .value = share,
                    .threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits),
-                   .tag = "Output Activations",
                    .place = layer.first_run,
                    .may_recede = true};
   if (situation.trend == Trend::stays) seen.message += ", and the loss does not get better";
@@ -206,14 +196,10 @@ void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool
   // A network that learns may come to be sure of itself.
   if (!layer.began_saturated && loss_halved) return;
   judge.see(
-      {.module = layer.module,
-       .message = sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
-                           ", where its slope is nearly 0"),
-       .advice =
-           "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate",
-       .value = share,
-       .threshold = judge.limit("saturated_share"),
-       .tag = "Output Norm"});
+      {.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
+      sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
+               ", where its slope is nearly 0"),
+      "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate");
 }
 
 /// Whether nothing trains what it scales and shifts by: no optimizer, and nobody by hand.
@@ -262,29 +248,23 @@ void judge_constant(const Judge& judge, const Situation& situation) {
     if (first == nullptr || layer.first_run < first->first_run) first = &layer;
   }
   if (first == nullptr) return;
-  judge.see(
-      {.module = first->module,
-       .message =
-           sentence("the output of '", first->name, "' is the same for every sample",
-                    (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : ""),
-                    ", whatever goes in"),
-       .advice = "look at its weights and at what saturates before it; a learning rate that was too large does this",
-       .value = 0,
-       .place = first->first_run});
+  judge.see({.module = first->module, .value = 0, .place = first->first_run},
+            sentence("the output of '", first->name, "' is the same for every sample",
+                     (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : ""),
+                     ", whatever goes in"),
+            "look at its weights and at what saturates before it; a learning rate that was too large does this");
 }
 
 /// A softmax over one element is 1, whatever goes in.
 void judge_lone_softmax(const Judge& judge, const Situation& situation) {
   const Layer* layer = situation.model->step.lone_softmax;
   if (layer == nullptr || layer->module == nullptr) return;
-  judge.tell({.module = layer->module,
-              .message = sentence("'", layer->name,
-                                  "' is a softmax over one element: its output is the same, whatever goes in, and no ",
-                                  "gradient comes through it"),
-              .advice = "give it two elements or more, as one for each action or class, or use a sigmoid; see which "
-                        "dimension it goes over",
-              .value = 1,
-              .place = layer->first_run});
+  judge.tell(
+      {.module = layer->module, .value = 1, .place = layer->first_run},
+      sentence("'", layer->name, "' is a softmax over one element: its output is the same, whatever goes in, and no ",
+               "gradient comes through it"),
+      "give it two elements or more, as one for each action or class, or use a sigmoid; see which dimension it goes "
+      "over");
 }
 
 /// Two linear layers without anything between them can do no more than one.
@@ -313,8 +293,7 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
     behind = next;
   }
   if (before == nullptr) return;
-  Observation seen{.severity = LOUPE_SEVERITY_INFO,
-                   .module = behind->module,
+  Observation seen{.module = behind->module,
                    .message = sentence("'", behind->name, "' is given the output of '", before->name,
                                        "' as it is: two linear layers in a row can do no more than one")};
   if (more > 0) seen.message += more == 1 ? "; so is another" : "; so are " + std::to_string(more) + " more";
@@ -327,12 +306,9 @@ void judge_input_scale(const Judge& judge, const Situation& situation) {
   const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;
   if (model.first_layer != nullptr && model.window.has_zero_input()) {
     return judge.tell(
-        {.severity = LOUPE_SEVERITY_ERROR,
-         .module = model.first_layer->module,
-         .message = sentence("the model's input is all zeros: each of ", model.window.input_count,
-                             " elements that were looked at"),
-         .advice =
-             "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0"});
+        {.severity = LOUPE_SEVERITY_ERROR, .module = model.first_layer->module},
+        sentence("the model's input is all zeros: each of ", model.window.input_count, " elements that were looked at"),
+        "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0");
   }
   if (model.window.input_count < Model::Window::fewest_input_elements || normalizes || model.first_layer == nullptr)
     return;
@@ -363,11 +339,11 @@ void judge_small_batch_norm(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.step.small_norm == nullptr) return;
   judge.tell({.module = model.step.small_norm->module,
-              .message = sentence("'", model.step.small_norm->name, "' normalizes by the statistics of ",
-                                  model.step.small_norm_values, " values a channel: its output says little of them"),
-              .advice = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm",
               .value = static_cast<double>(model.step.small_norm_values),
-              .threshold = 2});
+              .threshold = 2},
+             sentence("'", model.step.small_norm->name, "' normalizes by the statistics of ",
+                      model.step.small_norm_values, " values a channel: its output says little of them"),
+             "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm");
 }
 
 void judge_running_momentum(const Judge& judge, const Situation& situation) {
@@ -375,15 +351,11 @@ void judge_running_momentum(const Judge& judge, const Situation& situation) {
   for (const Layer& layer : situation.model->layers) {
     if (layer.running_momentum <= most || layer.trained_at == 0) continue;
     judge.tell(
-        {.module = layer.module,
-         .message = sentence(
-             "'", layer.name, "' has a momentum of ", layer.running_momentum,
-             ", the share of the newest batch in its running statistics: in evaluation it normalizes by those of ",
-             "the last batch or two"),
-         .advice = "use a momentum of about 0.1; what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here",
-         .value = layer.running_momentum,
-         .threshold = most,
-         .at_tick = true});
+        {.module = layer.module, .value = layer.running_momentum, .threshold = most},
+        sentence("'", layer.name, "' has a momentum of ", layer.running_momentum,
+                 ", the share of the newest batch in its running statistics: in evaluation it normalizes by those of ",
+                 "the last batch or two"),
+        "use a momentum of about 0.1; what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here");
   }
 }
 
@@ -405,16 +377,13 @@ void judge_frozen_norm(const Judge& judge, const Situation& situation) {
   model.trained_before_tick = model.step_now;
   if (first == nullptr) return;
   // it may be meant
-  judge.tell(
-      {.severity = LOUPE_SEVERITY_INFO,
-       .module = first->module,
-       .message = sentence(
-           "'", first->name, "'",
-           (more > 0 ? " and " + std::to_string(more) + " more batch norm" + (more == 1 ? "" : "s") + " are" : " is"),
-           " frozen, but in training mode: the running mean and variance still move with each batch, and what the "
-           "frozen part gives changes"),
-       .advice = "call eval() on the frozen part, after each model->train()",
-       .at_tick = true});
+  judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = first->module},
+             sentence("'", first->name, "'",
+                      (more > 0 ? " and " + std::to_string(more) + " more batch norm" + (more == 1 ? "" : "s") + " are"
+                                : " is"),
+                      " frozen, but in training mode: the running mean and variance still move with each batch, and "
+                      "what the frozen part gives changes"),
+             "call eval() on the frozen part, after each model->train()");
 }
 
 }  // namespace
@@ -440,6 +409,8 @@ auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);)",
 std::vector<Rule> activation_rules() {
   return {
       {.name = "dead_units",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Output Activations",
        .help = "error or info; ReLU-like units silent for a whole window of samples; an error where nothing passes or "
                "the loss stays",
        .looks = {{When::window, &judge_dead}},
@@ -454,6 +425,7 @@ std::vector<Rule> activation_rules() {
 torch::optim::SGD optimizer(model->parameters(), 5.0);)",
        .repair = R"(torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
       {.name = "saturated_activation",
+       .tag = "Output Norm",
        .help = "warning; tanh or sigmoid pressed to its bounds",
        .looks = {{When::window, &judge_saturated}},
        .limits = {{"saturated_share", 0.5, "share of a tanh's or sigmoid's outputs pressed to the bounds", 0.0, 1.0}},
@@ -505,6 +477,7 @@ auto p = torch::softmax(head->forward(x), 1);  // of one value: 1)",
        .repair = R"(torch::nn::Linear head(128, 1);
 auto p = torch::sigmoid(head->forward(x));)"},
       {.name = "linear_chain",
+       .severity = LOUPE_SEVERITY_INFO,
        .help = "info; one linear layer is given the output of another as it is",
        .looks = {{When::window, &judge_linear_chain}},
        .is_blind_on_devices = true,

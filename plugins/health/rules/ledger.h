@@ -18,14 +18,14 @@ struct Rule;
 /// What one rule sees in one place: a finding, if it is seen long enough.
 struct Observation {
   const Rule* rule = nullptr;  ///< set by Judge
-  uint32_t severity = LOUPE_SEVERITY_WARNING;
+  uint32_t severity = 0;       ///< 0: its rule's
   const loupe_module* module = nullptr;
   std::string parameter = {};
   std::string message = {}, advice = {};
   double value = NAN, threshold = NAN;
-  const char* tag = "";        ///< the plot of a built-in lens that shows it
+  const char* tag = "";        ///< "": its rule's
   uint64_t place = 0;          ///< of its layer in the order in which layers run, from 1; 0 where that is unknown
-  bool at_tick = false;        ///< its rule looks at ticks only
+  bool at_tick = false;        ///< its rule looks at ticks; set by Judge
   bool may_recede = false;     ///< it may turn out to be harmless: its severity may fall, and it ends as information
   const char* caused_by = "";  ///< the rule of the finding from which it follows
   bool is_explained = false;   ///< it follows from a finding of another rule, and is only information

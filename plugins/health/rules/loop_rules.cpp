@@ -31,37 +31,32 @@ bool are_cleared_before_step(const Judge& judge, const Model& model) {
 
 void tell_no_effect(const Judge& judge, const Model& model, const std::string& what, std::size_t with_gradient,
                     double largest_gradient, const std::string& rate = {}) {
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .module = model.root,
-              .message = sentence(what, " of ", whose(model), ", although ", with_gradient,
-                                  " have gradients (the largest norm is ", largest_gradient, ")", rate),
-              .advice = are_cleared_before_step(judge, model)
-                            ? "call zero_grad() before backward(), not between backward() and step(): the gradients "
-                              "were all 0 when the step was made"
-                            : "see that the learning rate is not so small that updates are lost in rounding, and that "
-                              "the optimizer holds the model's own parameters",
-              .value = 0});
+  judge.tell({.module = model.root, .value = 0},
+             sentence(what, " of ", whose(model), ", although ", with_gradient, " have gradients (the largest norm is ",
+                      largest_gradient, ")", rate),
+             are_cleared_before_step(judge, model)
+                 ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all 0 "
+                   "when the step was made"
+                 : "see that the learning rate is not so small that updates are lost in rounding, and that the "
+                   "optimizer holds the model's own parameters");
 }
 
 void tell_zeros(const Judge& judge, const ParameterState& state) {
   judge.tell({.module = state.module,
               .parameter = state.name,
-              .message = sentence("the gradient of ", shown(state), " has been 0 in each of the first ", steps_enough,
-                                  " steps: the loss does not depend on it"),
-              .advice = "see that its output is used by the loss, and that neither what goes into its module nor what "
-                        "comes after it is all zero",
               .value = 0,
-              .place = state.runs != nullptr ? state.runs->first_run : 0});
+              .place = state.runs != nullptr ? state.runs->first_run : 0},
+             sentence("the gradient of ", shown(state), " has been 0 in each of the first ", steps_enough,
+                      " steps: the loss does not depend on it"),
+             "see that its output is used by the loss, and that neither what goes into its module nor what comes after "
+             "it is all zero");
 }
 
 void tell_cut_off(const Judge& judge, const ParameterState& state) {
-  judge.tell(
-      {.module = state.module,
-       .parameter = state.name,
-       .message =
-           sentence(shown(state),
-                    " is in the optimizer and its module runs, but the loss does not reach it, so it never changes"),
-       .advice = "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss"});
+  judge.tell({.module = state.module, .parameter = state.name},
+             sentence(shown(state),
+                      " is in the optimizer and its module runs, but the loss does not reach it, so it never changes"),
+             "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss");
 }
 
 bool depends_on_mode(const Model& model) {
@@ -135,11 +130,10 @@ uint64_t hash_of(const Judge& judge, const ParameterState& state) {
 }
 
 void tell_unheld(const Judge& judge, const ParameterState& state) {
-  judge.tell({.module = state.module,
-              .parameter = state.name,
-              .message = sentence(shown(state), " gets gradients, but no optimizer holds it, so it never changes"),
-              .advice = "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or "
-                        "freeze it with requires_grad_(false)"});
+  judge.tell({.module = state.module, .parameter = state.name},
+             sentence(shown(state), " gets gradients, but no optimizer holds it, so it never changes"),
+             "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it "
+             "with requires_grad_(false)");
 }
 
 void judge_clearing(const Judge& judge, const Situation& situation) {
@@ -152,11 +146,10 @@ void judge_clearing(const Judge& judge, const Situation& situation) {
     if (first == nullptr) first = &each;
   }
   if (first == nullptr) return;
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .module = model.root,
-              .message = sentence("the step used gradients that still held those of the step before, of ", kept, " of ",
-                                  model.step.sums.counts.stepped, " parameters, such as ", shown(*first)),
-              .advice = "call optimizer.zero_grad() once between two steps, before the backward pass"});
+  judge.tell({.module = model.root},
+             sentence("the step used gradients that still held those of the step before, of ", kept, " of ",
+                      model.step.sums.counts.stepped, " parameters, such as ", shown(*first)),
+             "call optimizer.zero_grad() once between two steps, before the backward pass");
 }
 
 void judge_effect(const Judge& judge, const Situation& situation) {
@@ -191,14 +184,14 @@ void judge_effect(const Judge& judge, const Situation& situation) {
         static_cast<double>(each.low_precision_unchanged) / static_cast<double>(each.low_precision_seen);
     if (share <= nearly_all) continue;
     judge.tell(
-        {.module = each.module,
+        {.severity = LOUPE_SEVERITY_WARNING,
+         .module = each.module,
          .parameter = each.name,
-         .message = sentence(
-             "the step left ", percent(share), " of ", shown(each),
-             " as it was, although they have gradients: the updates are smaller than the type of 16 bits can hold"),
-         .advice = "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate",
          .value = share,
-         .threshold = nearly_all});
+         .threshold = nearly_all},
+        sentence("the step left ", percent(share), " of ", shown(each),
+                 " as it was, although they have gradients: the updates are smaller than the type of 16 bits can hold"),
+        "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate");
   }
 }
 
@@ -214,12 +207,11 @@ void judge_reach(const Judge& judge, const Situation& situation) {
   }
   const bool moves = model.step.sums.weights.changed > 0 || model.step.sums.others.changed > 0;
   if (stepped == 0 || with_gradient > 0 || (by_hand && (model.step.added_up || moves))) return;
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .module = model.root,
-              .message = sentence("the optimizer stepped, but none of the ", stepped, " parameters that it holds of ",
-                                  whose(model), " has a gradient: the loss does not reach them"),
-              .advice = "see that the loss is computed from the model's output without detach(), data() or "
-                        "NoGradGuard, and that backward() is called on it"});
+  judge.tell({.module = model.root},
+             sentence("the optimizer stepped, but none of the ", stepped, " parameters that it holds of ", whose(model),
+                      " has a gradient: the loss does not reach them"),
+             "see that the loss is computed from the model's output without detach(), data() or NoGradGuard, and that "
+             "backward() is called on it");
 }
 
 /// Parameters that cannot move, since no gradient comes to them though their module ran.
@@ -275,17 +267,16 @@ void judge_device_effect(const Judge& judge, const Situation& situation) {
 void judge_training_mode(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.step.training_runs == 0 && model.step.evaluation_runs > 0 && model.step.added_up) {
-    judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO,
-                .module = model.root,
-                .message = sentence("the whole of ", whose(model), " is in eval mode while it is trained",
-                                    effects_of_mode(model, "dropout is off", "batch norms do not learn")),
-                .advice = "call model->train() before each training epoch"});
+    judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO, .module = model.root},
+               sentence("the whole of ", whose(model), " is in eval mode while it is trained",
+                        effects_of_mode(model, "dropout is off", "batch norms do not learn")),
+               "call model->train() before each training epoch");
   }
   if (model.step.dropped_in_eval != nullptr) {
-    judge.tell({.module = model.step.dropped_in_eval->module,
-                .message = sentence("the function '", model.step.dropped_in_eval->type, "' drops values while ",
-                                    whose(model), " is in eval mode: its training argument is true by default"),
-                .advice = "pass is_training() to it, or use the module torch::nn::Dropout"});
+    judge.tell({.module = model.step.dropped_in_eval->module},
+               sentence("the function '", model.step.dropped_in_eval->type, "' drops values while ", whose(model),
+                        " is in eval mode: its training argument is true by default"),
+               "pass is_training() to it, or use the module torch::nn::Dropout");
   }
 }
 
@@ -296,12 +287,10 @@ void judge_validation_mode(const Judge& judge, const Situation& situation) {
   if (model.step.passes == 0 || model.step.training_passes != model.step.passes || model.step.added_up) return;
   const bool sure = model.step.passes_without_grad == model.step.passes || model.step.passes >= 2;
   if (!sure) return;
-  judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO,
-              .module = model.root,
-              .message = sentence(whose(model), " is in training mode while it is validated",
-                                  effects_of_mode(model, "dropout is on", "batch norms take in the validation data")),
-              .advice = "call model->eval() before the validation, and model->train() after it",
-              .at_tick = true});
+  judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO, .module = model.root},
+             sentence(whose(model), " is in training mode while it is validated",
+                      effects_of_mode(model, "dropout is on", "batch norms take in the validation data")),
+             "call model->eval() before the validation, and model->train() after it");
 }
 
 void judge_no_step(const Judge& judge, const Situation& situation) {
@@ -309,11 +298,9 @@ void judge_no_step(const Judge& judge, const Situation& situation) {
   const bool changed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                    [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
   if (!model.epoch.has_backward || situation.was_stepped || changed) return;
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .module = model.root,
-              .message = "gradients were made in this epoch, but no optimizer stepped and no parameter changed",
-              .advice = "call optimizer.step() after backward()",
-              .at_tick = true});
+  judge.tell({.module = model.root},
+             "gradients were made in this epoch, but no optimizer stepped and no parameter changed",
+             "call optimizer.step() after backward()");
 }
 
 /// What a parameter was reported for holds until it is seen to be over.
@@ -340,13 +327,10 @@ void judge_never_reached(const Judge& judge, const Situation& situation) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
     if (each.ever_changed) continue;                   // in steps that nobody looked at
     if (each.cut_off_steps >= steps_enough) continue;  // of which more is known
-    judge.see(
-        {.module = each.module,
-         .parameter = each.name,
-         .message = sentence(shown(each), " is in the optimizer, but in ", each.steps,
-                             " steps no gradient came to it, so it never changed"),
-         .advice = "see that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)",
-         .at_tick = true});
+    judge.see({.module = each.module, .parameter = each.name},
+              sentence(shown(each), " is in the optimizer, but in ", each.steps,
+                       " steps no gradient came to it, so it never changed"),
+              "see that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)");
   }
 }
 
@@ -356,27 +340,24 @@ void judge_copies(const Judge& judge, const Situation& situation) {
   if (!holds_copies(model, strangers)) return;
   // One that was attached beside the wrong model trains another one all the same.
   const bool is_of_another = strangers.unknown < strangers.tensors;
-  judge.tell({.severity = is_of_another ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR,
-              .module = model.root,
-              .message = sentence("the step of ", situation.optimizer->type, " changed nothing in ", whose(model),
-                                  ": all of the ", strangers.tensors, " parameters that it holds are ",
-                                  (strangers.unknown == 0 ? "another model's" : "others than the model's")),
-              .advice = is_of_another
-                            ? "make the optimizer of this model's own parameters, or attach the one that holds them"
-                            : "make the optimizer of model->parameters() themselves, not of copies of them",
-              .value = 0});
+  judge.tell(
+      {.severity = is_of_another ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR, .module = model.root, .value = 0},
+      sentence("the step of ", situation.optimizer->type, " changed nothing in ", whose(model), ": all of the ",
+               strangers.tensors, " parameters that it holds are ",
+               (strangers.unknown == 0 ? "another model's" : "others than the model's")),
+      is_of_another ? "make the optimizer of this model's own parameters, or attach the one that holds them"
+                    : "make the optimizer of model->parameters() themselves, not of copies of them");
 }
 
 void judge_stale(const Judge& judge, const Situation& situation) {
   const Strangers strangers = strangers_in(*situation.optimizer);
   const auto lacking = replaced_parameters(*situation.model, strangers);
   if (lacking.empty()) return;
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .module = lacking.front()->module,
-              .message = sentence("the optimizer ", situation.optimizer->type, " holds ", strangers.unknown,
-                                  " parameters that the model does not have, and does not hold ", lacking.size(),
-                                  " that it has, such as ", shown(*lacking.front())),
-              .advice = "make the optimizer anew after a layer is replaced or the model is copied"});
+  judge.tell({.module = lacking.front()->module},
+             sentence("the optimizer ", situation.optimizer->type, " holds ", strangers.unknown,
+                      " parameters that the model does not have, and does not hold ", lacking.size(),
+                      " that it has, such as ", shown(*lacking.front())),
+             "make the optimizer anew after a layer is replaced or the model is copied");
 }
 
 /// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds. The program
@@ -412,11 +393,10 @@ void judge_standing_unheld(const Judge& judge, const Situation& situation) {
 void judge_untrainable(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.parameters.empty() || any_is(model, LOUPE_PARAMETER_TRAINABLE)) return;
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .module = model.root,
-              .message = sentence("none of the ", model.parameters.size(), " parameters of ", whose(model),
-                                  " requires a gradient, though an optimizer steps"),
-              .advice = "call requires_grad_(true) for what is to be trained"});
+  judge.tell({.module = model.root},
+             sentence("none of the ", model.parameters.size(), " parameters of ", whose(model),
+                      " requires a gradient, though an optimizer steps"),
+             "call requires_grad_(true) for what is to be trained");
 }
 
 }  // namespace
@@ -424,6 +404,7 @@ void judge_untrainable(const Judge& judge, const Situation& situation) {
 std::vector<Rule> loop_rules() {
   return {
       {.name = "gradients_not_cleared",
+       .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a step's gradients still hold those of the step before",
        .looks = {{When::parameters, &judge_clearing}},
        .is_blind_on_devices = true,
@@ -440,6 +421,7 @@ std::vector<Rule> loop_rules() {
   optimizer.step();
 })"},
       {.name = "no_step",
+       .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; gradients are made in a whole epoch, and no optimizer steps",
        .looks = {{When::tick, &judge_no_step}},
        .brings_about = {{.effects = {"loss_not_decreasing", "unchanged_parameter"}}},
@@ -449,6 +431,7 @@ loss.backward();  // makes gradients, and nobody uses them)",
 loss.backward();
 optimizer.step();)"},
       {.name = "no_effect",
+       .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a step changes nothing, or, with 16 bits, less than the type can hold",
        .looks = {{When::optimizer, &judge_copies},
                  {When::parameters, &judge_effect},
@@ -461,6 +444,7 @@ optimizer.step();)",
 loss.backward();
 optimizer.step();)"},
       {.name = "nothing_trainable",
+       .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; nothing requires a gradient, or the loss reaches nothing",
        .looks = {{When::optimizer, &judge_untrainable}, {When::parameters, &judge_reach}},
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "dead_units", "constant_output",
@@ -483,6 +467,7 @@ loss.backward();)"},
 torch::optim::Adam optimizer(model->encoder->parameters());)",
        .repair = R"(torch::optim::Adam optimizer(model->parameters());)"},
       {.name = "stale_optimizer",
+       .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the optimizer holds parameters that the model no longer has",
        .looks = {{When::optimizer, &judge_stale}},
        .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},

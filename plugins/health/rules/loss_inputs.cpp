@@ -95,44 +95,36 @@ void judge_balance(const Judge& judge, const Situation& situation) {
   const TargetTally& targets = model.target_tally;
   if (!targets.is_unbalanced()) return;
   const bool is_all_it_answers = targets.answers_one_class();
-  judge.tell(
-      {.severity = is_all_it_answers ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO,
-       .module = model.output_module(),
-       .message = sentence(percent(targets.share()), " of the targets of ", targets.function(), " are class ",
-                           targets.common_class(), ", one of ", targets.classes(),
-                           (is_all_it_answers ? ", and that is all that the model answers"
-                                              : ": a model that always answers it is right as often")),
-       .advice = "if that class is padding, give the loss ignore_index; if the others are rare, give the loss a weight "
-                 "for each class or sample the rare ones more often, and look at how many of each class are right",
-       .value = targets.share(),
-       .tag = "Loss",
-       .at_tick = true});
+  judge.tell({.severity = is_all_it_answers ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO,
+              .module = model.output_module(),
+              .value = targets.share()},
+             sentence(percent(targets.share()), " of the targets of ", targets.function(), " are class ",
+                      targets.common_class(), ", one of ", targets.classes(),
+                      (is_all_it_answers ? ", and that is all that the model answers"
+                                         : ": a model that always answers it is right as often")),
+             "if that class is padding, give the loss ignore_index; if the others are rare, give the loss a weight for "
+             "each class or sample the rare ones more often, and look at how many of each class are right");
 }
 
 void judge_target_scale(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const TargetTally& targets = model.target_tally;
   if (!targets.are_far_larger()) return;
-  judge.tell({.module = model.output_module(),
-              .message = sentence("the targets of ", targets.function(),
-                                  " are far larger than what the model gives: ", targets.target_size(), " beside ",
-                                  targets.output_size(), ", as root mean squares of the last epoch"),
-              .advice = "scale the targets before training, such as by their mean and standard deviation, and scale "
-                        "the outputs back where they are used",
-              .value = targets.target_size(),
-              .threshold = targets.output_size(),
-              .tag = "Loss",
-              .at_tick = true});
+  judge.tell({.module = model.output_module(), .value = targets.target_size(), .threshold = targets.output_size()},
+             sentence("the targets of ", targets.function(),
+                      " are far larger than what the model gives: ", targets.target_size(), " beside ",
+                      targets.output_size(), ", as root mean squares of the last epoch"),
+             "scale the targets before training, such as by their mean and standard deviation, and scale the outputs "
+             "back where they are used");
 }
 
 void judge_double_softmax(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.step.loss_fault.kind != LossFault::Kind::distribution) return;
-  judge.tell({.module = model.output_module(),
-              .message = "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies "
-                         "softmax itself, and twice flattens the gradients",
-              .advice = "leave out the softmax at the end of the model, or take the logarithm and use nll_loss",
-              .tag = "Loss"});
+  judge.tell({.module = model.output_module()},
+             "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies softmax "
+             "itself, and twice flattens the gradients",
+             "leave out the softmax at the end of the model, or take the logarithm and use nll_loss");
 }
 
 void judge_loss_input(const Judge& judge, const Situation& situation) {
@@ -140,8 +132,7 @@ void judge_loss_input(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const LossFault& fault = model.step.loss_fault;
   Observation seen{.module = model.output_module(),
-                   .message = fault.function + std::string(" is given ") + fault.given,
-                   .tag = "Loss"};
+                   .message = fault.function + std::string(" is given ") + fault.given};
   switch (fault.kind) {
     case Kind::none:
     case Kind::distribution:
@@ -198,6 +189,7 @@ void judge_loss_input(const Judge& judge, const Situation& situation) {
 std::vector<Rule> loss_input_rules() {
   return {
       {.name = "double_softmax",
+       .tag = "Loss",
        .help = "warning; a cross entropy of what is a distribution already",
        .looks = {{When::step, &judge_double_softmax}},
        .is_blind_on_devices = true,
@@ -207,6 +199,7 @@ auto loss = torch::cross_entropy_loss(output, y);  // a softmax again)",
        .repair = R"(auto scores = model->forward(x);
 auto loss = torch::cross_entropy_loss(scores, y);)"},
       {.name = "loss_input",
+       .tag = "Loss",
        .help = "error, warning or info; a loss function is given what it does not take",
        .looks = {{When::step, &judge_loss_input}},
        .is_blind_on_devices = true,
@@ -218,6 +211,7 @@ auto loss = torch::mse_loss(output, y);  // compares each with all)",
        .repair = R"(auto output = model->forward(x).squeeze(1);
 auto loss = torch::mse_loss(output, y);)"},
       {.name = "unbalanced_targets",
+       .tag = "Loss",
        .help = "warning or info; most targets are one class; a warning where the model answers no other",
        .looks = {{When::tick, &judge_balance}},
        .is_blind_on_devices = true,
@@ -228,6 +222,7 @@ auto loss = torch::nn::functional::cross_entropy(scores, tokens);)",
 auto options = F::CrossEntropyFuncOptions().ignore_index(padding);
 auto loss = F::cross_entropy(scores, tokens, options);)"},
       {.name = "target_scale",
+       .tag = "Loss",
        .help = "warning; epochs go by and the targets are far larger than what the model gives",
        .looks = {{When::tick, &judge_target_scale}},
        .is_blind_on_devices = true,

@@ -87,19 +87,17 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
         losses.seen = 0;
         losses.first = 0;
       } else if (hard || stays) {
-        judge.tell({.message = hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " +
-                                          std::to_string(lately) + " was " + number(mean_lately) +
-                                          " and the largest of the last " + std::to_string(losses.recent.size()) +
-                                          " was " + number(largest)
-                                    : shown + " was above " + number(judge.limit("spike_factor")) +
-                                          " times its mean of " + number(mean) + " for " +
-                                          std::to_string(losses.spikes) + " times in a row, last " + number(loss),
-                    .advice = "look at the batch of this step, clip the gradients between backward() and step(), or "
-                              "lower the learning rate",
-                    .value = loss,
+        judge.tell({.value = loss,
                     .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
-                                      : judge.limit("spike_factor") * mean,
-                    .tag = "Loss"});
+                                      : judge.limit("spike_factor") * mean},
+                   hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " +
+                              std::to_string(lately) + " was " + number(mean_lately) + " and the largest of the last " +
+                              std::to_string(losses.recent.size()) + " was " + number(largest)
+                        : shown + " was above " + number(judge.limit("spike_factor")) + " times its mean of " +
+                              number(mean) + " for " + std::to_string(losses.spikes) + " times in a row, last " +
+                              number(loss),
+                   "look at the batch of this step, clip the gradients between backward() and step(), or lower the "
+                   "learning rate");
       }
     }
     ++losses.seen;
@@ -126,15 +124,11 @@ void judge_divergence(const Judge& judge, const Situation& situation) {
   // Of next to nothing the double is next to nothing too.
   constexpr double many_times = 10;
   if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
-  judge.tell({.severity = LOUPE_SEVERITY_ERROR,
-              .message = sentence("the training loss grows: ", now, " in epoch ", epochs.back().number,
-                                  ", where it was ", best->mean, " in epoch ", best->number),
-              .advice = "lower the learning rate or clip the gradients between backward() and step(); see that the "
-                        "loss is minimized, not maximized",
-              .value = now,
-              .threshold = limit,
-              .tag = "Loss",
-              .at_tick = true});
+  judge.tell({.value = now, .threshold = limit},
+             sentence("the training loss grows: ", now, " in epoch ", epochs.back().number, ", where it was ",
+                      best->mean, " in epoch ", best->number),
+             "lower the learning rate or clip the gradients between backward() and step(); see that the loss is "
+             "minimized, not maximized");
 }
 
 /// Below 0 a loss may go, as that of a density does; one that gains in size with each epoch has no bound.
@@ -149,16 +143,10 @@ void judge_unbounded(const Judge& judge, const Situation& situation) {
     const double before = std::min(epochs[i - 1].mean, 0.0);
     if (!(epochs[i].mean < faster * before)) return;
   }
-  judge.tell(
-      {.severity = LOUPE_SEVERITY_ERROR,
-       .message =
-           sentence("the training loss fell below 0 and grows in size with each epoch: ", first, " in the first, ",
-                    epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"),
-       .advice = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound",
-       .value = now,
-       .threshold = -far_beyond * std::max(std::abs(first), 1.0),
-       .tag = "Loss",
-       .at_tick = true});
+  judge.tell({.value = now, .threshold = -far_beyond * std::max(std::abs(first), 1.0)},
+             sentence("the training loss fell below 0 and grows in size with each epoch: ", first, " in the first, ",
+                      epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"),
+             "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound");
 }
 
 void judge_stagnation(const Judge& judge, const Situation& situation) {
@@ -186,9 +174,7 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
                                  : std::string("is no better than a guess")),
                           ": ", first, " in the first", (stays ? "" : " epoch"), ", ", now, " in the last"),
       .value = now,
-      .threshold = first,
-      .tag = "Loss",
-      .at_tick = true};
+      .threshold = first};
   if (is_guess) seen.message += sentence(", and ", guessing->text());
   seen.advice =
       "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the step "
@@ -204,7 +190,7 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
   if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss in turn
-  Observation seen{.tag = "Loss", .at_tick = true};
+  Observation seen{};
   // Losses of small batches jump as well, and come down all the same: above its start less is enough.
   const double first = epochs.front().mean;
   const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
@@ -268,16 +254,11 @@ void judge_adversaries(const Judge& judge, const Situation& situation) {
                          lost.front().mean > 0 && lost.back().mean > much * lost.front().mean;
     winner.epochs_won = has_won ? winner.epochs_won + 1 : 0;
     if (winner.epochs_won < enough) continue;
-    judge.tell(
-        {.severity = LOUPE_SEVERITY_INFO,
-         .message = sentence(losses.shown(winner), " has fallen from ", won.front().mean, " to ", won.back().mean,
-                             ", while ", losses.shown(loser), " has grown from ", lost.front().mean, " to ",
-                             lost.back().mean, ": if the two models are trained against each other, the first has won"),
-         .advice = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels",
-         .value = won.back().mean,
-         .threshold = little * won.front().mean,
-         .tag = "Loss",
-         .at_tick = true});
+    judge.tell({.value = won.back().mean, .threshold = little * won.front().mean},
+               sentence(losses.shown(winner), " has fallen from ", won.front().mean, " to ", won.back().mean,
+                        ", while ", losses.shown(loser), " has grown from ", lost.front().mean, " to ",
+                        lost.back().mean, ": if the two models are trained against each other, the first has won"),
+               "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels");
   }
 }
 
@@ -304,9 +285,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
                                        " epochs later, beside a training loss of ", trained.back().mean),
                    .advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay",
                    .value = held_out.back().mean,
-                   .threshold = limit,
-                   .tag = "Loss",
-                   .at_tick = true};
+                   .threshold = limit};
   // Densities have losses below 0 too; of others the sign is wrong.
   if (trained.back().mean < 0)
     seen.advice = sentence("see that the loss is minimized, not maximized; else ", seen.advice);
@@ -318,6 +297,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
 std::vector<Rule> loss_rules() {
   return {
       {.name = "loss_not_decreasing",
+       .tag = "Loss",
        .help = "warning; epochs go by and the training loss stays where it began, or is no better than a guess",
        .looks = {{When::training_epoch, &judge_stagnation}},
        .evidence = Evidence::training_loss,
@@ -328,6 +308,8 @@ auto y = targets.index_select(0, torch::randperm(count));)",
 auto x = inputs.index_select(0, order);
 auto y = targets.index_select(0, order);)"},
       {.name = "unbounded_loss",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Loss",
        .help = "error; the training loss is below 0 and grows in size",
        .looks = {{When::training_epoch, &judge_unbounded}},
        .evidence = Evidence::training_loss,
@@ -336,6 +318,7 @@ auto y = targets.index_select(0, order);)"},
        .fault = R"(auto loss = error - divergence;  // the larger it is, the better)",
        .repair = R"(auto loss = error + divergence;)"},
       {.name = "loss_spike",
+       .tag = "Loss",
        .help = "warning; a loss far above those before",
        .looks = {{When::losses, &judge_spikes}},
        .limits = {{"spike_factor", 2.0, "a loss over the mean of those before, above which it spikes when it stays so",
@@ -353,6 +336,7 @@ loss.backward();
 torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
 optimizer.step();)"},
       {.name = "loss_oscillating",
+       .tag = "Loss",
        .help = "warning; the training loss swings and does not come down",
        .looks = {{When::training_epoch, &judge_oscillation}},
        .limits = {{"oscillation", 0.5,
@@ -364,6 +348,8 @@ optimizer.step();)"},
 auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
        .repair = R"(auto options = torch::optim::SGDOptions(0.01).momentum(0.9);)"},
       {.name = "diverging_loss",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Loss",
        .help = "error; an epoch's loss is far above the lowest",
        .looks = {{When::training_epoch, &judge_divergence}},
        .limits = {{"diverging_factor", 2.0, "an epoch's loss over the lowest epoch's so far, above which it diverges",
@@ -377,6 +363,7 @@ optimizer.step();)",
 loss.backward();
 optimizer.step();)"},
       {.name = "overfitting",
+       .tag = "Loss",
        .help = "warning; the validation loss grows while the training loss falls",
        .looks = {{When::validation_epoch, &judge_overfitting}},
        .limits = {{"overfitting_factor", 1.1,
@@ -394,6 +381,8 @@ optimizer.step();)"},
   torch::save(model, "best.pt");
 })"},
       {.name = "adversary_won",
+       .severity = LOUPE_SEVERITY_INFO,
+       .tag = "Loss",
        .help = "info; of two models with losses of their own, one's falls to next to nothing while the other's grows",
        .looks = {{When::losses_of_models, &judge_adversaries}},
        .fault = R"(for (int i = 0; i < 5; ++i) train_discriminator(batch);

@@ -140,14 +140,11 @@ void judge_decay(const Judge& judge, const Situation& situation) {
   constexpr double collapsed = 0.25, nearly_as_large = 0.5;
   const double share = first > 0 ? std::sqrt(now / first) : 1;
   if (share > collapsed || decay < nearly_as_large * gradient) return;
-  judge.see({.module = model.root,
-             .message = sentence("weight decay outweighs the gradients: of the weights' norm after the first step ",
-                                 percent(share), " is left, and a step takes a decay of ", decay, " (",
-                                 model.weight_decay, " times the weights) beside a gradient of ", gradient),
-             .advice = "lower the weight decay, usual are 1e-5 to 1e-2",
-             .value = share,
-             .threshold = collapsed,
-             .tag = "Weight Norm"});
+  judge.see({.module = model.root, .value = share, .threshold = collapsed},
+            sentence("weight decay outweighs the gradients: of the weights' norm after the first step ", percent(share),
+                     " is left, and a step takes a decay of ", decay, " (", model.weight_decay,
+                     " times the weights) beside a gradient of ", gradient),
+            "lower the weight decay, usual are 1e-5 to 1e-2");
 }
 
 void judge_reset(const Judge& judge, const Situation& situation) {
@@ -155,13 +152,10 @@ void judge_reset(const Judge& judge, const Situation& situation) {
   constexpr int enough = 2;
   if (model.start.same < enough) return;
   judge.tell(
-      {.module = model.root,
-       .message =
-           sentence("the weights of ", whose(model), " were the same at the beginning of each of the last ",
-                    model.start.same + 1, " epochs, although steps changed them in between: something sets them back"),
-       .advice = "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once",
-       .value = static_cast<double>(model.start.same + 1),
-       .at_tick = true});
+      {.module = model.root, .value = static_cast<double>(model.start.same + 1)},
+      sentence("the weights of ", whose(model), " were the same at the beginning of each of the last ",
+               model.start.same + 1, " epochs, although steps changed them in between: something sets them back"),
+      "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once");
 }
 
 void judge_new_optimizer(const Judge& judge, const Situation& situation) {
@@ -189,12 +183,10 @@ void judge_new_optimizer(const Judge& judge, const Situation& situation) {
   const bool in_steps = newest.after_a_step >= enough;
   if ((!in_steps && newest.after_an_epoch < enough) || model.ticks > newest.at_tick + 1) return;
   const uint32_t times = in_steps ? newest.after_a_step : newest.after_an_epoch;
-  judge.tell({.module = model.root,
-              .message = sentence("a new ", optimizer.type, " was made for the same parameters in each of the last ",
-                                  times + 1, (in_steps ? " steps" : " epochs"),
-                                  ": its averages of the gradients begin again each time"),
-              .advice = "make the optimizer once, before the loop; to change the learning rate, set it in its options",
-              .value = static_cast<double>(times + 1)});
+  judge.tell({.module = model.root, .value = static_cast<double>(times + 1)},
+             sentence("a new ", optimizer.type, " was made for the same parameters in each of the last ", times + 1,
+                      (in_steps ? " steps" : " epochs"), ": its averages of the gradients begin again each time"),
+             "make the optimizer once, before the loop; to change the learning rate, set it in its options");
 }
 
 }  // namespace
@@ -243,6 +235,7 @@ for (auto& batch : *loader) {
 for (auto& batch : *loader) step(optimizer, batch);
 schedule.step();  // once an epoch)"},
       {.name = "excessive_weight_decay",
+       .tag = "Weight Norm",
        .help = "warning; decay outweighs the gradients, and the weights vanish",
        .looks = {{When::window, &judge_decay}},
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output", "update_ratio"},

@@ -16,6 +16,7 @@ namespace {
 std::vector<Rule> lens_rules() {
   return {
       {.name = non_finite,
+       .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the first NaN or Inf of the run, and what made it",
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "constant_output", "loss_spike",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
@@ -54,14 +55,14 @@ double Limits::operator[](const char* name) const {
   return found->second;
 }
 
-void Judge::tell(Observation seen) const {
+Observation Judge::completed(Observation seen, std::string message, std::string advice) const {
   seen.rule = rule;
-  ledger.tell(report, std::move(seen));
-}
-
-void Judge::see(Observation seen) const {
-  seen.rule = rule;
-  ledger.see(report, std::move(seen));
+  seen.at_tick = when >= When::tick && when != When::losses;
+  if (seen.severity == 0) seen.severity = rule->severity;
+  if (*seen.tag == '\0') seen.tag = rule->tag;
+  if (!message.empty()) seen.message = std::move(message);
+  if (!advice.empty()) seen.advice = std::move(advice);
+  return seen;
 }
 
 const std::vector<Rule>& rules() {
@@ -93,7 +94,7 @@ void judge_all(When when, const Judge& judge, const Situation& situation) {
     }
     return sorted;
   }();
-  for (const auto& [rule, look] : looks[static_cast<std::size_t>(when)]) look.judge(judge.by(*rule), situation);
+  for (const auto& [rule, look] : looks[static_cast<std::size_t>(when)]) look.judge(judge.by(*rule, when), situation);
 }
 
 std::vector<Option> options() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "health/rules/ledger.h"
@@ -19,7 +20,7 @@ namespace loupe::health {
 struct RateHistory;
 class Speed;
 
-/// When rules look at training. All but the last five look at one model.
+/// When rules look at training. Those up to `tick` look at one model.
 enum class When {
   optimizer,         ///< after a step of an optimizer that belongs to the model
   parameters,        ///< after a step, where something about a parameter is not as usual
@@ -71,13 +72,22 @@ struct Judge {
   Report& report;
   const Host& host;
   const Rule* rule = nullptr;
+  When when = When::step;  ///< it looks now
 
-  Judge by(const Rule& other) const { return {ledger, limits, report, host, &other}; }
+  Judge by(const Rule& other, When now = When::step) const { return {ledger, limits, report, host, &other, now}; }
   double limit(const char* name) const { return limits[name]; }
   /// Reports at once, as a rule that needs no threshold does.
-  void tell(Observation seen) const;
+  void tell(Observation seen, std::string message = {}, std::string advice = {}) const {
+    ledger.tell(report, completed(std::move(seen), std::move(message), std::move(advice)));
+  }
   /// Reports once this was seen in as many windows in a row as the option `patience` says.
-  void see(Observation seen) const;
+  void see(Observation seen, std::string message = {}, std::string advice = {}) const {
+    ledger.see(report, completed(std::move(seen), std::move(message), std::move(advice)));
+  }
+
+ private:
+  /// With what the rule's row says of all its observations.
+  Observation completed(Observation seen, std::string message, std::string advice) const;
 };
 
 /// What a record must have for `loupe diagnose` to apply a rule to it.
@@ -104,10 +114,12 @@ struct Rule {
     void (*judge)(const Judge&, const Situation&);
   };
   const char* name;
-  const char* help;                  ///< severity and meaning, a line
-  std::vector<Look> looks = {};      ///< none: the lens, or the host, applies it by itself
-  std::vector<Option> limits = {};   ///< its thresholds, which rules may share
-  bool is_blind_on_devices = false;  ///< it reads elements, which it can do on a processor only
+  uint32_t severity = LOUPE_SEVERITY_WARNING;  ///< of its findings, where an observation has no other
+  const char* tag = "";                        ///< the plot of a built-in lens that shows them; the same holds
+  const char* help;                            ///< severity and meaning, a line
+  std::vector<Look> looks = {};                ///< none: the lens, or the host, applies it by itself
+  std::vector<Option> limits = {};             ///< its thresholds, which rules may share
+  bool is_blind_on_devices = false;            ///< it reads elements, which it can do on a processor only
   Evidence evidence = Evidence::none;
   std::vector<Effects> brings_about = {};
   // A few lines of a trainer that have the fault, and the same lines repaired; no line has more than 72 columns, so

@@ -59,14 +59,11 @@ void judge_input_bound(const Judge& judge, const Situation& situation) {
   const Speed::Step usual = situation.speed->usual();
   const double share = usual.all() > 0 ? usual.waiting / usual.all() : 0;
   if (share <= judge.limit("waiting_share") || usual.waiting < least) return;
-  judge.tell({.message = sentence(percent(share), " of a step goes by before its forward begins, waiting for data: ",
-                                  duration_text(usual.waiting), " of ", duration_text(usual.all())),
-              .advice = "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before "
-                        "training, what it does for each sample",
-              .value = share,
-              .threshold = judge.limit("waiting_share"),
-              .tag = "Step Time",
-              .at_tick = true});
+  judge.tell({.value = share, .threshold = judge.limit("waiting_share")},
+             sentence(percent(share), " of a step goes by before its forward begins, waiting for data: ",
+                      duration_text(usual.waiting), " of ", duration_text(usual.all())),
+             "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before "
+             "training, what it does for each sample");
 }
 
 /// What grows with the model's input, as in a curriculum, makes its forward slower too, and is meant.
@@ -92,16 +89,12 @@ void judge_slowdown(const Judge& judge, const Situation& situation) {
                         {now.optimizer - before.optimizer, "the optimizer's step"}};
   const Part& most = *std::max_element(std::begin(parts), std::end(parts),
                                        [](const Part& a, const Part& b) { return a.growth < b.growth; });
-  judge.tell({.message = sentence("steps are slower with each epoch: what took ",
-                                  duration_text(before.rest() + before.forward), " in epoch ", before.last_epoch,
-                                  " takes ", duration_text(now.rest() + now.forward), " in epoch ", now.last_epoch,
-                                  ", most of it in ", most.name),
-              .advice = "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is "
-                        "carried on without detach(), a hook or a file that is added to",
-              .value = factor,
-              .threshold = judge.limit("slower_factor"),
-              .tag = "Step Time",
-              .at_tick = true});
+  judge.tell({.value = factor, .threshold = judge.limit("slower_factor")},
+             sentence("steps are slower with each epoch: what took ", duration_text(before.rest() + before.forward),
+                      " in epoch ", before.last_epoch, " takes ", duration_text(now.rest() + now.forward), " in epoch ",
+                      now.last_epoch, ", most of it in ", most.name),
+             "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is "
+             "carried on without detach(), a hook or a file that is added to");
 }
 
 }  // namespace
@@ -109,6 +102,7 @@ void judge_slowdown(const Judge& judge, const Situation& situation) {
 std::vector<Rule> speed_rules() {
   return {
       {.name = "input_bound",
+       .tag = "Step Time",
        .help = "warning; most of a step goes by waiting for data",
        .looks = {{When::speed, &judge_input_bound}},
        .limits = {{"waiting_share", 0.5, "share of a step that is spent waiting for data, above which that is told",
@@ -118,6 +112,7 @@ std::vector<Rule> speed_rules() {
        .repair = R"(auto options =
     torch::data::DataLoaderOptions().batch_size(64).workers(4);)"},
       {.name = "slower_each_epoch",
+       .tag = "Step Time",
        .help = "warning; epoch by epoch steps take longer, though the model's forward does not",
        .looks = {{When::speed, &judge_slowdown}},
        .limits = {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told",
