@@ -30,7 +30,7 @@ TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
     EXPECT_EQ(&rule_named(rule.name), &rule);
     const std::string help = rule.help, severities = help.substr(0, help.find("; "));
     const bool begins_so = std::any_of(std::begin(severity_words), std::end(severity_words),
-                                       [&](const auto& each) { return help.rfind(each.name, 0) == 0; });
+                                       [&](const auto& each) { return help.rfind(each.word, 0) == 0; });
     EXPECT_TRUE(begins_so && severities.size() < help.size() &&
                 severities.find(word_of(severity_words, rule.severity)) != std::string::npos)
         << "the help of '" << rule.name << "' must begin with its severity, as its row has it, and '; ': " << help;
