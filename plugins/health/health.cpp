@@ -26,7 +26,7 @@ std::vector<const char*> Health::gives() {
   return pointers;
 }
 
-/// Once they are met, and in each window, since nothing but another program mends that. Those of one type together.
+/// Reports them when they are met and in each window, since only another program mends that; one finding for each type.
 void Health::tell_unregistered(const Judge& judge) {
   constexpr std::size_t shown = 3;
   std::map<std::string_view, std::vector<const loupe_module*>> by_type;
@@ -80,7 +80,7 @@ void Health::tell_of_speed() {
 
 bool Health::is_open(const Finding& finding) {
   if (finding.rule == non_finite && finding.module == nullptr) {
-    // A loss is so until a finite one comes.
+    // A loss stays bad until a finite one comes.
     const std::lock_guard lock(losses_.mutex);
     return losses_.is_bad_now();
   }
@@ -91,7 +91,7 @@ bool Health::is_open(const Finding& finding) {
          });
 }
 
-/// Of the model that has the module; of any, where none has it.
+/// Asks the model that has the module; any model, where none has it.
 bool Health::has_window_ended(const loupe_module* module) const {
   bool any = false;
   for (const auto& model : models_) {
@@ -133,7 +133,7 @@ void Health::close_step(const Judge& judge, const Situation& situation) {
   if (model.is_broken && !model.is_on_device) follow_recovery(model);
   if (model.is_broken) return;
   if (!model.step.is_plain) {
-    // Where something is missing of what is added up, the next step says of each parameter what it was.
+    // If the sums are incomplete, the next step looks at each parameter.
     if (!model.knows_each()) model.resting.begin_anew();
     judge_all(When::parameters, judge, situation);
   }
@@ -169,7 +169,7 @@ void Health::close_window(const Judge& judge, Model& model) {
       now.is_stuck = is_one_training() && !losses_.has_come_down();
       now.has_loss_halved = losses_.has_halved();
       if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend();
-      // After steps that were far too large a loss may come down to a guess, and stay there.
+      // After far too large steps a loss may come down to a guess and stay there.
       const bool is_early = losses_.training.epochs.size() < 2;
       if (now.trend == Trend::falls && !is_early && model.guessing.was_no_better()) now.trend = Trend::stays;
     }
@@ -200,7 +200,7 @@ void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size
   if (ended.validation) judge_all(When::validation_epoch, judge, now);
 }
 
-/// What a device does, the host sees only where it waits for it.
+/// The host sees a device's work only where it waits for it.
 void Health::judge_speed(const Judge& judge) {
   speed_.end_epoch();
   for (const auto& model : models_) {
@@ -214,7 +214,7 @@ void Health::judge_speed(const Judge& judge) {
   judge_all(When::speed, judge, now);
 }
 
-/// The host looks at some steps only: what counts steps in a row begins anew, and nothing is compared across the gap.
+/// Some steps were not looked at: counts of steps in a row restart, and nothing is compared across the gap.
 void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   const bool gap = step > last_step_ + 1 && last_step_ != 0;
   last_step_ = step;
@@ -234,7 +234,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   }
 }
 
-/// Not under a model's mutex: an event holds its module's when it takes that one.
+/// Without a model's mutex: an event takes that one while it holds its module's.
 void Health::make_changes() {
   for (const auto& [source, what] : changes_.rests) source.rest(what);
   for (const auto& [source, tally] : changes_.uses) internal::use(source, tally);
@@ -285,7 +285,7 @@ void Health::step(const loupe_step& step, Report& report) {
   if (step.optimizer != nullptr) {
     const double epochs = step.epochs;
     const double after_this = epochs - step.at.epoch;
-    const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // the last tenth may rest at a rate of 0
+    const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // a rate of 0 is normal in the last tenth
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
@@ -317,7 +317,7 @@ void Health::step(const loupe_step& step, Report& report) {
         }
         model->next_step();
       } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
-        // What is added up of a step did not come.
+        // The sums of a step did not come.
         model->resting.wake(*model, changes_);
       }
     }
@@ -352,20 +352,20 @@ void Health::report(Report& report) {
     model->target_tally.end_epoch();
     Situation now = situation(model.get());
     now.was_validated = was_validated;
-    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are left out where gradients overflow
+    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are skipped where gradients overflow
     judge_all(When::tick, judge, now);
     model->next_epoch();
     model->guessing.end_epoch();
-    // A loss is told to the model that ran last: of one optimizer's models, one has compared it.
+    // A loss is reported to the model that ran last, so only one of an optimizer's models has compared it.
     const bool has_compared = guessing.text().empty() || !model->guessing.text().empty();
     if (model->steps > 0 && has_compared) guessing = model->guessing;
-    // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
-    // window does not end another, in which nothing was seen.
+    // Fewer steps count towards the next window, so that epochs of one step are judged, too, and an epoch that ends
+    // with a window does not end another, empty one.
     if (model->window.steps >= fewest_looks_in_window) close_window(judge, *model);
     model->resting.begin_window(*model, changes_);
   }
   make_changes();
-  // Where steps are left out, the next that is looked at may show what made it.
+  // If steps were not looked at, the next one that is may show what made it.
   if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
     tell_lone_loss(judge);
   judge_losses(judge);
@@ -377,7 +377,7 @@ void Health::report(Report& report) {
 
 // Which streams the lens subscribes to, and what it keeps of each model.
 
-/// A model that is attached again begins anew, while the numbers of the time before may still wait for their tick.
+/// A model that is attached again begins anew, while numbers from before may still wait for their tick.
 Model& Health::model_of(const Module& module) {
   if (!module.is_root()) {
     const auto known = std::find_if(models_.rbegin(), models_.rend(),
@@ -396,7 +396,7 @@ Model& Health::model_of(const Module& module) {
   return *models_.back();
 }
 
-/// Not while a module is being forgotten: what watches it ends after that.
+/// Not while a module is being forgotten, since its watches end after that.
 void Health::drop_detached() {
   const auto gone =
       std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });
@@ -489,7 +489,7 @@ void Health::forget(const Module& module) {
     model->path.clear();
     model->path_end = nullptr;
     model->first_layer = model->last_layer = model->step.dropped_in_eval = nullptr;
-    // What watches them refers to them until this call has ended.
+    // Their watches refer to them until this call has ended.
     for (Layer* layer : parts->second.layers) {
       layer->module = nullptr;
       layer->first_run = 0;

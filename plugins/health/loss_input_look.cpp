@@ -17,7 +17,7 @@ namespace loupe::health {
 namespace {
 
 using Kind = LossFault::Kind;
-constexpr int64_t most_rows = 8;  // enough: no scores of a network happen to be a distribution in all of them
+constexpr int64_t most_rows = 8;  // enough: scores are not a distribution by chance in all of them
 
 const char* name_of(uint32_t function) {
   switch (function) {
@@ -42,8 +42,8 @@ const char* name_of(uint32_t function) {
   }
 }
 
-/// Along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and are
-/// added up where they are asked for.
+/// Sums along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and
+/// are added up only on demand.
 struct Sums {
   double smallest = INFINITY, largest = -INFINITY;
   double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< of the elements
@@ -114,7 +114,7 @@ struct Shape {
   int64_t dim = 0;
 
   int64_t count() const { return std::accumulate(sizes.begin(), sizes.begin() + dim, int64_t{1}, std::multiplies<>()); }
-  /// By its place from the end; 1 before the first.
+  /// The size at a place from the end; 1 before the first.
   int64_t from_end(int64_t place) const { return place < dim ? sizes[static_cast<std::size_t>(dim - 1 - place)] : 1; }
   std::string text() const {
     std::string text;
@@ -124,7 +124,7 @@ struct Shape {
   }
 };
 
-/// The shape before LibTorch repeated it: where a step of 0 leads from one to the next there was one.
+/// The shape before LibTorch repeated it: a stride of 0 stands for one element.
 Shape own_shape(const loupe_tensor& tensor) {
   Shape shape;
   shape.dim = std::min<int64_t>(tensor.dim, Shape::most);
@@ -133,7 +133,7 @@ Shape own_shape(const loupe_tensor& tensor) {
   return shape;
 }
 
-/// Elements of both repeated to the common shape; 0 where they have none.
+/// The number of elements of the common shape; 0 where there is none.
 int64_t common_count(const Shape& first, const Shape& second) {
   int64_t all = 1;
   for (int64_t place = 0; place < std::max(first.dim, second.dim); ++place) {
@@ -160,7 +160,7 @@ void look_at_shapes(const Event& event, LossFault& fault) {
   if (event.input_count() < 2) return;
   const Shape input = own_shape(*event.input(0).raw()), target = own_shape(*event.input(1).raw());
   const int64_t all = common_count(input, target);
-  if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is meant
+  if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is on purpose
   if (all == target.count() && all == input.count()) return;
   fault.kind = all > input.count() ? Kind::broadcast : Kind::target_repeated;
   fault.given = "an input of " + input.text() + " and a target of " + target.text() + ": it compares " +
@@ -196,7 +196,7 @@ void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault
   fault.kind = Kind::no_logarithms;
 }
 
-/// What the loss cannot fall below with scores from `low` to `high`: all of the right class, none of the others.
+/// The lower bound of the loss with scores from `low` to `high`: `high` for the right class and `low` for the others.
 double floor_of_cross_entropy(int64_t classes, double low, double high) {
   return std::log1p(static_cast<double>(classes - 1) * std::exp(low - high));
 }
@@ -233,7 +233,7 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
     fault.kind = Kind::one_class;
     return;
   }
-  // What is the logarithm of a distribution is harmless: its softmax is the distribution again.
+  // Logarithms of a distribution are harmless: their softmax is the distribution again.
   const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
   if (input.dim() > 1 && scores.over_classes(false).add_up_to_one(tolerance)) {
     fault.kind = Kind::distribution;
@@ -242,7 +242,7 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
   look_at_maker(maker, "scores without bounds", scores.classes, fault);
 }
 
-/// Over a few samples with whole numbers for targets, which are fewer where there are many classes; NaN for others.
+/// The cross entropy of a few samples, fewer where there are many classes; NaN unless targets are whole numbers.
 double cross_entropy_of(const Elements& input, const Elements& targets) {
   if (!input.readable() || !input.floating() || input.dim() != 2) return NAN;
   if (!targets.readable() || targets.floating() || targets.dim() != 1 || targets.size(0) != input.size(0)) return NAN;
@@ -261,7 +261,7 @@ double cross_entropy_of(const Elements& input, const Elements& targets) {
   return sum / static_cast<double>(samples);
 }
 
-/// Some pairs of an input of the target's shape.
+/// Takes some pairs of outputs and targets of one shape.
 void compare(const Elements& input, const Elements& targets, const LossFault& loss, bool is_mse, Model& model) {
   if (!input.readable() || !targets.readable() || !targets.floating() || input.count() != targets.count()) return;
   constexpr int64_t few = 128;
@@ -275,7 +275,7 @@ void compare(const Elements& input, const Elements& targets, const LossFault& lo
   model.target_tally.take_look(loss.function);
 }
 
-/// Some targets of a loss over classes, with the class to which each sample's scores point.
+/// Some targets of a loss over classes, each with the class of the highest score.
 struct Answers {
   static constexpr int64_t most = 64;
   std::array<int64_t, most> targets{}, answers{};
@@ -313,7 +313,7 @@ void LossInputLook::process(const Event& event) {
   const Elements input(event.tensor().raw());
   const uint32_t flags = event.raw()->flags;
   const uint32_t function = flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK, maker = flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK;
-  // What made it, and sums of exponentials, are the same from step to step.
+  // The maker, and sums of exponentials, are the same from step to step.
   constexpr uint64_t often = 8;
   const bool is_time = event.number() < often || event.number() % often == 0;
   LossFault fault;
@@ -333,9 +333,9 @@ void LossInputLook::process(const Event& event) {
   if (fault.kind == Kind::none && is_swapped && is_elementwise) fault.kind = Kind::swapped;
   const bool takes_classes = function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || function == LOUPE_DRAFT_LOSS_NLL;
   const bool is_compared = is_time && event.input_count() > 1 && fault.kind == Kind::none;
-  // What is given logarithms of probabilities gives the same: these are scores too.
+  // This also serves nll_loss: logarithms of probabilities are scores, too.
   const double loss = is_compared && takes_classes ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
-  // With weights, or targets that do not count, the loss is another than that of these samples.
+  // With weights or ignored targets, the loss differs from that of these samples.
   const bool all_count = (flags & LOUPE_DRAFT_LOSS_CHOOSES_TARGETS) == 0;
   std::optional<Answers> answers;
   if (is_compared && takes_classes && all_count) answers.emplace(input, Elements(event.input(1).raw()));
@@ -344,7 +344,7 @@ void LossInputLook::process(const Event& event) {
     model_.first_cross_entropy = loss;
     model_.classes = input.size(1);
   }
-  // A model that acts between its steps, or is another one's target, makes its own targets.
+  // A model that acts between its steps, or that another one learns from, makes its own targets.
   if (is_compared && model_.step.passes_without_grad == 0) {
     if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
     const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;

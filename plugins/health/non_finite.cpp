@@ -21,14 +21,14 @@ std::string what(const Origin& origin) {
   return text + " of " + std::to_string(origin.numel) + " elements";
 }
 
-/// What went into the layer that made it. Where that layer was not looked at, its input was the output before it.
+/// Describes the input of the layer that made it: the output before it, where that layer was not looked at.
 std::string what_went_in(const Origin& origin) {
   if (std::isnan(origin.inputs->largest))
     return "the output of '" + origin.before + "' is finite (its L2 norm is " + number(origin.inputs->norm) + ")";
   return "what goes in is finite (its largest magnitude is " + number(origin.inputs->largest) + ")";
 }
 
-/// It was there when the host began to look again.
+/// Says that it came in a step that was not looked at.
 void blame_unseen(const Origin& origin, Observation& seen) {
   seen.message +=
       sentence("it came with one of the ", origin.unseen_steps,
@@ -40,7 +40,7 @@ void blame_unseen(const Origin& origin, Observation& seen) {
       "step()";
 }
 
-/// Of a layer that makes it of finite inputs: too large numbers become Inf first, and small ones do not.
+/// For a layer that makes it of finite inputs: only large ones overflow, to Inf first.
 std::string advice_for_maker(const Origin& origin) {
   constexpr double large = 1e3;
   const std::string type = origin.module->type;
@@ -88,7 +88,7 @@ void blame_output(const Origin& origin, Observation& seen) {
   }
 }
 
-/// No layer made it: the one whose gradient was seen first only shows it.
+/// No layer made it: the first gradient only shows it.
 void blame_loss(const Origin& origin, Observation& seen) {
   seen.module = nullptr;
   seen.tag = "Loss";
@@ -144,12 +144,12 @@ Observation blame(const Origin& origin, bool loss, const std::string& opening) {
 
 void Health::take_loss() {
   const std::lock_guard lock(losses_.mutex);
-  // A finite loss that came after it shows that its step was left out, as where a scaled loss overflows.
+  // A finite loss after it shows that its step was skipped, as where a scaled loss overflows.
   if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
 }
 
-/// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
-/// step or a mask has kept away from them is none.
+/// Reports the first NaN or Inf once it has done harm to parameters or to the loss, but not one that a skipped step or
+/// a mask has kept away from them.
 void Health::judge_non_finite(const Judge& judge, Model& model) {
   if (any_broken() || !watched_.first_non_finite.is_taken()) return;
   const std::optional<Origin> origin = watched_.first_non_finite.first();
@@ -165,7 +165,7 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
     model.is_broken = true;
     model.finite_steps = 0;
   } else if (stepped && model.name == Module(origin->module).model()) {
-    // An Inf alone may be meant, as in masks and where a scaled loss overflows.
+    // An Inf may be meant, as in masks and where a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
       Observation seen = blame(*origin, /*loss=*/false,
                                "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
@@ -176,7 +176,7 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
   }
 }
 
-/// What overflows at last has grown before, which is where to look.
+/// Adds that the loss had grown before it overflowed, which is where to look.
 void Health::add_growth(Observation& seen, const Model* model) {
   constexpr double far = 100;
   const std::lock_guard lock(losses_.mutex);
@@ -193,7 +193,7 @@ void Health::add_growth(Observation& seen, const Model* model) {
     seen.advice = sentence("normalize the model's input, whose root mean square is ", scale, ", or ", seen.advice);
 }
 
-/// Once steps are made in which all is finite, the rules go on, with what they see from now on.
+/// After a few steps in which all is finite, the rules start again.
 void Health::follow_recovery(Model& model) {
   constexpr uint32_t enough = 2;
   const bool is_finite = !met_non_finite_ && std::all_of(model.parameters.begin(), model.parameters.end(),
@@ -206,7 +206,7 @@ void Health::follow_recovery(Model& model) {
   loss_is_bad_ = false;
 }
 
-/// A loss that is not finite beside a model that is. What comes later is not to blame for it.
+/// Reports a loss that is not finite while the model is. What comes later did not cause it.
 void Health::tell_lone_loss(const Judge& judge) {
   if (watched_.first_non_finite.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken())
     return;

@@ -55,9 +55,9 @@ void OutputWatch::take_numbers(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU) pass.last = &layer_;
 }
 
-/// Where what goes in came, as it is, from a layer that rests, that one made it: what it was given was finite.
+/// If the input came unchanged from a layer that rests, that layer made it: its own input was finite.
 void OutputWatch::note_non_finite(const Event& event, Origin origin) {
-  // Numbers from a device come long after their pass, whose inputs are gone.
+  // Numbers from a device come long after their pass, when its inputs are gone.
   if (place_ != LOUPE_PLACE_CPU) return watched_.first_non_finite.note(std::move(origin));
   model_.output_tally.take(model_);
   const Model::Pass& pass = model_.pass;
@@ -84,7 +84,7 @@ void OutputWatch::note_non_finite(const Event& event, Origin origin) {
   watched_.first_non_finite.note(std::move(origin));
 }
 
-/// Of a first layer whose output is seen by the one behind it: the batch itself.
+/// Reads the batch itself, for a first layer whose output is seen in the one behind it.
 void OutputWatch::read_input(const Event& event) {
   if (event.input_count() == 0) return;
   const Extent input = Elements(event.input(0).raw()).extent();
@@ -111,17 +111,17 @@ void OutputWatch::look(const Event& event) {
   const bool may_rest = model_.resting.is_looking() && (layer_.is_maker() || layer_.only_selects);
   if (is_time && layer_.role == Role::bounded) look_for_bounds(output);
   if (layer_.role == Role::softmax) look_for_one_element(output);
-  if (layer_.role == Role::rectifier) return;  // dead_units tells of those that are constant
+  if (layer_.role == Role::rectifier) return;  // dead_units reports those that are constant
   const bool is_open = is_time && layer_.varied_looks == 0;
   if (is_open || (may_rest && !layer_.neighbours.has_varied && !layer_.neighbours.was_constant))
     look_for_variation(event);
 }
 
-/// Which units were ever active, until so many were that the rest is of no concern.
+/// Notes which units were ever active, until enough were.
 void OutputWatch::look_for_life(const TensorView& output) {
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() == 0 || output.numel() == 0) return;
-  // An output of one dimension has one unit, as where a model of one output drops that dimension.
+  // An output of one dimension has one unit: a model of one output may drop that dimension.
   const bool is_one_unit = output.dim() == 1;
   const int64_t dimension = is_one_unit ? 0 : unit_dimension(output.dim());
   const int64_t units = is_one_unit ? 1 : output.size(dimension);
@@ -142,12 +142,12 @@ void OutputWatch::look_for_life(const TensorView& output) {
   if (model_.steps == 0 && std::isnan(layer_.silent_at_first)) layer_.silent_at_first = silent_share();
 }
 
-/// @param inner  elements of a unit that lie together
+/// @param inner  the number of adjacent elements of a unit
 void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t inner) {
   const int64_t outer = elements.count() / (units * inner);
   int64_t looked_at = 0;
   if (inner == 1 && elements.is_quick()) {
-    // Whole rows first, as a few show most units alive; all of them while many are not: one by one takes longer then.
+    // A few whole rows first, which show most units alive; all rows while many are not, as single units take longer.
     constexpr int64_t few_rows = 8, units_a_cache_line = 16;
     const auto look_at_rows = [&](int64_t end) {
       elements.find_positive(units, looked_at, end, layer_.alive.data());
@@ -182,7 +182,7 @@ void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t in
   });
 }
 
-/// How much each unit varies over the batch, which a bias does not change.
+/// Measures how much each unit varies over the batch, which a bias does not change.
 void OutputWatch::look_at_spread(const TensorView& output) {
   constexpr int64_t most_units = 64, most_samples = 64;
   const Elements elements(output.raw());
@@ -222,7 +222,7 @@ void OutputWatch::look_for_bounds(const TensorView& output) {
   });
 }
 
-/// Over one element a softmax is 1, and its logarithm 0: over several none is so throughout.
+/// A softmax over one element is always 1, and its logarithm 0; over several it never is throughout.
 void OutputWatch::look_for_one_element(const TensorView& output) {
   constexpr uint32_t enough = 2;
   const Elements elements(output.raw());
@@ -251,7 +251,7 @@ double OutputWatch::spread_of(const Elements& elements, double enough) {
     const auto middle = sizes.begin() + columns / 2;
     std::nth_element(sizes.begin(), middle, sizes.begin() + columns);
     double spread = 0;
-    // Most that vary do so in the first few.
+    // Most outputs that vary do so in the first few.
     for (int64_t row = 1; row < rows; ++row) {
       for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
         const double other = at(row * all_columns + places[c]), difference = std::abs(other - first[c]);
@@ -265,7 +265,7 @@ double OutputWatch::spread_of(const Elements& elements, double enough) {
   });
 }
 
-/// Whether the samples of a batch give different outputs, where they went in different.
+/// Notes whether different samples of a batch give different outputs.
 void OutputWatch::look_for_variation(const Event& event) {
   constexpr double clearly = 1e-2, hardly = 1e-4;
   const TensorView output = event.tensor();
@@ -283,7 +283,7 @@ void OutputWatch::look_for_variation(const Event& event) {
   layer_.neighbours.was_constant = !has_varied;
 }
 
-/// Once an epoch: whether its first pass finds the weights as that of the epoch before did. Without the model's mutex.
+/// Once an epoch: compares the weights at its first pass with those of the epoch before. Without the model's mutex.
 void OutputWatch::look_at_start() {
   constexpr int64_t most_looked_at = 64;
   Model::Start::Weights weights;
@@ -315,7 +315,7 @@ void OutputWatch::look_at_start() {
   start.weights.swap(weights);
 }
 
-/// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.
+/// Notes the inputs of the output with the first NaN or Inf. Without the model's mutex, since it asks for parameters.
 void OutputWatch::explain(const Event& event) {
   Origin::Inputs inputs;
   if (watched_.first_non_finite.wants_inputs_of(layer_.module)) {
@@ -335,7 +335,7 @@ void OutputWatch::explain(const Event& event) {
   watched_.first_non_finite.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
 }
 
-/// The first parameter of a module that holds NaN or Inf.
+/// Finds the first parameter of a module that holds NaN or Inf.
 void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const {
   for (std::size_t i = 0; i < module->parameter_count && inputs.bad_parameter.empty(); ++i) {
     const char* name = module->parameters[i]->name;
@@ -352,14 +352,14 @@ void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs&
 
 // The input of a model.
 
-/// The first input of the first pass after a step: whether it is the one before, and of what scale it is. Some elements
-/// tell that it is another; that it is the same all of them do.
+/// Looks at the first input of the first pass after a step: whether it is the one before, and its scale. A few elements
+/// can prove a change; equality needs all.
 void OutputWatch::look_at_input(const Event& event) {
   constexpr int64_t most_looked_at = 256;
   if (event.input_count() == 0) return;
   const Elements input(event.input(0).raw());
   if (!input.readable()) return;
-  // An agent that acts may stay where it is for a while.
+  // An agent that acts may stay in one state for a while.
   if (!model_.step.input.is_known && event.grad_enabled()) {
     Model::InputLook& look = model_.step.input;
     look.some = input.hash(most_looked_at);
@@ -388,7 +388,7 @@ void OutputWatch::look_at_input(const Event& event) {
       ++count;
     });
   });
-  // One batch far from all others says nothing of them.
+  // One extreme batch is ignored.
   constexpr double far = 1e6;
   const auto mean = [](double total, int64_t of) { return total / static_cast<double>(std::max<int64_t>(of, 1)); };
   const double usual = mean(model_.window.input_sum_squares, model_.window.input_count);
@@ -398,15 +398,14 @@ void OutputWatch::look_at_input(const Event& event) {
   model_.window.input_count += count;
 }
 
-/// Whether all rows of a batch are the same. Most differ in one of the few elements that are looked at first; that they
-/// are the same all elements show. Which dimension has the samples the targets say, later: see
-/// Model::rows_are_samples().
+/// Notes whether all rows of a batch are the same: most differ in one of the few elements that are read first, and
+/// equality needs all. The targets tell later which dimension has the samples, see Model::Step::rows_are_samples().
 void OutputWatch::look_at_rows(const Elements& input) {
   constexpr int64_t fewest_rows = 4, few_rows = 8, few_columns = 64;
   model_.step.input_rows = input.dim() > 0 ? input.size(0) : 0;
-  // Of (time, samples, features) either may be as long as the targets.
+  // In (time, samples, features), either of the first two may be as long as the targets.
   if (input.dim() == 3 && input.size(0) == input.size(1)) model_.step.input_rows = 0;
-  // What is repeated on purpose lies there once.
+  // A row that is repeated on purpose is stored once.
   if (input.dim() < 2 || input.size(0) < fewest_rows || input.count() == 0 || input.repeats_first_row()) return;
   const int64_t columns = input.count() / input.size(0);
   model_.step.has_equal_rows = input.read_bits_by([&](const auto& bits) {
@@ -424,7 +423,7 @@ void OutputWatch::look_at_rows(const Elements& input) {
   });
 }
 
-/// How many different rows there are, until there are so many that it is of no concern.
+/// Counts different rows, until there are enough.
 void OutputWatch::count_rows(const Elements& input) {
   constexpr int64_t fewest_columns = 8, most_columns = 16, most_rows = 64;
   DistinctRows& known = model_.distinct_rows;

@@ -15,9 +15,9 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t start_steps = 3;  // in which every one is looked at
+constexpr uint64_t start_steps = 3;  // each of which is looked at
 
-/// Nothing is read, so that nothing waits for the device.
+/// Reads nothing, so that nothing waits for the device.
 Request at_once_on_devices() {
   Request request;
   request.wants_tensor = true;
@@ -153,7 +153,7 @@ void StepWatch::process(const Event& event) {
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
       state_.not_cleared = (event.raw()->flags & LOUPE_DRAFT_EVENT_NOT_CLEARED) != 0;
-      state_.has_change = has_change(measured) && state_.is_finite;  // NaN is no change that can be judged
+      state_.has_change = has_change(measured) && state_.is_finite;  // a change to NaN cannot be judged
       state_.change_norm = change;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
       if (state_.has_change) state_.take_change(change);
@@ -166,8 +166,8 @@ void StepWatch::process(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 
-/// The optimizer may have been given it: by a backward pass that was not looked at, or by what changed the gradient
-/// since.
+/// The optimizer's input may hold it: from a backward pass that was not looked at, or from a later change of the
+/// gradient.
 void StepWatch::note_non_finite(const Event& event) {
   bool gradient_rested = false;
   {
@@ -176,7 +176,7 @@ void StepWatch::note_non_finite(const Event& event) {
   }
   Origin origin = origin_of(Origin::Place::parameter, event, event.measurement(), watched_);
   origin.parameter = state_.name;
-  // On a device the next step may have a gradient by the time that this is known.
+  // On a device, the gradient may already be the next step's.
   if (gradient_rested || place_ == LOUPE_PLACE_CPU) {
     watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
       const Extent gradient = Elements(&tensor).extent();
@@ -190,14 +190,15 @@ void StepWatch::note_non_finite(const Event& event) {
   watched_.first_non_finite.note(std::move(origin));
 }
 
-/// Which elements of a parameter of 16 bits a step changed.
+/// Counts the elements of a 16-bit parameter that a step left unchanged although they have a gradient.
 void StepWatch::look_at_rounding(const Event& event) {
   if (event.tensor().raw()->dtype_bits != 16) return;
   const Elements now(event.tensor().raw());
   if (!now.readable() || !now.is_low_precision()) return;
-  if (event.step() > watched_.last_step.load(std::memory_order_relaxed)) has_last_ = false;  // steps went by unseen
+  if (event.step() > watched_.last_step.load(std::memory_order_relaxed))
+    has_last_ = false;  // some steps were not looked at
   last_.resize(most_looked_at);
-  std::array<bool, most_looked_at> moves{};  // a gradient says that it should
+  std::array<bool, most_looked_at> moves{};  // it has a gradient
   const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
   if (has_last_ && number != 0) {
     watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
@@ -228,7 +229,7 @@ Request DeviceStepLook::request() const {
   return at_once_on_devices();
 }
 
-/// Whether its gradient was cleared stays open: one that was set to 0 past autograd looks as if it was not.
+/// Leaves open whether its gradient was cleared: one that was set to 0 outside of autograd looks as if it was not.
 void DeviceStepLook::process(const Event& event) {
   if (!event.tensor()) return;
   const std::lock_guard lock(model_.mutex);

@@ -12,7 +12,7 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (!model.step.input.is_known) return;
   if (model.steps <= 1 || !model.step.input.equals(model.last_input)) {
-    // What repeats now and then, as several updates for one batch do, is meant.
+    // Inputs that repeat now and then are meant, as where one batch is used for several updates.
     if (model.same_inputs > 0) model.repeats_by_habit = true;
     model.changed_inputs += model.steps > 1 && !model.step.after_gap ? 1 : 0;
     model.same_inputs = 0;
@@ -27,7 +27,7 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
              "see that the loop takes the next batch of its data loader");
 }
 
-/// A batch of one row, many times over, whose targets differ: nothing can be learnt from that.
+/// Nothing can be learnt from a batch that repeats one row while its targets differ.
 void judge_equal_rows(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   constexpr uint32_t enough = 3;
@@ -47,7 +47,7 @@ void judge_equal_rows(const Judge& judge, const Situation& situation) {
              "changes the tensors made of it before; call clone() on each");
 }
 
-/// Fewer samples than a batch has: what is learnt is these alone.
+/// With fewer samples than a batch has, nothing else is learnt.
 void judge_few_rows(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const DistinctRows& rows = model.distinct_rows;

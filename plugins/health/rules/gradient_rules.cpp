@@ -28,9 +28,8 @@ bool is_seen_to_run(const ParameterState& state) {
   return state.runs != nullptr && state.runs->first_run > 0;
 }
 
-/// One weight of each module that lies on the way from the last of them, in the order in which they run; where
-/// autograd's graph is not known, of all modules. Without those whose gradient is 0: nothing vanishes on the way to
-/// what the loss does not depend on.
+/// One weight of each module on autograd's path to the last one, or of all modules where the path is unknown, in the
+/// order in which they run. Leaves out gradients of 0: nothing vanishes on the way to what the loss does not depend on.
 std::vector<const ParameterState*> weights_on_path(const Model& model) {
   std::vector<const ParameterState*> weights = weights_with_gradients(model);
   const auto leave_out = [&](auto&& is_out) {
@@ -61,7 +60,7 @@ std::vector<const ParameterState*> weights_on_path(const Model& model) {
   return one_each;
 }
 
-/// From the first layer with weights to the last.
+/// How the gradient changes from the first layer with weights to the last.
 struct Slope {
   const ParameterState *first, *last;
   double at_first, at_last;
@@ -87,8 +86,8 @@ Observation observation_of(const Slope& slope) {
   return seen;
 }
 
-/// Whether all gradients of the last step were divided by a power of two between backward and step, as those of a
-/// scaled loss are.
+/// Whether all gradients of the last step were divided by a power of two between backward and step, as a scaled loss
+/// needs it.
 bool are_scaled(const Judge& judge, const Model& model) {
   constexpr double rounding = 1e-4, smallest = 0.5;
   double squares = 0;
@@ -105,7 +104,7 @@ bool are_scaled(const Judge& judge, const Model& model) {
   return scale > smallest && std::abs(scale - std::round(scale)) < rounding;
 }
 
-/// A gradient so much larger than its parameter that no rate fits both.
+/// Reports a gradient so much larger than its parameter that no rate fits both.
 void judge_size(const Judge& judge, const Model& model, const std::vector<const ParameterState*>& weights) {
   const ParameterState* worst = nullptr;
   double largest = 0;
@@ -124,9 +123,9 @@ void judge_size(const Judge& judge, const Model& model, const std::vector<const 
       "step()");
 }
 
-/// Whether a step of the optimizer can make so large a change; weights that were loaded since it was made do too.
+/// Whether a step of the optimizer can make a change of that size, or weights were loaded meanwhile.
 bool is_within_reach(const ParameterState& state, const loupe_optimizer* optimizer) {
-  constexpr double room = 20;  // for what optimizers make of a gradient at their first step
+  constexpr double room = 20;  // as optimizers enlarge a gradient at their first step
   if (optimizer == nullptr) return true;
   double rate = 0;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
@@ -150,7 +149,7 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
          static_cast<double>(smaller) >= nearly_all * static_cast<double>(weights.size() - 1);
 }
 
-/// What the layers on the way leave to be done.
+/// Advises what the layers on the way do not have yet.
 std::string advice_against_vanishing(const Model& model, const Slope& slope, std::size_t depth) {
   constexpr std::size_t deep = 4;
   const auto has = [&](Role role) {
@@ -176,7 +175,7 @@ int lowest_exponent(double value) {
   return exponent - digits + __builtin_ctzll(static_cast<unsigned long long>(mantissa));
 }
 
-/// Some elements of a gradient: how many are 0, and the grid of powers of 2 that all others lie on.
+/// Of some elements of a gradient: how many are 0, and the power of 2 that all others are multiples of.
 struct Grid {
   int64_t seen = 0, zeros = 0;
   int exponent = 1024;
@@ -199,8 +198,8 @@ struct Grid {
     });
   }
   double zero_share() const { return static_cast<double>(zeros) / static_cast<double>(seen); }
-  /// Whether what is smaller than the smallest number of float16 became 0: all are multiples of that, or of a part of
-  /// it, as where a scaled loss's gradients were divided by the scale, and reach down to it.
+  /// Whether numbers below the smallest of float16 became 0: all are multiples of that number and some are near it, or
+  /// of a fraction of it, where a scaled loss's gradients were divided by the scale.
   bool underflows() const {
     constexpr int64_t fewest = 2;
     constexpr int of_float16 = -24, largest_scale = 32, few_bits = 4;
@@ -213,7 +212,7 @@ void judge_vanishing(const Judge& judge, const Situation& situation) {
   const std::vector<const ParameterState*> weights = weights_on_path(*situation.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
-  // AutoTrainer's limit is for nets that may learn all the same; where nothing is learned, less says enough.
+  // AutoTrainer's limit is for nets that may still learn; where nothing is learned, a weaker sign is enough.
   constexpr double more_where_stuck = 10;
   const bool holds_back = situation.is_stuck && shrinks_layer_by_layer(weights);
   const double limit = judge.limit("vanishing_ratio") * (holds_back ? more_where_stuck : 1);
@@ -243,7 +242,7 @@ void judge_exploding(const Judge& judge, const Situation& situation) {
   judge.see(seen);
 }
 
-/// After each step: the norm over all weights beside the largest so far.
+/// Compares the norm over all weights with the largest so far, after each step.
 void judge_gradient_jump(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   constexpr uint64_t steps_enough = 10;
@@ -264,7 +263,7 @@ void judge_gradient_jump(const Judge& judge, const Situation& situation) {
             "rate, and look at the batch of this step",
         .value = norm,
         .threshold = limit};
-    // A step that went by unseen may have been as large: it has to go on growing.
+    // Steps that were not looked at may have been as large, so that it must keep growing.
     if (model.had_gaps) {
       judge.see(seen);
     } else {
@@ -287,7 +286,7 @@ void judge_first_step(const Judge& judge, const Situation& situation) {
     ++replaced;
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
-  // What starts near 0 on purpose is no more than a part of a model, and one step may well solve a linear model.
+  // Only a part of a model starts near 0 on purpose, and one step may solve a linear model.
   if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
   judge.tell(
       {.module = worst->module, .parameter = worst->name, .value = worst->change_norm / worst->norm, .threshold = 0.95},
@@ -300,10 +299,10 @@ void judge_first_step(const Judge& judge, const Situation& situation) {
 void judge_update_ratios(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.searches_steps) return;
-  // While it warms up, steps may be larger.
+  // Steps may be larger during the warm-up.
   const bool is_first = model.steps == model.window.steps;
   const double highest = is_first ? 3 * judge.limit("update_high") : judge.limit("update_high");
-  // Where training has arrived, steps are small.
+  // Steps are small once training has converged.
   constexpr double of_largest = 0.01;
   double gradient_squares = 0;
   for (const ParameterState& each : model.parameters)
@@ -330,7 +329,7 @@ void judge_update_ratios(const Judge& judge, const Situation& situation) {
       worst_ratio = ratio;
     }
   }
-  // One that began at 0 has large steps for a while, and a linear model may be solved by a few.
+  // A weight that began at 0 has large steps for a while, and a few steps may solve a linear model.
   if (worst == nullptr || (is_first && (2 * high < all || all == 1))) return;
   const std::string of_all = std::to_string(high > 0 ? high : low) + " of " + std::to_string(all) + " weights";
   Observation seen{

@@ -11,12 +11,12 @@
 namespace loupe::health {
 namespace {
 
-/// A layer that lets no gradient through, its figure being 1, and a parameter at or before it whose gradient is 0.
+/// The layer lets no gradient through (its value is 1), and the parameter at or before it has a gradient of 0.
 bool blocks_gradient(const Observation& cause, const Observation& effect) {
   return cause.value == 1 && effect.value == 0 && effect.place > 0 && effect.place <= cause.place;
 }
 
-/// A layer that gives nothing but zeros, and a parameter before it, or of the next layer, which they are the input of.
+/// The layer's output is all zeros, and the parameter is before it or in the next layer, which takes that output.
 bool silences(const Observation& cause, const Observation& effect) {
   constexpr uint64_t to_next_layer = 2;  // a dropout or the like may lie between
   const bool is_next = effect.place > cause.place && effect.place - cause.place <= to_next_layer;
@@ -27,12 +27,12 @@ double variance(const Layer& layer) {
   return layer.start_variance / static_cast<double>(layer.start_looks);
 }
 
-/// Weights whose rows are all one: its units compute the same, and learn the same.
+/// Whether all rows of a weight are equal, so that its units compute and learn the same.
 bool has_equal_rows(const loupe_tensor& tensor) {
   const Elements weight(&tensor);
   if (!weight.readable() || weight.dim() < 2 || weight.size(0) < 2) return false;
   const int64_t columns = weight.count() / weight.size(0);
-  // Some processors add up units that are equal in orders of their own, so that a few steps round them differently.
+  // Some processors sum equal units in different orders, so that a few steps round them differently.
   constexpr double rounding = 1e-6;
   double largest = 0;
   for (int64_t column = 0; column < columns; ++column) largest = std::max(largest, std::abs(weight.at(column)));
@@ -50,7 +50,7 @@ void judge_variances(const Judge& judge, const Model& model) {
     if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
       layers.push_back(&layer);
   }
-  // Where autograd's graph is known: those that lie on the way to the last.
+  // Takes only those on the path to the last, where autograd's graph is known.
   const std::vector<const ParameterState*>& path = model.path;
   const auto is_off = [&](const Layer* layer) {
     return std::none_of(path.begin(), path.end(), [&](const ParameterState* each) { return each->runs == layer; });
@@ -62,12 +62,12 @@ void judge_variances(const Judge& judge, const Model& model) {
   if (!(first > 0) || !std::isfinite(last)) return;
   const double steps = static_cast<double>(layers.size() - 1);
   const double factor = std::pow(std::max(last, 1e-300) / first, 1 / steps);
-  // The usual initialization shrinks the variance, by ReLU to a tenth a layer and by sigmoid to a fortieth.
+  // The usual initialization shrinks the variance, to a tenth a layer with ReLU and to a fortieth with sigmoid.
   constexpr double more_to_shrink = 3;
   constexpr std::size_t layers_to_shrink = 4;
   const double limit = judge.limit("variance_factor");
   const bool grows = factor > limit;
-  // What is lost in one place, as by samples that all become the same there, is no matter of how weights begin.
+  // A loss in one place, as where all samples become the same, does not come from the first weights.
   const auto shrinks_by = [&](double share) {
     std::size_t count = 0;
     for (std::size_t i = 1; i < layers.size(); ++i)
@@ -84,7 +84,7 @@ void judge_variances(const Judge& judge, const Model& model) {
              "for tanh), or normalize between layers");
 }
 
-/// What nobody has set holds what was in the memory before.
+/// Reports weights that were never set and hold what was in memory before.
 void judge_sizes(const Judge& judge, const Model& model) {
   constexpr double largest = 1e6, smallest = 1e-20;
   for (const ParameterState& each : model.parameters) {
@@ -114,7 +114,7 @@ void judge_first_loss(const Judge& judge, const Model& model) {
       "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized");
 }
 
-/// Whether the weights of a layer's units are all the same.
+/// Reports layers whose units all have the same weights.
 void look_for_equal_units(const Judge& judge, Model& model) {
   model.has_equal_units = false;
   for (const ParameterState& each : model.parameters) {
@@ -134,7 +134,7 @@ void look_for_equal_units(const Judge& judge, Model& model) {
   }
 }
 
-/// Whether a layer that is silent as a whole cuts off all before it: no weight there got a gradient other than 0.
+/// Whether a wholly silent layer cuts off all layers before it: no weight there got a gradient other than 0.
 bool cuts_off(const Model& model, const Layer& layer) {
   return std::none_of(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
     const bool is_before = each.runs != nullptr && each.runs->first_run > 0 && each.runs->first_run <= layer.first_run;
@@ -142,12 +142,12 @@ bool cuts_off(const Model& model, const Layer& layer) {
   });
 }
 
-/// Networks that are good have silent units: it is a fault where nothing passes, or where the loss stays.
+/// Good networks have silent units, too: they are a fault where nothing passes, or where the loss stays.
 bool is_harmful(const Judge& judge, const Situation& situation, const Layer& layer, double share) {
   constexpr double nearly_all = 0.9;
   if (share == 1 && cuts_off(*situation.model, layer)) return true;
   if (situation.trend == Trend::falls) return false;
-  // Agents and players see few situations at a time, in which many units have nothing to say.
+  // Agents and players see few situations at a time, in which many units stay silent.
   const bool says_little = situation.has_other_models || situation.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
 }
@@ -188,12 +188,12 @@ void judge_dead_units(const Judge& judge, const Situation& situation, const Laye
 
 void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool loss_halved) {
   constexpr int64_t fewest = 512;
-  if (&layer == model.last_layer || layer.bounded_seen < fewest) return;  // an output that is sure lies at its bounds
+  if (&layer == model.last_layer || layer.bounded_seen < fewest) return;  // a confident output lies at its bounds
   const double share = static_cast<double>(layer.bounded_pressed) / static_cast<double>(layer.bounded_seen);
   const bool is_first = !std::exchange(layer.was_judged, true);
   if (share <= judge.limit("saturated_share")) return;
   layer.began_saturated = layer.began_saturated || is_first;
-  // A network that learns may come to be sure of itself.
+  // A network that learns may become confident.
   if (!layer.began_saturated && loss_halved) return;
   judge.see(
       {.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
@@ -202,7 +202,7 @@ void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool
       "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate");
 }
 
-/// Whether nothing trains what it scales and shifts by: no optimizer, and nobody by hand.
+/// Whether nothing trains its scale and shift: neither an optimizer nor the program itself.
 bool is_frozen(const Model& model, const Layer& layer) {
   const auto found = model.modules.find(layer.module);
   if (found == model.modules.end() || found->second.parameters.empty()) return false;
@@ -255,7 +255,7 @@ void judge_constant(const Judge& judge, const Situation& situation) {
             "look at its weights and at what saturates before it; a learning rate that was too large does this");
 }
 
-/// A softmax over one element is 1, whatever goes in.
+/// A softmax over one element is always 1.
 void judge_lone_softmax(const Judge& judge, const Situation& situation) {
   const Layer* layer = situation.model->step.lone_softmax;
   if (layer == nullptr || layer->module == nullptr) return;
@@ -267,7 +267,7 @@ void judge_lone_softmax(const Judge& judge, const Situation& situation) {
       "over");
 }
 
-/// Two linear layers without anything between them can do no more than one.
+/// Two linear layers with nothing between them can do no more than one.
 void judge_linear_chain(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const auto weight_of = [&](const Layer& layer) -> const loupe_parameter* {
@@ -284,7 +284,7 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
     if (next == nullptr || next == &layer || !layer.neighbours.steady || layer.wavers) continue;
     const loupe_parameter *first = weight_of(layer), *second = weight_of(*next);
     if (first == nullptr || second == nullptr) continue;
-    // A product of narrow factors has fewer parameters than the whole, which is meant.
+    // A product of narrow factors has fewer parameters than the whole, on purpose.
     const int64_t in = first->sizes[1], between = first->sizes[0], out = second->sizes[0];
     if (between < in && between < out) continue;
     ++more;

@@ -11,10 +11,10 @@
 namespace loupe::health {
 namespace {
 
-/// Where training has arrived, updates are lost in rounding, and nothing is lost with them.
+/// Gradients below this norm have converged: updates that are lost in rounding do no harm.
 constexpr double arrived = 1e-5;
 
-/// Whether the gradients that the backward made were all set to 0 before the step.
+/// Whether all gradients of the backward pass were set to 0 before the step.
 bool are_cleared_before_step(const Judge& judge, const Model& model) {
   bool any_gradient = false, all_zero = true;
   for (const ParameterState& each : model.parameters) {
@@ -63,7 +63,7 @@ bool depends_on_mode(const Model& model) {
   return model.drops() || model.has_batch_norm();
 }
 
-/// What the wrong mode does to the model, for the end of a sentence.
+/// Describes what the wrong mode does to the model, for the end of a sentence.
 std::string effects_of_mode(const Model& model, const std::string& on_dropout, const std::string& on_norms) {
   if (!depends_on_mode(model)) return ", which here changes nothing";
   const bool drops = model.drops(), normalizes = model.has_batch_norm();
@@ -75,37 +75,35 @@ bool any_is(const Model& model, uint32_t flag) {
                      [&](const ParameterState& each) { return each.is(flag); });
 }
 
-/// What an optimizer holds that is not of the model.
-struct Strangers {
-  uint64_t tensors = 0, unknown = 0;  ///< in all; of no attached model
+/// Tensors of an optimizer that do not belong to the model.
+struct ForeignParameters {
+  uint64_t tensors = 0, unknown = 0;  ///< all; those of no attached model
   int64_t unknown_elements = 0;
 };
 
-Strangers strangers_in(const loupe_optimizer& optimizer) {
-  Strangers strangers;
+ForeignParameters foreign_parameters_in(const loupe_optimizer& optimizer) {
+  ForeignParameters foreign;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
     const loupe_parameter_group& group = *optimizer.groups[i];
-    strangers.tensors += group.tensor_count;
-    strangers.unknown += group.unknown_tensor_count;
-    strangers.unknown_elements += group.unknown_element_count;
+    foreign.tensors += group.tensor_count;
+    foreign.unknown += group.unknown_tensor_count;
+    foreign.unknown_elements += group.unknown_element_count;
   }
-  return strangers;
+  return foreign;
 }
 
-/// Whether an optimizer that was attached for the model holds none of its parameters: copies of them, or another
-/// model's.
-bool holds_copies(const Model& model, const Strangers& strangers) {
+/// Whether an optimizer that was attached for the model holds none of its parameters, but copies or another model's.
+bool holds_copies(const Model& model, const ForeignParameters& foreign) {
   const bool any_held = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
     return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
   });
-  return strangers.tensors > 0 && !any_held &&
-         (strangers.unknown == strangers.tensors || any_is(model, LOUPE_DRAFT_PARAMETER_GRADIENT));
+  return foreign.tensors > 0 && !any_held &&
+         (foreign.unknown == foreign.tensors || any_is(model, LOUPE_DRAFT_PARAMETER_GRADIENT));
 }
 
-/// The parameters of the model that an optimizer lacks while it holds some that no model has; none where that may be
-/// meant.
-std::vector<const ParameterState*> replaced_parameters(const Model& model, const Strangers& strangers) {
-  if (strangers.unknown == 0 || holds_copies(model, strangers)) return {};
+/// The model's parameters that an optimizer lacks while it holds some of no model; empty where that may be meant.
+std::vector<const ParameterState*> replaced_parameters(const Model& model, const ForeignParameters& foreign) {
+  if (foreign.unknown == 0 || holds_copies(model, foreign)) return {};
   int64_t elements = 0;
   std::vector<const ParameterState*> lacking;
   for (const ParameterState& each : model.parameters) {
@@ -113,12 +111,12 @@ std::vector<const ParameterState*> replaced_parameters(const Model& model, const
     elements += each.parameter->numel;
     lacking.push_back(&each);
   }
-  // Parameters of another model, which is not attached, need not have to do with what is missing here.
-  if (2 * strangers.unknown_elements < elements) lacking.clear();
+  // Parameters of a model that is not attached may be unrelated to those missing here.
+  if (2 * foreign.unknown_elements < elements) lacking.clear();
   return lacking;
 }
 
-/// Of some of its values; 0 where they cannot be read.
+/// Hashes some of its values; 0 where they cannot be read.
 uint64_t hash_of(const Judge& judge, const ParameterState& state) {
   constexpr int64_t most = 1024;
   uint64_t hash = 0;
@@ -155,9 +153,9 @@ void judge_clearing(const Judge& judge, const Situation& situation) {
 void judge_effect(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.is_on_device || !model.knows_each()) return;
-  if (model.searches_steps) return;            // a search that has arrived goes nowhere
+  if (model.searches_steps) return;            // a search that has converged stays where it is
   if (!has_rate(situation.optimizer)) return;  // zero_learning_rate reports that
-  // A bias that begins at 0 moves however small the update is: weights decide, where there are any.
+  // A bias that begins at 0 moves with any update, so weights decide where there are any.
   const StepSums& sums = model.step.sums;
   const bool has_weights = sums.weights.with_gradient > 0;
   const std::size_t with_gradient = sums.deciding().with_gradient;
@@ -173,7 +171,7 @@ void judge_effect(const Judge& judge, const Situation& situation) {
     const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
     return tell_no_effect(judge, model, what, with_gradient, gradient, situation.rates->text(situation.optimizer));
   }
-  // Training in 16 bits lives with updates that are lost now and then.
+  // Training in 16 bits tolerates updates that are lost now and then.
   constexpr int64_t enough = 32;
   constexpr double nearly_all = 0.95;
   for (ParameterState& each : model.parameters) {
@@ -197,7 +195,7 @@ void judge_effect(const Judge& judge, const Situation& situation) {
 
 void judge_reach(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
-  // Of a step that the trainer tells by hand, the gradients may be gone already.
+  // When the trainer reports a step by hand, its gradients may be gone already.
   const bool by_hand = situation.optimizer == nullptr;
   std::size_t stepped = 0, with_gradient = 0;
   for (const ParameterState& each : model.parameters) {
@@ -231,8 +229,8 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
     const bool rests = each.runs != nullptr && ((each.runs->rests & LOUPE_REST_EVENTS) != 0 || each.runs->is_added_up);
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
-    if (rests && lacks) model.resting.begin_anew();  // whether its module runs is to be seen
-    // A gradient that was nothing but zeros from the first step on.
+    if (rests && lacks) model.resting.begin_anew();  // to see whether its module runs
+    // Counts gradients that were all zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
       ++each.seen_gradients;
@@ -303,7 +301,7 @@ void judge_no_step(const Judge& judge, const Situation& situation) {
              "call optimizer.step() after backward()");
 }
 
-/// What a parameter was reported for holds until it is seen to be over.
+/// Reports again what still holds of each parameter.
 void judge_standing(const Judge& judge, const Situation& situation) {
   for (const ParameterState& each : situation.model->parameters) {
     if (!each.is(LOUPE_PARAMETER_TRAINABLE) || !each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
@@ -325,8 +323,8 @@ void judge_never_reached(const Judge& judge, const Situation& situation) {
   constexpr uint64_t steps_enough = 4;
   for (const ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
-    if (each.ever_changed) continue;                   // in steps that nobody looked at
-    if (each.cut_off_steps >= steps_enough) continue;  // of which more is known
+    if (each.ever_changed) continue;                   // in steps that were not looked at
+    if (each.cut_off_steps >= steps_enough) continue;  // reported as cut off
     judge.see({.module = each.module, .parameter = each.name},
               sentence(shown(each), " is in the optimizer, but in ", each.steps,
                        " steps no gradient came to it, so it never changed"),
@@ -336,37 +334,37 @@ void judge_never_reached(const Judge& judge, const Situation& situation) {
 
 void judge_copies(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
-  const Strangers strangers = strangers_in(*situation.optimizer);
-  if (!holds_copies(model, strangers)) return;
-  // One that was attached beside the wrong model trains another one all the same.
-  const bool is_of_another = strangers.unknown < strangers.tensors;
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  if (!holds_copies(model, foreign)) return;
+  // An optimizer attached with the wrong model still trains another one.
+  const bool is_of_another = foreign.unknown < foreign.tensors;
   judge.tell(
       {.severity = is_of_another ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR, .module = model.root, .value = 0},
       sentence("the step of ", situation.optimizer->type, " changed nothing in ", whose(model), ": all of the ",
-               strangers.tensors, " parameters that it holds are ",
-               (strangers.unknown == 0 ? "another model's" : "others than the model's")),
+               foreign.tensors, " parameters that it holds are ",
+               (foreign.unknown == 0 ? "another model's" : "others than the model's")),
       is_of_another ? "make the optimizer of this model's own parameters, or attach the one that holds them"
                     : "make the optimizer of model->parameters() themselves, not of copies of them");
 }
 
 void judge_stale(const Judge& judge, const Situation& situation) {
-  const Strangers strangers = strangers_in(*situation.optimizer);
-  const auto lacking = replaced_parameters(*situation.model, strangers);
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  const auto lacking = replaced_parameters(*situation.model, foreign);
   if (lacking.empty()) return;
   judge.tell({.module = lacking.front()->module},
-             sentence("the optimizer ", situation.optimizer->type, " holds ", strangers.unknown,
+             sentence("the optimizer ", situation.optimizer->type, " holds ", foreign.unknown,
                       " parameters that the model does not have, and does not hold ", lacking.size(),
                       " that it has, such as ", shown(*lacking.front())),
              "make the optimizer anew after a layer is replaced or the model is copied");
 }
 
-/// Parameters that get gradients in the steps of their model's optimizers, and that none of those holds. The program
-/// may change them itself: by hand, or by the step of another process that holds them.
+/// Reports parameters that get gradients in the steps of their model's optimizers, of which none holds them, unless the
+/// program changes them itself: by hand, or by the step of another process.
 void judge_unheld(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.step.is_plain) return;
-  const Strangers strangers = strangers_in(*situation.optimizer);
-  if (holds_copies(model, strangers) || !replaced_parameters(model, strangers).empty()) return;
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  if (holds_copies(model, foreign) || !replaced_parameters(model, foreign).empty()) return;
   for (ParameterState& each : model.parameters) {
     const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
                         each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);

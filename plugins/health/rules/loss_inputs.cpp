@@ -64,7 +64,7 @@ void TargetTally::end_epoch() {
   constexpr uint32_t looks_enough = 8;
   constexpr int64_t targets_enough = 256;
   if (looks_ < looks_enough) return;
-  // With several heads the targets of one say nothing of another's.
+  // The targets of several heads cannot be judged together.
   const bool is_judged = !has_several_functions_;
   if (seen_ >= targets_enough) {
     constexpr double most = 0.75, most_of_few = 0.9;

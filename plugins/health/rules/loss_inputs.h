@@ -24,9 +24,9 @@ struct LossFault {
   double floor = 0;           ///< bounded: what the loss cannot fall below; 0 where that is not known
 };
 
-/// Compares a loss with that of a guess which knows how the targets are spread, and nothing of the sample: the cross
-/// entropy of equal scores, ln C, and the mean squared error of the targets' mean, which is their variance. Over some
-/// elements of some steps.
+/// Compares a loss with that of a guess which knows the spread of the targets but not the sample: the cross entropy of
+/// equal scores, ln C, and the mean squared error of the targets' mean, which is their variance. Over some elements of
+/// some steps.
 class Guessing {
  public:
   /// @param loss  the mean cross entropy of some samples
@@ -37,13 +37,13 @@ class Guessing {
     target_squares_ += target * target;
     ++pairs_;
   }
-  /// Some pairs were taken. Where there is a cross entropy too, that is compared alone.
+  /// Some pairs were taken. If there is a cross entropy, too, only that is compared.
   void take_look() { looks_ += is_cross_entropy() ? 0 : 1; }
-  /// At a tick. Goes on where too few steps were looked at since the last.
+  /// At a tick; continues where too few steps were looked at since the last.
   void end_epoch();
   /// Whether the loss was no better for several epochs in a row.
   bool is_no_better() const { return epochs_ >= epochs_enough; }
-  /// Whether it was no better when that was compared last.
+  /// Whether it was no better at the last comparison.
   bool was_no_better() const { return epochs_ > 0; }
   bool is_cross_entropy() const { return classes_ > 0; }
   /// "guessing among 5 classes gives 1.61", where it was compared.
@@ -59,26 +59,26 @@ class Guessing {
   std::string text_;
 };
 
-/// What a model's training targets are like, over some elements of some steps: which class most of them are, whether
-/// the model answers any other, and how large they are beside what the model gives.
+/// Describes a model's training targets, over some elements of some steps: which class most of them are, whether the
+/// model answers any other, and how large they are compared with its outputs.
 class TargetTally {
  public:
-  /// Of a loss over so many classes, and the class to which the model gave the highest score.
+  /// @param answer  the class with the highest score
   void take_class(int64_t target, int64_t answer, int64_t classes);
-  /// Of a loss that compares element by element.
+  /// For a loss that compares element by element.
   void take_pair(double output, double target) {
     output_squares_ += output * output;
     target_squares_ += target * target;
     ++pairs_;
   }
-  /// Some elements of a step were taken, of the targets of this function.
+  /// Some elements of a step's targets of this function were taken.
   void take_look(const char* function);
-  /// At a tick, before `is_unbalanced` and the others are asked. Goes on where too few steps were looked at.
+  /// At a tick, before `is_unbalanced` and the others are asked; continues where too few steps were looked at.
   void end_epoch();
 
   /// Whether most targets are one class.
   bool is_unbalanced() const { return is_unbalanced_; }
-  /// Whether the model answered that class alone for several epochs in a row.
+  /// Whether the model answered only that class for several epochs in a row.
   bool answers_one_class() const { return epochs_of_one_answer_ >= epochs_enough; }
   int64_t common_class() const { return common_; }
   int64_t classes() const { return classes_; }
@@ -93,8 +93,7 @@ class TargetTally {
   static constexpr int epochs_enough = 3;
   const char* function_ = "";
   uint32_t looks_ = 0;
-  // Found as the majority of a stream, so that no class needs a count of its own: exact from where `common_` was
-  // chosen.
+  // Found as the majority of a stream, without a count for each class; exact since `common_` was chosen.
   int64_t common_ = -1, balance_ = 0, seen_ = 0, common_seen_ = 0, common_answers_ = 0, classes_ = 0;
   double output_squares_ = 0, target_squares_ = 0;
   int64_t pairs_ = 0;

@@ -23,12 +23,12 @@ double mean_of(Place begin, Place end) {
 
 constexpr std::ptrdiff_t just_before = 5;
 
-/// A loss over the mean of the few just before it.
+/// The ratio of a loss to the mean of the few just before it.
 double jump_to(double loss, Place end) {
   return loss * static_cast<double>(just_before) / std::accumulate(end - just_before, end, 0.0);
 }
 
-/// The largest of them: losses of single samples jump as a matter of course.
+/// The largest such ratio: losses of single samples always jump.
 double largest_jump(const std::deque<double>& losses) {
   double largest = 1;
   for (auto each = losses.begin() + just_before; each < losses.end(); ++each)
@@ -36,7 +36,7 @@ double largest_jump(const std::deque<double>& losses) {
   return largest;
 }
 
-/// As those of policies do: nothing is a share of such a loss.
+/// Policy losses do, so that shares of them mean nothing.
 bool crosses_zero(const Losses& losses) {
   const auto& epochs = losses.training.epochs;
   return std::any_of(losses.main.recent.begin(), losses.main.recent.end(), [](double loss) { return loss <= 0; }) ||
@@ -57,11 +57,10 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
       const Place begin = losses.recent.begin(), end = losses.recent.end();
       const auto [smallest, at_largest] = std::minmax_element(begin, end);
       const double mean = mean_of(begin, end), largest = *at_largest;
-      // Of a loss that crosses 0 nothing is so many times as much. Where one has come down to nearly nothing, ten times
-      // that is nothing too.
+      // Multiples of a loss that crosses 0 mean nothing, nor do multiples of one that is nearly 0.
       const bool falls_below_zero = *smallest < 0;
       const bool matters = !falls_below_zero && loss > next_to_nothing && loss > 0.1 * std::abs(losses.first);
-      // Beside what came just before, too, where a loss has long come down from its start.
+      // Compares with the last few, too, since a loss may have come down long ago.
       const std::size_t lately = std::min<std::size_t>(20, losses.recent.size());
       const Place late = end - static_cast<std::ptrdiff_t>(lately);
       constexpr double far_above = 5;
@@ -71,16 +70,16 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
                           largest_lately < far_above * mean_lately &&
                           jump_to(loss, end) > far_above * largest_jump(losses.recent);
       const bool hard = matters && largest > 0 && (loss > judge.limit("hard_spike_factor") * largest || sudden);
-      // A streak begins with a jump: a loss that grows by and by, as in the stages of a curriculum, has none.
+      // A streak begins with a jump; a loss that grows gradually, as in a curriculum, has none.
       constexpr double clearly = 1.5;
       const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
-      // Nor is one of its usual jumps the beginning, as from task to task, or one that is hardly larger.
+      // The jump must be clearly larger than the usual ones, as from task to task.
       const double usual = largest_jump(losses.recent);
       const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > (usual > clearly ? clearly * usual : clearly);
       if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
       const bool stays = static_cast<double>(losses.spikes) >= judge.limit("spikes");
-      // What is higher from an epoch's first batch on is another stage of a curriculum, or another data set.
+      // A loss that is higher from an epoch's first batch on comes from another stage or data set.
       if (stays && losses.began_with_epoch && !hard) {
         losses.recent.clear();
         losses.spikes = 0;
@@ -121,7 +120,7 @@ void judge_divergence(const Judge& judge, const Situation& situation) {
   const double limit = judge.limit("diverging_factor") * best->mean;
   if (!(best->mean > 0) || !(now > limit) || !(now > epochs.front().mean)) return;
   if (!epochs.back().compares_to(*best)) return;
-  // Of next to nothing the double is next to nothing too.
+  // Twice nearly nothing is still nearly nothing.
   constexpr double many_times = 10;
   if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
   judge.tell({.value = now, .threshold = limit},
@@ -131,7 +130,7 @@ void judge_divergence(const Judge& judge, const Situation& situation) {
              "minimized, not maximized");
 }
 
-/// Below 0 a loss may go, as that of a density does; one that gains in size with each epoch has no bound.
+/// A loss may fall below 0, as that of a density does, but one that grows in size with each epoch has no bound.
 void judge_unbounded(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 4;
   constexpr double faster = 1.5, far_beyond = 10;
@@ -158,14 +157,14 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
   if (epochs.size() < enough_epochs || (all < enough_losses && !situation.losses->are_means)) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
-  // A squared error that comes down is on its way; a cross entropy arrives at a guess from far above.
+  // A squared error that falls is learning; a cross entropy may fall to a guess from far above.
   const Guessing* guessing = situation.guessing;
-  // Nor is one a guess that comes down by a hundredth in three epochs.
+  // A loss that falls by a hundredth in three epochs is no guess.
   const double before = epochs.size() > enough_epochs ? epochs[epochs.size() - 1 - enough_epochs].mean : first;
   const bool comes_down = now < before - 0.01 * std::abs(before);
   const bool is_guess =
       guessing != nullptr && guessing->is_no_better() && !comes_down && (guessing->is_cross_entropy() || !decreased);
-  // What goes on from a checkpoint may have arrived.
+  // Training from a checkpoint may have converged.
   const bool stays = !decreased && first != 0 && !situation.losses->began_late && !crosses_zero(*situation.losses);
   if (!stays && !is_guess) return;
   Observation seen{
@@ -189,9 +188,9 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
-  if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss in turn
+  if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss alternate
   Observation seen{};
-  // Losses of small batches jump as well, and come down all the same: above its start less is enough.
+  // Losses of small batches jump, too, while they fall; above its start a smaller swing is enough.
   const double first = epochs.front().mean;
   const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
   const auto jumps = [&](const Losses::Epoch& epoch) {
@@ -205,12 +204,12 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
     seen.advice = "lower the learning rate, or use larger batches";
     return judge.tell(seen);
   }
-  // Where little is left of the loss, swings of it are nothing.
+  // Swings of a loss that is nearly gone mean nothing.
   if (!situation.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
     losses.main.epochs_with_swings = 0;
     return;
   }
-  // What swings slowly and widely is not noise, even while it becomes less.
+  // Slow and wide swings are not noise, even while the loss falls.
   constexpr std::size_t turns_enough = 4, enough_in_the_same_way = 3;
   constexpr double sure_of_swings = 3, sure_of_repeats = 2.5, same_way = 0.7;
   constexpr std::size_t enough_values = 64;
@@ -239,7 +238,7 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   }
 }
 
-/// Of two losses, as of a generator and what tells its pictures from others, one is next to nothing.
+/// Reports that one of two losses, as of a generator and a discriminator, has fallen to nearly nothing.
 void judge_adversaries(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 3;
   constexpr int enough = 2;
@@ -270,7 +269,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const auto best = lowest_of(held_out.begin(), held_out.end());
   const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
   if (since < patience || !(best->mean > 0)) return;
-  // Where a loss has come down from far above, a tenth of what little is left says nothing.
+  // A tenth of a loss that has come down from far above means nothing.
   constexpr double share_lost = 0.05;
   const double won = std::max(held_out.front().mean - best->mean, 0.0);
   const double limit = std::max(judge.limit("overfitting_factor") * best->mean, best->mean + share_lost * won);
@@ -286,7 +285,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
                    .advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay",
                    .value = held_out.back().mean,
                    .threshold = limit};
-  // Densities have losses below 0 too; of others the sign is wrong.
+  // Losses of densities fall below 0, too; in others the sign is wrong.
   if (trained.back().mean < 0)
     seen.advice = sentence("see that the loss is minimized, not maximized; else ", seen.advice);
   judge.tell(seen);

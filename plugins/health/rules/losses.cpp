@@ -16,7 +16,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// By the median, since one bad batch makes no swing.
+/// Smoothed by the median, since one bad batch is no swing.
 std::vector<double> smoothed(const std::vector<double>& curve) {
   std::vector<double> medians;
   std::array<double, smoothed_over> some = {};
@@ -50,7 +50,7 @@ void LossCurve::add(double loss) {
     for (std::size_t i = 0; i < most_values / 2; ++i) values_[i] = (values_[2 * i] + values_[2 * i + 1]) / 2;
     values_.resize(most_values / 2);
     losses_a_value_ *= 2;
-    return;  // the sum goes on to hold as many
+    return;  // the sum keeps as many
   }
   values_.push_back(sum_ / static_cast<double>(losses_in_sum_));
   sum_ = 0;
@@ -66,7 +66,7 @@ std::size_t count_turns(const std::vector<double>& curve, double noise_factor) {
   const double noise = changes / static_cast<double>(curve.size() - 1);
   const double swing = std::max(share_of_mean * std::abs(mean(curve)), noise_factor * noise);
   const std::vector<double> smooth = smoothed(curve);
-  // Before the first swing either end of what came so far may be where it begins.
+  // The first swing may begin at either end of what came so far.
   double low = smooth.front(), high = smooth.front();
   bool rises = false, has_swung = false;
   std::size_t turns = 0;
@@ -117,7 +117,7 @@ bool Losses::Side::end_epoch() {
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
   epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
   epoch.count = count;
-  // A NaN is in no mean: what is left of such an epoch is compared with nothing.
+  // An epoch with a NaN has no mean to compare.
   if (!is_broken) epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));
   sum = changes = changes_of_two = last = last_but_one = 0;
@@ -143,7 +143,7 @@ void Losses::process(const Event& event) {
     loss.is_nan = loss.is_nan || std::isnan(event.scalar());
     return;
   }
-  // A loss that overflowed, and a finite one after it before any step: the step was left out.
+  // A finite loss after an overflow and before any step shows that the step was skipped.
   if (!loss.is_nan) loss.is_non_finite = false;
   loss.side.add(event.scalar());
   if (loss.pending.size() < most_pending) loss.pending.push_back(event.scalar());
@@ -182,11 +182,11 @@ bool Losses::has_halved() const {
 bool Losses::has_come_down() const {
   const std::vector<Epoch>& epochs = training.epochs;
   const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && training.count == 0);
-  // Of a loss below 0 a tenth says nothing.
+  // A tenth of a loss below 0 means nothing.
   return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * beginning();
 }
 
-/// The means of epochs begin below the first losses, where much is learned at once.
+/// Where much is learned at once, the first epoch's mean lies below the first losses.
 double Losses::beginning() const {
   const double first = training.epochs.front().mean;
   return are_means ? first : std::max(first, training.start);
@@ -194,7 +194,7 @@ double Losses::beginning() const {
 
 Trend Losses::trend() const {
   constexpr std::size_t first_epochs = 2;
-  constexpr double as_good = 0.1;  // of what was won
+  constexpr double as_good = 0.1;  // of the improvement
   const std::vector<Epoch>& epochs = training.epochs;
   if (epochs.empty() && training.count == 0) return Trend::unknown;
   if (began_late || epochs.size() < first_epochs || !(epochs.front().mean > 0)) return Trend::falls;
@@ -222,7 +222,7 @@ void Losses::begin_series() {
     each = {};
     each.name = std::move(name);
   }
-  began_late = true;  // what it goes on with may have learned before
+  began_late = true;  // the model may have learned before
 }
 
 Losses::EpochEnd Losses::end_epoch() {

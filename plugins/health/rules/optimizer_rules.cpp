@@ -24,7 +24,7 @@ void RateHistory::Group::follow(double rate, uint64_t ticks) {
     low_at = ticks;
     low_steps = steps;
   }
-  // A cycle's steps are small: what counts is how far it rose from its lowest.
+  // A cycle's steps are small, so what counts is how far it rose from its lowest.
   if (rate < largest) lowest = std::min(lowest, rate);
   largest = std::max(largest, rate);
   returned = returned || rate > 1.1 * lowest;
@@ -74,7 +74,7 @@ void judge_zero_rate(const Judge& judge, const Situation& situation) {
       if (rate > 0) group.last_nonzero = rate;
       continue;
     }
-    // A rate that is warmed up may begin at 0, and one that is annealed may end there.
+    // A warm-up may begin at 0, and annealing may end there.
     const bool annealed = group.largest > 0 && group.last_nonzero < 0.05 * group.largest;
     const bool may_be_meant = annealed && (situation.epochs_to_come < 1 || group.returned);
     const uint64_t patience = may_be_meant ? std::max<uint64_t>(10, situation.model->steps / 10) : 2;
@@ -95,7 +95,7 @@ void judge_zero_rate(const Judge& judge, const Situation& situation) {
   }
 }
 
-/// What is scheduled for epochs and stepped with each batch comes down, or goes up, beyond all that is of use.
+/// Reports a rate that falls or rises beyond all use, as a schedule for epochs does that is stepped with each batch.
 void judge_rate_change(const Judge& judge, const Situation& situation) {
   const loupe_optimizer& optimizer = *situation.optimizer;
   if (!situation.rates->is_judged_with(situation.model, optimizer.id)) return;
@@ -122,7 +122,7 @@ void judge_rate_change(const Judge& judge, const Situation& situation) {
   }
 }
 
-/// Decay that leaves less of the weights with each step, whatever the loss asks for.
+/// Reports decay that shrinks the weights with each step, whatever the loss asks for.
 void judge_decay(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (!(model.weight_decay > 0)) return;
@@ -170,7 +170,7 @@ void judge_new_optimizer(const Judge& judge, const Situation& situation) {
       elements += optimizer.groups[i]->element_count;
       has_state = has_state || momentum_of(*optimizer.groups[i]).value_or(0) > 0;
     }
-    // One that holds other parameters is for another stage of training.
+    // An optimizer with other parameters is for another stage of training.
     const bool is_like = newest.id != 0 && has_state && elements == newest.elements;
     newest.after_a_step = is_like && newest.steps == 1 ? newest.after_a_step + 1 : 0;
     newest.after_an_epoch = is_like && model.ticks == newest.at_tick + 1 ? newest.after_an_epoch + 1 : 0;

@@ -53,7 +53,7 @@ Speed::Step Speed::usual() const {
 
 namespace {
 
-/// Below the limit in seconds nobody gains anything by mending it, and the machine's own pauses count for as much.
+/// Waits shorter than `least` are not worth mending, and may be the machine's own pauses.
 void judge_input_bound(const Judge& judge, const Situation& situation) {
   constexpr double least = 1e-3;
   const Speed::Step usual = situation.speed->usual();
@@ -66,7 +66,7 @@ void judge_input_bound(const Judge& judge, const Situation& situation) {
              "training, what it does for each sample");
 }
 
-/// What grows with the model's input, as in a curriculum, makes its forward slower too, and is meant.
+/// Inputs that grow on purpose, as in a curriculum, make the forward slower, too.
 void judge_slowdown(const Judge& judge, const Situation& situation) {
   constexpr std::size_t rises = 6;
   constexpr double each_rise = 1.03, forward_rise = 1.2, least = 1e-3;
