@@ -1,5 +1,5 @@
 // An example for each rule, as `loupe explain RULE` prints it; those of `health` are in its table. A line has at most
-// 72 columns, so that it stays whole on a terminal of 80.
+// 74 columns, so that it stays whole on a terminal of 80.
 
 #include "command/rule_examples.h"
 

@@ -38,44 +38,46 @@ void Health::tell_unregistered(const Judge& judge) {
       names += std::string(i > 0 ? ", '" : "'") + modules[i]->name + "'";
     if (count > shown) names += ", …";
     judge.by(rule_named(unregistered_module))
-        .tell({.module = modules[0],
-               .message =
-                   sentence((count == 1 ? "a " + std::string(type) + " runs ("
-                                        : std::to_string(count) + " modules of type " + std::string(type) + " run ("),
-                            names, ") that no watched model has registered: ", (count == 1 ? "its" : "their"),
-                            " parameters get gradients, and no step changes them"),
-               .advice =
-                   "make it with register_module in the constructor of the module that uses it, or give its parameters "
-                   "to an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)"});
+        .tell({.module = modules[0]},
+              sentence(
+                  count == 1 ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
+                  names, ") that no watched model has registered: ", count == 1 ? "its" : "their",
+                  " parameters get gradients, and no step changes them"),
+              "make it with register_module in the constructor of the module that uses it, or give its parameters to "
+              "an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)");
   }
+}
+
+std::string Health::rules_that(bool (*matches)(const Rule&)) const {
+  std::string names;
+  for (const Rule& rule : rules()) {
+    if (matches(rule) && !ledger_.is_off(rule.name)) names += (names.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  return names;
 }
 
 /// Says once which rules are silent about layers on a device, so that silence is not taken for health.
 void Health::tell_of_device(Model& model) {
   if (!model.is_on_device || std::exchange(model.told_of_device, true)) return;
-  std::string blind;
-  for (const Rule& rule : rules()) {
-    if (rule.is_blind_on_devices && !ledger_.is_off(rule.name))
-      blind += (blind.empty() ? "" : ", ") + std::string(rule.name);
-  }
+  const std::string blind = rules_that([](const Rule& rule) { return rule.is_blind_on_devices; });
   if (blind.empty()) return;
-  watched_.host.info("of the layers of " + whose(model) + " that run on a device nothing is said of " + blind +
-                     ", nor of a gradient that jumps in one step; a short run on the processor shows them");
+  watched_.host.info(
+      sentence("layers of ", whose(model), " run on a device, where these rules are silent: ", blind,
+               ", and a gradient that jumps in one step is not seen; a short run on the processor shows them"));
 }
 
 /// Says once which rules are silent about time.
 void Health::tell_of_speed() {
   if (!speed_.has_steps() || std::exchange(told_of_speed_, true)) return;
-  std::string silent;
-  for (const Rule& rule : rules()) {
-    const bool is_of_speed = std::any_of(rule.looks.begin(), rule.looks.end(),
-                                         [](const Rule::Look& look) { return look.when == When::speed; });
-    if (is_of_speed && !ledger_.is_off(rule.name)) silent += (silent.empty() ? "" : ", ") + std::string(rule.name);
-  }
+  const std::string silent = rules_that([](const Rule& rule) {
+    return std::any_of(rule.looks.begin(), rule.looks.end(),
+                       [](const Rule::Look& look) { return look.when == When::speed; });
+  });
   if (silent.empty()) return;
-  watched_.host.info("steps are timed on the host, where the device's work is not seen: nothing is said of " + silent +
-                     "; the device's own times take LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps "
-                     "are not captured");
+  watched_.host.info(sentence(
+      "steps are timed on the host, which does not see the device's work, so that these rules are silent: ", silent,
+      "; the device's own times take LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps are not "
+      "captured"));
 }
 
 bool Health::is_open(const Finding& finding) {
@@ -104,21 +106,17 @@ bool Health::has_window_ended(const loupe_module* module) const {
 void Health::end_windows(Report& report, bool is_tick) {
   if (any_broken() && non_finite_) judge(report).by(rule_named(non_finite)).tell(*non_finite_);
   tell_unregistered(judge(report));
-  StretchEnd ended;
-  ended.tick = is_tick;
-  ended.window = [&](const loupe_module* module) { return has_window_ended(module) || (is_tick && module == nullptr); };
-  ended.is_open = [this](const Finding& finding) { return is_open(finding); };
-  ledger_.end(report, ended);
+  const auto has_ended = [&](const loupe_module* module) {
+    return has_window_ended(module) || (is_tick && module == nullptr);
+  };
+  ledger_.end(report, {.tick = is_tick, .window = has_ended, .is_open = [this](const Finding& finding) {
+                         return is_open(finding);
+                       }});
   for (const auto& model : models_) model->has_window_ended = false;
 }
 
 Situation Health::situation(Model* model, const loupe_optimizer* optimizer) {
-  Situation situation;
-  situation.model = model;
-  situation.losses = &losses_;
-  situation.rates = &rates_;
-  situation.optimizer = optimizer;
-  return situation;
+  return {.model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer};
 }
 
 void Health::close_step(const Judge& judge, const Situation& situation) {

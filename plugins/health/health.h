@@ -85,6 +85,8 @@ class Health : public Lens {
   /// Ends the stretches of the windows that have ended, and of the epoch at a tick.
   void end_windows(Report& report, bool is_tick);
   bool has_window_ended(const loupe_module* module) const;
+  /// Those that are not off, in a row.
+  std::string rules_that(bool (*matches)(const Rule&)) const;
   void tell_of_device(Model& model);
   void take_loss();
   void follow_series(const loupe_optimizer& optimizer);

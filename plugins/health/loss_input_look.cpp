@@ -19,27 +19,20 @@ namespace {
 using Kind = LossFault::Kind;
 constexpr int64_t most_rows = 8;  // enough: scores are not a distribution by chance in all of them
 
+/// In the order of LOUPE_DRAFT_LOSS_CROSS_ENTROPY and those after it.
 const char* name_of(uint32_t function) {
-  switch (function) {
-    case LOUPE_DRAFT_LOSS_CROSS_ENTROPY:
-      return "cross_entropy";
-    case LOUPE_DRAFT_LOSS_NLL:
-      return "nll_loss";
-    case LOUPE_DRAFT_LOSS_MSE:
-      return "mse_loss";
-    case LOUPE_DRAFT_LOSS_L1:
-      return "l1_loss";
-    case LOUPE_DRAFT_LOSS_SMOOTH_L1:
-      return "smooth_l1_loss";
-    case LOUPE_DRAFT_LOSS_HUBER:
-      return "huber_loss";
-    case LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY:
-      return "binary_cross_entropy";
-    case LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS:
-      return "binary_cross_entropy_with_logits";
-    default:
-      return "kl_div";
-  }
+  constexpr std::array names = {"cross_entropy",
+                                "nll_loss",
+                                "mse_loss",
+                                "l1_loss",
+                                "smooth_l1_loss",
+                                "huber_loss",
+                                "binary_cross_entropy",
+                                "binary_cross_entropy_with_logits",
+                                "kl_div"};
+  static_assert(LOUPE_DRAFT_LOSS_KL_DIV >> LOUPE_DRAFT_SHIFT == static_cast<int>(names.size()));
+  const std::size_t number = function >> LOUPE_DRAFT_SHIFT;
+  return number == 0 || number > names.size() ? "kl_div" : names[number - 1];
 }
 
 /// Sums along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and
@@ -163,8 +156,8 @@ void look_at_shapes(const Event& event, LossFault& fault) {
   if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is on purpose
   if (all == target.count() && all == input.count()) return;
   fault.kind = all > input.count() ? Kind::broadcast : Kind::target_repeated;
-  fault.given = "an input of " + input.text() + " and a target of " + target.text() + ": it compares " +
-                std::to_string(all) + " pairs";
+  fault.given =
+      sentence("an input of ", input.text(), " and a target of ", target.text(), ": it compares ", all, " pairs");
 }
 
 /// @param with_exponentials  also looks whether those add up, which takes longer
@@ -201,29 +194,17 @@ double floor_of_cross_entropy(int64_t classes, double low, double high) {
   return std::log1p(static_cast<double>(classes - 1) * std::exp(low - high));
 }
 
-void look_at_maker(uint32_t maker, const char* takes, int64_t classes, LossFault& fault) {
-  fault.kind = Kind::bounded;
-  switch (maker) {
-    case LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID:
-      fault.given = "the output of a sigmoid";
-      break;
-    case LOUPE_DRAFT_LOSS_MADE_BY_TANH:
-      fault.given = "the output of a tanh";
-      break;
-    case LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX:
-      fault.given = "the output of a softmax";
-      break;
-    case LOUPE_DRAFT_LOSS_MADE_BY_RELU:
-      fault.kind = Kind::rectified;
-      fault.given = "the output of a ReLU";
-      break;
-    default:
-      fault.kind = Kind::none;
-      return;
-  }
-  fault.given += std::string(", where it takes ") + takes;
-  const bool is_tanh = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH;
-  if (classes > 1 && fault.kind == Kind::bounded) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
+void look_at_maker(uint32_t maker, int64_t classes, LossFault& fault) {
+  const bool is_tanh = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH, is_relu = maker == LOUPE_DRAFT_LOSS_MADE_BY_RELU;
+  const char* name = maker == LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID   ? "sigmoid"
+                     : maker == LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX ? "softmax"
+                     : is_tanh                                   ? "tanh"
+                     : is_relu                                   ? "ReLU"
+                                                                 : nullptr;
+  if (name == nullptr) return;
+  fault.kind = is_relu ? Kind::rectified : Kind::bounded;
+  fault.given = sentence("the output of a ", name, ", where it takes scores without bounds");
+  if (classes > 1 && !is_relu) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
 }
 
 void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
@@ -231,6 +212,7 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
   const Scores scores(input);
   if (scores.classes == 1) {
     fault.kind = Kind::one_class;
+    fault.given = "one score a sample";
     return;
   }
   // Logarithms of a distribution are harmless: their softmax is the distribution again.
@@ -239,7 +221,7 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
     fault.kind = Kind::distribution;
     return;
   }
-  look_at_maker(maker, "scores without bounds", scores.classes, fault);
+  look_at_maker(maker, scores.classes, fault);
 }
 
 /// The cross entropy of a few samples, fewer where there are many classes; NaN unless targets are whole numbers.
@@ -327,10 +309,13 @@ void LossInputLook::process(const Event& event) {
   } else if (function == LOUPE_DRAFT_LOSS_NLL || function == LOUPE_DRAFT_LOSS_KL_DIV) {
     look_at_logarithms(input, function == LOUPE_DRAFT_LOSS_NLL && is_time, fault);
   } else if (function == LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS) {
-    look_at_maker(is_time ? maker : 0, "scores without bounds", 0, fault);
+    look_at_maker(is_time ? maker : 0, 0, fault);
   }
   const bool is_swapped = (flags & LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT) != 0;
-  if (fault.kind == Kind::none && is_swapped && is_elementwise) fault.kind = Kind::swapped;
+  if (fault.kind == Kind::none && is_swapped && is_elementwise) {
+    fault.kind = Kind::swapped;
+    fault.given = "a target that requires a gradient, and an input that does not";
+  }
   const bool takes_classes = function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || function == LOUPE_DRAFT_LOSS_NLL;
   const bool is_compared = is_time && event.input_count() > 1 && fault.kind == Kind::none;
   // This also serves nll_loss: logarithms of probabilities are scores, too.

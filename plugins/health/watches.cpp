@@ -17,19 +17,7 @@ namespace {
 
 constexpr uint64_t start_steps = 3;  // each of which is looked at
 
-/// Reads nothing, so that nothing waits for the device.
-Request at_once_on_devices() {
-  Request request;
-  request.wants_tensor = true;
-  request.places = LOUPE_PLACE_DEVICE;
-  return request;
-}
-
 }  // namespace
-
-bool is_finite(const Measurement& measured) {
-  return measured.nan_count == 0 && measured.inf_count == 0;
-}
 
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched) {
   Origin origin;
@@ -84,10 +72,6 @@ void look_at_path(const Watched& watched, Model& model, const Layer& layer, cons
   model.path = std::move(path);
 }
 
-Request DeviceOutputLook::request() const {
-  return at_once_on_devices();
-}
-
 void DeviceOutputLook::process(const Event& event) {
   look_at_path(watched_, model_, layer_, event);
   const std::lock_guard lock(model_.mutex);
@@ -97,21 +81,11 @@ void DeviceOutputLook::process(const Event& event) {
   if (layer_.is_batch_norm && event.training() && event.tensor()) model_.take_batch(layer_, event.tensor());
 }
 
-Request DeviceGradientLook::request() const {
-  return at_once_on_devices();
-}
-
 void DeviceGradientLook::process(const Event&) {
   const std::lock_guard lock(model_.mutex);
   model_.is_on_device = true;
   model_.end_pass();
   model_.epoch.has_backward = model_.step.added_up = true;
-}
-
-Request GradientNumbers::request() const {
-  Request request;
-  request.measures = LOUPE_MEASURE_SUMS;
-  return request;
 }
 
 void GradientNumbers::process(const Event& event) {
@@ -223,10 +197,6 @@ void StepWatch::look_at_rounding(const Event& event) {
   state_.is_low_precision = model_.is_low_precision = true;
   state_.low_precision_seen += seen;
   state_.low_precision_unchanged += unchanged;
-}
-
-Request DeviceStepLook::request() const {
-  return at_once_on_devices();
 }
 
 /// Leaves open whether its gradient was cleared: one that was set to 0 outside of autograd looks as if it was not.

@@ -24,7 +24,16 @@ struct Watched {
   std::atomic<uint64_t> last_step{0};  ///< on the run's clock: the last step that was looked at
 };
 
-bool is_finite(const Measurement& measured);
+/// Reads nothing, so that nothing waits for the device.
+inline Request at_once_on_devices() {
+  Request request;
+  request.wants_tensor = true;
+  request.places = LOUPE_PLACE_DEVICE;
+  return request;
+}
+inline bool is_finite(const Measurement& measured) {
+  return measured.nan_count == 0 && measured.inf_count == 0;
+}
 /// Describes a NaN or Inf that `event` measured.
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched);
 
@@ -88,7 +97,7 @@ void look_at_path(const Watched& watched, Model& model, const Layer& layer, cons
 class DeviceOutputLook : public Preprocessor {
  public:
   DeviceOutputLook(Watched& watched, Model& model, Layer& layer) : watched_(watched), model_(model), layer_(layer) {}
-  Request request() const override;
+  Request request() const override { return at_once_on_devices(); }
   void process(const Event& event) override;
 
  private:
@@ -102,7 +111,11 @@ class GradientNumbers : public Preprocessor {
  public:
   GradientNumbers(Watched& watched, Model& model, ParameterState& state)
       : watched_(watched), model_(model), state_(state) {}
-  Request request() const override;
+  Request request() const override {
+    Request request;
+    request.measures = LOUPE_MEASURE_SUMS;
+    return request;
+  }
   void process(const Event& event) override;
 
  private:
@@ -115,7 +128,7 @@ class GradientNumbers : public Preprocessor {
 class DeviceGradientLook : public Preprocessor {
  public:
   DeviceGradientLook(Watched&, Model& model) : model_(model) {}
-  Request request() const override;
+  Request request() const override { return at_once_on_devices(); }
   void process(const Event& event) override;
 
  private:
@@ -148,7 +161,7 @@ class StepWatch : public Preprocessor {
 class DeviceStepLook : public Preprocessor {
  public:
   DeviceStepLook(Watched&, Model& model, ParameterState& state) : model_(model), state_(state) {}
-  Request request() const override;
+  Request request() const override { return at_once_on_devices(); }
   void process(const Event& event) override;
 
  private:

@@ -47,9 +47,8 @@ void add_curves(Trainers& zoo) {
                                 torch::optim::SGDOptions(0.01).momentum(run.planted ? 0.995 : 0.8));
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
-      for (int step = 0; step < 40; ++step) {
+      for (int step = 0; step < 40; ++step)
         run.learn(optimizer, squared_error(model->forward(data.inputs), data.answers));
-      }
     }
   });
   // Sorted by their answers and never shuffled: each class is learned anew, and forgotten.

@@ -83,6 +83,10 @@ Examples curves(int64_t count, int64_t features) {
   return {inputs, answers.unsqueeze(1)};
 }
 
+Examples part(const Examples& examples, int64_t begin, int64_t end) {
+  return {examples.inputs.slice(0, begin, end), examples.answers.slice(0, begin, end)};
+}
+
 std::vector<Examples> batches(const Examples& examples, int64_t size, bool drop_last) {
   std::vector<Examples> all;
   for (const torch::Tensor& indices : torch::randperm(examples.inputs.size(0), torch::kLong).split(size)) {

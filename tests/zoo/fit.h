@@ -28,6 +28,8 @@ Examples texts(int64_t count = 960, int64_t length = 10, int64_t vocabulary = 40
 /// A smooth function of a few features and a little noise: (count, features) floats, (count, 1) floats.
 Examples curves(int64_t count = 960, int64_t features = 8);
 
+/// The samples from `begin` on, up to `end`.
+Examples part(const Examples& examples, int64_t begin, int64_t end = INT64_MAX);
 /// Batches in another order each time; the last one may be smaller.
 std::vector<Examples> batches(const Examples& examples, int64_t size, bool drop_last = false);
 
@@ -77,6 +79,12 @@ void for_batches(Run& run, int epochs, const Examples& examples, const std::func
 /// The mean loss over all examples, in evaluation mode and without gradients; pushed as the validation loss.
 void validate(Run& run, torch::nn::Module& model, const Forward& forward, const Examples& examples,
               const LossOf& loss = cross_entropy);
+
+template <typename Model>
+void validate(Run& run, Model& model, const Examples& examples) {
+  validate(
+      run, *model, [&](const torch::Tensor& x) { return model->forward(x); }, examples);
+}
 
 /// Of all groups.
 void set_rate(torch::optim::Optimizer& optimizer, double rate);

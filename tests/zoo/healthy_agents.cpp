@@ -368,9 +368,7 @@ void add_healthy_agents(Trainers& zoo) {
     };
     for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
       model->train();
-      for (const Examples& batch : batches(data, 32)) {
-        run.learn(optimizer, loss_of(batch));
-      }
+      for (const Examples& batch : batches(data, 32)) run.learn(optimizer, loss_of(batch));
       model->eval();
       const torch::NoGradGuard no_grad;
       run.validation_loss(loss_of(held_out));

@@ -10,20 +10,16 @@
 namespace zoo {
 namespace {
 
-Examples part(const Examples& examples, int64_t begin, int64_t end) {
-  return {examples.inputs.slice(0, begin, end), examples.answers.slice(0, begin, end)};
-}
-
 Examples joined(const Examples& some, const Examples& more) {
   return {torch::cat({some.inputs, more.inputs}), torch::cat({some.answers, more.answers})};
 }
 
 /// One pass over the examples, without an end of the epoch.
-void pass_over(Run& run, const Forward& forward, torch::optim::Optimizer& optimizer, const Examples& examples,
+template <typename Model>
+void pass_over(Run& run, Model& model, torch::optim::Optimizer& optimizer, const Examples& examples,
                int64_t batch_size = 32) {
-  for (const Examples& batch : batches(examples, batch_size, /*drop_last=*/true)) {
-    run.learn(optimizer, cross_entropy(forward(batch.inputs), batch.answers));
-  }
+  for (const Examples& batch : batches(examples, batch_size, /*drop_last=*/true))
+    run.learn(optimizer, cross_entropy(model->forward(batch.inputs), batch.answers));
 }
 
 }  // namespace
@@ -77,9 +73,7 @@ void add_healthy_loops(Trainers& zoo) {
     torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
-      for (int step = 0; step < 25; ++step) {
-        run.learn(optimizer, squared_error(model(data.inputs), data.answers));
-      }
+      for (int step = 0; step < 25; ++step) run.learn(optimizer, squared_error(model(data.inputs), data.answers));
     }
   });
   // Gradients of four batches a step, and the rest of an epoch in a smaller step.
@@ -106,7 +100,7 @@ void add_healthy_loops(Trainers& zoo) {
     const Examples data = blobs(32 * 30 + 7);
     NormMlp model(16, 32, 4);
     torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
-    for (const Examples& batch : batches({data.inputs.slice(0, 0, 128), data.answers.slice(0, 0, 128)}, 16)) {
+    for (const Examples& batch : batches(part(data, 0, 128), 16)) {
       optimizer.zero_grad();
       cross_entropy(model(batch.inputs), batch.answers).backward();
       optimizer.step();
@@ -117,7 +111,6 @@ void add_healthy_loops(Trainers& zoo) {
   zoo.add("", "lstm, paused for an epoch", {}, [](Run& run) {
     const Examples data = sequences(), held_out = sequences(256);
     LstmClassifier model;
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     torch::optim::Adam optimizer(model->parameters(), 5e-3);
     run.inspector.attach(*model, optimizer);
     for (int epoch : run.inspector.epochs(5)) {
@@ -132,7 +125,7 @@ void add_healthy_loops(Trainers& zoo) {
           run.train_loss(loss);
         }
       }
-      validate(run, *model, forward, held_out);
+      validate(run, model, held_out);
     }
   });
   // The optimizer holds a part of the model, and the program steps the rest, as where processes divide it.
@@ -164,13 +157,12 @@ void add_healthy_stages(Trainers& zoo) {
       const Examples held_out = part(data, fold * size, (fold + 1) * size);
       const Examples others = joined(part(data, 0, fold * size), part(data, (fold + 1) * size, count * size));
       NormMlp model(16, 32, 4);
-      const Forward forward = [&](const torch::Tensor& x) { return model(x); };
       torch::optim::Adam optimizer(model->parameters(), 5e-3);
       run.inspector.attach(*model, optimizer);
       for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
         model->train();
-        pass_over(run, forward, optimizer, others);
-        validate(run, *model, forward, held_out);
+        pass_over(run, model, optimizer, others);
+        validate(run, model, held_out);
       }
       run.inspector.detach();
     }
@@ -181,15 +173,14 @@ void add_healthy_stages(Trainers& zoo) {
     const Examples known = part(data, 0, 960), held_out = part(data, 960, 1216);
     for (const double rate : {0.005, 0.02, 0.05, 0.1}) {
       Mlp model(16, 32, 4);
-      const Forward forward = [&](const torch::Tensor& x) { return model(x); };
       torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(rate).momentum(0.9));
       const std::string name = "rate " + std::to_string(rate);
       run.inspector.set_hyperparameter("rate", rate);
       run.inspector.attach(*model, optimizer, name);
       for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
         model->train();
-        pass_over(run, forward, optimizer, known);
-        validate(run, *model, forward, held_out);
+        pass_over(run, model, optimizer, known);
+        validate(run, model, held_out);
       }
       run.inspector.detach(name);
     }
@@ -198,7 +189,6 @@ void add_healthy_stages(Trainers& zoo) {
   zoo.add("", "transfer, staged fine-tuning", {}, [](Run& run) {
     const Examples data = images(), held_out = images(256);
     Transfer model;
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     freeze(*model->backbone);
     {
       torch::optim::Adam optimizer(model->head->parameters(), 5e-3);
@@ -206,16 +196,16 @@ void add_healthy_stages(Trainers& zoo) {
       for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
         model->train();
         model->backbone->eval();
-        pass_over(run, forward, optimizer, data);
-        validate(run, *model, forward, held_out);
+        pass_over(run, model, optimizer, data);
+        validate(run, model, held_out);
       }
     }
     for (torch::Tensor& parameter : model->parameters()) parameter.set_requires_grad(true);
     torch::optim::Adam optimizer(model->parameters(), 5e-4);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
       model->train();
-      pass_over(run, forward, optimizer, data);
-      validate(run, *model, forward, held_out);
+      pass_over(run, model, optimizer, data);
+      validate(run, model, held_out);
     }
   });
   // Samples have more noise in each stage, so that the loss rises where a stage begins.
@@ -227,13 +217,12 @@ void add_healthy_stages(Trainers& zoo) {
     };
     const Examples held_out = with_noise(256, 1.2);
     Mlp model(16, 32, 4);
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     torch::optim::Adam optimizer(model->parameters(), 2e-3);
     run.inspector.attach(*model, optimizer);
     for (int epoch : run.inspector.epochs(6)) {
       model->train();
-      pass_over(run, forward, optimizer, with_noise(960, epoch <= 2 ? 0.4 : epoch <= 4 ? 0.8 : 1.2));
-      validate(run, *model, forward, held_out);
+      pass_over(run, model, optimizer, with_noise(960, epoch <= 2 ? 0.4 : epoch <= 4 ? 0.8 : 1.2));
+      validate(run, model, held_out);
     }
   });
   // Reptile: a copy learns each task in a few steps, and the weights to begin with move towards it by hand.
@@ -267,7 +256,6 @@ void add_healthy_stages(Trainers& zoo) {
     // Half of a client's samples are of the classes that come next in the order, the others are any.
     const auto order = given.answers.argsort(), any = torch::randperm(clients * size, torch::kLong);
     Mlp server(16, 32, 4);
-    const Forward ask_server = [&](const torch::Tensor& x) { return server(x); };
     run.inspector.attach(*server, "server");
     std::vector<Mlp> models;
     std::vector<torch::optim::SGD> optimizers;
@@ -284,8 +272,7 @@ void add_healthy_stages(Trainers& zoo) {
     for ([[maybe_unused]] int round : run.inspector.epochs(12)) {
       for (int64_t i = 0; i < clients; ++i) {
         copy_weights(*server, *models[i]);
-        pass_over(
-            run, [&](const torch::Tensor& x) { return models[i](x); }, optimizers[i], data[i]);
+        pass_over(run, models[i], optimizers[i], data[i]);
       }
       {
         const torch::NoGradGuard no_grad;
@@ -296,7 +283,7 @@ void add_healthy_stages(Trainers& zoo) {
           weights[j].copy_(sum / clients);
         }
       }
-      validate(run, *server, ask_server, held_out);
+      validate(run, server, held_out);
     }
   });
   // Each round asks for the answers of which the model is least sure, and goes on with more data.
@@ -305,14 +292,13 @@ void add_healthy_stages(Trainers& zoo) {
     const Examples held_out = part(all, 960, 1216);
     auto known = part(all, 0, 64), pool = part(all, 64, 960);
     Mlp model(16, 32, 4);
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(3e-3).weight_decay(1e-4));
     run.inspector.attach(*model, optimizer);
     for (int round = 0; round < 6; ++round) {
       for ([[maybe_unused]] int epoch : run.inspector.epochs(3)) {
         model->train();
-        pass_over(run, forward, optimizer, known, 16);
-        validate(run, *model, forward, held_out);
+        pass_over(run, model, optimizer, known, 16);
+        validate(run, model, held_out);
       }
       const torch::NoGradGuard no_grad;
       const auto chances = torch::log_softmax(model(pool.inputs), 1);
@@ -328,15 +314,14 @@ void add_healthy_stages(Trainers& zoo) {
     const Examples given = part(all, 0, 192), held_out = part(all, 960, 1216);
     const auto pool = all.inputs.slice(0, 192, 960);
     NormMlp model(16, 32, 4);
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     torch::optim::Adam optimizer(model->parameters(), 3e-3);
     run.inspector.attach(*model, optimizer);
     Examples known = given;
     for (int round = 0; round < 4; ++round) {
       for ([[maybe_unused]] int epoch : run.inspector.epochs(round == 0 ? 6 : 2)) {
         model->train();
-        pass_over(run, forward, optimizer, known, 16);
-        validate(run, *model, forward, held_out);
+        pass_over(run, model, optimizer, known, 16);
+        validate(run, model, held_out);
       }
       const torch::NoGradGuard no_grad;
       model->eval();

@@ -9,34 +9,30 @@ void add_healthy_models(Trainers& zoo) {
   zoo.add("", "transfer, frozen batch norm", {}, [](Run& run) {
     const Examples data = images(), held_out = images(256);
     Transfer model;
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     freeze(*model->backbone);
     torch::optim::Adam optimizer(model->head->parameters(), 5e-3);
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
       model->train();
       model->backbone->eval();
-      for (const Examples& batch : batches(data, 32)) {
+      for (const Examples& batch : batches(data, 32))
         run.learn(optimizer, cross_entropy(model(batch.inputs), batch.answers));
-      }
-      validate(run, *model, forward, held_out);
+      validate(run, model, held_out);
     }
   });
   // After each epoch the spread of several passes with dropout tells how sure the model is.
   zoo.add("", "mlp, dropout for uncertainty", {}, [](Run& run) {
     const Examples all = blobs(1024);
-    const Examples data = {all.inputs.slice(0, 0, 960), all.answers.slice(0, 0, 960)};
-    const Examples asked = {all.inputs.slice(0, 960), all.answers.slice(0, 960)};
+    const Examples data = part(all, 0, 960);
+    const Examples asked = part(all, 960);
     NormMlp model(16, 48, 4);
-    const Forward forward = [&](const torch::Tensor& x) { return model(x); };
     torch::optim::Adam optimizer(model->parameters(), 3e-3);
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
       model->train();
-      for (const Examples& batch : batches(data, 32)) {
+      for (const Examples& batch : batches(data, 32))
         run.learn(optimizer, cross_entropy(model(batch.inputs), batch.answers));
-      }
-      validate(run, *model, forward, asked);
+      validate(run, model, asked);
       const torch::NoGradGuard no_grad;
       model->dropout->train();
       std::vector<torch::Tensor> passes;
@@ -161,9 +157,9 @@ void add_healthy_models(Trainers& zoo) {
   });
   zoo.add("", "parameters of its own", {}, [](Run& run) {
     const Examples all = blobs(1216);
-    const Examples data = {all.inputs.slice(0, 0, 960), all.answers.slice(0, 0, 960)};
+    const Examples data = part(all, 0, 960);
     OwnWeights model(16, 32, 4);
-    fit(run, model, adam(model, 1e-2), data, {.validation = {all.inputs.slice(0, 960), all.answers.slice(0, 960)}});
+    fit(run, model, adam(model, 1e-2), data, {.validation = part(all, 960)});
   });
   // Features that were trained earlier, outside of the model that is attached; they keep the gradients of then.
   zoo.add("", "frozen features, old gradients", {}, [](Run& run) {

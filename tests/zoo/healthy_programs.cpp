@@ -201,9 +201,7 @@ void add_healthy_generative(Trainers& zoo) {
     };
     for ([[maybe_unused]] int epoch : run.inspector.epochs(6)) {
       model->train();
-      for (const Examples& batch : batches({inputs, inputs}, 32)) {
-        run.learn(optimizer, loss_of(batch.inputs));
-      }
+      for (const Examples& batch : batches({inputs, inputs}, 32)) run.learn(optimizer, loss_of(batch.inputs));
       model->eval();
       const torch::NoGradGuard no_grad;
       run.validation_loss(loss_of(held_out));
@@ -232,14 +230,13 @@ void add_healthy_generative(Trainers& zoo) {
   });
   // A few samples have answers; for the others the student agrees with a teacher, who is the average of the student.
   zoo.add("", "mlp, mean teacher", {}, [](Run& run) {
-    const Examples data = blobs(), held_out = {data.inputs.slice(0, 800), data.answers.slice(0, 800)};
+    const Examples data = blobs(), held_out = part(data, 800);
     const auto known = data.inputs.slice(0, 0, 96), answers = data.answers.slice(0, 0, 96);
     const auto unknown = data.inputs.slice(0, 96, 800);
     NormMlp student(16, 32, 4), teacher(16, 32, 4);
     copy_weights(*student, *teacher);
     freeze(*teacher);
     teacher->eval();
-    const Forward forward = [&](const torch::Tensor& x) { return teacher(x); };
     torch::optim::Adam optimizer(student->parameters(), 3e-3);
     run.inspector.attach(*student, optimizer, "student");
     run.inspector.attach(*teacher, "teacher");
@@ -258,7 +255,7 @@ void add_healthy_generative(Trainers& zoo) {
         run.train_loss(loss);
         blend_weights(*teacher, *student, 0.05);
       }
-      validate(run, *teacher, forward, held_out);
+      validate(run, teacher, held_out);
     }
   });
   // Tells the noise in points of two half circles, at any share of noise.

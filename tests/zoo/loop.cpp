@@ -150,31 +150,27 @@ void add_loop(Trainers& zoo) {
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
       if (!run.planted) model->train();
-      for (const Examples& batch : batches(data, 32)) {
+      for (const Examples& batch : batches(data, 32))
         run.learn(optimizer, cross_entropy(model(batch.inputs), batch.answers));
-      }
-      validate(
-          run, *model, [&](const torch::Tensor& x) { return model(x); }, held_out);
+      validate(run, model, held_out);
     }
   });
   // Validates with dropout and batch statistics.
   zoo.add("mode_mismatch", "batch norm mlp, validated in training", {31}, [](Run& run) {
     const Examples data = blobs(1216);
-    const Examples held_out = {data.inputs.slice(0, 960), data.answers.slice(0, 960)};
-    const Examples seen = {data.inputs.slice(0, 0, 960), data.answers.slice(0, 0, 960)};
+    const Examples held_out = part(data, 960);
+    const Examples seen = part(data, 0, 960);
     NormMlp model(16, 32, 4);
     torch::optim::Adam optimizer(model->parameters(), 3e-3);
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(4)) {
       model->train();
-      for (const Examples& batch : batches(seen, 32)) {
+      for (const Examples& batch : batches(seen, 32))
         run.learn(optimizer, cross_entropy(model(batch.inputs), batch.answers));
-      }
       const torch::NoGradGuard no_grad;
       if (!run.planted) model->eval();
-      for (const Examples& batch : batches(held_out, 64)) {
+      for (const Examples& batch : batches(held_out, 64))
         run.validation_loss(cross_entropy(model(batch.inputs), batch.answers));
-      }
     }
   });
   // Dropout by function is told to drop whatever the model's mode.
@@ -182,8 +178,7 @@ void add_loop(Trainers& zoo) {
     const Examples data = blobs(1216);
     DropMlp model(16, 64, 4);
     model->always_drops = run.planted;
-    fit(run, model, adam(model, 3e-3), {data.inputs.slice(0, 0, 960), data.answers.slice(0, 0, 960)},
-        {.validation = {data.inputs.slice(0, 960), data.answers.slice(0, 960)}});
+    fit(run, model, adam(model, 3e-3), part(data, 0, 960), {.validation = part(data, 960)});
   });
 }
 

@@ -296,9 +296,8 @@ std::pair<torch::Tensor, torch::Tensor> CouplingImpl::forward(torch::Tensor poin
 }
 
 FlowImpl::FlowImpl(int64_t hidden, int depth) {
-  for (int i = 0; i < depth; ++i) {
+  for (int i = 0; i < depth; ++i)
     couplings.push_back(register_module("coupling" + std::to_string(i), Coupling(hidden, i % 2 == 1)));
-  }
 }
 
 torch::Tensor FlowImpl::forward(torch::Tensor points) {

@@ -130,8 +130,7 @@ void add_structure(Trainers& zoo) {
                                 nn::AdaptiveAvgPool2d(nn::AdaptiveAvgPool2dOptions({2, 2})), nn::Conv2d(8, 16, 2),
                                 nn::BatchNorm2d(16), nn::ReLU(), nn::Flatten(), nn::Linear(16, 4));
     const int64_t count = run.planted ? 120 : 960;
-    fit(run, model, adam(model, 5e-3), {data.inputs.slice(0, 0, count), data.answers.slice(0, 0, count)},
-        {.batch = run.planted ? 2 : 32});
+    fit(run, model, adam(model, 5e-3), part(data, 0, count), {.batch = run.planted ? 2 : 32});
   });
   // Batch norms that keep hardly anything of the batches before the last.
   zoo.add("running_statistics", "cnn, momentum", {{}, {"1"}}, [](Run& run) {

@@ -78,12 +78,12 @@ std::optional<Slope> slope_of(const std::vector<const ParameterState*>& weights)
   return slope.at_last > 0 ? std::optional(slope) : std::nullopt;
 }
 
-Observation observation_of(const Slope& slope) {
-  Observation seen{.module = slope.first->module,
-                   .parameter = slope.first->name,
-                   .value = slope.ratio(),
-                   .place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0};
-  return seen;
+Observation observation_of(const Slope& slope, double limit) {
+  return {.module = slope.first->module,
+          .parameter = slope.first->name,
+          .value = slope.ratio(),
+          .threshold = limit,
+          .place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0};
 }
 
 /// Whether all gradients of the last step were divided by a power of two between backward and step, as a scaled loss
@@ -217,13 +217,12 @@ void judge_vanishing(const Judge& judge, const Situation& situation) {
   const bool holds_back = situation.is_stuck && shrinks_layer_by_layer(weights);
   const double limit = judge.limit("vanishing_ratio") * (holds_back ? more_where_stuck : 1);
   if (!(slope->ratio() < limit)) return;
-  Observation seen = observation_of(*slope);
-  seen.severity = slope->at_first < judge.limit("vanishing_norm") ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
-  seen.threshold = limit;
-  seen.message = sentence("gradients vanish on the way to the first layer: ", slope->figures(), ", a ratio of ",
-                          slope->ratio(), (holds_back ? ", and the loss has come down by less than a tenth" : ""));
-  seen.advice = advice_against_vanishing(*situation.model, *slope, weights.size());
-  judge.see(seen);
+  Observation seen = observation_of(*slope, limit);
+  if (slope->at_first < judge.limit("vanishing_norm")) seen.severity = LOUPE_SEVERITY_ERROR;
+  judge.see(seen,
+            sentence("gradients vanish on the way to the first layer: ", slope->figures(), ", a ratio of ",
+                     slope->ratio(), holds_back ? ", and the loss has come down by less than a tenth" : ""),
+            advice_against_vanishing(*situation.model, *slope, weights.size()));
 }
 
 void judge_exploding(const Judge& judge, const Situation& situation) {
@@ -232,14 +231,11 @@ void judge_exploding(const Judge& judge, const Situation& situation) {
   if (!slope) return;
   const double limit = judge.limit("exploding_ratio");
   if (!(slope->ratio() > limit) || !(slope->at_first > 1)) return;
-  Observation seen = observation_of(*slope);
-  seen.threshold = limit;
-  seen.message =
-      sentence("gradients explode on the way to the first layer: ", slope->figures(), ", a ratio of ", slope->ratio());
-  seen.advice =
+  judge.see(
+      observation_of(*slope, limit),
+      sentence("gradients explode on the way to the first layer: ", slope->figures(), ", a ratio of ", slope->ratio()),
       "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning rate, "
-      "or initialize with smaller weights";
-  judge.see(seen);
+      "or initialize with smaller weights");
 }
 
 /// Compares the norm over all weights with the largest so far, after each step.
@@ -367,7 +363,7 @@ std::vector<Rule> gradient_rules() {
   return {
       {.name = "vanishing_gradient",
        .tag = "Weight Gradient Norm",
-       .help = "error; first layer's gradient against the last's",
+       .help = "error or warning; first layer's gradient against the last's",
        .looks = {{When::window, &judge_vanishing}},
        .limits = {{"vanishing_ratio", 1e-3,
                    "first layer's gradient norm over the last's, below which it vanishes (AutoTrainer)", 0.0},

@@ -293,12 +293,13 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
     behind = next;
   }
   if (before == nullptr) return;
-  Observation seen{.module = behind->module,
-                   .message = sentence("'", behind->name, "' is given the output of '", before->name,
-                                       "' as it is: two linear layers in a row can do no more than one")};
-  if (more > 0) seen.message += more == 1 ? "; so is another" : "; so are " + std::to_string(more) + " more";
-  seen.advice = "put an activation between them, such as a ReLU, or leave one out";
-  judge.see(seen);
+  judge.see({.module = behind->module},
+            sentence("'", behind->name, "' is given the output of '", before->name,
+                     "' as it is: two linear layers in a row can do no more than one",
+                     more <= 0   ? ""
+                     : more == 1 ? "; so is another"
+                                 : sentence("; so are ", more, " more")),
+            "put an activation between them, such as a ReLU, or leave one out");
 }
 
 void judge_input_scale(const Judge& judge, const Situation& situation) {
@@ -321,18 +322,17 @@ void judge_input_scale(const Judge& judge, const Situation& situation) {
     return layer.role == Role::rectifier && units > 0 && layer.looks > 0 &&
            units - static_cast<double>(layer.alive_units) >= judge.limit("dead_share") * units;
   });
-  Observation seen{};
-  if (silent > 0) seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = model.first_layer->module;
-  seen.value = scale;
-  seen.threshold = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
-  seen.message =
-      sentence("the model's input is not near unit scale: its mean is ", mean, " and its root mean square ", scale);
-  if (silent > 0)
-    seen.message +=
-        sentence("; behind it most units of ", silent, (silent == 1 ? " layer are silent" : " layers are silent"));
-  seen.advice = "subtract the training data's mean and divide by its standard deviation";
-  judge.tell(seen);
+  const double limit = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
+  judge.tell(
+      {.severity = silent > 0 ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING,
+       .module = model.first_layer->module,
+       .value = scale,
+       .threshold = limit},
+      sentence("the model's input is not near unit scale: its mean is ", mean, " and its root mean square ", scale,
+               silent > 0 ? sentence("; behind it most units of ", silent,
+                                     silent == 1 ? " layer are silent" : " layers are silent")
+                          : ""),
+      "subtract the training data's mean and divide by its standard deviation");
 }
 
 void judge_small_batch_norm(const Judge& judge, const Situation& situation) {

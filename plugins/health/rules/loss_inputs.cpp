@@ -2,8 +2,10 @@
 
 #include "health/rules/loss_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "health/rules/rule.h"
@@ -127,61 +129,42 @@ void judge_double_softmax(const Judge& judge, const Situation& situation) {
              "leave out the softmax at the end of the model, or take the logarithm and use nll_loss");
 }
 
+/// What to say of each fault after "mse_loss is given …".
+struct FaultText {
+  LossFault::Kind kind;
+  uint32_t severity;
+  const char* message;
+  const char* advice;
+};
+constexpr FaultText fault_texts[] = {
+    {LossFault::Kind::one_class, LOUPE_SEVERITY_ERROR,
+     ", so that there is one class: the loss is always 0, and so is every gradient",
+     "give the model one output for each class, or use binary_cross_entropy_with_logits for one output"},
+    {LossFault::Kind::broadcast, LOUPE_SEVERITY_ERROR, ", as each output is compared with targets of other samples",
+     "bring both to the same shape, as by output.squeeze(1) or target.unsqueeze(1)"},
+    {LossFault::Kind::target_repeated, LOUPE_SEVERITY_INFO, ", as the target is repeated",
+     "if that is not meant, bring both to the same shape"},
+    {LossFault::Kind::no_logarithms, LOUPE_SEVERITY_ERROR, "; it takes logarithms of probabilities",
+     "use log_softmax over the dimension of the classes before it, or give the scores to cross_entropy"},
+    {LossFault::Kind::bounded, LOUPE_SEVERITY_WARNING, ": it applies sigmoid itself, and no sample comes near 0 or 1",
+     "give it what goes into that function"},
+    {LossFault::Kind::rectified, LOUPE_SEVERITY_INFO, ": a score that is cut off at 0 gets no gradient",
+     "give it what goes into the ReLU"},
+    {LossFault::Kind::swapped, LOUPE_SEVERITY_INFO, ": the arguments seem to be swapped",
+     "give the model's output first and the target second"},
+};
+
 void judge_loss_input(const Judge& judge, const Situation& situation) {
-  using Kind = LossFault::Kind;
   const Model& model = *situation.model;
   const LossFault& fault = model.step.loss_fault;
-  Observation seen{.module = model.output_module(),
-                   .message = fault.function + std::string(" is given ") + fault.given};
-  switch (fault.kind) {
-    case Kind::none:
-    case Kind::distribution:
-      return;
-    case Kind::one_class:
-      seen.severity = LOUPE_SEVERITY_ERROR;
-      seen.message =
-          "cross_entropy is given one score a sample, so that there is one class: the loss is always 0, and so is "
-          "every gradient";
-      seen.advice = "give the model one output for each class, or use binary_cross_entropy_with_logits for one output";
-      break;
-    case Kind::broadcast:
-      seen.severity = LOUPE_SEVERITY_ERROR;
-      seen.message += ", as each output is compared with targets of other samples";
-      seen.advice = "bring both to the same shape, as by output.squeeze(1) or target.unsqueeze(1)";
-      break;
-    case Kind::target_repeated:
-      seen.severity = LOUPE_SEVERITY_INFO;
-      seen.message += ", as the target is repeated";
-      seen.advice = "if that is not meant, bring both to the same shape";
-      break;
-    case Kind::no_logarithms:
-      seen.severity = LOUPE_SEVERITY_ERROR;
-      seen.message += "; it takes logarithms of probabilities";
-      seen.advice = "use log_softmax over the dimension of the classes before it, or give the scores to cross_entropy";
-      break;
-    case Kind::bounded:
-      if (fault.floor > 0) {
-        seen.value = fault.floor;
-        seen.message += sentence(": the loss cannot fall below ", fault.floor);
-      } else {
-        seen.message += ": it applies sigmoid itself, and no sample comes near 0 or 1";
-      }
-      seen.advice = "give it what goes into that function";
-      break;
-    case Kind::rectified:
-      seen.severity = LOUPE_SEVERITY_INFO;
-      seen.message += ": a score that is cut off at 0 gets no gradient";
-      seen.advice = "give it what goes into the ReLU";
-      break;
-    case Kind::swapped:
-      seen.severity = LOUPE_SEVERITY_INFO;
-      seen.message = fault.function + std::string(
-                                          " is given a target that requires a gradient, and an input that does not: "
-                                          "the arguments seem to be swapped");
-      seen.advice = "give the model's output first and the target second";
-      break;
-  }
-  judge.tell(seen);
+  const auto text = std::find_if(std::begin(fault_texts), std::end(fault_texts),
+                                 [&](const FaultText& each) { return each.kind == fault.kind; });
+  if (text == std::end(fault_texts)) return;
+  const bool has_floor = fault.floor > 0;
+  judge.tell({.severity = text->severity, .module = model.output_module(), .value = has_floor ? fault.floor : NAN},
+             sentence(fault.function, " is given ", fault.given,
+                      has_floor ? sentence(": the loss cannot fall below ", fault.floor) : text->message),
+             text->advice);
 }
 
 }  // namespace

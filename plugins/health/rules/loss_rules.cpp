@@ -89,12 +89,10 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
         judge.tell({.value = loss,
                     .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
                                       : judge.limit("spike_factor") * mean},
-                   hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " +
-                              std::to_string(lately) + " was " + number(mean_lately) + " and the largest of the last " +
-                              std::to_string(losses.recent.size()) + " was " + number(largest)
-                        : shown + " was above " + number(judge.limit("spike_factor")) + " times its mean of " +
-                              number(mean) + " for " + std::to_string(losses.spikes) + " times in a row, last " +
-                              number(loss),
+                   hard ? sentence(shown, " jumped to ", loss, ", where the mean of the last ", lately, " was ",
+                                   mean_lately, " and the largest of the last ", losses.recent.size(), " was ", largest)
+                        : sentence(shown, " was above ", judge.limit("spike_factor"), " times its mean of ", mean,
+                                   " for ", losses.spikes, " times in a row, last ", loss),
                    "look at the batch of this step, clip the gradients between backward() and step(), or lower the "
                    "learning rate");
       }
@@ -167,18 +165,13 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
   // Training from a checkpoint may have converged.
   const bool stays = !decreased && first != 0 && !situation.losses->began_late && !crosses_zero(*situation.losses);
   if (!stays && !is_guess) return;
-  Observation seen{
-      .message = sentence("the training loss ",
-                          (stays ? "has not come down in " + std::to_string(epochs.size()) + " epochs"
-                                 : std::string("is no better than a guess")),
-                          ": ", first, " in the first", (stays ? "" : " epoch"), ", ", now, " in the last"),
-      .value = now,
-      .threshold = first};
-  if (is_guess) seen.message += sentence(", and ", guessing->text());
-  seen.advice =
-      "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the step "
-      "changes the model";
-  judge.tell(seen);
+  judge.tell({.value = now, .threshold = first},
+             sentence("the training loss ",
+                      stays ? sentence("has not come down in ", epochs.size(), " epochs") : "is no better than a guess",
+                      ": ", first, stays ? " in the first, " : " in the first epoch, ", now, " in the last",
+                      is_guess ? ", and " + guessing->text() : ""),
+             "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the "
+             "step changes the model");
 }
 
 void judge_oscillation(const Judge& judge, const Situation& situation) {
@@ -189,7 +182,6 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
   if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss alternate
-  Observation seen{};
   // Losses of small batches jump, too, while they fall; above its start a smaller swing is enough.
   const double first = epochs.front().mean;
   const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
@@ -197,12 +189,11 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
     return epoch.count >= 8 && epoch.mean > 0.8 * first && epoch.mean_change > limit * std::abs(epoch.mean);
   };
   if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
-    seen.value = now.mean_change / now.mean;
-    seen.threshold = limit;
-    seen.message = sentence("the training loss swings by ", percent(seen.value),
-                            " of its mean from one to the next, and does not come down");
-    seen.advice = "lower the learning rate, or use larger batches";
-    return judge.tell(seen);
+    const double swing = now.mean_change / now.mean;
+    return judge.tell({.value = swing, .threshold = limit},
+                      sentence("the training loss swings by ", percent(swing),
+                               " of its mean from one to the next, and does not come down"),
+                      "lower the learning rate, or use larger batches");
   }
   // Swings of a loss that is nearly gone mean nothing.
   if (!situation.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
@@ -222,19 +213,15 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   int& epochs_with_swings = losses.main.epochs_with_swings;
   epochs_with_swings = turns >= turns_enough ? epochs_with_swings + 1 : 0;
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
-    seen.value = likeness;
-    seen.threshold = same_way;
-    seen.message = sentence("the training loss goes up and down in the same way in each epoch (a correlation of ",
-                            likeness, " with the epoch before)");
-    seen.advice = "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted";
-    judge.tell(seen);
+    judge.tell({.value = likeness, .threshold = same_way},
+               sentence("the training loss goes up and down in the same way in each epoch (a correlation of ", likeness,
+                        " with the epoch before)"),
+               "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted");
   } else if (epochs_with_swings >= epochs_enough) {
-    seen.value = static_cast<double>(turns);
-    seen.threshold = turns_enough;
-    seen.message = sentence("the training loss swings slowly up and down by a fifth of its mean and more, ", turns,
-                            " times lately");
-    seen.advice = "lower the learning rate or the momentum, and see that the samples are shuffled";
-    judge.tell(seen);
+    judge.tell({.value = static_cast<double>(turns), .threshold = turns_enough},
+               sentence("the training loss swings slowly up and down by a fifth of its mean and more, ", turns,
+                        " times lately"),
+               "lower the learning rate or the momentum, and see that the samples are shuffled");
   }
 }
 
@@ -275,20 +262,18 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const double limit = std::max(judge.limit("overfitting_factor") * best->mean, best->mean + share_lost * won);
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
                                        [&](const Losses::Epoch& each) { return each.mean > limit; });
-  if (!trained.back().compares_to(trained[trained.size() - 1 - std::min(since, trained.size() - 1)])) return;
-  const bool still_learns =
-      trained.back().mean < 0.9 * trained[trained.size() - 1 - std::min(since, trained.size() - 1)].mean;
+  const Losses::Epoch& then = trained[trained.size() - 1 - std::min(since, trained.size() - 1)];
+  if (!trained.back().compares_to(then)) return;
+  const bool still_learns = trained.back().mean < 0.9 * then.mean;
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
-  Observation seen{.message = sentence("the validation loss grows while the training loss falls: it was lowest with ",
-                                       best->mean, ", and is ", held_out.back().mean, " ", since,
-                                       " epochs later, beside a training loss of ", trained.back().mean),
-                   .advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay",
-                   .value = held_out.back().mean,
-                   .threshold = limit};
   // Losses of densities fall below 0, too; in others the sign is wrong.
-  if (trained.back().mean < 0)
-    seen.advice = sentence("see that the loss is minimized, not maximized; else ", seen.advice);
-  judge.tell(seen);
+  const bool is_below_zero = trained.back().mean < 0;
+  judge.tell(
+      {.value = held_out.back().mean, .threshold = limit},
+      sentence("the validation loss grows while the training loss falls: it was lowest with ", best->mean, ", and is ",
+               held_out.back().mean, " ", since, " epochs later, beside a training loss of ", trained.back().mean),
+      sentence(is_below_zero ? "see that the loss is minimized, not maximized; else " : "",
+               "stop at the best epoch, or use more data, augmentation, dropout or weight decay"));
 }
 
 }  // namespace

@@ -62,6 +62,11 @@ bool RateHistory::any_returned() const {
 
 namespace {
 
+/// "group 1"; empty for the only one.
+std::string group_name(const loupe_optimizer& optimizer, std::size_t group) {
+  return optimizer.group_count > 1 ? "group " + std::to_string(group) : "";
+}
+
 void judge_zero_rate(const Judge& judge, const Situation& situation) {
   const loupe_optimizer& optimizer = *situation.optimizer;
   if (!situation.rates->is_judged_with(situation.model, optimizer.id)) return;
@@ -79,19 +84,15 @@ void judge_zero_rate(const Judge& judge, const Situation& situation) {
     const bool may_be_meant = annealed && (situation.epochs_to_come < 1 || group.returned);
     const uint64_t patience = may_be_meant ? std::max<uint64_t>(10, situation.model->steps / 10) : 2;
     if (++group.zeros < patience) continue;
-    const std::string which = "group " + std::to_string(i);
-    Observation seen{.module = situation.model->root};
-    if (optimizer.group_count > 1) seen.parameter = which;
-    seen.value = 0;
-    seen.message =
-        sentence("the learning rate of ", optimizer.type, (optimizer.group_count > 1 ? ", " + which + "," : ""),
-                 " is 0, so that its steps change nothing");
-    if (annealed && situation.epochs_to_come >= 1) {
-      seen.message += sentence(", and the loop still has ", situation.epochs_to_come, " more epoch",
-                               (situation.epochs_to_come == 1 ? "" : "s"), " after this one");
-    }
-    seen.advice = "see where the rate is set; to freeze parameters, use requires_grad_(false)";
-    judge.tell(seen);
+    const std::string which = group_name(optimizer, i);
+    const double to_come = annealed ? situation.epochs_to_come : 0;
+    judge.tell({.module = situation.model->root, .parameter = which, .value = 0},
+               sentence("the learning rate of ", optimizer.type, which.empty() ? "" : ", " + which + ",",
+                        " is 0, so that its steps change nothing",
+                        to_come >= 1 ? sentence(", and the loop still has ", to_come,
+                                                to_come == 1 ? " more epoch" : " more epochs", " after this one")
+                                     : ""),
+               "see where the rate is set; to freeze parameters, use requires_grad_(false)");
   }
 }
 
@@ -106,19 +107,16 @@ void judge_rate_change(const Judge& judge, const Situation& situation) {
     const bool fell = group.is_low && rate > 0 && group.now_at > group.low_at && group.steps >= steps_enough;
     const bool rose = group.high_steps >= steps_enough;
     if (!fell && !rose) continue;
-    Observation seen{.module = situation.model->root};
-    if (optimizer.group_count > 1) seen.parameter = "group " + std::to_string(i);
-    seen.value = rate;
-    seen.threshold = fell ? group.largest : group.first;
-    seen.message =
-        sentence("the learning rate of ", optimizer.type,
-                 (fell ? " fell from " + number(group.largest) + " to " + number(rate) + ", most of it within " +
-                             std::to_string(group.low_steps) + " steps of one epoch, and training goes on"
-                       : " rose from " + number(group.first) + " to " + number(rate)));
-    seen.advice =
-        "a schedule that counts epochs is to be stepped once an epoch, not with each batch; else see where the rate is "
-        "set";
-    judge.tell(seen);
+    judge.tell({.module = situation.model->root,
+                .parameter = group_name(optimizer, i),
+                .value = rate,
+                .threshold = fell ? group.largest : group.first},
+               sentence("the learning rate of ", optimizer.type,
+                        fell ? sentence(" fell from ", group.largest, " to ", rate, ", most of it within ",
+                                        group.low_steps, " steps of one epoch, and training goes on")
+                             : sentence(" rose from ", group.first, " to ", rate)),
+               "a schedule that counts epochs is to be stepped once an epoch, not with each batch; else see where the "
+               "rate is set");
   }
 }
 

@@ -122,7 +122,7 @@ struct Rule {
   bool is_blind_on_devices = false;            ///< it reads elements, which it can do on a processor only
   Evidence evidence = Evidence::none;
   std::vector<Effects> brings_about = {};
-  // A few lines of a trainer that have the fault, and the same lines repaired; no line has more than 72 columns, so
+  // A few lines of a trainer that have the fault, and the same lines repaired; no line has more than 74 columns, so
   // that `loupe explain` fits a terminal of 80.
   const char* fault = "";
   const char* repair = "";
