@@ -18,9 +18,14 @@
 namespace loupe::health {
 namespace {
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+/// All sources of a folder of tests, one behind the other.
+std::string sources_in(const char* folder) {
+  std::string text;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(LOUPE_TESTS) / folder)) {
+    std::ifstream stream(entry.path());
+    if (entry.path().extension() == ".cpp") text.append(std::istreambuf_iterator<char>(stream), {});
+  }
+  return text;
 }
 
 TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
@@ -40,15 +45,17 @@ TEST(RulesOfHealth, AreNamedOnceAndSayInOneLineHowBadItIs) {
 }
 
 TEST(RulesOfHealth, HaveEachACaseInTheZooOrATest) {
-  std::string cases;
-  for (const char* folder : {"zoo", "testing", "torch", "core", "health"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(LOUPE_TESTS) / folder)) {
-      if (entry.path().extension() == ".cpp") cases += text_of(entry.path());
-    }
-  }
+  const std::string zoo = sources_in("zoo");
+  std::string tests;
+  for (const char* folder : {"testing", "torch", "core", "health"}) tests += sources_in(folder);
   for (const Rule& rule : rules()) {
-    EXPECT_NE(cases.find('"' + std::string(rule.name)), std::string::npos)
-        << "no test names the rule '" << rule.name << "': plant its fault in tests/zoo, beside a healthy twin";
+    const std::string name = '"' + std::string(rule.name) + '"';
+    const bool is_in_zoo = zoo.find(name) != std::string::npos;
+    EXPECT_TRUE(is_in_zoo || tests.find('"' + std::string(rule.name)) != std::string::npos)
+        << "no test names the rule " << name << ": plant its fault in tests/zoo, beside a healthy twin";
+    const bool is_of_host = name == "\"departs_from_baseline\"";
+    EXPECT_TRUE(is_in_zoo || is_of_host || rule.severity < LOUPE_SEVERITY_WARNING)
+        << "the rule " << name << " warns, and tests/zoo has no trainer with its fault and no healthy twin";
   }
 }
 

@@ -32,10 +32,14 @@ void Run::validation_loss(const at::Tensor& loss) {
 }
 
 void Run::learn(torch::optim::Optimizer& optimizer, const at::Tensor& loss) {
+  descend(optimizer, loss);
+  train_loss(loss);
+}
+
+void descend(torch::optim::Optimizer& optimizer, const at::Tensor& loss) {
   optimizer.zero_grad();
   loss.backward();
   optimizer.step();
-  train_loss(loss);
 }
 
 void use_one_thread() {

@@ -303,19 +303,13 @@ void add_healthy_agents(Trainers& zoo) {
         }
         const auto taken = torch::cat({batch.seen, batch.actions}, 1);
         const auto loss1 = squared_error(critic1(taken), aim), loss2 = squared_error(critic2(taken), aim);
-        optimizer1.zero_grad();
-        loss1.backward();
-        optimizer1.step();
-        optimizer2.zero_grad();
-        loss2.backward();
-        optimizer2.step();
+        descend(optimizer1, loss1);
+        descend(optimizer2, loss2);
 
         const auto [own_action, own_density] = draw_action(actor, batch.seen);
         const auto own = torch::cat({batch.seen, own_action}, 1);
         const auto actor_loss = (temperature * own_density - torch::min(critic1(own), critic2(own))).mean();
-        actor_optimizer.zero_grad();
-        actor_loss.backward();
-        actor_optimizer.step();
+        descend(actor_optimizer, actor_loss);
         blend_weights(*slow1, *critic1, 0.02);
         blend_weights(*slow2, *critic2, 0.02);
         for (const torch::Tensor& loss : {loss1, loss2, actor_loss}) run.inspector.push_loss(loss, /*train=*/true);
@@ -338,14 +332,10 @@ void add_healthy_agents(Trainers& zoo) {
     for ([[maybe_unused]] int epoch : run.inspector.epochs(6)) {
       for (const Examples& batch : batches({ring, angle}, 32)) {
         const auto drawn = maker->forward(torch::randn({batch.inputs.size(0), 8}));
-        judge_optimizer.zero_grad();
         const auto judge_loss = against(judge->forward(batch.inputs), 1) + against(judge->forward(drawn.detach()), 0);
-        judge_loss.backward();
-        judge_optimizer.step();
-        maker_optimizer.zero_grad();
+        descend(judge_optimizer, judge_loss);
         const auto maker_loss = against(judge->forward(drawn), 1);
-        maker_loss.backward();
-        maker_optimizer.step();
+        descend(maker_optimizer, maker_loss);
         run.inspector.push_loss(judge_loss, /*train=*/true);
         run.inspector.push_loss(maker_loss, /*train=*/true);
       }
@@ -461,9 +451,7 @@ void add_healthy_policies(Trainers& zoo) {
         const auto surprise = aim - value;
         const auto entropy = -(chances.exp() * chances).sum();
         const auto loss = (-chances.gather(1, action).squeeze(1) * surprise.detach() + surprise.square()).mean();
-        optimizer.zero_grad();
-        (loss - 0.01 * entropy).backward();
-        optimizer.step();
+        descend(optimizer, loss - 0.01 * entropy);
         run.inspector.push_loss(loss, /*train=*/true);
         run.inspector.push_metric("reward", after.reward);
         seen = after.ends ? world.begin() : after.seen;

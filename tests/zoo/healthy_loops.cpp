@@ -101,9 +101,7 @@ void add_healthy_loops(Trainers& zoo) {
     NormMlp model(16, 32, 4);
     torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
     for (const Examples& batch : batches(part(data, 0, 128), 16)) {
-      optimizer.zero_grad();
-      cross_entropy(model(batch.inputs), batch.answers).backward();
-      optimizer.step();
+      descend(optimizer, cross_entropy(model(batch.inputs), batch.answers));
     }
     fit(run, model, optimizer, data);
   });

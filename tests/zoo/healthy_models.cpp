@@ -73,9 +73,7 @@ void add_healthy_models(Trainers& zoo) {
       torch::optim::Adam optimizer(teacher->parameters(), 5e-3);
       for (int epoch = 0; epoch < 2; ++epoch) {
         for (const Examples& batch : batches(data, 32)) {
-          optimizer.zero_grad();
-          cross_entropy(teacher(batch.inputs), batch.answers).backward();
-          optimizer.step();
+          descend(optimizer, cross_entropy(teacher(batch.inputs), batch.answers));
         }
       }
     }
@@ -168,9 +166,7 @@ void add_healthy_models(Trainers& zoo) {
     const auto forward = [&](const torch::Tensor& x) { return head(torch::tanh(features(x))); };
     torch::optim::Adam earlier(features->parameters(), 1e-2);
     for (const Examples& batch : batches(data, 32)) {
-      earlier.zero_grad();
-      cross_entropy(forward(batch.inputs), batch.answers).backward();
-      earlier.step();
+      descend(earlier, cross_entropy(forward(batch.inputs), batch.answers));
     }
     freeze(*features);
     head->zero_grad();

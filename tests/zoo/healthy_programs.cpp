@@ -97,9 +97,7 @@ void add_healthy_programs(Trainers& zoo) {
       torch::optim::Adam optimizer(pretrained->parameters(), 5e-3);
       for (int epoch = 0; epoch < 2; ++epoch) {
         for (const Examples& batch : batches(data, 32)) {
-          optimizer.zero_grad();
-          cross_entropy(pretrained(batch.inputs), batch.answers).backward();
-          optimizer.step();
+          descend(optimizer, cross_entropy(pretrained(batch.inputs), batch.answers));
         }
       }
     }

@@ -37,6 +37,9 @@ class Run {
   std::vector<double> train_losses_;
 };
 
+/// Clears the gradients, makes new ones, and steps.
+void descend(torch::optim::Optimizer& optimizer, const at::Tensor& loss);
+
 /// So that a seed fixes every number, and runs are as quick as they are small.
 void use_one_thread();
 
