@@ -17,7 +17,6 @@
 #include "command/tag_descriptions.h"
 #include "core/suggestion.h"
 #include "core/wrapping.h"
-#include "health/rules/causes.h"
 #include "health/rules/rule.h"
 
 namespace loupe {
@@ -120,19 +119,18 @@ std::vector<Given> all_given(const Catalogue& catalogue) {
   return all;
 }
 
-/// Which rules' findings come from the rule's, or bring it about.
-std::set<std::string> causes_of(const std::string& rule) {
+/// Which rules' findings come from the rule's.
+std::set<std::string> effects_of(const health::Rule& rule) {
   std::set<std::string> names;
-  for (const health::Cause& cause : health::causes()) {
-    if (std::find(cause.effects.begin(), cause.effects.end(), rule) != cause.effects.end()) names.insert(cause.rule);
-  }
+  for (const health::Effects& each : rule.brings_about) names.insert(each.effects.begin(), each.effects.end());
   return names;
 }
 
-std::set<std::string> effects_of(const std::string& rule) {
+/// Which rules' findings bring about the rule's.
+std::set<std::string> causes_of(const std::string& rule) {
   std::set<std::string> names;
-  for (const health::Cause& cause : health::causes()) {
-    if (cause.rule == rule) names.insert(cause.effects.begin(), cause.effects.end());
+  for (const health::Rule& each : health::rules()) {
+    if (effects_of(each).count(rule) != 0) names.insert(each.name);
   }
   return names;
 }
@@ -141,9 +139,9 @@ void write(const health::Rule& rule, std::ostream& out) {
   const std::string name = rule.name;
   for (const Option& limit : rule.limits)
     write_paragraph(limit.name + " (" + number_text(limit.number) + ")", limit.help, out);
-  write_paragraph("why it happens",
-                  joined(causes_of(name)).empty() ? "" : "often because of " + joined(causes_of(name)), out);
-  write_paragraph("what may follow", joined(effects_of(name)), out);
+  const std::string causes = joined(causes_of(name));
+  write_paragraph("why it happens", causes.empty() ? "" : "often because of " + causes, out);
+  write_paragraph("what may follow", joined(effects_of(rule)), out);
   write_paragraph("what to do",
                   "as the finding says, which names the layer, the numbers that were measured and the remedy; see what "
                   "it follows from first",

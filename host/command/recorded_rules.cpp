@@ -202,7 +202,7 @@ class RecordedRules::Impl {
     judge_losses(judge);
     judge_numbers(judge);
     // Beside losses that are not finite the other rules say nothing.
-    health::Ended ended;
+    health::StretchEnd ended;
     ended.tick = true;
     ended.window = [](const loupe_module*) { return true; };
     ended.is_open = [this](const Finding& finding) { return broken_ && finding.rule != health::non_finite; };
@@ -210,12 +210,8 @@ class RecordedRules::Impl {
   }
 
   static void tell_bad_loss(const health::Judge& judge) {
-    health::Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.tag = "Loss";
-    seen.message = "the training loss is NaN or Inf";
-    seen.advice = "run it again with the lens health, which says where the first NaN or Inf was made";
-    judge.tell(seen);
+    judge.tell({.tag = "Loss"}, "the training loss is NaN or Inf",
+               "run it again with the lens health, which says where the first NaN or Inf was made");
   }
 
   bool has(health::Evidence evidence) const {
@@ -233,13 +229,13 @@ class RecordedRules::Impl {
     }
   }
   /// Applies the rules that look then and for which the record has enough.
-  void judge_all(health::When when, const health::Judge& judge, const health::Moment& moment) {
+  void judge_all(health::When when, const health::Judge& judge, const health::Situation& situation) {
     if (settings_.watched) return;  // the lens saw each step, and the optimizers
     for (const health::Rule& rule : health::rules()) {
       for (const auto& look : rule.looks) {
         if (look.when != when || !has(rule.evidence)) continue;
         judged_.insert(rule.name);
-        look.judge(judge.by(rule), moment);
+        look.judge(judge.by(rule, when), situation);
       }
     }
   }
@@ -247,15 +243,15 @@ class RecordedRules::Impl {
   void judge_losses(const health::Judge& judge) {
     push(train_loss_, LOUPE_EVENT_TRAINING);
     push(validation_loss_, 0);
-    health::Moment moment;
-    moment.losses = &losses_;
+    health::Situation situation;
+    situation.losses = &losses_;
     losses_.are_means = true;
-    moment.has_slow_swings = false;  // each is the mean of an epoch
-    judge_all(health::When::losses, judge, moment);
+    situation.has_slow_swings = false;  // each is the mean of an epoch
+    judge_all(health::When::losses, judge, situation);
     losses_.end_epoch();
     if (models_.size() > 1 || broken_) return;
-    judge_all(health::When::training_epoch, judge, moment);
-    judge_all(health::When::validation_epoch, judge, moment);
+    judge_all(health::When::training_epoch, judge, situation);
+    judge_all(health::When::validation_epoch, judge, situation);
   }
   void push(const std::optional<double>& loss, uint32_t flags) {
     if (!loss) return;
@@ -277,7 +273,7 @@ class RecordedRules::Impl {
     constexpr uint64_t window = 100;
     health::Model model("");
     model.steps = ticks_ * window;
-    model.steps_in_window = window;
+    model.window.steps = window;
     std::map<std::string, std::size_t> places;
     const auto state_of = [&](const std::string& layer) -> health::ParameterState& {
       const auto [place, is_new] = places.try_emplace(layer, model.parameters.size());
@@ -303,12 +299,12 @@ class RecordedRules::Impl {
       if (gradients_.empty()) state.gradient_norm_sum = 1;  // the ratio of what has no gradient is of no concern
     }
     largest_rate_ = std::max(largest_rate_, rate_.value_or(0));
-    health::Moment moment;
-    moment.model = &model;
-    moment.losses = &losses_;
-    moment.is_annealed = rate_ && *rate_ < 0.05 * largest_rate_;
-    moment.is_stuck = models_.size() <= 1 && !losses_.has_come_down();
-    judge_all(health::When::window, judge, moment);
+    health::Situation situation;
+    situation.model = &model;
+    situation.losses = &losses_;
+    situation.is_annealed = rate_ && *rate_ < 0.05 * largest_rate_;
+    situation.is_stuck = models_.size() <= 1 && !losses_.has_come_down();
+    judge_all(health::When::window, judge, situation);
   }
 
   void begin_anew() {

@@ -1,6 +1,7 @@
 #include "health/health.h"
 
 #include <loupe/draft/abi/flags.h>
+#include <loupe/draft/abi/loss_input.h>
 #include <loupe/internal/tally.h>
 #include <loupe/plugin.h>
 
@@ -8,6 +9,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace loupe::health {
@@ -23,7 +26,7 @@ std::vector<const char*> Health::gives() {
   return pointers;
 }
 
-/// Once they are met, and in each window, since nothing but another program mends that. Those of one type together.
+/// Reports them when they are met and in each window, since only another program mends that; one finding for each type.
 void Health::tell_unregistered(const Judge& judge) {
   constexpr std::size_t shown = 3;
   std::map<std::string_view, std::vector<const loupe_module*>> by_type;
@@ -34,50 +37,52 @@ void Health::tell_unregistered(const Judge& judge) {
     for (std::size_t i = 0; i < count && i < shown; ++i)
       names += std::string(i > 0 ? ", '" : "'") + modules[i]->name + "'";
     if (count > shown) names += ", …";
-    Observation seen;
-    seen.module = modules[0];
-    seen.message = (count == 1 ? "a " + std::string(type) + " runs ("
-                               : std::to_string(count) + " modules of type " + std::string(type) + " run (") +
-                   names + ") that no watched model has registered: " + (count == 1 ? "its" : "their") +
-                   " parameters get gradients, and no step changes them";
-    seen.advice =
-        "make it with register_module in the constructor of the module that uses it, or give its parameters to an "
-        "optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)";
-    judge.by(rule_named(unregistered_module)).tell(seen);
+    judge.by(rule_named(unregistered_module))
+        .tell({.module = modules[0]},
+              sentence(
+                  count == 1 ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
+                  names, ") that no watched model has registered: ", count == 1 ? "its" : "their",
+                  " parameters get gradients, and no step changes them"),
+              "make it with register_module in the constructor of the module that uses it, or give its parameters to "
+              "an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)");
   }
+}
+
+std::string Health::rules_that(bool (*matches)(const Rule&)) const {
+  std::string names;
+  for (const Rule& rule : rules()) {
+    if (matches(rule) && !ledger_.is_off(rule.name)) names += (names.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  return names;
 }
 
 /// Says once which rules are silent about layers on a device, so that silence is not taken for health.
 void Health::tell_of_device(Model& model) {
   if (!model.is_on_device || std::exchange(model.told_of_device, true)) return;
-  std::string blind;
-  for (const Rule& rule : rules()) {
-    if (rule.is_blind_on_devices && !ledger_.is_off(rule.name))
-      blind += (blind.empty() ? "" : ", ") + std::string(rule.name);
-  }
+  const std::string blind = rules_that([](const Rule& rule) { return rule.is_blind_on_devices; });
   if (blind.empty()) return;
-  watched_.host.info("of the layers of " + whose(model) + " that run on a device nothing is said of " + blind +
-                     ", nor of a gradient that jumps in one step; a short run on the processor shows them");
+  watched_.host.info(
+      sentence("layers of ", whose(model), " run on a device, where these rules are silent: ", blind,
+               ", and a gradient that jumps in one step is not seen; a short run on the processor shows them"));
 }
 
 /// Says once which rules are silent about time.
 void Health::tell_of_speed() {
   if (!speed_.has_steps() || std::exchange(told_of_speed_, true)) return;
-  std::string silent;
-  for (const Rule& rule : rules()) {
-    const bool is_of_speed = std::any_of(rule.looks.begin(), rule.looks.end(),
-                                         [](const Rule::Look& look) { return look.when == When::speed; });
-    if (is_of_speed && !ledger_.is_off(rule.name)) silent += (silent.empty() ? "" : ", ") + std::string(rule.name);
-  }
+  const std::string silent = rules_that([](const Rule& rule) {
+    return std::any_of(rule.looks.begin(), rule.looks.end(),
+                       [](const Rule::Look& look) { return look.when == When::speed; });
+  });
   if (silent.empty()) return;
-  watched_.host.info("steps are timed on the host, where the device's work is not seen: nothing is said of " + silent +
-                     "; the device's own times take LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps "
-                     "are not captured");
+  watched_.host.info(sentence(
+      "steps are timed on the host, which does not see the device's work, so that these rules are silent: ", silent,
+      "; the device's own times take LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps are not "
+      "captured"));
 }
 
 bool Health::is_open(const Finding& finding) {
   if (finding.rule == non_finite && finding.module == nullptr) {
-    // A loss is so until a finite one comes.
+    // A loss stays bad until a finite one comes.
     const std::lock_guard lock(losses_.mutex);
     return losses_.is_bad_now();
   }
@@ -88,7 +93,7 @@ bool Health::is_open(const Finding& finding) {
          });
 }
 
-/// Of the model that has the module; of any, where none has it.
+/// Asks the model that has the module; any model, where none has it.
 bool Health::has_window_ended(const loupe_module* module) const {
   bool any = false;
   for (const auto& model : models_) {
@@ -101,40 +106,36 @@ bool Health::has_window_ended(const loupe_module* module) const {
 void Health::end_windows(Report& report, bool is_tick) {
   if (any_broken() && non_finite_) judge(report).by(rule_named(non_finite)).tell(*non_finite_);
   tell_unregistered(judge(report));
-  Ended ended;
-  ended.tick = is_tick;
-  ended.window = [&](const loupe_module* module) { return has_window_ended(module) || (is_tick && module == nullptr); };
-  ended.is_open = [this](const Finding& finding) { return is_open(finding); };
-  ledger_.end(report, ended);
+  const auto has_ended = [&](const loupe_module* module) {
+    return has_window_ended(module) || (is_tick && module == nullptr);
+  };
+  ledger_.end(report, {.tick = is_tick, .window = has_ended, .is_open = [this](const Finding& finding) {
+                         return is_open(finding);
+                       }});
   for (const auto& model : models_) model->has_window_ended = false;
 }
 
-Moment Health::moment(Model* model, const loupe_optimizer* optimizer) {
-  Moment moment;
-  moment.model = model;
-  moment.losses = &losses_;
-  moment.rates = &rates_;
-  moment.optimizer = optimizer;
-  return moment;
+Situation Health::situation(Model* model, const loupe_optimizer* optimizer) {
+  return {.model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer};
 }
 
-void Health::close_step(const Judge& judge, const Moment& moment) {
-  Model& model = *moment.model;
+void Health::close_step(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
   model.end_pass();
   ++model.steps;
-  model.acting_steps += model.passes_without_grad > 0 ? 1 : 0;
-  if (++model.steps_in_window == 1) model.ask_for_path();
-  follow_trail(judge, model);
+  model.acting_steps += model.step.passes_without_grad > 0 ? 1 : 0;
+  if (++model.window.steps == 1) model.ask_for_path();
+  judge_non_finite(judge, model);
   if (!model.is_on_device) tell_lone_loss(judge);
   // Numbers from a device come at the tick.
   if (model.is_broken && !model.is_on_device) follow_recovery(model);
   if (model.is_broken) return;
-  if (!model.step_is_plain) {
-    // Where something is missing of what is added up, the next step says of each parameter what it was.
+  if (!model.step.is_plain) {
+    // If the sums are incomplete, the next step looks at each parameter.
     if (!model.knows_each()) model.resting.begin_anew();
-    judge_all(When::parameters, judge, moment);
+    judge_all(When::parameters, judge, situation);
   }
-  judge_all(When::step, judge, moment);
+  judge_all(When::step, judge, situation);
 }
 
 std::size_t Health::trainings() const {
@@ -158,7 +159,7 @@ bool Health::is_one_training() const {
 
 void Health::close_window(const Judge& judge, Model& model) {
   if (!model.is_broken) {
-    Moment now = moment(&model);
+    Situation now = situation(&model);
     now.is_annealed = annealed_;
     now.has_other_models = !is_one_training();
     {
@@ -166,7 +167,7 @@ void Health::close_window(const Judge& judge, Model& model) {
       now.is_stuck = is_one_training() && !losses_.has_come_down();
       now.has_loss_halved = losses_.has_halved();
       if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend();
-      // After steps that were far too large a loss may come down to a guess, and stay there.
+      // After far too large steps a loss may come down to a guess and stay there.
       const bool is_early = losses_.training.epochs.size() < 2;
       if (now.trend == Trend::falls && !is_early && model.guessing.was_no_better()) now.trend = Trend::stays;
     }
@@ -178,14 +179,14 @@ void Health::close_window(const Judge& judge, Model& model) {
 
 void Health::judge_losses(const Judge& judge) {
   const std::lock_guard lock(losses_.mutex);
-  judge_all(When::losses, judge, moment());
+  judge_all(When::losses, judge, situation());
 }
 
 void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained) {
   const std::lock_guard lock(losses_.mutex);
-  const Losses::Ended ended = losses_.end_epoch();
+  const Losses::EpochEnd ended = losses_.end_epoch();
   if (any_broken()) return;
-  Moment now = moment();
+  Situation now = situation();
   now.guessing = &guessing;
   const bool repeats =
       std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->repeats_by_habit; });
@@ -197,7 +198,7 @@ void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size
   if (ended.validation) judge_all(When::validation_epoch, judge, now);
 }
 
-/// What a device does, the host sees only where it waits for it.
+/// The host sees a device's work only where it waits for it.
 void Health::judge_speed(const Judge& judge) {
   speed_.end_epoch();
   for (const auto& model : models_) {
@@ -206,19 +207,19 @@ void Health::judge_speed(const Judge& judge) {
     tell_of_speed();
     return;
   }
-  Moment now = moment();
+  Situation now = situation();
   now.speed = &speed_;
   judge_all(When::speed, judge, now);
 }
 
-/// The host looks at some steps only: what counts steps in a row begins anew, and nothing is compared across the gap.
+/// Some steps were not looked at: counts of steps in a row restart, and nothing is compared across the gap.
 void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   const bool gap = step > last_step_ + 1 && last_step_ != 0;
   last_step_ = step;
   watched_.last_step.store(step, std::memory_order_relaxed);
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    model->after_gap = gap;
+    model->step.after_gap = gap;
     model->had_gaps = model->had_gaps || gap;
     if (!gap) continue;
     model->usual.clear();
@@ -231,7 +232,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   }
 }
 
-/// Not under a model's mutex: an event holds its module's when it takes that one.
+/// Without a model's mutex: an event takes that one while it holds its module's.
 void Health::make_changes() {
   for (const auto& [source, what] : changes_.rests) source.rest(what);
   for (const auto& [source, tally] : changes_.uses) internal::use(source, tally);
@@ -266,7 +267,7 @@ void Health::step(const loupe_step& step, Report& report) {
   if (step.optimizer != nullptr) follow_series(*step.optimizer);
   ++steps_since_tick_;
   take_loss();
-  met_non_finite_ = watched_.trail.take_met() || loss_turned_bad_;
+  met_non_finite_ = watched_.first_non_finite.take_met() || loss_turned_bad_;
   notice_gap(step.at.step, std::exchange(loss_turned_bad_, false));
   // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
   bool ends_windows = true;
@@ -274,21 +275,21 @@ void Health::step(const loupe_step& step, Report& report) {
     const std::lock_guard lock(model->mutex);
     ends_windows = ends_windows && !model->is_on_device;
     model->take_tallies();
-    const bool stepped = model->sums.counts.stepped > 0;
-    model->start.changed = model->start.changed || model->sums.weights.changed > 0;
-    model->step_is_plain = stepped && model->is_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
-    if (!model->step_is_plain || watched_.trail.is_taken()) model->follow();
+    const bool stepped = model->step.sums.counts.stepped > 0;
+    model->start.changed = model->start.changed || model->step.sums.weights.changed > 0;
+    model->step.is_plain = stepped && model->may_be_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
+    if (!model->step.is_plain || watched_.first_non_finite.is_taken()) model->follow();
   }
   if (step.optimizer != nullptr) {
     const double epochs = step.epochs;
     const double after_this = epochs - step.at.epoch;
-    const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // the last tenth may rest at a rate of 0
+    const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // a rate of 0 is normal in the last tenth
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
       model->trained_by = step.optimizer->id;
-      model->had_no_rate = model->had_no_rate || !has_rate(step.optimizer);
-      Moment now = moment(model.get(), step.optimizer);
+      model->window.had_no_rate = model->window.had_no_rate || !has_rate(step.optimizer);
+      Situation now = situation(model.get(), step.optimizer);
       now.epochs_to_come = to_come;
       judge_all(When::optimizer, judge, now);
       model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
@@ -302,19 +303,19 @@ void Health::step(const loupe_step& step, Report& report) {
   for (const auto& model : models_) {
     {
       const std::lock_guard lock(model->mutex);
-      if (model->sums.counts.stepped > 0) {
-        close_step(judge, moment(model.get(), step.optimizer));
-        if (model->steps_in_window >= window_ && ends_windows) {
+      if (model->step.sums.counts.stepped > 0) {
+        close_step(judge, situation(model.get(), step.optimizer));
+        if (model->window.steps >= window_ && ends_windows) {
           close_window(judge, *model);
           model->resting.begin_window(*model, changes_);
           window_ended = true;
         } else {
-          const bool may_rest = !watched_.trail.is_taken() && !model->is_on_device;
+          const bool may_rest = !watched_.first_non_finite.is_taken() && !model->is_on_device;
           model->resting.end_step(*model, may_rest, changes_);
         }
         model->next_step();
       } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
-        // What is added up of a step did not come.
+        // The sums of a step did not come.
         model->resting.wake(*model, changes_);
       }
     }
@@ -335,35 +336,34 @@ void Health::report(Report& report) {
     const std::lock_guard lock(losses_.mutex);
     was_validated = losses_.take_validation();
   }
-  met_non_finite_ = watched_.trail.take_met();
+  met_non_finite_ = watched_.first_non_finite.take_met();
   Guessing guessing;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     model->take_tallies();
     model->follow();
-    follow_trail(judge, *model);
+    judge_non_finite(judge, *model);
     if (model->is_broken && model->is_on_device) follow_recovery(*model);
     tell_of_device(*model);
     for (ParameterState& each : model->parameters)
       each.ever_changed = each.ever_changed || (each.parameter != nullptr && each.is(LOUPE_DRAFT_PARAMETER_CHANGED));
     model->target_tally.end_epoch();
-    Moment now = moment(model.get());
+    Situation now = situation(model.get());
     now.was_validated = was_validated;
-    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are left out where gradients overflow
+    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are skipped where gradients overflow
     judge_all(When::tick, judge, now);
-    ++model->ticks;
-    model->has_backward = false;
+    model->next_epoch();
     model->guessing.end_epoch();
-    // A loss is told to the model that ran last: of one optimizer's models, one has compared it.
+    // A loss is reported to the model that ran last, so only one of an optimizer's models has compared it.
     const bool has_compared = guessing.text().empty() || !model->guessing.text().empty();
     if (model->steps > 0 && has_compared) guessing = model->guessing;
-    // What fewer steps show goes into the next window: epochs of one step are judged too, and one that ends with a
-    // window does not end another, in which nothing was seen.
-    if (model->steps_in_window >= fewest_looks_in_window) close_window(judge, *model);
+    // Fewer steps count towards the next window, so that epochs of one step are judged, too, and an epoch that ends
+    // with a window does not end another, empty one.
+    if (model->window.steps >= fewest_looks_in_window) close_window(judge, *model);
     model->resting.begin_window(*model, changes_);
   }
   make_changes();
-  // Where steps are left out, the next that is looked at may show what made it.
+  // If steps were not looked at, the next one that is may show what made it.
   if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
     tell_lone_loss(judge);
   judge_losses(judge);
@@ -371,6 +371,135 @@ void Health::report(Report& report) {
   judge_speed(judge);
   end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;
+}
+
+// Which streams the lens subscribes to, and what it keeps of each model.
+
+/// A model that is attached again begins anew, while numbers from before may still wait for their tick.
+Model& Health::model_of(const Module& module) {
+  if (!module.is_root()) {
+    const auto known = std::find_if(models_.rbegin(), models_.rend(),
+                                    [&](const auto& model) { return model->name == module.model(); });
+    if (known != models_.rend()) return **known;
+  }
+  models_.push_back(std::make_unique<Model>(module.model()));
+  if (spare_tallies_.empty()) {
+    models_.back()->tallies = Tallies({internal::make_tally(*this), internal::make_tally(*this)},
+                                      {internal::make_tally(*this), internal::make_tally(*this)});
+    models_.back()->output_tally = OutputTally(internal::make_tally(*this));
+  } else {
+    std::tie(models_.back()->tallies, models_.back()->output_tally) = spare_tallies_.back();
+    spare_tallies_.pop_back();
+  }
+  return *models_.back();
+}
+
+/// Not while a module is being forgotten, since its watches end after that.
+void Health::drop_detached() {
+  const auto gone =
+      std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });
+  for (auto each = gone; each != models_.end(); ++each)
+    spare_tallies_.emplace_back((*each)->tallies.emptied(), (*each)->output_tally.emptied());
+  models_.erase(gone, models_.end());
+}
+
+void Health::visit(const Module& module) {
+  if (module.is_loss()) return;
+  if (module.is_root()) drop_detached();
+  Model& model = model_of(module);
+  model.modules[module.raw()];
+  if ((module.raw()->flags & LOUPE_DRAFT_MODULE_UNREGISTERED) != 0) {
+    unregistered_.push_back(module.raw());
+    met_unregistered_ = true;
+    return;
+  }
+  if (module.is_root()) {
+    model.root = module.raw();
+    watch(module, {LOUPE_DRAFT_GATHER_LOSS_INPUT}, keep<LossInputLook>(model));
+  }
+  const bool runs_as_one = module.is_leaf() || module.family() == LOUPE_FAMILY_ATTENTION;
+  const Layer* layer = runs_as_one && module.is_tapped() ? &watch_layer(model, module) : nullptr;
+  watch_parameters(model, module, layer);
+}
+
+const Layer& Health::watch_layer(Model& model, const Module& module) {
+  Layer* layer = nullptr;
+  {
+    // Functions are met while the model runs.
+    const std::lock_guard lock(model.mutex);
+    layer = &model.layers.emplace_back(module);
+    model.modules[module.raw()].layers.push_back(layer);
+  }
+  const Source outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
+  const Source device_outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
+  const Source device_looks = watch(module, {"forward"}, keep<DeviceOutputLook>(model, *layer));
+  const std::lock_guard lock(model.mutex);
+  layer->outputs = outputs;
+  layer->device_outputs = device_outputs;
+  layer->device_looks = device_looks;
+  return *layer;
+}
+
+void Health::watch_parameters(Model& model, const Module& module, const Layer* layer) {
+  for (std::size_t i = 0; i < module.parameter_count(); ++i) {
+    const Parameter& parameter = module.parameter(i);
+    if (is_buffer(parameter)) continue;
+    ParameterState* state = nullptr;
+    {
+      const std::lock_guard lock(model.mutex);
+      state = &model.parameters.emplace_back();
+      model.modules[module.raw()].parameters.push_back(state);
+    }
+    state->module = module.raw();
+    state->parameter = module.raw()->parameters[i];
+    state->index = i;
+    state->service = watched_.host.parameters();
+    state->host = watched_.host.context();
+    state->layer = module.name();
+    state->name = parameter.name;
+    state->runs = layer;
+    const Watch gradient = Watch("parameter_gradient").label(parameter.name);
+    const Watch step = Watch("optimizer_step").label(parameter.name);
+    state->gradient_source = watch(module, gradient, keep<GradientNumbers>(model, *state));
+    state->device_gradient_look = watch(module, gradient, keep<DeviceGradientLook>(model));
+    state->step_source = watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
+    watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
+    watch(module, step, keep<DeviceStepLook>(model, *state));
+  }
+}
+
+void Health::forget(const Module& module) {
+  ledger_.forget(module.raw());
+  const std::optional<Origin> origin = watched_.first_non_finite.first();
+  if (origin && origin->module == module.raw()) watched_.first_non_finite.forget();
+  if (non_finite_ && non_finite_->module == module.raw()) non_finite_.reset();
+  unregistered_.erase(std::remove(unregistered_.begin(), unregistered_.end(), module.raw()), unregistered_.end());
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    const auto parts = model->modules.find(module.raw());
+    if (parts == model->modules.end()) continue;
+    if (model->root == module.raw()) model->root = nullptr;
+    model->pass = {};
+    model->resting.begin_anew();
+    model->flow.end_pass();
+    model->step.sums.weights.largest = model->step.sums.others.largest = nullptr;
+    model->step.small_norm = model->step.lone_softmax = nullptr;
+    model->path.clear();
+    model->path_end = nullptr;
+    model->first_layer = model->last_layer = model->step.dropped_in_eval = nullptr;
+    // Their watches refer to them until this call has ended.
+    for (Layer* layer : parts->second.layers) {
+      layer->module = nullptr;
+      layer->first_run = 0;
+      layer->rests = 0;
+      layer->may_be_added_up = layer->is_added_up = layer->lacks_input = false;
+      layer->neighbours = {};
+      for (Layer& other : model->layers) other.forget(*layer);
+      layer->next_window();
+    }
+    for (ParameterState* each : parts->second.parameters) *each = {};
+    model->modules.erase(parts);
+  }
 }
 
 }  // namespace loupe::health

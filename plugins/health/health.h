@@ -18,8 +18,8 @@
 
 namespace loupe::health {
 
-/// Says what is wrong with training, where, since when, and what to do about it. Watches by itself what its rules need,
-/// through the measurements that other lenses share.
+/// Says what is wrong with training, where, since when, and what to do about it. Watches what its rules need, through
+/// the measurements that other lenses share.
 class Health : public Lens {
  public:
   static constexpr const char* name = "health";
@@ -62,29 +62,31 @@ class Health : public Lens {
   }
 
   Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
-  /// What all rules may look at, of a model or of the losses alone.
-  Moment moment(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
-  void close_step(const Judge& judge, const Moment& moment);
+  /// What all rules may look at, of a model or of the losses only.
+  Situation situation(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
+  void close_step(const Judge& judge, const Situation& situation);
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge);
   void judge_speed(const Judge& judge);
   void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
-  void follow_trail(const Judge& judge, Model& model);
+  void judge_non_finite(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
   void follow_recovery(Model& model);
-  /// How many optimizers train models; those of steps that the trainer tells count one for each model.
+  /// How many optimizers train models; one for each model whose steps the trainer reports by hand.
   std::size_t trainings() const;
-  /// Whether one optimizer trains all models that there are, as an encoder and a head.
+  /// Whether one optimizer trains all models, as an encoder and a head.
   bool is_one_training() const;
   bool any_broken() const {
     return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
   }
   void tell_unregistered(const Judge& judge);
-  /// Whether its rule cannot see now if a finding still holds.
+  /// Whether its rule cannot see now whether a finding still holds.
   bool is_open(const Finding& finding);
-  /// Ends what was not seen in the windows that have ended, nor in the epoch where this is a tick.
+  /// Ends the stretches of the windows that have ended, and of the epoch at a tick.
   void end_windows(Report& report, bool is_tick);
   bool has_window_ended(const loupe_module* module) const;
+  /// Those that are not off, in a row.
+  std::string rules_that(bool (*matches)(const Rule&)) const;
   void tell_of_device(Model& model);
   void take_loss();
   void follow_series(const loupe_optimizer& optimizer);
@@ -103,20 +105,20 @@ class Health : public Lens {
   SpeedWatch speed_watch_{speed_};
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
-  std::optional<Observation> non_finite_;                       ///< as it was told last
-  Changes changes_;                                             ///< that a step asks for
+  std::optional<Observation> non_finite_;                       ///< as it was reported last
+  Changes changes_;                                             ///< requested by a step
   std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of models that are detached
   RateHistory rates_;
   bool annealed_ = false, loss_is_bad_ = false;
   bool met_non_finite_ = false;  ///< since the step before, or the tick
   bool met_unregistered_ = false;
   bool told_of_speed_ = false;
-  uint64_t newest_optimizer_ = 0;  ///< the highest number of those that stepped: they are given in order
+  uint64_t newest_optimizer_ = 0;  ///< the highest id of those that stepped: ids ascend
   uint64_t steps_since_tick_ = 0;
   uint64_t last_step_ = 0;         ///< the last that was looked at
-  uint64_t steps_since_loss_ = 0;  ///< looked at since the loss was not finite, where it was so in an unseen step
+  uint64_t steps_since_loss_ = 0;  ///< looked at since an unseen step's loss was not finite
   bool loss_turned_bad_ = false;   ///< since the last step that was looked at
-  bool loss_was_unseen_ = false;   ///< and the steps since show nothing yet
+  bool loss_was_unseen_ = false;   ///< it turned bad in a step that was not looked at
 };
 
 }  // namespace loupe::health

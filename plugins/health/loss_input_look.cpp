@@ -17,33 +17,26 @@ namespace loupe::health {
 namespace {
 
 using Kind = LossFault::Kind;
-constexpr int64_t most_rows = 8;  // enough: no scores of a network happen to be a distribution in all of them
+constexpr int64_t most_rows = 8;  // enough: scores are not a distribution by chance in all of them
 
+/// In the order of LOUPE_DRAFT_LOSS_CROSS_ENTROPY and those after it.
 const char* name_of(uint32_t function) {
-  switch (function) {
-    case LOUPE_DRAFT_LOSS_CROSS_ENTROPY:
-      return "cross_entropy";
-    case LOUPE_DRAFT_LOSS_NLL:
-      return "nll_loss";
-    case LOUPE_DRAFT_LOSS_MSE:
-      return "mse_loss";
-    case LOUPE_DRAFT_LOSS_L1:
-      return "l1_loss";
-    case LOUPE_DRAFT_LOSS_SMOOTH_L1:
-      return "smooth_l1_loss";
-    case LOUPE_DRAFT_LOSS_HUBER:
-      return "huber_loss";
-    case LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY:
-      return "binary_cross_entropy";
-    case LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS:
-      return "binary_cross_entropy_with_logits";
-    default:
-      return "kl_div";
-  }
+  constexpr std::array names = {"cross_entropy",
+                                "nll_loss",
+                                "mse_loss",
+                                "l1_loss",
+                                "smooth_l1_loss",
+                                "huber_loss",
+                                "binary_cross_entropy",
+                                "binary_cross_entropy_with_logits",
+                                "kl_div"};
+  static_assert(LOUPE_DRAFT_LOSS_KL_DIV >> LOUPE_DRAFT_SHIFT == static_cast<int>(names.size()));
+  const std::size_t number = function >> LOUPE_DRAFT_SHIFT;
+  return number == 0 || number > names.size() ? "kl_div" : names[number - 1];
 }
 
-/// Along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and are
-/// added up where they are asked for.
+/// Sums along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and
+/// are added up only on demand.
 struct Sums {
   double smallest = INFINITY, largest = -INFINITY;
   double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< of the elements
@@ -114,7 +107,7 @@ struct Shape {
   int64_t dim = 0;
 
   int64_t count() const { return std::accumulate(sizes.begin(), sizes.begin() + dim, int64_t{1}, std::multiplies<>()); }
-  /// By its place from the end; 1 before the first.
+  /// The size at a place from the end; 1 before the first.
   int64_t from_end(int64_t place) const { return place < dim ? sizes[static_cast<std::size_t>(dim - 1 - place)] : 1; }
   std::string text() const {
     std::string text;
@@ -124,7 +117,7 @@ struct Shape {
   }
 };
 
-/// The shape before LibTorch repeated it: where a step of 0 leads from one to the next there was one.
+/// The shape before LibTorch repeated it: a stride of 0 stands for one element.
 Shape own_shape(const loupe_tensor& tensor) {
   Shape shape;
   shape.dim = std::min<int64_t>(tensor.dim, Shape::most);
@@ -133,7 +126,7 @@ Shape own_shape(const loupe_tensor& tensor) {
   return shape;
 }
 
-/// Elements of both repeated to the common shape; 0 where they have none.
+/// The number of elements of the common shape; 0 where there is none.
 int64_t common_count(const Shape& first, const Shape& second) {
   int64_t all = 1;
   for (int64_t place = 0; place < std::max(first.dim, second.dim); ++place) {
@@ -160,11 +153,11 @@ void look_at_shapes(const Event& event, LossFault& fault) {
   if (event.input_count() < 2) return;
   const Shape input = own_shape(*event.input(0).raw()), target = own_shape(*event.input(1).raw());
   const int64_t all = common_count(input, target);
-  if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is meant
+  if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is on purpose
   if (all == target.count() && all == input.count()) return;
   fault.kind = all > input.count() ? Kind::broadcast : Kind::target_repeated;
-  fault.given = "an input of " + input.text() + " and a target of " + target.text() + ": it compares " +
-                std::to_string(all) + " pairs";
+  fault.given =
+      sentence("an input of ", input.text(), " and a target of ", target.text(), ": it compares ", all, " pairs");
 }
 
 /// @param with_exponentials  also looks whether those add up, which takes longer
@@ -196,34 +189,22 @@ void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault
   fault.kind = Kind::no_logarithms;
 }
 
-/// What the loss cannot fall below with scores from `low` to `high`: all of the right class, none of the others.
+/// The lower bound of the loss with scores from `low` to `high`: `high` for the right class and `low` for the others.
 double floor_of_cross_entropy(int64_t classes, double low, double high) {
   return std::log1p(static_cast<double>(classes - 1) * std::exp(low - high));
 }
 
-void look_at_maker(uint32_t maker, const char* takes, int64_t classes, LossFault& fault) {
-  fault.kind = Kind::bounded;
-  switch (maker) {
-    case LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID:
-      fault.given = "the output of a sigmoid";
-      break;
-    case LOUPE_DRAFT_LOSS_MADE_BY_TANH:
-      fault.given = "the output of a tanh";
-      break;
-    case LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX:
-      fault.given = "the output of a softmax";
-      break;
-    case LOUPE_DRAFT_LOSS_MADE_BY_RELU:
-      fault.kind = Kind::rectified;
-      fault.given = "the output of a ReLU";
-      break;
-    default:
-      fault.kind = Kind::none;
-      return;
-  }
-  fault.given += std::string(", where it takes ") + takes;
-  const bool is_tanh = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH;
-  if (classes > 1 && fault.kind == Kind::bounded) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
+void look_at_maker(uint32_t maker, int64_t classes, LossFault& fault) {
+  const bool is_tanh = maker == LOUPE_DRAFT_LOSS_MADE_BY_TANH, is_relu = maker == LOUPE_DRAFT_LOSS_MADE_BY_RELU;
+  const char* name = maker == LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID   ? "sigmoid"
+                     : maker == LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX ? "softmax"
+                     : is_tanh                                   ? "tanh"
+                     : is_relu                                   ? "ReLU"
+                                                                 : nullptr;
+  if (name == nullptr) return;
+  fault.kind = is_relu ? Kind::rectified : Kind::bounded;
+  fault.given = sentence("the output of a ", name, ", where it takes scores without bounds");
+  if (classes > 1 && !is_relu) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
 }
 
 void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
@@ -231,18 +212,19 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
   const Scores scores(input);
   if (scores.classes == 1) {
     fault.kind = Kind::one_class;
+    fault.given = "one score a sample";
     return;
   }
-  // What is the logarithm of a distribution is harmless: its softmax is the distribution again.
+  // Logarithms of a distribution are harmless: their softmax is the distribution again.
   const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
   if (input.dim() > 1 && scores.over_classes(false).add_up_to_one(tolerance)) {
     fault.kind = Kind::distribution;
     return;
   }
-  look_at_maker(maker, "scores without bounds", scores.classes, fault);
+  look_at_maker(maker, scores.classes, fault);
 }
 
-/// Over a few samples with whole numbers for targets, which are fewer where there are many classes; NaN for others.
+/// The cross entropy of a few samples, fewer where there are many classes; NaN unless targets are whole numbers.
 double cross_entropy_of(const Elements& input, const Elements& targets) {
   if (!input.readable() || !input.floating() || input.dim() != 2) return NAN;
   if (!targets.readable() || targets.floating() || targets.dim() != 1 || targets.size(0) != input.size(0)) return NAN;
@@ -261,7 +243,7 @@ double cross_entropy_of(const Elements& input, const Elements& targets) {
   return sum / static_cast<double>(samples);
 }
 
-/// Some pairs of an input of the target's shape.
+/// Takes some pairs of outputs and targets of one shape.
 void compare(const Elements& input, const Elements& targets, const LossFault& loss, bool is_mse, Model& model) {
   if (!input.readable() || !targets.readable() || !targets.floating() || input.count() != targets.count()) return;
   constexpr int64_t few = 128;
@@ -275,7 +257,7 @@ void compare(const Elements& input, const Elements& targets, const LossFault& lo
   model.target_tally.take_look(loss.function);
 }
 
-/// Some targets of a loss over classes, with the class to which each sample's scores point.
+/// Some targets of a loss over classes, each with the class of the highest score.
 struct Answers {
   static constexpr int64_t most = 64;
   std::array<int64_t, most> targets{}, answers{};
@@ -313,7 +295,7 @@ void LossInputLook::process(const Event& event) {
   const Elements input(event.tensor().raw());
   const uint32_t flags = event.raw()->flags;
   const uint32_t function = flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK, maker = flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK;
-  // What made it, and sums of exponentials, are the same from step to step.
+  // The maker, and sums of exponentials, are the same from step to step.
   constexpr uint64_t often = 8;
   const bool is_time = event.number() < often || event.number() % often == 0;
   LossFault fault;
@@ -327,15 +309,18 @@ void LossInputLook::process(const Event& event) {
   } else if (function == LOUPE_DRAFT_LOSS_NLL || function == LOUPE_DRAFT_LOSS_KL_DIV) {
     look_at_logarithms(input, function == LOUPE_DRAFT_LOSS_NLL && is_time, fault);
   } else if (function == LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS) {
-    look_at_maker(is_time ? maker : 0, "scores without bounds", 0, fault);
+    look_at_maker(is_time ? maker : 0, 0, fault);
   }
   const bool is_swapped = (flags & LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT) != 0;
-  if (fault.kind == Kind::none && is_swapped && is_elementwise) fault.kind = Kind::swapped;
+  if (fault.kind == Kind::none && is_swapped && is_elementwise) {
+    fault.kind = Kind::swapped;
+    fault.given = "a target that requires a gradient, and an input that does not";
+  }
   const bool takes_classes = function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || function == LOUPE_DRAFT_LOSS_NLL;
   const bool is_compared = is_time && event.input_count() > 1 && fault.kind == Kind::none;
-  // What is given logarithms of probabilities gives the same: these are scores too.
+  // This also serves nll_loss: logarithms of probabilities are scores, too.
   const double loss = is_compared && takes_classes ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
-  // With weights, or targets that do not count, the loss is another than that of these samples.
+  // With weights or ignored targets, the loss differs from that of these samples.
   const bool all_count = (flags & LOUPE_DRAFT_LOSS_CHOOSES_TARGETS) == 0;
   std::optional<Answers> answers;
   if (is_compared && takes_classes && all_count) answers.emplace(input, Elements(event.input(1).raw()));
@@ -344,8 +329,8 @@ void LossInputLook::process(const Event& event) {
     model_.first_cross_entropy = loss;
     model_.classes = input.size(1);
   }
-  // A model that acts between its steps, or is another one's target, makes its own targets.
-  if (is_compared && model_.passes_without_grad == 0) {
+  // A model that acts between its steps, or that another one learns from, makes its own targets.
+  if (is_compared && model_.step.passes_without_grad == 0) {
     if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
     const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;
     const bool is_a_distance = is_mse || function == LOUPE_DRAFT_LOSS_L1 || function == LOUPE_DRAFT_LOSS_SMOOTH_L1 ||
@@ -357,10 +342,10 @@ void LossInputLook::process(const Event& event) {
       model_.target_tally.take_look(fault.function);
     }
   }
-  model_.has_different_targets = model_.has_different_targets || has_different_targets;
-  if (event.input_count() > 1 && event.input(1).dim() > 0) model_.targets = event.input(1).size(0);
+  model_.step.has_different_targets = model_.step.has_different_targets || has_different_targets;
+  if (event.input_count() > 1 && event.input(1).dim() > 0) model_.step.targets = event.input(1).size(0);
   if (fault.kind == Kind::none) return;
-  if (model_.loss_fault.kind == Kind::none) model_.loss_fault = std::move(fault);
+  if (model_.step.loss_fault.kind == Kind::none) model_.step.loss_fault = std::move(fault);
 }
 
 }  // namespace loupe::health

@@ -1,4 +1,4 @@
-// What health says of the first NaN or Inf.
+#include "health/non_finite.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,24 +6,155 @@
 #include <utility>
 #include <vector>
 
-#include "health/blame.h"
 #include "health/health.h"
+#include "health/rules/rule.h"
 
 namespace loupe::health {
+namespace {
+
+constexpr const char* advice_for_step = "lower the learning rate; see that nothing else writes to the parameter";
+
+std::string what(const Origin& origin) {
+  std::string text;
+  if (origin.nan_count > 0) text = std::to_string(origin.nan_count) + " NaN";
+  if (origin.inf_count > 0) text += (text.empty() ? "" : " and ") + std::to_string(origin.inf_count) + " Inf";
+  return text + " of " + std::to_string(origin.numel) + " elements";
+}
+
+/// Describes the input of the layer that made it: the output before it, where that layer was not looked at.
+std::string what_went_in(const Origin& origin) {
+  if (std::isnan(origin.inputs->largest))
+    return "the output of '" + origin.before + "' is finite (its L2 norm is " + number(origin.inputs->norm) + ")";
+  return "what goes in is finite (its largest magnitude is " + number(origin.inputs->largest) + ")";
+}
+
+/// Says that it came in a step that was not looked at.
+void blame_unseen(const Origin& origin, Observation& seen) {
+  seen.message +=
+      sentence("it came with one of the ", origin.unseen_steps,
+               " steps that were not looked at (attach.every, attach.budget) before it was seen: the parameter '",
+               origin.inputs->bad_parameter, "' of '", origin.module->name, "' holds it");
+  seen.parameter = origin.inputs->bad_parameter;
+  seen.advice =
+      "look at every step to learn what made it; lower the learning rate, or clip the gradients between backward() and "
+      "step()";
+}
+
+/// For a layer that makes it of finite inputs: only large ones overflow, to Inf first.
+std::string advice_for_maker(const Origin& origin) {
+  constexpr double large = 1e3;
+  const std::string type = origin.module->type;
+  const char* const masks = "a softmax over values that are all -Inf, as where everything is masked, is NaN";
+  if (role_of(Module(origin.module)) == Role::softmax) return masks;
+  const double size = std::isnan(origin.inputs->largest) ? origin.inputs->norm : origin.inputs->largest;
+  const bool is_small = origin.inf_count == 0 && size < large;
+  const bool attends = Module(origin.module).family() == LOUPE_FAMILY_ATTENTION ||
+                       type.find("Attention") != std::string::npos || type.find("Transformer") != std::string::npos;
+  if (is_small && attends) return std::string(masks) + ": see that each row of the mask leaves an element";
+  if (is_small) {
+    return "inputs of that size do not overflow: see what divides by 0 in it, or takes the root or logarithm of 0 or "
+           "less, or which of its settings is 0 or not finite";
+  }
+  return "an overflow is usual here: a " + type +
+         " of large inputs or weights, or of float16; normalize what goes in, or lower the learning rate";
+}
+
+void blame_output(const Origin& origin, Observation& seen) {
+  const std::string layer = std::string("'") + origin.module->name + "'";
+  if (!origin.inputs) {
+    seen.message += sentence("the output of ", layer, " has ", what(origin));
+    seen.advice = "look at what goes into this layer";
+  } else if (!origin.inputs->bad_parameter.empty() && origin.unseen_steps > 0) {
+    blame_unseen(origin, seen);
+  } else if (!origin.inputs->bad_parameter.empty()) {
+    seen.parameter = origin.inputs->bad_parameter;
+    seen.message += sentence("the parameter '", seen.parameter, "' of ", layer, " holds it",
+                             (origin.inputs->was_stepped ? ", and did not after the last step" : " already"));
+    seen.advice = origin.inputs->was_stepped ? "see what else writes to it than the optimizer"
+                                             : "see how it was initialized or loaded";
+  } else if (!origin.inputs->finite && origin.begins_pass) {
+    seen.message += sentence("the batch itself holds it: what goes into ", layer, ", the first layer, is not finite");
+    seen.advice = "check the data of this batch for missing values, and the division by its standard deviation";
+  } else if (!origin.inputs->finite) {
+    seen.message += sentence("it was made between ", (origin.before.empty() ? "the input" : "'" + origin.before + "'"),
+                             ", whose output is finite, and ", layer, ", whose input is not");
+    seen.advice =
+        "look at the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large number";
+  } else {
+    seen.message += sentence(layer, " made it: ", what_went_in(origin), ", and ",
+                             (origin.shown_by.empty() ? "its output" : "what '" + origin.shown_by + "' gets from it"),
+                             " has ", what(origin));
+    seen.advice = advice_for_maker(origin);
+  }
+}
+
+/// No layer made it: the first gradient only shows it.
+void blame_loss(const Origin& origin, Observation& seen) {
+  seen.module = nullptr;
+  seen.tag = "Loss";
+  seen.message +=
+      sentence("the loss made it: the outputs of all layers are finite, while the loss and the gradient of '",
+               origin.parameter, "' of '", origin.module->name, "' are not");
+  seen.advice =
+      "see what stands between the model's output and the loss: a logarithm of 0, a division by 0 or an overflow";
+}
+
+}  // namespace
+
+Observation blame(const Origin& origin, bool loss, const std::string& opening) {
+  Observation seen{.module = origin.module,
+                   .message = sentence(opening, ": "),
+                   .value = static_cast<double>(origin.nan_count + origin.inf_count),
+                   .threshold = 0,
+                   .tag = "Non-Finite Values"};
+  const std::string layer = std::string("'") + origin.module->name + "'";
+  switch (origin.place) {
+    case Origin::Place::output:
+      blame_output(origin, seen);
+      break;
+    case Origin::Place::gradient:
+      if (loss) {
+        blame_loss(origin, seen);
+        break;
+      }
+      seen.parameter = origin.parameter;
+      seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " has ", what(origin),
+                               ", while the outputs of all layers are finite");
+      seen.advice =
+          "something between this layer and the loss has no finite slope here: a root, norm or logarithm at 0, or a "
+          "masked softmax; add a small number to it";
+      break;
+    case Origin::Place::changed_gradient:
+      seen.parameter = origin.parameter;
+      seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " has ", what(origin),
+                               " as the optimizer used it, and was finite as the backward pass gave it");
+      seen.advice =
+          "see what changes gradients between backward() and step(): an average over ranks brings the NaN of any one "
+          "of them ('rank_non_finite' names it), and clipping by a norm of 0 or Inf makes one";
+      break;
+    case Origin::Place::parameter:
+      seen.parameter = origin.parameter;
+      seen.message += sentence("the step made it: '", origin.parameter, "' of ", layer, " has ", what(origin),
+                               " after it, while its gradient and all outputs were finite");
+      seen.advice = advice_for_step;
+      break;
+  }
+  return seen;
+}
 
 void Health::take_loss() {
   const std::lock_guard lock(losses_.mutex);
-  // A finite loss that came after it shows that its step was left out, as where a scaled loss overflows.
+  // A finite loss after it shows that its step was skipped, as where a scaled loss overflows.
   if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
 }
 
-/// The first NaN or Inf is told once it is known to have done harm: to parameters or to the loss. One that a skipped
-/// step or a mask has kept away from them is none.
-void Health::follow_trail(const Judge& judge, Model& model) {
-  if (any_broken() || !watched_.trail.is_taken()) return;
-  const std::optional<Origin> origin = watched_.trail.first();
+/// Reports the first NaN or Inf once it has done harm to parameters or to the loss, but not one that a skipped step or
+/// a mask has kept away from them.
+void Health::judge_non_finite(const Judge& judge, Model& model) {
+  if (any_broken() || !watched_.first_non_finite.is_taken()) return;
+  const std::optional<Origin> origin = watched_.first_non_finite.first();
   if (!origin) return;
-  const bool stepped = model.sums.counts.stepped > 0;
+  const bool stepped = model.step.sums.counts.stepped > 0;
   const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                   [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
@@ -34,18 +165,18 @@ void Health::follow_trail(const Judge& judge, Model& model) {
     model.is_broken = true;
     model.finite_steps = 0;
   } else if (stepped && model.name == Module(origin->module).model()) {
-    // An Inf alone may be meant, as in masks and where a scaled loss overflows.
+    // An Inf may be meant, as in masks and where a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
       Observation seen = blame(*origin, /*loss=*/false,
                                "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
       seen.severity = LOUPE_SEVERITY_INFO;
       judge.by(rule_named(non_finite)).tell(seen);
     }
-    watched_.trail.forget();
+    watched_.first_non_finite.forget();
   }
 }
 
-/// What overflows at last has grown before, which is where to look.
+/// Adds that the loss had grown before it overflowed, which is where to look.
 void Health::add_growth(Observation& seen, const Model* model) {
   constexpr double far = 100;
   const std::lock_guard lock(losses_.mutex);
@@ -53,16 +184,16 @@ void Health::add_growth(Observation& seen, const Model* model) {
   std::vector<double> losses(loss.recent.begin(), loss.recent.end());
   losses.insert(losses.end(), loss.pending.begin(), loss.pending.end());
   if (losses.size() < 2 || !(losses.front() > 0) || !(losses.back() > far * losses.front())) return;
-  seen.message += "; before it " + losses_.shown(loss) + " had grown from " + number(losses.front()) + " to " +
-                  number(losses.back()) + " in " + std::to_string(losses.size()) + " steps";
+  seen.message += sentence("; before it ", losses_.shown(loss), " had grown from ", losses.front(), " to ",
+                           losses.back(), " in ", losses.size(), " steps");
   seen.advice = "lower the learning rate, or clip the gradients between backward() and step()";
-  if (model == nullptr || model->input_count == 0) return;
-  const double scale = std::sqrt(model->input_sum_squares / static_cast<double>(model->input_count));
+  if (model == nullptr || model->window.input_count == 0) return;
+  const double scale = std::sqrt(model->window.input_sum_squares / static_cast<double>(model->window.input_count));
   if (scale > limits_["input_scale"])
-    seen.advice = "normalize the model's input, whose root mean square is " + number(scale) + ", or " + seen.advice;
+    seen.advice = sentence("normalize the model's input, whose root mean square is ", scale, ", or ", seen.advice);
 }
 
-/// Once steps are made in which all is finite, the rules go on, with what they see from now on.
+/// After a few steps in which all is finite, the rules start again.
 void Health::follow_recovery(Model& model) {
   constexpr uint32_t enough = 2;
   const bool is_finite = !met_non_finite_ && std::all_of(model.parameters.begin(), model.parameters.end(),
@@ -71,20 +202,20 @@ void Health::follow_recovery(Model& model) {
   if (model.finite_steps < enough) return;
   model.is_broken = false;
   model.next_window();
-  watched_.trail.forget();
+  watched_.first_non_finite.forget();
   loss_is_bad_ = false;
 }
 
-/// A loss that is not finite beside a model that is. What comes later is not to blame for it.
+/// Reports a loss that is not finite while the model is. What comes later did not cause it.
 void Health::tell_lone_loss(const Judge& judge) {
-  if (watched_.trail.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken()) return;
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.tag = "Loss";
-  seen.message =
-      losses_.shown(*losses_.non_finite) + " is NaN or Inf, while all outputs and gradients that were seen are finite";
-  seen.advice =
-      "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an empty batch, is NaN";
+  if (watched_.first_non_finite.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken())
+    return;
+  Observation seen{.message = sentence(losses_.shown(*losses_.non_finite),
+                                       " is NaN or Inf, while all outputs and gradients that were seen are finite"),
+                   .advice =
+                       "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an "
+                       "empty batch, is NaN",
+                   .tag = "Loss"};
   add_growth(seen, nullptr);
   judge.by(rule_named(non_finite)).tell(seen);
 }
@@ -93,13 +224,12 @@ void Health::tell_lone_loss(const Judge& judge) {
 void Health::tell_unseen_loss(const Judge& judge) {
   constexpr uint64_t enough = 2;
   if (!loss_was_unseen_ || any_broken() || ++steps_since_loss_ <= enough) return;
-  Observation seen;
-  seen.tag = "Loss";
-  seen.message = losses_.shown(*losses_.non_finite) +
-                 " was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
-                 "outputs, gradients and parameters are finite again in the steps after it";
-  seen.advice = "look at every step to learn what made it, and see the batch of that step";
-  judge.by(rule_named(non_finite)).tell(seen);
+  judge.by(rule_named(non_finite))
+      .tell({.severity = LOUPE_SEVERITY_WARNING, .tag = "Loss"},
+            sentence(losses_.shown(*losses_.non_finite),
+                     " was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
+                     "outputs, gradients and parameters are finite again in the steps after it"),
+            "look at every step to learn what made it, and see the batch of that step");
   loss_was_unseen_ = loss_is_bad_ = false;
 }
 

@@ -36,7 +36,7 @@ void OutputWatch::process(const Event& event) {
     take_numbers(event);
     if (can_look) look(event);
   }
-  if (can_look && watched_.trail.is_taken()) explain(event);
+  if (can_look && watched_.first_non_finite.is_taken()) explain(event);
   if (can_look && event.training() && event.grad_enabled()) look_at_start();
   look_at_path(watched_, model_, layer_, event);
 }
@@ -46,7 +46,7 @@ void OutputWatch::take_numbers(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU) model_.begin_run(layer_, event);
   if (event.has_measurement()) {
     const Measurement& measured = event.measurement();
-    if (!is_finite(measured) && watched_.trail.meets_first())
+    if (!is_finite(measured) && watched_.first_non_finite.meets_first())
       note_non_finite(event, origin_of(Origin::Place::output, event, measured, watched_));
     if (place_ == LOUPE_PLACE_CPU) pass.last_norm = std::sqrt(measured.sum_squares);
   } else if ((layer_.rests & LOUPE_DRAFT_REST_MEASURES) != 0) {
@@ -55,10 +55,10 @@ void OutputWatch::take_numbers(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU) pass.last = &layer_;
 }
 
-/// Where what goes in came, as it is, from a layer that rests, that one made it: what it was given was finite.
+/// If the input came unchanged from a layer that rests, that layer made it: its own input was finite.
 void OutputWatch::note_non_finite(const Event& event, Origin origin) {
-  // Numbers from a device come long after their pass, whose inputs are gone.
-  if (place_ != LOUPE_PLACE_CPU) return watched_.trail.note(std::move(origin));
+  // Numbers from a device come long after their pass, when its inputs are gone.
+  if (place_ != LOUPE_PLACE_CPU) return watched_.first_non_finite.note(std::move(origin));
   model_.output_tally.take(model_);
   const Model::Pass& pass = model_.pass;
   origin.begins_pass = pass.first == &layer_;
@@ -81,15 +81,15 @@ void OutputWatch::note_non_finite(const Event& event, Origin origin) {
       at_rest_.inputs = {true, largest, pass.last_norm, ""};
     }
   }
-  watched_.trail.note(std::move(origin));
+  watched_.first_non_finite.note(std::move(origin));
 }
 
-/// Of a first layer whose output is seen by the one behind it: the batch itself.
+/// Reads the batch itself, for a first layer whose output is seen in the one behind it.
 void OutputWatch::read_input(const Event& event) {
   if (event.input_count() == 0) return;
   const Extent input = Elements(event.input(0).raw()).extent();
   model_.pass.largest_input = input.largest;
-  if (input.is_finite() || !watched_.trail.meets_first()) return;
+  if (input.is_finite() || !watched_.first_non_finite.meets_first()) return;
   Measurement counts{};
   counts.nan_count = input.nan_count;
   counts.inf_count = input.inf_count;
@@ -111,17 +111,17 @@ void OutputWatch::look(const Event& event) {
   const bool may_rest = model_.resting.is_looking() && (layer_.is_maker() || layer_.only_selects);
   if (is_time && layer_.role == Role::bounded) look_for_bounds(output);
   if (layer_.role == Role::softmax) look_for_one_element(output);
-  if (layer_.role == Role::rectifier) return;  // dead_units tells of those that are constant
+  if (layer_.role == Role::rectifier) return;  // dead_units reports those that are constant
   const bool is_open = is_time && layer_.varied_looks == 0;
   if (is_open || (may_rest && !layer_.neighbours.has_varied && !layer_.neighbours.was_constant))
     look_for_variation(event);
 }
 
-/// Which units were ever active, until so many were that the rest is of no concern.
+/// Notes which units were ever active, until enough were.
 void OutputWatch::look_for_life(const TensorView& output) {
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() == 0 || output.numel() == 0) return;
-  // An output of one dimension has one unit, as where a model of one output drops that dimension.
+  // An output of one dimension has one unit: a model of one output may drop that dimension.
   const bool is_one_unit = output.dim() == 1;
   const int64_t dimension = is_one_unit ? 0 : unit_dimension(output.dim());
   const int64_t units = is_one_unit ? 1 : output.size(dimension);
@@ -142,12 +142,12 @@ void OutputWatch::look_for_life(const TensorView& output) {
   if (model_.steps == 0 && std::isnan(layer_.silent_at_first)) layer_.silent_at_first = silent_share();
 }
 
-/// @param inner  elements of a unit that lie together
+/// @param inner  the number of adjacent elements of a unit
 void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t inner) {
   const int64_t outer = elements.count() / (units * inner);
   int64_t looked_at = 0;
   if (inner == 1 && elements.is_quick()) {
-    // Whole rows first, as a few show most units alive; all of them while many are not: one by one takes longer then.
+    // A few whole rows first, which show most units alive; all rows while many are not, as single units take longer.
     constexpr int64_t few_rows = 8, units_a_cache_line = 16;
     const auto look_at_rows = [&](int64_t end) {
       elements.find_positive(units, looked_at, end, layer_.alive.data());
@@ -182,7 +182,7 @@ void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t in
   });
 }
 
-/// How much each unit varies over the batch, which a bias does not change.
+/// Measures how much each unit varies over the batch, which a bias does not change.
 void OutputWatch::look_at_spread(const TensorView& output) {
   constexpr int64_t most_units = 64, most_samples = 64;
   const Elements elements(output.raw());
@@ -222,7 +222,7 @@ void OutputWatch::look_for_bounds(const TensorView& output) {
   });
 }
 
-/// Over one element a softmax is 1, and its logarithm 0: over several none is so throughout.
+/// A softmax over one element is always 1, and its logarithm 0; over several it never is throughout.
 void OutputWatch::look_for_one_element(const TensorView& output) {
   constexpr uint32_t enough = 2;
   const Elements elements(output.raw());
@@ -230,7 +230,7 @@ void OutputWatch::look_for_one_element(const TensorView& output) {
   const bool is_lone = elements.readable() && elements.count() > 1 && elements.at(0) == (is_logarithm ? 0 : 1) &&
                        elements.are_constant();
   layer_.lone_softmax_runs = is_lone ? layer_.lone_softmax_runs + 1 : 0;
-  if (layer_.lone_softmax_runs >= enough && model_.lone_softmax == nullptr) model_.lone_softmax = &layer_;
+  if (layer_.lone_softmax_runs >= enough && model_.step.lone_softmax == nullptr) model_.step.lone_softmax = &layer_;
 }
 
 /// How far the rows of a tensor differ: a column's largest difference from the first row, as a share of its own size
@@ -251,7 +251,7 @@ double OutputWatch::spread_of(const Elements& elements, double enough) {
     const auto middle = sizes.begin() + columns / 2;
     std::nth_element(sizes.begin(), middle, sizes.begin() + columns);
     double spread = 0;
-    // Most that vary do so in the first few.
+    // Most outputs that vary do so in the first few.
     for (int64_t row = 1; row < rows; ++row) {
       for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
         const double other = at(row * all_columns + places[c]), difference = std::abs(other - first[c]);
@@ -265,7 +265,7 @@ double OutputWatch::spread_of(const Elements& elements, double enough) {
   });
 }
 
-/// Whether the samples of a batch give different outputs, where they went in different.
+/// Notes whether different samples of a batch give different outputs.
 void OutputWatch::look_for_variation(const Event& event) {
   constexpr double clearly = 1e-2, hardly = 1e-4;
   const TensorView output = event.tensor();
@@ -283,7 +283,7 @@ void OutputWatch::look_for_variation(const Event& event) {
   layer_.neighbours.was_constant = !has_varied;
 }
 
-/// Once an epoch: whether its first pass finds the weights as that of the epoch before did. Without the model's mutex.
+/// Once an epoch: compares the weights at its first pass with those of the epoch before. Without the model's mutex.
 void OutputWatch::look_at_start() {
   constexpr int64_t most_looked_at = 64;
   Model::Start::Weights weights;
@@ -315,10 +315,10 @@ void OutputWatch::look_at_start() {
   start.weights.swap(weights);
 }
 
-/// What went into the output that holds the first NaN or Inf. Without the model's mutex: parameters are asked for.
+/// Notes the inputs of the output with the first NaN or Inf. Without the model's mutex, since it asks for parameters.
 void OutputWatch::explain(const Event& event) {
   Origin::Inputs inputs;
-  if (watched_.trail.wants_inputs_of(layer_.module)) {
+  if (watched_.first_non_finite.wants_inputs_of(layer_.module)) {
     inputs.finite = !layer_.lacks_input;
     for (std::size_t i = 0; i < event.input_count(); ++i) {
       const Extent input = Elements(event.input(i).raw()).extent();
@@ -326,16 +326,16 @@ void OutputWatch::explain(const Event& event) {
       inputs.largest = std::max(inputs.largest, input.largest);
     }
     look_at_parameters(layer_.module, inputs);
-    watched_.trail.explain(layer_.module, std::move(inputs));
+    watched_.first_non_finite.explain(layer_.module, std::move(inputs));
     return;
   }
-  if (at_rest_.module == nullptr || !watched_.trail.wants_inputs_of(at_rest_.module)) return;
+  if (at_rest_.module == nullptr || !watched_.first_non_finite.wants_inputs_of(at_rest_.module)) return;
   inputs = at_rest_.inputs;
   look_at_parameters(at_rest_.module, inputs);
-  watched_.trail.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
+  watched_.first_non_finite.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
 }
 
-/// The first parameter of a module that holds NaN or Inf.
+/// Finds the first parameter of a module that holds NaN or Inf.
 void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const {
   for (std::size_t i = 0; i < module->parameter_count && inputs.bad_parameter.empty(); ++i) {
     const char* name = module->parameters[i]->name;
@@ -348,6 +348,109 @@ void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs&
   for (const ParameterState& each : model_.parameters) {
     if (each.module == module && each.name == inputs.bad_parameter) inputs.was_stepped = each.steps > 0;
   }
+}
+
+// The input of a model.
+
+/// Looks at the first input of the first pass after a step: whether it is the one before, and its scale. A few elements
+/// can prove a change; equality needs all.
+void OutputWatch::look_at_input(const Event& event) {
+  constexpr int64_t most_looked_at = 256;
+  if (event.input_count() == 0) return;
+  const Elements input(event.input(0).raw());
+  if (!input.readable()) return;
+  // An agent that acts may stay in one state for a while.
+  if (!model_.step.input.is_known && event.grad_enabled()) {
+    Model::InputLook& look = model_.step.input;
+    look.some = input.hash(most_looked_at);
+    look.is_known = true;
+    look.is_whole = input.count() <= most_looked_at;
+    look.is_one_row = input.dim() < 2 || input.size(0) == 1;
+    const bool may_be_last = look.some == model_.last_input.some && model_.may_repeat();
+    if (!look.is_whole && (may_be_last || model_.reads_all_inputs())) {
+      look.all = input.hash(input.count());
+      look.is_whole = true;
+    }
+    look.is_constant = model_.epoch.inputs.is_open() && input.are_constant();
+    look.constant = look.is_constant ? input.at(0) : 0;
+    look_at_rows(input);
+  }
+  if (!input.floating() || events_ % 4 != 1) return;
+  if (event.grad_enabled()) count_rows(input);
+  double sum = 0, sum_squares = 0;
+  int64_t count = 0;
+  input.read_by([&](const auto& at) {
+    input.sample(most_looked_at, [&](int64_t place) {
+      const double value = at(place);
+      if (!std::isfinite(value)) return;
+      sum += value;
+      sum_squares += value * value;
+      ++count;
+    });
+  });
+  // One extreme batch is ignored.
+  constexpr double far = 1e6;
+  const auto mean = [](double total, int64_t of) { return total / static_cast<double>(std::max<int64_t>(of, 1)); };
+  const double usual = mean(model_.window.input_sum_squares, model_.window.input_count);
+  if (usual > 0 && mean(sum_squares, count) > far * usual) return;
+  model_.window.input_sum += sum;
+  model_.window.input_sum_squares += sum_squares;
+  model_.window.input_count += count;
+}
+
+/// Notes whether all rows of a batch are the same: most differ in one of the few elements that are read first, and
+/// equality needs all. The targets tell later which dimension has the samples, see Model::Step::rows_are_samples().
+void OutputWatch::look_at_rows(const Elements& input) {
+  constexpr int64_t fewest_rows = 4, few_rows = 8, few_columns = 64;
+  model_.step.input_rows = input.dim() > 0 ? input.size(0) : 0;
+  // In (time, samples, features), either of the first two may be as long as the targets.
+  if (input.dim() == 3 && input.size(0) == input.size(1)) model_.step.input_rows = 0;
+  // A row that is repeated on purpose is stored once.
+  if (input.dim() < 2 || input.size(0) < fewest_rows || input.count() == 0 || input.repeats_first_row()) return;
+  const int64_t columns = input.count() / input.size(0);
+  model_.step.has_equal_rows = input.read_bits_by([&](const auto& bits) {
+    const auto are_same = [&](int64_t rows, int64_t looked_at) {
+      for (int64_t row = 1; row < rows; ++row) {
+        for (int64_t i = 0; i < looked_at; ++i) {
+          const int64_t column = looked_at == columns ? i : scattered_place(i, looked_at, columns);
+          if (bits(row * columns + column) != bits(column)) return false;
+        }
+      }
+      return true;
+    };
+    return are_same(std::min(few_rows, input.size(0)), std::min(columns, few_columns)) &&
+           are_same(input.size(0), columns);
+  });
+}
+
+/// Counts different rows, until there are enough.
+void OutputWatch::count_rows(const Elements& input) {
+  constexpr int64_t fewest_columns = 8, most_columns = 16, most_rows = 64;
+  DistinctRows& known = model_.distinct_rows;
+  if (known.is_many || input.dim() < 2 || input.size(0) < DistinctRows::fewest_in_batch) return;
+  const int64_t columns = input.count() / input.size(0), rows = std::min(most_rows, input.size(0));
+  if (columns < fewest_columns) return;
+  const int64_t looked_at = std::min(columns, most_columns);
+  const auto mix = [&](uint64_t hash, int64_t place) {
+    return (hash ^ input.bits(place)) * 0x9e3779b97f4a7c15 ^ hash >> 29;
+  };
+  for (int64_t row = 0; row < rows && !known.is_many; ++row) {
+    uint64_t hash = 0;
+    bool is_discrete = true;
+    for (int64_t i = 0; i < looked_at; ++i) {
+      const int64_t place = row * columns + scattered_place(i, looked_at, columns);
+      const double value = input.at(place);
+      is_discrete = is_discrete && value == std::floor(value);
+      hash = mix(hash, place);
+    }
+    known.take(hash, is_discrete, [&] {
+      uint64_t all = 0;
+      for (int64_t place = row * columns; place < (row + 1) * columns; ++place) all = mix(all, place);
+      return all;
+    });
+  }
+  known.smallest_batch = known.looks == 0 ? rows : std::min(known.smallest_batch, rows);
+  ++known.looks;
 }
 
 }  // namespace loupe::health

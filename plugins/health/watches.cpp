@@ -15,21 +15,9 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t start_steps = 3;  // in which every one is looked at
-
-/// Nothing is read, so that nothing waits for the device.
-Request at_once_on_devices() {
-  Request request;
-  request.wants_tensor = true;
-  request.places = LOUPE_PLACE_DEVICE;
-  return request;
-}
+constexpr uint64_t start_steps = 3;  // each of which is looked at
 
 }  // namespace
-
-bool is_finite(const Measurement& measured) {
-  return measured.nan_count == 0 && measured.inf_count == 0;
-}
 
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched) {
   Origin origin;
@@ -84,10 +72,6 @@ void look_at_path(const Watched& watched, Model& model, const Layer& layer, cons
   model.path = std::move(path);
 }
 
-Request DeviceOutputLook::request() const {
-  return at_once_on_devices();
-}
-
 void DeviceOutputLook::process(const Event& event) {
   look_at_path(watched_, model_, layer_, event);
   const std::lock_guard lock(model_.mutex);
@@ -97,21 +81,11 @@ void DeviceOutputLook::process(const Event& event) {
   if (layer_.is_batch_norm && event.training() && event.tensor()) model_.take_batch(layer_, event.tensor());
 }
 
-Request DeviceGradientLook::request() const {
-  return at_once_on_devices();
-}
-
 void DeviceGradientLook::process(const Event&) {
   const std::lock_guard lock(model_.mutex);
   model_.is_on_device = true;
   model_.end_pass();
-  model_.has_backward = model_.added_up = true;
-}
-
-Request GradientNumbers::request() const {
-  Request request;
-  request.measures = LOUPE_MEASURE_SUMS;
-  return request;
+  model_.epoch.has_backward = model_.step.added_up = true;
 }
 
 void GradientNumbers::process(const Event& event) {
@@ -122,15 +96,15 @@ void GradientNumbers::process(const Event& event) {
     state_.take_gradient(norm);
   } else {
     model_.end_pass();
-    model_.has_backward = model_.added_up = true;
+    model_.epoch.has_backward = model_.step.added_up = true;
     state_.follow(model_.step_now);
-    if (++state_.gradients == 1) ++model_.sums.counts.gradients;
+    if (++state_.gradients == 1) ++model_.step.sums.counts.gradients;
     state_.gradient_norm = norm;
   }
-  if (is_finite(measured) || !watched_.trail.meets_first()) return;
+  if (is_finite(measured) || !watched_.first_non_finite.meets_first()) return;
   Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
   origin.parameter = state_.name;
-  watched_.trail.note(std::move(origin));
+  watched_.first_non_finite.note(std::move(origin));
 }
 
 Request StepWatch::request() const {
@@ -153,7 +127,7 @@ void StepWatch::process(const Event& event) {
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
       state_.not_cleared = (event.raw()->flags & LOUPE_DRAFT_EVENT_NOT_CLEARED) != 0;
-      state_.has_change = has_change(measured) && state_.is_finite;  // NaN is no change that can be judged
+      state_.has_change = has_change(measured) && state_.is_finite;  // a change to NaN cannot be judged
       state_.change_norm = change;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
       if (state_.has_change) state_.take_change(change);
@@ -162,12 +136,12 @@ void StepWatch::process(const Event& event) {
       state_.take_change(change);
     }
   }
-  if (!is_finite(measured) && watched_.trail.meets_first()) note_non_finite(event);
+  if (!is_finite(measured) && watched_.first_non_finite.meets_first()) note_non_finite(event);
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 
-/// The optimizer may have been given it: by a backward pass that was not looked at, or by what changed the gradient
-/// since.
+/// The optimizer's input may hold it: from a backward pass that was not looked at, or from a later change of the
+/// gradient.
 void StepWatch::note_non_finite(const Event& event) {
   bool gradient_rested = false;
   {
@@ -176,7 +150,7 @@ void StepWatch::note_non_finite(const Event& event) {
   }
   Origin origin = origin_of(Origin::Place::parameter, event, event.measurement(), watched_);
   origin.parameter = state_.name;
-  // On a device the next step may have a gradient by the time that this is known.
+  // On a device, the gradient may already be the next step's.
   if (gradient_rested || place_ == LOUPE_PLACE_CPU) {
     watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
       const Extent gradient = Elements(&tensor).extent();
@@ -187,17 +161,18 @@ void StepWatch::note_non_finite(const Event& event) {
       origin.numel = tensor.numel;
     });
   }
-  watched_.trail.note(std::move(origin));
+  watched_.first_non_finite.note(std::move(origin));
 }
 
-/// Which elements of a parameter of 16 bits a step changed.
+/// Counts the elements of a 16-bit parameter that a step left unchanged although they have a gradient.
 void StepWatch::look_at_rounding(const Event& event) {
   if (event.tensor().raw()->dtype_bits != 16) return;
   const Elements now(event.tensor().raw());
   if (!now.readable() || !now.is_low_precision()) return;
-  if (event.step() > watched_.last_step.load(std::memory_order_relaxed)) has_last_ = false;  // steps went by unseen
+  if (event.step() > watched_.last_step.load(std::memory_order_relaxed))
+    has_last_ = false;  // some steps were not looked at
   last_.resize(most_looked_at);
-  std::array<bool, most_looked_at> moves{};  // a gradient says that it should
+  std::array<bool, most_looked_at> moves{};  // it has a gradient
   const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
   if (has_last_ && number != 0) {
     watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
@@ -224,11 +199,7 @@ void StepWatch::look_at_rounding(const Event& event) {
   state_.low_precision_unchanged += unchanged;
 }
 
-Request DeviceStepLook::request() const {
-  return at_once_on_devices();
-}
-
-/// Whether its gradient was cleared stays open: one that was set to 0 past autograd looks as if it was not.
+/// Leaves open whether its gradient was cleared: one that was set to 0 outside of autograd looks as if it was not.
 void DeviceStepLook::process(const Event& event) {
   if (!event.tensor()) return;
   const std::lock_guard lock(model_.mutex);

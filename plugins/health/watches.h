@@ -8,27 +8,36 @@
 #include <utility>
 #include <vector>
 
+#include "health/non_finite.h"
 #include "health/rules/elements.h"
 #include "health/rules/model.h"
 #include "health/rules/speed.h"
-#include "health/trail.h"
 
 namespace loupe::health {
 
-/// What the events of all models write to.
+/// What the events of all models share.
 struct Watched {
   Watched(const Host& host_, double reported_dead_share_) : host(host_), reported_dead_share(reported_dead_share_) {}
   Host host;
   double reported_dead_share;  ///< the share of silent units from which dead_units speaks
-  Trail trail;
-  std::atomic<uint64_t> last_step{0};  ///< of the run's clock, at the end of the last step that was looked at
+  FirstNonFinite first_non_finite;
+  std::atomic<uint64_t> last_step{0};  ///< on the run's clock: the last step that was looked at
 };
 
-bool is_finite(const Measurement& measured);
-/// Of the first NaN or Inf that `event` measured.
+/// Reads nothing, so that nothing waits for the device.
+inline Request at_once_on_devices() {
+  Request request;
+  request.wants_tensor = true;
+  request.places = LOUPE_PLACE_DEVICE;
+  return request;
+}
+inline bool is_finite(const Measurement& measured) {
+  return measured.nan_count == 0 && measured.inf_count == 0;
+}
+/// Describes a NaN or Inf that `event` measured.
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched);
 
-/// What the steps that are timed take.
+/// Collects the times of the timed steps.
 class SpeedWatch : public Preprocessor {
  public:
   explicit SpeedWatch(Speed& speed) : speed_(speed) {}
@@ -40,11 +49,11 @@ class SpeedWatch : public Preprocessor {
   Speed::Step step_;
 };
 
-/// A layer's output: in numbers that other lenses ask for too, and, where its elements can be read, beside what went
-/// in. What lies on a device comes as numbers, at the tick.
+/// Watches a layer's output: numbers that other lenses share, and, where its elements can be read, also its input.
+/// Outputs on a device come as numbers, at the tick.
 class OutputWatch : public Preprocessor {
  public:
-  /// Of the events of one place, LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE.
+  /// @param place  whose events it watches: LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE
   OutputWatch(Watched& watched, Model& model, Layer& layer, uint32_t place)
       : place_(place), watched_(watched), model_(model), layer_(layer) {}
   Request request() const override;
@@ -77,18 +86,18 @@ class OutputWatch : public Preprocessor {
   struct {
     const loupe_module* module = nullptr;
     Origin::Inputs inputs;
-  } at_rest_;  ///< the maker of what this layer was given, and what that one was given, while it was not looked at
+  } at_rest_;  ///< the resting layer that made this one's input, and its own inputs
 };
 
-/// Asks autograd's graph for the weights that an output depends on, where the model is to know it of this layer.
-/// Without the model's mutex.
+/// Asks autograd's graph for the weights that an output depends on, if the model wants that of this layer. Without the
+/// model's mutex.
 void look_at_path(const Watched& watched, Model& model, const Layer& layer, const Event& event);
 
-/// That a layer ran on a device, in which mode and on how many samples: that is known at once.
+/// Notes at once that a layer ran on a device, in which mode and on how many samples.
 class DeviceOutputLook : public Preprocessor {
  public:
   DeviceOutputLook(Watched& watched, Model& model, Layer& layer) : watched_(watched), model_(model), layer_(layer) {}
-  Request request() const override;
+  Request request() const override { return at_once_on_devices(); }
   void process(const Event& event) override;
 
  private:
@@ -97,12 +106,16 @@ class DeviceOutputLook : public Preprocessor {
   Layer& layer_;
 };
 
-/// A parameter's gradient, after each backward; of one on a device at the tick.
+/// Watches a parameter's gradient, after each backward; on a device, at the tick.
 class GradientNumbers : public Preprocessor {
  public:
   GradientNumbers(Watched& watched, Model& model, ParameterState& state)
       : watched_(watched), model_(model), state_(state) {}
-  Request request() const override;
+  Request request() const override {
+    Request request;
+    request.measures = LOUPE_MEASURE_SUMS;
+    return request;
+  }
   void process(const Event& event) override;
 
  private:
@@ -111,21 +124,21 @@ class GradientNumbers : public Preprocessor {
   ParameterState& state_;
 };
 
-/// That a parameter on a device got a gradient, at once.
+/// Notes at once that a parameter on a device got a gradient.
 class DeviceGradientLook : public Preprocessor {
  public:
   DeviceGradientLook(Watched&, Model& model) : model_(model) {}
-  Request request() const override;
+  Request request() const override { return at_once_on_devices(); }
   void process(const Event& event) override;
 
  private:
   Model& model_;
 };
 
-/// A parameter after each step of its optimizer. What lies on a device comes as numbers, at the tick.
+/// Watches a parameter after each step of its optimizer; on a device, numbers come at the tick.
 class StepWatch : public Preprocessor {
  public:
-  /// Of the events of one place, LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE.
+  /// @param place  whose events it watches: LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE
   StepWatch(Watched& watched, Model& model, ParameterState& state, uint32_t place)
       : place_(place), watched_(watched), model_(model), state_(state) {}
   Request request() const override;
@@ -140,15 +153,15 @@ class StepWatch : public Preprocessor {
   Watched& watched_;
   Model& model_;
   ParameterState& state_;
-  std::vector<uint64_t> last_;  ///< of a parameter of 16 bits: the bits of some elements after the last step
+  std::vector<uint64_t> last_;  ///< the bits of some elements of a 16-bit parameter after the last step
   bool has_last_ = false;
 };
 
-/// That a step was made with a parameter on a device, at once.
+/// Notes at once that a step was made with a parameter on a device.
 class DeviceStepLook : public Preprocessor {
  public:
   DeviceStepLook(Watched&, Model& model, ParameterState& state) : model_(model), state_(state) {}
-  Request request() const override;
+  Request request() const override { return at_once_on_devices(); }
   void process(const Event& event) override;
 
  private:
@@ -156,7 +169,7 @@ class DeviceStepLook : public Preprocessor {
   ParameterState& state_;
 };
 
-/// What a loss function is given, in loss_input_look.cpp.
+/// Watches what a loss function is given; in loss_input_look.cpp.
 class LossInputLook : public Preprocessor {
  public:
   LossInputLook(Watched&, Model& model) : model_(model) {}

@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "monitored.h"
 #include "findings/finding_board.h"
 #include "findings/outbox.h"
+#include "monitored.h"
 
 namespace loupe {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/run_folder.h"
 #include "folder.h"
 #include "pipeline/monitor.h"
-#include "says.h"
 #include "record/earlier_run.h"
+#include "says.h"
 
 namespace loupe {
 namespace {

@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "health/rules/causes.h"
-#include "health/told.h"
+#include "health/judged.h"
 
 namespace loupe::health {
 namespace {
@@ -20,15 +19,15 @@ struct TwoModels {
   }
   loupe_model first{.struct_size = sizeof(loupe_model)}, second = first;
   loupe_module net = module("net", first), layer = module("net.fc", first), other = module("other", second);
-  loupe::testing::Told told;
+  loupe::testing::JudgedFindings judged;
 
   void see(const char* rule, const loupe_module& where, uint32_t severity = LOUPE_SEVERITY_ERROR) {
-    Observation seen;
-    seen.severity = severity;
-    seen.module = &where;
-    seen.message = rule;
-    seen.advice = "mend it";
-    told.judge(rule).see(seen);
+    judged.judge(rule).see({.severity = severity, .module = &where, .message = rule, .advice = "mend it"});
+  }
+  void end_two_windows() {
+    const StretchEnd ended{.window = [](const loupe_module*) { return true; },
+                           .is_open = [](const Finding&) { return false; }};
+    for (int i = 0; i < 2; ++i) judged.ledger.end(judged.report, ended);
   }
 };
 
@@ -37,7 +36,7 @@ TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
   models.see("nothing_trainable", models.net);
   models.see("dead_units", models.layer);
   models.see("dead_units", models.other);
-  const auto& found = models.told.findings;
+  const auto& found = models.judged.findings;
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].severity, uint32_t{LOUPE_SEVERITY_ERROR});
   EXPECT_EQ(found[1].severity, uint32_t{LOUPE_SEVERITY_INFO});
@@ -52,11 +51,11 @@ TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse
   TwoModels models;
   models.see("vanishing_gradient", models.layer, LOUPE_SEVERITY_WARNING);
   models.see("update_ratio", models.layer, LOUPE_SEVERITY_WARNING);
-  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
   models.see("dead_units", models.layer, LOUPE_SEVERITY_WARNING);
-  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "one symptom beside another";
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "one symptom beside another";
   models.see("diverging_loss", models.layer, LOUPE_SEVERITY_ERROR);
-  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
 /// A gradient of 0 at one place, and a layer behind it that is silent.
@@ -64,21 +63,12 @@ struct ZeroGradient {
   TwoModels models;
 
   uint32_t see_zero(uint64_t place) {
-    Observation zero;
-    zero.module = &models.net;
-    zero.parameter = "weight" + std::to_string(place);
-    zero.place = place;
-    zero.value = 0;
-    models.told.judge("unchanged_parameter").tell(zero);
-    return models.told.findings.back().severity;
+    models.judged.judge("unchanged_parameter")
+        .tell({.module = &models.net, .parameter = "weight" + std::to_string(place), .value = 0, .place = place});
+    return models.judged.findings.back().severity;
   }
   void see_dead(double share, uint32_t severity) {
-    Observation dead;
-    dead.severity = severity;
-    dead.module = &models.layer;
-    dead.place = 4;
-    dead.value = share;
-    models.told.judge("dead_units").tell(dead);
+    models.judged.judge("dead_units").tell({.severity = severity, .module = &models.layer, .value = share, .place = 4});
   }
 };
 
@@ -88,7 +78,8 @@ TEST(Ledger, PointsAGradientOfZeroToTheLayerBesideItThatIsDeadAsAWhole) {
   EXPECT_EQ(seen.see_zero(2), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
   seen.see_dead(1, LOUPE_SEVERITY_INFO);
   EXPECT_EQ(seen.see_zero(1), uint32_t{LOUPE_SEVERITY_INFO});
-  EXPECT_EQ(seen.models.told.findings.back().advice, "see 'dead_units' first, of 'net.fc', from which this may follow");
+  EXPECT_EQ(seen.models.judged.findings.back().advice,
+            "see 'dead_units' first, of 'net.fc', from which this may follow");
   EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_INFO}) << "zeros are all that the next layer is given";
   EXPECT_EQ(seen.see_zero(7), uint32_t{LOUPE_SEVERITY_WARNING}) << "it lies far behind the dead layer";
 }
@@ -103,7 +94,7 @@ TEST(Ledger, TurnsAnEffectIntoInformationAtOnceWhenItsCauseComesLater) {
   ZeroGradient seen;
   seen.see_zero(3);
   seen.see_dead(1, LOUPE_SEVERITY_ERROR);
-  const Finding& last = seen.models.told.findings.back();
+  const Finding& last = seen.models.judged.findings.back();
   EXPECT_EQ(last.rule, "unchanged_parameter");
   EXPECT_EQ(last.caused_by, "dead_units");
   EXPECT_EQ(last.severity, uint32_t{LOUPE_SEVERITY_INFO});
@@ -113,13 +104,9 @@ TEST(Ledger, TakesBackTheSeverityOfWhatMayRecedeAndOfThatAlone) {
   const auto after = [](bool may_recede) {
     TwoModels models;
     for (const uint32_t severity : {LOUPE_SEVERITY_ERROR, LOUPE_SEVERITY_INFO, LOUPE_SEVERITY_INFO}) {
-      Observation seen;
-      seen.severity = severity;
-      seen.module = &models.layer;
-      seen.may_recede = may_recede;
-      models.told.judge("dead_units").tell(seen);
+      models.judged.judge("dead_units").tell({.severity = severity, .module = &models.layer, .may_recede = may_recede});
     }
-    return models.told.findings.back().severity;
+    return models.judged.findings.back().severity;
   };
   EXPECT_EQ(after(true), uint32_t{LOUPE_SEVERITY_INFO});
   EXPECT_EQ(after(false), uint32_t{LOUPE_SEVERITY_ERROR});
@@ -127,36 +114,20 @@ TEST(Ledger, TakesBackTheSeverityOfWhatMayRecedeAndOfThatAlone) {
 
 TEST(Ledger, TellsThatWhatMayRecedeIsOverAsInformation) {
   TwoModels models;
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = &models.layer;
-  seen.may_recede = true;
-  models.told.judge("dead_units").tell(seen);
-  Ended ended;
-  ended.window = [](const loupe_module*) { return true; };
-  ended.is_open = [](const Finding&) { return false; };
-  for (int i = 0; i < 2; ++i) models.told.ledger.end(models.told.report, ended);
-  EXPECT_TRUE(models.told.findings.back().is_over);
-  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
+  models.judged.judge("dead_units")
+      .tell({.severity = LOUPE_SEVERITY_ERROR, .module = &models.layer, .may_recede = true});
+  models.end_two_windows();
+  EXPECT_TRUE(models.judged.findings.back().is_over);
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_INFO});
 }
 
 TEST(Ledger, LeavesAnErrorAsItIsWhereItsCauseIsNoMoreThanAHint) {
   TwoModels models;
   models.see("poor_initialization", models.net, LOUPE_SEVERITY_WARNING);
   models.see("non_finite", models.layer);
-  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
-  EXPECT_EQ(models.told.findings.back().advice,
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
+  EXPECT_EQ(models.judged.findings.back().advice,
             "see 'poor_initialization' first, from which this may follow; else mend it");
-}
-
-TEST(Causes, NameRulesThatThereAreAndNoneByItself) {
-  for (const Cause& cause : causes()) {
-    EXPECT_EQ(rule_named(cause.rule).name, std::string(cause.rule));
-    for (const char* effect : cause.effects) {
-      EXPECT_EQ(rule_named(effect).name, std::string(effect));
-      EXPECT_NE(std::string(effect), cause.rule);
-    }
-  }
 }
 
 TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
@@ -165,7 +136,7 @@ TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {
   models.see("nothing_trainable", models.net);
   models.see("dead_units", models.layer);
   models.see("dead_units", models.layer);
-  const auto& found = models.told.findings;
+  const auto& found = models.judged.findings;
   ASSERT_GE(found.size(), 3u);
   EXPECT_EQ(found[2].rule, "dead_units");
   EXPECT_EQ(found[2].caused_by, "nothing_trainable");
@@ -176,15 +147,12 @@ TEST(Ledger, TakesNeitherInformationNorACauseThatIsOverForAnExplanation) {
   TwoModels models;
   models.see("loss_input", models.net, LOUPE_SEVERITY_INFO);
   models.see("dead_units", models.layer);
-  EXPECT_EQ(models.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
+  EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
   TwoModels after;
   after.see("nothing_trainable", after.net);
-  Ended ended;
-  ended.window = [](const loupe_module*) { return true; };
-  ended.is_open = [](const Finding&) { return false; };
-  for (int i = 0; i < 2; ++i) after.told.ledger.end(after.told.report, ended);
+  after.end_two_windows();
   after.see("dead_units", after.layer);
-  EXPECT_EQ(after.told.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
+  EXPECT_EQ(after.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
 }  // namespace

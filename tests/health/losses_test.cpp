@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "health/told.h"
+#include "health/judged.h"
 
 namespace loupe::health {
 namespace {
@@ -86,19 +86,17 @@ TEST(Losses, SayWhichWasNotFinite) {
 
 /// What is told of two losses after this many epochs, in which they come to these values.
 std::vector<Finding> told_of(double first_ends_at, double second_ends_at, int epochs, bool acts = false) {
-  loupe::testing::Told told;
+  loupe::testing::JudgedFindings judged;
   Losses losses;
-  Moment moment;
-  moment.losses = &losses;
-  moment.acts = acts;
+  const Situation situation{.losses = &losses, .acts = acts};
   for (int epoch = 0; epoch < epochs; ++epoch) {
     const bool is_first = epoch == 0;
     push(losses, "critic loss", is_first ? 1.4 : first_ends_at);
     push(losses, "generator loss", is_first ? 0.7 : second_ends_at);
     losses.end_epoch();
-    judge_all(When::losses_of_models, told.judge("adversary_won"), moment);
+    judge_all(When::losses_of_models, judged.judge("adversary_won"), situation);
   }
-  return told.findings;
+  return judged.findings;
 }
 
 TEST(Losses, OfAdversariesOneOfWhichHasWonAreTold) {
@@ -112,6 +110,33 @@ TEST(Losses, OfAdversariesOneOfWhichHasWonAreTold) {
   EXPECT_TRUE(told_of(0.3, 9, 4).empty()) << "the critic still has something to tell apart";
   EXPECT_TRUE(told_of(0.001, 0.5, 4).empty()) << "both fall";
   EXPECT_TRUE(told_of(0.001, 9, 4, /*acts=*/true).empty()) << "an actor and a critic are no adversaries";
+}
+
+TEST(LossCurve, KeepsTheMeanOfEachPairOnceItIsFull) {
+  LossCurve curve;
+  for (int i = 0; i < 128; ++i) curve.add(i * i);
+  ASSERT_EQ(curve.values().size(), 128U);
+  EXPECT_EQ(curve.values()[0], 0);
+  EXPECT_EQ(curve.values()[127], 127 * 127);
+  curve.add(128 * 128);
+  ASSERT_EQ(curve.values().size(), 64U);
+  for (int i = 0; i < 64; ++i) {
+    const int first = 2 * i, second = 2 * i + 1;
+    EXPECT_EQ(curve.values()[static_cast<std::size_t>(i)], (first * first + second * second) / 2.0) << i;
+  }
+  curve.add(129 * 129);
+  ASSERT_EQ(curve.values().size(), 65U) << "a value now stands for two losses";
+  EXPECT_EQ(curve.values()[64], (128 * 128 + 129 * 129) / 2.0);
+}
+
+TEST(LossCurve, CountsTheTurnsOfASwingButNotOutliers) {
+  std::vector<double> curve;
+  for (int i = 0; i < 64; ++i) curve.push_back((i / 16) % 2 == 0 ? 1 : 2);
+  EXPECT_EQ(count_turns(curve, 3), 2U);
+  std::vector<double> flat(64, 1.0);
+  flat[20] = 100;
+  EXPECT_EQ(count_turns(flat, 3), 0U);
+  EXPECT_EQ(count_turns(std::vector<double>(curve.begin(), curve.begin() + 31), 3), 0U) << "too few to say";
 }
 
 }  // namespace

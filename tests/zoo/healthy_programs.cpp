@@ -1,177 +1,170 @@
-// Losses, optimizers and gradients that are unusual on purpose, and that must not be taken for faults.
+// Losses, optimizers and gradients that are unusual on purpose, and models that learn from inputs alone: what they
+// make, tell apart or foretell is their own input, or a noise.
 
+#include <algorithm>
 #include <cmath>
 
 #include "zoo/fit.h"
-#include "zoo/program_models.h"
-#include "zoo/trainer.h"
+#include "zoo/models.h"
 
 namespace zoo {
 namespace {
 
-/// Least squares to the end, and many steps more: nothing is left to change.
-void converged_lbfgs(Run& run) {
-  const auto inputs = torch::randn({512, 8});
-  const auto answers = inputs.matmul(torch::randn({8, 1})) + 0.1 * torch::randn({512, 1});
-  auto model = nn::Sequential(nn::Linear(8, 1));
-  torch::optim::LBFGS optimizer(model->parameters(),
-                                torch::optim::LBFGSOptions(1).max_iter(4).line_search_fn("strong_wolfe"));
-  run.inspector.attach(*model, optimizer);
-  for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
-    for (int step = 0; step < 20; ++step) {
-      run.train_loss(optimizer.step([&] {
-        optimizer.zero_grad();
-        const auto loss = squared_error(model->forward(inputs), answers);
-        loss.backward();
-        return loss;
-      }));
-    }
-  }
+/// Two half circles, one in the other, with a little noise.
+torch::Tensor moons(int64_t count) {
+  const auto angle = std::acos(-1.0) * torch::rand({count});
+  const auto lower = torch::rand({count}).lt(0.5);
+  const auto x = torch::where(lower, 1 - torch::cos(angle), torch::cos(angle)) - 0.5;
+  const auto y = torch::where(lower, 0.5 - torch::sin(angle), torch::sin(angle)) - 0.25;
+  return torch::stack({x, y}, 1) + 0.05 * torch::randn({count, 2});
 }
 
-/// Long signals in stretches: the state goes on, its history does not.
-void truncated_backpropagation(Run& run) {
-  constexpr int64_t streams = 16, stretch = 20, stretches = 24;
-  const auto time = torch::arange(stretch * stretches + 1, torch::kFloat).unsqueeze(0);
-  const auto phase = 6.2832 * torch::rand({streams, 1});
-  const auto signal = (torch::sin(0.3 * time + phase) + torch::sin(0.47 * time + 2 * phase)).unsqueeze(2);
-  SignalLstm model(24);
-  torch::optim::Adam optimizer(model->parameters(), 5e-3);
-  run.inspector.attach(*model, optimizer);
-  for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
-    LstmState state{torch::zeros({1, streams, 24}), torch::zeros({1, streams, 24})};
-    for (int64_t i = 0; i < stretches; ++i) {
-      const auto heard = signal.slice(1, i * stretch, (i + 1) * stretch);
-      const auto next = signal.slice(1, i * stretch + 1, (i + 1) * stretch + 1);
-      optimizer.zero_grad();
-      const auto [told, last] = model->forward(heard, state);
-      const auto loss = squared_error(told, next);
-      loss.backward();
-      nn::utils::clip_grad_norm_(model->parameters(), 1.0);
-      optimizer.step();
-      run.train_loss(loss);
-      state = {std::get<0>(last).detach(), std::get<1>(last).detach()};
-    }
-  }
-}
+}  // namespace
 
-/// PINN: solves u'' = -pi^2 sin(pi x) with u = 0 at both ends, at other points in each step.
-void physics_informed(Run& run) {
-  const double pi = std::acos(-1.0);
-  Mlp model(1, 24, 1, torch::tanh);
-  torch::optim::Adam optimizer(model->parameters(), 3e-3);
-  run.inspector.attach(*model, optimizer);
-  const auto ends = torch::tensor({0.0F, 1.0F}).unsqueeze(1);
-  const auto derivative = [](const torch::Tensor& u, const torch::Tensor& x) {
-    return torch::autograd::grad({u}, {x}, {torch::ones_like(u)}, /*retain_graph=*/true, /*create_graph=*/true)[0];
-  };
-  for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
-    for (int step = 0; step < 60; ++step) {
-      const auto x = torch::rand({64, 1}).set_requires_grad(true);
-      optimizer.zero_grad();
-      const auto u = model->forward(x);
-      const auto residual = derivative(derivative(u, x), x) + pi * pi * torch::sin(pi * x);
-      const auto loss = residual.square().mean() + 10 * model->forward(ends).square().mean();
-      loss.backward();
-      optimizer.step();
-      run.train_loss(loss);
-    }
-  }
-}
-
-/// Only corrections of a low rank learn; while the factor B is 0, the factor A gets no gradient.
-void low_rank_adapter(Run& run) {
-  const Examples data = blobs();
-  Mlp pretrained(16, 32, 4);
-  {
-    torch::optim::Adam optimizer(pretrained->parameters(), 5e-3);
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      for (const Examples& batch : batches(data, 32)) {
-        optimizer.zero_grad();
-        cross_entropy(pretrained(batch.inputs), batch.answers).backward();
-        optimizer.step();
+void add_healthy_programs(Trainers& zoo) {
+  // Least squares to the end, and many steps more: nothing is left to change.
+  zoo.add("", "least squares, lbfgs converged", {}, [](Run& run) {
+    const auto inputs = torch::randn({512, 8});
+    const auto answers = inputs.matmul(torch::randn({8, 1})) + 0.1 * torch::randn({512, 1});
+    auto model = nn::Sequential(nn::Linear(8, 1));
+    torch::optim::LBFGS optimizer(model->parameters(),
+                                  torch::optim::LBFGSOptions(1).max_iter(4).line_search_fn("strong_wolfe"));
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
+      for (int step = 0; step < 20; ++step) {
+        run.train_loss(optimizer.step([&] {
+          optimizer.zero_grad();
+          const auto loss = squared_error(model->forward(inputs), answers);
+          loss.backward();
+          return loss;
+        }));
       }
     }
-  }
-  LoraMlp model(pretrained, 4);
-  std::vector<torch::Tensor> adapters;
-  for (const torch::Tensor& parameter : model->parameters()) {
-    if (parameter.requires_grad()) adapters.push_back(parameter);
-  }
-  torch::optim::AdamW optimizer(adapters, 5e-3);
-  // The new task has the features in another order.
-  fit(run, model, optimizer, {data.inputs.roll(1, 1), data.answers});
-}
-
-/// The loss is a sum over the batch, so that gradients are large and the rate is small.
-void summed_loss(Run& run) {
-  const Examples data = blobs();
-  Mlp model(16, 32, 4);
-  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(1e-3).momentum(0.9));
-  Loop loop;
-  loop.loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
-    return nn::functional::cross_entropy(output, answers,
-                                         nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
-  };
-  fit(run, model, optimizer, data, loop);
-}
-
-/// A hinge loss of small batches: now and then all answers have their margin, and nothing is to be learned.
-void hinge_of_small_batches(Run& run) {
-  const Examples data = blobs(800, 16, 4);
-  Mlp model(16, 24, 4);
-  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.02).momentum(0.9));
-  Loop loop;
-  loop.epochs = 5;
-  loop.batch = 8;
-  loop.loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
-    const auto right = output.gather(1, answers.unsqueeze(1));
-    const auto others = output.scatter(1, answers.unsqueeze(1), -1e4);
-    return torch::clamp(1 + std::get<0>(others.max(1, /*keepdim=*/true)) - right, 0).mean();
-  };
-  fit(run, model, optimizer, data, loop);
-}
-
-void batches_of_one(Run& run) {
-  const Examples data = blobs(120);
-  auto model = nn::Sequential(nn::Linear(16, 12), nn::ReLU(), nn::Linear(12, 4));
-  torch::optim::SGD optimizer(model->parameters(), 0.02);
-  Loop loop;
-  loop.batch = 1;
-  fit(run, model, optimizer, data, loop);
-}
-
-/// A sensor fails for an epoch, and the loss of one batch is Inf; the program sees it in the gradients and keeps its
-/// weights.
-void skipped_outlier(Run& run) {
-  const Examples data = curves();
-  const auto sensor = data.inputs[77][2];
-  const auto right = sensor.clone();
-  Mlp model(8, 32, 1);
-  torch::optim::Adam optimizer(model->parameters(), 3e-3);
-  run.inspector.attach(*model, optimizer);
-  for (int epoch : run.inspector.epochs(5)) {
-    sensor.copy_(epoch == 3 ? torch::tensor(1e25F) : right);
-    for (const Examples& batch : batches(data, 32)) {
-      optimizer.zero_grad();
-      const auto loss = squared_error(model(batch.inputs), batch.answers);
-      loss.backward();
-      run.train_loss(loss);
-      if (std::isfinite(nn::utils::clip_grad_norm_(model->parameters(), 5.0))) optimizer.step();
+  });
+  // Long signals in stretches: the state goes on, its history does not.
+  zoo.add("", "lstm, truncated backpropagation", {}, [](Run& run) {
+    constexpr int64_t streams = 16, stretch = 20, stretches = 24;
+    const auto time = torch::arange(stretch * stretches + 1, torch::kFloat).unsqueeze(0);
+    const auto phase = 6.2832 * torch::rand({streams, 1});
+    const auto signal = (torch::sin(0.3 * time + phase) + torch::sin(0.47 * time + 2 * phase)).unsqueeze(2);
+    SignalLstm model(24);
+    torch::optim::Adam optimizer(model->parameters(), 5e-3);
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
+      LstmState state{torch::zeros({1, streams, 24}), torch::zeros({1, streams, 24})};
+      for (int64_t i = 0; i < stretches; ++i) {
+        const auto heard = signal.slice(1, i * stretch, (i + 1) * stretch);
+        const auto next = signal.slice(1, i * stretch + 1, (i + 1) * stretch + 1);
+        optimizer.zero_grad();
+        const auto [told, last] = model->forward(heard, state);
+        const auto loss = squared_error(told, next);
+        loss.backward();
+        nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+        optimizer.step();
+        run.train_loss(loss);
+        state = {std::get<0>(last).detach(), std::get<1>(last).detach()};
+      }
     }
-  }
-}
-
-/// Mixed precision's way: the loss is scaled up until it overflows, and a step that overflowed is left out.
-void scaled_loss(Run& run) {
-  const Examples data = images();
-  Cnn model;
-  torch::optim::Adam optimizer(model->parameters(), 3e-3);
-  run.inspector.attach(*model, optimizer);
-  double scale = 65536;
-  int good = 0;
-  for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
-    for (const Examples& batch : batches(data, 32)) {
+  });
+  // PINN: solves u'' = -pi^2 sin(pi x) with u = 0 at both ends, at other points in each step.
+  zoo.add("", "physics-informed net", {}, [](Run& run) {
+    const double pi = std::acos(-1.0);
+    Mlp model(1, 24, 1, torch::tanh);
+    torch::optim::Adam optimizer(model->parameters(), 3e-3);
+    run.inspector.attach(*model, optimizer);
+    const auto ends = torch::tensor({0.0F, 1.0F}).unsqueeze(1);
+    const auto derivative = [](const torch::Tensor& u, const torch::Tensor& x) {
+      return torch::autograd::grad({u}, {x}, {torch::ones_like(u)}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+    };
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
+      for (int step = 0; step < 60; ++step) {
+        const auto x = torch::rand({64, 1}).set_requires_grad(true);
+        optimizer.zero_grad();
+        const auto u = model->forward(x);
+        const auto residual = derivative(derivative(u, x), x) + pi * pi * torch::sin(pi * x);
+        const auto loss = residual.square().mean() + 10 * model->forward(ends).square().mean();
+        loss.backward();
+        optimizer.step();
+        run.train_loss(loss);
+      }
+    }
+  });
+  // Only corrections of a low rank learn; while the factor B is 0, the factor A gets no gradient.
+  zoo.add("", "mlp, low-rank adapter", {}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp pretrained(16, 32, 4);
+    {
+      torch::optim::Adam optimizer(pretrained->parameters(), 5e-3);
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        for (const Examples& batch : batches(data, 32)) {
+          descend(optimizer, cross_entropy(pretrained(batch.inputs), batch.answers));
+        }
+      }
+    }
+    LoraMlp model(pretrained, 4);
+    std::vector<torch::Tensor> adapters;
+    for (const torch::Tensor& parameter : model->parameters()) {
+      if (parameter.requires_grad()) adapters.push_back(parameter);
+    }
+    torch::optim::AdamW optimizer(adapters, 5e-3);
+    // The new task has the features in another order.
+    fit(run, model, optimizer, {data.inputs.roll(1, 1), data.answers});
+  });
+  // The loss is a sum over the batch, so that gradients are large and the rate is small.
+  zoo.add("", "mlp, summed loss", {}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 32, 4);
+    fit(run, model, sgd(model, 1e-3, 0.9), data,
+        {.loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
+          return nn::functional::cross_entropy(output, answers,
+                                               nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
+        }});
+  });
+  // A hinge loss of small batches: now and then all answers have their margin, and nothing is to be learned.
+  zoo.add("", "mlp, hinge of small batches", {}, [](Run& run) {
+    const Examples data = blobs(800, 16, 4);
+    Mlp model(16, 24, 4);
+    fit(run, model, sgd(model, 0.02, 0.9), data,
+        {.epochs = 5, .batch = 8, .loss = [](const torch::Tensor& output, const torch::Tensor& answers) {
+           const auto right = output.gather(1, answers.unsqueeze(1));
+           const auto others = output.scatter(1, answers.unsqueeze(1), -1e4);
+           return torch::clamp(1 + std::get<0>(others.max(1, /*keepdim=*/true)) - right, 0).mean();
+         }});
+  });
+  zoo.add("", "mlp, batches of one", {}, [](Run& run) {
+    const Examples data = blobs(120);
+    auto model = nn::Sequential(nn::Linear(16, 12), nn::ReLU(), nn::Linear(12, 4));
+    fit(run, model, sgd(model, 0.02), data, {.batch = 1});
+  });
+  // A sensor fails for an epoch, and the loss of one batch is Inf; the program sees it in the gradients and keeps its
+  // weights.
+  zoo.add("", "mlp, outlier skipped", {}, [](Run& run) {
+    const Examples data = curves();
+    const auto sensor = data.inputs[77][2];
+    const auto right = sensor.clone();
+    Mlp model(8, 32, 1);
+    torch::optim::Adam optimizer(model->parameters(), 3e-3);
+    run.inspector.attach(*model, optimizer);
+    for (int epoch : run.inspector.epochs(5)) {
+      sensor.copy_(epoch == 3 ? torch::tensor(1e25F) : right);
+      for (const Examples& batch : batches(data, 32)) {
+        optimizer.zero_grad();
+        const auto loss = squared_error(model(batch.inputs), batch.answers);
+        loss.backward();
+        run.train_loss(loss);
+        if (std::isfinite(nn::utils::clip_grad_norm_(model->parameters(), 5.0))) optimizer.step();
+      }
+    }
+  });
+  // Mixed precision's way: the loss is scaled up until it overflows, and a step that overflowed is left out.
+  zoo.add("", "cnn, scaled loss", {}, [](Run& run) {
+    const Examples data = images();
+    Cnn model;
+    torch::optim::Adam optimizer(model->parameters(), 3e-3);
+    run.inspector.attach(*model, optimizer);
+    double scale = 65536;
+    int good = 0;
+    for_batches(run, 5, data, [&](const Examples& batch) {
       optimizer.zero_grad();
       const auto loss = cross_entropy(model(batch.inputs), batch.answers);
       (loss.to(torch::kHalf) * scale).backward();
@@ -185,24 +178,126 @@ void scaled_loss(Run& run) {
       good = finite ? good + 1 : 0;
       if (!finite) scale /= 2;
       if (good > 0 && good % 60 == 0) scale *= 2;
-    }
-  }
+    });
+  });
 }
 
-}  // namespace
-
-std::vector<Trainer> healthy_program_trainers() {
-  return {
-      {"", "least squares, lbfgs converged", {}, converged_lbfgs},
-      {"", "lstm, truncated backpropagation", {}, truncated_backpropagation},
-      {"", "physics-informed net", {}, physics_informed},
-      {"", "mlp, low-rank adapter", {}, low_rank_adapter},
-      {"", "mlp, summed loss", {}, summed_loss},
-      {"", "mlp, hinge of small batches", {}, hinge_of_small_batches},
-      {"", "mlp, batches of one", {}, batches_of_one},
-      {"", "mlp, outlier skipped", {}, skipped_outlier},
-      {"", "cnn, scaled loss", {}, scaled_loss},
-  };
+void add_healthy_generative(Trainers& zoo) {
+  // Inputs of 16 features that two numbers explain.
+  zoo.add("", "vae", {}, [](Run& run) {
+    const auto codes = torch::randn({1216, 2});
+    const auto all = torch::tanh(codes.matmul(torch::randn({2, 16}))) + 0.05 * torch::randn({1216, 16});
+    const auto inputs = all.slice(0, 0, 960), held_out = all.slice(0, 960);
+    Vae model(16, 48, 4);
+    torch::optim::Adam optimizer(model->parameters(), 3e-3);
+    run.inspector.attach(*model, optimizer);
+    const auto loss_of = [&](const torch::Tensor& x) {
+      const auto [decoded, mean, log_variance] = model->forward(x);
+      const auto error = (decoded - x).square().sum(1);
+      const auto divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1);
+      return (error + 0.1 * divergence).mean();
+    };
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(6)) {
+      model->train();
+      for (const Examples& batch : batches({inputs, inputs}, 32)) run.learn(optimizer, loss_of(batch.inputs));
+      model->eval();
+      const torch::NoGradGuard no_grad;
+      run.validation_loss(loss_of(held_out));
+    }
+  });
+  // InfoNCE: each sample is to be known again among the batch after two changes.
+  zoo.add("", "mlp, contrastive", {}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 48, 16);
+    torch::optim::Adam optimizer(model->parameters(), 3e-3);
+    run.inspector.attach(*model, optimizer);
+    const auto changed = [](const torch::Tensor& x) {
+      return torch::rand_like(x).gt(0.1) * (x + 0.2 * torch::randn_like(x));
+    };
+    const auto embedded = [&](const torch::Tensor& x) {
+      return nn::functional::normalize(model(x), nn::functional::NormalizeFuncOptions().dim(1));
+    };
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(8)) {
+      for (const Examples& batch : batches(data, 64, /*drop_last=*/true)) {
+        const auto one = embedded(changed(batch.inputs)), other = embedded(changed(batch.inputs));
+        const auto likeness = one.matmul(other.t()) / 0.2;
+        const auto own = torch::arange(likeness.size(0));
+        run.learn(optimizer, 0.5 * (cross_entropy(likeness, own) + cross_entropy(likeness.t(), own)));
+      }
+    }
+  });
+  // A few samples have answers; for the others the student agrees with a teacher, who is the average of the student.
+  zoo.add("", "mlp, mean teacher", {}, [](Run& run) {
+    const Examples data = blobs(), held_out = part(data, 800);
+    const auto known = data.inputs.slice(0, 0, 96), answers = data.answers.slice(0, 0, 96);
+    const auto unknown = data.inputs.slice(0, 96, 800);
+    NormMlp student(16, 32, 4), teacher(16, 32, 4);
+    copy_weights(*student, *teacher);
+    freeze(*teacher);
+    teacher->eval();
+    torch::optim::Adam optimizer(student->parameters(), 3e-3);
+    run.inspector.attach(*student, optimizer, "student");
+    run.inspector.attach(*teacher, "teacher");
+    const auto shaken = [](const torch::Tensor& x) { return x + 0.1 * torch::randn_like(x); };
+    for (int epoch : run.inspector.epochs(8)) {
+      for (const Examples& batch : batches({unknown, unknown}, 32)) {
+        const auto some = torch::randint(known.size(0), {32}, torch::kLong);
+        const auto wanted = torch::softmax(teacher(shaken(batch.inputs)), 1);
+        optimizer.zero_grad();
+        const auto scores = student(shaken(torch::cat({known.index_select(0, some), batch.inputs})));
+        const auto agreement = squared_error(torch::softmax(scores.slice(0, 32), 1), wanted);
+        const auto loss =
+            cross_entropy(scores.slice(0, 0, 32), answers.index_select(0, some)) + std::min(epoch, 4) * agreement;
+        loss.backward();
+        optimizer.step();
+        run.train_loss(loss);
+        blend_weights(*teacher, *student, 0.05);
+      }
+      validate(run, teacher, held_out);
+    }
+  });
+  // Tells the noise in points of two half circles, at any share of noise.
+  zoo.add("", "diffusion of points", {}, [](Run& run) {
+    const auto points = moons(960) / 0.6;
+    Denoiser model(64);
+    torch::optim::AdamW optimizer(model->parameters(), 1e-3);
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(10)) {
+      for (const Examples& batch : batches({points, points}, 32)) {
+        const auto time = torch::rand({batch.inputs.size(0), 1});
+        const auto angle = 0.5 * std::acos(-1.0) * time;
+        const auto noise = torch::randn_like(batch.inputs);
+        optimizer.zero_grad();
+        const auto told = model->forward(angle.cos() * batch.inputs + angle.sin() * noise, time);
+        const auto loss = squared_error(told, noise);
+        loss.backward();
+        optimizer.step();
+        run.train_loss(loss);
+      }
+    }
+  });
+  // The density grows beyond 1, so that its negative logarithm crosses 0.
+  zoo.add("", "normalizing flow", {}, [](Run& run) {
+    const auto all = 0.4 * moons(1216);
+    const auto points = all.slice(0, 0, 960), held_out = all.slice(0, 960);
+    Flow model(24, 4);
+    torch::optim::Adam optimizer(model->parameters(), 5e-3);
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(8)) {
+      model->train();
+      for (const Examples& batch : batches({points, points}, 32)) {
+        optimizer.zero_grad();
+        const auto loss = -model->forward(batch.inputs).mean();
+        loss.backward();
+        nn::utils::clip_grad_norm_(model->parameters(), 5.0);
+        optimizer.step();
+        run.inspector.push_loss(loss, /*train=*/true);
+      }
+      model->eval();
+      const torch::NoGradGuard no_grad;
+      run.validation_loss(-model->forward(held_out).mean());
+    }
+  });
 }
 
 }  // namespace zoo

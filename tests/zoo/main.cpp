@@ -7,22 +7,18 @@
 #include <exception>
 #include <iostream>
 
-#include "zoo/run.h"
-#include "zoo/table.h"
-#include "zoo/trainer.h"
+#include "zoo/verdict.h"
 
 namespace {
 
-std::vector<zoo::Trainer> all_trainers() {
-  std::vector<zoo::Trainer> all;
-  for (const auto& some :
-       {zoo::value_trainers, zoo::loop_trainers, zoo::optimizer_trainers, zoo::structure_trainers, zoo::signal_trainers,
-        zoo::start_trainers, zoo::curve_trainers, zoo::input_trainers, zoo::speed_trainers, zoo::healthy_loop_trainers,
-        zoo::healthy_model_trainers, zoo::healthy_agent_trainers, zoo::healthy_policy_trainers,
-        zoo::healthy_program_trainers, zoo::healthy_generative_trainers, zoo::healthy_stage_trainers}) {
-    for (zoo::Trainer& trainer : some()) all.push_back(std::move(trainer));
-  }
-  return all;
+zoo::Trainers all_trainers() {
+  zoo::Trainers trainers;
+  for (const auto& add : {zoo::add_values, zoo::add_loop, zoo::add_optimizers, zoo::add_structure, zoo::add_signals,
+                          zoo::add_starts, zoo::add_curves, zoo::add_inputs, zoo::add_speed, zoo::add_healthy_loops,
+                          zoo::add_healthy_models, zoo::add_healthy_agents, zoo::add_healthy_policies,
+                          zoo::add_healthy_programs, zoo::add_healthy_generative, zoo::add_healthy_stages})
+    add(trainers);
+  return trainers;
 }
 
 zoo::Outcome train(const zoo::Trainer& trainer, std::uint64_t seed, bool planted) {
@@ -68,7 +64,8 @@ int main(int argc, char** argv) {
   if (!talks) loupe::set_log([](loupe::LogLevel, const std::string&) {});
   zoo::use_one_thread();
   std::vector<zoo::Outcome> outcomes;
-  for (const zoo::Trainer& trainer : all_trainers()) {
+  const zoo::Trainers trainers = all_trainers();
+  for (const zoo::Trainer& trainer : trainers.all) {
     if (!rule.empty() && rule != (trainer.rule.empty() ? "-" : trainer.rule)) continue;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       if (!trainer.rule.empty()) outcomes.push_back(train(trainer, seed, true));

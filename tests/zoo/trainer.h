@@ -1,14 +1,47 @@
 #pragma once
 
+#include <loupe/inspector.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+namespace torch::optim {
+class Optimizer;
+}
 
 namespace zoo {
 
-class Run;
+/// One run of a trainer: the inspector that watches it, and whether its fault is planted.
+class Run {
+ public:
+  Run(std::uint64_t seed, bool planted);
+
+  const bool planted;
+  loupe::Inspector inspector;
+
+  /// Whether the fault acts in this step, for one that begins late.
+  bool is_faulty(std::int64_t step, std::int64_t since) const { return planted && step >= since; }
+
+  /// Tells the inspector, and keeps the value.
+  void train_loss(const at::Tensor& loss);
+  void validation_loss(const at::Tensor& loss);
+  /// A plain step: clears the gradients, makes new ones, steps, and tells the loss.
+  void learn(torch::optim::Optimizer& optimizer, const at::Tensor& loss);
+  const std::vector<double>& train_losses() const { return train_losses_; }
+
+ private:
+  std::vector<double> train_losses_;
+};
+
+/// Clears the gradients, makes new ones, and steps.
+void descend(torch::optim::Optimizer& optimizer, const at::Tensor& loss);
+
+/// So that a seed fixes every number, and runs are as quick as they are small.
+void use_one_thread();
 
 /// What is wrong in a trainer when its fault is planted.
 struct Fault {
@@ -26,23 +59,30 @@ struct Trainer {
   std::function<void(Run&)> train;
 };
 
+struct Trainers {
+  std::vector<Trainer> all;
+  void add(const char* rule, const char* architecture, Fault fault, std::function<void(Run&)> train) {
+    all.push_back({rule, architecture, std::move(fault), std::move(train)});
+  }
+};
+
 // By what their faults concern.
-std::vector<Trainer> value_trainers();
-std::vector<Trainer> loop_trainers();
-std::vector<Trainer> optimizer_trainers();
-std::vector<Trainer> structure_trainers();
-std::vector<Trainer> signal_trainers();
-std::vector<Trainer> start_trainers();
-std::vector<Trainer> curve_trainers();
-std::vector<Trainer> input_trainers();
-std::vector<Trainer> speed_trainers();
+void add_values(Trainers& zoo);
+void add_loop(Trainers& zoo);
+void add_optimizers(Trainers& zoo);
+void add_structure(Trainers& zoo);
+void add_signals(Trainers& zoo);
+void add_starts(Trainers& zoo);
+void add_curves(Trainers& zoo);
+void add_inputs(Trainers& zoo);
+void add_speed(Trainers& zoo);
 // What people do on purpose.
-std::vector<Trainer> healthy_loop_trainers();
-std::vector<Trainer> healthy_model_trainers();
-std::vector<Trainer> healthy_agent_trainers();
-std::vector<Trainer> healthy_policy_trainers();
-std::vector<Trainer> healthy_program_trainers();
-std::vector<Trainer> healthy_generative_trainers();
-std::vector<Trainer> healthy_stage_trainers();
+void add_healthy_loops(Trainers& zoo);
+void add_healthy_models(Trainers& zoo);
+void add_healthy_agents(Trainers& zoo);
+void add_healthy_policies(Trainers& zoo);
+void add_healthy_programs(Trainers& zoo);
+void add_healthy_generative(Trainers& zoo);
+void add_healthy_stages(Trainers& zoo);
 
 }  // namespace zoo

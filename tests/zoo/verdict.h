@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,11 @@ struct Outcome {
 /// @param told  all findings of the run; notes among them count for nothing
 Outcome judge(const Trainer& trainer, std::uint64_t seed, bool planted, const std::vector<loupe::Finding>& told,
               const std::vector<double>& losses);
+
+/// A line a run, what was told wrongly or not at all under it, and precision and recall at the end.
+void print_table(const std::vector<Outcome>& outcomes, std::ostream& out);
+
+/// An array with an object a run.
+void print_json(const std::vector<Outcome>& outcomes, std::ostream& out);
 
 }  // namespace zoo

@@ -10,15 +10,15 @@
 
 namespace loupe::health {
 
-/// What all elements of a tensor hold.
+/// The extent of all elements of a tensor.
 struct Extent {
   int64_t nan_count = 0, inf_count = 0;
   double largest = 0;  ///< magnitude, of those that are finite
   bool is_finite() const { return nan_count == 0 && inf_count == 0; }
 };
 
-/// A place in the part number `i` of `parts` equal ones of `count` elements, another in each; there are no fewer
-/// elements than parts.
+/// A place in part `i` of `count` elements in `parts` equal parts, a different one in each; there are at least as many
+/// elements as parts.
 inline int64_t scattered_place(int64_t i, int64_t parts, int64_t count) {
   constexpr int bits_below = 20;
   const uint64_t length = (static_cast<uint64_t>(count) << bits_below) / static_cast<uint64_t>(parts);
@@ -26,22 +26,21 @@ inline int64_t scattered_place(int64_t i, int64_t parts, int64_t count) {
   return static_cast<int64_t>((static_cast<uint64_t>(i) * length + within) >> bits_below);
 }
 
-/// What the rules ask of a tensor's elements besides. For what is looked at now and then; what every event needs the
-/// host measures.
+/// What else the rules ask of a tensor's elements now and then; the host measures what every event needs.
 class Elements : public loupe::Elements {
  public:
   using loupe::Elements::Elements;
   /// Fewer bits than float32 has: updates may be too small to change a parameter.
   bool is_low_precision() const { return kind() == Kind::float16 || kind() == Kind::bfloat16; }
 
-  /// Calls with what reads an element by its place. Nearly all tensors are contiguous floats, for which no type is
-  /// looked up for each element.
+  /// Calls with a function that reads an element by its place; without looking up the type for each element of
+  /// contiguous floats, which nearly all tensors are.
   template <class Call>
   auto read_by(Call&& call) const {
     if (const float* values = floats()) return call([values](int64_t place) { return double{values[place]}; });
     return call([this](int64_t place) { return at(place); });
   }
-  /// Calls with what reads an element's bits by its place, to tell whether it is the same.
+  /// The same for an element's bits, to compare them.
   template <class Call>
   auto read_bits_by(Call&& call) const {
     if (const float* values = floats()) {
@@ -63,7 +62,7 @@ class Elements : public loupe::Elements {
         return read<uint8_t>(element);
     }
   }
-  /// Of at most `most` elements' bits.
+  /// Hashes the bits of at most `most` elements.
   uint64_t hash(int64_t most) const {
     auto hash = static_cast<uint64_t>(count());
     read_bits_by([&](const auto& bits) {
@@ -71,9 +70,9 @@ class Elements : public loupe::Elements {
     });
     return hash;
   }
-  /// Whether one row was stored and is shown for each, as expand() does.
+  /// Whether one stored row stands for all, as after expand().
   bool repeats_first_row() const { return dim() > 0 && tensor()->strides[0] == 0; }
-  /// Whether several are all one number, bit for bit; some are looked at first.
+  /// Whether there are several, all one number, bit for bit. Tries a few first.
   bool are_constant() const {
     constexpr int64_t some = 16;
     return count() > 1 && read_bits_by([&](const auto& bits) {
@@ -86,8 +85,8 @@ class Elements : public loupe::Elements {
   }
   /// Whether all are read quickly.
   bool is_quick() const { return floats() != nullptr; }
-  /// Of what is read quickly, in rows of `columns` elements from `first` to before `last`: sets `found` to 1 for each
-  /// column that holds a value above 0.
+  /// Sets `found` to 1 for each column with a value above 0, in the rows of `columns` elements from `first` to before
+  /// `last`; only where all are read quickly.
   void find_positive(int64_t columns, int64_t first, int64_t last, uint8_t* found) const {
     // So many columns at a time stay in registers for all rows.
     constexpr int64_t together = 16;
@@ -106,12 +105,12 @@ class Elements : public loupe::Elements {
         found[column] = floats()[row * columns + column] > 0 ? 1 : 0;
     }
   }
-  /// Of all elements; nothing where they cannot be read.
+  /// The extent of all elements; empty where they cannot be read.
   Extent extent() const {
     Extent extent;
     if (!readable()) return extent;
     if (const float* values = floats()) {
-      // Magnitudes are in the order of their bits, and NaN and Inf above all of them.
+      // Magnitudes have the order of their bits, with NaN and Inf above all of them.
       constexpr int32_t infinity = 0x7f800000;
       int32_t largest = 0;
       for (int64_t i = 0; i < count(); ++i) {
@@ -132,8 +131,8 @@ class Elements : public loupe::Elements {
     }
     return extent;
   }
-  /// Calls with the places of at most `most` elements: one out of each of as many equal parts of the tensor, at
-  /// distances without a period, since data have periods of their own, as rows of a picture do.
+  /// Calls with the places of at most `most` elements, one in each of as many equal parts of the tensor, at distances
+  /// without a period, since data are periodic, as the rows of a picture are.
   template <class Call>
   void sample(int64_t most, Call&& call) const {
     if (count() <= most) {

@@ -28,9 +28,8 @@ bool is_seen_to_run(const ParameterState& state) {
   return state.runs != nullptr && state.runs->first_run > 0;
 }
 
-/// One weight of each module that lies on the way from the last of them, in the order in which they run; where
-/// autograd's graph is not known, of all modules. Without those whose gradient is 0: nothing vanishes on the way to
-/// what the loss does not depend on.
+/// One weight of each module on autograd's path to the last one, or of all modules where the path is unknown, in the
+/// order in which they run. Leaves out gradients of 0: nothing vanishes on the way to what the loss does not depend on.
 std::vector<const ParameterState*> weights_on_path(const Model& model) {
   std::vector<const ParameterState*> weights = weights_with_gradients(model);
   const auto leave_out = [&](auto&& is_out) {
@@ -61,7 +60,7 @@ std::vector<const ParameterState*> weights_on_path(const Model& model) {
   return one_each;
 }
 
-/// From the first layer with weights to the last.
+/// How the gradient changes from the first layer with weights to the last.
 struct Slope {
   const ParameterState *first, *last;
   double at_first, at_last;
@@ -79,18 +78,16 @@ std::optional<Slope> slope_of(const std::vector<const ParameterState*>& weights)
   return slope.at_last > 0 ? std::optional(slope) : std::nullopt;
 }
 
-Observation observation_of(const Slope& slope) {
-  Observation seen;
-  seen.module = slope.first->module;
-  seen.parameter = slope.first->name;
-  seen.place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0;
-  seen.value = slope.ratio();
-  seen.tag = "Weight Gradient Norm";
-  return seen;
+Observation observation_of(const Slope& slope, double limit) {
+  return {.module = slope.first->module,
+          .parameter = slope.first->name,
+          .value = slope.ratio(),
+          .threshold = limit,
+          .place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0};
 }
 
-/// Whether all gradients of the last step were divided by a power of two between backward and step, as those of a
-/// scaled loss are.
+/// Whether all gradients of the last step were divided by a power of two between backward and step, as a scaled loss
+/// needs it.
 bool are_scaled(const Judge& judge, const Model& model) {
   constexpr double rounding = 1e-4, smallest = 0.5;
   double squares = 0;
@@ -107,7 +104,7 @@ bool are_scaled(const Judge& judge, const Model& model) {
   return scale > smallest && std::abs(scale - std::round(scale)) < rounding;
 }
 
-/// A gradient so much larger than its parameter that no rate fits both.
+/// Reports a gradient so much larger than its parameter that no rate fits both.
 void judge_size(const Judge& judge, const Model& model, const std::vector<const ParameterState*>& weights) {
   const ParameterState* worst = nullptr;
   double largest = 0;
@@ -118,23 +115,17 @@ void judge_size(const Judge& judge, const Model& model, const std::vector<const 
     worst = each;
   }
   if (worst == nullptr || largest <= judge.limit("exploding_norm") || are_scaled(judge, model)) return;
-  Observation seen;
-  seen.module = worst->module;
-  seen.parameter = worst->name;
-  seen.value = largest;
-  seen.threshold = judge.limit("exploding_norm");
-  seen.tag = "Weight Gradient Norm";
-  seen.message = "the gradient norm of '" + worst->layer + "' is " + number(mean_gradient(*worst)) + ", which is " +
-                 number(largest) + " times the norm of the weights themselves";
-  seen.advice =
+  judge.tell(
+      {.module = worst->module, .parameter = worst->name, .value = largest, .threshold = judge.limit("exploding_norm")},
+      sentence("the gradient norm of '", worst->layer, "' is ", mean_gradient(*worst), ", which is ", largest,
+               " times the norm of the weights themselves"),
       "initialize with smaller weights, normalize inputs and targets, or clip the gradients between backward() and "
-      "step()";
-  judge.tell(seen);
+      "step()");
 }
 
-/// Whether a step of the optimizer can make so large a change; weights that were loaded since it was made do too.
+/// Whether a step of the optimizer can make a change of that size, or weights were loaded meanwhile.
 bool is_within_reach(const ParameterState& state, const loupe_optimizer* optimizer) {
-  constexpr double room = 20;  // for what optimizers make of a gradient at their first step
+  constexpr double room = 20;  // as optimizers enlarge a gradient at their first step
   if (optimizer == nullptr) return true;
   double rate = 0;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
@@ -158,7 +149,7 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
          static_cast<double>(smaller) >= nearly_all * static_cast<double>(weights.size() - 1);
 }
 
-/// What the layers on the way leave to be done.
+/// Advises what the layers on the way do not have yet.
 std::string advice_against_vanishing(const Model& model, const Slope& slope, std::size_t depth) {
   constexpr std::size_t deep = 4;
   const auto has = [&](Role role) {
@@ -176,68 +167,99 @@ std::string advice_against_vanishing(const Model& model, const Slope& slope, std
   return "use " + means + (means.empty() ? "" : "or ") + "a better initialization";
 }
 
-}  // namespace
-
-void judge_vanishing(const Judge& judge, const Moment& moment) {
-  const std::vector<const ParameterState*> weights = weights_on_path(*moment.model);
-  const auto slope = slope_of(weights);
-  if (!slope) return;
-  // AutoTrainer's limit is for nets that may learn all the same; where nothing is learned, less says enough.
-  constexpr double more_where_stuck = 10;
-  const bool holds_back = moment.is_stuck && shrinks_layer_by_layer(weights);
-  const double limit = judge.limit("vanishing_ratio") * (holds_back ? more_where_stuck : 1);
-  if (!(slope->ratio() < limit)) return;
-  Observation seen = observation_of(*slope);
-  seen.severity = slope->at_first < judge.limit("vanishing_norm") ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
-  seen.threshold = limit;
-  seen.message = "gradients vanish on the way to the first layer: " + slope->figures() + ", a ratio of " +
-                 number(slope->ratio()) + (holds_back ? ", and the loss has come down by less than a tenth" : "");
-  seen.advice = advice_against_vanishing(*moment.model, *slope, weights.size());
-  judge.see(seen);
+/// The exponent of a number's lowest bit that is set.
+int lowest_exponent(double value) {
+  constexpr int digits = 53;
+  int exponent = 0;
+  const auto mantissa = static_cast<int64_t>(std::ldexp(std::frexp(std::abs(value), &exponent), digits));
+  return exponent - digits + __builtin_ctzll(static_cast<unsigned long long>(mantissa));
 }
 
-void judge_exploding(const Judge& judge, const Moment& moment) {
-  judge_size(judge, *moment.model, weights_with_gradients(*moment.model));
-  const auto slope = slope_of(weights_on_path(*moment.model));
+/// Of some elements of a gradient: how many are 0, and the power of 2 that all others are multiples of.
+struct Grid {
+  int64_t seen = 0, zeros = 0;
+  int exponent = 1024;
+  double smallest = INFINITY, largest = 0;
+
+  explicit Grid(const Elements& gradient) {
+    constexpr int64_t most_looked_at = 256;
+    if (!gradient.readable()) return;
+    gradient.sample(most_looked_at, [&](int64_t place) {
+      const double value = std::abs(gradient.at(place));
+      if (!std::isfinite(value)) return;
+      ++seen;
+      if (value == 0) {
+        ++zeros;
+        return;
+      }
+      exponent = std::min(exponent, lowest_exponent(value));
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+    });
+  }
+  double zero_share() const { return static_cast<double>(zeros) / static_cast<double>(seen); }
+  /// Whether numbers below the smallest of float16 became 0: all are multiples of that number and some are near it, or
+  /// of a fraction of it, where a scaled loss's gradients were divided by the scale.
+  bool underflows() const {
+    constexpr int64_t fewest = 2;
+    constexpr int of_float16 = -24, largest_scale = 32, few_bits = 4;
+    if (seen - zeros < fewest || exponent > of_float16 || exponent < of_float16 - largest_scale) return false;
+    return smallest < std::ldexp(1.0, exponent + few_bits);
+  }
+};
+
+void judge_vanishing(const Judge& judge, const Situation& situation) {
+  const std::vector<const ParameterState*> weights = weights_on_path(*situation.model);
+  const auto slope = slope_of(weights);
+  if (!slope) return;
+  // AutoTrainer's limit is for nets that may still learn; where nothing is learned, a weaker sign is enough.
+  constexpr double more_where_stuck = 10;
+  const bool holds_back = situation.is_stuck && shrinks_layer_by_layer(weights);
+  const double limit = judge.limit("vanishing_ratio") * (holds_back ? more_where_stuck : 1);
+  if (!(slope->ratio() < limit)) return;
+  Observation seen = observation_of(*slope, limit);
+  if (slope->at_first < judge.limit("vanishing_norm")) seen.severity = LOUPE_SEVERITY_ERROR;
+  judge.see(seen,
+            sentence("gradients vanish on the way to the first layer: ", slope->figures(), ", a ratio of ",
+                     slope->ratio(), holds_back ? ", and the loss has come down by less than a tenth" : ""),
+            advice_against_vanishing(*situation.model, *slope, weights.size()));
+}
+
+void judge_exploding(const Judge& judge, const Situation& situation) {
+  judge_size(judge, *situation.model, weights_with_gradients(*situation.model));
+  const auto slope = slope_of(weights_on_path(*situation.model));
   if (!slope) return;
   const double limit = judge.limit("exploding_ratio");
   if (!(slope->ratio() > limit) || !(slope->at_first > 1)) return;
-  Observation seen = observation_of(*slope);
-  seen.threshold = limit;
-  seen.message =
-      "gradients explode on the way to the first layer: " + slope->figures() + ", a ratio of " + number(slope->ratio());
-  seen.advice =
+  judge.see(
+      observation_of(*slope, limit),
+      sentence("gradients explode on the way to the first layer: ", slope->figures(), ", a ratio of ", slope->ratio()),
       "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning rate, "
-      "or initialize with "
-      "smaller weights";
-  judge.see(seen);
+      "or initialize with smaller weights");
 }
 
-/// After each step: the norm over all weights beside the largest so far.
-void judge_gradient_jump(const Judge& judge, const Moment& moment) {
-  Model& model = *moment.model;
+/// Compares the norm over all weights with the largest so far, after each step.
+void judge_gradient_jump(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
   constexpr uint64_t steps_enough = 10;
-  const StepSums::Part& part = model.sums.deciding();
+  const StepSums::Part& part = model.step.sums.deciding();
   if (part.largest == nullptr) return;
   const double norm = std::sqrt(part.gradient_squares);
   const double limit = judge.limit("exploding_factor") * model.largest_gradient;
   const ParameterState* largest = nullptr;
   if (model.gradient_steps >= steps_enough && norm > limit && norm > 1) largest = model.parameter_of(part.largest);
   if (largest != nullptr) {
-    Observation seen;
-    seen.module = largest->module;
-    seen.parameter = largest->name;
-    seen.value = norm;
-    seen.threshold = limit;
-    seen.tag = "Weight Gradient Norm";
-    seen.message = "the gradient's norm is " + number(norm) + ", where the largest of the " +
-                   std::to_string(model.gradient_steps) + " steps before was " + number(model.largest_gradient) +
-                   "; most of it is in '" + largest->layer + "'";
-    seen.advice =
-        "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning "
-        "rate, and look at the "
-        "batch of this step";
-    // A step that went by unseen may have been as large: it has to go on growing.
+    Observation seen{
+        .module = largest->module,
+        .parameter = largest->name,
+        .message = sentence("the gradient's norm is ", norm, ", where the largest of the ", model.gradient_steps,
+                            " steps before was ", model.largest_gradient, "; most of it is in '", largest->layer, "'"),
+        .advice =
+            "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning "
+            "rate, and look at the batch of this step",
+        .value = norm,
+        .threshold = limit};
+    // Steps that were not looked at may have been as large, so that it must keep growing.
     if (model.had_gaps) {
       judge.see(seen);
     } else {
@@ -248,40 +270,35 @@ void judge_gradient_jump(const Judge& judge, const Moment& moment) {
   ++model.gradient_steps;
 }
 
-void judge_first_step(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_first_step(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   if (model.steps != 1) return;
   const ParameterState* worst = nullptr;
   std::size_t replaced = 0, all = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || !each.stepped || !each.has_change || each.change_norm == 0) continue;
     ++all;
-    if (!each.is_replaced() || !is_within_reach(each, moment.optimizer)) continue;
+    if (!each.is_replaced() || !is_within_reach(each, situation.optimizer)) continue;
     ++replaced;
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
-  // What starts near 0 on purpose is no more than a part of a model, and one step may well solve a linear model.
+  // Only a part of a model starts near 0 on purpose, and one step may solve a linear model.
   if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
-  Observation seen;
-  seen.module = worst->module;
-  seen.parameter = worst->name;
-  seen.value = worst->change_norm / worst->norm;
-  seen.threshold = 0.95;
-  seen.tag = "Weight Update Ratio";
-  seen.message = "the first step put other values in the place of " + std::to_string(replaced) + " of " +
-                 std::to_string(all) + " weights rather than change them: that of '" + worst->layer +
-                 "' has a norm of " + number(worst->norm) + " now, and was changed by " + number(worst->change_norm);
-  seen.advice = "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm";
-  judge.tell(seen);
+  judge.tell(
+      {.module = worst->module, .parameter = worst->name, .value = worst->change_norm / worst->norm, .threshold = 0.95},
+      sentence("the first step put other values in the place of ", replaced, " of ", all,
+               " weights rather than change them: that of '", worst->layer, "' has a norm of ", worst->norm,
+               " now, and was changed by ", worst->change_norm),
+      "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm");
 }
 
-void judge_update_ratios(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_update_ratios(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   if (model.searches_steps) return;
-  // While it warms up, steps may be larger.
-  const bool is_first = model.steps == model.steps_in_window;
+  // Steps may be larger during the warm-up.
+  const bool is_first = model.steps == model.window.steps;
   const double highest = is_first ? 3 * judge.limit("update_high") : judge.limit("update_high");
-  // Where training has arrived, steps are small.
+  // Steps are small once training has converged.
   constexpr double of_largest = 0.01;
   double gradient_squares = 0;
   for (const ParameterState& each : model.parameters)
@@ -296,7 +313,7 @@ void judge_update_ratios(const Judge& judge, const Moment& moment) {
     const double ratio = each.mean_ratio();
     ++all;
     const bool is_high = ratio > highest;
-    const bool is_low = ratio < judge.limit("update_low") && !moment.is_annealed && !has_arrived && !is_first &&
+    const bool is_low = ratio < judge.limit("update_low") && !situation.is_annealed && !has_arrived && !is_first &&
                         !each.may_change_unseen();
     high += is_high ? 1 : 0;
     low += is_low ? 1 : 0;
@@ -308,20 +325,106 @@ void judge_update_ratios(const Judge& judge, const Moment& moment) {
       worst_ratio = ratio;
     }
   }
-  // One that began at 0 has large steps for a while, and a linear model may be solved by a few.
+  // A weight that began at 0 has large steps for a while, and a few steps may solve a linear model.
   if (worst == nullptr || (is_first && (2 * high < all || all == 1))) return;
   const std::string of_all = std::to_string(high > 0 ? high : low) + " of " + std::to_string(all) + " weights";
-  Observation seen;
-  seen.module = worst->module;
-  seen.parameter = worst->name;
-  seen.value = worst_ratio;
-  seen.threshold = high > 0 ? highest : judge.limit("update_low");
-  seen.tag = "Weight Update Ratio";
-  seen.message = "a step changes '" + worst->layer + "' by " + number(worst_ratio) + " of its norm, and so too " +
-                 (high > 0 ? "much" : "little") + " of " + of_all + "; between 1e-4 and 1e-2 is usual";
-  seen.advice = high > 0 ? "lower the learning rate" : "raise the learning rate";
+  Observation seen{
+      .module = worst->module,
+      .parameter = worst->name,
+      .message = sentence("a step changes '", worst->layer, "' by ", worst_ratio, " of its norm, and so too ",
+                          (high > 0 ? "much" : "little"), " of ", of_all, "; between 1e-4 and 1e-2 is usual"),
+      .advice = high > 0 ? "lower the learning rate" : "raise the learning rate",
+      .value = worst_ratio,
+      .threshold = high > 0 ? highest : judge.limit("update_low")};
   if (is_first) return judge.tell(seen);
   judge.see(seen);
+}
+
+void judge_underflow(const Judge& judge, const Situation& situation) {
+  constexpr double half = 0.5;
+  for (const ParameterState& each : situation.model->parameters) {
+    if (!each.is_matrix() || each.gradient_count == 0) continue;
+    judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
+      const Grid grid{Elements(&tensor)};
+      if (!grid.underflows() || grid.zero_share() < half) return;
+      judge.see({.module = each.module, .parameter = each.name, .value = grid.zero_share(), .threshold = half},
+                sentence(percent(grid.zero_share()), " of the gradient of ", shown(each),
+                         " are 0, and the others, up to ", grid.largest, ", are multiples of ",
+                         std::ldexp(1.0, grid.exponent), ": what float16 computes is too small for it, and becomes 0"),
+                "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the loss "
+                "by a scale before backward(), such as 65536, and divide the gradients by it before the step");
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> gradient_rules() {
+  return {
+      {.name = "vanishing_gradient",
+       .tag = "Weight Gradient Norm",
+       .help = "error or warning; first layer's gradient against the last's",
+       .looks = {{When::window, &judge_vanishing}},
+       .limits = {{"vanishing_ratio", 1e-3,
+                   "first layer's gradient norm over the last's, below which it vanishes (AutoTrainer)", 0.0},
+                  {"vanishing_norm", 1e-4,
+                   "and its own norm, below which that is an error rather than a warning (AutoTrainer)", 0.0}},
+       .evidence = Evidence::weight_gradients,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(for (int i = 0; i < 12; ++i) {
+  net->push_back(torch::nn::Linear(64, 64));
+  net->push_back(torch::nn::Sigmoid());  // its slope is at most 0.25
+})",
+       .repair = R"(for (int i = 0; i < 12; ++i) {
+  net->push_back(torch::nn::Linear(64, 64));
+  net->push_back(torch::nn::ReLU());
+})"},
+      {.name = "exploding_gradient",
+       .tag = "Weight Gradient Norm",
+       .help = "warning; the same, or a norm far above all before",
+       .looks = {{When::step, &judge_gradient_jump}, {When::window, &judge_exploding}},
+       .limits = {{"exploding_ratio", 70.0, "the same ratio above which gradients explode (AutoTrainer)", 1.0},
+                  {"exploding_factor", 10.0, "a gradient norm over the largest so far, above which it explodes", 1.0},
+                  {"exploding_norm", 1e3, "a gradient norm over the norm of its weights, above which it explodes",
+                   0.0}},
+       .evidence = Evidence::weight_gradients,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(loss.backward();  // through 500 steps of an RNN
+optimizer.step();)",
+       .repair = R"(loss.backward();
+torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+optimizer.step();)"},
+      {.name = "gradient_underflow",
+       .tag = "Gradient Norm",
+       .help = "warning; most of a gradient is too small for float16, and became 0",
+       .looks = {{When::window, &judge_underflow}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"loss_not_decreasing"}}},
+       .fault = R"(model->to(torch::kHalf);
+loss.backward();  // below 3e-8 a gradient becomes 0
+optimizer.step();)",
+       .repair = R"(model->to(torch::kBFloat16);  // has the range of float
+loss.backward();
+optimizer.step();)"},
+  };
+}
+
+std::vector<Rule> update_rules() {
+  return {
+      {.name = "update_ratio",
+       .tag = "Weight Update Ratio",
+       .help = "warning; a step's norm over the parameter's, too large or too small",
+       .looks = {{When::step, &judge_first_step}, {When::window, &judge_update_ratios}},
+       .limits = {{"update_low", 1e-6,
+                   "update norm over parameter norm, below which hardly anything is learned; the usual range is 1e-4 "
+                   "to 1e-2 (Karpathy, CS231n: 1e-3)",
+                   0.0},
+                  {"update_high", 0.1, "the same, above which steps are too large", 0.0}},
+       .evidence = Evidence::update_ratios,
+       .fault = R"(// A step of Adam changes each weight by about its learning rate.
+torch::optim::Adam optimizer(model->parameters(), 0.5);)",
+       .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
+  };
 }
 
 }  // namespace loupe::health

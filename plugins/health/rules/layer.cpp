@@ -14,7 +14,7 @@ bool is_one_of(std::string_view type, const std::array<std::string_view, N>& typ
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-// What is 0 for every negative input. A clamp counts where it cuts off what is negative, which the host has checked.
+// Functions that are 0 for every negative input; the host has checked that a clamp is one.
 constexpr std::array<std::string_view, 9> rectifiers = {"ReLU",  "relu",      "ReLU6",   "relu6",    "threshold",
                                                         "clamp", "clamp_min", "maximum", "Threshold"};
 constexpr std::array<std::string_view, 8> bounded = {"Tanh",     "tanh",     "Sigmoid",     "sigmoid",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 8> selecting = {"MaxPool1d",         "Max
                                                        "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
                                                        "Flatten",           "Identity"};
 
-/// What a module's type prints for a setting: "0.1" of "64, eps=1e-05, momentum=0.1"; empty where it has none.
+/// The value of a setting as the module prints it: "0.1" of "64, eps=1e-05, momentum=0.1"; empty if absent.
 std::string setting(std::string_view settings, std::string_view name) {
   const std::size_t at = settings.find(std::string(name) + "=");
   if (at == std::string_view::npos) return "";

@@ -12,11 +12,11 @@
 
 namespace loupe::health {
 
-/// What a layer does, as far as the rules tell it.
+/// What a layer does, as far as the rules distinguish it.
 enum class Role { linear, convolution, normalization, rectifier, bounded, dropout, softmax, other };
 
 Role role_of(const Module& module);
-/// Where a bounded activation's outputs end: 0 or -1 to 1.
+/// The bounds of a bounded activation's outputs: 0 or -1 to 1.
 struct Bounds {
   double low, high;
 };
@@ -24,7 +24,7 @@ Bounds bounds_of(const std::string& type);
 
 constexpr int64_t looked_at_first = 4;  ///< events of a window
 
-/// What one module or function gave since the last step, and over the window that rules judge. Under its model's mutex.
+/// One module or function: what it did since the last step, and over the window. Under its model's mutex.
 struct Layer {
   explicit Layer(const Module& shown);
 
@@ -33,24 +33,24 @@ struct Layer {
   Role role;
   bool is_batch_norm;
   double running_momentum;  ///< share of a batch's statistics in a batch norm's running ones; 0 where it keeps none
-  bool shows_non_finite;    ///< where a NaN goes in, or an Inf that does harm, its output is not finite
-  bool only_passes_on;      ///< what is not finite in its output was so in its input
-  bool only_selects;        ///< its output holds nothing but elements of its input
+  bool shows_non_finite;    ///< a NaN, or a harmful Inf, in its input shows in its output
+  bool only_passes_on;      ///< NaN and Inf in its output come from its input
+  bool only_selects;        ///< its output holds only elements of its input
   uint64_t first_run = 0;   ///< its place in the order of first runs, from 1; 0: it has not run
 
-  uint64_t trained_at = 0;  ///< what Model::step_now was when it last ran in training
+  uint64_t trained_at = 0;  ///< Model::step_now when it last ran in training
 
   // At the first step: over the units, the mean of each unit's variance over the batch.
   double start_variance = 0;
   int64_t start_looks = 0;
 
   bool may_be_added_up = false;  ///< by its model's tally, as the last step that was looked at whole showed
-  bool is_added_up = false;      ///< its elements are not looked at, then
-  bool lacks_input = false;      ///< its events come without
+  bool is_added_up = false;      ///< so that its elements are not looked at
+  bool lacks_input = false;      ///< its events come without it
 
   // Over the window.
-  bool knows_life = false;     ///< so many units were active that the rest is of no concern
-  std::vector<uint8_t> alive;  ///< of each unit whether it was ever active
+  bool knows_life = false;     ///< enough units were active
+  std::vector<uint8_t> alive;  ///< whether each unit was ever active
   int64_t alive_units = 0, looks = 0, samples = 0;
   int64_t bounded_seen = 0, bounded_pressed = 0;
   int64_t variation_looks = 0, constant_looks = 0, varied_looks = 0;  ///< neither: its input did not vary
@@ -62,10 +62,10 @@ struct Layer {
   uint32_t frozen_epochs = 0;    ///< in a row: a batch norm whose parameters nothing changes, and which ran in training
   uint32_t lone_softmax_runs = 0;  ///< in a row: a softmax over one element
 
-  /// Between whom it stands, in the training passes of a step that was looked at whole.
+  /// Its neighbours in the training passes of a step that was looked at whole.
   struct Neighbours {
-    Layer* from = nullptr;         ///< whose output went in as it was, each time
-    Layer* to = nullptr;           ///< into which its output went so
+    Layer* from = nullptr;         ///< whose output was its input, unchanged, each time
+    Layer* to = nullptr;           ///< which took its output unchanged
     uint32_t runs = 0, taken = 0;  ///< how often it ran, and how often that layer took its output
     bool steady = true;            ///< always the same
     bool has_one_input = true;
@@ -73,35 +73,35 @@ struct Layer {
     bool was_constant = false;     ///< its output, although its input varied
     bool has_small_input = false;  ///< beside its output
   } neighbours;
-  bool wavers = false;  ///< these were not always the same
+  bool wavers = false;  ///< its neighbours were not always the same
   const Layer *usual_from = nullptr, *usual_to = nullptr;
   bool has_usual = false;
   Source outputs;                       ///< the stream of its output
   Source device_outputs, device_looks;  ///< the same where it lies on a device: its numbers, and that it ran
-  uint32_t rests = 0;                   ///< what they do without: LOUPE_REST_ bits
+  uint32_t rests = 0;                   ///< what they omit: LOUPE_REST_ bits
 
-  /// Its neighbour is gone.
+  /// The other layer is gone.
   void forget(const Layer& other) {
     if (neighbours.from == &other) neighbours.from = nullptr;
     if (neighbours.to == &other) neighbours.to = nullptr;
     if (neighbours.to == nullptr) neighbours.taken = 0;
     if (usual_from == &other || usual_to == &other) has_usual = false;
   }
-  /// Where it rests: the layer that is looked at and whose output, or a choice of it, goes in; itself where its own
-  /// input is looked at.
+  /// The layer that is looked at whose output, or a part of it, is its input while it rests; itself where its own input
+  /// is looked at.
   const Layer* last_seen_before() const {
     const Layer* layer = this;
     while (layer != nullptr && (layer->rests & LOUPE_REST_EVENTS) != 0) layer = layer->neighbours.from;
     return layer;
   }
-  /// After how many steps its elements are looked at again; 0: not in this window. They change slowly.
+  /// The number of steps after which its elements, which change slowly, are looked at again; 0: not in this window.
   uint32_t look_interval() const {
     constexpr int64_t many_samples = 256;
     constexpr uint32_t often = 4;
-    const uint32_t seldom = may_be_added_up ? 32 : 16;  // and where it is, in each step that is looked at whole
+    const uint32_t seldom = may_be_added_up ? 32 : 16;  // in addition to each step that is looked at whole
     if (role == Role::bounded) return often;
     if (role == Role::rectifier) return knows_life ? 0 : samples < many_samples ? often : seldom;
-    if (varied_looks > 0) return 0;  // what varied once is not constant
+    if (varied_looks > 0) return 0;  // it is not constant
     return variation_looks < looked_at_first ? often : seldom;
   }
   /// Whether they are looked at in its event of this number.
@@ -111,9 +111,9 @@ struct Layer {
     const uint32_t interval = look_interval();
     return interval != 0 && event % interval == 1;
   }
-  /// Whether it computes what may overflow.
+  /// Whether its results may overflow.
   bool is_maker() const { return (role == Role::linear || role == Role::convolution) && !only_selects; }
-  /// Whether its output is the same whatever goes in, and was so often enough.
+  /// Whether its output was the same for all inputs, often enough.
   bool is_constant() const {
     constexpr int64_t enough = 2;
     return varied_looks == 0 && (constant_looks >= enough || (rests != 0 && neighbours.was_constant));
@@ -126,11 +126,11 @@ struct Layer {
   }
 };
 
-/// One parameter of one module. Under its model's mutex. What each step touches lies together, at the beginning:
-/// between two events the model runs, and has every cache to itself.
+/// One parameter of one module. Under its model's mutex. What each step touches lies together at the beginning, since
+/// the model fills the caches between two events.
 struct alignas(64) ParameterState {
   // Since the last step.
-  uint64_t seen_at = 0;  ///< what Model::step_now was when the rest of these were brought up to date
+  uint64_t seen_at = 0;  ///< Model::step_now when the rest of these were brought up to date
   double gradient_norm = 0, change_norm = 0, norm = 0;
   uint32_t gradients = 0;
   bool stepped = false, not_cleared = false, is_finite = true, has_change = false;
@@ -139,7 +139,7 @@ struct alignas(64) ParameterState {
   bool is_low_precision = false;
   const loupe_parameter* parameter = nullptr;  ///< null once it is detached
   bool is_added_up = false;                    ///< by its model's tallies, where it is as usual
-  bool rests = false;                          ///< its gradient, then
+  bool rests = false;                          ///< its gradient does, while it is added up
 
   // Over the window.
   double gradient_norm_sum = 0, ratio_sum = 0, largest_ratio = 0, largest_change = 0;
@@ -149,24 +149,24 @@ struct alignas(64) ParameterState {
   uint64_t steps = 0, steps_with_gradient = 0;
   uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
   uint64_t unoptimized_hash = 0;                      ///< of its values at the first of the former; 0: not read
-  bool changes_elsewhere = false;                     ///< though no optimizer holds it
+  bool changes_elsewhere = false;                     ///< although no optimizer holds it
   uint64_t seen_gradients = 0, nonzero_gradients = 0;
-  bool told_of_zeros = false;   ///< that none of its first gradients was other than 0
+  bool told_of_zeros = false;   ///< all of its first gradients were 0
   double largest_gradient = 0;  ///< norm, of all steps so far
   bool ever_changed = false;    ///< from one tick to the next
   double first_norm = 0;        ///< after the first step
-  bool began_at_zero = false;   ///< so that its first steps are larger than what was there
+  bool began_at_zero = false;   ///< so that its first steps are larger than it was
 
   const loupe_module* module = nullptr;  ///< null once it is detached
   std::size_t index = 0;                 ///< in the module's parameters
-  // Whom to ask for its flags as of now; null where a record is judged.
+  // Gives its current flags; null where a record is judged.
   const loupe_parameter_service* service = nullptr;
   void* host = nullptr;
   std::string layer, name;
   const Layer* runs = nullptr;  ///< its module as it runs; null where that is not seen
   Source gradient_source, step_source;
   Source device_gradient_look;  ///< of the same stream as the first
-  /// In a type of 16 bits, of the elements with a gradient: how many were looked at, and how many did not change.
+  /// Of the elements with a gradient in a type of 16 bits: how many were looked at, and how many did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
   bool is(uint32_t flag) const {
@@ -176,21 +176,21 @@ struct alignas(64) ParameterState {
     return (flags & flag) != 0;
   }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
-  /// Where none of a sample changed, others may have: of an embedding only the rows of the words that were read.
+  /// Whether elements outside of the sample may have changed: an embedding changes only in the rows that were read.
   bool may_change_unseen() const {
     if (!is_sampled || module == nullptr) return is_sampled;
     const uint32_t family = module->family;
     return family != LOUPE_FAMILY_LINEAR && family != LOUPE_FAMILY_CONVOLUTION && family != LOUPE_FAMILY_RECURRENT &&
            family != LOUPE_FAMILY_ATTENTION;
   }
-  /// Whether the step left next to nothing of what was there, other than zeros.
+  /// Whether the step replaced nearly all of a weight that was not zero.
   bool is_replaced() const {
     constexpr double nearly_all = 0.95;
     return has_change && change_norm > nearly_all * norm && !is_all_new(change_norm);
   }
   /// Whether the weight was zero before this change.
   bool is_all_new(double change) const {
-    const double tolerance = is_sampled ? 0.05 : 1e-6;  // of an estimate ten times its error; of a rounded norm
+    const double tolerance = is_sampled ? 0.05 : 1e-6;  // ten times the error of an estimate, and of a rounded norm
     return std::abs(norm - change) <= tolerance * norm;
   }
   void take_gradient(double gradient) {
@@ -209,9 +209,9 @@ struct alignas(64) ParameterState {
     largest_ratio = std::max(largest_ratio, change / norm);
     ++ratio_count;
   }
-  /// Of the window's steps, apart from the largest: one that loads other weights is no step of the optimizer.
+  /// The mean over the window without its largest step: loading weights is not an optimizer step.
   double mean_ratio() const { return (ratio_sum - largest_ratio) / static_cast<double>(ratio_count - 1); }
-  /// An event of it comes, or it is judged: what it was before the last step is over.
+  /// Begins the current step, when an event comes or the parameter is judged.
   void follow(uint64_t step_now) {
     if (seen_at == step_now) return;
     seen_at = step_now;

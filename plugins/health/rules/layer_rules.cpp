@@ -11,16 +11,28 @@
 namespace loupe::health {
 namespace {
 
+/// The layer lets no gradient through (its value is 1), and the parameter at or before it has a gradient of 0.
+bool blocks_gradient(const Observation& cause, const Observation& effect) {
+  return cause.value == 1 && effect.value == 0 && effect.place > 0 && effect.place <= cause.place;
+}
+
+/// The layer's output is all zeros, and the parameter is before it or in the next layer, which takes that output.
+bool silences(const Observation& cause, const Observation& effect) {
+  constexpr uint64_t to_next_layer = 2;  // a dropout or the like may lie between
+  const bool is_next = effect.place > cause.place && effect.place - cause.place <= to_next_layer;
+  return blocks_gradient(cause, effect) || (cause.value == 1 && effect.value == 0 && cause.place > 0 && is_next);
+}
+
 double variance(const Layer& layer) {
   return layer.start_variance / static_cast<double>(layer.start_looks);
 }
 
-/// Weights whose rows are all one: its units compute the same, and learn the same.
+/// Whether all rows of a weight are equal, so that its units compute and learn the same.
 bool has_equal_rows(const loupe_tensor& tensor) {
   const Elements weight(&tensor);
   if (!weight.readable() || weight.dim() < 2 || weight.size(0) < 2) return false;
   const int64_t columns = weight.count() / weight.size(0);
-  // Some processors add up units that are equal in orders of their own, so that a few steps round them differently.
+  // Some processors sum equal units in different orders, so that a few steps round them differently.
   constexpr double rounding = 1e-6;
   double largest = 0;
   for (int64_t column = 0; column < columns; ++column) largest = std::max(largest, std::abs(weight.at(column)));
@@ -38,7 +50,7 @@ void judge_variances(const Judge& judge, const Model& model) {
     if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
       layers.push_back(&layer);
   }
-  // Where autograd's graph is known: those that lie on the way to the last.
+  // Takes only those on the path to the last, where autograd's graph is known.
   const std::vector<const ParameterState*>& path = model.path;
   const auto is_off = [&](const Layer* layer) {
     return std::none_of(path.begin(), path.end(), [&](const ParameterState* each) { return each->runs == layer; });
@@ -50,12 +62,12 @@ void judge_variances(const Judge& judge, const Model& model) {
   if (!(first > 0) || !std::isfinite(last)) return;
   const double steps = static_cast<double>(layers.size() - 1);
   const double factor = std::pow(std::max(last, 1e-300) / first, 1 / steps);
-  // The usual initialization shrinks the variance, by ReLU to a tenth a layer and by sigmoid to a fortieth.
+  // The usual initialization shrinks the variance, to a tenth a layer with ReLU and to a fortieth with sigmoid.
   constexpr double more_to_shrink = 3;
   constexpr std::size_t layers_to_shrink = 4;
   const double limit = judge.limit("variance_factor");
   const bool grows = factor > limit;
-  // What is lost in one place, as by samples that all become the same there, is no matter of how weights begin.
+  // A loss in one place, as where all samples become the same, does not come from the first weights.
   const auto shrinks_by = [&](double share) {
     std::size_t count = 0;
     for (std::size_t i = 1; i < layers.size(); ++i)
@@ -65,36 +77,28 @@ void judge_variances(const Judge& judge, const Model& model) {
   const double least = 1 / (more_to_shrink * limit);
   const bool shrinks = factor < least && layers.size() >= layers_to_shrink && shrinks_by(least);
   if (!grows && !shrinks) return;
-  Observation seen;
-  seen.module = layers.back()->module;
-  seen.value = factor;
-  seen.threshold = grows ? limit : least;
-  seen.message = "at the first step the variance of the outputs goes from " + number(first) + " at '" +
-                 layers.front()->name + "' to " + number(last) + " at '" + layers.back()->name + "', by a factor of " +
-                 number(factor) + " a layer";
-  seen.advice =
-      "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, "
-      "xavier_normal_ for tanh), or normalize between layers";
-  judge.tell(seen);
+  judge.tell({.module = layers.back()->module, .value = factor, .threshold = grows ? limit : least},
+             sentence("at the first step the variance of the outputs goes from ", first, " at '", layers.front()->name,
+                      "' to ", last, " at '", layers.back()->name, "', by a factor of ", factor, " a layer"),
+             "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, xavier_normal_ "
+             "for tanh), or normalize between layers");
 }
 
-/// What nobody has set holds what was in the memory before.
+/// Reports weights that were never set and hold what was in memory before.
 void judge_sizes(const Judge& judge, const Model& model) {
   constexpr double largest = 1e6, smallest = 1e-20;
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || !(each.first_norm > 0)) continue;
     const double size = each.first_norm / std::sqrt(static_cast<double>(each.parameter->numel));
     if (size < largest && size > smallest) continue;
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.module = each.module;
-    seen.parameter = each.name;
-    seen.value = size;
-    seen.threshold = size > largest ? largest : smallest;
-    seen.message =
-        shown(each) + " begins with a root mean square of " + number(size) + ", as memory does that was never set";
-    seen.advice = "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_";
-    judge.tell(seen);
+    judge.tell(
+        {.severity = LOUPE_SEVERITY_ERROR,
+         .module = each.module,
+         .parameter = each.name,
+         .value = size,
+         .threshold = size > largest ? largest : smallest},
+        sentence(shown(each), " begins with a root mean square of ", size, ", as memory does that was never set"),
+        "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_");
   }
 }
 
@@ -103,20 +107,14 @@ void judge_first_loss(const Judge& judge, const Model& model) {
   if (model.classes < 2) return;
   const double guessing = std::log(static_cast<double>(model.classes));
   if (!(model.first_cross_entropy > far_above * guessing)) return;
-  Observation seen;
-  seen.module = model.root;
-  seen.value = model.first_cross_entropy;
-  seen.threshold = far_above * guessing;
-  seen.tag = "Loss";
-  seen.message = "the first cross entropy is " + number(model.first_cross_entropy) + ", where guessing among " +
-                 std::to_string(model.classes) + " classes gives " + number(guessing) +
-                 ": the scores of the untrained model are far too large";
-  seen.advice =
-      "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized";
-  judge.tell(seen);
+  judge.tell(
+      {.module = model.root, .value = model.first_cross_entropy, .threshold = far_above * guessing, .tag = "Loss"},
+      sentence("the first cross entropy is ", model.first_cross_entropy, ", where guessing among ", model.classes,
+               " classes gives ", guessing, ": the scores of the untrained model are far too large"),
+      "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized");
 }
 
-/// Whether the weights of a layer's units are all the same.
+/// Reports layers whose units all have the same weights.
 void look_for_equal_units(const Judge& judge, Model& model) {
   model.has_equal_units = false;
   for (const ParameterState& each : model.parameters) {
@@ -129,18 +127,14 @@ void look_for_equal_units(const Judge& judge, Model& model) {
                               [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
     if (!equal) continue;
     model.has_equal_units = true;
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.module = each.module;
-    seen.parameter = each.name;
-    seen.message = "all units of '" + each.layer + "' have the same weights, also after " + std::to_string(each.steps) +
-                   " steps: they learn the same and count as one";
-    seen.advice = "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_";
-    judge.tell(seen);
+    judge.tell({.severity = LOUPE_SEVERITY_ERROR, .module = each.module, .parameter = each.name},
+               sentence("all units of '", each.layer, "' have the same weights, also after ", each.steps,
+                        " steps: they learn the same and count as one"),
+               "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_");
   }
 }
 
-/// Whether a layer that is silent as a whole cuts off all before it: no weight there got a gradient other than 0.
+/// Whether a wholly silent layer cuts off all layers before it: no weight there got a gradient other than 0.
 bool cuts_off(const Model& model, const Layer& layer) {
   return std::none_of(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
     const bool is_before = each.runs != nullptr && each.runs->first_run > 0 && each.runs->first_run <= layer.first_run;
@@ -148,39 +142,38 @@ bool cuts_off(const Model& model, const Layer& layer) {
   });
 }
 
-/// Networks that are good have silent units: it is a fault where nothing passes, or where the loss stays.
-bool is_harmful(const Judge& judge, const Moment& moment, const Layer& layer, double share) {
+/// Good networks have silent units, too: they are a fault where nothing passes, or where the loss stays.
+bool is_harmful(const Judge& judge, const Situation& situation, const Layer& layer, double share) {
   constexpr double nearly_all = 0.9;
-  if (share == 1 && cuts_off(*moment.model, layer)) return true;
-  if (moment.trend == Trend::falls) return false;
-  // Agents and players see few situations at a time, in which many units have nothing to say.
-  const bool says_little = moment.has_other_models || moment.trend == Trend::unknown;
+  if (share == 1 && cuts_off(*situation.model, layer)) return true;
+  if (situation.trend == Trend::falls) return false;
+  // Agents and players see few situations at a time, in which many units stay silent.
+  const bool says_little = situation.has_other_models || situation.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
 }
 
-void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& layer) {
+void judge_dead_units(const Judge& judge, const Situation& situation, const Layer& layer) {
   constexpr int64_t fewest_looks = 4, fewest_samples = 64;
   const auto units = static_cast<int64_t>(layer.alive.size());
   if (units == 0 || layer.looks < fewest_looks || layer.samples < fewest_samples) return;
   const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
   if (share < reported_dead_share(judge.limits)) return;
-  const bool is_error = is_harmful(judge, moment, layer, share), is_whole = share == 1;
-  Observation seen;
-  seen.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
-  seen.module = layer.module;
-  seen.place = layer.first_run;
-  seen.may_recede = true;
-  seen.value = share;
-  seen.threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits);
-  seen.tag = "Output Activations";
-  seen.message = std::to_string(units - layer.alive_units) + " of " + std::to_string(units) + " units of '" +
-                 layer.name + "' (" + percent(share) + ") were silent for all " + std::to_string(layer.samples) +
-                 " samples of the last steps: no gradient comes through them";
-  if (moment.trend == Trend::stays) seen.message += ", and the loss does not get better";
+  const bool is_error = is_harmful(judge, situation, layer, share), is_whole = share == 1;
+  Observation seen{.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO,
+                   .module = layer.module,
+                   .message = sentence(units - layer.alive_units, " of ", units, " units of '", layer.name, "' (",
+                                       percent(share), ") were silent for all ", layer.samples,
+                                       " samples of the last steps: no gradient comes through them"),
+                   .value = share,
+                   .threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits),
+                   .place = layer.first_run,
+                   .may_recede = true};
+  if (situation.trend == Trend::stays) seen.message += ", and the loss does not get better";
   constexpr double nearly_as_many = 0.9;
   const bool began_so = layer.silent_at_first >= nearly_as_many * share;
-  if (is_whole && &layer == moment.model->last_layer) {
-    seen.advice = "leave out the '" + layer.type + "' behind the model's output, which cuts off all that is below 0";
+  if (is_whole && &layer == situation.model->last_layer) {
+    seen.advice =
+        sentence("leave out the '", layer.type, "' behind the model's output, which cuts off all that is below 0");
   } else if (!is_error) {
     seen.advice = "there is nothing to do as long as the loss comes down: many good networks have silent units";
   } else if (began_so) {
@@ -195,94 +188,88 @@ void judge_dead_units(const Judge& judge, const Moment& moment, const Layer& lay
 
 void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool loss_halved) {
   constexpr int64_t fewest = 512;
-  if (&layer == model.last_layer || layer.bounded_seen < fewest) return;  // an output that is sure lies at its bounds
+  if (&layer == model.last_layer || layer.bounded_seen < fewest) return;  // a confident output lies at its bounds
   const double share = static_cast<double>(layer.bounded_pressed) / static_cast<double>(layer.bounded_seen);
   const bool is_first = !std::exchange(layer.was_judged, true);
   if (share <= judge.limit("saturated_share")) return;
   layer.began_saturated = layer.began_saturated || is_first;
-  // A network that learns may come to be sure of itself.
+  // A network that learns may become confident.
   if (!layer.began_saturated && loss_halved) return;
-  Observation seen;
-  seen.module = layer.module;
-  seen.value = share;
-  seen.threshold = judge.limit("saturated_share");
-  seen.tag = "Output Norm";
-  seen.message = percent(share) + " of the outputs of '" + layer.name + "' lie at the bounds of " + layer.type +
-                 ", where its slope is nearly 0";
-  seen.advice =
-      "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning "
-      "rate";
-  judge.see(seen);
+  judge.see(
+      {.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
+      sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
+               ", where its slope is nearly 0"),
+      "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate");
 }
 
-}  // namespace
+/// Whether nothing trains its scale and shift: neither an optimizer nor the program itself.
+bool is_frozen(const Model& model, const Layer& layer) {
+  const auto found = model.modules.find(layer.module);
+  if (found == model.modules.end() || found->second.parameters.empty()) return false;
+  const auto& parameters = found->second.parameters;
+  return std::all_of(parameters.begin(), parameters.end(), [](const ParameterState* each) {
+    return each->parameter != nullptr && !each->is(LOUPE_PARAMETER_TRAINABLE) && !each->is(LOUPE_PARAMETER_OPTIMIZED) &&
+           each->steps == 0 && !each->ever_changed;
+  });
+}
 
-void judge_start(const Judge& judge, const Moment& moment) {
+void judge_start(const Judge& judge, const Situation& situation) {
   constexpr uint64_t start = 3;
-  if (moment.model->steps == 1) {
-    judge_sizes(judge, *moment.model);
-    judge_first_loss(judge, *moment.model);
+  if (situation.model->steps == 1) {
+    judge_sizes(judge, *situation.model);
+    judge_first_loss(judge, *situation.model);
   }
-  if (moment.model->steps != start) return;
-  judge_variances(judge, *moment.model);
-  look_for_equal_units(judge, *moment.model);
+  if (situation.model->steps != start) return;
+  judge_variances(judge, *situation.model);
+  look_for_equal_units(judge, *situation.model);
 }
 
-void judge_equal_units(const Judge& judge, const Moment& moment) {
-  if (moment.model->has_equal_units) look_for_equal_units(judge, *moment.model);
+void judge_equal_units(const Judge& judge, const Situation& situation) {
+  if (situation.model->has_equal_units) look_for_equal_units(judge, *situation.model);
 }
 
-void judge_dead(const Judge& judge, const Moment& moment) {
-  for (const Layer& layer : moment.model->layers) {
-    if (layer.role == Role::rectifier) judge_dead_units(judge, moment, layer);
-  }
-}
-
-void judge_saturated(const Judge& judge, const Moment& moment) {
-  for (Layer& layer : moment.model->layers) {
-    if (layer.role == Role::bounded) judge_saturation(judge, *moment.model, layer, moment.has_loss_halved);
+void judge_dead(const Judge& judge, const Situation& situation) {
+  for (const Layer& layer : situation.model->layers) {
+    if (layer.role == Role::rectifier) judge_dead_units(judge, situation, layer);
   }
 }
 
-void judge_constant(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_saturated(const Judge& judge, const Situation& situation) {
+  for (Layer& layer : situation.model->layers) {
+    if (layer.role == Role::bounded) judge_saturation(judge, *situation.model, layer, situation.has_loss_halved);
+  }
+}
+
+void judge_constant(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const Layer* first = nullptr;
   for (const Layer& layer : model.layers) {
     if (!layer.is_constant()) continue;
     if (first == nullptr || layer.first_run < first->first_run) first = &layer;
   }
   if (first == nullptr) return;
-  Observation seen;
-  seen.module = first->module;
-  seen.place = first->first_run;
-  seen.value = 0;
-  seen.message = "the output of '" + first->name + "' is the same for every sample" +
-                 (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : "") +
-                 ", whatever goes in";
-  seen.advice = "look at its weights and at what saturates before it; a learning rate that was too large does this";
-  judge.see(seen);
+  judge.see({.module = first->module, .value = 0, .place = first->first_run},
+            sentence("the output of '", first->name, "' is the same for every sample",
+                     (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : ""),
+                     ", whatever goes in"),
+            "look at its weights and at what saturates before it; a learning rate that was too large does this");
 }
 
-/// A softmax over one element is 1, whatever goes in.
-void judge_lone_softmax(const Judge& judge, const Moment& moment) {
-  const Layer* layer = moment.model->lone_softmax;
+/// A softmax over one element is always 1.
+void judge_lone_softmax(const Judge& judge, const Situation& situation) {
+  const Layer* layer = situation.model->step.lone_softmax;
   if (layer == nullptr || layer->module == nullptr) return;
-  Observation seen;
-  seen.module = layer->module;
-  seen.place = layer->first_run;
-  seen.value = 1;
-  seen.message = "'" + layer->name +
-                 "' is a softmax over one element: its output is the same, whatever goes in, and no " +
-                 "gradient comes through it";
-  seen.advice =
+  judge.tell(
+      {.module = layer->module, .value = 1, .place = layer->first_run},
+      sentence("'", layer->name, "' is a softmax over one element: its output is the same, whatever goes in, and no ",
+               "gradient comes through it"),
       "give it two elements or more, as one for each action or class, or use a sigmoid; see which dimension it goes "
-      "over";
-  judge.tell(seen);
+      "over");
 }
 
-/// Two linear layers without anything between them can do no more than one.
-void judge_linear_chain(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+/// Two linear layers with nothing between them can do no more than one.
+void judge_linear_chain(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const auto weight_of = [&](const Layer& layer) -> const loupe_parameter* {
     if (layer.role != Role::linear || layer.only_selects) return nullptr;
     const auto found = std::find_if(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
@@ -297,7 +284,7 @@ void judge_linear_chain(const Judge& judge, const Moment& moment) {
     if (next == nullptr || next == &layer || !layer.neighbours.steady || layer.wavers) continue;
     const loupe_parameter *first = weight_of(layer), *second = weight_of(*next);
     if (first == nullptr || second == nullptr) continue;
-    // A product of narrow factors has fewer parameters than the whole, which is meant.
+    // A product of narrow factors has fewer parameters than the whole, on purpose.
     const int64_t in = first->sizes[1], between = first->sizes[0], out = second->sizes[0];
     if (between < in && between < out) continue;
     ++more;
@@ -306,32 +293,28 @@ void judge_linear_chain(const Judge& judge, const Moment& moment) {
     behind = next;
   }
   if (before == nullptr) return;
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_INFO;
-  seen.module = behind->module;
-  seen.message = "'" + behind->name + "' is given the output of '" + before->name +
-                 "' as it is: two linear layers in a row can do no more than one";
-  if (more > 0) seen.message += more == 1 ? "; so is another" : "; so are " + std::to_string(more) + " more";
-  seen.advice = "put an activation between them, such as a ReLU, or leave one out";
-  judge.see(seen);
+  judge.see({.module = behind->module},
+            sentence("'", behind->name, "' is given the output of '", before->name,
+                     "' as it is: two linear layers in a row can do no more than one",
+                     more <= 0   ? ""
+                     : more == 1 ? "; so is another"
+                                 : sentence("; so are ", more, " more")),
+            "put an activation between them, such as a ReLU, or leave one out");
 }
 
-void judge_input_scale(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_input_scale(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;
-  if (model.first_layer != nullptr && model.has_zero_input()) {
-    Observation seen;
-    seen.severity = LOUPE_SEVERITY_ERROR;
-    seen.module = model.first_layer->module;
-    seen.message = "the model's input is all zeros: each of " + std::to_string(model.input_count) +
-                   " elements that were looked at";
-    seen.advice =
-        "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0";
-    return judge.tell(seen);
+  if (model.first_layer != nullptr && model.window.has_zero_input()) {
+    return judge.tell(
+        {.severity = LOUPE_SEVERITY_ERROR, .module = model.first_layer->module},
+        sentence("the model's input is all zeros: each of ", model.window.input_count, " elements that were looked at"),
+        "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0");
   }
-  if (model.input_count < Model::fewest_input_elements || normalizes || model.first_layer == nullptr) return;
-  const double mean = model.input_sum / static_cast<double>(model.input_count);
-  const double scale = std::sqrt(model.input_sum_squares / static_cast<double>(model.input_count));
+  if (model.window.input_count < Model::Window::fewest_input_elements || normalizes || model.first_layer == nullptr)
+    return;
+  const double mean = model.window.input_sum / static_cast<double>(model.window.input_count);
+  const double scale = std::sqrt(model.window.input_sum_squares / static_cast<double>(model.window.input_count));
   const double low = 0.01 / judge.limit("input_scale");
   if (scale <= judge.limit("input_scale") && scale >= low) return;
   const auto silent = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
@@ -339,18 +322,171 @@ void judge_input_scale(const Judge& judge, const Moment& moment) {
     return layer.role == Role::rectifier && units > 0 && layer.looks > 0 &&
            units - static_cast<double>(layer.alive_units) >= judge.limit("dead_share") * units;
   });
-  Observation seen;
-  if (silent > 0) seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = model.first_layer->module;
-  seen.value = scale;
-  seen.threshold = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
-  seen.message = "the model's input is not near unit scale: its mean is " + number(mean) +
-                 " and its root mean square " + number(scale);
-  if (silent > 0)
-    seen.message += "; behind it most units of " + std::to_string(silent) +
-                    (silent == 1 ? " layer are silent" : " layers are silent");
-  seen.advice = "subtract the training data's mean and divide by its standard deviation";
-  judge.tell(seen);
+  const double limit = scale > judge.limit("input_scale") ? judge.limit("input_scale") : low;
+  judge.tell(
+      {.severity = silent > 0 ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING,
+       .module = model.first_layer->module,
+       .value = scale,
+       .threshold = limit},
+      sentence("the model's input is not near unit scale: its mean is ", mean, " and its root mean square ", scale,
+               silent > 0 ? sentence("; behind it most units of ", silent,
+                                     silent == 1 ? " layer are silent" : " layers are silent")
+                          : ""),
+      "subtract the training data's mean and divide by its standard deviation");
+}
+
+void judge_small_batch_norm(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  if (model.step.small_norm == nullptr) return;
+  judge.tell({.module = model.step.small_norm->module,
+              .value = static_cast<double>(model.step.small_norm_values),
+              .threshold = 2},
+             sentence("'", model.step.small_norm->name, "' normalizes by the statistics of ",
+                      model.step.small_norm_values, " values a channel: its output says little of them"),
+             "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm");
+}
+
+void judge_running_momentum(const Judge& judge, const Situation& situation) {
+  constexpr double most = 0.5;
+  for (const Layer& layer : situation.model->layers) {
+    if (layer.running_momentum <= most || layer.trained_at == 0) continue;
+    judge.tell(
+        {.module = layer.module, .value = layer.running_momentum, .threshold = most},
+        sentence("'", layer.name, "' has a momentum of ", layer.running_momentum,
+                 ", the share of the newest batch in its running statistics: in evaluation it normalizes by those of ",
+                 "the last batch or two"),
+        "use a momentum of about 0.1; what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here");
+  }
+}
+
+void judge_frozen_norm(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
+  constexpr uint32_t epochs_enough = 2;
+  const Layer* first = nullptr;
+  int more = -1;
+  const bool any_trains = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                      [](const ParameterState& each) { return each.steps_with_gradient > 0; });
+  for (Layer& layer : model.layers) {
+    const bool moves = layer.running_momentum > 0 && any_trains && layer.trained_at != 0 &&
+                       layer.trained_at >= model.trained_before_tick;
+    layer.frozen_epochs = moves && is_frozen(model, layer) ? layer.frozen_epochs + 1 : 0;
+    if (layer.frozen_epochs < epochs_enough) continue;
+    if (first == nullptr) first = &layer;
+    ++more;
+  }
+  model.trained_before_tick = model.step_now;
+  if (first == nullptr) return;
+  // it may be meant
+  judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = first->module},
+             sentence("'", first->name, "'",
+                      (more > 0 ? " and " + std::to_string(more) + " more batch norm" + (more == 1 ? "" : "s") + " are"
+                                : " is"),
+                      " frozen, but in training mode: the running mean and variance still move with each batch, and "
+                      "what the frozen part gives changes"),
+             "call eval() on the frozen part, after each model->train()");
+}
+
+}  // namespace
+
+std::vector<Rule> norm_rules() {
+  return {
+      {.name = "small_batch_norm",
+       .help = "warning; batch statistics of one or two values",
+       .looks = {{When::step, &judge_small_batch_norm}},
+       .fault = R"(// Two values a channel, for a BatchNorm1d:
+auto options = torch::data::DataLoaderOptions().batch_size(2);)",
+       .repair = R"(auto options =
+    torch::data::DataLoaderOptions().batch_size(32).drop_last(true);)"},
+      {.name = "running_statistics",
+       .help = "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
+       .looks = {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}},
+       .fault = R"(// What other libraries call 0.9 is 0.1 here.
+auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);)",
+       .repair = R"(auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.1);)"},
+  };
+}
+
+std::vector<Rule> activation_rules() {
+  return {
+      {.name = "dead_units",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Output Activations",
+       .help = "error or info; ReLU-like units silent for a whole window of samples; an error where nothing passes or "
+               "the loss stays",
+       .looks = {{When::window, &judge_dead}},
+       .limits = {{"dead_share", 0.5,
+                   "share of a layer's units silent for a whole window that is an error while the loss stays; half of "
+                   "it is told as information",
+                   0.0, 1.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &silences},
+                        {.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// One such step leaves the biases of ReLUs far below 0.
+torch::optim::SGD optimizer(model->parameters(), 5.0);)",
+       .repair = R"(torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
+      {.name = "saturated_activation",
+       .tag = "Output Norm",
+       .help = "warning; tanh or sigmoid pressed to its bounds",
+       .looks = {{When::window, &judge_saturated}},
+       .limits = {{"saturated_share", 0.5, "share of a tanh's or sigmoid's outputs pressed to the bounds", 0.0, 1.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// With pixels from 0 to 255 tanh is -1 or 1, and its slope 0.
+auto hidden = torch::tanh(first->forward(pixels));)",
+       .repair = R"(auto hidden = torch::tanh(first->forward(pixels / 127.5 - 1));)"},
+  };
+}
+
+std::vector<Rule> layer_rules() {
+  return {
+      {.name = "poor_initialization",
+       .help = "error or warning; equal units, or a variance that grows or shrinks by layer",
+       .looks = {{When::step, &judge_start}, {When::window, &judge_equal_units}},
+       .limits =
+           {{"variance_factor", 10.0,
+             "factor a layer by which the outputs' variance grows at the first step; three times as much if it shrinks",
+             1.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"loss_not_decreasing"}}, {.effects = {"non_finite"}, .strength = Strength::hint}},
+       .fault = R"(for (auto& each : model->parameters()) {
+  torch::nn::init::constant_(each, 0.1);  // all units stay the same
+})",
+       .repair = R"(for (auto& each : model->parameters()) {
+  if (each.dim() > 1) torch::nn::init::kaiming_uniform_(each);
+})"},
+      {.name = "unnormalized_input",
+       .help = "warning; inputs far from unit scale",
+       .looks = {{When::window, &judge_input_scale}},
+       .limits = {{"input_scale", 10.0, "root mean square of the model's input, above which it is not normalized",
+                   0.0}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output"},
+                         .strength = Strength::sure},
+                        {.effects = {"exploding_gradient", "saturated_activation", "loss_spike", "loss_oscillating",
+                                     "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto x = image.to(torch::kFloat);  // from 0 to 255)",
+       .repair = R"(auto x = (image.to(torch::kFloat) - mean) / deviation;)"},
+      {.name = "constant_output",
+       .help = "warning; a layer's output does not depend on its input",
+       .looks = {{When::step, &judge_lone_softmax}, {When::window, &judge_constant}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &blocks_gradient},
+                        {.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(torch::nn::Linear head(128, 1);
+auto p = torch::softmax(head->forward(x), 1);  // of one value: 1)",
+       .repair = R"(torch::nn::Linear head(128, 1);
+auto p = torch::sigmoid(head->forward(x));)"},
+      {.name = "linear_chain",
+       .severity = LOUPE_SEVERITY_INFO,
+       .help = "info; one linear layer is given the output of another as it is",
+       .looks = {{When::window, &judge_linear_chain}},
+       .is_blind_on_devices = true,
+       .fault = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),
+                          torch::nn::Linear(256, 10));)",
+       .repair = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),
+                          torch::nn::ReLU(),
+                          torch::nn::Linear(256, 10));)"},
+  };
 }
 
 }  // namespace loupe::health

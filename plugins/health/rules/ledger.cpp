@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
-#include "health/rules/causes.h"
+#include "health/rules/rule.h"
 
 namespace loupe::health {
 namespace {
@@ -22,13 +23,28 @@ Finding finding_of(const Observation& seen) {
   return now;
 }
 
-void follow_from(const Observation& cause, const Cause& link, Observation& effect) {
+/// How `cause` can bring about `effect`; null where it cannot.
+const Effects* link_between(const Observation& cause, const Observation& effect) {
+  const bool is_of_one_model =
+      cause.module == nullptr || effect.module == nullptr || cause.module->model == effect.module->model;
+  if (!is_of_one_model) return nullptr;
+  for (const Effects& each : cause.rule->brings_about) {
+    const bool is_effect = std::any_of(each.effects.begin(), each.effects.end(),
+                                       [&](const char* name) { return std::strcmp(name, effect.rule->name) == 0; });
+    const bool is_bad_enough = each.strength != Strength::likely ||
+                               (cause.severity > LOUPE_SEVERITY_INFO && cause.severity >= effect.severity);
+    if (is_effect && is_bad_enough && (each.agrees == nullptr || each.agrees(cause, effect))) return &each;
+  }
+  return nullptr;
+}
+
+void follow_from(const Observation& cause, const Effects& link, Observation& effect) {
   const bool is_of_layer = cause.module != nullptr && cause.place > 0;
-  const std::string first = "see '" + std::string(cause.rule) + "' first" +
-                            (is_of_layer ? ", of '" + std::string(cause.module->name) + "'" : "") +
-                            ", from which this may follow";
-  effect.caused_by = cause.rule;
-  if (link.strength == Cause::Strength::hint) {
+  const std::string first =
+      sentence("see '", cause.rule->name, "' first", is_of_layer ? sentence(", of '", cause.module->name, "'") : "",
+               ", from which this may follow");
+  effect.caused_by = cause.rule->name;
+  if (link.strength == Strength::hint) {
     effect.advice = first + "; else " + effect.advice;
     return;
   }
@@ -43,26 +59,26 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   const std::string layer = seen.module != nullptr ? seen.module->name : "";
   const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
     const Finding& finding = each.standing.finding();
-    return finding.rule == seen.rule && finding.layer == layer && finding.parameter == seen.parameter;
+    return finding.rule == seen.rule->name && finding.layer == layer && finding.parameter == seen.parameter;
   });
   if (known != entries_.end()) return *known;
   Entry& entry = entries_.emplace_back();
-  entry.standing.finding().rule = seen.rule;
+  entry.standing.finding().rule = seen.rule->name;
   entry.standing.finding().layer = layer;
   entry.standing.finding().parameter = seen.parameter;
   return entry;
 }
 
-/// By what is sure, where anything is.
+/// Prefers a cause that is sure.
 void Ledger::explain(Observation& seen) const {
   const Entry* cause = nullptr;
-  const Cause* by = nullptr;
+  const Effects* by = nullptr;
   for (const Entry& each : entries_) {
-    const Cause* link = each.standing.stands() ? link_between(each.last, seen) : nullptr;
-    if (link == nullptr || (by != nullptr && link->strength != Cause::Strength::sure)) continue;
+    const Effects* link = each.standing.stands() ? link_between(each.last, seen) : nullptr;
+    if (link == nullptr || (by != nullptr && link->strength != Strength::sure)) continue;
     cause = &each;
     by = link;
-    if (link->strength == Cause::Strength::sure) break;
+    if (link->strength == Strength::sure) break;
   }
   if (by != nullptr) follow_from(cause->last, *by, seen);
 }
@@ -70,19 +86,15 @@ void Ledger::explain(Observation& seen) const {
 void Ledger::explain_by(Report& report, const Entry& cause) {
   for (Entry& each : entries_) {
     if (!each.standing.stands() || each.last.is_explained || &each == &cause) continue;
-    const Cause* link = link_between(cause.last, each.last);
-    if (link == nullptr || link->strength == Cause::Strength::hint) continue;
+    const Effects* link = link_between(cause.last, each.last);
+    if (link == nullptr || link->strength == Strength::hint) continue;
     follow_from(cause.last, *link, each.last);
     each.standing.turn(report, finding_of(each.last));
   }
 }
 
-void Ledger::tell(Report& report, const Observation& seen) {
-  see(report, seen, 0);
-}
-
 void Ledger::see(Report& report, Observation seen, int patience) {
-  if (is_off(seen.rule)) return;
+  if (is_off(seen.rule->name)) return;
   explain(seen);
   Entry& entry = entry_of(seen);
   const bool recedes = seen.may_recede && seen.severity < entry.standing.finding().severity;
@@ -94,7 +106,7 @@ void Ledger::see(Report& report, Observation seen, int patience) {
   explain_by(report, entry);
 }
 
-void Ledger::end(Report& report, const Ended& ended) {
+void Ledger::end(Report& report, const StretchEnd& ended) {
   for (Entry& entry : entries_) {
     const Finding& finding = entry.standing.finding();
     if (!(entry.last.at_tick ? ended.tick : ended.window(finding.module))) continue;

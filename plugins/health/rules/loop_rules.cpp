@@ -11,10 +11,10 @@
 namespace loupe::health {
 namespace {
 
-/// Where training has arrived, updates are lost in rounding, and nothing is lost with them.
+/// Gradients below this norm have converged: updates that are lost in rounding do no harm.
 constexpr double arrived = 1e-5;
 
-/// Whether the gradients that the backward made were all set to 0 before the step.
+/// Whether all gradients of the backward pass were set to 0 before the step.
 bool are_cleared_before_step(const Judge& judge, const Model& model) {
   bool any_gradient = false, all_zero = true;
   for (const ParameterState& each : model.parameters) {
@@ -31,59 +31,111 @@ bool are_cleared_before_step(const Judge& judge, const Model& model) {
 
 void tell_no_effect(const Judge& judge, const Model& model, const std::string& what, std::size_t with_gradient,
                     double largest_gradient, const std::string& rate = {}) {
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = model.root;
-  seen.value = 0;
-  seen.message = what + " of " + whose(model) + ", although " + std::to_string(with_gradient) +
-                 " have gradients (the largest norm is " + number(largest_gradient) + ")" + rate;
-  seen.advice = are_cleared_before_step(judge, model)
-                    ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all "
-                      "0 when the step was made"
-                    : "see that the learning rate is not so small that updates are lost in rounding, and that the "
-                      "optimizer holds the model's own parameters";
-  judge.tell(seen);
+  judge.tell({.module = model.root, .value = 0},
+             sentence(what, " of ", whose(model), ", although ", with_gradient, " have gradients (the largest norm is ",
+                      largest_gradient, ")", rate),
+             are_cleared_before_step(judge, model)
+                 ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all 0 "
+                   "when the step was made"
+                 : "see that the learning rate is not so small that updates are lost in rounding, and that the "
+                   "optimizer holds the model's own parameters");
 }
 
 void tell_zeros(const Judge& judge, const ParameterState& state) {
-  Observation seen;
-  seen.module = state.module;
-  seen.place = state.runs != nullptr ? state.runs->first_run : 0;
-  seen.value = 0;
-  seen.parameter = state.name;
-  seen.message = "the gradient of " + shown(state) + " has been 0 in each of the first " +
-                 std::to_string(steps_enough) + " steps: the loss does not depend on it";
-  seen.advice =
-      "see that its output is used by the loss, and that neither what goes into its module nor what comes after it is "
-      "all zero";
-  judge.tell(seen);
+  judge.tell({.module = state.module,
+              .parameter = state.name,
+              .value = 0,
+              .place = state.runs != nullptr ? state.runs->first_run : 0},
+             sentence("the gradient of ", shown(state), " has been 0 in each of the first ", steps_enough,
+                      " steps: the loss does not depend on it"),
+             "see that its output is used by the loss, and that neither what goes into its module nor what comes after "
+             "it is all zero");
 }
 
 void tell_cut_off(const Judge& judge, const ParameterState& state) {
-  Observation seen;
-  seen.module = state.module;
-  seen.parameter = state.name;
-  seen.message =
-      shown(state) + " is in the optimizer and its module runs, but the loss does not reach it, so it never changes";
-  seen.advice = "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss";
-  judge.tell(seen);
+  judge.tell({.module = state.module, .parameter = state.name},
+             sentence(shown(state),
+                      " is in the optimizer and its module runs, but the loss does not reach it, so it never changes"),
+             "look for a detach(), a NoGradGuard or an output that is not used between this module and the loss");
 }
 
 bool depends_on_mode(const Model& model) {
   return model.drops() || model.has_batch_norm();
 }
 
-/// What the wrong mode does to the model, for the end of a sentence.
+/// Describes what the wrong mode does to the model, for the end of a sentence.
 std::string effects_of_mode(const Model& model, const std::string& on_dropout, const std::string& on_norms) {
   if (!depends_on_mode(model)) return ", which here changes nothing";
   const bool drops = model.drops(), normalizes = model.has_batch_norm();
   return ": " + (drops ? on_dropout : "") + (drops && normalizes ? " and " : "") + (normalizes ? on_norms : "");
 }
 
-}  // namespace
+bool any_is(const Model& model, uint32_t flag) {
+  return std::any_of(model.parameters.begin(), model.parameters.end(),
+                     [&](const ParameterState& each) { return each.is(flag); });
+}
 
-void judge_clearing(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+/// Tensors of an optimizer that do not belong to the model.
+struct ForeignParameters {
+  uint64_t tensors = 0, unknown = 0;  ///< all; those of no attached model
+  int64_t unknown_elements = 0;
+};
+
+ForeignParameters foreign_parameters_in(const loupe_optimizer& optimizer) {
+  ForeignParameters foreign;
+  for (std::size_t i = 0; i < optimizer.group_count; ++i) {
+    const loupe_parameter_group& group = *optimizer.groups[i];
+    foreign.tensors += group.tensor_count;
+    foreign.unknown += group.unknown_tensor_count;
+    foreign.unknown_elements += group.unknown_element_count;
+  }
+  return foreign;
+}
+
+/// Whether an optimizer that was attached for the model holds none of its parameters, but copies or another model's.
+bool holds_copies(const Model& model, const ForeignParameters& foreign) {
+  const bool any_held = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
+    return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
+  });
+  return foreign.tensors > 0 && !any_held &&
+         (foreign.unknown == foreign.tensors || any_is(model, LOUPE_DRAFT_PARAMETER_GRADIENT));
+}
+
+/// The model's parameters that an optimizer lacks while it holds some of no model; empty where that may be meant.
+std::vector<const ParameterState*> replaced_parameters(const Model& model, const ForeignParameters& foreign) {
+  if (foreign.unknown == 0 || holds_copies(model, foreign)) return {};
+  int64_t elements = 0;
+  std::vector<const ParameterState*> lacking;
+  for (const ParameterState& each : model.parameters) {
+    if (!each.is(LOUPE_PARAMETER_TRAINABLE) || each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
+    elements += each.parameter->numel;
+    lacking.push_back(&each);
+  }
+  // Parameters of a model that is not attached may be unrelated to those missing here.
+  if (2 * foreign.unknown_elements < elements) lacking.clear();
+  return lacking;
+}
+
+/// Hashes some of its values; 0 where they cannot be read.
+uint64_t hash_of(const Judge& judge, const ParameterState& state) {
+  constexpr int64_t most = 1024;
+  uint64_t hash = 0;
+  judge.host.lend_parameter(state.module, state.name.c_str(), false, [&](const loupe_tensor& tensor) {
+    const Elements values(&tensor);
+    if (values.readable()) hash = values.hash(most);
+  });
+  return hash;
+}
+
+void tell_unheld(const Judge& judge, const ParameterState& state) {
+  judge.tell({.module = state.module, .parameter = state.name},
+             sentence(shown(state), " gets gradients, but no optimizer holds it, so it never changes"),
+             "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it "
+             "with requires_grad_(false)");
+}
+
+void judge_clearing(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   std::size_t kept = 0;
   const ParameterState* first = nullptr;
   for (const ParameterState& each : model.parameters) {
@@ -92,22 +144,19 @@ void judge_clearing(const Judge& judge, const Moment& moment) {
     if (first == nullptr) first = &each;
   }
   if (first == nullptr) return;
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = model.root;
-  seen.message = "the step used gradients that still held those of the step before, of " + std::to_string(kept) +
-                 " of " + std::to_string(model.sums.counts.stepped) + " parameters, such as " + shown(*first);
-  seen.advice = "call optimizer.zero_grad() once between two steps, before the backward pass";
-  judge.tell(seen);
+  judge.tell({.module = model.root},
+             sentence("the step used gradients that still held those of the step before, of ", kept, " of ",
+                      model.step.sums.counts.stepped, " parameters, such as ", shown(*first)),
+             "call optimizer.zero_grad() once between two steps, before the backward pass");
 }
 
-void judge_effect(const Judge& judge, const Moment& moment) {
-  Model& model = *moment.model;
+void judge_effect(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
   if (model.is_on_device || !model.knows_each()) return;
-  if (model.searches_steps) return;         // a search that has arrived goes nowhere
-  if (!has_rate(moment.optimizer)) return;  // zero_learning_rate reports that
-  // A bias that begins at 0 moves however small the update is: weights decide, where there are any.
-  const StepSums& sums = model.sums;
+  if (model.searches_steps) return;            // a search that has converged stays where it is
+  if (!has_rate(situation.optimizer)) return;  // zero_learning_rate reports that
+  // A bias that begins at 0 moves with any update, so weights decide where there are any.
+  const StepSums& sums = model.step.sums;
   const bool has_weights = sums.weights.with_gradient > 0;
   const std::size_t with_gradient = sums.deciding().with_gradient;
   const std::size_t changed = sums.weights.changed + (has_weights ? 0 : sums.others.changed);
@@ -120,9 +169,9 @@ void judge_effect(const Judge& judge, const Moment& moment) {
   }
   if (with_gradient > 0 && changed == 0 && gradient > arrived && is_certain) {
     const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
-    return tell_no_effect(judge, model, what, with_gradient, gradient, moment.rates->text(moment.optimizer));
+    return tell_no_effect(judge, model, what, with_gradient, gradient, situation.rates->text(situation.optimizer));
   }
-  // Training in 16 bits lives with updates that are lost now and then.
+  // Training in 16 bits tolerates updates that are lost now and then.
   constexpr int64_t enough = 32;
   constexpr double nearly_all = 0.95;
   for (ParameterState& each : model.parameters) {
@@ -132,46 +181,41 @@ void judge_effect(const Judge& judge, const Moment& moment) {
     const double share =
         static_cast<double>(each.low_precision_unchanged) / static_cast<double>(each.low_precision_seen);
     if (share <= nearly_all) continue;
-    Observation seen;
-    seen.module = each.module;
-    seen.parameter = each.name;
-    seen.value = share;
-    seen.threshold = nearly_all;
-    seen.message =
-        "the step left " + percent(share) + " of " + shown(each) +
-        " as it was, although they have gradients: the updates are smaller than the type of 16 bits can hold";
-    seen.advice = "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate";
-    judge.tell(seen);
+    judge.tell(
+        {.severity = LOUPE_SEVERITY_WARNING,
+         .module = each.module,
+         .parameter = each.name,
+         .value = share,
+         .threshold = nearly_all},
+        sentence("the step left ", percent(share), " of ", shown(each),
+                 " as it was, although they have gradients: the updates are smaller than the type of 16 bits can hold"),
+        "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate");
   }
 }
 
-void judge_reach(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
-  // Of a step that the trainer tells by hand, the gradients may be gone already.
-  const bool by_hand = moment.optimizer == nullptr;
+void judge_reach(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  // When the trainer reports a step by hand, its gradients may be gone already.
+  const bool by_hand = situation.optimizer == nullptr;
   std::size_t stepped = 0, with_gradient = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped) continue;
     ++stepped;
     with_gradient += each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) ? 1 : 0;
   }
-  const bool moves = model.sums.weights.changed > 0 || model.sums.others.changed > 0;
-  if (stepped == 0 || with_gradient > 0 || (by_hand && (model.added_up || moves))) return;
-  Observation seen;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = model.root;
-  seen.message = "the optimizer stepped, but none of the " + std::to_string(stepped) + " parameters that it holds of " +
-                 whose(model) + " has a gradient: the loss does not reach them";
-  seen.advice =
-      "see that the loss is computed from the model's output without detach(), data() or NoGradGuard, and "
-      "that backward() is called on it";
-  judge.tell(seen);
+  const bool moves = model.step.sums.weights.changed > 0 || model.step.sums.others.changed > 0;
+  if (stepped == 0 || with_gradient > 0 || (by_hand && (model.step.added_up || moves))) return;
+  judge.tell({.module = model.root},
+             sentence("the optimizer stepped, but none of the ", stepped, " parameters that it holds of ", whose(model),
+                      " has a gradient: the loss does not reach them"),
+             "see that the loss is computed from the model's output without detach(), data() or NoGradGuard, and that "
+             "backward() is called on it");
 }
 
 /// Parameters that cannot move, since no gradient comes to them though their module ran.
-void judge_unreached(const Judge& judge, const Moment& moment) {
-  Model& model = *moment.model;
-  if (moment.optimizer == nullptr && model.is_on_device) return;
+void judge_unreached(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
+  if (situation.optimizer == nullptr && model.is_on_device) return;
   bool any_gradient = false;
   for (const ParameterState& each : model.parameters) {
     const bool has_numbers = each.gradients > 0 && each.gradient_norm > 0;
@@ -185,8 +229,8 @@ void judge_unreached(const Judge& judge, const Moment& moment) {
     const bool rests = each.runs != nullptr && ((each.runs->rests & LOUPE_REST_EVENTS) != 0 || each.runs->is_added_up);
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
-    if (rests && lacks) model.resting.begin_anew();  // whether its module runs is to be seen
-    // A gradient that was nothing but zeros from the first step on.
+    if (rests && lacks) model.resting.begin_anew();  // to see whether its module runs
+    // Counts gradients that were all zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
       ++each.seen_gradients;
@@ -202,8 +246,8 @@ void judge_unreached(const Judge& judge, const Moment& moment) {
   }
 }
 
-void judge_device_effect(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_device_effect(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   if (!model.is_on_device) return;
   std::size_t with_gradient = 0;
   double largest = 0;
@@ -214,65 +258,52 @@ void judge_device_effect(const Judge& judge, const Moment& moment) {
     ++with_gradient;
     largest = std::max(largest, each.gradient_norm_sum / static_cast<double>(each.gradient_count));
   }
-  if (with_gradient == 0 || largest <= arrived || model.had_no_rate) return;
+  if (with_gradient == 0 || largest <= arrived || model.window.had_no_rate) return;
   tell_no_effect(judge, model, "no step since the last tick changed a weight", with_gradient, largest);
 }
 
-void judge_training_mode(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
-  if (model.training_runs == 0 && model.evaluation_runs > 0 && model.added_up) {
-    Observation seen;
-    seen.severity = depends_on_mode(model) ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO;
-    seen.module = model.root;
-    seen.message = "the whole of " + whose(model) + " is in eval mode while it is trained" +
-                   effects_of_mode(model, "dropout is off", "batch norms do not learn");
-    seen.advice = "call model->train() before each training epoch";
-    judge.tell(seen);
+void judge_training_mode(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  if (model.step.training_runs == 0 && model.step.evaluation_runs > 0 && model.step.added_up) {
+    judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO, .module = model.root},
+               sentence("the whole of ", whose(model), " is in eval mode while it is trained",
+                        effects_of_mode(model, "dropout is off", "batch norms do not learn")),
+               "call model->train() before each training epoch");
   }
-  if (model.dropped_in_eval != nullptr) {
-    Observation seen;
-    seen.module = model.dropped_in_eval->module;
-    seen.message = "the function '" + model.dropped_in_eval->type + "' drops values while " + whose(model) +
-                   " is in eval mode: its training argument is true by default";
-    seen.advice = "pass is_training() to it, or use the module torch::nn::Dropout";
-    judge.tell(seen);
+  if (model.step.dropped_in_eval != nullptr) {
+    judge.tell({.module = model.step.dropped_in_eval->module},
+               sentence("the function '", model.step.dropped_in_eval->type, "' drops values while ", whose(model),
+                        " is in eval mode: its training argument is true by default"),
+               "pass is_training() to it, or use the module torch::nn::Dropout");
   }
 }
 
-void judge_validation_mode(const Judge& judge, const Moment& moment) {
-  Model& model = *moment.model;
-  if (!moment.was_validated || model.steps == 0 || model.is_broken) return;
+void judge_validation_mode(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
+  if (!situation.was_validated || model.steps == 0 || model.is_broken) return;
   model.end_pass();
-  if (model.passes == 0 || model.training_passes != model.passes || model.added_up) return;
-  const bool sure = model.passes_without_grad == model.passes || model.passes >= 2;
+  if (model.step.passes == 0 || model.step.training_passes != model.step.passes || model.step.added_up) return;
+  const bool sure = model.step.passes_without_grad == model.step.passes || model.step.passes >= 2;
   if (!sure) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.severity = depends_on_mode(model) ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO;
-  seen.module = model.root;
-  seen.message = whose(model) + " is in training mode while it is validated" +
-                 effects_of_mode(model, "dropout is on", "batch norms take in the validation data");
-  seen.advice = "call model->eval() before the validation, and model->train() after it";
-  judge.tell(seen);
+  judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO, .module = model.root},
+             sentence(whose(model), " is in training mode while it is validated",
+                      effects_of_mode(model, "dropout is on", "batch norms take in the validation data")),
+             "call model->eval() before the validation, and model->train() after it");
 }
 
-void judge_no_step(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_no_step(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   const bool changed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                    [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
-  if (!model.has_backward || moment.was_stepped || changed) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.module = model.root;
-  seen.message = "gradients were made in this epoch, but no optimizer stepped and no parameter changed";
-  seen.advice = "call optimizer.step() after backward()";
-  judge.tell(seen);
+  if (!model.epoch.has_backward || situation.was_stepped || changed) return;
+  judge.tell({.module = model.root},
+             "gradients were made in this epoch, but no optimizer stepped and no parameter changed",
+             "call optimizer.step() after backward()");
 }
 
-/// What a parameter was reported for holds until it is seen to be over.
-void judge_standing(const Judge& judge, const Moment& moment) {
-  for (const ParameterState& each : moment.model->parameters) {
+/// Reports again what still holds of each parameter.
+void judge_standing(const Judge& judge, const Situation& situation) {
+  for (const ParameterState& each : situation.model->parameters) {
     if (!each.is(LOUPE_PARAMETER_TRAINABLE) || !each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
     if (each.told_of_zeros && each.nonzero_gradients == 0) {
       tell_zeros(judge, each);
@@ -282,8 +313,8 @@ void judge_standing(const Judge& judge, const Moment& moment) {
   }
 }
 
-void judge_never_reached(const Judge& judge, const Moment& moment) {
-  const Model& model = *moment.model;
+void judge_never_reached(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
   if (model.is_broken) return;
   // Where nothing has gradients at all, nothing_trainable reports that.
   if (std::all_of(model.parameters.begin(), model.parameters.end(),
@@ -292,17 +323,175 @@ void judge_never_reached(const Judge& judge, const Moment& moment) {
   constexpr uint64_t steps_enough = 4;
   for (const ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
-    if (each.ever_changed) continue;                   // in steps that nobody looked at
-    if (each.cut_off_steps >= steps_enough) continue;  // of which more is known
-    Observation seen;
-    seen.at_tick = true;
-    seen.module = each.module;
-    seen.parameter = each.name;
-    seen.message = shown(each) + " is in the optimizer, but in " + std::to_string(each.steps) +
-                   " steps no gradient came to it, so it never changed";
-    seen.advice = "see that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)";
-    judge.see(seen);
+    if (each.ever_changed) continue;                   // in steps that were not looked at
+    if (each.cut_off_steps >= steps_enough) continue;  // reported as cut off
+    judge.see({.module = each.module, .parameter = each.name},
+              sentence(shown(each), " is in the optimizer, but in ", each.steps,
+                       " steps no gradient came to it, so it never changed"),
+              "see that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)");
   }
+}
+
+void judge_copies(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  if (!holds_copies(model, foreign)) return;
+  // An optimizer attached with the wrong model still trains another one.
+  const bool is_of_another = foreign.unknown < foreign.tensors;
+  judge.tell(
+      {.severity = is_of_another ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR, .module = model.root, .value = 0},
+      sentence("the step of ", situation.optimizer->type, " changed nothing in ", whose(model), ": all of the ",
+               foreign.tensors, " parameters that it holds are ",
+               (foreign.unknown == 0 ? "another model's" : "others than the model's")),
+      is_of_another ? "make the optimizer of this model's own parameters, or attach the one that holds them"
+                    : "make the optimizer of model->parameters() themselves, not of copies of them");
+}
+
+void judge_stale(const Judge& judge, const Situation& situation) {
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  const auto lacking = replaced_parameters(*situation.model, foreign);
+  if (lacking.empty()) return;
+  judge.tell({.module = lacking.front()->module},
+             sentence("the optimizer ", situation.optimizer->type, " holds ", foreign.unknown,
+                      " parameters that the model does not have, and does not hold ", lacking.size(),
+                      " that it has, such as ", shown(*lacking.front())),
+             "make the optimizer anew after a layer is replaced or the model is copied");
+}
+
+/// Reports parameters that get gradients in the steps of their model's optimizers, of which none holds them, unless the
+/// program changes them itself: by hand, or by the step of another process.
+void judge_unheld(const Judge& judge, const Situation& situation) {
+  Model& model = *situation.model;
+  if (model.step.is_plain) return;
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  if (holds_copies(model, foreign) || !replaced_parameters(model, foreign).empty()) return;
+  for (ParameterState& each : model.parameters) {
+    const bool unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED) &&
+                        each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) && (each.gradients > 0 || model.is_on_device);
+    each.unoptimized_steps = unheld && !each.changes_elsewhere ? each.unoptimized_steps + 1 : 0;
+    if (each.unoptimized_steps == 0 || each.unoptimized_steps > steps_enough) continue;
+    const uint64_t hash = hash_of(judge, each);
+    each.changes_elsewhere = each.unoptimized_steps > 1 && hash != each.unoptimized_hash;
+    each.unoptimized_hash = hash;
+    if (each.changes_elsewhere) {
+      each.unoptimized_steps = 0;
+    } else if (each.unoptimized_steps == steps_enough) {
+      tell_unheld(judge, each);
+    }
+  }
+}
+
+void judge_standing_unheld(const Judge& judge, const Situation& situation) {
+  for (const ParameterState& each : situation.model->parameters) {
+    const bool is_unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED);
+    if (is_unheld && each.unoptimized_steps >= steps_enough) tell_unheld(judge, each);
+  }
+}
+
+void judge_untrainable(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  if (model.parameters.empty() || any_is(model, LOUPE_PARAMETER_TRAINABLE)) return;
+  judge.tell({.module = model.root},
+             sentence("none of the ", model.parameters.size(), " parameters of ", whose(model),
+                      " requires a gradient, though an optimizer steps"),
+             "call requires_grad_(true) for what is to be trained");
+}
+
+}  // namespace
+
+std::vector<Rule> loop_rules() {
+  return {
+      {.name = "gradients_not_cleared",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .help = "error; a step's gradients still hold those of the step before",
+       .looks = {{When::parameters, &judge_clearing}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
+                                     "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
+                                     "loss_not_decreasing"}}},
+       .fault = R"(for (auto& batch : *loader) {
+  loss_of(model, batch).backward();  // adds to the last step's gradients
+  optimizer.step();
+})",
+       .repair = R"(for (auto& batch : *loader) {
+  optimizer.zero_grad();
+  loss_of(model, batch).backward();
+  optimizer.step();
+})"},
+      {.name = "no_step",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .help = "error; gradients are made in a whole epoch, and no optimizer steps",
+       .looks = {{When::tick, &judge_no_step}},
+       .brings_about = {{.effects = {"loss_not_decreasing", "unchanged_parameter"}}},
+       .fault = R"(optimizer.zero_grad();
+loss.backward();  // makes gradients, and nobody uses them)",
+       .repair = R"(optimizer.zero_grad();
+loss.backward();
+optimizer.step();)"},
+      {.name = "no_effect",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .help = "error; a step changes nothing, or, with 16 bits, less than the type can hold",
+       .looks = {{When::optimizer, &judge_copies},
+                 {When::parameters, &judge_effect},
+                 {When::window, &judge_device_effect}},
+       .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(loss.backward();
+optimizer.zero_grad();  // clears what backward() has just made
+optimizer.step();)",
+       .repair = R"(optimizer.zero_grad();
+loss.backward();
+optimizer.step();)"},
+      {.name = "nothing_trainable",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .help = "error; nothing requires a gradient, or the loss reaches nothing",
+       .looks = {{When::optimizer, &judge_untrainable}, {When::parameters, &judge_reach}},
+       .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "dead_units", "constant_output",
+                                     "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto output = model->forward(x).detach();  // ends the graph here
+auto loss = torch::mse_loss(output, y).requires_grad_();
+loss.backward();)",
+       .repair = R"(auto output = model->forward(x);
+auto loss = torch::mse_loss(output, y);
+loss.backward();)"},
+      {.name = "unchanged_parameter",
+       .help = "warning; in no optimizer, or cut off from the loss",
+       .looks = {{When::optimizer, &judge_unheld},
+                 {When::parameters, &judge_unreached},
+                 {When::window, &judge_standing},
+                 {When::window, &judge_standing_unheld},
+                 {When::tick, &judge_never_reached}},
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// Not those of model->decoder:
+torch::optim::Adam optimizer(model->encoder->parameters());)",
+       .repair = R"(torch::optim::Adam optimizer(model->parameters());)"},
+      {.name = "stale_optimizer",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .help = "error; the optimizer holds parameters that the model no longer has",
+       .looks = {{When::optimizer, &judge_stale}},
+       .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(torch::optim::Adam optimizer(model->parameters());
+// The optimizer goes on with the old head.
+torch::nn::Linear head(512, 10);
+model->head = model->replace_module("head", head);)",
+       .repair = R"(torch::nn::Linear head(512, 10);
+model->head = model->replace_module("head", head);
+torch::optim::Adam optimizer(model->parameters());)"},
+      {.name = "mode_mismatch",
+       .help = "error or warning; trained in eval mode, validated in training mode, dropout left on",
+       .looks = {{When::step, &judge_training_mode}, {When::tick, &judge_validation_mode}},
+       .brings_about = {{.effects = {"loss_not_decreasing"}}},
+       .fault = R"(for (int epoch = 0; epoch < 20; ++epoch) {
+  train(model);  // from the second epoch on in eval mode
+  model->eval();
+  validate(model);
+})",
+       .repair = R"(for (int epoch = 0; epoch < 20; ++epoch) {
+  model->train();
+  train(model);
+  model->eval();
+  validate(model);
+})"},
+  };
 }
 
 }  // namespace loupe::health

@@ -23,12 +23,12 @@ double mean_of(Place begin, Place end) {
 
 constexpr std::ptrdiff_t just_before = 5;
 
-/// A loss over the mean of the few just before it.
+/// The ratio of a loss to the mean of the few just before it.
 double jump_to(double loss, Place end) {
   return loss * static_cast<double>(just_before) / std::accumulate(end - just_before, end, 0.0);
 }
 
-/// The largest of them: losses of single samples jump as a matter of course.
+/// The largest such ratio: losses of single samples always jump.
 double largest_jump(const std::deque<double>& losses) {
   double largest = 1;
   for (auto each = losses.begin() + just_before; each < losses.end(); ++each)
@@ -36,7 +36,7 @@ double largest_jump(const std::deque<double>& losses) {
   return largest;
 }
 
-/// As those of policies do: nothing is a share of such a loss.
+/// Policy losses do, so that shares of them mean nothing.
 bool crosses_zero(const Losses& losses) {
   const auto& epochs = losses.training.epochs;
   return std::any_of(losses.main.recent.begin(), losses.main.recent.end(), [](double loss) { return loss <= 0; }) ||
@@ -57,11 +57,10 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
       const Place begin = losses.recent.begin(), end = losses.recent.end();
       const auto [smallest, at_largest] = std::minmax_element(begin, end);
       const double mean = mean_of(begin, end), largest = *at_largest;
-      // Of a loss that crosses 0 nothing is so many times as much. Where one has come down to nearly nothing, ten times
-      // that is nothing too.
+      // Multiples of a loss that crosses 0 mean nothing, nor do multiples of one that is nearly 0.
       const bool falls_below_zero = *smallest < 0;
       const bool matters = !falls_below_zero && loss > next_to_nothing && loss > 0.1 * std::abs(losses.first);
-      // Beside what came just before, too, where a loss has long come down from its start.
+      // Compares with the last few, too, since a loss may have come down long ago.
       const std::size_t lately = std::min<std::size_t>(20, losses.recent.size());
       const Place late = end - static_cast<std::ptrdiff_t>(lately);
       constexpr double far_above = 5;
@@ -71,37 +70,31 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
                           largest_lately < far_above * mean_lately &&
                           jump_to(loss, end) > far_above * largest_jump(losses.recent);
       const bool hard = matters && largest > 0 && (loss > judge.limit("hard_spike_factor") * largest || sudden);
-      // A streak begins with a jump: a loss that grows by and by, as in the stages of a curriculum, has none.
+      // A streak begins with a jump; a loss that grows gradually, as in a curriculum, has none.
       constexpr double clearly = 1.5;
       const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
-      // Nor is one of its usual jumps the beginning, as from task to task, or one that is hardly larger.
+      // The jump must be clearly larger than the usual ones, as from task to task.
       const double usual = largest_jump(losses.recent);
       const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > (usual > clearly ? clearly * usual : clearly);
       if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
       const bool stays = static_cast<double>(losses.spikes) >= judge.limit("spikes");
-      // What is higher from an epoch's first batch on is another stage of a curriculum, or another data set.
+      // A loss that is higher from an epoch's first batch on comes from another stage or data set.
       if (stays && losses.began_with_epoch && !hard) {
         losses.recent.clear();
         losses.spikes = 0;
         losses.seen = 0;
         losses.first = 0;
       } else if (hard || stays) {
-        Observation seen;
-        seen.value = loss;
-        seen.threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
-                              : judge.limit("spike_factor") * mean;
-        seen.tag = "Loss";
-        seen.message =
-            hard ? shown + " jumped to " + number(loss) + ", where the mean of the last " + std::to_string(lately) +
-                       " was " + number(mean_lately) + " and the largest of the last " +
-                       std::to_string(losses.recent.size()) + " was " + number(largest)
-                 : shown + " was above " + number(judge.limit("spike_factor")) + " times its mean of " + number(mean) +
-                       " for " + std::to_string(losses.spikes) + " times in a row, last " + number(loss);
-        seen.advice =
-            "look at the batch of this step, clip the gradients between backward() and step(), or lower the learning "
-            "rate";
-        judge.tell(seen);
+        judge.tell({.value = loss,
+                    .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
+                                      : judge.limit("spike_factor") * mean},
+                   hard ? sentence(shown, " jumped to ", loss, ", where the mean of the last ", lately, " was ",
+                                   mean_lately, " and the largest of the last ", losses.recent.size(), " was ", largest)
+                        : sentence(shown, " was above ", judge.limit("spike_factor"), " times its mean of ", mean,
+                                   " for ", losses.spikes, " times in a row, last ", loss),
+                   "look at the batch of this step, clip the gradients between backward() and step(), or lower the "
+                   "learning rate");
       }
     }
     ++losses.seen;
@@ -112,42 +105,34 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
   losses.pending.clear();
 }
 
-}  // namespace
-
-void judge_spikes(const Judge& judge, const Moment& moment) {
-  for (Losses::Training& each : moment.losses->trainings) judge_spikes_of(judge, each, moment.losses->shown(each));
+void judge_spikes(const Judge& judge, const Situation& situation) {
+  for (Losses::Training& each : situation.losses->trainings)
+    judge_spikes_of(judge, each, situation.losses->shown(each));
 }
 
-void judge_divergence(const Judge& judge, const Moment& moment) {
-  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
-  if (epochs.size() < 2 || moment.acts) return;
+void judge_divergence(const Judge& judge, const Situation& situation) {
+  const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
+  if (epochs.size() < 2 || situation.acts) return;
   const double now = epochs.back().mean;
   const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
   const double limit = judge.limit("diverging_factor") * best->mean;
   if (!(best->mean > 0) || !(now > limit) || !(now > epochs.front().mean)) return;
   if (!epochs.back().compares_to(*best)) return;
-  // Of next to nothing the double is next to nothing too.
+  // Twice nearly nothing is still nearly nothing.
   constexpr double many_times = 10;
   if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.value = now;
-  seen.threshold = limit;
-  seen.tag = "Loss";
-  seen.message = "the training loss grows: " + number(now) + " in epoch " + std::to_string(epochs.back().number) +
-                 ", where it was " + number(best->mean) + " in epoch " + std::to_string(best->number);
-  seen.advice =
-      "lower the learning rate or clip the gradients between backward() and step(); see that the loss is minimized, "
-      "not maximized";
-  judge.tell(seen);
+  judge.tell({.value = now, .threshold = limit},
+             sentence("the training loss grows: ", now, " in epoch ", epochs.back().number, ", where it was ",
+                      best->mean, " in epoch ", best->number),
+             "lower the learning rate or clip the gradients between backward() and step(); see that the loss is "
+             "minimized, not maximized");
 }
 
-/// Below 0 a loss may go, as that of a density does; one that gains in size with each epoch has no bound.
-void judge_unbounded(const Judge& judge, const Moment& moment) {
+/// A loss may fall below 0, as that of a density does, but one that grows in size with each epoch has no bound.
+void judge_unbounded(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 4;
   constexpr double faster = 1.5, far_beyond = 10;
-  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
   if (epochs.size() < enough_epochs) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   if (now > -far_beyond * std::max(std::abs(first), 1.0)) return;
@@ -155,85 +140,67 @@ void judge_unbounded(const Judge& judge, const Moment& moment) {
     const double before = std::min(epochs[i - 1].mean, 0.0);
     if (!(epochs[i].mean < faster * before)) return;
   }
-  Observation seen;
-  seen.at_tick = true;
-  seen.severity = LOUPE_SEVERITY_ERROR;
-  seen.tag = "Loss";
-  seen.value = now;
-  seen.threshold = -far_beyond * std::max(std::abs(first), 1.0);
-  seen.message = "the training loss fell below 0 and grows in size with each epoch: " + number(first) +
-                 " in the first, " + number(epochs[epochs.size() - 2].mean) + " in the last but one, " + number(now) +
-                 " in the last";
-  seen.advice = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound";
-  judge.tell(seen);
+  judge.tell({.value = now, .threshold = -far_beyond * std::max(std::abs(first), 1.0)},
+             sentence("the training loss fell below 0 and grows in size with each epoch: ", first, " in the first, ",
+                      epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"),
+             "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound");
 }
 
-void judge_stagnation(const Judge& judge, const Moment& moment) {
+void judge_stagnation(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 3;
   constexpr uint64_t enough_losses = 30;
-  const std::vector<Losses::Epoch>& epochs = moment.losses->training.epochs;
+  const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
   const uint64_t all = std::accumulate(epochs.begin(), epochs.end(), uint64_t{0},
                                        [](uint64_t sum, const Losses::Epoch& each) { return sum + each.count; });
-  if (epochs.size() < enough_epochs || (all < enough_losses && !moment.losses->are_means)) return;
+  if (epochs.size() < enough_epochs || (all < enough_losses && !situation.losses->are_means)) return;
   const double first = epochs.front().mean, now = epochs.back().mean;
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
-  // A squared error that comes down is on its way; a cross entropy arrives at a guess from far above.
-  const Guessing* guessing = moment.guessing;
-  // Nor is one a guess that comes down by a hundredth in three epochs.
+  // A squared error that falls is learning; a cross entropy may fall to a guess from far above.
+  const Guessing* guessing = situation.guessing;
+  // A loss that falls by a hundredth in three epochs is no guess.
   const double before = epochs.size() > enough_epochs ? epochs[epochs.size() - 1 - enough_epochs].mean : first;
   const bool comes_down = now < before - 0.01 * std::abs(before);
   const bool is_guess =
       guessing != nullptr && guessing->is_no_better() && !comes_down && (guessing->is_cross_entropy() || !decreased);
-  // What goes on from a checkpoint may have arrived.
-  const bool stays = !decreased && first != 0 && !moment.losses->began_late && !crosses_zero(*moment.losses);
+  // Training from a checkpoint may have converged.
+  const bool stays = !decreased && first != 0 && !situation.losses->began_late && !crosses_zero(*situation.losses);
   if (!stays && !is_guess) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.tag = "Loss";
-  seen.value = now;
-  seen.threshold = first;
-  seen.message = "the training loss " +
-                 (stays ? "has not come down in " + std::to_string(epochs.size()) + " epochs"
-                        : std::string("is no better than a guess")) +
-                 ": " + number(first) + " in the first" + (stays ? "" : " epoch") + ", " + number(now) + " in the last";
-  if (is_guess) seen.message += ", and " + guessing->text();
-  seen.advice =
-      "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the step "
-      "changes the model";
-  judge.tell(seen);
+  judge.tell({.value = now, .threshold = first},
+             sentence("the training loss ",
+                      stays ? sentence("has not come down in ", epochs.size(), " epochs") : "is no better than a guess",
+                      ": ", first, stays ? " in the first, " : " in the first epoch, ", now, " in the last",
+                      is_guess ? ", and " + guessing->text() : ""),
+             "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the "
+             "step changes the model");
 }
 
-void judge_oscillation(const Judge& judge, const Moment& moment) {
-  Losses& losses = *moment.losses;
+void judge_oscillation(const Judge& judge, const Situation& situation) {
+  Losses& losses = *situation.losses;
   const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
-  if (epochs.size() < 2 || moment.acts) return;
+  if (epochs.size() < 2 || situation.acts) return;
   const Losses::Epoch &now = epochs.back(), &before = epochs[epochs.size() - 2];
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
-  if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss in turn
-  Observation seen;
-  seen.at_tick = true;
-  seen.tag = "Loss";
-  // Losses of small batches jump as well, and come down all the same: above its start less is enough.
+  if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss alternate
+  // Losses of small batches jump, too, while they fall; above its start a smaller swing is enough.
   const double first = epochs.front().mean;
   const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
   const auto jumps = [&](const Losses::Epoch& epoch) {
     return epoch.count >= 8 && epoch.mean > 0.8 * first && epoch.mean_change > limit * std::abs(epoch.mean);
   };
   if (jumps(now) && jumps(before) && now.mean > 0.9 * before.mean) {
-    seen.value = now.mean_change / now.mean;
-    seen.threshold = limit;
-    seen.message = "the training loss swings by " + percent(seen.value) +
-                   " of its mean from one to the next, and does not come down";
-    seen.advice = "lower the learning rate, or use larger batches";
-    return judge.tell(seen);
+    const double swing = now.mean_change / now.mean;
+    return judge.tell({.value = swing, .threshold = limit},
+                      sentence("the training loss swings by ", percent(swing),
+                               " of its mean from one to the next, and does not come down"),
+                      "lower the learning rate, or use larger batches");
   }
-  // Where little is left of the loss, swings of it are nothing.
-  if (!moment.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
+  // Swings of a loss that is nearly gone mean nothing.
+  if (!situation.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
     losses.main.epochs_with_swings = 0;
     return;
   }
-  // What swings slowly and widely is not noise, even while it becomes less.
+  // Slow and wide swings are not noise, even while the loss falls.
   constexpr std::size_t turns_enough = 4, enough_in_the_same_way = 3;
   constexpr double sure_of_swings = 3, sure_of_repeats = 2.5, same_way = 0.7;
   constexpr std::size_t enough_values = 64;
@@ -246,29 +213,25 @@ void judge_oscillation(const Judge& judge, const Moment& moment) {
   int& epochs_with_swings = losses.main.epochs_with_swings;
   epochs_with_swings = turns >= turns_enough ? epochs_with_swings + 1 : 0;
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
-    seen.value = likeness;
-    seen.threshold = same_way;
-    seen.message = "the training loss goes up and down in the same way in each epoch (a correlation of " +
-                   number(likeness) + " with the epoch before)";
-    seen.advice = "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted";
-    judge.tell(seen);
+    judge.tell({.value = likeness, .threshold = same_way},
+               sentence("the training loss goes up and down in the same way in each epoch (a correlation of ", likeness,
+                        " with the epoch before)"),
+               "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted");
   } else if (epochs_with_swings >= epochs_enough) {
-    seen.value = static_cast<double>(turns);
-    seen.threshold = turns_enough;
-    seen.message = "the training loss swings slowly up and down by a fifth of its mean and more, " +
-                   std::to_string(turns) + " times lately";
-    seen.advice = "lower the learning rate or the momentum, and see that the samples are shuffled";
-    judge.tell(seen);
+    judge.tell({.value = static_cast<double>(turns), .threshold = turns_enough},
+               sentence("the training loss swings slowly up and down by a fifth of its mean and more, ", turns,
+                        " times lately"),
+               "lower the learning rate or the momentum, and see that the samples are shuffled");
   }
 }
 
-/// Of two losses, as of a generator and what tells its pictures from others, one is next to nothing.
-void judge_adversaries(const Judge& judge, const Moment& moment) {
+/// Reports that one of two losses, as of a generator and a discriminator, has fallen to nearly nothing.
+void judge_adversaries(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 3;
   constexpr int enough = 2;
   constexpr double little = 0.05, much = 2;
-  Losses& losses = *moment.losses;
-  if (losses.trainings.size() != 2 || moment.acts) return;
+  Losses& losses = *situation.losses;
+  if (losses.trainings.size() != 2 || situation.acts) return;
   for (std::size_t i = 0; i < 2; ++i) {
     Losses::Training &winner = losses.trainings[i], &loser = losses.trainings[1 - i];
     const std::vector<Losses::Epoch>&won = winner.side.epochs, &lost = loser.side.epochs;
@@ -277,51 +240,140 @@ void judge_adversaries(const Judge& judge, const Moment& moment) {
                          lost.front().mean > 0 && lost.back().mean > much * lost.front().mean;
     winner.epochs_won = has_won ? winner.epochs_won + 1 : 0;
     if (winner.epochs_won < enough) continue;
-    Observation seen;
-    seen.at_tick = true;
-    seen.severity = LOUPE_SEVERITY_INFO;
-    seen.tag = "Loss";
-    seen.value = won.back().mean;
-    seen.threshold = little * won.front().mean;
-    seen.message = losses.shown(winner) + " has fallen from " + number(won.front().mean) + " to " +
-                   number(won.back().mean) + ", while " + losses.shown(loser) + " has grown from " +
-                   number(lost.front().mean) + " to " + number(lost.back().mean) +
-                   ": if the two models are trained against each other, the first has won";
-    seen.advice = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels";
-    judge.tell(seen);
+    judge.tell({.value = won.back().mean, .threshold = little * won.front().mean},
+               sentence(losses.shown(winner), " has fallen from ", won.front().mean, " to ", won.back().mean,
+                        ", while ", losses.shown(loser), " has grown from ", lost.front().mean, " to ",
+                        lost.back().mean, ": if the two models are trained against each other, the first has won"),
+               "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels");
   }
 }
 
-void judge_overfitting(const Judge& judge, const Moment& moment) {
+void judge_overfitting(const Judge& judge, const Situation& situation) {
   constexpr std::size_t patience = 2;
-  const std::vector<Losses::Epoch>& held_out = moment.losses->validation.epochs;
-  const std::vector<Losses::Epoch>& trained = moment.losses->training.epochs;
+  const std::vector<Losses::Epoch>& held_out = situation.losses->validation.epochs;
+  const std::vector<Losses::Epoch>& trained = situation.losses->training.epochs;
   if (held_out.size() < patience + 1 || trained.size() < 2) return;
   const auto best = lowest_of(held_out.begin(), held_out.end());
   const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
   if (since < patience || !(best->mean > 0)) return;
-  // Where a loss has come down from far above, a tenth of what little is left says nothing.
+  // A tenth of a loss that has come down from far above means nothing.
   constexpr double share_lost = 0.05;
   const double won = std::max(held_out.front().mean - best->mean, 0.0);
   const double limit = std::max(judge.limit("overfitting_factor") * best->mean, best->mean + share_lost * won);
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
                                        [&](const Losses::Epoch& each) { return each.mean > limit; });
-  if (!trained.back().compares_to(trained[trained.size() - 1 - std::min(since, trained.size() - 1)])) return;
-  const bool still_learns =
-      trained.back().mean < 0.9 * trained[trained.size() - 1 - std::min(since, trained.size() - 1)].mean;
+  const Losses::Epoch& then = trained[trained.size() - 1 - std::min(since, trained.size() - 1)];
+  if (!trained.back().compares_to(then)) return;
+  const bool still_learns = trained.back().mean < 0.9 * then.mean;
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
-  Observation seen;
-  seen.at_tick = true;
-  seen.value = held_out.back().mean;
-  seen.threshold = limit;
-  seen.tag = "Loss";
-  seen.message = "the validation loss grows while the training loss falls: it was lowest with " + number(best->mean) +
-                 ", and is " + number(held_out.back().mean) + " " + std::to_string(since) +
-                 " epochs later, beside a training loss of " + number(trained.back().mean);
-  seen.advice = "stop at the best epoch, or use more data, augmentation, dropout or weight decay";
-  // Densities have losses below 0 too; of others the sign is wrong.
-  if (trained.back().mean < 0) seen.advice = "see that the loss is minimized, not maximized; else " + seen.advice;
-  judge.tell(seen);
+  // Losses of densities fall below 0, too; in others the sign is wrong.
+  const bool is_below_zero = trained.back().mean < 0;
+  judge.tell(
+      {.value = held_out.back().mean, .threshold = limit},
+      sentence("the validation loss grows while the training loss falls: it was lowest with ", best->mean, ", and is ",
+               held_out.back().mean, " ", since, " epochs later, beside a training loss of ", trained.back().mean),
+      sentence(is_below_zero ? "see that the loss is minimized, not maximized; else " : "",
+               "stop at the best epoch, or use more data, augmentation, dropout or weight decay"));
+}
+
+}  // namespace
+
+std::vector<Rule> loss_rules() {
+  return {
+      {.name = "loss_not_decreasing",
+       .tag = "Loss",
+       .help = "warning; epochs go by and the training loss stays where it began, or is no better than a guess",
+       .looks = {{When::training_epoch, &judge_stagnation}},
+       .evidence = Evidence::training_loss,
+       .fault = R"(auto x = inputs.index_select(0, torch::randperm(count));
+// In another order than the inputs:
+auto y = targets.index_select(0, torch::randperm(count));)",
+       .repair = R"(auto order = torch::randperm(count);
+auto x = inputs.index_select(0, order);
+auto y = targets.index_select(0, order);)"},
+      {.name = "unbounded_loss",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Loss",
+       .help = "error; the training loss is below 0 and grows in size",
+       .looks = {{When::training_epoch, &judge_unbounded}},
+       .evidence = Evidence::training_loss,
+       .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
+                                     "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio"}}},
+       .fault = R"(auto loss = error - divergence;  // the larger it is, the better)",
+       .repair = R"(auto loss = error + divergence;)"},
+      {.name = "loss_spike",
+       .tag = "Loss",
+       .help = "warning; a loss far above those before",
+       .looks = {{When::losses, &judge_spikes}},
+       .limits = {{"spike_factor", 2.0, "a loss over the mean of those before, above which it spikes when it stays so",
+                   1.0},
+                  {"spikes", 5, "how many in a row", 1, 1e6},
+                  {"hard_spike_factor", 10.0, "a loss over the largest of the last 100, above which it spikes at once",
+                   1.0}},
+       .evidence = Evidence::training_loss,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto loss = torch::mse_loss(output, y);  // squares an outlier
+loss.backward();
+optimizer.step();)",
+       .repair = R"(auto loss = torch::smooth_l1_loss(output, y);
+loss.backward();
+torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+optimizer.step();)"},
+      {.name = "loss_oscillating",
+       .tag = "Loss",
+       .help = "warning; the training loss swings and does not come down",
+       .looks = {{When::training_epoch, &judge_oscillation}},
+       .limits = {{"oscillation", 0.5,
+                   "mean change from one loss to the next over their mean, above which it oscillates; above the loss's "
+                   "start 0.6 times that",
+                   0.0}},
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(// Steps beyond the minimum, to and fro.
+auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
+       .repair = R"(auto options = torch::optim::SGDOptions(0.01).momentum(0.9);)"},
+      {.name = "diverging_loss",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Loss",
+       .help = "error; an epoch's loss is far above the lowest",
+       .looks = {{When::training_epoch, &judge_divergence}},
+       .limits = {{"diverging_factor", 2.0, "an epoch's loss over the lowest epoch's so far, above which it diverges",
+                   1.0}},
+       .evidence = Evidence::training_loss,
+       .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto loss = torch::mse_loss(model->forward(x), y);
+(-loss).backward();  // makes it larger with each step
+optimizer.step();)",
+       .repair = R"(auto loss = torch::mse_loss(model->forward(x), y);
+loss.backward();
+optimizer.step();)"},
+      {.name = "overfitting",
+       .tag = "Loss",
+       .help = "warning; the validation loss grows while the training loss falls",
+       .looks = {{When::validation_epoch, &judge_overfitting}},
+       .limits = {{"overfitting_factor", 1.1,
+                   "an epoch's validation loss over the lowest so far, while the training loss falls", 1.0}},
+       .evidence = Evidence::both_losses,
+       .fault = R"(for (int epoch = 0; epoch < 500; ++epoch) {
+  train(model);
+  validate(model);
+})",
+       .repair = R"(for (int epoch = 0; epoch < 500 && epoch < best_epoch + 20; ++epoch) {
+  train(model);
+  const double loss = validate(model);
+  if (loss >= best_loss) continue;
+  best_loss = loss, best_epoch = epoch;
+  torch::save(model, "best.pt");
+})"},
+      {.name = "adversary_won",
+       .severity = LOUPE_SEVERITY_INFO,
+       .tag = "Loss",
+       .help = "info; of two models with losses of their own, one's falls to next to nothing while the other's grows",
+       .looks = {{When::losses_of_models, &judge_adversaries}},
+       .fault = R"(for (int i = 0; i < 5; ++i) train_discriminator(batch);
+train_generator();  // learns nothing from a judge who is always right)",
+       .repair = R"(train_discriminator(batch);
+train_generator();)"},
+  };
 }
 
 }  // namespace loupe::health

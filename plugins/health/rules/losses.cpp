@@ -1,10 +1,99 @@
 #include "health/rules/losses.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace loupe::health {
+namespace {
+
+constexpr std::size_t most_values = 128;
+constexpr std::size_t smoothed_over = 5;
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Smoothed by the median, since one bad batch is no swing.
+std::vector<double> smoothed(const std::vector<double>& curve) {
+  std::vector<double> medians;
+  std::array<double, smoothed_over> some = {};
+  for (std::size_t i = 0; i + smoothed_over <= curve.size(); ++i) {
+    std::copy_n(curve.begin() + static_cast<std::ptrdiff_t>(i), smoothed_over, some.begin());
+    std::nth_element(some.begin(), some.begin() + smoothed_over / 2, some.end());
+    medians.push_back(some[smoothed_over / 2]);
+  }
+  return medians;
+}
+
+std::vector<double> without_trend(std::vector<double> curve) {
+  const double middle = static_cast<double>(curve.size() - 1) / 2, level = mean(curve);
+  double product = 0, squares = 0;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const double x = static_cast<double>(i) - middle;
+    product += x * (curve[i] - level);
+    squares += x * x;
+  }
+  for (std::size_t i = 0; i < curve.size(); ++i)
+    curve[i] -= level + product / squares * (static_cast<double>(i) - middle);
+  return curve;
+}
+
+}  // namespace
+
+void LossCurve::add(double loss) {
+  sum_ += loss;
+  if (++losses_in_sum_ < losses_a_value_) return;
+  if (values_.size() == most_values) {
+    for (std::size_t i = 0; i < most_values / 2; ++i) values_[i] = (values_[2 * i] + values_[2 * i + 1]) / 2;
+    values_.resize(most_values / 2);
+    losses_a_value_ *= 2;
+    return;  // the sum keeps as many
+  }
+  values_.push_back(sum_ / static_cast<double>(losses_in_sum_));
+  sum_ = 0;
+  losses_in_sum_ = 0;
+}
+
+std::size_t count_turns(const std::vector<double>& curve, double noise_factor) {
+  constexpr std::size_t fewest = 32;
+  constexpr double share_of_mean = 0.2;
+  if (curve.size() < fewest) return 0;
+  double changes = 0;
+  for (std::size_t i = 1; i < curve.size(); ++i) changes += std::abs(curve[i] - curve[i - 1]);
+  const double noise = changes / static_cast<double>(curve.size() - 1);
+  const double swing = std::max(share_of_mean * std::abs(mean(curve)), noise_factor * noise);
+  const std::vector<double> smooth = smoothed(curve);
+  // The first swing may begin at either end of what came so far.
+  double low = smooth.front(), high = smooth.front();
+  bool rises = false, has_swung = false;
+  std::size_t turns = 0;
+  for (const double value : smooth) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+    const bool up = value - low > swing, down = high - value > swing;
+    const bool turned = has_swung ? (rises ? down : up) : up || down;
+    if (!turned) continue;
+    turns += has_swung ? 1 : 0;
+    rises = has_swung ? !rises : up;
+    has_swung = true;
+    low = high = value;
+  }
+  return turns;
+}
+
+double correlation(const std::vector<double>& first, const std::vector<double>& second) {
+  constexpr std::size_t fewest = 16;
+  if (first.size() != second.size() || first.size() < fewest) return 0;
+  const std::vector<double> a = without_trend(smoothed(first)), b = without_trend(smoothed(second));
+  const auto product = [](const std::vector<double>& x, const std::vector<double>& y) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  const double sizes = std::sqrt(product(a, a) * product(b, b));
+  return sizes > 0 ? product(a, b) / sizes : 0;
+}
 
 void Losses::Side::add(double loss) {
   constexpr uint64_t first_losses = 10;
@@ -28,7 +117,7 @@ bool Losses::Side::end_epoch() {
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
   epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
   epoch.count = count;
-  // A NaN is in no mean: what is left of such an epoch is compared with nothing.
+  // An epoch with a NaN has no mean to compare.
   if (!is_broken) epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));
   sum = changes = changes_of_two = last = last_but_one = 0;
@@ -54,7 +143,7 @@ void Losses::process(const Event& event) {
     loss.is_nan = loss.is_nan || std::isnan(event.scalar());
     return;
   }
-  // A loss that overflowed, and a finite one after it before any step: the step was left out.
+  // A finite loss after an overflow and before any step shows that the step was skipped.
   if (!loss.is_nan) loss.is_non_finite = false;
   loss.side.add(event.scalar());
   if (loss.pending.size() < most_pending) loss.pending.push_back(event.scalar());
@@ -93,11 +182,11 @@ bool Losses::has_halved() const {
 bool Losses::has_come_down() const {
   const std::vector<Epoch>& epochs = training.epochs;
   const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && training.count == 0);
-  // Of a loss below 0 a tenth says nothing.
+  // A tenth of a loss below 0 means nothing.
   return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * beginning();
 }
 
-/// The means of epochs begin below the first losses, where much is learned at once.
+/// Where much is learned at once, the first epoch's mean lies below the first losses.
 double Losses::beginning() const {
   const double first = training.epochs.front().mean;
   return are_means ? first : std::max(first, training.start);
@@ -105,7 +194,7 @@ double Losses::beginning() const {
 
 Trend Losses::trend() const {
   constexpr std::size_t first_epochs = 2;
-  constexpr double as_good = 0.1;  // of what was won
+  constexpr double as_good = 0.1;  // of the improvement
   const std::vector<Epoch>& epochs = training.epochs;
   if (epochs.empty() && training.count == 0) return Trend::unknown;
   if (began_late || epochs.size() < first_epochs || !(epochs.front().mean > 0)) return Trend::falls;
@@ -133,10 +222,10 @@ void Losses::begin_series() {
     each = {};
     each.name = std::move(name);
   }
-  began_late = true;  // what it goes on with may have learned before
+  began_late = true;  // the model may have learned before
 }
 
-Losses::Ended Losses::end_epoch() {
+Losses::EpochEnd Losses::end_epoch() {
   for (Training& each : trainings) {
     each.since_tick = 0;
     if (&each != &main) each.side.end_epoch();

@@ -11,14 +11,35 @@
 #include <utility>
 #include <vector>
 
-#include "health/rules/loss_curve.h"
-
 namespace loupe::health {
 
-/// The losses that the trainer pushes. Events come on any thread: whoever reads or writes holds the mutex.
+/// How a training loss compares with its start and its best. `falls` also in the first epochs.
+enum class Trend { unknown, falls, stays };
+
+/// An epoch's losses in at most 128 values, each the mean of as many losses as that needs.
+class LossCurve {
+ public:
+  void add(double loss);
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  std::vector<double> values_;
+  std::size_t losses_a_value_ = 1, losses_in_sum_ = 0;
+  double sum_ = 0;
+};
+
+/// How often a curve turns between rising and falling, single outliers apart: each swing is at least a fifth of the
+/// curve's mean, and `noise_factor` times its mean change from one value to the next. 0 for fewer than 32 values.
+std::size_t count_turns(const std::vector<double>& curve, double noise_factor);
+
+/// Pearson's correlation of two curves of the same length, each smoothed and without its linear trend; 0 for curves
+/// that differ in length or have fewer than 16 values.
+double correlation(const std::vector<double>& first, const std::vector<double>& second);
+
+/// The losses that the trainer pushes. Events come on any thread: readers and writers hold the mutex.
 struct Losses : Preprocessor {
   Request request() const override { return {}; }
-  /// Takes the mutex by itself.
+  /// Takes the mutex itself.
   void process(const Event& event) override;
 
   /// Whether a training loss was NaN since the last call, or the last one Inf.
@@ -27,26 +48,26 @@ struct Losses : Preprocessor {
   bool take_validation() { return std::exchange(was_validated, false); }
   /// Whether the training loss of the last epoch was below half of the first one's.
   bool has_halved() const;
-  /// Whether the training loss is a tenth below its start, or cannot be expected to be.
+  /// Whether the training loss is a tenth below its start, or it is too early to expect that.
   bool has_come_down() const;
   /// `falls` where it has come down, and is as good as at its best.
   Trend trend() const;
   /// Whether the latest training loss of any name was NaN or Inf.
   bool is_bad_now() const;
-  /// Another training begins, with a new model or optimizer: nothing is compared with the losses before it.
+  /// Another training begins, with a new model or optimizer, and is not compared with the losses before it.
   void begin_series();
-  /// At a tick. Returns of which losses an epoch ended.
-  struct Ended {
+  /// At a tick. Returns for which losses an epoch ended.
+  struct EpochEnd {
     bool training, validation;
   };
-  Ended end_epoch();
+  EpochEnd end_epoch();
 
   struct Epoch {
     double mean = 0, mean_change = 0;
-    double mean_change_of_two = 0;  ///< from one loss to the next but one: small where two kinds of loss alternate
+    double mean_change_of_two = 0;  ///< over every second loss: small where two kinds of loss alternate
     uint64_t count = 0;
-    std::size_t number = 0;  ///< from 1; those with a NaN are counted, and not kept
-    /// Whether both have about as many losses: a data set that grows, or a stage of a curriculum, is another task.
+    std::size_t number = 0;  ///< from 1; epochs with a NaN are counted but not kept
+    /// Whether both have about as many losses: a growing data set, or a stage of a curriculum, is another task.
     bool compares_to(const Epoch& other) const;
   };
   struct Side {
@@ -60,7 +81,7 @@ struct Losses : Preprocessor {
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
     void add(double loss);
     bool end_epoch();
-    /// The mean of the epoch that is on, or of the last one where that has no loss yet; there is one of them.
+    /// The mean of this epoch, or of the last one if this has no loss yet; there must be one.
     double mean_now() const { return count > 0 ? sum / static_cast<double>(count) : epochs.back().mean; }
   };
 
@@ -71,12 +92,12 @@ struct Losses : Preprocessor {
     bool is_non_finite = false, is_nan = false;
     bool is_bad_now = false;        ///< the latest
     std::vector<double> pending;    ///< pushed since loss_spike looked last
-    std::deque<double> recent;      ///< that it has seen, the last 100
+    std::deque<double> recent;      ///< the last 100 that it has seen
     double first = 0;               ///< mean of the first ten
     uint64_t seen = 0;              ///< how many it has seen
     int64_t spikes = 0;             ///< in a row
     uint64_t since_tick = 0;        ///< how many it has seen
-    bool began_with_epoch = false;  ///< what is above the mean now
+    bool began_with_epoch = false;  ///< the current streak above the mean
     int epochs_with_swings = 0;     ///< in a row
     int epochs_won = 0;             ///< in a row
   };
@@ -90,12 +111,12 @@ struct Losses : Preprocessor {
   Side validation;
   const Training* non_finite = &main;  ///< the last that was not finite
   bool was_validated = false;
-  bool are_means = false;   ///< each of an epoch, as a record has them
+  bool are_means = false;   ///< each loss is the mean of an epoch, as in a record
   bool began_late = false;  ///< the first epoch that was seen is not the first of the training
 
  private:
   Training& training_of(std::string_view name);
-  /// What the training loss began with; an epoch has ended.
+  /// The first training loss; an epoch must have ended.
   double beginning() const;
 };
 

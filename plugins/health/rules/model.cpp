@@ -15,7 +15,7 @@ void Model::begin_run(Layer& layer, const Event& event) {
   }
   if (layer.first_run == 0) layer.first_run = ++runs;
   if (event.training()) layer.trained_at = step_now;
-  ++(event.training() ? training_runs : evaluation_runs);
+  ++(event.training() ? step.training_runs : step.evaluation_runs);
   (event.training() ? pass.training : pass.evaluation) = true;
   pass.with_grad = pass.with_grad || event.grad_enabled();
   if ((event.raw()->flags & LOUPE_DRAFT_EVENT_DROPS) != 0) pass.dropout = &layer;
@@ -25,10 +25,10 @@ void Model::end_pass() {
   flow.end_pass();
   if (!pass.open) return;
   output_tally.take(*this);
-  ++passes;
-  training_passes += pass.training && !pass.evaluation ? 1 : 0;
-  passes_without_grad += pass.with_grad ? 0 : 1;
-  if (!pass.training && pass.dropout != nullptr) dropped_in_eval = pass.dropout;
+  ++step.passes;
+  step.training_passes += pass.training && !pass.evaluation ? 1 : 0;
+  step.passes_without_grad += pass.with_grad ? 0 : 1;
+  if (!pass.training && pass.dropout != nullptr) step.dropped_in_eval = pass.dropout;
   if (pass.last != nullptr) last_layer = pass.last;
   pass = {};
 }
@@ -55,50 +55,51 @@ void Model::note_step(ParameterState& state) {
   if (std::exchange(state.stepped, true)) return;
   ++state.steps;
   state.steps_with_gradient += state.is(LOUPE_DRAFT_PARAMETER_GRADIENT) ? 1 : 0;
-  sums.add_step(state);
+  step.sums.add_step(state);
 }
 
 void Model::take_batch(const Layer& layer, const TensorView& output) {
   constexpr int64_t few = 2;
   if (output.dim() < 2 || output.size(1) == 0) return;
   const int64_t values = output.numel() / output.size(1);
-  if (values > few || (small_norm != nullptr && (small_norm != &layer || values >= small_norm_values))) return;
-  small_norm = &layer;
-  small_norm_values = values;
+  if (values > few || (step.small_norm != nullptr && (step.small_norm != &layer || values >= step.small_norm_values)))
+    return;
+  step.small_norm = &layer;
+  step.small_norm_values = values;
 }
 
-bool Model::is_plain(uint64_t optimizer) {
-  const StepSums::Part& part = sums.deciding();
+bool Model::may_be_plain(uint64_t optimizer) {
+  const StepSums::Part& part = step.sums.deciding();
   const bool has_effect = part.changed > 0 || part.with_gradient == 0;
   const bool may_be =
-      has_effect && !sums.any_not_cleared && !resting.is_looking() && !is_on_device && !is_low_precision;
-  if (tallies.in_use()) return may_be && tallies.is_complete(sums);
-  constexpr uint32_t steps_enough = 2;  // which rules need that count steps in a row
+      has_effect && !step.sums.any_not_cleared && !resting.is_looking() && !is_on_device && !is_low_precision;
+  if (tallies.in_use()) return may_be && tallies.is_complete(step.sums);
+  constexpr uint32_t steps_enough = 2;  // as many as rules need that count steps in a row
   const auto known =
-      std::find_if(usual.begin(), usual.end(), [&](const Usual& each) { return each.optimizer == optimizer; });
-  Usual& before = known != usual.end() ? *known : usual.emplace_back();
-  const bool is_usual = before.times >= steps_enough && before.counts == sums.counts;
-  before.times = before.counts == sums.counts ? before.times + 1 : 1;
-  before.counts = sums.counts;
+      std::find_if(usual.begin(), usual.end(), [&](const UsualCounts& each) { return each.optimizer == optimizer; });
+  UsualCounts& before = known != usual.end() ? *known : usual.emplace_back();
+  const bool is_usual = before.times >= steps_enough && before.counts == step.sums.counts;
+  before.times = before.counts == step.sums.counts ? before.times + 1 : 1;
+  before.counts = step.sums.counts;
   before.optimizer = optimizer;
   return is_usual && may_be;
 }
 
 void Model::take_tallies() {
   output_tally.take(*this);
-  if (!tallies.take(sums)) return;
+  if (!tallies.take(step.sums)) return;
   end_pass();
-  has_backward = added_up = true;
+  epoch.has_backward = step.added_up = true;
 }
 
-/// What is added up was as usual, if all of it came: one gradient each, and one step. The norms are those of the last
-/// look, except that none is above 0 where the sums say so.
+/// If all that is added up came, it was as usual: one gradient each, and one step. The norms are those of the last
+/// look, or 0 where the sums say that none is above 0.
 void Model::follow() {
-  const bool is_known = tallies.in_use() && tallies.is_complete(sums);
+  const bool is_known = tallies.in_use() && tallies.is_complete(step.sums);
   for (ParameterState& each : parameters) {
     each.follow(step_now);
     if (!is_known || !each.is_added_up) continue;
-    const StepSums::Part& part = each.is_matrix() ? sums.weights : sums.others;
+    const StepSums::Part& part = each.is_matrix() ? step.sums.weights : step.sums.others;
     if (each.gradients == 0 && (!each.rests || each.is(LOUPE_DRAFT_PARAMETER_GRADIENT))) {
       each.gradients = 1;
       if (part.with_gradient == 0) each.gradient_norm = 0;
@@ -118,27 +119,21 @@ const ParameterState* Model::parameter_of(const loupe_source* gradients) const {
 
 void Model::next_step() {
   ++step_now;
-  last_gradient_squares = sums.weights.gradient_squares;
-  sums = {};
-  small_norm = nullptr;
-  training_runs = evaluation_runs = 0;
-  passes = training_passes = passes_without_grad = 0;
-  dropped_in_eval = nullptr;
-  if (input.is_known) last_input = std::exchange(input, {});
-  loss_fault = {};
-  has_equal_rows = has_different_targets = false;
-  input_rows = targets = 0;
-  lone_softmax = nullptr;
-  added_up = false;
+  last_gradient_squares = step.sums.weights.gradient_squares;
+  if (step.input.is_known) last_input = step.input;
+  step = {};
 }
 
 void Model::next_window() {
   for (Layer& layer : layers) layer.next_window();
   for (ParameterState& parameter : parameters) parameter.next_window();
-  steps_in_window = 0;
-  had_no_rate = false;
-  input_sum = input_sum_squares = 0;
-  input_count = 0;
+  window = {};
+}
+
+void Model::next_epoch() {
+  ++ticks;
+  std::swap(inputs_before, epoch.inputs);
+  epoch = {};
 }
 
 }  // namespace loupe::health

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <loupe/preprocessor.h>
+
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <deque>
@@ -10,23 +14,50 @@
 #include <utility>
 #include <vector>
 
-#include <loupe/preprocessor.h>
-
-#include "health/rules/distinct_rows.h"
-#include "health/rules/flow.h"
-#include "health/rules/guessing.h"
 #include "health/rules/layer.h"
-#include "health/rules/loss_fault.h"
-#include "health/rules/output_tally.h"
+#include "health/rules/loss_inputs.h"
 #include "health/rules/resting.h"
-#include "health/rules/step_sums.h"
-#include "health/rules/tallies.h"
-#include "health/rules/target_tally.h"
 
 namespace loupe::health {
 
+/// The different rows that a model's inputs had.
+struct DistinctRows {
+  static constexpr int64_t fewest_in_batch = 16;
+  struct Row {
+    uint64_t some = 0, all = 0;  ///< hashes of some of its elements, and of all
+  };
+  std::array<Row, 33> rows{};
+  std::size_t count = 0;
+  int64_t seen = 0, smallest_batch = 0;
+  uint32_t looks = 0;
+  bool are_samples = false;  ///< as the targets say, of which there was one for each
+  /// There are more than can be few, or rows of whole numbers, which repeat by nature, as states and words do.
+  bool is_many = false;
+
+  /// @param all  calculates the hash of all elements; called only where the hash of some does not decide
+  template <class All>
+  void take(uint64_t some, bool is_discrete, All&& all) {
+    ++seen;
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto known = std::find_if(rows.begin(), end, [&](const Row& each) { return each.some == some; });
+    if (known != end) {
+      is_many = is_many || is_discrete || all() != known->all;
+    } else if (is_discrete || count == rows.size()) {
+      is_many = true;
+    } else {
+      rows[count++] = {some, all()};
+    }
+  }
+  /// Whether each batch must hold rows several times over.
+  bool are_few() const {
+    constexpr uint32_t enough_looks = 8;
+    return are_samples && !is_many && looks >= enough_looks && count > 1 &&
+           2 * static_cast<int64_t>(count) <= smallest_batch;
+  }
+};
+
 /// One attached model as the rules see it. Events come on any thread, steps and ticks on the trainer's: whoever reads
-/// or writes holds the mutex.
+/// or writes holds the mutex. `step`, `window` and `epoch` begin afresh with each; all other members last for the run.
 struct Model {
   explicit Model(std::string name_) : name(std::move(name_)) {}
 
@@ -43,7 +74,7 @@ struct Model {
   std::map<const loupe_module*, Parts> modules;        ///< those that are attached, functions too
   std::vector<std::unique_ptr<Preprocessor>> watches;  ///< of all of them
 
-  /// The forward that is on, from its first layer to its last.
+  /// The forward that is running, from its first layer to its last.
   struct Pass {
     bool open = false;
     const Layer* first = nullptr;
@@ -57,61 +88,6 @@ struct Model {
   Resting resting;
   Tallies tallies;
   OutputTally output_tally;
-  /// A layer runs: its place in the order, and the pass it belongs to, which its first layer begins.
-  void begin_run(Layer& layer, const Event& event);
-  /// Ends the pass that is on, if there is one.
-  void end_pass();
-  /// A parameter stepped, with what its state says.
-  void note_step(ParameterState& state);
-  /// A batch norm's output in training: over how many values a channel it took its statistics.
-  void take_batch(const Layer& layer, const TensorView& output);
-  uint64_t runs = 0;      ///< layers that have run, to number them
-  uint64_t step_now = 1;  ///< the step that the events since the last one belong to
-  uint64_t steps = 0;     ///< of its optimizers, that were looked at
-  uint64_t steps_in_window = 0;
-  bool has_window_ended = false;  ///< which the findings do not know yet
-  bool after_gap = false;         ///< steps went by unseen before the last one
-  bool had_gaps = false;          ///< or before an earlier one
-  // Passes since the last step, by their mode.
-  uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
-  uint64_t acting_steps = 0;  ///< before which it also ran without gradients
-  /// Whether it acts, or makes its own targets, as in reinforcement learning: its losses then follow what it does.
-  bool acts() const { return 4 * acting_steps > steps; }
-  uint64_t training_runs = 0, evaluation_runs = 0;  ///< of layers
-  StepSums sums;
-  bool step_is_plain = false;         ///< the step that is judged
-  const Layer* small_norm = nullptr;  ///< the first batch norm over one or two values
-  int64_t small_norm_values = 0;      ///< a channel
-  const Layer* dropped_in_eval = nullptr;
-  const Layer* first_layer = nullptr;
-  /// The weights that what the last layer with weights gives depends on, as autograd's graph had it; empty where that
-  /// is not known.
-  std::vector<const ParameterState*> path;
-  std::atomic<const Layer*> path_end{nullptr};  ///< whose output is to be asked for it
-  /// Has that asked for at the next output of the last layer whose weights got gradients.
-  void ask_for_path();
-  const Layer* last_layer = nullptr;  ///< of whole passes: the output
-
-  /// Hashes of the inputs of an epoch's first steps, and in how many epochs in a row they were the same.
-  struct Order {
-    static constexpr std::size_t most = 64;
-    std::vector<uint64_t> now, before;      ///< of some elements
-    std::vector<uint64_t> all, all_before;  ///< of all, once some were the same; as long as that they are looked at
-    int same = 0;
-    std::size_t constants = 0;  ///< how many of the epoch were one number throughout
-    double constant = 0;        ///< the last of these
-    bool is_open() const { return now.size() < most; }
-    bool looks_at_all() const { return same > 0 && is_open(); }
-  } order;
-
-  uint64_t trained_by = 0;  ///< the optimizer that stepped last; 0 where that is not known
-
-  /// The optimizer that was made last, and how often in a row one like it took its place.
-  struct Newest {
-    uint64_t id = 0, steps = 0, at_tick = 0;
-    int64_t elements = 0;
-    uint32_t after_a_step = 0, after_an_epoch = 0;
-  } newest;
 
   /// Hashes of the first input of the first pass after a step.
   struct InputLook {
@@ -125,42 +101,108 @@ struct Model {
       const bool both_whole = is_whole && other.is_whole;
       return is_known && other.is_known && some == other.some && !(both_whole && all != other.all);
     }
-  } input, last_input;
+  };
+
+  /// Since the last step of an optimizer.
+  struct Step {
+    StepSums sums;
+    bool is_plain = false;   ///< nothing is wrong with it, as its sums say; known once it is judged
+    bool after_gap = false;  ///< steps before it were not looked at
+    bool added_up = false;   ///< a gradient came
+    uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
+    uint64_t training_runs = 0, evaluation_runs = 0;  ///< of layers
+    const Layer* small_norm = nullptr;                ///< the first batch norm over one or two values
+    int64_t small_norm_values = 0;                    ///< a channel
+    const Layer* dropped_in_eval = nullptr;
+    const Layer* lone_softmax = nullptr;  ///< over a single element, several times in a row
+    InputLook input;
+    // How many rows the first input has, whether they are all equal, and of a loss: whether its targets differ, and
+    // how many there are.
+    int64_t input_rows = 0, targets = 0;
+    bool has_equal_rows = false, has_different_targets = false;
+    LossFault loss_fault;  ///< the first
+    /// Whether the rows of the input are its samples: there is a target for each.
+    bool rows_are_samples() const { return input_rows > 0 && input_rows == targets; }
+  } step;
+  /// Over the steps that rules judge together.
+  struct Window {
+    static constexpr int64_t fewest_input_elements = 64;
+    uint64_t steps = 0;
+    bool had_no_rate = false;  ///< in one of them
+    // Of the inputs to the first layer.
+    double input_sum = 0, input_sum_squares = 0;
+    int64_t input_count = 0;
+    bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
+  } window;
+  /// The inputs of an epoch's first steps.
+  struct Inputs {
+    static constexpr std::size_t most = 64;
+    Inputs() {
+      some.reserve(most);
+      all.reserve(most);
+    }
+    std::vector<uint64_t> some;  ///< hashes of some of their elements
+    std::vector<uint64_t> all;   ///< of all, once some were the same as in the epoch before; as long as all are read
+    std::size_t constants = 0;   ///< how many were one number throughout
+    double constant = 0;         ///< the last of these
+    bool is_open() const { return some.size() < most; }
+  };
+  /// Since the last tick.
+  struct Epoch {
+    bool has_backward = false;  ///< a gradient came
+    Inputs inputs;
+  } epoch;
+
+  uint64_t runs = 0;      ///< layers that have run, to number them
+  uint64_t step_now = 1;  ///< the step that the events since the last one belong to
+  uint64_t steps = 0;     ///< of its optimizers, that were looked at
+  uint64_t ticks = 0;
+  bool has_window_ended = false;  ///< and the findings do not know yet
+  bool had_gaps = false;          ///< some steps were not looked at
+  uint64_t acting_steps = 0;      ///< before which it also ran without gradients
+  const Layer* first_layer = nullptr;
+  const Layer* last_layer = nullptr;  ///< of whole passes: the output
+  /// The weights that the output of the last layer with weights depends on, as autograd's graph had it; empty where
+  /// that is unknown.
+  std::vector<const ParameterState*> path;
+  std::atomic<const Layer*> path_end{nullptr};  ///< whose output is to be asked for it
+
+  Inputs inputs_before;  ///< of the epoch before
+  int same_orders = 0;   ///< for how many epochs in a row the inputs were the same
+  InputLook last_input;  ///< of the step before
   uint32_t same_inputs = 0, changed_inputs = 0;
   bool repeats_by_habit = false;
-  /// Whether an input that is the same again would be a fault.
-  bool may_repeat() const { return changed_inputs >= 2 && !repeats_by_habit; }
-  // Over the window: of the inputs to the first layer.
-  double input_sum = 0, input_sum_squares = 0;
-  int64_t input_count = 0;
-  static constexpr int64_t fewest_input_elements = 64;
-  bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
-  // Of the step: how many rows the first input has, whether they are all the same, and of a loss whether it had
-  // different targets, and how many.
-  int64_t input_rows = 0, targets = 0;
-  bool has_equal_rows = false, has_different_targets = false;
   uint32_t equal_row_steps = 0;  ///< in a row
-  /// Whether the rows of the input are its samples: there is a target for each.
-  bool rows_are_samples() const { return input_rows > 0 && input_rows == targets; }
   DistinctRows distinct_rows;
-  const Layer* lone_softmax = nullptr;  ///< of the step: one over a single element, several times in a row
 
   // Of a cross entropy at the first step: over a few samples, and how many classes there were.
   double first_cross_entropy = NAN;
   int64_t classes = 0;
-  LossFault loss_fault;  ///< the first since the last step
   Guessing guessing;
   TargetTally target_tally;
 
-  bool has_backward = false;      ///< a gradient came since the last tick
-  bool added_up = false;          ///< and since the last step
-  bool is_low_precision = false;  ///< any parameter of 16 bits
-  bool is_on_device = false;      ///< numbers come at the tick, and elements are not read
-  bool had_no_rate = false;       ///< in a step of the window
-  bool told_of_device = false;    ///< which rules cannot judge it there
-  bool is_broken = false;         ///< NaN or Inf got into it: what else rules see of it means nothing
-  double weight_decay = 0;        ///< the largest of its optimizer's groups
-  uint64_t ticks = 0;
+  uint64_t trained_by = 0;      ///< the optimizer that stepped last; 0 where that is unknown
+  double weight_decay = 0;      ///< the largest of its optimizer's groups
+  bool searches_steps = false;  ///< the optimizer goes as far as the loss falls, so that a step has no usual size
+  /// The optimizer that was made last, and how often in a row one like it took its place.
+  struct NewestOptimizer {
+    uint64_t id = 0, steps = 0, at_tick = 0;
+    int64_t elements = 0;
+    uint32_t after_a_step = 0, after_an_epoch = 0;
+  } newest;
+  /// What was counted at the last step of one optimizer, and how often in a row.
+  struct UsualCounts {
+    uint64_t optimizer = 0;
+    StepSums::Counts counts;
+    uint32_t times = 0;
+  };
+  std::vector<UsualCounts> usual;
+
+  bool is_low_precision = false;     ///< any parameter of 16 bits
+  bool is_on_device = false;         ///< numbers come at the tick, and elements are not read
+  bool told_of_device = false;       ///< which rules cannot judge it there
+  bool is_broken = false;            ///< it holds NaN or Inf, so that other rules cannot judge it
+  uint32_t finite_steps = 0;         ///< since then, in a row
   uint64_t trained_before_tick = 0;  ///< `step_now` at the tick before
   /// The weights as an epoch's first training pass found them.
   struct Start {
@@ -172,36 +214,47 @@ struct Model {
     using Weights = std::vector<std::pair<const loupe_module*, std::string>>;
     Weights weights;  ///< what was looked at, kept for its memory
   } start;
-  bool searches_steps = false;       ///< the optimizer goes as far as the loss falls, so that a step has no usual size
-  uint32_t finite_steps = 0;         ///< since then, in a row
-  bool has_equal_units = false;      ///< in the first steps, which was told
+  bool has_equal_units = false;      ///< in the first steps, which was reported
   double last_gradient_squares = 0;  ///< over all weights, of the step before, as backward made them
   double largest_gradient = 0;       ///< norm over all weights, of all steps so far
-  uint64_t gradient_steps = 0;       ///< on how many that stands
+  uint64_t gradient_steps = 0;       ///< how many these were
 
+  /// Whether it acts, or makes its own targets, as in reinforcement learning: its losses then follow what it does.
+  bool acts() const { return 4 * acting_steps > steps; }
+  /// Whether an input that repeats would be a fault.
+  bool may_repeat() const { return changed_inputs >= 2 && !repeats_by_habit; }
+  /// Whether inputs are hashed as a whole.
+  bool reads_all_inputs() const { return same_orders > 0 && epoch.inputs.is_open(); }
   /// Whether it has layers whose work depends on the mode.
   bool drops() const;
   bool has_batch_norm() const;
-  /// Before a step of the optimizer of this number is judged: whether nothing is wrong with it, as its sums say.
-  bool is_plain(uint64_t optimizer);
+  /// The layer that an input goes into first; the whole model where that is unknown.
+  const loupe_module* input_module() const { return first_layer != nullptr ? first_layer->module : root; }
+  const loupe_module* output_module() const { return last_layer != nullptr ? last_layer->module : root; }
+
+  /// A layer runs: notes its place in the order, and the pass that it belongs to, which its first layer begins.
+  void begin_run(Layer& layer, const Event& event);
+  /// Ends the pass that is running, if any.
+  void end_pass();
+  /// A parameter stepped, with what its state says.
+  void note_step(ParameterState& state);
+  /// A batch norm's output in training: over how many values a channel it took its statistics.
+  void take_batch(const Layer& layer, const TensorView& output);
+  /// Has `path` asked for at the next output of the last layer whose weights got gradients.
+  void ask_for_path();
+  /// Whether nothing is wrong with a step of the optimizer of this number, as its sums say; before it is judged.
+  bool may_be_plain(uint64_t optimizer);
   /// Takes what was added up since the last call.
   void take_tallies();
-  /// Whether what is kept of each parameter, once it is up to date, says all of the step.
-  bool knows_each() const { return !tallies.in_use() || tallies.is_complete(sums); }
+  /// Whether what is kept of each parameter, once it is up to date, describes the whole step.
+  bool knows_each() const { return !tallies.in_use() || tallies.is_complete(step.sums); }
   /// Brings what is kept of each parameter up to date.
   void follow();
   /// Whose source it is; null for one that is detached.
   const ParameterState* parameter_of(const loupe_source* gradients) const;
   void next_step();
   void next_window();
-
-  /// What was counted at the last step of each optimizer, and how often in a row.
-  struct Usual {
-    uint64_t optimizer = 0;
-    StepSums::Counts counts;
-    uint32_t times = 0;
-  };
-  std::vector<Usual> usual;
+  void next_epoch();
 };
 
 }  // namespace loupe::health

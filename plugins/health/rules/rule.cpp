@@ -10,6 +10,38 @@
 #include <utility>
 
 namespace loupe::health {
+namespace {
+
+/// Those that the lens, or the host, applies by itself.
+std::vector<Rule> lens_rules() {
+  return {
+      {.name = non_finite,
+       .severity = LOUPE_SEVERITY_ERROR,
+       .help = "error; the first NaN or Inf of the run, and what made it",
+       .brings_about = {{.effects = {"exploding_gradient", "dead_units", "constant_output", "loss_spike",
+                                     "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto p = torch::sigmoid(model->forward(x));
+auto loss = -(y * p.log()).mean();  // log(0) is -inf)",
+       .repair = R"(auto scores = model->forward(x);
+auto loss = torch::binary_cross_entropy_with_logits(scores, y);)"},
+      {.name = unregistered_module,
+       .help = "warning; a module with parameters runs in the model and is never trained",
+       .fault = R"(struct Net : torch::nn::Module {
+  torch::nn::Linear hidden{784, 128};  // parameters() does not have it
+};)",
+       .repair = R"(struct Net : torch::nn::Module {
+  torch::nn::Linear hidden =
+      register_module("hidden", torch::nn::Linear(784, 128));
+};)"},
+      {.name = "departs_from_baseline",
+       .help = "warning; the first series outside of what good runs show, where a baseline is given",
+       .fault = R"(// The runs that `loupe learn` was given had a rate of 1e-3.
+torch::optim::Adam optimizer(model->parameters(), 1e-2);)",
+       .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
+  };
+}
+
+}  // namespace
 
 Limits::Limits(const Options& options) {
   for (const Rule& rule : rules()) {
@@ -23,14 +55,26 @@ double Limits::operator[](const char* name) const {
   return found->second;
 }
 
-void Judge::tell(Observation seen) const {
-  seen.rule = rule->name;
-  ledger.tell(report, seen);
+Observation Judge::completed(Observation seen, std::string message, std::string advice) const {
+  seen.rule = rule;
+  seen.at_tick = when >= When::tick && when != When::losses;
+  if (seen.severity == 0) seen.severity = rule->severity;
+  if (*seen.tag == '\0') seen.tag = rule->tag;
+  if (!message.empty()) seen.message = std::move(message);
+  if (!advice.empty()) seen.advice = std::move(advice);
+  return seen;
 }
 
-void Judge::see(Observation seen) const {
-  seen.rule = rule->name;
-  ledger.see(report, seen);
+const std::vector<Rule>& rules() {
+  static const auto& table = *[] {
+    auto* all = new std::vector<Rule>();
+    for (const auto& theme : {lens_rules, loop_rules, data_rules, optimizer_rules, norm_rules, loss_input_rules,
+                              gradient_rules, activation_rules, update_rules, layer_rules, loss_rules, speed_rules}) {
+      for (Rule& rule : theme()) all->push_back(std::move(rule));
+    }
+    return all;
+  }();
+  return table;
 }
 
 const Rule& rule_named(const char* name) {
@@ -40,7 +84,7 @@ const Rule& rule_named(const char* name) {
   return *found;
 }
 
-void judge_all(When when, const Judge& judge, const Moment& moment) {
+void judge_all(When when, const Judge& judge, const Situation& situation) {
   using Looks = std::vector<std::pair<const Rule*, Rule::Look>>;
   static const auto& looks = *[] {
     auto* sorted = new std::array<Looks, static_cast<std::size_t>(When::validation_epoch) + 1>();
@@ -50,7 +94,7 @@ void judge_all(When when, const Judge& judge, const Moment& moment) {
     }
     return sorted;
   }();
-  for (const auto& [rule, look] : looks[static_cast<std::size_t>(when)]) look.judge(judge.by(*rule), moment);
+  for (const auto& [rule, look] : looks[static_cast<std::size_t>(when)]) look.judge(judge.by(*rule, when), situation);
 }
 
 std::vector<Option> options() {

@@ -3,23 +3,24 @@
 #include <loupe/host.h>
 #include <loupe/options.h>
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "health/rules/ledger.h"
-#include "health/rules/loss_curve.h"
+#include "health/rules/losses.h"
 #include "health/rules/model.h"
 
 namespace loupe::health {
 
-struct Losses;
 struct RateHistory;
-struct Rule;
 class Speed;
 
-/// When rules look at training. All but the last five look at one model.
+/// When rules look at training. Those up to `tick` look at one model.
 enum class When {
   optimizer,         ///< after a step of an optimizer that belongs to the model
   parameters,        ///< after a step, where something about a parameter is not as usual
@@ -33,15 +34,15 @@ enum class When {
   validation_epoch,  ///< the same for validation losses
 };
 
-/// What there is to look at, as far as `When` says. The mutexes of the model and of the losses are held.
-struct Moment {
+/// What a rule looks at, as far as `When` says. The mutexes of the model and of the losses are held.
+struct Situation {
   Model* model = nullptr;
   Losses* losses = nullptr;
   RateHistory* rates = nullptr;
   const Speed* speed = nullptr;
   const Guessing* guessing = nullptr;          ///< of the one model that is trained
-  const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer tells its steps by hand
-  double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where not known, and near its end
+  const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer reports its steps by hand
+  double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where unknown, and near its end
   bool is_annealed = false;       ///< the learning rate has come down as schedules end
   Trend trend = Trend::unknown;   ///< of the training loss, where one model is trained and does not act
   bool is_stuck = false;          ///< the loss has hardly come down
@@ -71,38 +72,81 @@ struct Judge {
   Report& report;
   const Host& host;
   const Rule* rule = nullptr;
+  When when = When::step;  ///< it looks now
 
-  Judge by(const Rule& other) const { return {ledger, limits, report, host, &other}; }
+  Judge by(const Rule& other, When now = When::step) const { return {ledger, limits, report, host, &other, now}; }
   double limit(const char* name) const { return limits[name]; }
   /// Reports at once, as a rule that needs no threshold does.
-  void tell(Observation seen) const;
+  void tell(Observation seen, std::string message = {}, std::string advice = {}) const {
+    ledger.tell(report, completed(std::move(seen), std::move(message), std::move(advice)));
+  }
   /// Reports once this was seen in as many windows in a row as the option `patience` says.
-  void see(Observation seen) const;
+  void see(Observation seen, std::string message = {}, std::string advice = {}) const {
+    ledger.see(report, completed(std::move(seen), std::move(message), std::move(advice)));
+  }
+
+ private:
+  /// With what the rule's row says of all its observations.
+  Observation completed(Observation seen, std::string message, std::string advice) const;
 };
 
 /// What a record must have for `loupe diagnose` to apply a rule to it.
 enum class Evidence { none, training_loss, both_losses, weight_gradients, update_ratios };
 
-/// One rule: all that is known of it but the code of its functions.
+enum class Strength {
+  likely,  ///< explains what is no worse than the cause
+  sure,    ///< explains the effect whatever its severity, as the data of both show it
+  hint     ///< the effect stays as bad as it is, and its advice names the cause first
+};
+/// Which findings a rule's finding can bring about: these become information that points to it.
+struct Effects {
+  std::vector<const char*> effects;  ///< rules
+  Strength strength = Strength::likely;
+  /// Whether what both saw belongs together; null where it is enough that both are of one model.
+  bool (*agrees)(const Observation& cause, const Observation& effect) = nullptr;
+};
+
+/// One rule: all there is to know of it except the code of its functions. The lens, `loupe explain`, `loupe diagnose`
+/// and the options read it.
 struct Rule {
   struct Look {
     When when;
-    void (*judge)(const Judge&, const Moment&);
+    void (*judge)(const Judge&, const Situation&);
   };
   const char* name;
-  const char* help;                  ///< severity and meaning, a line
-  std::vector<Look> looks = {};      ///< none: the lens, or the host, finds it by itself
-  std::vector<Option> limits = {};   ///< its thresholds, which rules may share
-  bool is_blind_on_devices = false;  ///< it reads elements, which it can do on a processor only
+  uint32_t severity = LOUPE_SEVERITY_WARNING;  ///< of its findings, where an observation has no other
+  const char* tag = "";                        ///< the plot of a built-in lens that shows them; the same holds
+  const char* help;                            ///< severity and meaning, a line
+  std::vector<Look> looks = {};                ///< none: the lens, or the host, applies it by itself
+  std::vector<Option> limits = {};             ///< its thresholds, which rules may share
+  bool is_blind_on_devices = false;            ///< it reads elements, which it can do on a processor only
   Evidence evidence = Evidence::none;
+  std::vector<Effects> brings_about = {};
+  // A few lines of a trainer that have the fault, and the same lines repaired; no line has more than 74 columns, so
+  // that `loupe explain` fits a terminal of 80.
+  const char* fault = "";
+  const char* repair = "";
 };
 
-/// The table of all rules, in table.cpp.
+/// All rules, a theme after another. A cause looks before its effects.
 const std::vector<Rule>& rules();
+// The themes, each at the end of the source with its functions.
+std::vector<Rule> loop_rules();
+std::vector<Rule> data_rules();
+std::vector<Rule> optimizer_rules();
+std::vector<Rule> norm_rules();
+std::vector<Rule> loss_input_rules();
+std::vector<Rule> gradient_rules();
+std::vector<Rule> activation_rules();
+std::vector<Rule> update_rules();
+std::vector<Rule> layer_rules();
+std::vector<Rule> loss_rules();
+std::vector<Rule> speed_rules();
+
 /// Throws Error where there is none of that name.
 const Rule& rule_named(const char* name);
-/// Has all rules look that look then.
-void judge_all(When when, const Judge& judge, const Moment& moment);
+/// Applies all rules that look then.
+void judge_all(When when, const Judge& judge, const Situation& situation);
 
 /// The options of the lens, which `loupe diagnose` reads from the configuration of a past run.
 std::vector<Option> options();
@@ -127,5 +171,20 @@ std::string whose(const Model& model);
 std::string number(double value);
 /// "12 %".
 std::string percent(double share);
+
+inline std::string text_of_part(std::string_view part) {
+  return std::string(part);
+}
+inline std::string text_of_part(double part) {
+  return number(part);
+}
+inline std::string text_of_part(std::integral auto part) {
+  return std::to_string(part);
+}
+/// The parts one after another; numbers that are not whole as number() writes them.
+template <class... Parts>
+std::string sentence(const Parts&... parts) {
+  return (text_of_part(parts) + ...);
+}
 
 }  // namespace loupe::health

@@ -1,6 +1,10 @@
 #include "health/rules/speed.h"
 
+#include <loupe/text/number_text.h>
+
 #include <algorithm>
+
+#include "health/rules/rule.h"
 
 namespace loupe::health {
 
@@ -45,6 +49,79 @@ Speed::Step Speed::usual() const {
   const auto count = static_cast<double>(steps.size());
   return {mean.waiting / count,   mean.forward / count, mean.backward / count,
           mean.optimizer / count, mean.other / count,   last_.back().on_device};
+}
+
+namespace {
+
+/// Waits shorter than `least` are not worth mending, and may be the machine's own pauses.
+void judge_input_bound(const Judge& judge, const Situation& situation) {
+  constexpr double least = 1e-3;
+  const Speed::Step usual = situation.speed->usual();
+  const double share = usual.all() > 0 ? usual.waiting / usual.all() : 0;
+  if (share <= judge.limit("waiting_share") || usual.waiting < least) return;
+  judge.tell({.value = share, .threshold = judge.limit("waiting_share")},
+             sentence(percent(share), " of a step goes by before its forward begins, waiting for data: ",
+                      duration_text(usual.waiting), " of ", duration_text(usual.all())),
+             "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before "
+             "training, what it does for each sample");
+}
+
+/// Inputs that grow on purpose, as in a curriculum, make the forward slower, too.
+void judge_slowdown(const Judge& judge, const Situation& situation) {
+  constexpr std::size_t rises = 6;
+  constexpr double each_rise = 1.03, forward_rise = 1.2, least = 1e-3;
+  const auto& stretches = situation.speed->stretches();
+  if (stretches.size() < rises + 1) return;
+  const auto first = stretches.end() - static_cast<std::ptrdiff_t>(rises + 1);
+  for (auto each = first; each + 1 != stretches.end(); ++each) {
+    if (!((each + 1)->rest() > each_rise * each->rest())) return;
+  }
+  const Speed::Stretch &before = *first, &now = stretches.back();
+  const double factor = (now.rest() + now.forward) / (before.rest() + before.forward);
+  if (factor < judge.limit("slower_factor") || now.rest() - before.rest() < least) return;
+  if (now.forward > forward_rise * before.forward) return;
+  struct Part {
+    double growth;
+    const char* name;
+  };
+  const Part parts[] = {{now.waiting - before.waiting, "waiting for data"},
+                        {now.backward - before.backward, "the loss and the backward pass"},
+                        {now.optimizer - before.optimizer, "the optimizer's step"}};
+  const Part& most = *std::max_element(std::begin(parts), std::end(parts),
+                                       [](const Part& a, const Part& b) { return a.growth < b.growth; });
+  judge.tell({.value = factor, .threshold = judge.limit("slower_factor")},
+             sentence("steps are slower with each epoch: what took ", duration_text(before.rest() + before.forward),
+                      " in epoch ", before.last_epoch, " takes ", duration_text(now.rest() + now.forward), " in epoch ",
+                      now.last_epoch, ", most of it in ", most.name),
+             "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is "
+             "carried on without detach(), a hook or a file that is added to");
+}
+
+}  // namespace
+
+std::vector<Rule> speed_rules() {
+  return {
+      {.name = "input_bound",
+       .tag = "Step Time",
+       .help = "warning; most of a step goes by waiting for data",
+       .looks = {{When::speed, &judge_input_bound}},
+       .limits = {{"waiting_share", 0.5, "share of a step that is spent waiting for data, above which that is told",
+                   0.0, 1.0}},
+       .fault = R"(auto options = torch::data::DataLoaderOptions().batch_size(64);
+// No worker: each step waits until its batch is read.)",
+       .repair = R"(auto options =
+    torch::data::DataLoaderOptions().batch_size(64).workers(4);)"},
+      {.name = "slower_each_epoch",
+       .tag = "Step Time",
+       .help = "warning; epoch by epoch steps take longer, though the model's forward does not",
+       .looks = {{When::speed, &judge_slowdown}},
+       .limits = {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told",
+                   1.0}},
+       .fault = R"(// Copies all losses so far in each step.
+losses = torch::cat({losses, loss.detach().view(1)});)",
+       .repair = R"(std::vector<double> losses;
+losses.push_back(loss.item<double>());)"},
+  };
 }
 
 }  // namespace loupe::health

@@ -6,30 +6,30 @@
 
 namespace loupe::health {
 
-/// What the steps that were timed took, in seconds. Calls come one at a time.
+/// The times of the timed steps, in seconds. Calls come one at a time.
 class Speed {
  public:
   struct Step {
     double waiting = 0, forward = 0, backward = 0, optimizer = 0, other = 0;
-    bool on_device = false;  ///< the times are those of a device's queue
+    bool on_device = false;  ///< the times are of a device's queue
     /// Without Loupe's own work.
     double all() const { return waiting + forward + backward + optimizer + other; }
   };
-  /// Some epochs together, so many that each of these stands on a few steps. The machine only ever makes a step slower,
-  /// so each is of the step that took least.
+  /// So many epochs that there are a few timed steps. Each time is of the quickest step, since the machine can only
+  /// slow one down.
   struct Stretch {
     int last_epoch = 0;
     double waiting = 0, forward = 0, backward = 0, optimizer = 0;
-    /// What does not grow with what the model is given; evaluation and acting are the trainer's business.
+    /// What does not grow with the model's input; without evaluation and acting, which the trainer decides.
     double rest() const { return waiting + backward + optimizer; }
   };
 
-  /// Times of a device's queue and of the host are not compared: with the other kind all begins anew.
+  /// Times of a device's queue and of the host are not compared: a step of the other kind discards all before it.
   void add(const Step& step);
   void end_epoch();
 
-  /// Of the last steps, the means without the ones that took longest to wait, which may have been the machine's.
-  /// Nothing, 0, before there are enough.
+  /// The means of the last steps, without those that waited longest, which the machine may have caused. 0 before there
+  /// are enough.
   Step usual() const;
   bool has_steps() const { return !last_.empty(); }
   bool is_of_device() const { return !last_.empty() && last_.back().on_device; }

@@ -8,18 +8,18 @@
 
 namespace loupe::testing {
 
-/// Judges by rules with their own limits, and keeps what they tell.
-struct Told {
-  Told() {
+/// Judges by rules with their own limits, and keeps what they report.
+struct JudgedFindings {
+  JudgedFindings() {
     sink.struct_size = sizeof sink;
     sink.context = this;
-    sink.finding = [](void* told, const loupe_finding* finding, loupe_error*) -> loupe_status {
-      static_cast<Told*>(told)->findings.push_back(Finding::from(*finding));
+    sink.finding = [](void* context, const loupe_finding* finding, loupe_error*) -> loupe_status {
+      static_cast<JudgedFindings*>(context)->findings.push_back(Finding::from(*finding));
       return LOUPE_OK;
     };
   }
-  Told(const Told&) = delete;
-  Told& operator=(const Told&) = delete;
+  JudgedFindings(const JudgedFindings&) = delete;
+  JudgedFindings& operator=(const JudgedFindings&) = delete;
   health::Judge judge(const char* rule) {
     return health::Judge{ledger, limits, report, host}.by(health::rule_named(rule));
   }

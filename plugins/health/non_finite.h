@@ -7,43 +7,46 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "health/rules/ledger.h"
 
 namespace loupe::health {
 
-/// Where a NaN or Inf was seen first, and what was around it.
+/// Where a NaN or Inf was seen first, and its surroundings.
 struct Origin {
   enum class Place {
     output,
     gradient,
-    changed_gradient,  ///< a gradient as the optimizer used it, which was finite as the backward pass gave it
+    changed_gradient,  ///< as the optimizer used it; it was finite after the backward pass
     parameter
   };
   Place place;
   uint64_t step = 0;
-  uint64_t unseen_steps = 0;  ///< that went by before it since the last one that was looked at
+  uint64_t unseen_steps = 0;  ///< before it, since the last one that was looked at
   const loupe_module* module = nullptr;
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;
 
-  /// Of an output: what went in.
+  /// The inputs of an output's layer.
   struct Inputs {
     bool finite = true;
     double largest = 0;  ///< magnitude; NaN where `norm` is known instead
     double norm = NAN;
     std::string bad_parameter;  ///< of the module's own
-    bool was_stepped = false;   ///< that one, and it was finite after the last step
+    bool was_stepped = false;   ///< the bad one, which was finite after the last step
   };
   std::optional<Inputs> inputs;
   bool begins_pass = false;  ///< the first layer of its forward
   std::string before;        ///< the layer that ran before it, else ""
-  std::string shown_by;      ///< the layer behind it that was given the output, where that was not looked at itself
+  std::string shown_by;      ///< the layer behind it that took the output, where only that one was looked at
 };
 
 /// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.
-class Trail {
+class FirstNonFinite {
  public:
   bool is_taken() const { return taken_.load(std::memory_order_acquire); }
-  /// An event holds a NaN or Inf. Whether it is the first, which is to be noted.
+  /// An event holds a NaN or Inf. Returns whether it is the first, which must be noted.
   bool meets_first() {
     met_.store(true, std::memory_order_relaxed);
     return !is_taken();
@@ -57,7 +60,7 @@ class Trail {
     if (origin_->place == Origin::Place::output) unexplained_.store(origin_->module, std::memory_order_release);
     taken_.store(true, std::memory_order_release);
   }
-  /// Whether it is an output of this module, and nobody has looked yet at what went in.
+  /// Whether it is an output of this module whose inputs are not known yet.
   bool wants_inputs_of(const loupe_module* module) const {
     return unexplained_.load(std::memory_order_acquire) == module;
   }
@@ -85,5 +88,10 @@ class Trail {
   mutable std::mutex mutex_;
   std::optional<Origin> origin_;
 };
+
+/// Says what made a NaN or Inf.
+/// @param loss     whether the training loss was not finite either
+/// @param opening  the beginning of the message: "the first NaN or Inf of this run"
+Observation blame(const Origin& origin, bool loss, const std::string& opening);
 
 }  // namespace loupe::health

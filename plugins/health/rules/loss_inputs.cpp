@@ -1,0 +1,220 @@
+// Rules about what loss functions are given: scores and targets.
+
+#include "health/rules/loss_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "health/rules/rule.h"
+
+namespace loupe::health {
+
+void Guessing::take_cross_entropy(double loss, int64_t classes) {
+  if (!is_cross_entropy()) looks_ = 0;
+  cross_entropy_ += loss;
+  uniform_ += std::log(static_cast<double>(classes));
+  classes_ = classes;
+  ++looks_;
+}
+
+void Guessing::end_epoch() {
+  constexpr uint32_t looks_enough = 8;
+  constexpr double nearly = 0.98;
+  if (looks_ < looks_enough) return;
+  double loss = cross_entropy_ / looks_, guess = uniform_ / looks_;
+  if (!is_cross_entropy()) {
+    const double count = static_cast<double>(pairs_), mean = target_sum_ / count;
+    loss = squares_ / count;
+    guess = target_squares_ / count - mean * mean;
+    constexpr double rounding = 1e-6;
+    if (!(guess > rounding * mean * mean)) guess = 0;
+  }
+  const bool is_no_better = guess > 0 && loss >= nearly * guess;
+  epochs_ = is_no_better ? epochs_ + 1 : 0;
+  text_ = is_cross_entropy() ? "guessing among " + std::to_string(classes_) + " classes gives " + number(guess)
+                             : "the mean of the targets as a constant answer gives " + number(guess);
+  cross_entropy_ = uniform_ = squares_ = target_sum_ = target_squares_ = 0;
+  pairs_ = 0;
+  looks_ = 0;
+}
+
+void TargetTally::take_class(int64_t target, int64_t answer, int64_t classes) {
+  has_several_functions_ = has_several_functions_ || (classes_ != 0 && classes != classes_);
+  classes_ = classes;
+  if (target != common_ && --balance_ < 0) {
+    common_ = target;
+    balance_ = seen_ = common_seen_ = common_answers_ = 0;
+  }
+  if (target == common_) {
+    ++balance_;
+    ++common_seen_;
+  }
+  ++seen_;
+  common_answers_ += answer == common_ ? 1 : 0;
+}
+
+void TargetTally::take_look(const char* function) {
+  has_several_functions_ = has_several_functions_ || (*function_ != '\0' && std::strcmp(function_, function) != 0);
+  function_ = function;
+  ++looks_;
+}
+
+void TargetTally::end_epoch() {
+  constexpr uint32_t looks_enough = 8;
+  constexpr int64_t targets_enough = 256;
+  if (looks_ < looks_enough) return;
+  // The targets of several heads cannot be judged together.
+  const bool is_judged = !has_several_functions_;
+  if (seen_ >= targets_enough) {
+    constexpr double most = 0.75, most_of_few = 0.9;
+    constexpr int64_t few_classes = 3;
+    share_ = static_cast<double>(common_seen_) / static_cast<double>(seen_);
+    is_unbalanced_ =
+        is_judged && classes_ > 1 && common_seen_ < seen_ && share_ >= (classes_ <= few_classes ? most_of_few : most);
+    epochs_of_one_answer_ = is_unbalanced_ && common_answers_ == seen_ ? epochs_of_one_answer_ + 1 : 0;
+    seen_ = common_seen_ = common_answers_ = 0;
+    looks_ = 0;
+  }
+  if (pairs_ >= targets_enough) {
+    constexpr double large = 100, far = 0.05;
+    target_size_ = std::sqrt(target_squares_ / static_cast<double>(pairs_));
+    output_size_ = std::sqrt(output_squares_ / static_cast<double>(pairs_));
+    const bool are_far_larger = is_judged && target_size_ > large && output_size_ < far * target_size_;
+    epochs_far_larger_ = are_far_larger ? epochs_far_larger_ + 1 : 0;
+    output_squares_ = target_squares_ = 0;
+    pairs_ = 0;
+    looks_ = 0;
+  }
+}
+
+namespace {
+
+void judge_balance(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  const TargetTally& targets = model.target_tally;
+  if (!targets.is_unbalanced()) return;
+  const bool is_all_it_answers = targets.answers_one_class();
+  judge.tell({.severity = is_all_it_answers ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO,
+              .module = model.output_module(),
+              .value = targets.share()},
+             sentence(percent(targets.share()), " of the targets of ", targets.function(), " are class ",
+                      targets.common_class(), ", one of ", targets.classes(),
+                      (is_all_it_answers ? ", and that is all that the model answers"
+                                         : ": a model that always answers it is right as often")),
+             "if that class is padding, give the loss ignore_index; if the others are rare, give the loss a weight for "
+             "each class or sample the rare ones more often, and look at how many of each class are right");
+}
+
+void judge_target_scale(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  const TargetTally& targets = model.target_tally;
+  if (!targets.are_far_larger()) return;
+  judge.tell({.module = model.output_module(), .value = targets.target_size(), .threshold = targets.output_size()},
+             sentence("the targets of ", targets.function(),
+                      " are far larger than what the model gives: ", targets.target_size(), " beside ",
+                      targets.output_size(), ", as root mean squares of the last epoch"),
+             "scale the targets before training, such as by their mean and standard deviation, and scale the outputs "
+             "back where they are used");
+}
+
+void judge_double_softmax(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  if (model.step.loss_fault.kind != LossFault::Kind::distribution) return;
+  judge.tell({.module = model.output_module()},
+             "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies softmax "
+             "itself, and twice flattens the gradients",
+             "leave out the softmax at the end of the model, or take the logarithm and use nll_loss");
+}
+
+/// What to say of each fault after "mse_loss is given …".
+struct FaultText {
+  LossFault::Kind kind;
+  uint32_t severity;
+  const char* message;
+  const char* advice;
+};
+constexpr FaultText fault_texts[] = {
+    {LossFault::Kind::one_class, LOUPE_SEVERITY_ERROR,
+     ", so that there is one class: the loss is always 0, and so is every gradient",
+     "give the model one output for each class, or use binary_cross_entropy_with_logits for one output"},
+    {LossFault::Kind::broadcast, LOUPE_SEVERITY_ERROR, ", as each output is compared with targets of other samples",
+     "bring both to the same shape, as by output.squeeze(1) or target.unsqueeze(1)"},
+    {LossFault::Kind::target_repeated, LOUPE_SEVERITY_INFO, ", as the target is repeated",
+     "if that is not meant, bring both to the same shape"},
+    {LossFault::Kind::no_logarithms, LOUPE_SEVERITY_ERROR, "; it takes logarithms of probabilities",
+     "use log_softmax over the dimension of the classes before it, or give the scores to cross_entropy"},
+    {LossFault::Kind::bounded, LOUPE_SEVERITY_WARNING, ": it applies sigmoid itself, and no sample comes near 0 or 1",
+     "give it what goes into that function"},
+    {LossFault::Kind::rectified, LOUPE_SEVERITY_INFO, ": a score that is cut off at 0 gets no gradient",
+     "give it what goes into the ReLU"},
+    {LossFault::Kind::swapped, LOUPE_SEVERITY_INFO, ": the arguments seem to be swapped",
+     "give the model's output first and the target second"},
+};
+
+void judge_loss_input(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  const LossFault& fault = model.step.loss_fault;
+  const auto text = std::find_if(std::begin(fault_texts), std::end(fault_texts),
+                                 [&](const FaultText& each) { return each.kind == fault.kind; });
+  if (text == std::end(fault_texts)) return;
+  const bool has_floor = fault.floor > 0;
+  judge.tell({.severity = text->severity, .module = model.output_module(), .value = has_floor ? fault.floor : NAN},
+             sentence(fault.function, " is given ", fault.given,
+                      has_floor ? sentence(": the loss cannot fall below ", fault.floor) : text->message),
+             text->advice);
+}
+
+}  // namespace
+
+std::vector<Rule> loss_input_rules() {
+  return {
+      {.name = "double_softmax",
+       .tag = "Loss",
+       .help = "warning; a cross entropy of what is a distribution already",
+       .looks = {{When::step, &judge_double_softmax}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"vanishing_gradient", "loss_not_decreasing"}}},
+       .fault = R"(auto output = torch::softmax(model->forward(x), 1);
+auto loss = torch::cross_entropy_loss(output, y);  // a softmax again)",
+       .repair = R"(auto scores = model->forward(x);
+auto loss = torch::cross_entropy_loss(scores, y);)"},
+      {.name = "loss_input",
+       .tag = "Loss",
+       .help = "error, warning or info; a loss function is given what it does not take",
+       .looks = {{When::step, &judge_loss_input}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "exploding_gradient", "dead_units",
+                                     "saturated_activation", "constant_output", "loss_spike", "loss_oscillating",
+                                     "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto output = model->forward(x);  // 64 x 1, and y has 64 elements:
+auto loss = torch::mse_loss(output, y);  // compares each with all)",
+       .repair = R"(auto output = model->forward(x).squeeze(1);
+auto loss = torch::mse_loss(output, y);)"},
+      {.name = "unbalanced_targets",
+       .tag = "Loss",
+       .help = "warning or info; most targets are one class; a warning where the model answers no other",
+       .looks = {{When::tick, &judge_balance}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"dead_units", "constant_output", "vanishing_gradient", "loss_not_decreasing"}}},
+       .fault = R"(// Most of the targets are padding.
+auto loss = torch::nn::functional::cross_entropy(scores, tokens);)",
+       .repair = R"(namespace F = torch::nn::functional;
+auto options = F::CrossEntropyFuncOptions().ignore_index(padding);
+auto loss = F::cross_entropy(scores, tokens, options);)"},
+      {.name = "target_scale",
+       .tag = "Loss",
+       .help = "warning; epochs go by and the targets are far larger than what the model gives",
+       .looks = {{When::tick, &judge_target_scale}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
+                                     "loss_oscillating", "update_ratio", "loss_not_decreasing"}}},
+       .fault = R"(auto loss = torch::mse_loss(model->forward(x), price);  // 300000)",
+       .repair = R"(auto target = (price - price_mean) / price_deviation;
+auto loss = torch::mse_loss(model->forward(x), target);)"},
+  };
+}
+
+}  // namespace loupe::health
