@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "run/recurring_rows.h"
+#include "run/epoch_clock.h"
 #include "torch/listeners/listening.h"
 
 namespace torch::nn {

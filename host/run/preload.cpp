@@ -18,20 +18,111 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
-#include "run/words.h"
 
 namespace loupe {
 
 /// What a function returns through memory that its caller lends: made there by the real one, never copied.
-struct Lent {
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {}
+struct ReturnedObject {
+  ReturnedObject(const ReturnedObject&) = delete;
+  ReturnedObject& operator=(const ReturnedObject&) = delete;
+  ~ReturnedObject() {}
 };
 
 namespace {
+
+constexpr unsigned long version_size = 64;
+
+/// Text that may be cut.
+__attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, size, format, arguments);
+  va_end(arguments);
+}
+
+/// Puts "?" in the place of each control character: the names of files, and what the loader says of them, may hold
+/// some, which would steer a terminal.
+void make_printable(char* text) {
+  for (; *text != '\0'; ++text) {
+    const auto letter = static_cast<unsigned char>(*text), next = static_cast<unsigned char>(text[1]);
+    if (letter == 0xc2 && next >= 0x80 && next < 0xa0) text[0] = text[1] = '?';
+    if (letter < 0x20 || letter == 0x7f) *text = '?';
+  }
+}
+
+int find_library(dl_phdr_info* info, size_t, void* data) {
+  auto& wanted = *static_cast<LibraryName*>(data);
+  const char* slash = strrchr(info->dlpi_name, '/');
+  const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (strncmp(name, wanted.begins, strlen(wanted.begins)) != 0) return 0;
+  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
+  return 1;
+}
+struct NthLibrary {
+  int left;
+  char path[text_size];
+};
+int count_down(dl_phdr_info* info, size_t, void* data) {
+  auto& wanted = *static_cast<NthLibrary*>(data);
+  if (wanted.left-- > 0) return 0;
+  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
+  return 1;
+}
+
+/// Any loaded library's function of that name but this one's; null where there is none.
+/// No library is opened while they are listed, which takes the loader's locks the other way round.
+void* find_anywhere(const char* name) {
+  Dl_info own{};
+  dladdr(reinterpret_cast<void*>(&find_anywhere), &own);
+  for (int i = 0;; ++i) {
+    NthLibrary library{i, ""};
+    if (dl_iterate_phdr(&count_down, &library) == 0) return nullptr;
+    void* opened = library.path[0] != '\0' ? dlopen(library.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (opened == nullptr) continue;
+    void* found = dlsym(opened, name);
+    dlclose(opened);
+    Dl_info of{};
+    if (found != nullptr && dladdr(found, &of) != 0 && of.dli_fbase != own.dli_fbase) return found;
+  }
+}
+
+/// A string of C++'s library: what is as large is returned in the same way, through memory that the caller lends.
+struct LentString {
+  char* text;
+  unsigned long size;
+  char rest[64];  ///< where a short text lies, too
+
+  bool is_on_heap() const { return text != nullptr && text != rest; }
+};
+
+/// "1.13.1" of the LibTorch that is loaded, by its own word. False where it does not say.
+bool read_loaded_version(char (&version)[version_size]) {
+  constexpr const char* key = "TORCH_VERSION=";
+  const auto show = reinterpret_cast<LentString (*)()>(find_anywhere("_ZN2at11show_configB5cxx11Ev"));
+  version[0] = '\0';
+  if (show == nullptr) return false;
+  const LentString config = show();
+  const char* found = config.text != nullptr ? strstr(config.text, key) : nullptr;
+  if (found != nullptr) {
+    found += strlen(key);
+    put(version, version_size, "%.*s", static_cast<int>(strcspn(found, ", \n")), found);
+  }
+  // As LibTorch would: a sanitizer's may stand in the place of C++'s.
+  const auto free_memory = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "_ZdlPv"));
+  if (free_memory != nullptr && config.is_on_heap()) free_memory(config.text);
+  return version[0] != '\0';
+}
+
+/// Whether both versions begin with the same two numbers.
+bool is_same_minor(const char* version, const char* other) {
+  const auto length = [](const char* text) {
+    const char* first = strchr(text, '.');
+    const char* second = first != nullptr ? strchr(first + 1, '.') : nullptr;
+    return second != nullptr ? static_cast<unsigned long>(second - text) : strlen(text);
+  };
+  return length(version) == length(other) && strncmp(version, other, length(version)) == 0;
+}
 
 std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
 __thread bool starts = false;                        // this thread is in the middle of that
@@ -41,6 +132,10 @@ __thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 }  // namespace
+
+bool is_loaded(LibraryName& name) {
+  return dl_iterate_phdr(&find_library, &name) == 1;
+}
 
 bool is_first_process() {
   char own[16];
@@ -225,8 +320,8 @@ bool is_own_call(const void* caller) {
 #define LOUPE_ADD_GROUP "_ZN5torch5optim9Optimizer15add_param_groupERKNS0_19OptimizerParamGroupE"
 #define LOUPE_TRAIN "_ZN5torch2nn6Module5trainEb"
 
-Lent pass_on(void*& real, const char* name, const void* module, bool recurse, const void* caller) {
-  const auto ask = real_function<Lent (*)(const void*, bool)>(real, name);
+ReturnedObject pass_on(void*& real, const char* name, const void* module, bool recurse, const void* caller) {
+  const auto ask = real_function<ReturnedObject (*)(const void*, bool)>(real, name);
   const void* here = __builtin_frame_address(0);
   if (here < asked_at) return ask(module, recurse);
   const RunListener* told = is_own_call(caller) ? nullptr : started();
@@ -240,21 +335,21 @@ Lent pass_on(void*& real, const char* name, const void* module, bool recurse, co
 
 }  // namespace
 
-LOUPE_RUN_EXPORT Lent parameters(const void* module, bool recurse) asm(LOUPE_PARAMETERS);
-Lent parameters(const void* module, bool recurse) {
+LOUPE_RUN_EXPORT ReturnedObject parameters(const void* module, bool recurse) asm(LOUPE_PARAMETERS);
+ReturnedObject parameters(const void* module, bool recurse) {
   static void* real = nullptr;
   return pass_on(real, LOUPE_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
-LOUPE_RUN_EXPORT Lent named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS);
-Lent named_parameters(const void* module, bool recurse) {
+LOUPE_RUN_EXPORT ReturnedObject named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS);
+ReturnedObject named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
   return pass_on(real, LOUPE_NAMED_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
 /// Of a LibTorch with the strings of before C++11.
-LOUPE_RUN_EXPORT Lent old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
-Lent old_named_parameters(const void* module, bool recurse) {
+LOUPE_RUN_EXPORT ReturnedObject old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
+ReturnedObject old_named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
   return pass_on(real, LOUPE_NAMED_PARAMETERS_OLD, module, recurse, __builtin_return_address(0));
 }

@@ -4,13 +4,20 @@
 
 #include "run/boundary.h"
 
-#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
+// What the files of libloupe_run.so share, with C's library alone.
 
-// What the files of libloupe_run.so share.
+#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
 
 namespace loupe {
 
-constexpr int exit_unwatched = 2;
+constexpr unsigned long text_size = 1024;
+
+struct LibraryName {
+  const char* begins;
+  char path[text_size];
+};
+/// The path of a loaded library whose file's name begins like that.
+bool is_loaded(LibraryName& name);
 
 inline constinit std::atomic<const RunListener*> listener{nullptr};  // null until the watching library is there
 inline constinit std::atomic<bool> has_optimizer{false};             // the program made one

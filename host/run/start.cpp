@@ -20,19 +20,15 @@
 #include "inspector/forked_child.h"
 #include "loupe/config_error.h"
 #include "run/boundary.h"
-#include "run/epoch_taps.h"
-#include "run/loss_taps.h"
+#include "run/program_taps.h"
 #include "run/watched_program.h"
 #include "torch/all_taps.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/optimizer_taps.h"
 
 namespace loupe {
 namespace {
-
-constexpr int exit_unwatched = 2;
 
 std::atomic<WatchedProgram*> watched{nullptr};  // null once Loupe has given up, or the program ends
 std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may be in it, and so it is no leak
@@ -50,8 +46,7 @@ void give_up(WatchedProgram& program, const std::string& why) {
 /// A configuration that is wrong; `--require` does not let the program run without.
 void refuse(WatchedProgram& program, const ConfigError& error) {
   log(LOUPE_LOG_ERROR, std::string("the configuration is wrong\n") + error.what());
-  const char* required = std::getenv(run_require_variable);
-  if (required != nullptr && std::strcmp(required, "1") == 0) ::_exit(exit_unwatched);
+  if (is_set(run_require_variable, "1")) ::_exit(exit_unwatched);
   give_up(program, "no configuration can be used");
 }
 
@@ -155,8 +150,7 @@ void begin_anew() {
   WatchedProgram* program = watched.load();
   if (program == nullptr) return;
   is_inside = false;
-  const char* follow = std::getenv(run_follow_variable);
-  if (follow != nullptr && std::strcmp(follow, "no") == 0) {
+  if (is_set(run_follow_variable, "no")) {
     watched.store(nullptr);
     program_hooks.store(nullptr);
     return;

@@ -3,21 +3,53 @@
 #include <loupe/text/number_text.h>
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
-#include "torch/script/script_model.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "core/log.h"
 #include "inspector/program_inspector.h"
 #include "run/default_monitor.h"
-#include "run/twin_model.h"
 #include "torch/model/module_types.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
+#include "torch/script/script_model.h"
 
 namespace loupe {
 namespace {
+
+/// What is wrong where the optimizer holds one instance of a model and another one runs: of none of its parameters
+/// there is a gradient, and the loss depends on as many others of the same shapes.
+/// @param leaves  the parameters that the last loss depends on  @param model  what the optimizer's model is called
+std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer, const std::vector<LossLeaf>& leaves,
+                                       const std::string& model) {
+  if (leaves.empty()) return std::nullopt;
+  std::unordered_set<const c10::TensorImpl*> held;
+  std::multiset<std::vector<int64_t>> shapes, others;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      if (parameter.grad().defined()) return std::nullopt;
+      held.insert(parameter.unsafeGetTensorImpl());
+      shapes.insert(parameter.sizes().vec());
+    }
+  }
+  for (const LossLeaf& leaf : leaves) {
+    if (held.count(leaf.parameter) != 0) return std::nullopt;
+    others.insert(leaf.shape);
+  }
+  if (shapes != others) return std::nullopt;
+  Finding finding;
+  finding.rule = "stale_optimizer";
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.message = "the optimizer holds the parameters of one instance of '" + model +
+                    "', but the loss is computed by another: each of the " + std::to_string(shapes.size()) +
+                    " parameters that the loss depends on has the shape of one that the optimizer holds, and of those "
+                    "none has a gradient, so that no step trains anything";
+  finding.advice = "make the optimizer from the parameters of the instance whose forward is called";
+  return finding;
+}
 
 bool holds_any(const ParameterSet& some, const ParameterSet& others) {
   return std::any_of(others.begin(), others.end(), [&](const auto* each) { return some.count(each) != 0; });

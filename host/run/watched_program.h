@@ -1,5 +1,7 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -15,12 +17,11 @@
 #include "config/run_program_section.h"
 #include "core/lock_order.h"
 #include "loupe/inspector.h"
-#include "run/bare_model.h"
 #include "run/batch_rows.h"
 #include "run/epoch_clock.h"
-#include "run/loss_makers.h"
 #include "run/model_search.h"
 #include "run/program_losses.h"
+#include "torch/model/module_types.h"
 
 namespace torch::jit {
 struct Module;
@@ -31,6 +32,18 @@ class OptimizerParamGroup;
 }  // namespace torch::optim
 
 namespace loupe {
+
+/// Tensors that an optimizer holds and no module does, as a model that can be attached. It has no forward.
+struct BareModel : torch::nn::Module, KnowsItsReach {
+  BareModel() : torch::nn::Module("Parameters") {
+    reach.has_no_forward = true;
+    reach.reason = "it has no forward";
+  }
+  void take(const at::Tensor& parameter) {
+    register_parameter("tensor" + std::to_string(parameters(/*recurse=*/false).size() + 1), parameter,
+                       parameter.requires_grad());
+  }
+};
 
 class ScriptModel;
 

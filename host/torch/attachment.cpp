@@ -10,21 +10,17 @@
 
 #include "core/log.h"
 #include "torch/all_taps.h"
-#include "torch/model/left_parameters.h"
-#include "torch/model/model_walk.h"
+#include "torch/model/coverage.h"
 #include "torch/model/point_maker.h"
-#include "torch/model/program_hooks.h"
+#include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/forward_pass.h"
+#include "torch/taps/forward_taps.h"
 #include "torch/taps/gradient_taps.h"
-#include "torch/taps/leaf_gradients.h"
 #include "torch/taps/optimizer_taps.h"
-#include "torch/taps/sequential_taps.h"
 #include "torch/tensor/tensor_dispatch.h"
-#include "torch/tensor/unreadable.h"
 
 namespace loupe {
-
 namespace {
 
 /// Of what TorchScript computes: inside of a graph that it differentiates as a whole, results have none of their own.

@@ -8,13 +8,10 @@
 
 #include "pipeline/monitor.h"
 #include "torch/model/coverage.h"
-#include "torch/model/layer_names.h"
+#include "torch/model/point_maker.h"
 #include "torch/model/tap_point.h"
-#include "torch/model/unseen.h"
-#include "torch/model/watched_model.h"
 #include "torch/script/script_taps.h"
 #include "torch/taps/optimizer_steps.h"
-#include "torch/tensor/attribute_reader.h"
 
 namespace loupe {
 

@@ -3,22 +3,16 @@
 #include <torch/nn/module.h>
 #include <stdexcept>
 
-#include "torch/all_taps.h"
 #include "torch/model/module_types.h"
 #include "torch/model/registry.h"
-#include "torch/redirect/redirections.h"
-#include "torch/taps/norm_taps.h"
+#include "torch/taps/forward_taps.h"
 
 namespace loupe {
 
 Listening::Listening(torch::nn::Module& module, std::shared_ptr<ForwardListener> listener, bool first) {
-  declare_all_taps();
-  Redirections::instance().hold();
   const Reach reach = reach_of(module, true);
-  if (!reach.tapped) {
-    Redirections::instance().release();
+  if (!reach.tapped)
     throw std::invalid_argument("loupe: the forward of a " + module.name() + " cannot be seen: " + reach.reason);
-  }
   if (is_tappable_norm(module)) tap_norm(module);
   point_->active = active_;
   point_->module = &module;
@@ -33,7 +27,6 @@ Listening::~Listening() {
   active_->store(false);
   active_attachments.fetch_sub(1);
   Registry::instance().remove_listener(point_.get());
-  Redirections::instance().release();
 }
 
 }  // namespace loupe

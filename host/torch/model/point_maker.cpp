@@ -2,16 +2,100 @@
 
 #include <loupe/draft/abi/loss_input.h>
 #include <torch/nn.h>
+#include <torch/nn/module.h>
 
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "core/log.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {
+namespace {
+
+struct ModelWalk {
+  const int depth;
+  std::unordered_map<const torch::nn::Module*, std::string> seen;
+  std::vector<FoundModule> found;
+
+  void visit(torch::nn::Module& module, const std::string& path, int level) {
+    const auto [known, is_new] = seen.emplace(&module, path);
+    if (!is_new) {
+      found.push_back({&module, path, true, true, known->second});
+      return;
+    }
+    const auto children = module.named_children();
+    const bool leaf = children.is_empty() || level == depth;
+    found.push_back({&module, path, leaf, false, ""});
+    if (leaf) return;
+    for (const auto& child : children) {
+      if (child.value() == nullptr) continue;
+      visit(*child.value(), path.empty() ? child.key() : path + "." + child.key(), level + 1);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<FoundModule> walk_model(torch::nn::Module& model, int depth) {
+  ModelWalk walk{depth, {}, {}};
+  walk.visit(model, "", 0);
+  return std::move(walk.found);
+}
+
+std::string LayerNames::of(const std::string& path) const {
+  std::string shown;
+  for (const char c : path) shown += c == '.' ? separator : std::string(1, c);
+  if (model.empty()) return shown.empty() ? root_type : shown;
+  return shown.empty() ? model : model + separator + shown;
+}
+
+void warn_of_equal_names(const Monitor& monitor) {
+  std::unordered_set<std::string> names;
+  for (const auto& module : monitor.modules()) {
+    const std::string& name = module->description().name;
+    if (module->closed() || names.insert(name).second) continue;
+    log(LOUPE_LOG_WARNING, "two modules are shown as '" + name +
+                               "', so that their numbers cannot be told apart; attach under other names, or choose "
+                               "another attach.separator");
+    return;
+  }
+}
+
+namespace {
+
+using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+}  // namespace
+
+std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
+                                             const std::string& label, const Exposed& exposed) {
+  const auto shown = exposed.find({path, label});
+  if (shown != exposed.end()) return shown->second;
+  // A dotted label leads through children; what is in a module's own lists is found by itself.
+  const auto dot = label.find('.');
+  if (dot != std::string::npos) {
+    const auto children = module.named_children();
+    const auto* child = children.find(label.substr(0, dot));
+    if (child == nullptr || *child == nullptr) return nullptr;
+    const std::string child_path = path.empty() ? label.substr(0, dot) : path + "." + label.substr(0, dot);
+    return attribute_reader(**child, child_path, label.substr(dot + 1), exposed);
+  }
+  const auto parameters = module.named_parameters(/*recurse=*/false);
+  const auto buffers = module.named_buffers(/*recurse=*/false);
+  const at::Tensor* tensor = parameters.find(label);
+  if (tensor == nullptr) tensor = buffers.find(label);
+  if (tensor == nullptr) return nullptr;
+  return [known = WeakTensor(tensor->getIntrusivePtr())] {
+    auto alive = known.lock();
+    return alive ? at::Tensor(std::move(alive)) : at::Tensor();
+  };
+}
 
 uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
   if (is_buffer) return LOUPE_PARAMETER_BUFFER;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +12,18 @@
 #include "torch/redirect/slots.h"
 
 namespace loupe {
+
+/// Where the virtual table of an object's type holds a virtual member, by the Itanium C++ ABI.
+template <class Member>
+void** virtual_entry(const void* object, Member member) {
+  std::uintptr_t offset = 0;
+  static_assert(sizeof member >= sizeof offset, "a pointer to a member begins with an offset");
+  std::memcpy(&offset, &member, sizeof offset);
+#if !defined(__aarch64__) && !defined(__arm__)
+  offset -= 1;  // the mark of a virtual member, which ARM keeps elsewhere
+#endif
+  return *static_cast<void** const*>(object) + offset / sizeof(void*);
+}
 
 /// The functions of LibTorch that are redirected to taps, and the slots and vtable entries that were rewritten for it.
 /// Nothing is redirected while nobody holds it; releasing writes everything back. Any thread.

@@ -1,10 +1,17 @@
 #include "torch/script/script_plan.h"
 
+#include <loupe/abi.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
+#include <unordered_map>
 #include <unordered_set>
+
+#include "core/forks.h"
+#include "core/log.h"
 
 namespace loupe {
 namespace {
@@ -45,7 +52,7 @@ bool is_tensor(const Value* value) {
   return value->type()->kind() == c10::TypeKind::TensorType;
 }
 
-bool is_inside(const Node& node, const Block& block) {
+bool lies_in(const Node& node, const Block& block) {
   const Block* around = node.owningBlock();
   while (around != nullptr && around != &block)
     around = around->owningNode() != nullptr ? around->owningNode()->owningBlock() : nullptr;
@@ -167,7 +174,7 @@ void ScriptWalk::find_returned(const Value* value, Call& call, bool may_go_on) {
     for (const Block* block : node->blocks()) {
       if (value->offset() >= block->outputs().size()) continue;
       all.push_back(block->outputs()[value->offset()]);
-      if (is_inside(*all.back()->node(), *block)) inside.push_back(all.back());
+      if (lies_in(*all.back()->node(), *block)) inside.push_back(all.back());
     }
     for (const Value* each : all) {
       // What was there before and is passed through on one way may be computed on the other.
@@ -376,6 +383,44 @@ void judge_reach(ScriptModel& model, const ScriptPlan& plan) {
         "its result is not that of one operator that can be told from the others in its TorchScript, or forward does "
         "not call it; its parameters, gradients and updates are seen";
   }
+}
+
+namespace {
+
+/// The plans of one model, by the module and method that a trainer called.
+struct Plans {
+  std::weak_ptr<ScriptModel> model;
+  std::unordered_map<const ScriptLayer*, std::unordered_map<std::string, std::shared_ptr<Planned>>> methods;
+};
+struct AllPlans {
+  ProcessMutex mutex;
+  std::unordered_map<const ScriptModel*, Plans> by_model;
+};
+AllPlans& all_plans() {
+  static auto* plans = new AllPlans();
+  return *plans;
+}
+
+}  // namespace
+
+std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
+                                 const std::string& method) {
+  AllPlans& all = all_plans();
+  const std::lock_guard lock(all.mutex);
+  for (auto it = all.by_model.begin(); it != all.by_model.end();)
+    it = it->second.model.expired() ? all.by_model.erase(it) : std::next(it);
+  Plans& plans = all.by_model[model.get()];
+  plans.model = model;
+  auto& plan = plans.methods[&layer][method];
+  if (plan != nullptr) return plan;
+  try {
+    plan = std::make_shared<Planned>(*model, layer, method);
+  } catch (const std::exception& e) {
+    plan = std::make_shared<Planned>();
+    log(LOUPE_LOG_WARNING, "the TorchScript of '" + method + "' of a " + short_type(layer.name()) +
+                               " cannot be read, so that nothing that it computes is seen: " + e.what());
+  }
+  return plan;
 }
 
 }  // namespace loupe

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "torch/script/script_model.h"
+#include "torch/script/script_plan.h"
 
 namespace loupe {
 
@@ -77,5 +81,19 @@ bool is_view(const std::string& operator_name);
 
 /// Says of each layer below, and of the model itself, how far its results are told by this plan of its forward.
 void judge_reach(ScriptModel& model, const ScriptPlan& plan);
+
+/// A plan, and what its first forward showed, by whether the model trained: in one of the next few the interpreter may
+/// begin to compute some of it in one piece.
+struct Planned : ScriptPlan {
+  using ScriptPlan::ScriptPlan;
+  std::atomic<int> looks_left{24};
+  std::mutex mutex;
+  std::vector<const Result*> at_first[2];
+  int lacking[2] = {0, 0};  // forwards in a row
+};
+
+/// The plan of a method that a trainer calls of a model's module; made at the first call. Any thread.
+std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
+                                 const std::string& method);
 
 }  // namespace loupe

@@ -19,10 +19,9 @@
 
 #include "core/log.h"
 #include "core/thread_own.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
-#include "torch/script/script_plans.h"
+#include "torch/script/script_plan.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/function_taps.h"
 #include "torch/taps/timed_step.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "torch/redirect/model_code.h"
+#include "torch/redirect/symbols.h"
 
 namespace loupe {
 

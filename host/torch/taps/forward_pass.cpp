@@ -6,7 +6,7 @@
 
 #include "core/log.h"
 #include "core/thread_own.h"
-#include "torch/model/watched_model.h"
+#include "torch/model/tap_point.h"
 #include "torch/taps/forward_streams.h"
 
 namespace loupe {

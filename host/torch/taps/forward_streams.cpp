@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "torch/taps/gradient_taps.h"
+#include "torch/tensor/tensor_dispatch.h"
 #include "torch/tensor/tensor_view.h"
-#include "torch/tensor/unreadable.h"
 
 namespace loupe {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pipeline/optimizer_facts.h"
-#include "torch/model/layer_names.h"
+#include "torch/model/point_maker.h"
 #include "torch/model/tap_point.h"
 
 namespace torch::optim {

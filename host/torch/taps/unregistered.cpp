@@ -17,7 +17,6 @@
 #include "torch/tensor/compat.h"
 
 namespace loupe {
-
 namespace {
 
 constexpr int most_looks = 4;

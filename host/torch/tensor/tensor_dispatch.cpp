@@ -1,4 +1,4 @@
-#include "torch/tensor/unreadable.h"
+#include "torch/tensor/tensor_dispatch.h"
 
 #include <array>
 #include <atomic>
@@ -6,8 +6,7 @@
 
 #include "core/log.h"
 #include "measure/dtype.h"
-#include "torch/tensor/device.h"
-#include "torch/tensor/element_type.h"
+#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "torch/taps/loss_function_taps.h"
+#include "torch/taps/function_taps.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {
@@ -16,5 +16,17 @@ struct LossListener {
 /// Declares the calls that losses come from to the redirections: backward, and LibTorch's loss functions. Once, after
 /// the other taps and before the first hold.
 void declare_loss_taps(const LossListener& listener);
+
+/// Who is told of what programs do as an epoch begins or ends. On the program's threads; neither throws.
+struct EpochListener {
+  /// Before the sampler of a data loader begins anew, or the program draws a random order. `order` is only to compare
+  /// with.
+  void (*order_begins)(const void* order, bool is_loader);
+  /// Before a scheduler of learning rates steps.
+  void (*scheduled)();
+};
+
+/// Declares those calls to the redirections: once, before the first hold.
+void declare_epoch_taps(const EpochListener& listener);
 
 }  // namespace loupe
