@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "torch/redirect/redirections.h"
-#include "torch/redirect/symbols.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {
@@ -38,11 +37,9 @@ struct BackwardTap<void (at::Tensor::*)(Arguments...) const> {
     if (is_loss) listener->after_backward();
   }
   static void declare() {
-    const auto member = &at::Tensor::_backward;
-    void* address = nullptr;
-    std::memcpy(&address, &member, sizeof address);
+    void* address = member_address(&at::Tensor::_backward);
     std::memcpy(&real, &address, sizeof address);
-    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
+    declare_tap(address, &tap);
   }
 };
 
@@ -62,7 +59,7 @@ struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Argumen
   }
   static void declare() {
     real = &torch::autograd::backward;
-    Redirections::instance().declare(symbol_of(reinterpret_cast<void*>(real)), reinterpret_cast<void*>(&tap), false);
+    declare_tap(real, &tap);
   }
 };
 
@@ -116,10 +113,7 @@ struct ShuffleTap<Operator, at::Tensor (*)(Size, Arguments...)> {
     told_of_epochs->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
     return Operator::call(std::forward<Size>(size), std::forward<Arguments>(arguments)...);
   }
-  static void declare() {
-    Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
-                                     reinterpret_cast<void*>(&tap), false);
-  }
+  static void declare() { declare_tap(&Operator::call, &tap); }
 };
 
 template <auto Step>
@@ -130,12 +124,7 @@ struct ScheduleTap<Step> {
     told_of_epochs->scheduled();
     (self->*Step)(arguments...);
   }
-  static void declare() {
-    const auto member = Step;
-    void* address = nullptr;
-    std::memcpy(&address, &member, sizeof address);
-    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
-  }
+  static void declare() { declare_tap(member_address(Step), &tap); }
 };
 
 }  // namespace

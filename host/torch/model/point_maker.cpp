@@ -73,6 +73,14 @@ using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensor
 
 }  // namespace
 
+at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name) {
+  const auto parameters = module.named_parameters(/*recurse=*/false);
+  if (const at::Tensor* found = parameters.find(name)) return *found;
+  const auto buffers = module.named_buffers(/*recurse=*/false);
+  const at::Tensor* found = buffers.find(name);
+  return found != nullptr ? *found : at::Tensor();
+}
+
 std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
                                              const std::string& label, const Exposed& exposed) {
   const auto shown = exposed.find({path, label});
@@ -86,20 +94,12 @@ std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const st
     const std::string child_path = path.empty() ? label.substr(0, dot) : path + "." + label.substr(0, dot);
     return attribute_reader(**child, child_path, label.substr(dot + 1), exposed);
   }
-  const auto parameters = module.named_parameters(/*recurse=*/false);
-  const auto buffers = module.named_buffers(/*recurse=*/false);
-  const at::Tensor* tensor = parameters.find(label);
-  if (tensor == nullptr) tensor = buffers.find(label);
-  if (tensor == nullptr) return nullptr;
-  return [known = WeakTensor(tensor->getIntrusivePtr())] {
-    auto alive = known.lock();
+  const at::Tensor tensor = own_tensor(module, label);
+  if (!tensor.defined()) return nullptr;
+  return [weak = WeakTensor(tensor.getIntrusivePtr())] {
+    auto alive = weak.lock();
     return alive ? at::Tensor(std::move(alive)) : at::Tensor();
   };
-}
-
-uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
-  if (is_buffer) return LOUPE_PARAMETER_BUFFER;
-  return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
 }
 
 namespace {
@@ -125,6 +125,12 @@ std::string settings_of(const torch::nn::Module& module) {
     add("approximate=" + gelu->options.approximate());
   }
   return settings;
+}
+
+/// The LOUPE_PARAMETER_ bits that a tensor tells by itself.
+uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
+  if (is_buffer) return LOUPE_PARAMETER_BUFFER;
+  return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
 }
 
 void add_parameters(const torch::nn::Module& module, TapPoint& point, ModuleDescription& description) {
@@ -183,11 +189,7 @@ at::Tensor parameter_named(const std::string& name, const torch::nn::Module* mod
     const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == name; });
     return found != own.end() ? found->second : at::Tensor();
   }
-  const auto parameters = module->named_parameters(/*recurse=*/false);
-  if (const at::Tensor* tensor = parameters.find(name)) return *tensor;
-  const auto buffers = module->named_buffers(/*recurse=*/false);
-  const at::Tensor* tensor = buffers.find(name);
-  return tensor != nullptr ? *tensor : at::Tensor();
+  return own_tensor(*module, name);
 }
 
 decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {

@@ -50,13 +50,13 @@ void warn_of_equal_names(const Monitor& monitor);
 /// Values that the trainer exposed by (module path, attribute).
 using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::Tensor()>>;
 
+/// The module's own parameter or buffer of that name; undefined where it has none.
+at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
+
 /// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
 /// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.
 std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
                                              const std::string& label, const Exposed& exposed);
-
-/// The LOUPE_PARAMETER_ bits that a tensor tells by itself.
-uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer);
 
 /// Makes the point where taps find what is watched of a module. The attachment's own members are left to it.
 /// @param monitor  gets the module's node, which no lens sees yet  @param model  gets it too

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 
 #include "core/forks.h"
 #include "torch/redirect/slots.h"
+#include "torch/redirect/symbols.h"
 
 namespace loupe {
 
@@ -77,6 +79,41 @@ class Redirections {
   LibraryChanges libraries_;
   SearchedObjects searched_;
   int holders_ = 0;
+};
+
+/// Declares a tap of a function that LibTorch exports, as Redirections::declare does.
+template <class Function, class Tap>
+void declare_tap(Function* function, Tap* tap, bool everywhere = false) {
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(function)), reinterpret_cast<void*>(tap),
+                                   everywhere);
+}
+
+/// Where the code of a member function lies that is not virtual: a pointer to it begins with that (Itanium C++ ABI).
+template <class Member>
+void* member_address(Member member) {
+  void* address = nullptr;
+  std::memcpy(&address, &member, sizeof address);
+  return address;
+}
+
+/// What virtual tables held where a tap is now, by table: a user's own class that is derived from LibTorch's has
+/// another.
+template <class Function>
+class VirtualOriginals {
+ public:
+  Function of(const void* object) {
+    const std::lock_guard lock(mutex_);
+    return by_table_.at(*static_cast<void** const*>(object));
+  }
+  /// Before the entry of a table is redirected; again does nothing.
+  void keep(void** table, void* const* entry, Function tap) {
+    const std::lock_guard lock(mutex_);
+    if (*entry != reinterpret_cast<void*>(tap)) by_table_[table] = reinterpret_cast<Function>(*entry);
+  }
+
+ private:
+  ProcessMutex mutex_;
+  std::unordered_map<void**, Function> by_table_;
 };
 
 }  // namespace loupe

@@ -105,15 +105,10 @@ void send_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags
       attribute.stream->fail("reading '" + attribute.stream->label() + "' failed: " + e.what());
       continue;
     }
-    if (!value.defined()) {
-      attribute.stream->dispatch(nullptr, flags);
-      continue;
-    }
-    const TorchTensorView view(value);
-    if (view.readable()) {
-      attribute.stream->dispatch(view.get(), flags);
+    if (value.defined()) {
+      dispatch_tensor(attribute.stream, value, flags);
     } else {
-      tell_unreadable(value, *attribute.stream);
+      attribute.stream->dispatch(nullptr, flags);
     }
   }
 }

@@ -42,17 +42,10 @@ struct CheckTap {
   };
   using Check = void (*)(Norm*, const at::Tensor&);
 
-  // By virtual table: a user's own class derived from Norm has another.
-  static inline ProcessMutex mutex;
-  static inline auto& originals = *new std::unordered_map<void**, Check>();  // taps may outlive static destruction
+  static inline auto& originals = *new VirtualOriginals<Check>();  // taps may outlive static destruction
 
   static void tap(Norm* self, const at::Tensor& input) {
-    Check original = nullptr;
-    {
-      const std::lock_guard lock(mutex);
-      original = originals.at(*reinterpret_cast<void***>(self));
-    }
-    original(self, input);  // throws on a wrong input, before anything is opened
+    originals.of(self)(self, input);  // throws on a wrong input, before anything is opened
     close_stale_norm();
     if (active_attachments.load(std::memory_order_relaxed) == 0) return;
     std::optional<ForwardScope>& norm = open_norm();
@@ -67,10 +60,7 @@ struct CheckTap {
   static bool redirect(const Norm& norm) {
     void** const table = *reinterpret_cast<void** const*>(&norm);
     void** const entry = virtual_entry(&norm, Access::check());
-    {
-      const std::lock_guard lock(mutex);
-      if (*entry != reinterpret_cast<void*>(&tap)) originals[table] = reinterpret_cast<Check>(*entry);
-    }
+    originals.keep(table, entry, &tap);
     return Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
   }
 };
@@ -167,16 +157,10 @@ template struct Content<&AnyModule::content_>;
 
 using Forward = AnyValue (*)(AnyModulePlaceholder*, std::vector<AnyValue>&&);
 
-/// What the virtual tables held before.
-struct Originals {
-  ProcessMutex mutex;
-  std::unordered_map<void**, Forward> of_table;
-
-  static Originals& instance() {
-    static auto* originals = new Originals();  // a model may run during static destruction
-    return *originals;
-  }
-};
+VirtualOriginals<Forward>& originals() {
+  static auto* originals = new VirtualOriginals<Forward>();  // a model may run during static destruction
+  return *originals;
+}
 
 template <class... Types, class Take>
 void each_tensor_of_any(AnyValue& value, const Take& take) {
@@ -195,12 +179,7 @@ void each_tensor(AnyValue& value, const Take& take) {
 }
 
 AnyValue tap(AnyModulePlaceholder* self, std::vector<AnyValue>&& arguments) {
-  Forward original = nullptr;
-  {
-    auto& originals = Originals::instance();
-    const std::lock_guard lock(originals.mutex);
-    original = originals.of_table.at(*reinterpret_cast<void***>(self));
-  }
+  const Forward original = originals().of(self);
   if (active_attachments.load(std::memory_order_relaxed) == 0) return original(self, std::move(arguments));
   const std::shared_ptr<torch::nn::Module> module = self->ptr();
   host_detail::TappedForward tapped(module.get());
@@ -229,12 +208,7 @@ bool SequentialTaps::reach(const torch::nn::Module& child) const {
   const auto found = children_.find(&child);
   if (found == children_.end()) return false;
   void** const entry = virtual_entry(found->second, &AnyModulePlaceholder::forward);
-  {
-    auto& originals = Originals::instance();
-    const std::lock_guard lock(originals.mutex);
-    if (*entry != reinterpret_cast<void*>(&tap))
-      originals.of_table[*reinterpret_cast<void***>(found->second)] = reinterpret_cast<Forward>(*entry);
-  }
+  originals().keep(*reinterpret_cast<void***>(found->second), entry, &tap);
   return Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
 }
 
@@ -260,14 +234,6 @@ struct ForwardTap<Forward> {
     Result result = real(self, std::forward<Arguments>(arguments)...);
     scope.leave(result);
     return result;
-  }
-
-  static void* address() {
-    // A pointer to a non-virtual member begins with the function's address (Itanium C++ ABI).
-    const auto member = Forward;
-    void* address = nullptr;
-    std::memcpy(&address, &member, sizeof address);
-    return address;
   }
 };
 
@@ -301,7 +267,7 @@ class ForwardTable {
   template <class Type, auto Forward>
   void add(bool opaque) {
     using Tap = ForwardTap<Forward>;
-    void* address = Tap::address();
+    void* address = member_address(Forward);
     typename Tap::Function function = nullptr;
     std::memcpy(&function, &address, sizeof address);
     Tap::real_function.store(function, std::memory_order_release);
@@ -342,7 +308,7 @@ void declare_forward_taps() {
   ForwardTable::instance();
   declare_norm_taps();
   // One thing that each of LibTorch's two libraries holds, which a program seldom takes the address of itself.
-  Redirections::instance().know_libtorch(ForwardTap<&torch::nn::LinearImpl::forward>::address());
+  Redirections::instance().know_libtorch(member_address(&torch::nn::LinearImpl::forward));
   Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&at::_ops::relu::call));
   Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&c10::GradMode::is_enabled));
   Redirections::instance().know_libtorch(&typeid(c10::TensorImpl));

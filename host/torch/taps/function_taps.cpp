@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "torch/redirect/redirections.h"
-#include "torch/redirect/symbols.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/tap_lists.h"
@@ -85,8 +84,7 @@ struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
 
 template <const FunctionKind& Kind, class Operator>
 void declare(bool everywhere) {
-  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
-                                   reinterpret_cast<void*>(&FunctionTap<Kind, Operator>::tap), everywhere);
+  declare_tap(&Operator::call, &FunctionTap<Kind, Operator>::tap, everywhere);
 }
 
 int take_index() {
@@ -94,44 +92,11 @@ int take_index() {
   if (next == max_functions) throw std::logic_error("there are more kinds of functions than max_functions");
   return next++;
 }
-FunctionKind activation(const char* name) {
-  return {name, LOUPE_FAMILY_ACTIVATION, take_index()};
-}
-FunctionKind dropout_kind(const char* name) {
-  return {name, LOUPE_FAMILY_DROPOUT, take_index()};
-}
 
-const FunctionKind relu = activation("relu");
-const FunctionKind relu6 = activation("relu6");
-const FunctionKind leaky_relu = activation("leaky_relu");
-const FunctionKind elu = activation("elu");
-const FunctionKind selu = activation("selu");
-const FunctionKind celu = activation("celu");
-const FunctionKind gelu = activation("gelu");
-const FunctionKind silu = activation("silu");
-const FunctionKind mish = activation("mish");
-const FunctionKind sigmoid = activation("sigmoid");
-const FunctionKind tanh = activation("tanh");
-const FunctionKind softplus = activation("softplus");
-const FunctionKind softshrink = activation("softshrink");
-const FunctionKind hardshrink = activation("hardshrink");
-const FunctionKind hardtanh = activation("hardtanh");
-const FunctionKind hardswish = activation("hardswish");
-const FunctionKind hardsigmoid = activation("hardsigmoid");
-const FunctionKind prelu = activation("prelu");
-const FunctionKind rrelu = activation("rrelu");
-const FunctionKind glu = activation("glu");
-const FunctionKind log_sigmoid = activation("log_sigmoid");
-const FunctionKind softmax = activation("softmax");
-const FunctionKind log_softmax = activation("log_softmax");
-const FunctionKind threshold = activation("threshold");
-const FunctionKind softsign = activation("softsign");
-const FunctionKind clamp = activation("clamp");
-const FunctionKind clamp_min = activation("clamp_min");
-const FunctionKind maximum = activation("maximum");
-const FunctionKind dropout = dropout_kind("dropout");
-const FunctionKind feature_dropout = dropout_kind("feature_dropout");
-const FunctionKind alpha_dropout = dropout_kind("alpha_dropout");
+#define LOUPE_ACTIVATION(KIND) const FunctionKind KIND = {#KIND, LOUPE_FAMILY_ACTIVATION, take_index()};
+#define LOUPE_DROPOUT(KIND) const FunctionKind KIND = {#KIND, LOUPE_FAMILY_DROPOUT, take_index()};
+LOUPE_ACTIVATIONS(LOUPE_ACTIVATION)
+LOUPE_DROPOUTS(LOUPE_DROPOUT)
 
 }  // namespace
 
@@ -290,8 +255,7 @@ struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments..
 /// Also where LibTorch's own modules call it.
 template <class Operator, uint32_t Function = 0>
 void declare() {
-  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
-                                   reinterpret_cast<void*>(&LossTap<Function, Operator>::tap), /*everywhere=*/true);
+  declare_tap(&Operator::call, &LossTap<Function, Operator>::tap, /*everywhere=*/true);
 }
 
 }  // namespace

@@ -157,15 +157,7 @@ class AccumulatedHook final : public torch::autograd::FunctionPostHook {
 
   torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
                                             const torch::autograd::variable_list&) override {
-    const at::Tensor& gradient = parameter_->grad();
-    if (active_->load(std::memory_order_relaxed) && gradient.defined()) {
-      const TorchTensorView view(gradient);
-      if (view.readable()) {
-        stream_.dispatch(view.get(), training_flags);
-      } else {
-        tell_unreadable(gradient, stream_);
-      }
-    }
+    if (active_->load(std::memory_order_relaxed)) dispatch_tensor(&stream_, parameter_->grad(), training_flags);
     return outputs;
   }
 
@@ -196,13 +188,7 @@ void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& 
     if (point.redirects || !is_new) return;
   }
   tensor.register_hook([node = point.node, active = point.active, &stream, flags](const at::Tensor& gradient) {
-    if (!gradient.defined() || !active->load(std::memory_order_relaxed)) return;
-    const TorchTensorView view(gradient);
-    if (view.readable()) {
-      stream.dispatch(view.get(), flags);
-    } else {
-      tell_unreadable(gradient, stream);
-    }
+    if (active->load(std::memory_order_relaxed)) dispatch_tensor(&stream, gradient, flags);
   });
 }
 

@@ -13,7 +13,6 @@
 #include "torch/model/registry.h"
 #include "torch/model/tap_point.h"
 #include "torch/redirect/redirections.h"
-#include "torch/redirect/symbols.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/optimizer_reader.h"
 #include "torch/taps/timed_step.h"
@@ -31,7 +30,7 @@ using Step = at::Tensor (*)(Optimizer*, Closure);
 struct Watched {
   ProcessMutex mutex;
   ForkWatch forks;
-  std::unordered_map<void**, Step> originals;
+  VirtualOriginals<Step> originals;
   std::vector<std::pair<const WatchedModel*, std::weak_ptr<WatchedModel>>> attachments;
 
   static Watched& instance() {
@@ -139,12 +138,7 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
 }
 
 at::Tensor virtual_step(Optimizer* self, Closure closure) {
-  Step original = nullptr;
-  {
-    auto& watched = Watched::instance();
-    const std::lock_guard lock(watched.mutex);
-    original = watched.originals.at(*reinterpret_cast<void***>(self));
-  }
+  const Step original = Watched::instance().originals.of(self);
   return around_step(self, [&] { return original(self, std::move(closure)); });
 }
 
@@ -157,9 +151,7 @@ void redirect_tables(const std::vector<std::pair<void**, void**>>& tables) {
   std::vector<void**> entries;
   for (const auto& [entry, table] : tables) {
     if (*entry == reinterpret_cast<void*>(&virtual_step)) continue;
-    auto& watched = Watched::instance();
-    const std::lock_guard lock(watched.mutex);
-    watched.originals[table] = reinterpret_cast<Step>(*entry);
+    Watched::instance().originals.keep(table, entry, &virtual_step);
     entries.push_back(entry);
   }
   if (!entries.empty()) Redirections::instance().redirect_entries(entries, reinterpret_cast<void*>(&virtual_step));
@@ -188,7 +180,7 @@ struct DirectStep {
     OwnStep real = nullptr;
     std::memcpy(&real, entry, sizeof real);
     real_step.store(real, std::memory_order_release);
-    Redirections::instance().declare(symbol_of(*entry), reinterpret_cast<void*>(&tap), false);
+    declare_tap(*entry, &tap);
   }
 };
 
@@ -228,12 +220,7 @@ struct ZeroGradTap<void (Optimizer::*)(Arguments...)> {
     }
     self->zero_grad(arguments...);
   }
-  static void declare() {
-    const auto member = &Optimizer::zero_grad;
-    void* address = nullptr;
-    std::memcpy(&address, &member, sizeof address);
-    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
-  }
+  static void declare() { declare_tap(member_address(&Optimizer::zero_grad), &tap); }
 };
 
 }  // namespace

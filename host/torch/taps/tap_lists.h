@@ -12,11 +12,12 @@
 #define LOUPE_LEAVES(ONE)                                                                                              \
   ONE(AdaptiveAvgPool1d)                                                                                               \
   ONE(AdaptiveAvgPool2d)                                                                                               \
-  ONE(AdaptiveAvgPool3d) ONE(AdaptiveMaxPool1d) ONE(AdaptiveMaxPool2d) ONE(AdaptiveMaxPool3d) ONE(AlphaDropout) ONE(   \
-      AvgPool1d) ONE(AvgPool2d) ONE(AvgPool3d) ONE(BCELoss) ONE(BCEWithLogitsLoss) ONE(Bilinear) ONE(CELU)             \
-      ONE(CTCLoss) ONE(ConstantPad1d) ONE(ConstantPad2d) ONE(ConstantPad3d) ONE(Conv1d) ONE(Conv2d) ONE(Conv3d) ONE(   \
-          ConvTranspose1d) ONE(ConvTranspose2d) ONE(ConvTranspose3d) ONE(CosineEmbeddingLoss) ONE(CosineSimilarity)    \
-          ONE(CrossEntropyLoss) ONE(CrossMapLRN2d) ONE(Dropout) ONE(Dropout2d) ONE(Dropout3d) ONE(ELU) ONE(Embedding)  \
+  ONE(AdaptiveAvgPool3d)                                                                                               \
+  ONE(AdaptiveMaxPool1d) ONE(AdaptiveMaxPool2d) ONE(AdaptiveMaxPool3d) ONE(AlphaDropout) ONE(AvgPool1d) ONE(AvgPool2d) \
+      ONE(AvgPool3d) ONE(BCELoss) ONE(BCEWithLogitsLoss) ONE(Bilinear) ONE(CELU) ONE(CTCLoss) ONE(ConstantPad1d) ONE(  \
+          ConstantPad2d) ONE(ConstantPad3d) ONE(Conv1d) ONE(Conv2d) ONE(Conv3d) ONE(ConvTranspose1d)                   \
+          ONE(ConvTranspose2d) ONE(ConvTranspose3d) ONE(CosineEmbeddingLoss) ONE(CosineSimilarity) ONE(                \
+              CrossEntropyLoss) ONE(CrossMapLRN2d) ONE(Dropout) ONE(Dropout2d) ONE(Dropout3d) ONE(ELU) ONE(Embedding)  \
               ONE(EmbeddingBag) ONE(FeatureAlphaDropout) ONE(Flatten) ONE(Fold) ONE(FractionalMaxPool2d)               \
                   ONE(FractionalMaxPool3d) ONE(GELU) ONE(GLU) ONE(GRU) ONE(GRUCell) ONE(GroupNorm) ONE(Hardshrink)     \
                       ONE(Hardtanh) ONE(HingeEmbeddingLoss) ONE(HuberLoss) ONE(Identity) ONE(KLDivLoss) ONE(L1Loss)    \
@@ -51,11 +52,20 @@
 #define LOUPE_PACKED(ONE) ONE(GRU) ONE(LSTM) ONE(RNN)
 
 /// Those that run modules or functions that are worth a look of their own.
-#define LOUPE_INNERS(ONE)                                                                       \
-  ONE(AdaptiveLogSoftmaxWithLoss)                                                               \
-  ONE(Functional)                                                                               \
-  ONE(Transformer) ONE(TransformerDecoder) ONE(TransformerDecoderLayer) ONE(TransformerEncoder) \
-      ONE(TransformerEncoderLayer)
+#define LOUPE_INNERS(ONE)         \
+  ONE(AdaptiveLogSoftmaxWithLoss) \
+  ONE(Functional)                 \
+  ONE(Transformer)                \
+  ONE(TransformerDecoder) ONE(TransformerDecoderLayer) ONE(TransformerEncoder) ONE(TransformerEncoderLayer)
+
+// The kinds of functions that count like layers.
+#define LOUPE_ACTIVATIONS(ONE)                                                                                       \
+  ONE(relu)                                                                                                          \
+  ONE(relu6) ONE(leaky_relu) ONE(elu) ONE(selu) ONE(celu) ONE(gelu) ONE(silu) ONE(mish) ONE(sigmoid) ONE(tanh)       \
+      ONE(softplus) ONE(softshrink) ONE(hardshrink) ONE(hardtanh) ONE(hardswish) ONE(hardsigmoid) ONE(prelu)         \
+          ONE(rrelu) ONE(glu) ONE(log_sigmoid) ONE(softmax) ONE(log_softmax) ONE(threshold) ONE(softsign) ONE(clamp) \
+              ONE(clamp_min) ONE(maximum)
+#define LOUPE_DROPOUTS(ONE) ONE(dropout) ONE(feature_dropout) ONE(alpha_dropout)
 
 // The functions that count like layers: ONE(kind, operator) for each operator of at::_ops, by the kind that it is shown
 // as. A function and its in-place form are one kind.
@@ -78,14 +88,15 @@
 #define LOUPE_FUNCTIONS(ONE)                                                                                           \
   LOUPE_NAMED_FUNCTIONS(ONE)                                                                                           \
   ONE(relu, relu_)                                                                                                     \
-  ONE(gelu, gelu_) ONE(relu6, relu6) ONE(relu6, relu6_) ONE(leaky_relu, leaky_relu) ONE(leaky_relu, leaky_relu_) ONE(  \
-      elu, elu) ONE(elu, elu_) ONE(selu, selu) ONE(selu, selu_) ONE(celu, celu) ONE(celu, celu_) ONE(silu, silu)       \
-      ONE(silu, silu_) ONE(mish, mish) ONE(mish, mish_) ONE(sigmoid, sigmoid) ONE(sigmoid, sigmoid_) ONE(              \
-          sigmoid, special_expit) ONE(tanh, tanh) ONE(tanh, tanh_) ONE(softplus, softplus) ONE(softshrink, softshrink) \
-          ONE(hardshrink, hardshrink) ONE(hardtanh, hardtanh) ONE(hardtanh, hardtanh_) ONE(hardswish, hardswish)       \
-              ONE(hardswish, hardswish_) ONE(hardsigmoid, hardsigmoid) ONE(hardsigmoid, hardsigmoid_)                  \
-                  ONE(prelu, prelu) ONE(rrelu, rrelu) ONE(rrelu, rrelu_) ONE(glu, glu) ONE(log_sigmoid, log_sigmoid)   \
-                      ONE(softmax, softmax_int) ONE(softmax, special_softmax) ONE(log_softmax, log_softmax_int)        \
+  ONE(gelu, gelu_)                                                                                                     \
+  ONE(relu6, relu6) ONE(relu6, relu6_) ONE(leaky_relu, leaky_relu) ONE(leaky_relu, leaky_relu_) ONE(elu, elu) ONE(     \
+      elu, elu_) ONE(selu, selu) ONE(selu, selu_) ONE(celu, celu) ONE(celu, celu_) ONE(silu, silu) ONE(silu, silu_)    \
+      ONE(mish, mish) ONE(mish, mish_) ONE(sigmoid, sigmoid) ONE(sigmoid, sigmoid_) ONE(sigmoid, special_expit) ONE(   \
+          tanh, tanh) ONE(tanh, tanh_) ONE(softplus, softplus) ONE(softshrink, softshrink) ONE(hardshrink, hardshrink) \
+          ONE(hardtanh, hardtanh) ONE(hardtanh, hardtanh_) ONE(hardswish, hardswish) ONE(hardswish, hardswish_)        \
+              ONE(hardsigmoid, hardsigmoid) ONE(hardsigmoid, hardsigmoid_) ONE(prelu, prelu) ONE(rrelu, rrelu)         \
+                  ONE(rrelu, rrelu_) ONE(glu, glu) ONE(log_sigmoid, log_sigmoid) ONE(softmax, softmax_int)             \
+                      ONE(softmax, special_softmax) ONE(log_softmax, log_softmax_int)                                  \
                           ONE(log_softmax, special_log_softmax) ONE(threshold, threshold) ONE(threshold, threshold_)   \
                               ONE(clamp, clamp) ONE(clamp, clamp_) ONE(clamp_min, clamp_min)                           \
                                   ONE(clamp_min, clamp_min_) ONE(maximum, maximum) ONE(maximum, max_other)             \

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "torch/tensor/compat.h"
 
@@ -19,36 +20,24 @@
 namespace loupe {
 namespace {
 
-std::string storage_name(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kFloat:
-      return "FloatStorage";
-    case at::kDouble:
-      return "DoubleStorage";
-    case at::kHalf:
-      return "HalfStorage";
-    case at::kBFloat16:
-      return "BFloat16Storage";
-    case at::kChar:
-      return "CharStorage";
-    case at::kShort:
-      return "ShortStorage";
-    case at::kInt:
-      return "IntStorage";
-    case at::kLong:
-      return "LongStorage";
-    case at::kByte:
-      return "ByteStorage";
-    case at::kBool:
-      return "BoolStorage";
-    case at::kComplexFloat:
-      return "ComplexFloatStorage";
-    case at::kComplexDouble:
-      return "ComplexDoubleStorage";
-    default:
-      throw std::runtime_error(std::string("loupe: a tensor of type ") + c10::toString(tensor.scalar_type()) +
-                               " cannot be saved; change its type first");
+const char* storage_name(const at::Tensor& tensor) {
+  static constexpr std::pair<at::ScalarType, const char*> storages[] = {{at::kFloat, "FloatStorage"},
+                                                                        {at::kDouble, "DoubleStorage"},
+                                                                        {at::kHalf, "HalfStorage"},
+                                                                        {at::kBFloat16, "BFloat16Storage"},
+                                                                        {at::kChar, "CharStorage"},
+                                                                        {at::kShort, "ShortStorage"},
+                                                                        {at::kInt, "IntStorage"},
+                                                                        {at::kLong, "LongStorage"},
+                                                                        {at::kByte, "ByteStorage"},
+                                                                        {at::kBool, "BoolStorage"},
+                                                                        {at::kComplexFloat, "ComplexFloatStorage"},
+                                                                        {at::kComplexDouble, "ComplexDoubleStorage"}};
+  for (const auto& [type, name] : storages) {
+    if (type == tensor.scalar_type()) return name;
   }
+  throw std::runtime_error(std::string("loupe: a tensor of type ") + c10::toString(tensor.scalar_type()) +
+                           " cannot be saved; change its type first");
 }
 
 /// Python's pickles, protocol 2, as far as tensors need them.

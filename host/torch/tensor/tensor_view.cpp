@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
 
 #include "measure/dtype.h"
 
@@ -73,27 +74,23 @@ ElementType element_type(c10::ScalarType type) {
 }
 
 std::string element_name(c10::ScalarType type) {
-  const ElementType known = element_type(type);
-  const std::string bits = std::to_string(known.bits);
-  switch (known.code) {
-    case LOUPE_DTYPE_FLOAT:
-      return "float" + bits;
-    case LOUPE_DTYPE_BFLOAT:
-      return "bfloat" + bits;
-    case LOUPE_DTYPE_INT:
-      return "int" + bits;
-    case LOUPE_DTYPE_UINT:
-      return "uint" + bits;
-    case LOUPE_DTYPE_COMPLEX:
-      return "complex" + bits;
-    default:
-      break;
+  static constexpr std::pair<uint8_t, const char*> kinds[] = {{LOUPE_DTYPE_FLOAT, "float"},
+                                                              {LOUPE_DTYPE_BFLOAT, "bfloat"},
+                                                              {LOUPE_DTYPE_INT, "int"},
+                                                              {LOUPE_DTYPE_UINT, "uint"},
+                                                              {LOUPE_DTYPE_COMPLEX, "complex"}};
+  const ElementType element = element_type(type);
+  for (const auto& [code, kind] : kinds) {
+    if (code == element.code) return kind + std::to_string(element.bits);
   }
   std::string name = c10::toString(type);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
 }
 
+namespace {
+
+/// A device's type as DLPack numbers it; 0 for one that DLPack does not know, such as meta.
 int32_t device_type(c10::DeviceType type) {
   switch (type) {
     case c10::DeviceType::CPU:
@@ -116,6 +113,8 @@ int32_t device_type(c10::DeviceType type) {
       return 0;
   }
 }
+
+}  // namespace
 
 const loupe_native_library& native_libtorch() {
   static const loupe_native_library library = {.struct_size = sizeof library,
