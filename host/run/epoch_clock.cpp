@@ -69,7 +69,7 @@ std::uint64_t EpochClock::most_steps() const {
 
 bool EpochClock::stepped(const void* optimizer) {
   if (!std::exchange(ever_stepped_, true)) {
-    // What was counted so far were backward passes, of which this step may have taken several.
+    // So far backward passes were counted; this step may have taken several.
     passes_ = switched_at_ = 0;
     std::fill(std::begin(hinted_at_), std::end(hinted_at_), 0);
     for (Order& each : orders_) each.began_at = 0;
@@ -133,7 +133,7 @@ bool EpochClock::mode_set(bool trains) {
   return has_passes();
 }
 
-/// A loader for validation begins anew too, but nothing is learnt from it.
+/// A loader for validation starts again too, but nothing is learnt from it.
 bool EpochClock::order_begins(const void* order, bool is_loader) {
   constexpr std::size_t most = 16;
   auto known = std::find_if(orders_.begin(), orders_.end(), [&](const Order& each) { return each.address == order; });

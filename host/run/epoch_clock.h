@@ -11,8 +11,8 @@
 
 namespace loupe {
 
-/// Finds where a program begins its samples anew: a batch whose rows this epoch has all had follows batches of rows
-/// that it had not. Rows that are drawn at random come again by and by, and never tell.
+/// Finds where a program begins its samples again: a batch whose rows were all seen in this epoch follows batches of
+/// new rows. Rows that are drawn at random recur slowly, and are no sign.
 class RecurringRows {
  public:
   /// The rows of the next step's batch, as hashes. True where the samples begin anew with it.

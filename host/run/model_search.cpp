@@ -43,9 +43,9 @@ std::size_t count_of(const ParameterSet& some, const ParameterSet& others) {
 
 bool ModelSearch::see(torch::nn::Module& module) {
   const auto [place, is_new] = seen_.try_emplace(&module);
-  Seen& seen = place->second;
+  SeenModule& seen = place->second;
   if (!is_new && seen.is_owned && !seen.owner.expired()) return false;
-  Seen now;
+  SeenModule now;
   now.owner = module.weak_from_this();
   now.is_owned = !now.owner.expired();
   if (!now.is_owned) {
@@ -59,7 +59,7 @@ bool ModelSearch::see(torch::nn::Module& module) {
 }
 
 /// One that nobody owns is taken to be alive while somebody beside the optimizer holds each of its parameters.
-bool ModelSearch::lives(const Seen& seen) {
+bool ModelSearch::lives(const SeenModule& seen) {
   if (seen.is_owned) return !seen.owner.expired();
   return !seen.parameters.empty() && std::all_of(seen.parameters.begin(), seen.parameters.end(),
                                                  [](const auto& each) { return each.use_count() >= 2; });

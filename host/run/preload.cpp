@@ -41,8 +41,8 @@ __attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, c
   va_end(arguments);
 }
 
-/// Puts "?" in the place of each control character: the names of files, and what the loader says of them, may hold
-/// some, which would steer a terminal.
+/// Replaces each control character by "?": names of files and messages of the loader may hold some that steer a
+/// terminal.
 void make_printable(char* text) {
   for (; *text != '\0'; ++text) {
     const auto letter = static_cast<unsigned char>(*text), next = static_cast<unsigned char>(text[1]);
@@ -70,8 +70,8 @@ int count_down(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-/// Any loaded library's function of that name but this one's; null where there is none.
-/// No library is opened while they are listed, which takes the loader's locks the other way round.
+/// Finds a function of that name in any loaded library but this one, or returns null. Opens no library while it lists
+/// them: that would take the loader's locks in the other order.
 void* find_anywhere(const char* name) {
   Dl_info own{};
   dladdr(reinterpret_cast<void*>(&find_anywhere), &own);
@@ -87,7 +87,7 @@ void* find_anywhere(const char* name) {
   }
 }
 
-/// A string of C++'s library: what is as large is returned in the same way, through memory that the caller lends.
+/// Laid out as a string of C++'s library, and so returned in the same way: through memory that the caller lends.
 struct LentString {
   char* text;
   unsigned long size;
@@ -108,7 +108,7 @@ bool read_loaded_version(char (&version)[version_size]) {
     found += strlen(key);
     put(version, version_size, "%.*s", static_cast<int>(strcspn(found, ", \n")), found);
   }
-  // As LibTorch would: a sanitizer's may stand in the place of C++'s.
+  // As LibTorch would: it may be a sanitizer's function instead of C++'s.
   const auto free_memory = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "_ZdlPv"));
   if (free_memory != nullptr && config.is_on_heap()) free_memory(config.text);
   return version[0] != '\0';
@@ -184,8 +184,8 @@ bool is_identity(const char* library) {
   return strncmp(library, "libtorch_cpu.so", 15) == 0 || strncmp(library, "libc10.so", 9) == 0;
 }
 
-/// Starts the watching library of a folder. False, with the reason, where it is none for this program: another LibTorch
-/// must not be loaded beside the program's own.
+/// Starts the watching library of a folder. Returns false, with the reason, where it does not fit this program: it must
+/// not load another LibTorch beside the program's own.
 bool start_from(const char* folder, char* why) {
   char path[text_size];
   put(path, sizeof path, "%s/%s", folder, run_host_name);
@@ -278,7 +278,7 @@ void start() {
 const RunListener* started() {
   if (!tried) {
     pthread_mutex_lock(&starting);
-    static bool begun = false;  // what is started calls these functions itself
+    static bool begun = false;  // the library calls these functions itself as it starts
     if (!begun) {
       begun = starts = true;
       start();
@@ -290,7 +290,7 @@ const RunListener* started() {
   return listener;
 }
 
-/// LibTorch's own function. It may have been loaded later, out of reach of what comes next.
+/// LibTorch's own function. RTLD_NEXT does not find it where it was loaded later.
 void* real_of(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) found = find_anywhere(name);

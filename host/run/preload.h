@@ -27,7 +27,7 @@ inline constinit std::atomic<bool> tried{false};                     // to watch
 /// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process();
 __attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
-/// On the main thread: from now on the watching library is told of its end.
+/// Makes the end of the main thread, which must call this, known to the watching library.
 void await_end_of_main_thread();
 
 }  // namespace loupe

@@ -78,7 +78,7 @@ bool is_any_of(const GraphNode& node, std::initializer_list<const char*> names) 
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strstr(type, name) != nullptr; });
 }
 
-/// The only node below, and by which input; null where there are several.
+/// The only node below and the index of the edge to it; null where there are several.
 std::pair<NodeHandle, std::size_t> only_below(const GraphNode& node) {
   std::pair<NodeHandle, std::size_t> found;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
@@ -133,8 +133,8 @@ void each_node(const at::Tensor& loss, std::size_t most, Call&& call) {
 
 void LossMakers::computed(const at::Tensor& result, const char* function) {
   constexpr std::size_t most = 16;
-  if (given_.size() == most) given_.pop_front();
-  given_.push_back({WeakNodeHandle(result.grad_fn()), result.detach(), function});
+  if (computed_.size() == most) computed_.pop_front();
+  computed_.push_back({WeakNodeHandle(result.grad_fn()), result.detach(), function});
 }
 
 MadeLoss LossMakers::of(const at::Tensor& loss) const {
@@ -143,9 +143,9 @@ MadeLoss LossMakers::of(const at::Tensor& loss) const {
   made.unscaled = loss;
   NodeHandle node = loss.grad_fn();
   for (int factors = 0; node != nullptr && factors <= most_factors; ++factors) {
-    const auto given = std::find_if(given_.rbegin(), given_.rend(),
-                                    [&](const Given& each) { return each.node.lock().get() == node.get(); });
-    if (given != given_.rend()) {
+    const auto given = std::find_if(computed_.rbegin(), computed_.rend(),
+                                    [&](const ComputedLoss& each) { return each.node.lock().get() == node.get(); });
+    if (given != computed_.rend()) {
       made.function = given->function;
       made.result = given->result;
       made.has_factors = factors > 0;
@@ -257,8 +257,8 @@ ProgramLosses::ProgramLosses(Inspector& inspector, const Names& names, Tell tell
       names_(names.train, names.given),
       validation_names_(names.validation, {}) {}
 
-/// Where backward() is called from. One loss may have several places, as in both arms of an `if`, of which a step comes
-/// by one alone.
+/// Where backward() is called from. One loss may have several places, such as both arms of an `if`, but a step uses
+/// only one of them.
 const void* ProgramLosses::origin_of(const at::Tensor& loss, const void* place, std::size_t trainings) {
   const void* origin = origins_.of(place);
   if (!names_.knows(origin)) {
@@ -302,7 +302,7 @@ void ProgramLosses::before_backward(const at::Tensor& loss, const void* place, s
   const bool waits = std::find(nameless_.begin(), nameless_.end(), origin) != nameless_.end();
   if (waits || (named.is_new && trainings > 1 && names_.is_numbered(origin))) {
     if (!waits) nameless_.push_back(origin);
-    nameless_losses_.emplace_back(origin, LossScale::Waiting{"", loss.detach(), made});
+    nameless_losses_.emplace_back(origin, LossScale::ScaledLoss{"", loss.detach(), made});
     return;
   }
   if (named.name.empty()) return;
@@ -330,7 +330,7 @@ void ProgramLosses::show_scale(double scale) {
 }
 
 void ProgramLosses::show_waiting(bool without_scale) {
-  for (const LossScale::Waiting& each : scale_.take()) {
+  for (const LossScale::ScaledLoss& each : scale_.take()) {
     ProgramInspector::push_loss(inspector_, each.name, without_scale ? each.made.unscaled : each.loss, /*train=*/true);
     if (without_scale) show_scale(each.made.scale);
   }

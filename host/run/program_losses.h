@@ -50,7 +50,7 @@ struct MadeLoss {
   at::Tensor unscaled;
 };
 
-/// Remembers what loss functions gave, and finds it again in the graph of what backward() is called on. One thread at a
+/// Remembers the results of loss functions, and finds them in the graph that backward() is called on. One thread at a
 /// time.
 class LossMakers {
  public:
@@ -59,12 +59,12 @@ class LossMakers {
   MadeLoss of(const at::Tensor& loss) const;
 
  private:
-  struct Given {
+  struct ComputedLoss {
     WeakNodeHandle node;
     at::Tensor result;
     const char* function;
   };
-  std::deque<Given> given_;  // the latest
+  std::deque<ComputedLoss> computed_;  // the latest
 };
 
 /// A parameter that a loss depends on.
@@ -83,7 +83,7 @@ std::uint64_t signature_of(const at::Tensor& loss);
 /// 0, divides the gradients by it before each step: then the number is no part of the loss. One thread at a time.
 class LossScale {
  public:
-  struct Waiting {
+  struct ScaledLoss {
     std::string name;
     at::Tensor loss;
     MadeLoss made;
@@ -92,8 +92,8 @@ class LossScale {
   /// Not known before the second step.
   std::optional<bool> is_divided_out() const { return is_divided_out_; }
   /// A loss that was multiplied, until that is known.
-  void wait(Waiting loss) { waiting_.push_back(std::move(loss)); }
-  std::vector<Waiting> take() { return std::exchange(waiting_, {}); }
+  void wait(ScaledLoss loss) { waiting_.push_back(std::move(loss)); }
+  std::vector<ScaledLoss> take() { return std::exchange(waiting_, {}); }
   bool any_waits() const { return !waiting_.empty(); }
   std::size_t count() const { return waiting_.size(); }
 
@@ -108,7 +108,7 @@ class LossScale {
   at::Tensor watched() const;
 
   std::optional<bool> is_divided_out_;
-  std::vector<Waiting> waiting_;
+  std::vector<ScaledLoss> waiting_;
   std::optional<WeakTensor> parameter_;  // the one whose gradient is looked at
   std::optional<double> as_made_;        // the size of its gradient behind the last backward pass
   double at_step_ = 0;                   // the same at the step before
@@ -137,7 +137,7 @@ class ProgramLosses {
   void before_backward(const at::Tensor& loss, const void* place, std::size_t trainings);
   void after_backward() { scale_.after_backward(); }
   void before_step(const torch::optim::Optimizer& optimizer);
-  /// @param models  of which the optimizer holds parameters
+  /// @param models  whose parameters the optimizer holds
   void after_step(const std::vector<std::string>& models);
   void end_epoch();
   /// Whether backward() was called on any number.
@@ -176,7 +176,7 @@ class ProgramLosses {
   std::set<const void*> in_step_;  // on which backward() was called since the last step
   // Losses of places that have no name yet, and the models whose optimizers stepped since.
   std::vector<const void*> nameless_;
-  std::vector<std::pair<const void*, LossScale::Waiting>> nameless_losses_;
+  std::vector<std::pair<const void*, LossScale::ScaledLoss>> nameless_losses_;
   std::set<std::string> stepped_;
 };
 

@@ -49,7 +49,7 @@ template <class... Arguments>
 struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Arguments...)> {
   static inline void (*real)(const torch::autograd::variable_list&, Arguments...) = nullptr;
   static void tap(const torch::autograd::variable_list& tensors, Arguments... arguments) {
-    // Several at one place are told apart by the bytes behind it, which no other call begins with.
+    // Several losses at one place are told apart by the bytes after it, where no other call returns to.
     const auto* place = static_cast<const char*>(__builtin_return_address(0));
     for (std::size_t i = 0; i < tensors.size() && i < 4; ++i) {
       if (is_number(tensors[i])) listener->before_backward(tensors[i], place + i);

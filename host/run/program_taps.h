@@ -5,7 +5,7 @@
 
 namespace loupe {
 
-/// Who is told of losses. On the program's threads; none throws.
+/// Receives losses, on the program's threads. Functions must not throw.
 struct LossListener {
   /// Before a backward pass from a tensor of one element; `place` is the call's, only to compare with.
   void (*before_backward)(const at::Tensor& loss, const void* place);
@@ -17,9 +17,9 @@ struct LossListener {
 /// the other taps and before the first hold.
 void declare_loss_taps(const LossListener& listener);
 
-/// Who is told of what programs do as an epoch begins or ends. On the program's threads; neither throws.
+/// Receives what programs do as an epoch begins or ends, on their threads. Functions must not throw.
 struct EpochListener {
-  /// Before the sampler of a data loader begins anew, or the program draws a random order. `order` is only to compare
+  /// Before the sampler of a data loader starts again, or the program draws a random order. `order` is only to compare
   /// with.
   void (*order_begins)(const void* order, bool is_loader);
   /// Before a scheduler of learning rates steps.

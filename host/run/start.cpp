@@ -31,8 +31,8 @@ namespace loupe {
 namespace {
 
 std::atomic<WatchedProgram*> watched{nullptr};  // null once Loupe has given up, or the program ends
-std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may be in it, and so it is no leak
-thread_local bool is_inside = false;            // what Loupe itself calls is no business of the program's
+std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may still use it
+thread_local bool is_inside = false;            // calls are Loupe's own, not the program's
 
 void give_up(WatchedProgram& program, const std::string& why) {
   watched.store(nullptr);
@@ -107,43 +107,32 @@ const RunListener run_listener = {
     },
     &finish, &main_thread_ended};
 
-const ProgramHooks hooks = {[](torch::nn::Module& module) {
-                              const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
-                              if (waiting != nullptr && waiting->waits())
-                                guarded([&](WatchedProgram& program) { program.before_forward(module); });
-                            },
-                            [](const torch::jit::Module& script) {
-                              const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
-                              if (waiting != nullptr && waiting->waits())
-                                guarded([&](WatchedProgram& program) { program.before_script(script); });
-                            },
-                            [](torch::optim::Optimizer& optimizer) {
-                              guarded([&](WatchedProgram& program) { program.before_clearing(optimizer); });
-                            },
-                            [](torch::optim::Optimizer& optimizer) {
-                              guarded([&](WatchedProgram& program) { program.before_step(optimizer); });
-                            },
-                            [](torch::optim::Optimizer& optimizer) {
-                              guarded([&](WatchedProgram& program) { program.after_step(optimizer); });
-                            }};
+/// A member of the watched program as a plain function.
+template <auto Member>
+struct Guarded;
+template <class... Arguments, void (WatchedProgram::*Member)(Arguments...)>
+struct Guarded<Member> {
+  static void call(Arguments... arguments) {
+    guarded([&](WatchedProgram& program) { (program.*Member)(arguments...); });
+  }
+  /// Only while an optimizer waits for its models.
+  static void call_if_waiting(Arguments... arguments) {
+    const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
+    if (waiting != nullptr && waiting->waits()) call(arguments...);
+  }
+};
 
-const LossListener loss_listener = {
-    [](const at::Tensor& loss, const void* place) {
-      guarded([&](WatchedProgram& program) { program.before_backward(loss, place); });
-    },
-    [] { guarded([](WatchedProgram& program) { program.after_backward(); }); },
-    {[](const at::Tensor& loss, const char* function) {
-       guarded([&](WatchedProgram& program) { program.computed(loss, function); });
-     },
-     [](const at::Tensor& loss, const char* function, const void* place) {
-       guarded([&](WatchedProgram& program) { program.evaluated(loss, function, place); });
-     }}};
+using Program = WatchedProgram;
+const ProgramHooks hooks = {&Guarded<&Program::before_forward>::call_if_waiting,
+                            &Guarded<&Program::before_script>::call_if_waiting,
+                            &Guarded<&Program::before_clearing>::call, &Guarded<&Program::before_step>::call,
+                            &Guarded<&Program::after_step>::call};
 
-const EpochListener epoch_listener = {
-    [](const void* order, bool is_loader) {
-      guarded([&](WatchedProgram& program) { program.order_begins(order, is_loader); });
-    },
-    [] { guarded([](WatchedProgram& program) { program.scheduled(); }); }};
+const LossListener loss_listener = {&Guarded<&Program::before_backward>::call,
+                                    &Guarded<&Program::after_backward>::call,
+                                    {&Guarded<&Program::computed>::call, &Guarded<&Program::evaluated>::call}};
+
+const EpochListener epoch_listener = {&Guarded<&Program::order_begins>::call, &Guarded<&Program::scheduled>::call};
 
 /// In a process that was just forked: other threads are gone, and with them whoever would give their locks free.
 void begin_anew() {

@@ -20,8 +20,8 @@
 namespace loupe {
 namespace {
 
-/// What is wrong where the optimizer holds one instance of a model and another one runs: of none of its parameters
-/// there is a gradient, and the loss depends on as many others of the same shapes.
+/// The finding that the optimizer holds one instance of a model while another one runs: none of its parameters has a
+/// gradient, and the loss depends on as many others of the same shapes.
 /// @param leaves  the parameters that the last loss depends on  @param model  what the optimizer's model is called
 std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer, const std::vector<LossLeaf>& leaves,
                                        const std::string& model) {
@@ -93,8 +93,8 @@ Inspector& WatchedProgram::inspector() {
   return *inspector_;
 }
 
-/// What the configuration counts is an epoch, so that one clock ticks, unless it says what an epoch is, or whose steps
-/// count.
+/// Takes what the configuration counts as an epoch, so that only one clock ticks; not where it says what an epoch is or
+/// whose steps count.
 void WatchedProgram::count_as(TickRule& tick) {
   using Epoch = RunProgramSection::Epoch;
   if (!tick.is_automatic() || !tick.of.empty() || section_.epoch != Epoch::automatic) return;
@@ -135,7 +135,7 @@ void WatchedProgram::mode_set(torch::nn::Module& module, bool trains) {
 void WatchedProgram::group_added(const torch::optim::Optimizer* optimizer,
                                  const torch::optim::OptimizerParamGroup& group) {
   Optimizer& known = optimizers_[optimizer];
-  // One that is made where another has been begins anew; its first group cannot be told from a later one's.
+  // An optimizer made at the address of an earlier one starts fresh, but its first group looks like a further one.
   known.waits = any_news_ = true;
   for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
   set_waiting();
@@ -160,19 +160,19 @@ void WatchedProgram::scheduled() {
 /// Where the next step begins.
 void WatchedProgram::end_due_epoch() {
   if (!clock_) return;
-  // Steps that no tap sees, of optimizers of the program's own, are noticed by what they changed.
+  // Steps of the program's own optimizers, which no tap sees, are noticed by what they changed.
   const std::uint64_t unseen = unseen_steps.load(std::memory_order_relaxed);
   for (; unseen_steps_ < unseen; ++unseen_steps_) clock_->stepped(&unseen_steps_);
   if (clock_->step_begins()) tick();
 }
 
-/// Its mirror goes on to before_forward, as any module that runs.
+/// Its ScriptModel then reaches before_forward, as any module that runs.
 void WatchedProgram::before_script(const torch::jit::Module& script) {
   std::erase_if(scripts_, [](const auto& each) { return !each->script_lives(); });
   if (waits_) scripts_.push_back(ScriptModel::of(script));
 }
 
-/// What an optimizer holds at the moment, whatever was known of it.
+/// Takes over what an optimizer holds now.
 void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   std::size_t size = 0;
   for (const auto& group : optimizer.param_groups()) size += group.params().size();
@@ -212,7 +212,7 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   const ParameterSet& held = optimizers_[&optimizer].parameters;
   const auto is_its = [&](const Attached& each) { return holds_any(held, each.parameters); };
   const auto idle = std::find_if(attached_.begin(), attached_.end(), is_its);
-  if (idle == attached_.end()) return false;  // whatever they are, their model is gone
+  if (idle == attached_.end()) return false;  // their model is gone
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
   ProgramInspector::publish(inspector(), *finding);
@@ -225,8 +225,8 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   return true;
 }
 
-/// What an optimizer holds beside the models: parameters of no module, as of fields and splats, are a model too; those
-/// of which none ever has a gradient are left from a model that is gone.
+/// Looks at what an optimizer holds beside the models. Parameters of no module, such as fields and splats, are a model
+/// too; if none of them ever has a gradient, they are left from a model that is gone.
 void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   std::vector<at::Tensor> strangers;
   bool any_gradient = false, any_watched = false;  // of the strangers, and among the rest
@@ -450,7 +450,7 @@ void WatchedProgram::give_up(const std::string& why) {
 }
 
 void WatchedProgram::leave_parent() {
-  // Their locks may be held by threads that are not here, so none of them is destroyed.
+  // Not destroyed: threads that exist only in the parent may hold their locks.
   for (WatchedProgram* parent = parent_.release(); parent != nullptr; parent = parent->parent_.release()) {
     const std::unique_lock lock(parent->mutex_, std::try_to_lock);
     if (lock) modules_ = parent->modules_;

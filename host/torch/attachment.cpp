@@ -23,7 +23,7 @@
 namespace loupe {
 namespace {
 
-/// Of what TorchScript computes: inside of a graph that it differentiates as a whole, results have none of their own.
+/// For results of TorchScript, which have no gradients inside a graph that is differentiated as a whole.
 void leave_out_gradients(TapPoint& point) {
   point.output_gradient = point.input_gradient = nullptr;
   point.further.erase(std::remove_if(point.further.begin(), point.further.end(),
@@ -79,25 +79,25 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
       coverage_.add_again(names_.of(found.path), type, names_.of(found.first_path));
       continue;
     }
-    Reach reach = reach_of(*found.module, redirect);
-    if (redirect && found.is_leaf && !reach.tapped && sequentials.reach(*found.module)) {
-      reach.tapped = true;
-      reach.perhaps = false;
+    Visibility visibility = visibility_of(*found.module, redirect);
+    if (redirect && found.is_leaf && !visibility.tapped && sequentials.reach(*found.module)) {
+      visibility.tapped = true;
+      visibility.perhaps = false;
     }
     const auto parent = nodes_by_path.find(parent_path(found.path));
     const auto point = make_point(monitor_, model_, parent != nodes_by_path.end() ? parent->second : nullptr, found,
-                                  reach, names_, exposed, is_loss);
+                                  visibility, names_, exposed, is_loss);
     nodes_by_path.emplace(found.path, point->node.get());
     attached.push_back(&found);
     point->model_id = this;
     point->attachment = weak_from_this();
     point->active = active_;
     point->redirects = redirect;
-    point->opaque = reach.opaque;
-    point->perhaps = reach.perhaps;
+    point->opaque = visibility.opaque;
+    point->perhaps = visibility.perhaps;
     points_.push_back(point);
-    opaque.push_back(reach.opaque);
-    coverage_.add(names_.of(found.path), type, reach, !found.is_leaf, !found.module->parameters().empty());
+    opaque.push_back(visibility.opaque);
+    coverage_.add(names_.of(found.path), type, visibility, !found.is_leaf, !found.module->parameters().empty());
   }
   for (std::size_t i = 0; i < points_.size(); ++i) {
     monitor_.show_module(*points_[i]->node);
@@ -105,7 +105,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     if (is_script_ && !attached[i]->path.empty()) leave_out_gradients(*points_[i]);
   }
   steps_.learn_parameters();
-  if (any_step_runs()) steps_.pass_by();  // of which this one is not told
+  if (any_step_runs()) steps_.pass_by();  // this model will not hear of it
   for (torch::optim::Optimizer* optimizer : optimizers) attach_optimizer(*optimizer);
   warn_of_equal_names(monitor_);
   warn_of_inference_parameters();

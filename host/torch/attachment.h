@@ -15,8 +15,7 @@
 
 namespace loupe {
 
-/// One model attached to one inspector: its tap points, its hooks, its optimizer. Trainer's thread, but for what says
-/// otherwise.
+/// One model attached to one inspector: its tap points, its hooks, its optimizers. Trainer's thread unless noted.
 class Attachment final : public WatchedModel, public std::enable_shared_from_this<Attachment> {
  public:
   /// @param monitor  lives until detach; its mutex and outbox live longer, since threads that train may come later
@@ -26,7 +25,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   Attachment& operator=(const Attachment&) = delete;
 
   const std::string& name() const { return names_.model; }
-  /// What the model is called where it is shown: of one without a name its type. Once it is attached.
+  /// The name it is shown under, which is its type if it has none. Once it is attached.
   std::string shown_name() const { return names_.root(); }
   /// Walks the model, shows its modules to the lenses and lays the taps.
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers, const Exposed& exposed,
@@ -59,7 +58,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void set_clock(bool counts) { is_clock_ = counts; }
   bool has_optimizer() const { return steps_.any(); }
   void notice_unseen_step() override;
-  /// The parameters of the moment become the value that changes are counted from.
+  /// Counts changes from the parameters as they are now.
   void prime();
   /// Parameters at the end of an epoch; also follows parameters that were replaced and modules that died.
   void tick();

@@ -10,16 +10,16 @@
 namespace loupe {
 
 Listening::Listening(torch::nn::Module& module, std::shared_ptr<ForwardListener> listener, bool first) {
-  const Reach reach = reach_of(module, true);
-  if (!reach.tapped)
-    throw std::invalid_argument("loupe: the forward of a " + module.name() + " cannot be seen: " + reach.reason);
+  const Visibility visibility = visibility_of(module, true);
+  if (!visibility.tapped)
+    throw std::invalid_argument("loupe: the forward of a " + module.name() + " cannot be seen: " + visibility.reason);
   if (is_tappable_norm(module)) tap_norm(module);
   point_->active = active_;
   point_->module = &module;
   point_->owner = module.weak_from_this();
   point_->has_owner = !point_->owner.expired();
   point_->listener = std::move(listener);
-  Registry::instance().add_listener(point_, reach.opaque, first);
+  Registry::instance().add_listener(point_, visibility.opaque, first);
   active_attachments.fetch_add(1);
 }
 

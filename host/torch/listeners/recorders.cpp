@@ -114,8 +114,8 @@ class Recorder::Impl {
     std::vector<Part> added;
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (modules[i] == nullptr || !fits(*modules[i], i, which)) continue;
-      const Reach reach = reach_of(*modules[i], true);
-      if (all && reach.container && !reach.tapped) continue;
+      const Visibility visibility = visibility_of(*modules[i], true);
+      if (all && visibility.container && !visibility.tapped) continue;
       auto listener = std::make_shared<Listener>(moment, settings);
       auto listening = std::make_unique<Listening>(*modules[i], listener);
       added.push_back({std::move(listener), std::move(listening)});

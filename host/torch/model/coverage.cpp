@@ -17,23 +17,24 @@ constexpr std::size_t shown_untapped = 5;
 
 }  // namespace
 
-void Coverage::add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into,
+void Coverage::add(const std::string& name, const std::string& type, const Visibility& visibility, bool looked_into,
                    bool has_parameters) {
   const std::string shown = name + "  " + type;
-  if (reach.tapped) {
+  if (visibility.tapped) {
     ++tapped_;
-    perhaps_ += reach.perhaps ? 1 : 0;
-    lines_.push_back(shown + (reach.perhaps ? "  perhaps tapped: its own forward may hide LibTorch's" : "  tapped"));
-  } else if (reach.container && looked_into) {
+    perhaps_ += visibility.perhaps ? 1 : 0;
+    lines_.push_back(shown +
+                     (visibility.perhaps ? "  perhaps tapped: its own forward may hide LibTorch's" : "  tapped"));
+  } else if (visibility.container && looked_into) {
     ++containers_;
     lines_.push_back(shown + "  a container, looked into");
   } else if (!has_parameters) {
-    lines_.push_back(shown + "  not tapped, and without parameters: " + reach.reason);
-  } else if (reach.has_no_forward) {
+    lines_.push_back(shown + "  not tapped, and without parameters: " + visibility.reason);
+  } else if (visibility.has_no_forward) {
     lines_.push_back(shown + "  parameters without a forward");
   } else {
-    untapped_.push_back(name + " (" + type + "): " + reach.reason);
-    lines_.push_back(shown + "  not tapped: " + reach.reason);
+    untapped_.push_back(name + " (" + type + "): " + visibility.reason);
+    lines_.push_back(shown + "  not tapped: " + visibility.reason);
   }
 }
 
@@ -92,7 +93,7 @@ WhatRan what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
   return run;
 }
 
-/// Why a module that is called tapped was not seen; empty where there is nothing to say.
+/// Why a tapped module was not seen; empty if it was, or need not have been.
 std::string reason(const TapPoint& point, const WhatRan& run) {
   const ModuleDescription& module = point.node->description();
   const bool tapped = (module.flags & LOUPE_MODULE_TAPPED) != 0;
@@ -191,7 +192,7 @@ const at::Tensor* member_of_any(const torch::nn::Module& module, const std::stri
   return found;
 }
 
-/// The tensor that the module's forward uses by that name; null where that is not known.
+/// The tensor that the module's forward uses under that name; null if unknown.
 const at::Tensor* used_by(const torch::nn::Module& module, const std::string& name) {
   using namespace torch::nn;
   return member_of_any<LinearImpl, EmbeddingImpl, EmbeddingBagImpl, Conv1dImpl, Conv2dImpl, Conv3dImpl,

@@ -13,11 +13,12 @@
 
 namespace loupe {
 
-/// What of a model is tapped and what is not, in words.
+/// Says which parts of a model are tapped.
 class Coverage {
  public:
   /// A module that was visited. `looked_into`: its children are visited too; `has_parameters`: its own or theirs.
-  void add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into, bool has_parameters);
+  void add(const std::string& name, const std::string& type, const Visibility& visibility, bool looked_into,
+           bool has_parameters);
   /// A module that stands at a second place of the model.
   void add_again(const std::string& name, const std::string& type, const std::string& first_name);
 
@@ -56,12 +57,12 @@ class LateModules {
   std::unordered_set<const torch::nn::Module*> told_;
 };
 
-/// Whether the model holds the module by now, at any depth. Any thread that runs the model.
+/// Whether the model holds the module now, at any depth. Any thread that runs the model.
 bool holds_by_now(const std::vector<std::shared_ptr<TapPoint>>& points, const torch::nn::Module& module);
 
 /// Marks parameters that a module of LibTorch's has registered, and that its forward does not use, as the module's
 /// member of that name was assigned another tensor since: `head->weight = embedding->weight` ties no weights. Returns
-/// what is to be said of those that were not marked before.
+/// findings for those not marked before.
 std::vector<Finding> find_left_parameters(const std::vector<std::shared_ptr<TapPoint>>& points);
 
 }  // namespace loupe

@@ -85,7 +85,7 @@ std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const st
                                              const std::string& label, const Exposed& exposed) {
   const auto shown = exposed.find({path, label});
   if (shown != exposed.end()) return shown->second;
-  // A dotted label leads through children; what is in a module's own lists is found by itself.
+  // A dotted label leads through children, any other names a tensor of the module itself.
   const auto dot = label.find('.');
   if (dot != std::string::npos) {
     const auto children = module.named_children();
@@ -127,7 +127,7 @@ std::string settings_of(const torch::nn::Module& module) {
   return settings;
 }
 
-/// The LOUPE_PARAMETER_ bits that a tensor tells by itself.
+/// The LOUPE_PARAMETER_ bits that follow from the tensor alone.
 uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
   if (is_buffer) return LOUPE_PARAMETER_BUFFER;
   return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
@@ -213,7 +213,7 @@ decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {
 }  // namespace
 
 std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
-                                     const ModuleNode* parent, const FoundModule& found, const Reach& reach,
+                                     const ModuleNode* parent, const FoundModule& found, const Visibility& visibility,
                                      const LayerNames& names, const Exposed& exposed, bool is_loss) {
   auto point = std::make_shared<TapPoint>();
   point->module = found.module;
@@ -230,7 +230,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<Mod
   description.family = is_loss ? static_cast<uint32_t>(LOUPE_FAMILY_LOSS) : family_of(description.type);
   if (found.path.empty()) description.flags |= LOUPE_MODULE_ROOT;
   if (found.is_leaf) description.flags |= LOUPE_MODULE_LEAF;
-  if (reach.tapped) description.flags |= LOUPE_MODULE_TAPPED;
+  if (visibility.tapped) description.flags |= LOUPE_MODULE_TAPPED;
   if (is_loss) description.flags |= LOUPE_MODULE_LOSS;
   // Lenses may ask as long as the node lives, which is longer than the model.
   description.offers = [parameters = description.parameters, owner = point->owner, has_owner = point->has_owner, found,

@@ -35,7 +35,7 @@ std::vector<FoundModule> walk_model(torch::nn::Module& model, int depth);
 /// How the modules of one attached model are called where they are shown.
 struct LayerNames {
   std::string model;      ///< the name that it was attached under; may be empty
-  std::string root_type;  ///< what the root is called where there is no name
+  std::string root_type;  ///< the root's name where the model has none
   std::string separator;  ///< instead of the dots of a path
 
   /// The name for a dotted path; "" is the root.
@@ -58,11 +58,11 @@ at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
 std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
                                              const std::string& label, const Exposed& exposed);
 
-/// Makes the point where taps find what is watched of a module. The attachment's own members are left to it.
+/// Makes the point by which taps find the streams of a module. Leaves the attachment's members to the attachment.
 /// @param monitor  gets the module's node, which no lens sees yet  @param model  gets it too
 /// @param parent  may be null
 std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
-                                     const ModuleNode* parent, const FoundModule& found, const Reach& reach,
+                                     const ModuleNode* parent, const FoundModule& found, const Visibility& visibility,
                                      const LayerNames& names, const Exposed& exposed, bool is_loss);
 /// Puts the streams into it that lenses subscribed to.
 void bind_point(TapPoint& point, const FoundModule& found, const Exposed& exposed);

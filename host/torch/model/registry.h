@@ -27,7 +27,7 @@ namespace loupe {
 /// Everybody who watches one module.
 struct ModuleEntry {
   c10::SmallVector<std::shared_ptr<TapPoint>, 1> points;
-  /// A leaf of LibTorch's own: functions called inside it are its business.
+  /// A leaf of LibTorch's own: functions called inside it are not shown.
   bool opaque = false;
 };
 
@@ -73,14 +73,14 @@ extern std::atomic<int> active_attachments;
 /// How many attachments count steps also while they are not active.
 extern std::atomic<int> counting_attachments;
 
-/// What `loupe run` hears of a program that attached nothing itself, before the taps look for attachments. On the
-/// program's threads; none of them throws, and what they attach is seen by the call at hand.
+/// Tells `loupe run` what a program does that attached nothing itself, before the taps look for attachments. On the
+/// program's threads. Functions must not throw; the current call already sees what they attach.
 struct ProgramHooks {
   void (*before_forward)(torch::nn::Module& module);        ///< one that no other tapped forward surrounds
-  void (*before_script)(const torch::jit::Module& script);  ///< one of which no ScriptModel was made
-  void (*before_clearing)(torch::optim::Optimizer& optimizer);
-  void (*before_step)(torch::optim::Optimizer& optimizer);
-  void (*after_step)(torch::optim::Optimizer& optimizer);
+  void (*before_script)(const torch::jit::Module& script);  ///< one without a ScriptModel
+  void (*before_clearing)(const torch::optim::Optimizer& optimizer);
+  void (*before_step)(const torch::optim::Optimizer& optimizer);
+  void (*after_step)(const torch::optim::Optimizer& optimizer);
 };
 /// Null in a program that watches itself.
 extern std::atomic<const ProgramHooks*> program_hooks;

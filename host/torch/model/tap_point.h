@@ -26,7 +26,7 @@ struct FunctionKind;
 struct FunctionPoint;
 struct TapPoint;
 
-/// What taps ask of the model that they see something of, and tell it. On any thread that runs or trains the model.
+/// The model as taps know it. On any thread that runs or trains it.
 class WatchedModel {
  public:
   virtual ~WatchedModel() = default;
@@ -35,10 +35,10 @@ class WatchedModel {
   /// detached.
   virtual std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
                                                         std::size_t occurrence) = 0;
-  /// A module with parameters that runs after another and that nobody registered, so that it is never trained: shown to
-  /// the lenses, by that flag.
+  /// Shows lenses a module with parameters that runs after another and that nobody registered, so that it is never
+  /// trained.
   virtual void add_unregistered(const torch::nn::Module& module, const TapPoint& after) = 0;
-  /// Whether the model holds the module by now, though it may not have at attach.
+  /// Whether the model holds the module now; it may not have done so at attach.
   virtual bool has_registered(const torch::nn::Module& module) const = 0;
 
   /// Whether the optimizer holds parameters of the model, or was attached with it.
@@ -68,7 +68,7 @@ struct ParameterTap {
   uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
   uint32_t version = 0;  // at the last step, or look for one
   bool is_buffer = false;
-  bool is_left = false;             // its module's forward uses another tensor by now
+  bool is_left = false;             // its module's forward uses another tensor
   bool stepped = false;             // since the last look for steps that no tap saw
   bool stepped_since_tick = false;  // or told by hand
   uint64_t values = 0;              // a hash of some of its values at the last tick

@@ -38,7 +38,7 @@ class Redirections {
   void declare(const std::string& symbol, void* tap, bool everywhere);
   /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
   void know_libtorch(const void* address);
-  /// Redirects what is declared; looks again for slots when libraries came since. Counted.
+  /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
   void hold();
   void release();
   /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
@@ -57,11 +57,11 @@ class Redirections {
   std::size_t active_count() const;
 
  private:
-  struct Declared {
+  struct DeclaredTap {
     void* tap;
     bool everywhere;
   };
-  struct Written {
+  struct WrittenPointer {
     void** address;
     void* original;
     void* tap;
@@ -70,10 +70,10 @@ class Redirections {
   std::string write_slots();
 
   mutable ProcessMutex mutex_;
-  std::unordered_map<std::string, Declared> declared_;
+  std::unordered_map<std::string, DeclaredTap> declared_;
   std::unordered_map<std::string, std::vector<Slot>> slots_;
   std::vector<const void*> libtorch_;
-  std::vector<Written> written_;
+  std::vector<WrittenPointer> written_;
   std::unordered_set<std::string> reached_, refused_;  // symbols, by whether their slots could be written
   bool told_of_refusal_ = false;
   LibraryChanges libraries_;

@@ -126,21 +126,21 @@ std::string demangled(const char* symbol) {
 }
 
 /// A class whose member functions are looked for.
-struct Wanted {
+struct WantedClass {
   std::string name;   // "net::BlockImpl"
   std::string token;  // "9BlockImpl", as it stands in every symbol of its members
   bool root;
   std::uintptr_t only_in = 0;  // the object that an anonymous namespace is in; others may have a class of that name
 };
 
-Wanted wanted_class(const std::string& name, bool root) {
+WantedClass wanted_class(const std::string& name, bool root) {
   std::string last = name.substr(0, name.find('<', name.rfind('>') == name.size() - 1 ? 0 : name.size()));
   const auto colons = last.rfind("::");
   if (colons != std::string::npos) last = last.substr(colons + 2);
   return {name, std::to_string(last.size()) + last, root, 0};
 }
 
-/// A symbol's own class is what stands before its last name; classes in its arguments do not count.
+/// The class before the symbol's last name decides, not classes in its arguments.
 bool is_member(const std::string& symbol, const std::string& type) {
   const std::string prefix = type + "::";
   if (symbol.compare(0, prefix.size(), prefix) == 0) return true;
@@ -183,7 +183,7 @@ class MappedFile {
 
 /// @param base  where the object's addresses count from
 void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names, std::uintptr_t base,
-                  const std::vector<Wanted>& wanted, std::vector<CodeRange>& found) {
+                  const std::vector<WantedClass>& wanted, std::vector<CodeRange>& found) {
   const std::uint64_t count = table.sh_size / sizeof(ElfW(Sym));
   const auto* symbols = file.at<ElfW(Sym)>(table.sh_offset, count);
   const auto* strings = file.at<char>(names.sh_offset, names.sh_size);
@@ -194,7 +194,7 @@ void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(S
     if (!is_code || symbol.st_size == 0 || symbol.st_name >= names.sh_size) continue;
     const char* name = strings + symbol.st_name;
     std::string plain;
-    for (const Wanted& each : wanted) {
+    for (const WantedClass& each : wanted) {
       if (std::strstr(name, each.token.c_str()) == nullptr) continue;
       if (plain.empty()) plain = demangled(name);
       if (!is_member(plain, each.name)) continue;
@@ -204,10 +204,10 @@ void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(S
   }
 }
 
-void read_object(const std::string& path, std::uintptr_t base, const std::vector<Wanted>& wanted,
+void read_object(const std::string& path, std::uintptr_t base, const std::vector<WantedClass>& wanted,
                  std::vector<CodeRange>& found) {
-  std::vector<Wanted> here;
-  for (const Wanted& each : wanted) {
+  std::vector<WantedClass> here;
+  for (const WantedClass& each : wanted) {
     if (each.only_in == 0 || each.only_in == base) here.push_back(each);
   }
   const MappedFile file(path);
@@ -230,9 +230,10 @@ bool is_libtorchs(const std::string& type) {
 
 /// A class and those that it is derived from, up to LibTorch's own.
 void add_classes(const std::type_info& type, bool root, std::vector<const std::type_info*>& types,
-                 std::vector<Wanted>& wanted) {
+                 std::vector<WantedClass>& wanted) {
   const std::string name = demangled(type.name());
-  const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const Wanted& each) { return each.name == name; });
+  const bool known =
+      std::any_of(wanted.begin(), wanted.end(), [&](const WantedClass& each) { return each.name == name; });
   if (name.empty() || known || (is_libtorchs(name) && !(root && types.empty()))) return;
   types.push_back(&type);
   wanted.push_back(wanted_class(name, root));
@@ -251,7 +252,7 @@ void add_classes(const std::type_info& type, bool root, std::vector<const std::t
 
 std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
   std::vector<const std::type_info*> types;
-  std::vector<Wanted> wanted;
+  std::vector<WantedClass> wanted;
   add_classes(typeid(root), true, types, wanted);
   for (const auto& module : root.modules(/*include_self=*/false)) {
     if (module == nullptr) continue;

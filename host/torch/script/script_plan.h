@@ -25,12 +25,12 @@ struct ScriptPlace {
 };
 
 /// Follows a forward, operator by operator.
-class ScriptTrail {
+class ScriptProgress {
  public:
-  explicit ScriptTrail(std::size_t names = 0) : counts_(names) {}
+  explicit ScriptProgress(std::size_t names = 0) : counts_(names) {}
   /// The next operator. @param owner  the layer whose tensors it reads, or null  @param name  its number, or -1
   ScriptPlace next(const ScriptLayer* owner, int name);
-  bool operator==(const ScriptTrail& other) const {
+  bool operator==(const ScriptProgress& other) const {
     return last_ == other.last_ && first_name_ == other.first_name_ && counts_ == other.counts_;
   }
 
@@ -79,8 +79,8 @@ class ScriptPlan {
 /// Whether an operator only looks at a tensor another way, and computes nothing.
 bool is_view(const std::string& operator_name);
 
-/// Says of each layer below, and of the model itself, how far its results are told by this plan of its forward.
-void judge_reach(ScriptModel& model, const ScriptPlan& plan);
+/// Notes for the model and each layer below how far this plan of its forward shows its results.
+void judge_visibility(ScriptModel& model, const ScriptPlan& plan);
 
 /// A plan, and what its first forward showed, by whether the model trained: in one of the next few the interpreter may
 /// begin to compute some of it in one piece.

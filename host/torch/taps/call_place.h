@@ -37,19 +37,19 @@ class CallPlaces {
 
  private:
   /// A return address on the stack as it stood: while it does, the calls below are the same.
-  struct Witness {
+  struct ReturnAddress {
     const void* const* place = nullptr;
     const void* value = nullptr;
     bool holds() const { return place == nullptr || *place == value; }
   };
-  struct Known {
+  struct Remembered {
     CallSite site;
-    std::array<Witness, 4> witnesses;
+    std::array<ReturnAddress, 4> return_addresses;
     bool holds(const CallSite& site) const;
     CallPlace place;
   };
   struct Walk;
-  std::array<Known, 128> known_;
+  std::array<Remembered, 128> remembered_;
 };
 
 }  // namespace loupe

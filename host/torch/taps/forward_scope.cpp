@@ -18,13 +18,13 @@
 namespace loupe {
 namespace {
 
-/// Whether everybody who watches has attached just this module: what comes after it is none of theirs.
+/// Whether this module is the root for everybody who watches it.
 bool is_only_root(const ModuleEntry& entry) {
   return std::all_of(entry.points.begin(), entry.points.end(),
                      [](const auto& point) { return point->listener != nullptr || point->is_root; });
 }
 
-/// @param model  the model inside of which it runs
+/// @param model  the model that it runs in
 void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module, const WatchedModel* model) {
   const ModuleEntry* entry = state.last != nullptr ? state.last : root_entry(state, model);
   std::string after;
@@ -105,14 +105,14 @@ ForwardScope::~ForwardScope() {
 bool ForwardScope::trains() const {
   if (!at::GradMode::is_enabled()) return false;
   if (module_->is_training()) return true;
-  // A part that stays as it is, within a model that trains.
+  // It may be a frozen part of a model that trains.
   const ThreadState& state = thread_state();
   const ModuleEntry* root = root_entry(state, state.last_model);
   const auto owner = root != nullptr && !root->points.empty() ? root->points[0]->owner.lock() : nullptr;
   return owner != nullptr && owner->is_training();
 }
 
-/// Loupe has done its work, and the forward begins. What is shown by work of Loupe's ran before.
+/// Loupe's own work is done and the forward begins. Results that Loupe's work shows were computed before.
 void ForwardScope::begin_time() {
   timer_->leave_loupe();
   runs_ = true;
@@ -133,7 +133,7 @@ void ForwardScope::end_time() {
   timer_->enter_loupe();
 }
 
-/// A module that no attached model has registered: the trainer's, another model's, or one that was forgotten.
+/// A module that no attached model registered: the trainer's, another model's, or a forgotten one.
 void ForwardScope::enter_unregistered() {
   ThreadState& state = thread_state();
   UnregisteredModule& known = state.unregistered.find(*module_);

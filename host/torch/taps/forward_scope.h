@@ -64,7 +64,7 @@ class ForwardScope {
   ForwardScope* outer_;
   const ModuleEntry* entry_ = nullptr;
   const FunctionKind* kind_ = nullptr;                // what a module that nobody registered counts as
-  bool opaque_ = false;                               // functions called inside are its business
+  bool opaque_ = false;                               // functions called inside are not shown
   bool began_ = false;                                // a module inside it ran
   std::array<uint8_t, max_functions> occurrences_{};  // of functions before that
   c10::SmallVector<at::Tensor, 2> inputs_;            // kept only where somebody reads them after the forward

@@ -12,11 +12,11 @@ namespace loupe {
 namespace {
 
 /// Views of the tensors of one forward, made once somebody reads them.
-class LentTensors : public ForwardTensors {
+class ForwardViews : public ForwardTensors {
  public:
   /// @param known  a view of `shown` that is there already
-  LentTensors(const TensorList& inputs, const TensorList& outputs, const ModuleNode& module, const at::Tensor& shown,
-              const TorchTensorView& known)
+  ForwardViews(const TensorList& inputs, const TensorList& outputs, const ModuleNode& module, const at::Tensor& shown,
+               const TorchTensorView& known)
       : inputs_(inputs), outputs_(outputs), module_(module), shown_(shown), known_(known) {}
 
   void lend(loupe_event& event) override {
@@ -91,7 +91,7 @@ void send(Stream& stream, const TensorList& main, uint32_t flags, bool wants_ten
   const TorchTensorView view(*main[index]);
   if (!view.readable()) return tell_unreadable(*main[index], stream);
   if (!wants_tensors) return stream.dispatch(view.get(), flags);
-  LentTensors tensors(inputs, outputs, stream.module(), *main[index], view);
+  ForwardViews tensors(inputs, outputs, stream.module(), *main[index], view);
   stream.dispatch(view.get(), flags, &tensors);
 }
 

@@ -314,41 +314,43 @@ void declare_forward_taps() {
   Redirections::instance().know_libtorch(&typeid(c10::TensorImpl));
 }
 
-Reach reach_of(const torch::nn::Module& module, bool redirect) {
-  if (const auto* script = dynamic_cast<const KnowsItsReach*>(&module)) {
-    if (redirect) return script->reach;
-    Reach reach = script->reach;
-    reach.tapped = false;
-    reach.reason = "taps: explicit is set, and what TorchScript computes can only be listened to; use taps: auto";
-    return reach;
+Visibility visibility_of(const torch::nn::Module& module, bool redirect) {
+  if (const auto* script = dynamic_cast<const HasVisibility*>(&module)) {
+    if (redirect) return script->visibility;
+    Visibility visibility = script->visibility;
+    visibility.tapped = false;
+    visibility.reason = "taps: explicit is set, and what TorchScript computes can only be listened to; use taps: auto";
+    return visibility;
   }
-  Reach reach;
-  reach.container = !module.children().empty();
+  Visibility visibility;
+  visibility.container = !module.children().empty();
   if (dynamic_cast<const host_detail::TappedMark*>(&module) != nullptr) {
-    reach.tapped = true;
-    return reach;
+    visibility.tapped = true;
+    return visibility;
   }
   const KnownForward* known = ForwardTable::instance().find(module);
-  reach.perhaps = module.name().compare(0, 11, "torch::nn::") != 0;  // found by its base
+  visibility.perhaps = module.name().compare(0, 11, "torch::nn::") != 0;  // found by its base
   const bool is_norm = is_tappable_norm(module);
-  reach.opaque = (known != nullptr && known->opaque) || is_norm;
+  visibility.opaque = (known != nullptr && known->opaque) || is_norm;
   const bool refused = known != nullptr &&
                        known->any([](const std::string& symbol) { return Redirections::instance().refuses(symbol); });
   if (!redirect) {
-    reach.reason = "taps: explicit is set; use loupe::Tapped, or taps: auto";
+    visibility.reason = "taps: explicit is set; use loupe::Tapped, or taps: auto";
   } else if (is_norm) {
-    reach.tapped = tap_norm(module);
-    if (!reach.tapped) reach.reason = "the system refuses to redirect the calls of its forward" + remedy(module);
+    visibility.tapped = tap_norm(module);
+    if (!visibility.tapped)
+      visibility.reason = "the system refuses to redirect the calls of its forward" + remedy(module);
   } else if (refused) {
-    reach.reason = "the system refuses to redirect the calls of its forward" + remedy(module);
+    visibility.reason = "the system refuses to redirect the calls of its forward" + remedy(module);
   } else if (known == nullptr) {
-    reach.reason = "its forward is compiled into the program" + remedy(module);
+    visibility.reason = "its forward is compiled into the program" + remedy(module);
   } else if (!known->any([](const std::string& symbol) { return Redirections::instance().reaches(symbol); })) {
-    reach.reason = "no call of its forward can be redirected here (is LibTorch linked statically?)" + remedy(module);
+    visibility.reason =
+        "no call of its forward can be redirected here (is LibTorch linked statically?)" + remedy(module);
   } else {
-    reach.tapped = true;
+    visibility.tapped = true;
   }
-  return reach;
+  return visibility;
 }
 
 }  // namespace loupe

@@ -28,8 +28,8 @@ class SequentialTaps {
  public:
   explicit SequentialTaps(const std::vector<FoundModule>& model);
 
-  /// Redirects the calls of a child's type; under a hold of the redirections. False for what is no child, and where the
-  /// system refuses.
+  /// Redirects the calls of a child's type; under a hold of the redirections. Returns false if the module is no child
+  /// or the system refuses.
   bool reach(const torch::nn::Module& child) const;
 
  private:

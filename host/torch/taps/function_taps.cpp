@@ -23,7 +23,7 @@
 namespace loupe {
 namespace {
 
-/// Whether a call works as an activation. Clamping does where it cuts off what is negative, as ReLU does.
+/// Whether a call works as an activation. Clamping does if it cuts off negative values, as ReLU does.
 template <class Operator>
 struct Activates {
   template <class... Arguments>

@@ -74,26 +74,26 @@ class OptimizerNumbers {
   uint64_t take(const OptimizerSteps* of, const torch::optim::Optimizer& optimizer, uint64_t fingerprint) {
     constexpr std::size_t most = 64;
     const std::lock_guard lock(mutex_);
-    const auto known = std::find_if(given_.begin(), given_.end(), [&](const Given& each) {
+    const auto known = std::find_if(assigned_.begin(), assigned_.end(), [&](const Assigned& each) {
       return each.optimizer == &optimizer && each.fingerprint == fingerprint && each.taken_by.count(of) == 0;
     });
-    if (known != given_.end()) {
+    if (known != assigned_.end()) {
       known->taken_by.insert(of);
       return known->number;
     }
-    if (given_.size() == most) given_.pop_front();
-    given_.push_back({&optimizer, fingerprint, ++last_, {of}});
+    if (assigned_.size() == most) assigned_.pop_front();
+    assigned_.push_back({&optimizer, fingerprint, ++last_, {of}});
     return last_;
   }
 
  private:
-  struct Given {
+  struct Assigned {
     const torch::optim::Optimizer* optimizer;  // only to compare with
     uint64_t fingerprint, number;
     std::unordered_set<const OptimizerSteps*> taken_by;
   };
   ProcessMutex mutex_;
-  std::deque<Given> given_;
+  std::deque<Assigned> assigned_;
   uint64_t last_ = 0;
 };
 
@@ -111,7 +111,7 @@ uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
   return hash;
 }
 
-/// What is shown of the parameter to lenses.
+/// Sets a flag of the parameter that lenses see.
 void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, bool on) {
   point.node->set_parameter_flag(static_cast<std::size_t>(&tap - point.parameters.data()), flag, on);
 }
@@ -204,7 +204,7 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     if (holders_[i].is(optimizer) && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation)
       return i;
-    // Made anew over the same parameters, or given others.
+    // Made again over the same parameters, or given others.
     if (holders_[i].optimizer == &optimizer || (same == holders_.size() && holders_[i].fingerprint == fingerprint))
       same = i;
   }

@@ -36,7 +36,7 @@ class OptimizerSteps {
   /// An optimizer that the trainer attached. Warns if it holds none of the parameters.
   /// @param seen  its steps are seen by taps
   void attach(torch::optim::Optimizer& optimizer, bool seen);
-  /// One that was seen at work on them: whoever holds a parameter counts, whatever its type.
+  /// An optimizer that was seen at work on them. Any holder of a parameter counts, of any type.
   void meet(torch::optim::Optimizer& optimizer, bool seen);
   /// The model is detached.
   void forget();
@@ -45,14 +45,14 @@ class OptimizerSteps {
   /// Around a step that taps see.
   void before(torch::optim::Optimizer& optimizer);
   void after(torch::optim::Optimizer& optimizer);
-  /// A step that is not looked at.
+  /// Skips a step.
   void pass_by() { passed_by_ = true; }
   /// Whether the optimizer's steps are those of the run's clock: the first attached one's, or of one in its place,
   /// which holds some of the same parameters.
   bool counts(const torch::optim::Optimizer& optimizer);
   /// The same for whichever stepped last.
   bool latest_counts() const { return holders_.empty() || (latest_ & counting_) != 0; }
-  /// A step that the trainer tells, of whatever has not been seen to step.
+  /// Counts a step told by the trainer, for parameters that no tap saw change.
   void by_hand();
   /// Steps that no tap saw, of optimizers of types that may: true if there was one.
   bool notice_unseen();

@@ -167,7 +167,7 @@ StepMemory& step_memory() {
   return *memory;
 }
 
-/// The backward pass is on: what the forward has left is what is kept for it.
+/// Once the backward pass runs, all that the forward left is kept for it.
 void note_kept(StepTimer& timer) {
   if (!timer.measures_memory() || timer.has_kept()) return;
   const LoupeTime time;

@@ -6,9 +6,9 @@ class Optimizer;
 
 namespace loupe {
 
-/// A step is over, and all that Loupe does after it. Where the next one is timed, autograd tells of its nodes until
-/// that is over too. On the thread that took the step.
-/// @param optimizer  that took it; null where the trainer told of it
+/// Ends a step, after all that Loupe does at its end. If the next one is timed, autograd reports its nodes until that
+/// one ends. On the thread that took the step.
+/// @param optimizer  that took it; null if the trainer reported it
 void step_is_over(const torch::optim::Optimizer* optimizer = nullptr);
 
 /// Whether callbacks may be added to those that LibTorch calls on this thread. It keeps them in an object of the

@@ -28,7 +28,7 @@ std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorIm
   return *trained;  // taps may outlive static destruction
 }
 
-/// Whether a module was met of which nobody knows who trains it.
+/// Whether any module is in doubt: nobody knows who trains it.
 std::atomic<bool> any_in_doubt{false};
 
 /// What optimizers of no attached model hold.
@@ -91,7 +91,7 @@ void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
   for (const TrainedByOthers::Optimizer& each : others.known) {
     if (each.address == now.address && each.parameters == now.parameters) return;
   }
-  // Programs that make an optimizer for each batch would fill the memory; what is forgotten is noted again.
+  // Programs that make an optimizer for each batch would fill the memory. Forgotten ones are noted again.
   constexpr std::size_t most = 1024;
   if (others.known.size() == most) others = {};
   others.known.push_back(now);

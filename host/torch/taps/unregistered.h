@@ -22,7 +22,7 @@ namespace loupe {
 class OptimizerSteps;
 struct FunctionKind;
 
-/// What a module that no attached model has registered is to its taps.
+/// What taps know of a module that no attached model registered.
 struct UnregisteredModule {
   const torch::nn::Module* module = nullptr;  // only to compare with
   const std::type_info* type = nullptr;

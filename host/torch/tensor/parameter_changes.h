@@ -23,7 +23,7 @@ class KeptGradient {
   void after_sum(const at::Tensor& gradient);
   /// Whether the gradient of this step still held that of the step before. Counts from this step on.
   bool at_step(const at::Tensor& gradient);
-  /// Steps went by unseen: nothing is known of what the gradient holds.
+  /// Forgets what the gradient holds, as steps went by unseen.
   void forget();
 
  private:

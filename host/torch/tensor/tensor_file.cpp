@@ -84,7 +84,7 @@ void write_tensor(Pickle& pickle, const at::Tensor& tensor, const std::string& k
   pickle.text(key);
   pickle.text("cpu");
   pickle.integer(tensor.numel());
-  pickle.op("NtQ");  // no view of another storage; the tuple is what the storage is found by
+  pickle.op("NtQ");  // no view of another storage; the tuple identifies it
   pickle.integer(0);
   pickle.integers(tensor.sizes());
   pickle.integers(tensor.strides());
@@ -93,7 +93,7 @@ void write_tensor(Pickle& pickle, const at::Tensor& tensor, const std::string& k
   pickle.op(")RtR");
 }
 
-/// The whole of what Python reads.
+/// Everything that Python reads.
 std::string python_part(const std::vector<at::Tensor>& tensors, bool as_list) {
   constexpr int64_t format = 1001;
   Pickle pickle;
@@ -149,7 +149,7 @@ T read(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-/// Adds to an offset; one that is told elsewhere, in 64 bits, is all ones.
+/// Adds to an offset. Returns false if it is all ones: then a 64-bit field holds it.
 template <class T>
 bool move(std::string& bytes, std::size_t at, uint64_t by) {
   const auto value = read<T>(bytes, at);
