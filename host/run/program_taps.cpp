@@ -19,7 +19,7 @@
 namespace loupe {
 namespace {
 
-const LossListener* listener = nullptr;
+const ProgramListener* listener = nullptr;
 
 bool is_number(const at::Tensor& value) {
   return value.defined() && value.numel() == 1 && at::isFloatingType(value.scalar_type());
@@ -63,25 +63,12 @@ struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Argumen
   }
 };
 
-}  // namespace
-
-void declare_loss_taps(const LossListener& told) {
-  listener = &told;
-  BackwardTap<decltype(&at::Tensor::_backward)>::declare();
-  BackwardOfManyTap<decltype(&torch::autograd::backward)>::declare();
-  set_loss_function_listener(told.functions);
-}
-
-namespace {
-
-const EpochListener* told_of_epochs = nullptr;
-
 template <class Type, class Signature = decltype(&Type::reset)>
 struct SamplerTap;
 template <class Type, class Owner, class Size>
 struct SamplerTap<Type, void (Owner::*)(Size)> {
   static void tap(Type* self, Size size) {
-    told_of_epochs->order_begins(self, /*is_loader=*/true);
+    listener->order_begins(self, /*is_loader=*/true);
     self->Type::reset(size);
   }
   /// The member is virtual, so that no pointer to it says where it lies; a loader calls it by its name.
@@ -110,7 +97,7 @@ struct ShuffleTap<Operator, at::Tensor (*)(Size, Arguments...)> {
     // One function may shuffle the samples for training and those for validation.
     const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
     constexpr std::uintptr_t scatter = 0x9e3779b9;
-    told_of_epochs->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
+    listener->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
     return Operator::call(std::forward<Size>(size), std::forward<Arguments>(arguments)...);
   }
   static void declare() { declare_tap(&Operator::call, &tap); }
@@ -121,7 +108,7 @@ struct ScheduleTap;
 template <class Scheduler, class... Arguments, void (Scheduler::*Step)(Arguments...)>
 struct ScheduleTap<Step> {
   static void tap(Scheduler* self, Arguments... arguments) {
-    told_of_epochs->scheduled();
+    listener->scheduled();
     (self->*Step)(arguments...);
   }
   static void declare() { declare_tap(member_address(Step), &tap); }
@@ -129,9 +116,12 @@ struct ScheduleTap<Step> {
 
 }  // namespace
 
-void declare_epoch_taps(const EpochListener& told) {
+void declare_program_taps(const ProgramListener& told) {
   using namespace torch::data::samplers;
-  told_of_epochs = &told;
+  listener = &told;
+  BackwardTap<decltype(&at::Tensor::_backward)>::declare();
+  BackwardOfManyTap<decltype(&torch::autograd::backward)>::declare();
+  set_loss_function_listener(told.functions);
   SamplerTap<RandomSampler>::declare("13RandomSampler");
   SamplerTap<SequentialSampler>::declare("17SequentialSampler");
   SamplerTap<StreamSampler>::declare("13StreamSampler");

@@ -128,11 +128,11 @@ const ProgramHooks hooks = {&Guarded<&Program::before_forward>::call_if_waiting,
                             &Guarded<&Program::before_clearing>::call, &Guarded<&Program::before_step>::call,
                             &Guarded<&Program::after_step>::call};
 
-const LossListener loss_listener = {&Guarded<&Program::before_backward>::call,
-                                    &Guarded<&Program::after_backward>::call,
-                                    {&Guarded<&Program::computed>::call, &Guarded<&Program::evaluated>::call}};
-
-const EpochListener epoch_listener = {&Guarded<&Program::order_begins>::call, &Guarded<&Program::scheduled>::call};
+const ProgramListener program_listener = {&Guarded<&Program::before_backward>::call,
+                                          &Guarded<&Program::after_backward>::call,
+                                          {&Guarded<&Program::computed>::call, &Guarded<&Program::evaluated>::call},
+                                          &Guarded<&Program::order_begins>::call,
+                                          &Guarded<&Program::scheduled>::call};
 
 /// In a process that was just forked: other threads are gone, and with them whoever would give their locks free.
 void begin_anew() {
@@ -151,8 +151,7 @@ void begin_anew() {
 __attribute__((used)) const char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
 
 const RunListener* begin() {
-  declare_loss_taps(loss_listener);
-  declare_epoch_taps(epoch_listener);
+  declare_program_taps(program_listener);
   declare_all_taps();
   Redirections::instance().hold();
   await_optimizers();

@@ -31,13 +31,6 @@ void leave_out_gradients(TapPoint& point) {
                       point.further.end());
 }
 
-/// Of the module that holds the one at `path`. The root has none, and no module of the model is called so.
-std::string parent_path(const std::string& path) {
-  const auto dot = path.rfind('.');
-  if (path.empty()) return ".";
-  return dot == std::string::npos ? "" : path.substr(0, dot);
-}
-
 }  // namespace
 
 Attachment::Attachment(Monitor& monitor, std::string name)
@@ -84,7 +77,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
       visibility.tapped = true;
       visibility.perhaps = false;
     }
-    const auto parent = nodes_by_path.find(parent_path(found.path));
+    const auto parent = found.path.empty() ? nodes_by_path.end() : nodes_by_path.find(parent_of(found.path));
     const auto point = make_point(monitor_, model_, parent != nodes_by_path.end() ? parent->second : nullptr, found,
                                   visibility, names_, exposed, is_loss);
     nodes_by_path.emplace(found.path, point->node.get());

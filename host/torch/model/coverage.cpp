@@ -17,6 +17,11 @@ constexpr std::size_t shown_untapped = 5;
 
 }  // namespace
 
+std::string parent_of(const std::string& path) {
+  const auto dot = path.rfind('.');
+  return dot == std::string::npos ? "" : path.substr(0, dot);
+}
+
 void Coverage::add(const std::string& name, const std::string& type, const Visibility& visibility, bool looked_into,
                    bool has_parameters) {
   const std::string shown = name + "  " + type;
@@ -67,12 +72,6 @@ std::string Coverage::untapped() const {
 namespace {
 
 constexpr std::size_t shown = 8;
-
-/// "a" for "a.b"; "" for "a".
-std::string parent_of(const std::string& path) {
-  const auto dot = path.rfind('.');
-  return dot == std::string::npos ? "" : path.substr(0, dot);
-}
 
 struct WhatRan {
   std::unordered_set<std::string> paths;   // of modules that ran, or hold one that ran

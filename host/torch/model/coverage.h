@@ -13,6 +13,9 @@
 
 namespace loupe {
 
+/// The path of the module that holds the one at `path`: "a" for "a.b", "" for "a".
+std::string parent_of(const std::string& path);
+
 /// Says which parts of a model are tapped.
 class Coverage {
  public:

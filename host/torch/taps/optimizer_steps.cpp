@@ -23,45 +23,8 @@
 #include "torch/tensor/parameter_changes.h"
 #include "torch/tensor/tensor_dispatch.h"
 
-// What the optimizers of one attached model have to know of those of the others.
-
-namespace torch::optim {
-class Optimizer;
-}
-
 namespace loupe {
-
-class OptimizerSteps;
-
-/// The parameters of all attached models, by whose they are.
-class KnownParameters {
- public:
-  using Set = std::unordered_set<const c10::TensorImpl*>;
-  static KnownParameters& instance() {
-    static auto* known = new KnownParameters();  // optimizers may step during static destruction
-    return *known;
-  }
-  /// Changes when they do.
-  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
-  void set(const OptimizerSteps* of, Set parameters) {
-    const std::lock_guard lock(mutex_);
-    sets_[of] = std::move(parameters);
-    ++generation_;
-  }
-  void remove(const OptimizerSteps* of) {
-    const std::lock_guard lock(mutex_);
-    if (sets_.erase(of) != 0) ++generation_;
-  }
-  bool has(const c10::TensorImpl* parameter) const {
-    const std::lock_guard lock(mutex_);
-    return std::any_of(sets_.begin(), sets_.end(), [&](const auto& each) { return each.second.count(parameter) != 0; });
-  }
-
- private:
-  mutable ProcessMutex mutex_;
-  std::unordered_map<const OptimizerSteps*, Set> sets_;
-  std::atomic<uint64_t> generation_{1};
-};
+namespace {
 
 /// Numbers for optimizers: one that holds parameters of several models has the same for each of them.
 class OptimizerNumbers {
@@ -97,19 +60,7 @@ class OptimizerNumbers {
   uint64_t last_ = 0;
 };
 
-namespace {
-
 constexpr std::size_t most_holders = 64;
-
-uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
-  uint64_t hash = 0;
-  for (const auto& group : optimizer.param_groups()) {
-    for (const at::Tensor& parameter : group.params()) {
-      hash = (hash ^ reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl())) * 0x9e3779b97f4a7c15;
-    }
-  }
-  return hash;
-}
 
 /// Sets a flag of the parameter that lenses see.
 void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, bool on) {
@@ -137,9 +88,9 @@ void OptimizerSteps::each_parameter(Call&& call) {
 }
 
 void OptimizerSteps::learn_parameters() {
-  KnownParameters::Set now;
+  ParametersByModel::Set now;
   each_parameter([&](const TapPoint&, ParameterTap& tap) { now.insert(tap.tensor.unsafeGetTensorImpl()); });
-  KnownParameters::instance().set(this, now);  // marked anew when seen next
+  attached_parameters().set(this, now);  // marked anew when seen next
   const std::lock_guard lock(parameters_mutex_);
   parameters_ = std::move(now);
 }
@@ -189,8 +140,8 @@ void OptimizerSteps::forget() {
     const std::lock_guard lock(parameters_mutex_);
     attached_.clear();
   }
-  KnownParameters::instance().remove(this);
-  set_trained_parameters(this, {});
+  attached_parameters().set(this, {});
+  trained_parameters().set(this, {});
 }
 
 bool OptimizerSteps::Holder::is(const torch::optim::Optimizer& other) const {
@@ -199,7 +150,7 @@ bool OptimizerSteps::Holder::is(const torch::optim::Optimizer& other) const {
 
 std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   const uint64_t fingerprint = fingerprint_of(optimizer);
-  const uint64_t generation = KnownParameters::instance().generation();
+  const uint64_t generation = attached_parameters().generation();
   std::size_t same = holders_.size();
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     if (holders_[i].is(optimizer) && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation)
@@ -264,7 +215,7 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
     Unknown& unknown = holders_[slot].unknown.emplace_back();
     for (const at::Tensor& parameter : group.params()) {
       held.insert(parameter.unsafeGetTensorImpl());
-      if (KnownParameters::instance().has(parameter.unsafeGetTensorImpl())) continue;
+      if (attached_parameters().has(parameter.unsafeGetTensorImpl())) continue;
       ++unknown.tensors;
       unknown.elements += parameter.numel();
     }
@@ -278,9 +229,9 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
   each_parameter([&](const TapPoint&, const ParameterTap& tap) {
     if ((tap.holders & 1) != 0) counting_ |= tap.holders;
   });
-  std::unordered_set<const c10::TensorImpl*> trained;
+  ParametersByModel::Set trained;
   for (const Holder& each : holders_) trained.insert(each.held.begin(), each.held.end());
-  set_trained_parameters(this, std::move(trained));
+  trained_parameters().set(this, std::move(trained));
 }
 
 void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
