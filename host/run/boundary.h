@@ -19,7 +19,7 @@ struct RunListener {
   void (*group_added)(const void* optimizer, const void* group);
   /// The program ends.
   void (*finish)();
-  /// Its main thread has ended by pthread_exit, and the others go on.
+  /// Its main thread has ended by pthread_exit while others run on.
   void (*main_ended)();
 };
 

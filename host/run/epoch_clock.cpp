@@ -7,7 +7,7 @@
 namespace loupe {
 
 bool RecurringRows::take(const std::vector<std::uint64_t>& rows) {
-  // A few rows, or a few batches, may well be what a rollout or a buffer has at the moment.
+  // A few rows or batches may just be the present content of a rollout or a buffer.
   constexpr std::size_t fewest_rows = 4, fewest_batches = 4, most_rows = 65536;
   if (!looks_ || rows.size() < fewest_rows) return false;
   const bool is_repeated = rows == last_;  // several passes over one batch are no epochs

@@ -19,7 +19,7 @@ using ParameterSet = std::unordered_set<const c10::TensorImpl*>;
 /// A module with all parameters below it.
 struct FoundModel {
   torch::nn::Module* module;
-  std::shared_ptr<torch::nn::Module> owner;  ///< null for one that lies on the stack, or in another object
+  std::shared_ptr<torch::nn::Module> owner;  ///< null for one on the stack, or inside another object
   ParameterSet parameters;
 };
 

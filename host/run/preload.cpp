@@ -96,7 +96,7 @@ struct LentString {
   bool is_on_heap() const { return text != nullptr && text != rest; }
 };
 
-/// "1.13.1" of the LibTorch that is loaded, by its own word. False where it does not say.
+/// Reads the version that the loaded LibTorch gives itself, such as "1.13.1". Returns false if there is none.
 bool read_loaded_version(char (&version)[version_size]) {
   constexpr const char* key = "TORCH_VERSION=";
   const auto show = reinterpret_cast<LentString (*)()>(find_anywhere("_ZN2at11show_configB5cxx11Ev"));
@@ -158,7 +158,7 @@ void tell(const char* format, ...) {
 
 namespace {
 
-/// One message, and the program goes on without Loupe, or ends where --require says so.
+/// Logs one message; the program runs on without Loupe, or ends here if --require was given.
 void go_unwatched(const char* why) {
   const bool required = is_set(run_require_variable, "1");
   tell("%s%s%s", required ? "error: " : "warning: ", why,
@@ -247,7 +247,7 @@ void host_folder(char* folder) {
   }
 }
 
-/// One would report what it makes of Loupe's locks and memory, with an exit code of its own.
+/// A sanitizer would report Loupe's locks and memory, and change the exit code.
 bool has_sanitizer() {
   for (const char* each : {"__asan_init", "__hwasan_init", "__lsan_init", "__msan_init", "__tsan_init"})
     if (dlsym(RTLD_DEFAULT, each) != nullptr) return true;
@@ -308,7 +308,7 @@ Function real_function(void*& kept, const char* name) {
   return reinterpret_cast<Function>(known);
 }
 
-/// Calls of the watching library itself are not the program's, and may come under locks of its own.
+/// Calls of the watching library are not the program's, and may come under its own locks.
 bool is_own_call(const void* caller) {
   const auto address = reinterpret_cast<ElfW(Addr)>(caller);
   return address >= host_begin.load(std::memory_order_relaxed) && address < host_end.load(std::memory_order_relaxed);

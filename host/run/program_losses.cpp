@@ -90,7 +90,7 @@ std::pair<NodeHandle, std::size_t> only_below(const GraphNode& node) {
   return found;
 }
 
-/// Whether what it makes is its input, but for a constant factor. Names as they are mangled, with their lengths.
+/// Whether its result is its input times a constant. The names are mangled, with their lengths.
 bool is_factor(const GraphNode& node) {
   return is_any_of(node, {"12MulBackward", "12DivBackward", "12NegBackward", "15ToCopyBackward", "13ViewBackward",
                           "16SqueezeBackward", "14CloneBackward", "14AliasBackward"});
@@ -110,7 +110,7 @@ double constant_of(GraphNode& node, std::size_t input) {
       return by_number->other.isComplex() ? 1 : by_number->other.to<double>();
     if (const auto* by_tensor = dynamic_cast<MulBackward0*>(&node))
       return number_in(input == 0 ? by_tensor->other_ : by_tensor->self_);
-  } catch (const std::exception&) {  // its graph is used up, which backward() says by itself
+  } catch (const std::exception&) {  // its graph is used up, as backward() will say
   }
   return 1;
 }

@@ -99,7 +99,7 @@ class LossScale {
 
   void after_backward();
   void before_step(const torch::optim::Optimizer& optimizer);
-  /// For losses that are to be shown although no step has told yet.
+  /// For losses that must be shown before a step has told.
   static bool is_likely(double scale);
   bool is_likely_of_waiting() const { return is_likely(waiting_.back().made.scale); }
 

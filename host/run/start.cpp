@@ -134,7 +134,7 @@ const ProgramListener program_listener = {&Guarded<&Program::before_backward>::c
                                           &Guarded<&Program::order_begins>::call,
                                           &Guarded<&Program::scheduled>::call};
 
-/// In a process that was just forked: other threads are gone, and with them whoever would give their locks free.
+/// In a process that was just forked: other threads are gone, so nobody will release their locks.
 void begin_anew() {
   WatchedProgram* program = watched.load();
   if (program == nullptr) return;

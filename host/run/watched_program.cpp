@@ -55,7 +55,7 @@ bool holds_any(const ParameterSet& some, const ParameterSet& others) {
   return std::any_of(others.begin(), others.end(), [&](const auto* each) { return some.count(each) != 0; });
 }
 
-/// "a, b and 3 more", so that a line stays one.
+/// "a, b and 3 more": keeps a line short.
 std::string short_list(const std::vector<std::string>& texts) {
   constexpr std::size_t most = 3;
   std::string list;
@@ -216,7 +216,7 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
   ProgramInspector::publish(inspector(), *finding);
-  // Nothing runs in it, and what would be said of that is a consequence.
+  // Nothing runs in it; findings about that would only be consequences.
   std::erase_if(attached_, [&](const Attached& each) {
     const bool is_idle = is_its(each);
     if (is_idle) inspector_->detach(each.name);
@@ -263,7 +263,7 @@ void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors, int tra
     model.parameters.insert(each.unsafeGetTensorImpl());
   }
   inspector();
-  // They are kept alive by being watched, so that few of them are.
+  // Watching keeps them alive, so only a few are watched.
   constexpr std::size_t most = 4;
   if (bare_.size() == most) bare_.pop_front();
   bare_.push_back(std::move(bare));
@@ -346,7 +346,7 @@ void WatchedProgram::set_waiting() {
 }
 
 void WatchedProgram::settle(bool all_there_is) {
-  // Before any module, as where a script is to run, nothing tells what the program is.
+  // Without any module, as before a script runs, nothing is known of the program.
   if (!waits_ || !(all_there_is || (any_news_ && modules_.any()))) return;
   any_news_ = false;
   inspector();

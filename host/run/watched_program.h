@@ -94,7 +94,7 @@ class WatchedProgram {
     std::size_t size = 0;  // as it was looked at last
     bool waits = true;
     std::uint64_t steps = 0;
-    bool is_idle = false;  // it was told that another instance runs than the one that it holds
+    bool is_idle = false;  // a finding says that another instance runs than the one that it holds
   };
 
   Inspector& inspector();
@@ -127,7 +127,7 @@ class WatchedProgram {
   RunProgramSection section_;
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
-  std::optional<BatchRows> rows_;                           // while they may tell where epochs end
+  std::optional<BatchRows> rows_;                           // while they may show where epochs end
   std::vector<std::pair<const void*, bool>> early_orders_;  // that began before there was one, as of the first epoch
   std::optional<ProgramLosses> losses_;
   bool wants_leaves_ = false;     // an optimizer is new

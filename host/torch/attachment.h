@@ -66,7 +66,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   /// One line a module, and all of it in one.
   const std::vector<std::string>& coverage() const { return coverage_.lines(); }
   std::string summary() const;
-  /// How much of the model is tapped, as "3 of 4 modules tapped", and whether the summary has more to tell than that.
+  /// How much of the model is tapped, as "3 of 4 modules tapped", and whether the summary adds more.
   std::string share() const { return coverage_.share(); }
   bool has_more_to_tell() const;
   /// Adds its optimizers, each as it was before its last step.

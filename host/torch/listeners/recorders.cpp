@@ -209,7 +209,7 @@ void Recorder::save(const std::filesystem::path& directory, bool mkdir) const {
 namespace loupe {
 namespace {
 
-// A quotient of decimal fractions is not always what it says: 0.3 / 0.1 is a little less than 3.
+// A quotient of decimal fractions is rounded: 0.3 / 0.1 is a little less than 3.
 constexpr double slack = 1e-9;
 
 }  // namespace

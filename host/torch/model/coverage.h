@@ -9,7 +9,7 @@
 #include "torch/model/module_types.h"
 #include "torch/model/tap_point.h"
 
-// What a tick says of modules that no tap sees though they are there.
+// Warnings, at a tick, about modules that no tap sees.
 
 namespace loupe {
 

@@ -52,7 +52,7 @@ class Registry {
   /// One point that listens, before or after those that watch its module already.
   void add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first);
   void remove_listener(const TapPoint* point);
-  /// In a forked child: tells the attached models that nothing is seen of them any more. Takes no memory.
+  /// In a forked child: ends the watching of all attached models. Takes no memory.
   void abandon();
 
   /// Brings a thread's table up to date; true when it changed. Entries live as long as the table they are from.

@@ -53,7 +53,7 @@ class WatchedModel {
   virtual void deliver_findings() = 0;
   /// At the start of a forward: looks for a step that no tap saw, by the versions of the parameters.
   virtual void notice_unseen_step() = 0;
-  /// In a process that was forked: nothing is seen of the model any more. Takes no lock and no memory.
+  /// In a process that was forked: ends the watching of the model. Takes no lock and no memory.
   virtual void abandon() = 0;
 };
 
@@ -70,7 +70,7 @@ struct ParameterTap {
   bool is_buffer = false;
   bool is_left = false;             // its module's forward uses another tensor
   bool stepped = false;             // since the last look for steps that no tap saw
-  bool stepped_since_tick = false;  // or told by hand
+  bool stepped_since_tick = false;  // or reported by the trainer
   uint64_t values = 0;              // a hash of some of its values at the last tick
 
   Stream* gradient = nullptr;
@@ -104,14 +104,13 @@ class ForwardListener {
 
 constexpr uint8_t ran_at_all = 1, ran_in_training = 2;
 
-/// Where results are seen, a module's or a function's: the streams behind it. Fixed once it is published, but for who
-/// is awake.
+/// The streams of a module's or a function's results. Fixed once it is published, but for which are awake.
 struct ResultPoint {
   std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
   std::shared_ptr<ModuleNode> node;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;
-  TapState forward_state;        // as `forward` has it, which lies far away
+  TapState forward_state;        // a copy of that of `forward`, close at hand
   bool wants_tensors = false;    // somebody reads all inputs and outputs
   bool redirects = true;         // calls into LibTorch may be redirected
   bool is_simple = false;        // of all that its own forward is seen by, there is at most `forward`
@@ -126,7 +125,7 @@ struct ResultPoint {
 
   bool listening() const { return active->load(std::memory_order_relaxed); }
   bool is_awake() const { return forward != nullptr && !forward_state.resting.load(std::memory_order_relaxed); }
-  /// Whether the inputs and outputs of the forward that is on are read.
+  /// Whether the inputs and outputs of the running forward are read.
   bool reads_tensors() const {
     return wants_tensors && (forward_state.reads_tensors.load(std::memory_order_relaxed) || !further.empty());
   }

@@ -88,7 +88,7 @@ void declare_tap(Function* function, Tap* tap, bool everywhere = false) {
                                    everywhere);
 }
 
-/// Where the code of a member function lies that is not virtual: a pointer to it begins with that (Itanium C++ ABI).
+/// The address of a member function that is not virtual: a pointer to it begins with that (Itanium C++ ABI).
 template <class Member>
 void* member_address(Member member) {
   void* address = nullptr;

@@ -49,7 +49,7 @@ class ScriptLayer : public torch::nn::Module, public HasVisibility {
   bool is_opaque_;
 };
 
-/// From where the elements of parameters and buffers lie to the layer that has them; the first of those that share any.
+/// Maps the elements of parameters and buffers to their layer, or to the first of several that share them.
 class ScriptElements {
  public:
   const ScriptLayer* owner_of(const at::Tensor& tensor) const;

@@ -71,7 +71,7 @@ struct Run {
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
   std::exception_ptr thrown;  // by a lens, where that is to stop the trainer
-  // The operator that is on, and those that it calls.
+  // The running operator, and those that it calls.
   int depth = 0;
   const OperatorName* name = nullptr;
   ScriptPlace place;
@@ -125,7 +125,7 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
   if (run.name->is_clamp) run.activates = arguments.size() > 1 && is_zero(arguments[1]);
 }
 
-/// LibTorch writes a page on what a callback throws, and goes on.
+/// LibTorch logs at length what a callback throws, and goes on.
 template <class Call>
 void guarded(Run& state, Call&& call) {
   if (state.thrown != nullptr) return;
@@ -262,7 +262,7 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
-/// Modules that are computed in one piece have no results of their own, which are then missing.
+/// Warns of results that are missing because the interpreter computes several modules in one piece.
 void tell_of_fusion(Run& state) {
   Planned& plan = *state.plan;
   if (plan.looks_left.load(std::memory_order_relaxed) <= 0 || !state.scope->watched()) return;

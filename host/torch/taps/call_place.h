@@ -24,8 +24,8 @@ struct CallPlace {
   bool in_root = false;                      // of a class that was attached itself
   std::uintptr_t root_frame = 0;             // of the outermost of those
   const WatchedModel* attachment = nullptr;  // whose class that is; only to compare with
-  std::uint64_t path = 0;                    // tells the way of calls from there to here from others
-  std::uint64_t caller = 0;                  // tells the way to there from others
+  std::uint64_t path = 0;                    // differs by the calls from there to here
+  std::uint64_t caller = 0;                  // differs by the calls to there
 };
 
 /// The places found so far on one thread: walking up the stack takes microseconds, and a program calls from few.

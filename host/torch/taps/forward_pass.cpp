@@ -49,7 +49,7 @@ void tell_function(ThreadState& state, const FunctionKind& kind, const at::Tenso
   }
 }
 
-/// The first of those who watch; a module is seldom part of two models.
+/// The first of those who watch; few modules are part of two models.
 const WatchedModel* attachment_of(const ModuleEntry& entry) {
   for (const auto& point : entry.points) {
     if (point->model_id != nullptr) return point->model_id;

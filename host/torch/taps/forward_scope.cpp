@@ -243,7 +243,7 @@ TappedForward::TappedForward(const torch::nn::Module* module) {
   static_assert(sizeof(State) <= sizeof memory_ && alignof(State) <= 16, "the header keeps room for a State");
   if (active_attachments.load(std::memory_order_relaxed) == 0) return;
   new (memory_)
-      State(const_cast<torch::nn::Module*>(module), LOUPE_CALL_SITE);  // a const forward; only told apart and read here
+      State(const_cast<torch::nn::Module*>(module), LOUPE_CALL_SITE);  // a const forward; only identified and read here
   watched_ = state().scope.watched();
   if (!watched_) state().~State();
 }

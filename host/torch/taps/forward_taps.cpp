@@ -307,7 +307,7 @@ std::string remedy(const torch::nn::Module& module) {
 void declare_forward_taps() {
   ForwardTable::instance();
   declare_norm_taps();
-  // One thing that each of LibTorch's two libraries holds, which a program seldom takes the address of itself.
+  // Functions and data of both of LibTorch's libraries whose addresses few programs take themselves.
   Redirections::instance().know_libtorch(member_address(&torch::nn::LinearImpl::forward));
   Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&at::_ops::relu::call));
   Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&c10::GradMode::is_enabled));

@@ -32,12 +32,12 @@ class LeafGradients {
 
   /// Sends the leaf's gradients to a stream of the point's. The leaf is not kept alive. False where it is watched for
   /// this stream already; only `flags` are taken over then.
-  /// @param kept  told of each sum; may be null
+  /// @param kept  notes each sum; may be null
   bool watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
              std::shared_ptr<KeptGradient> kept = nullptr);
   /// Ends it for one leaf.
   void forget(const at::Tensor& leaf, const Stream& stream);
-  /// Ends it for all points of one attachment, told by their flag.
+  /// Ends it for all points of one attachment, known by their flag.
   void forget_all(const std::atomic<bool>* active);
 
   /// Leaves that are watched, those included whose death was not noticed yet.

@@ -21,8 +21,8 @@ std::string optimizer_type(const torch::optim::Optimizer& optimizer);
 /// to the next.
 void read_groups(const torch::optim::Optimizer& optimizer, std::vector<GroupFacts>& groups);
 
-/// While it lives, what this optimizer keeps is lent to who is called on this thread: nobody tells when an optimizer is
-/// destroyed, but while its step is told it is there.
+/// Lends what this optimizer keeps to calls on this thread while it lives. Nothing shows when an optimizer is
+/// destroyed, but while its step is reported it exists.
 class SteppedOptimizer {
  public:
   explicit SteppedOptimizer(const torch::optim::Optimizer& optimizer);

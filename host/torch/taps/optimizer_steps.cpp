@@ -309,7 +309,7 @@ bool OptimizerSteps::notice_unseen() {
 }
 
 /// The unseen optimizers whose parameters have other values than at the last call. Operators that take lists of
-/// parameters, as fused ones do, count no changes of each. A few parameters tell of all that the optimizer holds.
+/// parameters, as fused ones do, count no changes of each. A few parameters stand for all that the optimizer holds.
 uint64_t OptimizerSteps::changed_in_value() {
   constexpr int enough = 4;
   uint64_t changed = 0;
@@ -331,7 +331,7 @@ uint64_t OptimizerSteps::changed_in_value() {
   return changed;
 }
 
-/// What changed since the last tick is still told where only some steps went by.
+/// Keeps what changed since the last tick if only some steps were skipped.
 void OptimizerSteps::prime() {
   each_parameter([this](const TapPoint&, ParameterTap& tap) {
     tap.version = version_of(tap.tensor);
@@ -353,7 +353,7 @@ void OptimizerSteps::check_at_tick() {
 /// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
 void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
-  // In the middle of a step, its own as where a closure ticks or another thread's, what it changed is not told yet.
+  // During a step, its own as where a closure ticks or another thread's, its changes are not reported yet.
   const bool some_unseen = std::exchange(passed_by_, false) || any_step_runs();
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);

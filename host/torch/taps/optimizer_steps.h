@@ -17,7 +17,7 @@ class Optimizer;
 namespace loupe {
 
 /// The optimizers that hold parameters of one attached model, and the steps that they take: seen by taps, noticed by
-/// what they change, or told by hand. Under the inspector's mutex, but for holds_any.
+/// what they change, or reported by the trainer. Under the inspector's mutex, except holds_any.
 class OptimizerSteps {
  public:
   using Points = std::vector<std::shared_ptr<TapPoint>>;
@@ -52,7 +52,7 @@ class OptimizerSteps {
   bool counts(const torch::optim::Optimizer& optimizer);
   /// The same for whichever stepped last.
   bool latest_counts() const { return holders_.empty() || (latest_ & counting_) != 0; }
-  /// Counts a step told by the trainer, for parameters that no tap saw change.
+  /// Counts a step reported by the trainer, for parameters that no tap saw change.
   void by_hand();
   /// Steps that no tap saw, of optimizers of types that may: true if there was one.
   bool notice_unseen();

@@ -203,7 +203,7 @@ void meet(Optimizer& optimizer) {
   if (attachments.empty()) return note_other_optimizer(optimizer);
   redirect_table(optimizer);
   for (const auto& attachment : attachments) {
-    attachment->notice_unseen_step();  // before the gradients go that tell of it
+    attachment->notice_unseen_step();  // while the gradients still show it
     attachment->meet(optimizer);
   }
 }

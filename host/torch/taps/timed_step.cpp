@@ -27,7 +27,7 @@
 namespace loupe {
 namespace {
 
-/// Calls with the memory of each tensor that has some of its own.
+/// Calls with the memory of each tensor in a value.
 template <class Call>
 void each_storage(const c10::IValue& value, const Call& call) {
   if (value.isTensor()) {
@@ -204,7 +204,7 @@ struct Operation : at::ObserverContext {
   KeptMemory::Inputs inputs;
 };
 
-/// Null where nobody wants to know of it: what Loupe itself computes, and the backward pass.
+/// Returns null for Loupe's own operators and those of the backward pass.
 std::unique_ptr<at::ObserverContext> operation_starts(const at::RecordFunction& operation) {
   StepTimer* timer = StepTimer::here();
   if (timer == nullptr || timer->has_kept() || timer->is_in_loupe()) return nullptr;
@@ -257,7 +257,7 @@ struct EndOfThread {
   }
 };
 
-/// Of the first parameter that is on one; null where all are the processor's, or there is no clock of it.
+/// The clock of the first parameter's device that is not the processor; null if there is none.
 std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) {
   if (optimizer == nullptr) return nullptr;
   for (const auto& group : optimizer->param_groups()) {

@@ -15,8 +15,8 @@ void step_is_over(const torch::optim::Optimizer* optimizer = nullptr);
 /// thread's own, which is gone where a model runs in the destructor of a static or thread_local object.
 bool can_add_thread_callbacks();
 
-/// Autograd tells this thread of its nodes, or no longer, as its step is timed or not. For where a forward begins:
-/// where a step was over within a backward pass, autograd has undone that.
+/// Makes autograd report its nodes to this thread while its step is timed, and no longer. At the start of a forward:
+/// autograd undoes it where a step ends within a backward pass.
 void follow_timed_step();
 
 }  // namespace loupe

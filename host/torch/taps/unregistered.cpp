@@ -99,7 +99,7 @@ std::uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
 
 void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
   if (!any_in_doubt.load(std::memory_order_relaxed)) return;
-  // Of all of them: another optimizer may lie where one was, and some of its parameters where the other's were.
+  // All parameters count: another optimizer and some of its parameters may have the addresses of earlier ones.
   const TrainedByOthers::Optimizer now{&optimizer, fingerprint_of(optimizer)};
   TrainedByOthers& others = TrainedByOthers::instance();
   const std::lock_guard lock(others.mutex);

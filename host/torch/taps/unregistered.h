@@ -76,7 +76,7 @@ void note_other_optimizer(const torch::optim::Optimizer& optimizer);
 class UnregisteredModules {
  public:
   UnregisteredModule& find(const torch::nn::Module& module);
-  /// What was attached or detached since may lie where others lay.
+  /// Forgets all, as modules that were attached or detached since may have the addresses of others.
   void forget() { known_ = {}; }
 
  private:

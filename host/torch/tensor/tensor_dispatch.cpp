@@ -11,7 +11,7 @@
 namespace loupe {
 namespace {
 
-/// Why a tensor cannot be measured; with the number of its element type, layout or device, what is told once.
+/// Why a tensor cannot be measured. Each reason is reported once for each element type, layout or device.
 enum Reason { of_type, of_layout, of_device, of_memory, reason_count };
 
 std::array<std::atomic<uint64_t>, reason_count> told;
