@@ -33,16 +33,16 @@ namespace {
 
 // dladdr would read all of LibTorch's symbols for each function: 60 ms in all.
 
-struct Name {
+struct ExportedName {
   ElfW(Addr) address;
   const char* text;
 };
 /// What one object exports, by address.
-using Names = std::vector<Name>;
+using ExportedNames = std::vector<ExportedName>;
 
 /// Empty for an object without the GNU hash table, which nearly every linker writes.
-Names names_of(const dl_phdr_info& object) {
-  Names names;
+ExportedNames names_of(const dl_phdr_info& object) {
+  ExportedNames names;
   const DynamicSection section(object);
   if (section.symbols == nullptr || section.strings == nullptr || section.gnu_hash == nullptr) return names;
   // The table: how many buckets, the first symbol in it, how many words of filter; the filter, the buckets, the chains.
@@ -61,7 +61,8 @@ Names names_of(const dl_phdr_info& object) {
     } while ((chains[i++ - first] & 1) == 0);
   }
   // Of several names of a function the first counts, as it does for dladdr.
-  std::stable_sort(names.begin(), names.end(), [](const Name& a, const Name& b) { return a.address < b.address; });
+  std::stable_sort(names.begin(), names.end(),
+                   [](const ExportedName& a, const ExportedName& b) { return a.address < b.address; });
   return names;
 }
 
@@ -77,8 +78,8 @@ ProcessMutex& mutex() {
 }
 
 /// By where their objects were loaded.
-std::unordered_map<ElfW(Addr), Names>& known_names() {
-  static auto& names = *new std::unordered_map<ElfW(Addr), Names>();  // taps may outlive static destruction
+std::unordered_map<ElfW(Addr), ExportedNames>& known_names() {
+  static auto& names = *new std::unordered_map<ElfW(Addr), ExportedNames>();  // taps may outlive static destruction
   return names;
 }
 
@@ -92,9 +93,10 @@ int search_names(dl_phdr_info* object, std::size_t, void* data) {
   if (!holds(*object, search.address)) return 0;
   const auto [known, is_new] = known_names().try_emplace(object->dlpi_addr);
   if (is_new) known->second = names_of(*object);
-  const Names& names = known->second;
-  const auto found = std::lower_bound(names.begin(), names.end(), search.address,
-                                      [](const Name& name, ElfW(Addr) address) { return name.address < address; });
+  const ExportedNames& names = known->second;
+  const auto found =
+      std::lower_bound(names.begin(), names.end(), search.address,
+                       [](const ExportedName& name, ElfW(Addr) address) { return name.address < address; });
   if (!names.empty()) search.found = found != names.end() && found->address == search.address ? found->text : "";
   return 1;
 }
