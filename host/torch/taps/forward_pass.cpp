@@ -7,7 +7,7 @@
 #include "core/log.h"
 #include "core/thread_own.h"
 #include "torch/model/tap_point.h"
-#include "torch/taps/forward_streams.h"
+#include "torch/taps/forward_scope.h"
 
 namespace loupe {
 namespace {
