@@ -19,7 +19,7 @@
 #include "loader/component_host.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_model.h"
-#include "torch/taps/optimizer_states.h"
+#include "torch/taps/optimizer_reader.h"
 #include "torch/taps/timed_step.h"
 #include "torch/tensor/device_measurer.h"
 #include "torch/tensor/services.h"

@@ -13,8 +13,8 @@
 #include "core/utf8.h"
 #include "ranks/c10d_store.h"
 #include "ranks/join_ranks.h"
-#include "torch/tensor/retained_tensor.h"
 #include "torch/tensor/tensor_file.h"
+#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 

@@ -67,7 +67,7 @@ class BatchRows::Listener : public ForwardListener {
     if (first_ != &module) return;
     try {
       hash_rows(*inputs[0], rows_);
-    } catch (const std::exception&) {  // a tensor without elements of its own, or no memory
+    } catch (const std::exception&) {  // a tensor without elements, or no memory
       rows_.clear();
     }
   }
@@ -83,7 +83,7 @@ class BatchRows::Listener : public ForwardListener {
   }
 
  private:
-  std::mutex mutex_;                          // held by nobody who waits
+  std::mutex mutex_;                          // never held while waiting
   const torch::nn::Module* first_ = nullptr;  // that ran since the last backward pass; only to compare with
   Rows rows_;                                 // of the last batch that it was given
 };

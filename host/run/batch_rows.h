@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "run/recurring_rows.h"
+#include "run/epoch_clock.h"
 #include "torch/listeners/listening.h"
 
 namespace torch::nn {
@@ -21,7 +21,7 @@ class BatchRows {
   void add(torch::nn::Module& model);
   /// Before a backward pass: whether the samples begin anew with the batch that went forward last.
   bool begin_anew();
-  /// Whether further batches may tell.
+  /// Whether further batches may show an epoch.
   bool looks() const { return rows_.looks(); }
   /// Whether it has reported an epoch that later batches showed to be none.
   bool has_erred() const { return rows_.has_erred(); }

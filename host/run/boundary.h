@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdlib>
+#include <cstring>
+
 // What goes between libloupe_run.so, which any program may be made to load, and the library that watches, which is
 // loaded only once the program uses LibTorch. Plain C types, for the first of them has neither LibTorch nor C++'s
 // library.
@@ -16,7 +19,7 @@ struct RunListener {
   void (*group_added)(const void* optimizer, const void* group);
   /// The program ends.
   void (*finish)();
-  /// Its main thread has ended by pthread_exit, and the others go on.
+  /// Its main thread has ended by pthread_exit while others run on.
   void (*main_ended)();
 };
 
@@ -38,5 +41,13 @@ constexpr const char* run_trace_variable = "LOUPE_RUN_TRACE";      ///< so many 
 constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
 constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the process that was started, not its children
 constexpr const char* run_hosts_variable = "LOUPE_RUN_HOSTS";      ///< folders of further installations, by ':'
+
+constexpr int exit_unwatched = 2;
+
+/// Whether a variable of the environment has this value.
+inline bool is_set(const char* variable, const char* value) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && std::strcmp(text, value) == 0;
+}
 
 }  // namespace loupe

@@ -55,7 +55,7 @@ void keep_from_interfering(Config& config) {
   }
 }
 
-/// The program's own results are on standard output. A console stays there where the configuration says so.
+/// Standard output holds the program's own results. A console writes there only if the configuration says so.
 void write_beside_the_program(Config& config) {
   const YAML::Node told = YAML::Load(config.text)["visualizers"];
   for (std::size_t i = 0; i < config.visualizers.size() && i < told.size(); ++i) {

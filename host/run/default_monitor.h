@@ -11,7 +11,7 @@ namespace loupe {
 Config configuration_of_program(bool has_modules);
 
 /// The number of the program's first epoch: where the configuration names none, the one behind the last in the record
-/// of a run that goes on.
+/// of a resumed run.
 double first_epoch_of(const Config& config, const RunProgramSection& section);
 
 }  // namespace loupe

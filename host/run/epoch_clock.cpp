@@ -5,6 +5,37 @@
 #include <utility>
 
 namespace loupe {
+
+bool RecurringRows::take(const std::vector<std::uint64_t>& rows) {
+  // A few rows or batches may just be the present content of a rollout or a buffer.
+  constexpr std::size_t fewest_rows = 4, fewest_batches = 4, most_rows = 65536;
+  if (!looks_ || rows.size() < fewest_rows) return false;
+  const bool is_repeated = rows == last_;  // several passes over one batch are no epochs
+  last_ = rows;
+  std::size_t first_time = 0, again = 0;
+  for (const std::uint64_t row : rows) {
+    const auto [known, is_new] = epochs_.try_emplace(row, epoch_);
+    first_time += is_new ? 1 : 0;
+    again += !is_new && known->second == epoch_ ? 1 : 0;
+    known->second = epoch_;
+  }
+  const auto tenth = [&](std::size_t count) { return 10 * count <= rows.size(); };
+  const bool begins = tenth(rows.size() - again) && batches_ >= fewest_batches;
+  // Once all have been there, further ones are those of another rollout, or of a stream.
+  const bool all_are_known = epoch_ == 0 || tenth(first_time);
+  looks_ = !is_repeated && (begins || tenth(again)) && all_are_known && epochs_.size() <= most_rows;
+  if (!looks_) {
+    epochs_ = {};
+    return false;
+  }
+  ++batches_;
+  if (!begins) return false;
+  ++epoch_;
+  batches_ = 1;
+  for (const std::uint64_t row : rows) epochs_[row] = epoch_;
+  return true;
+}
+
 namespace {
 
 using Epoch = RunProgramSection::Epoch;
@@ -38,7 +69,7 @@ std::uint64_t EpochClock::most_steps() const {
 
 bool EpochClock::stepped(const void* optimizer) {
   if (!std::exchange(ever_stepped_, true)) {
-    // What was counted so far were backward passes, of which this step may have taken several.
+    // So far backward passes were counted; this step may have taken several.
     passes_ = switched_at_ = 0;
     std::fill(std::begin(hinted_at_), std::end(hinted_at_), 0);
     for (Order& each : orders_) each.began_at = 0;
@@ -102,7 +133,7 @@ bool EpochClock::mode_set(bool trains) {
   return has_passes();
 }
 
-/// A loader for validation begins anew too, but nothing is learnt from it.
+/// A loader for validation starts again too, but nothing is learnt from it.
 bool EpochClock::order_begins(const void* order, bool is_loader) {
   constexpr std::size_t most = 16;
   auto known = std::find_if(orders_.begin(), orders_.end(), [&](const Order& each) { return each.address == order; });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -10,7 +11,26 @@
 
 namespace loupe {
 
-/// Decides where the epochs of a program end that does not say so. One thread at a time.
+/// Finds where a program begins its samples again: a batch whose rows were all seen in this epoch follows batches of
+/// new rows. Rows that are drawn at random recur slowly, and are no sign.
+class RecurringRows {
+ public:
+  /// The rows of the next step's batch, as hashes. True where the samples begin anew with it.
+  bool take(const std::vector<std::uint64_t>& rows);
+  /// Whether further batches may show an epoch.
+  bool looks() const { return looks_; }
+  /// Whether it has reported an epoch that later batches showed to be none.
+  bool has_erred() const { return !looks_ && epoch_ > 0; }
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint32_t> epochs_;  // for each row, the epoch that had it last
+  std::vector<std::uint64_t> last_;
+  std::uint32_t epoch_ = 0;
+  std::size_t batches_ = 0;  // of this epoch
+  bool looks_ = true;
+};
+
+/// Decides where the epochs end of a program that does not say so. One thread at a time.
 class EpochClock {
  public:
   /// What a program does at the end of many an epoch, and some programs do at other times.
@@ -47,7 +67,7 @@ class EpochClock {
   bool trains() const { return trains_; }
   /// Whether epochs end where the program's own do, rather than after so many steps.
   bool knows_epochs() const { return knows_ends_ || follows_hints_ || kind_ != RunProgramSection::Epoch::automatic; }
-  /// Whether the rows of batches may tell more: nothing that the program does shows its epochs for certain.
+  /// Whether the rows of batches are of use: nothing that the program does shows its epochs for certain.
   bool wants_rows() const { return is_automatic() && !knows_ends_; }
   /// What counts as an epoch, for the user.
   std::string description() const;

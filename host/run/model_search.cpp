@@ -19,7 +19,7 @@ ParameterSet parameters_of(const torch::nn::Module& module) {
   return set;
 }
 
-/// What a module that nobody owns is known by, without a look at everything below it.
+/// Identifies a module that nobody owns, without a look at everything below it.
 std::vector<const void*> parts_of(const torch::nn::Module& module) {
   std::vector<const void*> parts;
   for (const auto& child : module.children()) parts.push_back(child.get());
@@ -43,9 +43,9 @@ std::size_t count_of(const ParameterSet& some, const ParameterSet& others) {
 
 bool ModelSearch::see(torch::nn::Module& module) {
   const auto [place, is_new] = seen_.try_emplace(&module);
-  Seen& seen = place->second;
+  SeenModule& seen = place->second;
   if (!is_new && seen.is_owned && !seen.owner.expired()) return false;
-  Seen now;
+  SeenModule now;
   now.owner = module.weak_from_this();
   now.is_owned = !now.owner.expired();
   if (!now.is_owned) {
@@ -58,8 +58,8 @@ bool ModelSearch::see(torch::nn::Module& module) {
   return true;
 }
 
-/// One that nobody owns is taken to be alive while somebody beside the optimizer holds each of its parameters.
-bool ModelSearch::lives(const Seen& seen) {
+/// A module without an owner counts as alive while something beside the optimizer holds each of its parameters.
+bool ModelSearch::lives(const SeenModule& seen) {
   if (seen.is_owned) return !seen.owner.expired();
   return !seen.parameters.empty() && std::all_of(seen.parameters.begin(), seen.parameters.end(),
                                                  [](const auto& each) { return each.use_count() >= 2; });
@@ -98,7 +98,7 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const Para
   }
   if (best != nullptr) return {*best};
 
-  // A model of which a layer was replaced holds that one too, which nobody trains.
+  // A model one of whose layers was replaced holds the new one too, which nobody trains.
   const auto holds = [&](const FoundModel& whole, const FoundModel& part) {
     return whole.parameters.size() > part.parameters.size() &&
            count_of(part.parameters, whole.parameters) == part.parameters.size() &&

@@ -19,7 +19,7 @@ using ParameterSet = std::unordered_set<const c10::TensorImpl*>;
 /// A module with all parameters below it.
 struct FoundModel {
   torch::nn::Module* module;
-  std::shared_ptr<torch::nn::Module> owner;  ///< null for one that lies on the stack, or in another object
+  std::shared_ptr<torch::nn::Module> owner;  ///< null for one on the stack, or inside another object
   ParameterSet parameters;
 };
 
@@ -37,16 +37,16 @@ class ModelSearch {
                                const std::vector<std::string>& types) const;
 
  private:
-  struct Seen {
+  struct SeenModule {
     std::weak_ptr<torch::nn::Module> owner;
     bool is_owned = false;
     // Of one not owned: its own parameters and children, only to compare with, and all parameters.
     std::vector<const void*> parts;
     std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> parameters;
   };
-  static bool lives(const Seen& seen);
+  static bool lives(const SeenModule& seen);
   void forget_dead();
-  std::unordered_map<torch::nn::Module*, Seen> seen_;
+  std::unordered_map<torch::nn::Module*, SeenModule> seen_;
 };
 
 }  // namespace loupe

@@ -35,7 +35,7 @@ struct Bytes {
   }
 };
 
-/// Where in the file an address of its memory lies; the file's size where nowhere.
+/// The offset in the file of an address of its memory; the file's size if it has none.
 ElfW(Off) offset_of(const Bytes& file, const ElfW(Ehdr) & header, ElfW(Addr) address) {
   for (int i = 0; i < header.e_phnum; ++i) {
     const auto* segment = file.at<ElfW(Phdr)>(header.e_phoff + static_cast<ElfW(Off)>(i) * sizeof(ElfW(Phdr)));

@@ -12,7 +12,7 @@ struct NeededLibraries {
   bool is_other_class = false;  ///< of another word size or processor than this code
 };
 
-/// Reads an ELF file without running any of it, with nothing but C's library. False where it cannot be read or is none.
+/// Reads an ELF file without running any of it, with C's library alone. False for other files and unreadable ones.
 bool read_needed_libraries(const char* path, NeededLibraries& needed);
 
 /// Whether a file of a name that ends like that is in this process's memory, also in a namespace of dlmopen's own,

@@ -18,20 +18,111 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
-#include "run/words.h"
 
 namespace loupe {
 
 /// What a function returns through memory that its caller lends: made there by the real one, never copied.
-struct Lent {
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {}
+struct ReturnedObject {
+  ReturnedObject(const ReturnedObject&) = delete;
+  ReturnedObject& operator=(const ReturnedObject&) = delete;
+  ~ReturnedObject() {}
 };
 
 namespace {
+
+constexpr unsigned long version_size = 64;
+
+/// Text that may be cut.
+__attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, size, format, arguments);
+  va_end(arguments);
+}
+
+/// Replaces each control character by "?": names of files and messages of the loader may hold some that steer a
+/// terminal.
+void make_printable(char* text) {
+  for (; *text != '\0'; ++text) {
+    const auto letter = static_cast<unsigned char>(*text), next = static_cast<unsigned char>(text[1]);
+    if (letter == 0xc2 && next >= 0x80 && next < 0xa0) text[0] = text[1] = '?';
+    if (letter < 0x20 || letter == 0x7f) *text = '?';
+  }
+}
+
+int find_library(dl_phdr_info* info, size_t, void* data) {
+  auto& wanted = *static_cast<LibraryName*>(data);
+  const char* slash = strrchr(info->dlpi_name, '/');
+  const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (strncmp(name, wanted.begins, strlen(wanted.begins)) != 0) return 0;
+  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
+  return 1;
+}
+struct NthLibrary {
+  int left;
+  char path[text_size];
+};
+int count_down(dl_phdr_info* info, size_t, void* data) {
+  auto& wanted = *static_cast<NthLibrary*>(data);
+  if (wanted.left-- > 0) return 0;
+  put(wanted.path, sizeof wanted.path, "%s", info->dlpi_name);
+  return 1;
+}
+
+/// Finds a function of that name in any loaded library but this one, or returns null. Opens no library while it lists
+/// them: that would take the loader's locks in the other order.
+void* find_anywhere(const char* name) {
+  Dl_info own{};
+  dladdr(reinterpret_cast<void*>(&find_anywhere), &own);
+  for (int i = 0;; ++i) {
+    NthLibrary library{i, ""};
+    if (dl_iterate_phdr(&count_down, &library) == 0) return nullptr;
+    void* opened = library.path[0] != '\0' ? dlopen(library.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (opened == nullptr) continue;
+    void* found = dlsym(opened, name);
+    dlclose(opened);
+    Dl_info of{};
+    if (found != nullptr && dladdr(found, &of) != 0 && of.dli_fbase != own.dli_fbase) return found;
+  }
+}
+
+/// Laid out as a string of C++'s library, and so returned in the same way: through memory that the caller lends.
+struct LentString {
+  char* text;
+  unsigned long size;
+  char rest[64];  ///< where a short text lies, too
+
+  bool is_on_heap() const { return text != nullptr && text != rest; }
+};
+
+/// Reads the version that the loaded LibTorch gives itself, such as "1.13.1". Returns false if there is none.
+bool read_loaded_version(char (&version)[version_size]) {
+  constexpr const char* key = "TORCH_VERSION=";
+  const auto show = reinterpret_cast<LentString (*)()>(find_anywhere("_ZN2at11show_configB5cxx11Ev"));
+  version[0] = '\0';
+  if (show == nullptr) return false;
+  const LentString config = show();
+  const char* found = config.text != nullptr ? strstr(config.text, key) : nullptr;
+  if (found != nullptr) {
+    found += strlen(key);
+    put(version, version_size, "%.*s", static_cast<int>(strcspn(found, ", \n")), found);
+  }
+  // As LibTorch would: it may be a sanitizer's function instead of C++'s.
+  const auto free_memory = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "_ZdlPv"));
+  if (free_memory != nullptr && config.is_on_heap()) free_memory(config.text);
+  return version[0] != '\0';
+}
+
+/// Whether both versions begin with the same two numbers.
+bool is_same_minor(const char* version, const char* other) {
+  const auto length = [](const char* text) {
+    const char* first = strchr(text, '.');
+    const char* second = first != nullptr ? strchr(first + 1, '.') : nullptr;
+    return second != nullptr ? static_cast<unsigned long>(second - text) : strlen(text);
+  };
+  return length(version) == length(other) && strncmp(version, other, length(version)) == 0;
+}
 
 std::atomic<ElfW(Addr)> host_begin{0}, host_end{0};  // where the watching library's code lies
 __thread bool starts = false;                        // this thread is in the middle of that
@@ -41,6 +132,10 @@ __thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 }  // namespace
+
+bool is_loaded(LibraryName& name) {
+  return dl_iterate_phdr(&find_library, &name) == 1;
+}
 
 bool is_first_process() {
   char own[16];
@@ -63,7 +158,7 @@ void tell(const char* format, ...) {
 
 namespace {
 
-/// One message, and the program goes on without Loupe, or ends where --require says so.
+/// Logs one message; the program runs on without Loupe, or ends here if --require was given.
 void go_unwatched(const char* why) {
   const bool required = is_set(run_require_variable, "1");
   tell("%s%s%s", required ? "error: " : "warning: ", why,
@@ -89,8 +184,8 @@ bool is_identity(const char* library) {
   return strncmp(library, "libtorch_cpu.so", 15) == 0 || strncmp(library, "libc10.so", 9) == 0;
 }
 
-/// Starts the watching library of a folder. False, with the reason, where it is none for this program: another LibTorch
-/// must not be loaded beside the program's own.
+/// Starts the watching library of a folder. Returns false, with the reason, where it does not fit this program: it must
+/// not load another LibTorch beside the program's own.
 bool start_from(const char* folder, char* why) {
   char path[text_size];
   put(path, sizeof path, "%s/%s", folder, run_host_name);
@@ -152,7 +247,7 @@ void host_folder(char* folder) {
   }
 }
 
-/// One would report what it makes of Loupe's locks and memory, with an exit code of its own.
+/// A sanitizer would report Loupe's locks and memory, and change the exit code.
 bool has_sanitizer() {
   for (const char* each : {"__asan_init", "__hwasan_init", "__lsan_init", "__msan_init", "__tsan_init"})
     if (dlsym(RTLD_DEFAULT, each) != nullptr) return true;
@@ -183,7 +278,7 @@ void start() {
 const RunListener* started() {
   if (!tried) {
     pthread_mutex_lock(&starting);
-    static bool begun = false;  // what is started calls these functions itself
+    static bool begun = false;  // the library calls these functions itself as it starts
     if (!begun) {
       begun = starts = true;
       start();
@@ -195,7 +290,7 @@ const RunListener* started() {
   return listener;
 }
 
-/// LibTorch's own function. It may have been loaded later, out of reach of what comes next.
+/// LibTorch's own function. RTLD_NEXT does not find it where it was loaded later.
 void* real_of(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) found = find_anywhere(name);
@@ -213,7 +308,7 @@ Function real_function(void*& kept, const char* name) {
   return reinterpret_cast<Function>(known);
 }
 
-/// Calls of the watching library itself are not the program's, and may come under locks of its own.
+/// Calls of the watching library are not the program's, and may come under its own locks.
 bool is_own_call(const void* caller) {
   const auto address = reinterpret_cast<ElfW(Addr)>(caller);
   return address >= host_begin.load(std::memory_order_relaxed) && address < host_end.load(std::memory_order_relaxed);
@@ -225,8 +320,8 @@ bool is_own_call(const void* caller) {
 #define LOUPE_ADD_GROUP "_ZN5torch5optim9Optimizer15add_param_groupERKNS0_19OptimizerParamGroupE"
 #define LOUPE_TRAIN "_ZN5torch2nn6Module5trainEb"
 
-Lent pass_on(void*& real, const char* name, const void* module, bool recurse, const void* caller) {
-  const auto ask = real_function<Lent (*)(const void*, bool)>(real, name);
+ReturnedObject pass_on(void*& real, const char* name, const void* module, bool recurse, const void* caller) {
+  const auto ask = real_function<ReturnedObject (*)(const void*, bool)>(real, name);
   const void* here = __builtin_frame_address(0);
   if (here < asked_at) return ask(module, recurse);
   const RunListener* told = is_own_call(caller) ? nullptr : started();
@@ -240,21 +335,21 @@ Lent pass_on(void*& real, const char* name, const void* module, bool recurse, co
 
 }  // namespace
 
-LOUPE_RUN_EXPORT Lent parameters(const void* module, bool recurse) asm(LOUPE_PARAMETERS);
-Lent parameters(const void* module, bool recurse) {
+LOUPE_RUN_EXPORT ReturnedObject parameters(const void* module, bool recurse) asm(LOUPE_PARAMETERS);
+ReturnedObject parameters(const void* module, bool recurse) {
   static void* real = nullptr;
   return pass_on(real, LOUPE_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
-LOUPE_RUN_EXPORT Lent named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS);
-Lent named_parameters(const void* module, bool recurse) {
+LOUPE_RUN_EXPORT ReturnedObject named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS);
+ReturnedObject named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
   return pass_on(real, LOUPE_NAMED_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
 /// Of a LibTorch with the strings of before C++11.
-LOUPE_RUN_EXPORT Lent old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
-Lent old_named_parameters(const void* module, bool recurse) {
+LOUPE_RUN_EXPORT ReturnedObject old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
+ReturnedObject old_named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
   return pass_on(real, LOUPE_NAMED_PARAMETERS_OLD, module, recurse, __builtin_return_address(0));
 }

@@ -4,13 +4,20 @@
 
 #include "run/boundary.h"
 
-#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
+// What the files of libloupe_run.so share, with C's library alone.
 
-// What the files of libloupe_run.so share.
+#define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
 
 namespace loupe {
 
-constexpr int exit_unwatched = 2;
+constexpr unsigned long text_size = 1024;
+
+struct LibraryName {
+  const char* begins;
+  char path[text_size];
+};
+/// The path of a loaded library whose file's name begins like that.
+bool is_loaded(LibraryName& name);
 
 inline constinit std::atomic<const RunListener*> listener{nullptr};  // null until the watching library is there
 inline constinit std::atomic<bool> has_optimizer{false};             // the program made one
@@ -20,7 +27,7 @@ inline constinit std::atomic<bool> tried{false};                     // to watch
 /// The process that `loupe run` became, or that a job script started; not one that it forked or started itself.
 bool is_first_process();
 __attribute__((format(printf, 1, 2))) void tell(const char* format, ...);
-/// On the main thread: from now on the watching library is told of its end.
+/// Makes the end of the main thread, which must call this, known to the watching library.
 void await_end_of_main_thread();
 
 }  // namespace loupe

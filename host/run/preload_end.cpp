@@ -12,10 +12,8 @@
 #include <atomic>
 #include <cstdarg>
 
-#include "run/loaded_libraries.h"
 #include "run/needed_libraries.h"
 #include "run/preload.h"
-#include "run/words.h"
 
 namespace loupe {
 namespace {

@@ -2,13 +2,254 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <dlfcn.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/generated/Functions.h>
+#include <torch/optim/optimizer.h>
+#include <unwind.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <string_view>
+#include <typeinfo>
+#include <unordered_set>
 #include <utility>
 
 #include "inspector/program_inspector.h"
+#include "torch/redirect/symbols.h"
 
 namespace loupe {
+namespace {
+
+bool holds(const std::vector<CodeRange>& code, std::uintptr_t address) {
+  return std::any_of(code.begin(), code.end(),
+                     [&](const CodeRange& each) { return address > each.begin && address <= each.end; });
+}
+
+struct OriginWalk {
+  const std::vector<CodeRange>& code;
+  std::uintptr_t from;
+  bool begun = false;
+  std::uintptr_t found = 0;
+};
+
+_Unwind_Reason_Code look_at(_Unwind_Context* context, void* data) {
+  auto& walk = *static_cast<OriginWalk*>(data);
+  const std::uintptr_t address = _Unwind_GetIP(context);
+  walk.begun = walk.begun || address == walk.from;
+  if (!walk.begun || holds(walk.code, address)) return _URC_NO_REASON;
+  walk.found = address;
+  return _URC_NORMAL_STOP;
+}
+
+}  // namespace
+
+const std::vector<CodeRange>* CallOrigins::inline_code_at(const void* place) {
+  Dl_info object{};
+  if (dladdr(place, &object) == 0) return nullptr;
+  const auto [known, is_new] = inline_code_.try_emplace(object.dli_fbase);
+  if (is_new) known->second = find_member_code("at::Tensor", place);
+  return holds(known->second, reinterpret_cast<std::uintptr_t>(place)) ? &known->second : nullptr;
+}
+
+const void* CallOrigins::of(const void* place) {
+  // Looking up a place takes longer the more symbols the program has.
+  const auto [known, is_new] = places_.try_emplace(place, nullptr);
+  if (is_new) known->second = inline_code_at(place);
+  if (known->second == nullptr) return place;
+  OriginWalk walk{*known->second, reinterpret_cast<std::uintptr_t>(place)};
+  _Unwind_Backtrace(&look_at, &walk);
+  return walk.found != 0 ? reinterpret_cast<const void*>(walk.found) : place;
+}
+
+namespace {
+
+using torch::autograd::AccumulateGrad;
+using GraphNode = torch::autograd::Node;
+
+/// By the type, as Node::name() allocates.
+bool is_any_of(const GraphNode& node, std::initializer_list<const char*> names) {
+  const char* type = typeid(node).name();
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strstr(type, name) != nullptr; });
+}
+
+/// The only node below and the index of the edge to it; null where there are several.
+std::pair<NodeHandle, std::size_t> only_below(const GraphNode& node) {
+  std::pair<NodeHandle, std::size_t> found;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+    const auto& edge = node.next_edge(i);
+    if (!edge.is_valid()) continue;
+    if (found.first != nullptr) return {};
+    found = {edge.function, i};
+  }
+  return found;
+}
+
+/// Whether its result is its input times a constant. The names are mangled, with their lengths.
+bool is_factor(const GraphNode& node) {
+  return is_any_of(node, {"12MulBackward", "12DivBackward", "12NegBackward", "15ToCopyBackward", "13ViewBackward",
+                          "16SqueezeBackward", "14CloneBackward", "14AliasBackward"});
+}
+
+double number_in(const torch::autograd::SavedVariable& saved) {
+  const at::Tensor value = saved.unpack();
+  const bool is_readable = value.defined() && value.numel() == 1 && value.device().is_cpu() && !value.is_complex();
+  return is_readable ? value.item<double>() : 1;
+}
+
+/// What a multiplication multiplies by; 1 where that is not known.
+double constant_of(GraphNode& node, std::size_t input) {
+  using namespace torch::autograd::generated;
+  try {
+    if (const auto* by_number = dynamic_cast<MulBackward1*>(&node))
+      return by_number->other.isComplex() ? 1 : by_number->other.to<double>();
+    if (const auto* by_tensor = dynamic_cast<MulBackward0*>(&node))
+      return number_in(input == 0 ? by_tensor->other_ : by_tensor->self_);
+  } catch (const std::exception&) {  // its graph is used up, as backward() will say
+  }
+  return 1;
+}
+
+template <class Call>
+void each_node(const at::Tensor& loss, std::size_t most, Call&& call) {
+  std::vector<GraphNode*> waiting;
+  std::unordered_set<const GraphNode*> known;
+  const auto add = [&](GraphNode* node) {
+    if (node != nullptr && known.size() < most && known.insert(node).second) waiting.push_back(node);
+  };
+  add(loss.grad_fn().get());
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (!call(*waiting[i])) return;
+    for (std::size_t j = 0; j < waiting[i]->num_outputs(); ++j) add(waiting[i]->next_edge(j).function.get());
+  }
+}
+
+}  // namespace
+
+void LossMakers::computed(const at::Tensor& result, const char* function) {
+  constexpr std::size_t most = 16;
+  if (computed_.size() == most) computed_.pop_front();
+  computed_.push_back({WeakNodeHandle(result.grad_fn()), result.detach(), function});
+}
+
+MadeLoss LossMakers::of(const at::Tensor& loss) const {
+  constexpr int most_factors = 8;
+  MadeLoss made;
+  made.unscaled = loss;
+  NodeHandle node = loss.grad_fn();
+  for (int factors = 0; node != nullptr && factors <= most_factors; ++factors) {
+    const auto given = std::find_if(computed_.rbegin(), computed_.rend(),
+                                    [&](const ComputedLoss& each) { return each.node.lock().get() == node.get(); });
+    if (given != computed_.rend()) {
+      made.function = given->function;
+      made.result = given->result;
+      made.has_factors = factors > 0;
+      break;
+    }
+    if (!is_factor(*node)) break;
+    auto [below, input] = only_below(*node);
+    if (factors == 0 && below != nullptr) made.scale = constant_of(*node, input);
+    node = std::move(below);
+  }
+  if (!(made.scale > 1)) made.scale = 1;
+  if (made.scale == 1) return made;
+  const at::NoGradGuard no_graph;
+  if (std::isfinite(made.scale)) {
+    made.unscaled = loss.detach() / made.scale;
+  } else if (made.result.defined()) {
+    made.unscaled = made.result;
+  } else {
+    made.scale = 1;
+  }
+  return made;
+}
+
+std::vector<LossLeaf> leaves_of(const at::Tensor& loss) {
+  constexpr std::size_t most = 100000;
+  std::vector<LossLeaf> leaves;
+  each_node(loss, most, [&](GraphNode& node) {
+    if (const auto* leaf = dynamic_cast<AccumulateGrad*>(&node))
+      leaves.push_back({leaf->variable.unsafeGetTensorImpl(), leaf->variable.sizes().vec()});
+    return true;
+  });
+  return leaves;
+}
+
+std::uint64_t signature_of(const at::Tensor& loss) {
+  constexpr std::size_t most = 64, most_operations = 4;
+  std::uint64_t signature = 0;
+  std::size_t operations = 0;
+  each_node(loss, most, [&](GraphNode& node) {
+    if (const auto* leaf = dynamic_cast<AccumulateGrad*>(&node)) {
+      signature = signature * 31 + reinterpret_cast<std::uintptr_t>(leaf->variable.unsafeGetTensorImpl());
+      return false;
+    }
+    if (!is_factor(node) && operations++ < most_operations)
+      signature = signature * 31 + std::hash<std::string_view>()(typeid(node).name());
+    return true;
+  });
+  return signature;
+}
+
+namespace {
+
+double size_of(const at::Tensor& gradient) {
+  if (!gradient.defined() || gradient.is_sparse()) return 0;
+  const at::NoGradGuard no_graph;
+  return gradient.detach().to(at::kDouble).abs().sum().item<double>();
+}
+
+}  // namespace
+
+bool LossScale::is_likely(double scale) {
+  constexpr double usual = 64;
+  return scale >= usual;
+}
+
+at::Tensor LossScale::watched() const {
+  auto alive = parameter_ ? parameter_->lock() : c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>();
+  return alive.defined() ? at::Tensor(std::move(alive)) : at::Tensor();
+}
+
+void LossScale::after_backward() {
+  if (is_divided_out_ || waiting_.empty()) return;
+  const at::Tensor parameter = watched();
+  if (parameter.defined()) as_made_ = size_of(parameter.grad());
+}
+
+void LossScale::before_step(const torch::optim::Optimizer& optimizer) {
+  constexpr double rounding = 1e-2;
+  if (is_divided_out_ || waiting_.empty()) return;
+  const at::Tensor parameter = watched();
+  if (parameter.defined() && as_made_ && std::isfinite(*as_made_) && *as_made_ > 0) {
+    bool is_held = false;
+    for (const auto& group : optimizer.param_groups()) {
+      for (const at::Tensor& each : group.params()) is_held = is_held || each.is_same(parameter);
+    }
+    if (!is_held) return;
+    const double scale = waiting_.back().made.scale, kept = size_of(parameter.grad()) / *as_made_ * scale;
+    // Clipping may come on top of it, which makes gradients smaller still.
+    const bool is_divided = std::abs(kept - 1) < rounding || (is_likely(scale) && kept < 1);
+    // A copy of the parameters in single precision gets its gradients only now.
+    const bool is_copy = is_likely(scale) && *as_made_ == at_step_;
+    is_divided_out_ = is_divided || is_copy;
+    return;
+  }
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& each : group.params()) {
+      const double size = size_of(each.grad());
+      if (!(size > 0) || !std::isfinite(size)) continue;
+      parameter_.emplace(each.getIntrusivePtr());
+      at_step_ = size;
+      return;
+    }
+  }
+}
 
 ProgramLosses::ProgramLosses(Inspector& inspector, const Names& names, Tell tell)
     : inspector_(inspector),
@@ -16,8 +257,8 @@ ProgramLosses::ProgramLosses(Inspector& inspector, const Names& names, Tell tell
       names_(names.train, names.given),
       validation_names_(names.validation, {}) {}
 
-/// Where backward() is called from. One loss may have several places, as in both arms of an `if`, of which a step comes
-/// by one alone.
+/// Where backward() is called from. One loss may have several places, such as both arms of an `if`, but a step uses
+/// only one of them.
 const void* ProgramLosses::origin_of(const at::Tensor& loss, const void* place, std::size_t trainings) {
   const void* origin = origins_.of(place);
   if (!names_.knows(origin)) {
@@ -61,7 +302,7 @@ void ProgramLosses::before_backward(const at::Tensor& loss, const void* place, s
   const bool waits = std::find(nameless_.begin(), nameless_.end(), origin) != nameless_.end();
   if (waits || (named.is_new && trainings > 1 && names_.is_numbered(origin))) {
     if (!waits) nameless_.push_back(origin);
-    nameless_losses_.emplace_back(origin, LossScale::Waiting{"", loss.detach(), made});
+    nameless_losses_.emplace_back(origin, LossScale::ScaledLoss{"", loss.detach(), made});
     return;
   }
   if (named.name.empty()) return;
@@ -89,7 +330,7 @@ void ProgramLosses::show_scale(double scale) {
 }
 
 void ProgramLosses::show_waiting(bool without_scale) {
-  for (const LossScale::Waiting& each : scale_.take()) {
+  for (const LossScale::ScaledLoss& each : scale_.take()) {
     ProgramInspector::push_loss(inspector_, each.name, without_scale ? each.made.unscaled : each.loss, /*train=*/true);
     if (without_scale) show_scale(each.made.scale);
   }

@@ -1,21 +1,118 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "loupe/inspector.h"
-#include "run/call_origin.h"
-#include "run/loss_makers.h"
 #include "run/loss_names.h"
-#include "run/loss_scale.h"
+#include "torch/redirect/symbols.h"
+#include "torch/tensor/compat.h"
+
+namespace torch::optim {
+class Optimizer;
+}
 
 namespace loupe {
+
+/// Tells from where a program calls backward(). Where little is optimized, LibTorch's inline functions are functions of
+/// the program's own, and every call would come from the same place in them. One thread at a time.
+class CallOrigins {
+ public:
+  /// The place in the trainer's code, below that function, for the place in it; on the stack that the call is made on.
+  const void* of(const void* place);
+
+ private:
+  /// The inline functions that the place is in; null where it is the trainer's own code.
+  const std::vector<CodeRange>* inline_code_at(const void* place);
+
+  std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;    // by object
+  std::unordered_map<const void*, const std::vector<CodeRange>*> places_;  // those asked for before
+};
+
+/// How a number was computed that backward() is called on.
+struct MadeLoss {
+  /// The loss function of LibTorch's whose result it is, but for constant factors, and that result; null where it is
+  /// made of more than that.
+  const char* function = nullptr;
+  at::Tensor result;
+  bool has_factors = false;
+  /// What it was multiplied by at last, where that is a constant above 1, and what it was before; else 1, and itself.
+  double scale = 1;
+  at::Tensor unscaled;
+};
+
+/// Remembers the results of loss functions, and finds them in the graph that backward() is called on. One thread at a
+/// time.
+class LossMakers {
+ public:
+  /// A loss function gave a number that has a graph.
+  void computed(const at::Tensor& result, const char* function);
+  MadeLoss of(const at::Tensor& loss) const;
+
+ private:
+  struct ComputedLoss {
+    WeakNodeHandle node;
+    at::Tensor result;
+    const char* function;
+  };
+  std::deque<ComputedLoss> computed_;  // the latest
+};
+
+/// A parameter that a loss depends on.
+struct LossLeaf {
+  const c10::TensorImpl* parameter;  // only to compare with
+  std::vector<int64_t> shape;
+};
+/// Those of its graph, as far as that is looked through.
+std::vector<LossLeaf> leaves_of(const at::Tensor& loss);
+
+/// The same for two calls of backward() on one loss, as in both arms of an `if`: of the operations that it was computed
+/// by last, and the parameter nearest to it.
+std::uint64_t signature_of(const at::Tensor& loss);
+
+/// Finds out whether a program that multiplies its loss by a number, for gradients that half precision would round to
+/// 0, divides the gradients by it before each step: then the number is no part of the loss. One thread at a time.
+class LossScale {
+ public:
+  struct ScaledLoss {
+    std::string name;
+    at::Tensor loss;
+    MadeLoss made;
+  };
+
+  /// Not known before the second step.
+  std::optional<bool> is_divided_out() const { return is_divided_out_; }
+  /// A loss that was multiplied, until that is known.
+  void wait(ScaledLoss loss) { waiting_.push_back(std::move(loss)); }
+  std::vector<ScaledLoss> take() { return std::exchange(waiting_, {}); }
+  bool any_waits() const { return !waiting_.empty(); }
+  std::size_t count() const { return waiting_.size(); }
+
+  void after_backward();
+  void before_step(const torch::optim::Optimizer& optimizer);
+  /// For losses that must be shown before a step has told.
+  static bool is_likely(double scale);
+  bool is_likely_of_waiting() const { return is_likely(waiting_.back().made.scale); }
+
+ private:
+  using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+  at::Tensor watched() const;
+
+  std::optional<bool> is_divided_out_;
+  std::vector<ScaledLoss> waiting_;
+  std::optional<WeakTensor> parameter_;  // the one whose gradient is looked at
+  std::optional<double> as_made_;        // the size of its gradient behind the last backward pass
+  double at_step_ = 0;                   // the same at the step before
+};
 
 /// The losses of a program that does not name them: which calls of backward() are on one loss, what it is called, and
 /// which of the numbers that are computed while the program validates may be compared with it. One thread at a time.
@@ -40,7 +137,7 @@ class ProgramLosses {
   void before_backward(const at::Tensor& loss, const void* place, std::size_t trainings);
   void after_backward() { scale_.after_backward(); }
   void before_step(const torch::optim::Optimizer& optimizer);
-  /// @param models  of which the optimizer holds parameters
+  /// @param models  whose parameters the optimizer holds
   void after_step(const std::vector<std::string>& models);
   void end_epoch();
   /// Whether backward() was called on any number.
@@ -79,7 +176,7 @@ class ProgramLosses {
   std::set<const void*> in_step_;  // on which backward() was called since the last step
   // Losses of places that have no name yet, and the models whose optimizers stepped since.
   std::vector<const void*> nameless_;
-  std::vector<std::pair<const void*, LossScale::Waiting>> nameless_losses_;
+  std::vector<std::pair<const void*, LossScale::ScaledLoss>> nameless_losses_;
   std::set<std::string> stepped_;
 };
 

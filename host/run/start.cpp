@@ -20,11 +20,9 @@
 #include "inspector/forked_child.h"
 #include "loupe/config_error.h"
 #include "run/boundary.h"
-#include "run/epoch_taps.h"
-#include "run/loss_taps.h"
+#include "run/program_taps.h"
 #include "run/watched_program.h"
 #include "torch/all_taps.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/optimizer_taps.h"
@@ -32,11 +30,9 @@
 namespace loupe {
 namespace {
 
-constexpr int exit_unwatched = 2;
-
 std::atomic<WatchedProgram*> watched{nullptr};  // null once Loupe has given up, or the program ends
-std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may be in it, and so it is no leak
-thread_local bool is_inside = false;            // what Loupe itself calls is no business of the program's
+std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may still use it
+thread_local bool is_inside = false;            // calls are Loupe's own, not the program's
 
 void give_up(WatchedProgram& program, const std::string& why) {
   watched.store(nullptr);
@@ -50,8 +46,7 @@ void give_up(WatchedProgram& program, const std::string& why) {
 /// A configuration that is wrong; `--require` does not let the program run without.
 void refuse(WatchedProgram& program, const ConfigError& error) {
   log(LOUPE_LOG_ERROR, std::string("the configuration is wrong\n") + error.what());
-  const char* required = std::getenv(run_require_variable);
-  if (required != nullptr && std::strcmp(required, "1") == 0) ::_exit(exit_unwatched);
+  if (is_set(run_require_variable, "1")) ::_exit(exit_unwatched);
   give_up(program, "no configuration can be used");
 }
 
@@ -112,51 +107,39 @@ const RunListener run_listener = {
     },
     &finish, &main_thread_ended};
 
-const ProgramHooks hooks = {[](torch::nn::Module& module) {
-                              const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
-                              if (waiting != nullptr && waiting->waits())
-                                guarded([&](WatchedProgram& program) { program.before_forward(module); });
-                            },
-                            [](const torch::jit::Module& script) {
-                              const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
-                              if (waiting != nullptr && waiting->waits())
-                                guarded([&](WatchedProgram& program) { program.before_script(script); });
-                            },
-                            [](torch::optim::Optimizer& optimizer) {
-                              guarded([&](WatchedProgram& program) { program.before_clearing(optimizer); });
-                            },
-                            [](torch::optim::Optimizer& optimizer) {
-                              guarded([&](WatchedProgram& program) { program.before_step(optimizer); });
-                            },
-                            [](torch::optim::Optimizer& optimizer) {
-                              guarded([&](WatchedProgram& program) { program.after_step(optimizer); });
-                            }};
+/// A member of the watched program as a plain function.
+template <auto Member>
+struct Guarded;
+template <class... Arguments, void (WatchedProgram::*Member)(Arguments...)>
+struct Guarded<Member> {
+  static void call(Arguments... arguments) {
+    guarded([&](WatchedProgram& program) { (program.*Member)(arguments...); });
+  }
+  /// Only while an optimizer waits for its models.
+  static void call_if_waiting(Arguments... arguments) {
+    const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
+    if (waiting != nullptr && waiting->waits()) call(arguments...);
+  }
+};
 
-const LossListener loss_listener = {
-    [](const at::Tensor& loss, const void* place) {
-      guarded([&](WatchedProgram& program) { program.before_backward(loss, place); });
-    },
-    [] { guarded([](WatchedProgram& program) { program.after_backward(); }); },
-    {[](const at::Tensor& loss, const char* function) {
-       guarded([&](WatchedProgram& program) { program.computed(loss, function); });
-     },
-     [](const at::Tensor& loss, const char* function, const void* place) {
-       guarded([&](WatchedProgram& program) { program.evaluated(loss, function, place); });
-     }}};
+using Program = WatchedProgram;
+const ProgramHooks hooks = {&Guarded<&Program::before_forward>::call_if_waiting,
+                            &Guarded<&Program::before_script>::call_if_waiting,
+                            &Guarded<&Program::before_clearing>::call, &Guarded<&Program::before_step>::call,
+                            &Guarded<&Program::after_step>::call};
 
-const EpochListener epoch_listener = {
-    [](const void* order, bool is_loader) {
-      guarded([&](WatchedProgram& program) { program.order_begins(order, is_loader); });
-    },
-    [] { guarded([](WatchedProgram& program) { program.scheduled(); }); }};
+const ProgramListener program_listener = {&Guarded<&Program::before_backward>::call,
+                                          &Guarded<&Program::after_backward>::call,
+                                          {&Guarded<&Program::computed>::call, &Guarded<&Program::evaluated>::call},
+                                          &Guarded<&Program::order_begins>::call,
+                                          &Guarded<&Program::scheduled>::call};
 
-/// In a process that was just forked: other threads are gone, and with them whoever would give their locks free.
+/// In a process that was just forked: other threads are gone, so nobody will release their locks.
 void begin_anew() {
   WatchedProgram* program = watched.load();
   if (program == nullptr) return;
   is_inside = false;
-  const char* follow = std::getenv(run_follow_variable);
-  if (follow != nullptr && std::strcmp(follow, "no") == 0) {
+  if (is_set(run_follow_variable, "no")) {
     watched.store(nullptr);
     program_hooks.store(nullptr);
     return;
@@ -168,8 +151,7 @@ void begin_anew() {
 __attribute__((used)) const char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
 
 const RunListener* begin() {
-  declare_loss_taps(loss_listener);
-  declare_epoch_taps(epoch_listener);
+  declare_program_taps(program_listener);
   declare_all_taps();
   Redirections::instance().hold();
   await_optimizers();

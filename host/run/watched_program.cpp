@@ -3,27 +3,59 @@
 #include <loupe/text/number_text.h>
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
-#include "torch/script/script_model.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "core/log.h"
 #include "inspector/program_inspector.h"
 #include "run/default_monitor.h"
-#include "run/twin_model.h"
 #include "torch/model/module_types.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
+#include "torch/script/script_model.h"
 
 namespace loupe {
 namespace {
+
+/// The finding that the optimizer holds one instance of a model while another one runs: none of its parameters has a
+/// gradient, and the loss depends on as many others of the same shapes.
+/// @param leaves  the parameters that the last loss depends on  @param model  what the optimizer's model is called
+std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer, const std::vector<LossLeaf>& leaves,
+                                       const std::string& model) {
+  if (leaves.empty()) return std::nullopt;
+  std::unordered_set<const c10::TensorImpl*> held;
+  std::multiset<std::vector<int64_t>> shapes, others;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      if (parameter.grad().defined()) return std::nullopt;
+      held.insert(parameter.unsafeGetTensorImpl());
+      shapes.insert(parameter.sizes().vec());
+    }
+  }
+  for (const LossLeaf& leaf : leaves) {
+    if (held.count(leaf.parameter) != 0) return std::nullopt;
+    others.insert(leaf.shape);
+  }
+  if (shapes != others) return std::nullopt;
+  Finding finding;
+  finding.rule = "stale_optimizer";
+  finding.severity = LOUPE_SEVERITY_ERROR;
+  finding.message = "the optimizer holds the parameters of one instance of '" + model +
+                    "', but the loss is computed by another: each of the " + std::to_string(shapes.size()) +
+                    " parameters that the loss depends on has the shape of one that the optimizer holds, and of those "
+                    "none has a gradient, so that no step trains anything";
+  finding.advice = "make the optimizer from the parameters of the instance whose forward is called";
+  return finding;
+}
 
 bool holds_any(const ParameterSet& some, const ParameterSet& others) {
   return std::any_of(others.begin(), others.end(), [&](const auto* each) { return some.count(each) != 0; });
 }
 
-/// "a, b and 3 more", so that a line stays one.
+/// "a, b and 3 more": keeps a line short.
 std::string short_list(const std::vector<std::string>& texts) {
   constexpr std::size_t most = 3;
   std::string list;
@@ -61,8 +93,8 @@ Inspector& WatchedProgram::inspector() {
   return *inspector_;
 }
 
-/// What the configuration counts is an epoch, so that one clock ticks, unless it says what an epoch is, or whose steps
-/// count.
+/// Takes what the configuration counts as an epoch, so that only one clock ticks; not where it says what an epoch is or
+/// whose steps count.
 void WatchedProgram::count_as(TickRule& tick) {
   using Epoch = RunProgramSection::Epoch;
   if (!tick.is_automatic() || !tick.of.empty() || section_.epoch != Epoch::automatic) return;
@@ -103,7 +135,7 @@ void WatchedProgram::mode_set(torch::nn::Module& module, bool trains) {
 void WatchedProgram::group_added(const torch::optim::Optimizer* optimizer,
                                  const torch::optim::OptimizerParamGroup& group) {
   Optimizer& known = optimizers_[optimizer];
-  // One that is made where another has been begins anew; its first group cannot be told from a later one's.
+  // An optimizer made at the address of an earlier one starts fresh, but its first group looks like a further one.
   known.waits = any_news_ = true;
   for (const at::Tensor& parameter : group.params()) known.parameters.insert(parameter.unsafeGetTensorImpl());
   set_waiting();
@@ -128,19 +160,19 @@ void WatchedProgram::scheduled() {
 /// Where the next step begins.
 void WatchedProgram::end_due_epoch() {
   if (!clock_) return;
-  // Steps that no tap sees, of optimizers of the program's own, are noticed by what they changed.
+  // Steps of the program's own optimizers, which no tap sees, are noticed by what they changed.
   const std::uint64_t unseen = unseen_steps.load(std::memory_order_relaxed);
   for (; unseen_steps_ < unseen; ++unseen_steps_) clock_->stepped(&unseen_steps_);
   if (clock_->step_begins()) tick();
 }
 
-/// Its mirror goes on to before_forward, as any module that runs.
+/// Its ScriptModel then reaches before_forward, as any module that runs.
 void WatchedProgram::before_script(const torch::jit::Module& script) {
   std::erase_if(scripts_, [](const auto& each) { return !each->script_lives(); });
   if (waits_) scripts_.push_back(ScriptModel::of(script));
 }
 
-/// What an optimizer holds at the moment, whatever was known of it.
+/// Takes over what an optimizer holds now.
 void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   std::size_t size = 0;
   for (const auto& group : optimizer.param_groups()) size += group.params().size();
@@ -180,11 +212,11 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   const ParameterSet& held = optimizers_[&optimizer].parameters;
   const auto is_its = [&](const Attached& each) { return holds_any(held, each.parameters); };
   const auto idle = std::find_if(attached_.begin(), attached_.end(), is_its);
-  if (idle == attached_.end()) return false;  // whatever they are, their model is gone
+  if (idle == attached_.end()) return false;  // their model is gone
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
   ProgramInspector::publish(inspector(), *finding);
-  // Nothing runs in it, and what would be said of that is a consequence.
+  // Nothing runs in it; findings about that would only be consequences.
   std::erase_if(attached_, [&](const Attached& each) {
     const bool is_idle = is_its(each);
     if (is_idle) inspector_->detach(each.name);
@@ -193,8 +225,8 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   return true;
 }
 
-/// What an optimizer holds beside the models: parameters of no module, as of fields and splats, are a model too; those
-/// of which none ever has a gradient are left from a model that is gone.
+/// Looks at what an optimizer holds beside the models. Parameters of no module, such as fields and splats, are a model
+/// too; if none of them ever has a gradient, they are left from a model that is gone.
 void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   std::vector<at::Tensor> strangers;
   bool any_gradient = false, any_watched = false;  // of the strangers, and among the rest
@@ -231,7 +263,7 @@ void WatchedProgram::attach_bare(const std::vector<at::Tensor>& tensors, int tra
     model.parameters.insert(each.unsafeGetTensorImpl());
   }
   inspector();
-  // They are kept alive by being watched, so that few of them are.
+  // Watching keeps them alive, so only a few are watched.
   constexpr std::size_t most = 4;
   if (bare_.size() == most) bare_.pop_front();
   bare_.push_back(std::move(bare));
@@ -314,7 +346,7 @@ void WatchedProgram::set_waiting() {
 }
 
 void WatchedProgram::settle(bool all_there_is) {
-  // Before any module, as where a script is to run, nothing tells what the program is.
+  // Without any module, as before a script runs, nothing is known of the program.
   if (!waits_ || !(all_there_is || (any_news_ && modules_.any()))) return;
   any_news_ = false;
   inspector();
@@ -418,7 +450,7 @@ void WatchedProgram::give_up(const std::string& why) {
 }
 
 void WatchedProgram::leave_parent() {
-  // Their locks may be held by threads that are not here, so none of them is destroyed.
+  // Not destroyed: threads that exist only in the parent may hold their locks.
   for (WatchedProgram* parent = parent_.release(); parent != nullptr; parent = parent->parent_.release()) {
     const std::unique_lock lock(parent->mutex_, std::try_to_lock);
     if (lock) modules_ = parent->modules_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -15,12 +17,11 @@
 #include "config/run_program_section.h"
 #include "core/lock_order.h"
 #include "loupe/inspector.h"
-#include "run/bare_model.h"
 #include "run/batch_rows.h"
 #include "run/epoch_clock.h"
-#include "run/loss_makers.h"
 #include "run/model_search.h"
 #include "run/program_losses.h"
+#include "torch/model/module_types.h"
 
 namespace torch::jit {
 struct Module;
@@ -32,12 +33,24 @@ class OptimizerParamGroup;
 
 namespace loupe {
 
+/// Tensors that an optimizer holds and no module does, as a model that can be attached. It has no forward.
+struct BareModel : torch::nn::Module, HasVisibility {
+  BareModel() : torch::nn::Module("Parameters") {
+    visibility.has_no_forward = true;
+    visibility.reason = "it has no forward";
+  }
+  void take(const at::Tensor& parameter) {
+    register_parameter("tensor" + std::to_string(parameters(/*recurse=*/false).size() + 1), parameter,
+                       parameter.requires_grad());
+  }
+};
+
 class ScriptModel;
 
 using ProgramMutex = OrderedMutex<std::recursive_timed_mutex, LockRank::program>;
 
 /// A program that knows nothing of Loupe: what its optimizers hold is attached, and its losses and epochs are guessed.
-/// Each member is called under the mutex, on whatever thread the program uses.
+/// Call each member under the mutex; on any thread.
 class WatchedProgram {
  public:
   explicit WatchedProgram(std::unique_ptr<WatchedProgram> parent = nullptr) : parent_(std::move(parent)) {}
@@ -75,19 +88,19 @@ class WatchedProgram {
     ParameterSet parameters;
     int training;  // those that one optimizer trains have one number
   };
-  /// Parameters of an optimizer, some of which no attached model has.
+  /// An optimizer and its parameters.
   struct Optimizer {
     ParameterSet parameters;
     std::size_t size = 0;  // as it was looked at last
     bool waits = true;
     std::uint64_t steps = 0;
-    bool is_idle = false;  // it was told that another instance runs than the one that it holds
+    bool is_idle = false;  // a finding says that another instance runs than the one that it holds
   };
 
   Inspector& inspector();
   void count_as(TickRule& tick);
-  /// Keeps in the record, and in the report, what was guessed, and the option of run_program that says otherwise, where
-  /// there is one. The user is told at once, unless the program's first lines say it in short.
+  /// Writes a guess to the record and the report, with the option of run_program that corrects it, if any. Logs it at
+  /// once, unless the program's first lines sum it up.
   void tell(const std::string& guess, const char* option, bool is_in_first_lines = false);
   void know(const torch::optim::Optimizer& optimizer);
   void take_strangers(const torch::optim::Optimizer& optimizer);
@@ -98,13 +111,13 @@ class WatchedProgram {
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
-  /// After the program's first step: what is watched, and how an epoch is known.
+  /// Says after the program's first step what is watched and what ends an epoch.
   void tell_first_lines();
   /// The number of the training that parameters belong to; a new one where no attached model has any of them.
   int training_of(const ParameterSet& parameters);
   std::size_t trainings() const;
   void end_due_epoch();
-  /// Whether another instance runs of the model that the optimizer was made for; if so, that is told.
+  /// Reports an optimizer whose model was made twice and whose instance does not run. Returns whether it is one.
   bool tell_of_twin(const torch::optim::Optimizer& optimizer);
   void tell_unobserved();
   void tick();
@@ -114,7 +127,7 @@ class WatchedProgram {
   RunProgramSection section_;
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
-  std::optional<BatchRows> rows_;                           // while they may tell where epochs end
+  std::optional<BatchRows> rows_;                           // while they may show where epochs end
   std::vector<std::pair<const void*, bool>> early_orders_;  // that began before there was one, as of the first epoch
   std::optional<ProgramLosses> losses_;
   bool wants_leaves_ = false;     // an optimizer is new

@@ -1,10 +1,10 @@
 #include "torch/all_taps.h"
 
 #include "torch/model/module_types.h"
-#include "torch/redirect/symbol_names.h"
+#include "torch/redirect/redirections.h"
+#include "torch/redirect/symbols.h"
 #include "torch/script/script_taps.h"
 #include "torch/taps/function_taps.h"
-#include "torch/taps/loss_function_taps.h"
 #include "torch/taps/optimizer_taps.h"
 
 namespace loupe {
@@ -20,6 +20,15 @@ void declare_all_taps() {
     return true;
   }();
   static_cast<void>(once);
+}
+
+HeldRedirections::HeldRedirections() {
+  declare_all_taps();
+  Redirections::instance().hold();
+}
+
+HeldRedirections::~HeldRedirections() {
+  Redirections::instance().release();
 }
 
 }  // namespace loupe

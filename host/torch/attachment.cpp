@@ -10,36 +10,25 @@
 
 #include "core/log.h"
 #include "torch/all_taps.h"
-#include "torch/model/left_parameters.h"
-#include "torch/model/model_walk.h"
+#include "torch/model/coverage.h"
 #include "torch/model/point_maker.h"
-#include "torch/model/program_hooks.h"
+#include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/forward_pass.h"
+#include "torch/taps/forward_taps.h"
 #include "torch/taps/gradient_taps.h"
-#include "torch/taps/leaf_gradients.h"
 #include "torch/taps/optimizer_taps.h"
-#include "torch/taps/sequential_taps.h"
 #include "torch/tensor/tensor_dispatch.h"
-#include "torch/tensor/unreadable.h"
 
 namespace loupe {
-
 namespace {
 
-/// Of what TorchScript computes: inside of a graph that it differentiates as a whole, results have none of their own.
+/// For results of TorchScript, which have no gradients inside a graph that is differentiated as a whole.
 void leave_out_gradients(TapPoint& point) {
   point.output_gradient = point.input_gradient = nullptr;
   point.further.erase(std::remove_if(point.further.begin(), point.further.end(),
                                      [](const Stream* stream) { return stream->tap() != LOUPE_TAP_FORWARD; }),
                       point.further.end());
-}
-
-/// Of the module that holds the one at `path`. The root has none, and no module of the model is called so.
-std::string parent_path(const std::string& path) {
-  const auto dot = path.rfind('.');
-  if (path.empty()) return ".";
-  return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
 }  // namespace
@@ -83,25 +72,25 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
       coverage_.add_again(names_.of(found.path), type, names_.of(found.first_path));
       continue;
     }
-    Reach reach = reach_of(*found.module, redirect);
-    if (redirect && found.is_leaf && !reach.tapped && sequentials.reach(*found.module)) {
-      reach.tapped = true;
-      reach.perhaps = false;
+    Visibility visibility = visibility_of(*found.module, redirect);
+    if (redirect && found.is_leaf && !visibility.tapped && sequentials.reach(*found.module)) {
+      visibility.tapped = true;
+      visibility.perhaps = false;
     }
-    const auto parent = nodes_by_path.find(parent_path(found.path));
+    const auto parent = found.path.empty() ? nodes_by_path.end() : nodes_by_path.find(parent_of(found.path));
     const auto point = make_point(monitor_, model_, parent != nodes_by_path.end() ? parent->second : nullptr, found,
-                                  reach, names_, exposed, is_loss);
+                                  visibility, names_, exposed, is_loss);
     nodes_by_path.emplace(found.path, point->node.get());
     attached.push_back(&found);
     point->model_id = this;
     point->attachment = weak_from_this();
     point->active = active_;
     point->redirects = redirect;
-    point->opaque = reach.opaque;
-    point->perhaps = reach.perhaps;
+    point->opaque = visibility.opaque;
+    point->perhaps = visibility.perhaps;
     points_.push_back(point);
-    opaque.push_back(reach.opaque);
-    coverage_.add(names_.of(found.path), type, reach, !found.is_leaf, !found.module->parameters().empty());
+    opaque.push_back(visibility.opaque);
+    coverage_.add(names_.of(found.path), type, visibility, !found.is_leaf, !found.module->parameters().empty());
   }
   for (std::size_t i = 0; i < points_.size(); ++i) {
     monitor_.show_module(*points_[i]->node);
@@ -109,7 +98,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     if (is_script_ && !attached[i]->path.empty()) leave_out_gradients(*points_[i]);
   }
   steps_.learn_parameters();
-  if (any_step_runs()) steps_.pass_by();  // of which this one is not told
+  if (any_step_runs()) steps_.pass_by();  // this model will not hear of it
   for (torch::optim::Optimizer* optimizer : optimizers) attach_optimizer(*optimizer);
   warn_of_equal_names(monitor_);
   warn_of_inference_parameters();

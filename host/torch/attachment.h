@@ -8,18 +8,14 @@
 
 #include "pipeline/monitor.h"
 #include "torch/model/coverage.h"
-#include "torch/model/layer_names.h"
+#include "torch/model/point_maker.h"
 #include "torch/model/tap_point.h"
-#include "torch/model/unseen.h"
-#include "torch/model/watched_model.h"
 #include "torch/script/script_taps.h"
 #include "torch/taps/optimizer_steps.h"
-#include "torch/tensor/attribute_reader.h"
 
 namespace loupe {
 
-/// One model attached to one inspector: its tap points, its hooks, its optimizer. Trainer's thread, but for what says
-/// otherwise.
+/// One model attached to one inspector: its tap points, its hooks, its optimizers. Trainer's thread unless noted.
 class Attachment final : public WatchedModel, public std::enable_shared_from_this<Attachment> {
  public:
   /// @param monitor  lives until detach; its mutex and outbox live longer, since threads that train may come later
@@ -29,7 +25,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   Attachment& operator=(const Attachment&) = delete;
 
   const std::string& name() const { return names_.model; }
-  /// What the model is called where it is shown: of one without a name its type. Once it is attached.
+  /// The name it is shown under, which is its type if it has none. Once it is attached.
   std::string shown_name() const { return names_.root(); }
   /// Walks the model, shows its modules to the lenses and lays the taps.
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers, const Exposed& exposed,
@@ -62,7 +58,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void set_clock(bool counts) { is_clock_ = counts; }
   bool has_optimizer() const { return steps_.any(); }
   void notice_unseen_step() override;
-  /// The parameters of the moment become the value that changes are counted from.
+  /// Counts changes from the parameters as they are now.
   void prime();
   /// Parameters at the end of an epoch; also follows parameters that were replaced and modules that died.
   void tick();
@@ -70,7 +66,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   /// One line a module, and all of it in one.
   const std::vector<std::string>& coverage() const { return coverage_.lines(); }
   std::string summary() const;
-  /// How much of the model is tapped, as "3 of 4 modules tapped", and whether the summary has more to tell than that.
+  /// How much of the model is tapped, as "3 of 4 modules tapped", and whether the summary adds more.
   std::string share() const { return coverage_.share(); }
   bool has_more_to_tell() const;
   /// Adds its optimizers, each as it was before its last step.

@@ -1,24 +1,114 @@
 // What watching adds to a training step: the same steps in alternating blocks, without and with Loupe, in one process.
 
 #include <loupe/inspector.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "benchmarks/agreement.h"
-#include "benchmarks/bandwidth.h"
 #include "benchmarks/bench_models.h"
-#include "benchmarks/programs.h"
 #include "benchmarks/together.h"
 
 namespace {
 
 using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
+
+/// The memory that so many bytes fit in, by what the system says of its caches.
+std::string memory_level(double bytes) {
+  const auto fits = [&](int name) { return bytes <= static_cast<double>(sysconf(name)); };
+  if (fits(_SC_LEVEL1_DCACHE_SIZE)) return "L1";
+  if (fits(_SC_LEVEL2_CACHE_SIZE)) return "L2";
+  return fits(_SC_LEVEL3_CACHE_SIZE) ? "L3" : "DRAM";
+}
+
+/// Reads so many bytes over and over, and returns the best of a few passes in GB/s: the speed of the memory level that
+/// they fit in, or of DRAM where they are more than the caches hold.
+double read_bandwidth(int threads, double bytes = 256.0 * (1 << 20)) {
+  constexpr std::size_t most_words = std::size_t{1} << 25, fewest_words = std::size_t{1} << 12;
+  constexpr std::size_t words_a_pass = most_words;
+  static const std::vector<uint64_t> data(most_words, 1);
+  static volatile uint64_t sink;
+  const std::size_t words = std::clamp(static_cast<std::size_t>(bytes / sizeof(uint64_t)), fewest_words, most_words);
+  const std::size_t share = words / static_cast<std::size_t>(threads) / 8 * 8;
+  const std::size_t rounds = std::max<std::size_t>(1, words_a_pass / words);
+  double best = 0;
+  for (int pass = 0; pass < 5; ++pass) {
+    std::vector<uint64_t> sums(static_cast<std::size_t>(threads) * 8);
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::thread> readers;
+    for (int t = 0; t < threads; ++t) {
+      readers.emplace_back([&, t] {
+        const uint64_t* from = data.data() + share * static_cast<std::size_t>(t);
+        uint64_t sum[8] = {};
+        for (std::size_t round = 0; round < rounds; ++round) {
+          for (std::size_t i = 0; i < share; i += 8) {
+            for (int lane = 0; lane < 8; ++lane) sum[lane] += from[i + static_cast<std::size_t>(lane)];
+          }
+          asm volatile("" ::: "memory");  // each round reads again
+        }
+        for (const uint64_t each : sum) sums[static_cast<std::size_t>(t) * 8] += each;
+      });
+    }
+    for (std::thread& reader : readers) reader.join();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (const uint64_t sum : sums) sink = sink + sum;
+    const double read = static_cast<double>(share * rounds * sizeof(uint64_t)) * threads;
+    best = std::max(best, read / seconds / 1e9);
+  }
+  return best;
+}
+
+double microseconds_of(const std::string& command) {
+  std::FILE* output = popen(command.c_str(), "r");
+  double value = 0;
+  const bool is_read = output != nullptr && std::fscanf(output, "%lf", &value) == 1;
+  if (output == nullptr || pclose(output) != 0 || !is_read) throw std::runtime_error("'" + command + "' failed");
+  return value;
+}
+
+/// What `loupe run` costs a program beside what an inspector costs it: the same program in three processes in turn.
+/// @param lenses  as YAML  @param rounds  how often each process runs; the medians are told
+nlohmann::json measure_program(const std::string& model, const std::string& lenses, double seconds, int rounds) {
+  const auto folder = std::filesystem::temp_directory_path() / ("loupe_bench_program-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string yaml = (folder / "monitor.yaml").string();
+  std::ofstream(yaml) << "loupe: 1\nrun_program: {epoch: 1000000 steps}\n" << lenses;
+  const std::string arguments = " " + model + " " + std::to_string(seconds) + " 2> /dev/null";
+  const std::array<std::string, 3> commands = {
+      LOUPE_BENCH_PROGRAM + arguments, "LOUPE_RUN_CONFIG='" + yaml + "' " LOUPE_BENCH_INSPECTED + arguments,
+      LOUPE_BENCH_COMMAND " run --require --config '" + yaml + "' -- " LOUPE_BENCH_PROGRAM + arguments};
+  std::array<std::vector<double>, 3> times;
+  std::vector<double> more;
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < commands.size(); ++i) times[i].push_back(microseconds_of(commands[i]));
+    more.push_back(100 * (times[2].back() / times[1].back() - 1));
+  }
+  std::filesystem::remove_all(folder);
+  const auto median = [](std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  };
+  return {{"model", model},
+          {"step_us", median(times[0])},
+          {"inspector_us", median(times[1])},
+          {"run_us", median(times[2])},
+          {"run_more_percent", median(more)}};
+}
 
 const std::vector<std::string> all_configs = {
     "off",   "loss",     "activation", "gradient", "difference",  "four",      "all",        "budget",

@@ -1,6 +1,6 @@
 // By which rows of batches a program's epochs are known.
 
-#include "run/recurring_rows.h"
+#include "run/epoch_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -41,6 +41,9 @@ class Listened {
 Inspector inspector_of(const std::string& yaml) {
   return Inspector::from_text("loupe: 1\n" + yaml);
 }
+Inspector ticking(const std::string& tick) {
+  return inspector_of("run: {tick: {" + tick + "}}\nlenses: [loss_metrics]\n");
+}
 
 /// One layer and the optimizer that trains it, by the same gradient in each step.
 struct Trained {
@@ -54,40 +57,67 @@ struct Trained {
   torch::optim::SGD optimizer;
 };
 
+/// A model that an inspector with such ticks is attached to.
+struct Ticking : Trained {
+  explicit Ticking(const std::string& tick) : inspector(ticking(tick)) { inspector.attach(*model, optimizer); }
+  /// The mean loss as shown after a step with this one.
+  std::optional<double> step(double loss) {
+    inspector.push_loss(loss, /*train=*/true);
+    Trained::step();
+    return inspector.loss(true);
+  }
+  Inspector inspector;
+};
+
+/// Two of them, of which the second one's steps are to count.
+struct TwoModels {
+  explicit TwoModels(const std::string& tick = "steps: 1, of: second") : inspector(ticking(tick)) {
+    inspector.attach(*first.model, first.optimizer, "first");
+    attach_second();
+  }
+  void attach_second() { inspector.attach(*second.model, second.optimizer, "second"); }
+  void step(Trained& which, double loss) {
+    inspector.push_loss(loss, /*train=*/true);
+    which.step();
+  }
+  Trained first, second;
+  Inspector inspector;
+};
+
+void expect_once(const std::string& text, const std::string& told) {
+  ASSERT_NE(text.find(told), std::string::npos) << text;
+  EXPECT_EQ(text.find(told), text.rfind(told)) << text;
+}
+void expect_no_complaint_of_a_name(const std::string& text) {
+  EXPECT_EQ(text.find("run.tick.of"), std::string::npos) << text;
+}
+
 TEST(StepClock, TicksAtTheOptimizersStepsAndShowsTheRestAtTheLoopsEnd) {
   Listened listened;
-  auto inspector = inspector_of("run: {tick: {steps: 3}}\nlenses: [loss_metrics]\n");
-  Trained it;
-  inspector.attach(*it.model, it.optimizer);
+  Ticking it("steps: 3");
   Losses after;
-  for (const auto step : inspector.steps(7)) {
-    inspector.push_loss(static_cast<double>(step), /*train=*/true);
-    it.step();
-    after.push_back(inspector.loss(true));
-  }
+  for (const auto step : it.inspector.steps(7)) after.push_back(it.step(static_cast<double>(step)));
   EXPECT_EQ(after, (Losses{std::nullopt, std::nullopt, 2.0, 2.0, 2.0, 5.0, 5.0}));
-  EXPECT_EQ(inspector.loss(true), 7.0);
+  EXPECT_EQ(it.inspector.loss(true), 7.0);
   EXPECT_EQ(listened.text(), "");
 }
 
 TEST(StepClock, LoopsGoOnWhereTheLastOneEndedAndMayBeginLater) {
-  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
-  Trained it;
-  inspector.attach(*it.model, it.optimizer);
+  Ticking it("steps: 2");
   std::vector<std::int64_t> steps;
   for (const int count : {2, 1}) {
-    for (const auto step : inspector.steps(count)) {
+    for (const auto step : it.inspector.steps(count)) {
       steps.push_back(step);
-      it.step();
+      it.Trained::step();
     }
   }
-  for (const auto step : inspector.steps(11, 12)) steps.push_back(step);
+  for (const auto step : it.inspector.steps(11, 12)) steps.push_back(step);
   EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 2, 3, 11, 12}));
-  EXPECT_THROW(inspector.steps(0, 5), std::invalid_argument);
+  EXPECT_THROW(it.inspector.steps(0, 5), std::invalid_argument);
 }
 
 TEST(StepClock, CountsTheTurnsWhereThereIsNoOptimizer) {
-  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
+  auto inspector = ticking("steps: 2");
   Losses after;
   for (const auto step : inspector.steps(4)) {
     after.push_back(inspector.loss(true));
@@ -97,33 +127,22 @@ TEST(StepClock, CountsTheTurnsWhereThereIsNoOptimizer) {
 }
 
 TEST(StepClock, WorksForATrainerThatKnowsNothingOfIt) {
+  Ticking it("steps: 2");
   Losses after;
-  Trained it;
-  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*it.model, it.optimizer);
-  for (int step = 1; step <= 4; ++step) {
-    inspector.push_loss(step, /*train=*/true);
-    it.step();
-    after.push_back(inspector.loss(true));
-  }
+  for (int step = 1; step <= 4; ++step) after.push_back(it.step(step));
   EXPECT_EQ(after, (Losses{std::nullopt, 1.5, 1.5, 3.5}));
 }
 
 TEST(StepClock, SaysWhatBecomesOfATrainersEpochs) {
   Listened listened;
-  Trained it;
-  auto inspector = inspector_of("run: {tick: {steps: 4}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*it.model, it.optimizer);
+  Ticking it("steps: 4");
   Losses after;
-  for (const int epoch : inspector.epochs(3)) {
-    for (int i = 0; i < 3; ++i) {
-      inspector.push_loss(epoch, /*train=*/true);
-      it.step();
-    }
-    after.push_back(inspector.loss(true));
+  for (const int epoch : it.inspector.epochs(3)) {
+    for (int i = 0; i < 3; ++i) it.step(epoch);
+    after.push_back(it.inspector.loss(true));
   }
   EXPECT_EQ(after, (Losses{std::nullopt, 1.25, 2.5}));
-  EXPECT_EQ(inspector.loss(true), 3.0) << "the rest";
+  EXPECT_EQ(it.inspector.loss(true), 3.0) << "the rest";
   EXPECT_NE(listened.text().find("says to tick every 4 steps (run.tick)"), std::string::npos) << listened.text();
 }
 
@@ -137,16 +156,12 @@ TEST(StepClock, SaysWhereALoopOverStepsHasNoTicks) {
 
 TEST(StepClock, TheFirstAttachedModelsOptimizerCountsUnlessAnotherIsNamed) {
   for (const std::string of : {"", ", of: second"}) {
-    Trained first, second;
-    auto inspector = inspector_of("run: {tick: {steps: 2" + of + "}}\nlenses: [loss_metrics]\n");
-    inspector.attach(*first.model, first.optimizer, "first");
-    inspector.attach(*second.model, second.optimizer, "second");
+    TwoModels it("steps: 2" + of);
     Losses after;
     for (int i = 1; i <= 4; ++i) {
-      inspector.push_loss(i, /*train=*/true);
-      second.step();
-      if (i % 2 == 0) first.step();
-      after.push_back(inspector.loss(true));
+      it.step(it.second, i);
+      if (i % 2 == 0) it.first.step();
+      after.push_back(it.inspector.loss(true));
     }
     const Losses of_first = {std::nullopt, std::nullopt, std::nullopt, 2.5};
     const Losses of_second = {std::nullopt, 1.5, 1.5, 3.5};
@@ -156,107 +171,72 @@ TEST(StepClock, TheFirstAttachedModelsOptimizerCountsUnlessAnotherIsNamed) {
 
 TEST(StepClock, AModelWithoutANameIsNamedByItsTypeAsItIsShown) {
   Listened listened;
-  Trained it;
-  auto inspector = inspector_of("run: {tick: {steps: 1, of: Sequential}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*it.model, it.optimizer);
-  inspector.push_loss(1.0, /*train=*/true);
-  it.step();
-  EXPECT_EQ(inspector.loss(true), 1.0);
-  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+  Ticking it("steps: 1, of: Sequential");
+  EXPECT_EQ(it.step(1), 1.0);
+  expect_no_complaint_of_a_name(listened.text());
 }
 
 TEST(StepClock, ANameGoesBeforeAnotherModelsType) {
-  Trained unnamed, named;
-  auto inspector = inspector_of("run: {tick: {steps: 1, of: Sequential}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*unnamed.model, unnamed.optimizer);
-  inspector.attach(*named.model, named.optimizer, "Sequential");
-  inspector.push_loss(1.0, /*train=*/true);
-  unnamed.step();
-  EXPECT_EQ(inspector.loss(true), std::nullopt);
+  Ticking unnamed("steps: 1, of: Sequential");
+  Trained named;
+  unnamed.inspector.attach(*named.model, named.optimizer, "Sequential");
+  EXPECT_EQ(unnamed.step(1), std::nullopt);
   named.step();
-  EXPECT_EQ(inspector.loss(true), 1.0);
+  EXPECT_EQ(unnamed.inspector.loss(true), 1.0);
 }
 
 TEST(StepClock, ANameThatNoModelHasIsToldWithTheTypeOfTheOneWithoutAName) {
   Listened listened;
-  Trained it;
-  auto inspector = inspector_of("run: {tick: {steps: 1, of: encoder}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*it.model, it.optimizer);
-  inspector.push_loss(1.0, /*train=*/true);
+  Ticking it("steps: 1, of: encoder");
+  it.inspector.push_loss(1.0, /*train=*/true);
   EXPECT_NE(listened.text().find("'encoder', which no attached model is called"), std::string::npos) << listened.text();
   EXPECT_NE(listened.text().find("until one is; the only one is: Sequential"), std::string::npos) << listened.text();
 }
 
 TEST(StepClock, ANamedModelThatIsNotAttachedIsToldOnceWithTheNearest) {
   Listened listened;
-  Trained first, second;
-  auto inspector = inspector_of("run: {tick: {steps: 1, of: secnd}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*first.model, first.optimizer, "first");
-  inspector.attach(*second.model, second.optimizer, "second");
-  for (int i = 1; i <= 3; ++i) {
-    inspector.push_loss(i, /*train=*/true);
-    second.step();
-  }
-  EXPECT_EQ(inspector.loss(true), std::nullopt);
+  TwoModels it("steps: 1, of: secnd");
+  for (int i = 1; i <= 3; ++i) it.step(it.second, i);
+  EXPECT_EQ(it.inspector.loss(true), std::nullopt);
   const std::string text = listened.text(), told = "run.tick.of names 'secnd', which no attached model is called";
-  const auto place = text.find(told);
-  ASSERT_NE(place, std::string::npos) << text;
-  EXPECT_NE(text.find("did you mean 'second'?", place), std::string::npos) << text;
-  EXPECT_EQ(text.find(told, place + 1), std::string::npos) << text;
+  expect_once(text, told);
+  EXPECT_NE(text.find("did you mean 'second'?", text.find(told)), std::string::npos) << text;
 }
 
 TEST(StepClock, ANamedModelThatIsAttachedLaterButBeforeTheFirstLossIsNoMistake) {
   Listened listened;
-  Trained first, second;
-  auto inspector = inspector_of("run: {tick: {steps: 1, of: second}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*first.model, first.optimizer, "first");
-  inspector.attach(*second.model, second.optimizer, "second");
-  inspector.push_loss(1.0, /*train=*/true);
-  second.step();
-  EXPECT_EQ(inspector.loss(true), 1.0);
-  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+  TwoModels it;
+  it.step(it.second, 1);
+  EXPECT_EQ(it.inspector.loss(true), 1.0);
+  expect_no_complaint_of_a_name(listened.text());
 }
 
 TEST(StepClock, ALossAfterTheNamedModelIsDetachedTellsOnceThatNothingTicks) {
   Listened listened;
-  Trained first, second;
-  auto inspector = inspector_of("run: {tick: {steps: 1, of: second}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*first.model, first.optimizer, "first");
-  inspector.attach(*second.model, second.optimizer, "second");
-  inspector.detach("second");
-  inspector.attach(*second.model, second.optimizer, "second");  // in time
-  inspector.push_loss(1.0, /*train=*/true);
-  second.step();
-  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
-  inspector.detach("second");
-  for (int i = 1; i <= 2; ++i) {
-    inspector.push_loss(i, /*train=*/true);
-    first.step();
-  }
-  const std::string text = listened.text(), told = "run.tick.of names 'second', a model that is detached";
-  const auto place = text.find(told);
-  ASSERT_NE(place, std::string::npos) << text;
-  EXPECT_EQ(text.find(told, place + 1), std::string::npos) << text;
+  TwoModels it;
+  it.inspector.detach("second");
+  it.attach_second();  // in time
+  it.step(it.second, 1);
+  expect_no_complaint_of_a_name(listened.text());
+  it.inspector.detach("second");
+  for (int i = 1; i <= 2; ++i) it.step(it.first, i);
+  expect_once(listened.text(), "run.tick.of names 'second', a model that is detached");
 }
 
 TEST(StepClock, ANamedModelThatIsDetachedBeforeTheEndIsNoMistake) {
   Listened listened;
-  Trained first, second;
   {
-    auto inspector = inspector_of("run: {tick: {steps: 1, of: second}}\nlenses: [loss_metrics]\n");
-    inspector.attach(*first.model, first.optimizer, "first");
-    inspector.attach(*second.model, second.optimizer, "second");
-    inspector.push_loss(1.0, /*train=*/true);
-    second.step();
-    inspector.detach("second");
+    TwoModels it;
+    it.step(it.second, 1);
+    it.inspector.detach("second");
   }
-  EXPECT_EQ(listened.text().find("run.tick.of"), std::string::npos) << listened.text();
+  expect_no_complaint_of_a_name(listened.text());
 }
 
 TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesNot) {
   nn::Sequential model(nn::Linear(4, 3), nn::Linear(3, 2));
   torch::optim::SGD head(model[1]->parameters(), 0.1), body(model[0]->parameters(), 0.1);
-  auto inspector = inspector_of("run: {tick: {steps: 1}}\nlenses: [loss_metrics]\n");
+  auto inspector = ticking("steps: 1");
   inspector.attach(*model, {head, body});
   const auto ticked = [&](torch::optim::Optimizer& optimizer, double loss) {
     inspector.push_loss(loss, /*train=*/true);
@@ -272,28 +252,21 @@ TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesN
 }
 
 TEST(StepClock, ATickOfAStepOnAnotherThreadWaitsForTheNextCall) {
-  Trained it;
-  auto inspector = inspector_of("run: {tick: {steps: 2}}\nlenses: [loss_metrics]\n");
-  inspector.attach(*it.model, it.optimizer);
-  inspector.push_loss(1, /*train=*/true);
+  Ticking it("steps: 2");
+  it.inspector.push_loss(1, /*train=*/true);
   std::thread([&] {
-    for (int i = 0; i < 2; ++i) it.step();
+    for (int i = 0; i < 2; ++i) it.Trained::step();
   }).join();
-  EXPECT_FALSE(inspector.loss(true).has_value());
-  inspector.push_loss(2, /*train=*/true);
-  EXPECT_EQ(inspector.loss(true), 1.0);
+  EXPECT_FALSE(it.inspector.loss(true).has_value());
+  it.inspector.push_loss(2, /*train=*/true);
+  EXPECT_EQ(it.inspector.loss(true), 1.0);
 }
 
 TEST(StepClock, ShowsTheRestWhereTheInspectorEnds) {
   Listened listened;
   {
-    Trained it;
-    auto inspector = inspector_of("run: {tick: {steps: 100}}\nlenses: [loss_metrics]\n");
-    inspector.attach(*it.model, it.optimizer);
-    for (int i = 0; i < 3; ++i) {
-      inspector.push_loss(1, /*train=*/true);
-      it.step();
-    }
+    Ticking it("steps: 100");
+    for (int i = 0; i < 3; ++i) it.step(1);
   }
   EXPECT_EQ(listened.text(), "");
 }

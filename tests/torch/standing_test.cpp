@@ -53,14 +53,29 @@ struct CarefulLoop {
   nn::Sequential model{nullptr};
 };
 
-constexpr int epochs_until_over = 8;  // epochs, for what nobody sees again to be over
-
 torch::Tensor some_batch() {
   return torch::randn({16, 6});
 }
 torch::Tensor bad_batch() {
   return torch::full({16, 6}, NAN);
 }
+
+/// One that trains all of its model.
+struct WholeLoop : CarefulLoop {
+  WholeLoop() { inspector.attach(*model, optimizer); }
+  void train(int count) {
+    epochs(count, [&] { step(optimizer, some_batch()); });
+  }
+  void take_bad_batch() { step(optimizer, bad_batch()); }
+  loupe::Finding non_finite() const {
+    const auto found = find("non_finite");
+    EXPECT_TRUE(found);
+    return found.value_or(loupe::Finding());
+  }
+  torch::optim::SGD optimizer{model->parameters(), 0.05};
+};
+
+constexpr int epochs_until_over = 8;  // epochs, for what nobody sees again to be over
 
 TEST(FindingsThatStand, SayThatNoOptimizerHoldsAParameterUntilOneDoes) {
   CarefulLoop it;
@@ -76,15 +91,13 @@ TEST(FindingsThatStand, SayThatNoOptimizerHoldsAParameterUntilOneDoes) {
 
 TEST(FindingsThatStand, SayThatTheLossDoesNotReachAParameter) {
   for (const int epochs_before : {0, 2}) {
-    CarefulLoop it;
-    torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-    it.inspector.attach(*it.model, optimizer);
-    it.epochs(epochs_before, [&] { it.step(optimizer, some_batch()); });
+    WholeLoop it;
+    it.train(epochs_before);
     it.epochs(epochs_until_over, [&] {
       for (auto& each : it.model->parameters()) each.mutable_grad() = torch::Tensor();
       const auto hidden = it.model[0]->as<nn::Linear>()->forward(some_batch());
       it.model[2]->as<nn::Linear>()->forward(hidden.detach().relu()).pow(2).mean().backward();
-      optimizer.step();
+      it.optimizer.step();
     });
     ASSERT_TRUE(it.stands("unchanged_parameter"));
     EXPECT_NE(it.find("unchanged_parameter")->message.find("does not reach it"), std::string::npos)
@@ -109,11 +122,9 @@ TEST(FindingsThatStand, SayThatUnitsAreEqualWhileTheyAre) {
 }
 
 TEST(FindingsThatStand, SayThatTheLossIsNotFiniteToTheEnd) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
-  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
-  it.epochs(epochs_until_over, [&] { it.step(optimizer, bad_batch()); });
+  WholeLoop it;
+  it.train(2);
+  it.epochs(epochs_until_over, [&] { it.take_bad_batch(); });
   EXPECT_TRUE(it.stands("non_finite"));
 }
 
@@ -132,80 +143,65 @@ TEST(FindingsThatStand, AreNotOverBecauseNothingCanBeSeenBesideNaN) {
 }
 
 TEST(FindingsAfterNaN, ComeAsBeforeOnceAllIsFiniteAgain) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
-  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
-  it.step(optimizer, bad_batch());
-  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
-  ASSERT_TRUE(it.find("non_finite"));
+  WholeLoop it;
+  it.train(2);
+  it.take_bad_batch();
+  it.train(epochs_until_over);
   EXPECT_FALSE(it.stands("non_finite"));
-  it.epochs(1, [&] { it.step(optimizer, some_batch(), /*clears=*/false); });
+  it.epochs(1, [&] { it.step(it.optimizer, some_batch(), /*clears=*/false); });
   EXPECT_TRUE(it.stands("gradients_not_cleared"));
 }
 
 TEST(FindingsAfterNaN, TellOfTheNextOneAsOfTheNext) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
-  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
-  it.step(optimizer, bad_batch());
-  it.epochs(epochs_until_over, [&] { it.step(optimizer, some_batch()); });
-  it.step(optimizer, bad_batch());
-  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  WholeLoop it;
+  it.train(2);
+  it.take_bad_batch();
+  it.train(epochs_until_over);
+  it.take_bad_batch();
+  it.train(1);
   ASSERT_TRUE(it.stands("non_finite"));
-  EXPECT_NE(it.find("non_finite")->message.find("came again"), std::string::npos) << it.find("non_finite")->message;
+  EXPECT_NE(it.non_finite().message.find("came again"), std::string::npos) << it.non_finite().message;
 }
 
 TEST(FindingsAfterNaN, SayOfALossThatWasNotFiniteBesideAModelThatIs) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
-  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  WholeLoop it;
+  it.train(2);
   it.inspector.push_loss(NAN, true);
-  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
-  ASSERT_TRUE(it.find("non_finite"));
-  EXPECT_EQ(it.find("non_finite")->module, nullptr);
-  EXPECT_NE(it.find("non_finite")->message.find("the training loss is NaN or Inf, while all"), std::string::npos);
+  it.train(1);
+  EXPECT_EQ(it.non_finite().module, nullptr);
+  EXPECT_NE(it.non_finite().message.find("the training loss is NaN or Inf, while all"), std::string::npos);
 }
 
 TEST(FindingsAfterNaN, AreNoneWhereAnInfDidNoHarm) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
-  it.epochs(2, [&] { it.step(optimizer, some_batch()); });
+  WholeLoop it;
+  it.train(2);
   // As where a scaled loss overflows: the step is left out.
-  optimizer.zero_grad();
+  it.optimizer.zero_grad();
   (it.loss_of(some_batch()) * INFINITY).backward();
-  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  it.train(1);
   EXPECT_FALSE(it.find("non_finite"));
 }
 
 TEST(FindingsAfterNaN, SayOfOneThatTheLoopLeftOutThatItDidNoHarm) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
-  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
+  WholeLoop it;
+  it.train(1);
   it.loss_of(bad_batch());
-  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
-  ASSERT_TRUE(it.find("non_finite"));
-  EXPECT_EQ(it.find("non_finite")->severity, LOUPE_SEVERITY_INFO);
-  EXPECT_EQ(it.find("non_finite")->message.rfind("a NaN that did no harm", 0), 0U) << it.find("non_finite")->message;
-  EXPECT_NE(it.find("non_finite")->message.find("the batch itself"), std::string::npos);
-  it.step(optimizer, bad_batch());
-  it.epochs(1, [&] { it.step(optimizer, some_batch()); });
-  EXPECT_EQ(it.find("non_finite")->severity, LOUPE_SEVERITY_ERROR);
-  EXPECT_EQ(it.find("non_finite")->message.rfind("the first NaN or Inf", 0), 0U) << it.find("non_finite")->message;
+  it.train(1);
+  EXPECT_EQ(it.non_finite().severity, LOUPE_SEVERITY_INFO);
+  EXPECT_EQ(it.non_finite().message.rfind("a NaN that did no harm", 0), 0U) << it.non_finite().message;
+  EXPECT_NE(it.non_finite().message.find("the batch itself"), std::string::npos);
+  it.take_bad_batch();
+  it.train(1);
+  EXPECT_EQ(it.non_finite().severity, LOUPE_SEVERITY_ERROR);
+  EXPECT_EQ(it.non_finite().message.rfind("the first NaN or Inf", 0), 0U) << it.non_finite().message;
 }
 
 TEST(FindingsOfAStep, NameZeroGradBetweenBackwardAndStep) {
-  CarefulLoop it;
-  torch::optim::SGD optimizer(it.model->parameters(), 0.05);
-  it.inspector.attach(*it.model, optimizer);
+  WholeLoop it;
   it.epochs(1, [&] {
     it.loss_of(some_batch()).backward();
     for (auto& each : it.model->parameters()) each.mutable_grad().zero_();
-    optimizer.step();
+    it.optimizer.step();
   });
   ASSERT_TRUE(it.find("no_effect"));
   EXPECT_NE(it.find("no_effect")->advice.find("between backward() and step()"), std::string::npos)

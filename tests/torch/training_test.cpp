@@ -28,25 +28,40 @@ nn::Sequential one_linear() {
   return nn::Sequential(nn::Linear(4, 3));
 }
 
+/// One linear layer, its optimizer, and the lenses that look at it.
+struct OneLinear {
+  explicit OneLinear(const std::string& lenses) : inspector(watching(lenses)) { inspector.attach(*model, optimizer); }
+  /// The same gradient each time.
+  void step() {
+    optimizer.zero_grad();
+    model->forward(torch::ones({5, 4})).sum().backward();
+    optimizer.step();
+  }
+  double value(const std::string& tag, const std::string& line) const {
+    return inspector.value(tag, "0", line).value_or(NAN);
+  }
+
+  nn::Sequential model = one_linear();
+  torch::optim::SGD optimizer{model->parameters(), 0.1};
+  const at::Tensor weight = model->named_parameters()["0.weight"];
+  Inspector inspector;
+};
+
 TEST(Training, ShowsClippingInTheGradientOfTheStepAndNotInTheAccumulated) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching(
+  OneLinear it(
       "  - {gradient_geometry: {line: [max, min, mean]}, as: accumulated}\n"
       "  - {gradient_geometry: {line: [max, min, mean], gradient: step}, as: step}\n");
-  inspector.attach(*model, optimizer);
-  const at::Tensor weight = model->named_parameters()["0.weight"];
   std::vector<double> sums;
   for (int part = 0; part < 2; ++part) {  // two micro-batches a step
-    model->forward(torch::randn({5, 4})).pow(2).sum().backward();
-    sums.push_back(l2_norm(weight.grad()));
+    it.model->forward(torch::randn({5, 4})).pow(2).sum().backward();
+    sums.push_back(l2_norm(it.weight.grad()));
   }
-  nn::utils::clip_grad_norm_(model->parameters(), 0.5);
-  const double clipped = l2_norm(weight.grad());
-  optimizer.step();
-  inspector.tick_epoch();
+  nn::utils::clip_grad_norm_(it.model->parameters(), 0.5);
+  const double clipped = l2_norm(it.weight.grad());
+  it.optimizer.step();
+  it.inspector.tick_epoch();
   const auto shown = [&](const char* lens, const char* line) {
-    return inspector.value(std::string("Weight Gradient Norm (") + lens + ")", "0", line).value_or(NAN);
+    return it.inspector.value(std::string("Weight Gradient Norm (") + lens + ")", "0", line).value_or(NAN);
   };
   EXPECT_NEAR(shown("accumulated", "max"), *std::max_element(sums.begin(), sums.end()), 1e-4);
   EXPECT_NEAR(shown("accumulated", "min"), *std::min_element(sums.begin(), sums.end()), 1e-4);
@@ -56,73 +71,54 @@ TEST(Training, ShowsClippingInTheGradientOfTheStepAndNotInTheAccumulated) {
 }
 
 TEST(Training, ShowsTheStepsGradientUnclippedWhereTheTrainerClipsBetweenOtherSteps) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching("  - gradient_geometry: {line: [max, min], gradient: step}\n");
-  inspector.attach(*model, optimizer);
-  const at::Tensor weight = model->named_parameters()["0.weight"];
+  OneLinear it("  - gradient_geometry: {line: [max, min], gradient: step}\n");
   std::vector<double> seen;
   for (const bool clips : {false, true}) {
-    optimizer.zero_grad();
-    model->forward(torch::ones({5, 4})).pow(2).sum().backward();
-    if (clips) nn::utils::clip_grad_norm_(model->parameters(), 0.1);
-    seen.push_back(l2_norm(weight.grad()));
-    optimizer.step();
+    it.optimizer.zero_grad();
+    it.model->forward(torch::ones({5, 4})).pow(2).sum().backward();
+    if (clips) nn::utils::clip_grad_norm_(it.model->parameters(), 0.1);
+    seen.push_back(l2_norm(it.weight.grad()));
+    it.optimizer.step();
   }
-  inspector.tick_epoch();
-  EXPECT_NEAR(*inspector.value("Weight Gradient Norm", "0", "max"), seen[0], 1e-4);
-  EXPECT_NEAR(*inspector.value("Weight Gradient Norm", "0", "min"), seen[1], 1e-6);
+  it.inspector.tick_epoch();
+  EXPECT_NEAR(*it.inspector.value("Weight Gradient Norm", "0", "max"), seen[0], 1e-4);
+  EXPECT_NEAR(*it.inspector.value("Weight Gradient Norm", "0", "min"), seen[1], 1e-6);
 }
 
 TEST(Training, ShowsTheFirstUpdate) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching("  - parameter_difference\n");
-  inspector.attach(*model, optimizer);
-  const at::Tensor weight = model->named_parameters()["0.weight"];
-  model->forward(torch::ones({5, 4})).sum().backward();
-  const double expected = 0.1 * l2_norm(weight.grad());
-  optimizer.step();
-  inspector.tick_epoch();
-  EXPECT_NEAR(inspector.value("Weight Update Norm", "0", "mean").value_or(NAN), expected, 1e-5);
+  OneLinear it("  - parameter_difference\n");
+  it.model->forward(torch::ones({5, 4})).sum().backward();
+  const double expected = 0.1 * l2_norm(it.weight.grad());
+  it.optimizer.step();
+  it.inspector.tick_epoch();
+  EXPECT_NEAR(it.value("Weight Update Norm", "mean"), expected, 1e-5);
 }
 
 TEST(Training, CarriesTheCorrelationOfUpdatesOverATick) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching("  - parameter_difference\n");
-  inspector.attach(*model, optimizer);
+  OneLinear it("  - parameter_difference\n");
   for (int epoch = 0; epoch < 2; ++epoch) {
-    optimizer.zero_grad();
-    model->forward(torch::ones({5, 4})).sum().backward();  // the same gradient each time
-    optimizer.step();
-    inspector.tick_epoch();
+    it.step();
+    it.inspector.tick_epoch();
   }
-  EXPECT_NEAR(inspector.value("Weight Update Correlation", "0", "mean").value_or(NAN), 1, 1e-4);
+  EXPECT_NEAR(it.value("Weight Update Correlation", "mean"), 1, 1e-4);
 }
 
 TEST(Training, ALensThatRestedCountsUpdatesFromTheParameterAsItIsThen) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching(
+  OneLinear it(
       "  - parameter_difference: {active: 2}\n"
       "  - {parameter_difference: {line: [mean, max]}, as: always}\n"
       "  - output_gradient_geometry: {active: 2}\n");
-  inspector.attach(*model, optimizer);
-  const at::Tensor weight = model->named_parameters()["0.weight"];
   for (int epoch = 1; epoch <= 4; ++epoch) {
-    const at::Tensor before = weight.detach().clone();
+    const at::Tensor before = it.weight.detach().clone();
     for (int step = 0; step < 2; ++step) {
-      optimizer.zero_grad();
-      model->forward(torch::ones({5, 4})).sum().backward();  // the same gradient each time
-      optimizer.step();
+      it.step();
     }
-    const double expected = l2_norm(weight.detach() - before) / 2;
-    inspector.tick_epoch();
-    EXPECT_NEAR(inspector.value("Weight Update Norm (always)", "0", "max").value_or(NAN), expected, 1e-5) << epoch;
-    const auto own = inspector.value("Weight Update Norm", "0", "mean");
+    const double expected = l2_norm(it.weight.detach() - before) / 2;
+    it.inspector.tick_epoch();
+    EXPECT_NEAR(it.value("Weight Update Norm (always)", "max"), expected, 1e-5) << epoch;
+    const auto own = it.inspector.value("Weight Update Norm", "0", "mean");
     ASSERT_EQ(own.has_value(), epoch > 1) << epoch;
-    EXPECT_EQ(inspector.value("Output Gradient Norm", "0", "mean").has_value(), epoch > 1) << epoch;
+    EXPECT_EQ(it.inspector.value("Output Gradient Norm", "0", "mean").has_value(), epoch > 1) << epoch;
     if (own) {
       EXPECT_NEAR(*own, expected, 1e-5) << epoch;
     }
@@ -218,24 +214,21 @@ TEST(Training, ShowsNothingOfAModuleInAnEpochThatSkipsItAndGoesOnAfterwards) {
 }
 
 TEST(Training, ShowsValidationAloneInAnEpochWithoutTrainingPasses) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching(
+  OneLinear it(
       "  - loss_metrics\n  - output_norm: {include: [Linear]}\n  - gradient_geometry\n"
       "  - parameter_difference\n  - parameter_norm\n");
-  inspector.attach(*model, optimizer);
-  model->eval();
+  it.model->eval();
   {
     const torch::NoGradGuard no_grad;
-    inspector.push_loss(model->forward(torch::ones({5, 4})).sum(), /*train=*/false);
+    it.inspector.push_loss(it.model->forward(torch::ones({5, 4})).sum(), /*train=*/false);
   }
-  inspector.tick_epoch();
-  EXPECT_TRUE(inspector.loss(/*train=*/false));
-  EXPECT_FALSE(inspector.loss(/*train=*/true));
-  EXPECT_FALSE(inspector.value("Output Norm", "0", "mean")) << "evaluation is not recorded unless asked for";
-  EXPECT_FALSE(inspector.value("Weight Gradient Norm", "0", "mean"));
-  EXPECT_FALSE(inspector.value("Weight Update Norm", "0", "mean"));
-  EXPECT_TRUE(inspector.value("Weight Norm", "0", "mean"));
+  it.inspector.tick_epoch();
+  EXPECT_TRUE(it.inspector.loss(/*train=*/false));
+  EXPECT_FALSE(it.inspector.loss(/*train=*/true));
+  EXPECT_FALSE(it.inspector.value("Output Norm", "0", "mean")) << "evaluation is not recorded unless asked for";
+  EXPECT_FALSE(it.inspector.value("Weight Gradient Norm", "0", "mean"));
+  EXPECT_FALSE(it.inspector.value("Weight Update Norm", "0", "mean"));
+  EXPECT_TRUE(it.inspector.value("Weight Norm", "0", "mean"));
 }
 
 TEST(Training, NamesNanAndInfAndNeverAveragesThem) {
@@ -251,15 +244,26 @@ TEST(Training, NamesNanAndInfAndNeverAveragesThem) {
   EXPECT_EQ(inspector.value("Non-Finite Values", "0", "Output Norm NaN"), 1.0);
 }
 
-struct Form {
-  const char* name;
-  std::function<at::Tensor()> make;
-};
-class EveryForm : public ::testing::TestWithParam<Form> {};
+at::Tensor half_zero(at::IntArrayRef sizes) {
+  return torch::relu(torch::randn(sizes));
+}
+
+at::Tensor tensor_of_form(const std::string& name) {
+  if (name == "bfloat16") return half_zero({7, 33}).to(torch::kBFloat16);
+  if (name == "float16") return half_zero({7, 33}).to(torch::kHalf);
+  if (name == "float32") return half_zero({7, 33});
+  if (name == "float64") return half_zero({7, 33}).to(torch::kDouble);
+  if (name == "strided") return half_zero({33, 14}).t().slice(0, 0, 14, 2);
+  if (name == "expanded") return half_zero({1, 33}).expand({7, 33});
+  if (name == "channels_last") return half_zero({2, 5, 4, 3}).to(at::MemoryFormat::ChannelsLast);
+  return name == "empty" ? torch::ones({0, 4}) : torch::tensor(3.0F);
+}
+
+class EveryForm : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(EveryForm, OfATensorIsMeasuredAsLibTorchComputesIt) {
   torch::manual_seed(4);
-  const at::Tensor tensor = GetParam().make();
+  const at::Tensor tensor = tensor_of_form(GetParam());
   nn::Sequential model(nn::Identity{});
   auto inspector = watching("  - output_norm: {include: [Identity]}\n  - output_activation: {include: [Identity]}\n");
   inspector.attach(*model);
@@ -279,45 +283,10 @@ TEST_P(EveryForm, OfATensorIsMeasuredAsLibTorchComputesIt) {
   EXPECT_NEAR(active.value_or(NAN), plain.ne(0).to(torch::kDouble).mean().item<double>(), 1e-9);
 }
 
-at::Tensor half_zero(at::IntArrayRef sizes) {
-  return torch::relu(torch::randn(sizes));
-}
-
 INSTANTIATE_TEST_SUITE_P(All, EveryForm,
-                         ::testing::Values(Form{"bfloat16",
-                                                [] {
-                                                  return half_zero({7, 33}).to(torch::kBFloat16);
-                                                }},
-                                           Form{"float16",
-                                                [] {
-                                                  return half_zero({7, 33}).to(torch::kHalf);
-                                                }},
-                                           Form{"float32",
-                                                [] {
-                                                  return half_zero({7, 33});
-                                                }},
-                                           Form{"float64",
-                                                [] {
-                                                  return half_zero({7, 33}).to(torch::kDouble);
-                                                }},
-                                           Form{"strided",
-                                                [] {
-                                                  return half_zero({33, 14}).t().slice(0, 0, 14, 2);
-                                                }},
-                                           Form{"expanded",
-                                                [] {
-                                                  return half_zero({1, 33}).expand({7, 33});
-                                                }},
-                                           Form{"channels_last",
-                                                [] {
-                                                  return half_zero({2, 5, 4, 3}).to(at::MemoryFormat::ChannelsLast);
-                                                }},
-                                           Form{"empty",
-                                                [] {
-                                                  return torch::ones({0, 4});
-                                                }},
-                                           Form{"zero_dimensional", [] { return torch::tensor(3.0F); }}),
-                         [](const auto& form) { return form.param.name; });
+                         ::testing::Values("bfloat16", "float16", "float32", "float64", "strided", "expanded",
+                                           "channels_last", "empty", "zero_dimensional"),
+                         [](const auto& form) { return std::string(form.param); });
 
 TEST(Training, SwapsVisualizersWhileRunning) {
   auto model = one_linear();
@@ -400,23 +369,19 @@ TEST(Training, WhatIsFoundInTheFirstTurnAfterACheckpointIsOfItsEpoch) {
 }
 
 TEST(Training, CountsChangesFromWhereLookingBeganAgain) {
-  auto model = one_linear();
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  auto inspector = watching("  - parameter_difference: {parameters: [weight], line: [max]}\n");
-  inspector.attach(*model, optimizer);
-  const at::Tensor weight = model->named_parameters()["0.weight"];
+  OneLinear it("  - parameter_difference: {parameters: [weight], line: [max]}\n");
   const auto step = [&](double gradient) {
-    weight.mutable_grad() = torch::full_like(weight, gradient);
-    optimizer.step();
+    it.weight.mutable_grad() = torch::full_like(it.weight, gradient);
+    it.optimizer.step();
   };
-  inspector.set_active([](int64_t) { return false; });
+  it.inspector.set_active([](int64_t) { return false; });
   for (int i = 0; i < 50; ++i) step(1);
-  inspector.set_active([](int64_t) { return true; });
-  const at::Tensor before = weight.detach().clone();
+  it.inspector.set_active([](int64_t) { return true; });
+  const at::Tensor before = it.weight.detach().clone();
   step(0.5);
-  inspector.tick_epoch();
-  EXPECT_NEAR(*inspector.value("Weight Update Norm", "0", "max"), l2_norm(weight - before), 1e-6);
-  EXPECT_THROW(inspector.set_active(nullptr), std::invalid_argument);
+  it.inspector.tick_epoch();
+  EXPECT_NEAR(*it.inspector.value("Weight Update Norm", "0", "max"), l2_norm(it.weight - before), 1e-6);
+  EXPECT_THROW(it.inspector.set_active(nullptr), std::invalid_argument);
 }
 
 TEST(Training, HoldsNoParameterAfterDetaching) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "torch/listeners/listening.h"
+#include "torch/model/point_maker.h"
 
 namespace loupe {
 namespace {
@@ -19,11 +20,7 @@ at::Tensor find_attribute(const torch::nn::Module& module, const std::string& na
     const auto* child = children.find(name.substr(0, dot));
     return child != nullptr && *child != nullptr ? find_attribute(**child, name.substr(dot + 1)) : at::Tensor();
   }
-  const auto parameters = module.named_parameters(/*recurse=*/false);
-  if (const at::Tensor* found = parameters.find(name)) return *found;
-  const auto buffers = module.named_buffers(/*recurse=*/false);
-  const at::Tensor* found = buffers.find(name);
-  return found != nullptr ? *found : at::Tensor();
+  return own_tensor(module, name);
 }
 
 class AttributeListener : public ForwardListener {

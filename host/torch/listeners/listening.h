@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "torch/all_taps.h"
 #include "torch/model/tap_point.h"
 
 namespace loupe {
@@ -18,6 +19,7 @@ class Listening {
   Listening& operator=(const Listening&) = delete;
 
  private:
+  const HeldRedirections redirections_;
   std::shared_ptr<std::atomic<bool>> active_ = std::make_shared<std::atomic<bool>>(true);
   std::shared_ptr<TapPoint> point_ = std::make_shared<TapPoint>();
 };

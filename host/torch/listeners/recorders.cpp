@@ -1,15 +1,21 @@
 #include "loupe/recorders.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
-#include "torch/all_taps.h"
+#include <string>
 
+#include "loupe/reducers.h"
+#include "torch/all_taps.h"
 #include "torch/listeners/listening.h"
 #include "torch/model/module_types.h"
-#include "torch/redirect/redirections.h"
+#include "torch/tensor/compat.h"
 #include "torch/tensor/tensor_file.h"
 
 namespace loupe::recorders {
@@ -50,16 +56,6 @@ class Record {
   std::mutex mutex_;
   std::vector<at::Tensor> tensors_;
   std::size_t samples_ = 0;
-};
-
-struct HeldRedirections {
-  HeldRedirections() {
-    declare_all_taps();
-    Redirections::instance().hold();
-  }
-  ~HeldRedirections() { Redirections::instance().release(); }
-  HeldRedirections(const HeldRedirections&) = delete;
-  HeldRedirections& operator=(const HeldRedirections&) = delete;
 };
 
 }  // namespace
@@ -118,8 +114,8 @@ class Recorder::Impl {
     std::vector<Part> added;
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (modules[i] == nullptr || !fits(*modules[i], i, which)) continue;
-      const Reach reach = reach_of(*modules[i], true);
-      if (all && reach.container && !reach.tapped) continue;
+      const Visibility visibility = visibility_of(*modules[i], true);
+      if (all && visibility.container && !visibility.tapped) continue;
       auto listener = std::make_shared<Listener>(moment, settings);
       auto listening = std::make_unique<Listening>(*modules[i], listener);
       added.push_back({std::move(listener), std::move(listening)});
@@ -208,5 +204,128 @@ void Recorder::save(const std::filesystem::path& directory, bool mkdir) const {
     save_tensors((*this)[i], as_list, directory / (std::to_string(i) + ".pt"));
   }
 }
-
 }  // namespace loupe::recorders
+
+namespace loupe {
+namespace {
+
+// A quotient of decimal fractions is rounded: 0.3 / 0.1 is a little less than 3.
+constexpr double slack = 1e-9;
+
+}  // namespace
+
+Reducer::Reducer(double duration, double step_time) : step_time_(step_time) {
+  if (!(step_time > 0) || !(duration >= 0) || !std::isfinite(duration / step_time)) {
+    throw std::invalid_argument("loupe: a reducer's duration must be at least 0 and its step_time above 0");
+  }
+  capacity_ = static_cast<std::size_t>(std::ceil(duration / step_time - slack)) + 1;
+}
+
+Reducer::~Reducer() = default;
+
+void Reducer::push(const std::vector<at::Tensor>& observation) {
+  if (observation.size() != 1) {
+    throw std::invalid_argument("loupe: this reducer takes one tensor at a time, and the map gave " +
+                                std::to_string(observation.size()) + "; give one, or override Reducer::push");
+  }
+  const at::NoGradGuard no_grad;
+  keep(fold(observation[0].detach(), latest()));
+}
+
+void Reducer::clear() {
+  history_.clear();
+}
+
+at::Tensor Reducer::latest() const {
+  return history_.empty() ? at::Tensor() : history_.front();
+}
+
+at::Tensor Reducer::peek() const {
+  return history_.empty() ? at::Tensor() : history_.front().clone();
+}
+
+at::Tensor Reducer::view(double time) const {
+  const double steps = time / step_time_;
+  const auto last = static_cast<double>(history_.size()) - 1;
+  if (!(steps >= -slack && steps <= last + slack)) {
+    throw std::out_of_range("loupe: nothing is kept of " + std::to_string(time) + " before the last observation");
+  }
+  const double whole = std::floor(steps + slack);
+  const auto index = static_cast<std::size_t>(whole);
+  const double share = steps - whole;
+  if (share <= slack || index + 1 >= history_.size()) return history_[index].clone();
+  return between(history_[index], history_[index + 1], share);
+}
+
+at::Tensor Reducer::dump() const {
+  if (history_.empty()) return {};
+  return at::stack(std::vector<at::Tensor>(history_.begin(), history_.end()));
+}
+
+at::Tensor Reducer::between(const at::Tensor& newer, const at::Tensor& older, double share) const {
+  return newer * (1 - share) + older * share;
+}
+
+void Reducer::keep(at::Tensor state) {
+  history_.push_front(std::move(state));
+  if (history_.size() > capacity_) history_.pop_back();
+}
+
+namespace reducers {
+
+at::Tensor Passthrough::fold(const at::Tensor& observation, const at::Tensor&) {
+  return observation.clone();
+}
+
+Event::Event(Criterion criterion, double duration, double step_time)
+    : Reducer(duration, step_time), criterion_(std::move(criterion)) {}
+
+at::Tensor Event::fold(const at::Tensor& observation, const at::Tensor& state) {
+  const at::Tensor holds = criterion_(observation);
+  const auto type = observation.options().dtype(
+      at::isFloatingType(observation.scalar_type()) ? observation.scalar_type() : at::kFloat);
+  const at::Tensor before =
+      state.defined() ? state + step_time() : at::full(holds.sizes(), std::numeric_limits<double>::infinity(), type);
+  return at::where(holds, at::zeros({}, type), before);
+}
+
+at::Tensor Event::between(const at::Tensor&, const at::Tensor& older, double share) const {
+  return older + (1 - share) * step_time();
+}
+
+ExponentialAverage::ExponentialAverage(double alpha, double duration, double step_time)
+    : Reducer(duration, step_time), alpha_(alpha) {
+  if (!(alpha > 0 && alpha <= 1)) {
+    throw std::invalid_argument("loupe: alpha must be above 0 and at most 1, not " + std::to_string(alpha));
+  }
+}
+
+at::Tensor ExponentialAverage::fold(const at::Tensor& observation, const at::Tensor& state) {
+  return state.defined() ? observation * alpha_ + state * (1 - alpha_) : observation.clone();
+}
+
+void CumulativeAverage::clear() {
+  Reducer::clear();
+  count_ = 0;
+}
+
+at::Tensor CumulativeAverage::fold(const at::Tensor& observation, const at::Tensor& state) {
+  ++count_;
+  return state.defined() ? state + (observation - state) / static_cast<double>(count_) : observation.clone();
+}
+
+at::Tensor Sum::fold(const at::Tensor& observation, const at::Tensor& state) {
+  return state.defined() ? state + observation : observation.clone();
+}
+
+at::Tensor Minimum::fold(const at::Tensor& observation, const at::Tensor& state) {
+  return state.defined() ? at::minimum(state, observation) : observation.clone();
+}
+
+at::Tensor Maximum::fold(const at::Tensor& observation, const at::Tensor& state) {
+  return state.defined() ? at::maximum(state, observation) : observation.clone();
+}
+
+}  // namespace reducers
+
+}  // namespace loupe

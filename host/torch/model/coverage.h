@@ -1,17 +1,27 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "loupe/finding.h"
 #include "torch/model/module_types.h"
+#include "torch/model/tap_point.h"
+
+// Warnings, at a tick, about modules that no tap sees.
 
 namespace loupe {
 
-/// What of a model is tapped and what is not, in words.
+/// The path of the module that holds the one at `path`: "a" for "a.b", "" for "a".
+std::string parent_of(const std::string& path);
+
+/// Says which parts of a model are tapped.
 class Coverage {
  public:
   /// A module that was visited. `looked_into`: its children are visited too; `has_parameters`: its own or theirs.
-  void add(const std::string& name, const std::string& type, const Reach& reach, bool looked_into, bool has_parameters);
+  void add(const std::string& name, const std::string& type, const Visibility& visibility, bool looked_into,
+           bool has_parameters);
   /// A module that stands at a second place of the model.
   void add_again(const std::string& name, const std::string& type, const std::string& first_name);
 
@@ -31,5 +41,31 @@ class Coverage {
   std::vector<std::string> lines_, untapped_;
   std::size_t tapped_ = 0, containers_ = 0, perhaps_ = 0;
 };
+
+/// At a tick: names in one line the modules that are called tapped and were not seen though the modules around them
+/// ran, with the remedy. Nothing of modules whose parent did not run either. False while no module ran at all: ask
+/// again at the next tick.
+/// @param points  of one model, the root first  @param model  its name as shown
+bool tell_of_unseen(const std::vector<std::shared_ptr<TapPoint>>& points, const std::string& model);
+
+/// Modules that came into a model after it was attached, such as a layer put in another's place: no tap sees them.
+/// Found where the model lives in a shared_ptr, as a ModuleHolder's does.
+class LateModules {
+ public:
+  /// At a tick: names those that were not there at the last one, with the remedy.
+  /// @param points  of one model, the root first  @param model  its name as shown
+  void tell(const std::vector<std::shared_ptr<TapPoint>>& points, const std::string& model);
+
+ private:
+  std::unordered_set<const torch::nn::Module*> told_;
+};
+
+/// Whether the model holds the module now, at any depth. Any thread that runs the model.
+bool holds_by_now(const std::vector<std::shared_ptr<TapPoint>>& points, const torch::nn::Module& module);
+
+/// Marks parameters that a module of LibTorch's has registered, and that its forward does not use, as the module's
+/// member of that name was assigned another tensor since: `head->weight = embedding->weight` ties no weights. Returns
+/// findings for those not marked before.
+std::vector<Finding> find_left_parameters(const std::vector<std::shared_ptr<TapPoint>>& points);
 
 }  // namespace loupe

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 namespace loupe {
-
 namespace {
 
 /// Of a list of template arguments; up to the comma or bracket that ends it.

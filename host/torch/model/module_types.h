@@ -15,22 +15,22 @@ std::string short_type(const std::string& full_type);
 uint32_t family_of(const std::string& short_type);
 
 /// How the forward of a module's type can be seen.
-struct Reach {
+struct Visibility {
   bool tapped = false;
-  bool perhaps = false;    ///< tapped, unless the module's type has a forward of its own: only a run tells
+  bool perhaps = false;    ///< tapped, unless the module's type has a forward of its own, as a run will show
   bool container = false;  ///< runs its children; its own forward need not be seen
   bool opaque = false;     ///< one of LibTorch's leaves
   bool has_no_forward = false;
   std::string reason;  ///< why it is not tapped, and what to do
 };
-/// A module that itself knows how its results can be told.
-struct KnowsItsReach {
-  virtual ~KnowsItsReach() = default;
-  Reach reach;  ///< written before the module is attached
+/// A module that knows by itself how its forward is seen.
+struct HasVisibility {
+  virtual ~HasVisibility() = default;
+  Visibility visibility;  ///< written before the module is attached
 };
 /// Lays what the taps of the module's own type need. Under a hold of the redirections.
 /// @param redirect  whether calls into LibTorch may be redirected (`taps: auto`)
-Reach reach_of(const torch::nn::Module& module, bool redirect);
+Visibility visibility_of(const torch::nn::Module& module, bool redirect);
 
 /// Declares every forward of LibTorch's modules to the redirections; once.
 void declare_forward_taps();

@@ -2,20 +2,104 @@
 
 #include <loupe/draft/abi/loss_input.h>
 #include <torch/nn.h>
+#include <torch/nn/module.h>
 
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "core/log.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {
+namespace {
 
-uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
-  if (is_buffer) return LOUPE_PARAMETER_BUFFER;
-  return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
+struct ModelWalk {
+  const int depth;
+  std::unordered_map<const torch::nn::Module*, std::string> seen;
+  std::vector<FoundModule> found;
+
+  void visit(torch::nn::Module& module, const std::string& path, int level) {
+    const auto [known, is_new] = seen.emplace(&module, path);
+    if (!is_new) {
+      found.push_back({&module, path, true, true, known->second});
+      return;
+    }
+    const auto children = module.named_children();
+    const bool leaf = children.is_empty() || level == depth;
+    found.push_back({&module, path, leaf, false, ""});
+    if (leaf) return;
+    for (const auto& child : children) {
+      if (child.value() == nullptr) continue;
+      visit(*child.value(), path.empty() ? child.key() : path + "." + child.key(), level + 1);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<FoundModule> walk_model(torch::nn::Module& model, int depth) {
+  ModelWalk walk{depth, {}, {}};
+  walk.visit(model, "", 0);
+  return std::move(walk.found);
+}
+
+std::string LayerNames::of(const std::string& path) const {
+  std::string shown;
+  for (const char c : path) shown += c == '.' ? separator : std::string(1, c);
+  if (model.empty()) return shown.empty() ? root_type : shown;
+  return shown.empty() ? model : model + separator + shown;
+}
+
+void warn_of_equal_names(const Monitor& monitor) {
+  std::unordered_set<std::string> names;
+  for (const auto& module : monitor.modules()) {
+    const std::string& name = module->description().name;
+    if (module->closed() || names.insert(name).second) continue;
+    log(LOUPE_LOG_WARNING, "two modules are shown as '" + name +
+                               "', so that their numbers cannot be told apart; attach under other names, or choose "
+                               "another attach.separator");
+    return;
+  }
+}
+
+namespace {
+
+using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+}  // namespace
+
+at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name) {
+  const auto parameters = module.named_parameters(/*recurse=*/false);
+  if (const at::Tensor* found = parameters.find(name)) return *found;
+  const auto buffers = module.named_buffers(/*recurse=*/false);
+  const at::Tensor* found = buffers.find(name);
+  return found != nullptr ? *found : at::Tensor();
+}
+
+std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
+                                             const std::string& label, const Exposed& exposed) {
+  const auto shown = exposed.find({path, label});
+  if (shown != exposed.end()) return shown->second;
+  // A dotted label leads through children, any other names a tensor of the module itself.
+  const auto dot = label.find('.');
+  if (dot != std::string::npos) {
+    const auto children = module.named_children();
+    const auto* child = children.find(label.substr(0, dot));
+    if (child == nullptr || *child == nullptr) return nullptr;
+    const std::string child_path = path.empty() ? label.substr(0, dot) : path + "." + label.substr(0, dot);
+    return attribute_reader(**child, child_path, label.substr(dot + 1), exposed);
+  }
+  const at::Tensor tensor = own_tensor(module, label);
+  if (!tensor.defined()) return nullptr;
+  return [weak = WeakTensor(tensor.getIntrusivePtr())] {
+    auto alive = weak.lock();
+    return alive ? at::Tensor(std::move(alive)) : at::Tensor();
+  };
 }
 
 namespace {
@@ -41,6 +125,12 @@ std::string settings_of(const torch::nn::Module& module) {
     add("approximate=" + gelu->options.approximate());
   }
   return settings;
+}
+
+/// The LOUPE_PARAMETER_ bits that follow from the tensor alone.
+uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
+  if (is_buffer) return LOUPE_PARAMETER_BUFFER;
+  return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
 }
 
 void add_parameters(const torch::nn::Module& module, TapPoint& point, ModuleDescription& description) {
@@ -99,11 +189,7 @@ at::Tensor parameter_named(const std::string& name, const torch::nn::Module* mod
     const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == name; });
     return found != own.end() ? found->second : at::Tensor();
   }
-  const auto parameters = module->named_parameters(/*recurse=*/false);
-  if (const at::Tensor* tensor = parameters.find(name)) return *tensor;
-  const auto buffers = module->named_buffers(/*recurse=*/false);
-  const at::Tensor* tensor = buffers.find(name);
-  return tensor != nullptr ? *tensor : at::Tensor();
+  return own_tensor(*module, name);
 }
 
 decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {
@@ -127,7 +213,7 @@ decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {
 }  // namespace
 
 std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
-                                     const ModuleNode* parent, const FoundModule& found, const Reach& reach,
+                                     const ModuleNode* parent, const FoundModule& found, const Visibility& visibility,
                                      const LayerNames& names, const Exposed& exposed, bool is_loss) {
   auto point = std::make_shared<TapPoint>();
   point->module = found.module;
@@ -144,7 +230,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<Mod
   description.family = is_loss ? static_cast<uint32_t>(LOUPE_FAMILY_LOSS) : family_of(description.type);
   if (found.path.empty()) description.flags |= LOUPE_MODULE_ROOT;
   if (found.is_leaf) description.flags |= LOUPE_MODULE_LEAF;
-  if (reach.tapped) description.flags |= LOUPE_MODULE_TAPPED;
+  if (visibility.tapped) description.flags |= LOUPE_MODULE_TAPPED;
   if (is_loss) description.flags |= LOUPE_MODULE_LOSS;
   // Lenses may ask as long as the node lives, which is longer than the model.
   description.offers = [parameters = description.parameters, owner = point->owner, has_owner = point->has_owner, found,

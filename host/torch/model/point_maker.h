@@ -1,24 +1,68 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "pipeline/monitor.h"
-#include "torch/model/layer_names.h"
-#include "torch/model/model_walk.h"
 #include "torch/model/module_types.h"
 #include "torch/model/tap_point.h"
-#include "torch/tensor/attribute_reader.h"
+
+namespace torch::nn {
+class Module;
+}
 
 namespace loupe {
 
-/// The LOUPE_PARAMETER_ bits that a tensor tells by itself.
-uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer);
+/// A module where a model holds it.
+struct FoundModule {
+  torch::nn::Module* module;
+  std::string path;  ///< dotted; "" for the root
+  bool is_leaf;      ///< no children are looked into
+  /// Where the same module was found first; its path, and nothing is below it here.
+  bool is_repeated = false;
+  std::string first_path;
+};
 
-/// Makes the point where taps find what is watched of a module. The attachment's own members are left to it.
+/// Every module of a model, parents first; children down to `depth`, or all where it is negative.
+std::vector<FoundModule> walk_model(torch::nn::Module& model, int depth);
+
+/// How the modules of one attached model are called where they are shown.
+struct LayerNames {
+  std::string model;      ///< the name that it was attached under; may be empty
+  std::string root_type;  ///< the root's name where the model has none
+  std::string separator;  ///< instead of the dots of a path
+
+  /// The name for a dotted path; "" is the root.
+  std::string of(const std::string& path) const;
+  /// Of the whole model.
+  std::string root() const { return of(""); }
+};
+
+/// Warns once if two modules that are watched share a name.
+void warn_of_equal_names(const Monitor& monitor);
+
+/// Values that the trainer exposed by (module path, attribute).
+using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::Tensor()>>;
+
+/// The module's own parameter or buffer of that name; undefined where it has none.
+at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
+
+/// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
+/// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.
+std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
+                                             const std::string& label, const Exposed& exposed);
+
+/// Makes the point by which taps find the streams of a module. Leaves the attachment's members to the attachment.
 /// @param monitor  gets the module's node, which no lens sees yet  @param model  gets it too
 /// @param parent  may be null
 std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
-                                     const ModuleNode* parent, const FoundModule& found, const Reach& reach,
+                                     const ModuleNode* parent, const FoundModule& found, const Visibility& visibility,
                                      const LayerNames& names, const Exposed& exposed, bool is_loss);
 /// Puts the streams into it that lenses subscribed to.
 void bind_point(TapPoint& point, const FoundModule& found, const Exposed& exposed);

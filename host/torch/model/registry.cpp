@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "torch/model/watched_model.h"
+#include "torch/model/tap_point.h"
 
 namespace loupe {
 namespace {
@@ -102,5 +102,8 @@ bool Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation
   generation = generation_.load(std::memory_order_relaxed);
   return true;
 }
+
+std::atomic<const ProgramHooks*> program_hooks{nullptr};
+std::atomic<std::uint64_t> unseen_steps{0};
 
 }  // namespace loupe

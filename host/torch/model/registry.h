@@ -3,20 +3,31 @@
 #include <c10/util/SmallVector.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "core/forks.h"
 #include "torch/model/tap_point.h"
-#include "torch/redirect/model_code.h"
+#include "torch/redirect/symbols.h"
+
+namespace torch::nn {
+class Module;
+}
+namespace torch::jit {
+struct Module;
+}
+namespace torch::optim {
+class Optimizer;
+}
 
 namespace loupe {
 
 /// Everybody who watches one module.
 struct ModuleEntry {
   c10::SmallVector<std::shared_ptr<TapPoint>, 1> points;
-  /// A leaf of LibTorch's own: functions called inside it are its business.
+  /// A leaf of LibTorch's own: functions called inside it are not shown.
   bool opaque = false;
 };
 
@@ -41,7 +52,7 @@ class Registry {
   /// One point that listens, before or after those that watch its module already.
   void add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first);
   void remove_listener(const TapPoint* point);
-  /// In a forked child: tells the attached models that nothing is seen of them any more. Takes no memory.
+  /// In a forked child: ends the watching of all attached models. Takes no memory.
   void abandon();
 
   /// Brings a thread's table up to date; true when it changed. Entries live as long as the table they are from.
@@ -61,5 +72,20 @@ class Registry {
 extern std::atomic<int> active_attachments;
 /// How many attachments count steps also while they are not active.
 extern std::atomic<int> counting_attachments;
+
+/// Tells `loupe run` what a program does that attached nothing itself, before the taps look for attachments. On the
+/// program's threads. Functions must not throw; the current call already sees what they attach.
+struct ProgramHooks {
+  void (*before_forward)(torch::nn::Module& module);        ///< one that no other tapped forward surrounds
+  void (*before_script)(const torch::jit::Module& script);  ///< one without a ScriptModel
+  void (*before_clearing)(const torch::optim::Optimizer& optimizer);
+  void (*before_step)(const torch::optim::Optimizer& optimizer);
+  void (*after_step)(const torch::optim::Optimizer& optimizer);
+};
+/// Null in a program that watches itself.
+extern std::atomic<const ProgramHooks*> program_hooks;
+
+/// Steps of optimizers that no tap saw, and that were noticed by what they changed: those of the run's clock.
+extern std::atomic<std::uint64_t> unseen_steps;
 
 }  // namespace loupe

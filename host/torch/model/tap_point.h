@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -8,11 +9,53 @@
 #include <vector>
 
 #include "pipeline/module_node.h"
-#include "torch/redirect/model_code.h"
+#include "torch/redirect/symbols.h"
 #include "torch/tensor/compat.h"
-#include "torch/tensor/kept_gradient.h"
+#include "torch/tensor/parameter_changes.h"
+
+namespace torch::nn {
+class Module;
+}
+namespace torch::optim {
+class Optimizer;
+}
 
 namespace loupe {
+
+struct FunctionKind;
+struct FunctionPoint;
+struct TapPoint;
+
+/// The model as taps know it. On any thread that runs or trains it.
+class WatchedModel {
+ public:
+  virtual ~WatchedModel() = default;
+
+  /// The point of a function after a module, made here where it is seen for the first time; null once the model is
+  /// detached.
+  virtual std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
+                                                        std::size_t occurrence) = 0;
+  /// Shows lenses a module with parameters that runs after another and that nobody registered, so that it is never
+  /// trained.
+  virtual void add_unregistered(const torch::nn::Module& module, const TapPoint& after) = 0;
+  /// Whether the model holds the module now; it may not have done so at attach.
+  virtual bool has_registered(const torch::nn::Module& module) const = 0;
+
+  /// Whether the optimizer holds parameters of the model, or was attached with it.
+  virtual bool concerns(const torch::optim::Optimizer& optimizer) const = 0;
+  /// An optimizer that was seen at work, attached or not.
+  virtual void meet(torch::optim::Optimizer& optimizer) = 0;
+  virtual void before_step(torch::optim::Optimizer& optimizer) = 0;
+  virtual void after_step(torch::optim::Optimizer& optimizer) = 0;
+  /// After after_step of all models that the step concerns.
+  virtual void end_step() = 0;
+  /// After end_step, when no lock is held: tells the trainer what lenses found.
+  virtual void deliver_findings() = 0;
+  /// At the start of a forward: looks for a step that no tap saw, by the versions of the parameters.
+  virtual void notice_unseen_step() = 0;
+  /// In a process that was forked: ends the watching of the model. Takes no lock and no memory.
+  virtual void abandon() = 0;
+};
 
 class WatchedModel;
 
@@ -25,9 +68,9 @@ struct ParameterTap {
   uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
   uint32_t version = 0;  // at the last step, or look for one
   bool is_buffer = false;
-  bool is_left = false;             // its module's forward uses another tensor by now
+  bool is_left = false;             // its module's forward uses another tensor
   bool stepped = false;             // since the last look for steps that no tap saw
-  bool stepped_since_tick = false;  // or told by hand
+  bool stepped_since_tick = false;  // or reported by the trainer
   uint64_t values = 0;              // a hash of some of its values at the last tick
 
   Stream* gradient = nullptr;
@@ -61,14 +104,13 @@ class ForwardListener {
 
 constexpr uint8_t ran_at_all = 1, ran_in_training = 2;
 
-/// Where results are seen, a module's or a function's: the streams behind it. Fixed once it is published, but for who
-/// is awake.
+/// The streams of a module's or a function's results. Fixed once it is published, but for which are awake.
 struct ResultPoint {
   std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
   std::shared_ptr<ModuleNode> node;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;
-  TapState forward_state;        // as `forward` has it, which lies far away
+  TapState forward_state;        // a copy of that of `forward`, close at hand
   bool wants_tensors = false;    // somebody reads all inputs and outputs
   bool redirects = true;         // calls into LibTorch may be redirected
   bool is_simple = false;        // of all that its own forward is seen by, there is at most `forward`
@@ -83,7 +125,7 @@ struct ResultPoint {
 
   bool listening() const { return active->load(std::memory_order_relaxed); }
   bool is_awake() const { return forward != nullptr && !forward_state.resting.load(std::memory_order_relaxed); }
-  /// Whether the inputs and outputs of the forward that is on are read.
+  /// Whether the inputs and outputs of the running forward are read.
   bool reads_tensors() const {
     return wants_tensors && (forward_state.reads_tensors.load(std::memory_order_relaxed) || !further.empty());
   }

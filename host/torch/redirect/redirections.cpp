@@ -44,7 +44,7 @@ void Redirections::follow_libraries() {
   if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
 }
 
-/// Returns what is to be said of slots that could not be written, once no lock is held.
+/// Returns a warning about slots that could not be written, to be logged without a lock.
 std::string Redirections::find_and_write() {
   const LibraryChanges now = library_changes();
   if (!(now == libraries_)) {
@@ -68,7 +68,7 @@ std::string Redirections::write_slots() {
   reached_.clear();
   refused_.clear();
   for (const auto& [symbol, slots] : slots_) {
-    const Declared& declared = declared_.at(symbol);
+    const DeclaredTap& declared = declared_.at(symbol);
     for (const Slot& slot : slots) {
       if (slot.in_libtorch && !declared.everywhere) continue;
       if (*slot.address != declared.tap) {
@@ -110,8 +110,8 @@ bool Redirections::redirect_entries(const std::vector<void**>& entries, void* ta
   PointerWriter writer;
   bool all = true;
   for (void** entry : entries) {
-    const auto known =
-        std::find_if(written_.begin(), written_.end(), [&](const Written& each) { return each.address == entry; });
+    const auto known = std::find_if(written_.begin(), written_.end(),
+                                    [&](const WrittenPointer& each) { return each.address == entry; });
     if (known != written_.end() && *entry == tap) continue;
     if (known != written_.end()) written_.erase(known);  // a library that came where another had been
     void* original = *entry;

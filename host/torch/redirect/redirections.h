@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -7,8 +11,21 @@
 
 #include "core/forks.h"
 #include "torch/redirect/slots.h"
+#include "torch/redirect/symbols.h"
 
 namespace loupe {
+
+/// Where the virtual table of an object's type holds a virtual member, by the Itanium C++ ABI.
+template <class Member>
+void** virtual_entry(const void* object, Member member) {
+  std::uintptr_t offset = 0;
+  static_assert(sizeof member >= sizeof offset, "a pointer to a member begins with an offset");
+  std::memcpy(&offset, &member, sizeof offset);
+#if !defined(__aarch64__) && !defined(__arm__)
+  offset -= 1;  // the mark of a virtual member, which ARM keeps elsewhere
+#endif
+  return *static_cast<void** const*>(object) + offset / sizeof(void*);
+}
 
 /// The functions of LibTorch that are redirected to taps, and the slots and vtable entries that were rewritten for it.
 /// Nothing is redirected while nobody holds it; releasing writes everything back. Any thread.
@@ -21,7 +38,7 @@ class Redirections {
   void declare(const std::string& symbol, void* tap, bool everywhere);
   /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
   void know_libtorch(const void* address);
-  /// Redirects what is declared; looks again for slots when libraries came since. Counted.
+  /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
   void hold();
   void release();
   /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
@@ -40,11 +57,11 @@ class Redirections {
   std::size_t active_count() const;
 
  private:
-  struct Declared {
+  struct DeclaredTap {
     void* tap;
     bool everywhere;
   };
-  struct Written {
+  struct WrittenPointer {
     void** address;
     void* original;
     void* tap;
@@ -53,15 +70,50 @@ class Redirections {
   std::string write_slots();
 
   mutable ProcessMutex mutex_;
-  std::unordered_map<std::string, Declared> declared_;
+  std::unordered_map<std::string, DeclaredTap> declared_;
   std::unordered_map<std::string, std::vector<Slot>> slots_;
   std::vector<const void*> libtorch_;
-  std::vector<Written> written_;
+  std::vector<WrittenPointer> written_;
   std::unordered_set<std::string> reached_, refused_;  // symbols, by whether their slots could be written
   bool told_of_refusal_ = false;
   LibraryChanges libraries_;
   SearchedObjects searched_;
   int holders_ = 0;
+};
+
+/// Declares a tap of a function that LibTorch exports, as Redirections::declare does.
+template <class Function, class Tap>
+void declare_tap(Function* function, Tap* tap, bool everywhere = false) {
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(function)), reinterpret_cast<void*>(tap),
+                                   everywhere);
+}
+
+/// The address of a member function that is not virtual: a pointer to it begins with that (Itanium C++ ABI).
+template <class Member>
+void* member_address(Member member) {
+  void* address = nullptr;
+  std::memcpy(&address, &member, sizeof address);
+  return address;
+}
+
+/// What virtual tables held where a tap is now, by table: a user's own class that is derived from LibTorch's has
+/// another.
+template <class Function>
+class VirtualOriginals {
+ public:
+  Function of(const void* object) {
+    const std::lock_guard lock(mutex_);
+    return by_table_.at(*static_cast<void** const*>(object));
+  }
+  /// Before the entry of a table is redirected; again does nothing.
+  void keep(void** table, void* const* entry, Function tap) {
+    const std::lock_guard lock(mutex_);
+    if (*entry != reinterpret_cast<void*>(tap)) by_table_[table] = reinterpret_cast<Function>(*entry);
+  }
+
+ private:
+  ProcessMutex mutex_;
+  std::unordered_map<void**, Function> by_table_;
 };
 
 }  // namespace loupe

@@ -103,7 +103,7 @@ const void* base_of(const void* address) {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// The program itself is never LibTorch: where it takes a function's address, that address may lie in the program.
+/// The program itself is never LibTorch: a function's address may lie in the program if that takes it.
 const void* base_of_program() {
   const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
   return headers != nullptr ? base_of(headers) : nullptr;

@@ -17,7 +17,7 @@ struct Slot {
   bool in_libtorch;  ///< one of LibTorch's own libraries calls through it
 };
 
-/// Where the objects lie that were searched for slots.
+/// The addresses of objects that were searched for slots.
 using SearchedObjects = std::unordered_set<std::uintptr_t>;
 
 /// Every slot through which loaded objects call the symbols named, by symbol. Only for ELF on x86-64 and AArch64; empty

@@ -63,7 +63,7 @@ ScriptLayer::ScriptLayer(const torch::jit::Module& script)
       register_buffer(attribute, tensor);
     }
   }
-  reach.opaque = is_opaque_;
+  visibility.opaque = is_opaque_;
 }
 
 bool ScriptLayer::follow() {

@@ -21,12 +21,12 @@ std::string script_type(const torch::jit::Module& script);
 
 /// One module of a TorchScript model as a module of LibTorch's: the same parameters and buffers under the same names,
 /// so that it is watched as any other. It has no forward; the interpreter's operators tell when the script's ran.
-class ScriptLayer : public torch::nn::Module, public KnowsItsReach {
+class ScriptLayer : public torch::nn::Module, public HasVisibility {
  public:
   explicit ScriptLayer(const torch::jit::Module& script);
 
   torch::jit::ObjectPtr script() const { return script_.lock(); }
-  /// Of LibTorch's own modules: functions called inside it are its business.
+  /// One of LibTorch's own modules: functions called inside it are not shown.
   bool is_opaque() const { return is_opaque_; }
   std::string path;  ///< dotted, below the model
 
@@ -40,8 +40,7 @@ class ScriptLayer : public torch::nn::Module, public KnowsItsReach {
     at::Tensor tensor;
     const void* elements;
   };
-  /// Takes over whether the script trains, and parameters that were put in the place of others; true where any of its
-  /// tensors is another, or lies elsewhere.
+  /// Takes over the script's mode and replaced parameters. Returns whether any of its tensors was replaced or moved.
   bool follow();
 
   c10::weak_intrusive_ptr<c10::ivalue::Object> script_;
@@ -50,7 +49,7 @@ class ScriptLayer : public torch::nn::Module, public KnowsItsReach {
   bool is_opaque_;
 };
 
-/// From where the elements of parameters and buffers lie to the layer that has them; the first of those that share any.
+/// Maps the elements of parameters and buffers to their layer, or to the first of several that share them.
 class ScriptElements {
  public:
   const ScriptLayer* owner_of(const at::Tensor& tensor) const;
@@ -67,7 +66,7 @@ class ScriptElements {
 /// The root of such a model, which knows all of it. Made and followed on any thread that holds the script.
 class ScriptModel : public ScriptLayer {
  public:
-  /// The one of this module; made where there is none yet.
+  /// Finds the one of this module, or makes it.
   static std::shared_ptr<ScriptModel> of(const torch::jit::Module& script);
   /// The model that has this module at its root or below, if one was made and lives; and the module in it.
   static std::shared_ptr<ScriptModel> find(const c10::ivalue::Object* script, ScriptLayer*& layer);

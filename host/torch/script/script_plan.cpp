@@ -1,10 +1,17 @@
 #include "torch/script/script_plan.h"
 
+#include <loupe/abi.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
+#include <unordered_map>
 #include <unordered_set>
+
+#include "core/forks.h"
+#include "core/log.h"
 
 namespace loupe {
 namespace {
@@ -14,7 +21,7 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr std::size_t most_trails = 128;  // LibTorch's attention alone may be run through in dozens of ways
+constexpr std::size_t most_ways = 128;  // LibTorch's attention alone may be run through in dozens of ways
 
 /// One name for an operator and for what the interpreter's optimizer puts in its place.
 std::string usual_name(std::string name) {
@@ -45,7 +52,7 @@ bool is_tensor(const Value* value) {
   return value->type()->kind() == c10::TypeKind::TensorType;
 }
 
-bool is_inside(const Node& node, const Block& block) {
+bool lies_in(const Node& node, const Block& block) {
   const Block* around = node.owningBlock();
   while (around != nullptr && around != &block)
     around = around->owningNode() != nullptr ? around->owningNode()->owningBlock() : nullptr;
@@ -67,8 +74,8 @@ bool is_view(const std::string& operator_name) {
   return views.count(operator_name) != 0;
 }
 
-ScriptPlace ScriptTrail::next(const ScriptLayer* owner, int name) {
-  // The operator that a layer began with begins it anew.
+ScriptPlace ScriptProgress::next(const ScriptLayer* owner, int name) {
+  // The operator that a layer began with begins its next run.
   if (owner != nullptr && (owner != last_ || name == first_name_)) {
     last_ = owner;
     first_name_ = name;
@@ -110,7 +117,7 @@ class ScriptWalk {
   ScriptPlan& plan_;
   const ScriptModel& model_;
   const ScriptElements& elements_;
-  std::vector<ScriptTrail> trails_;  // one for each way that the forward may have taken so far
+  std::vector<ScriptProgress> ways_;  // one for each way that the forward may have taken so far
   std::unordered_set<const Graph*> numbered_;
   int depth_ = 0;
 };
@@ -140,7 +147,7 @@ void ScriptWalk::number_names(const torch::jit::GraphFunction& function) {
 }
 
 void ScriptWalk::walk(const torch::jit::GraphFunction& function, ScriptLayer& self) {
-  trails_ = {ScriptTrail(plan_.names_.size())};
+  ways_ = {ScriptProgress(plan_.names_.size())};
   const std::shared_ptr<Graph> graph = function.graph();
   Call call;
   call.inside = &self;
@@ -167,7 +174,7 @@ void ScriptWalk::find_returned(const Value* value, Call& call, bool may_go_on) {
     for (const Block* block : node->blocks()) {
       if (value->offset() >= block->outputs().size()) continue;
       all.push_back(block->outputs()[value->offset()]);
-      if (is_inside(*all.back()->node(), *block)) inside.push_back(all.back());
+      if (lies_in(*all.back()->node(), *block)) inside.push_back(all.back());
     }
     for (const Value* each : all) {
       // What was there before and is passed through on one way may be computed on the other.
@@ -205,11 +212,11 @@ void ScriptWalk::walk_block(const Block& block, Call& call) {
     } else if (kind == c10::prim::Loop) {
       // Once as from before it, once as from its own end.
       for (int turn = 0; turn < 2; ++turn) {
-        const std::vector<ScriptTrail> before = trails_;
+        const std::vector<ScriptProgress> before = ways_;
         walk_block(*node->blocks()[0], call);
-        for (const ScriptTrail& each : before) {
-          if (trails_.size() < most_trails && std::find(trails_.begin(), trails_.end(), each) == trails_.end())
-            trails_.push_back(each);
+        for (const ScriptProgress& each : before) {
+          if (ways_.size() < most_ways && std::find(ways_.begin(), ways_.end(), each) == ways_.end())
+            ways_.push_back(each);
         }
       }
     } else {
@@ -269,21 +276,21 @@ void ScriptWalk::walk_call(const torch::jit::GraphFunction* function, const Node
 }
 
 void ScriptWalk::walk_branches(const Node& node, Call& call) {
-  const std::vector<ScriptTrail> before = trails_;
-  std::vector<ScriptTrail> after;
+  const std::vector<ScriptProgress> before = ways_;
+  std::vector<ScriptProgress> after;
   for (const Block* block : node.blocks()) {
-    trails_ = before;
+    ways_ = before;
     walk_block(*block, call);
     for (std::size_t i = 0; i < block->outputs().size() && i < node.outputs().size(); ++i) {
       const auto owner = call.owners.find(block->outputs()[i]);
       if (owner != call.owners.end()) call.owners[node.outputs()[i]] = owner->second;
     }
-    for (ScriptTrail& each : trails_) {
-      if (after.size() < most_trails && std::find(after.begin(), after.end(), each) == after.end())
+    for (ScriptProgress& each : ways_) {
+      if (after.size() < most_ways && std::find(after.begin(), after.end(), each) == after.end())
         after.push_back(std::move(each));
     }
   }
-  trails_ = std::move(after);
+  ways_ = std::move(after);
 }
 
 void ScriptWalk::walk_operator(const Node& node, Call& call) {
@@ -314,8 +321,8 @@ void ScriptWalk::walk_operator(const Node& node, Call& call) {
   result.is_hidden = call.inside->is_opaque();
   const int number = plan_.name_of(name.c_str());
   if (number < 0) return;  // in a method that only the object at hand has
-  for (ScriptTrail& trail : trails_) {
-    const auto [place, is_new] = plan_.results_.try_emplace(trail.next(owner, number), result);
+  for (ScriptProgress& progress : ways_) {
+    const auto [place, is_new] = plan_.results_.try_emplace(progress.next(owner, number), result);
     if (is_new || place->second.is_unclear) continue;
     if (place->second.layers == result.layers && place->second.is_hidden == result.is_hidden) {
       place->second.may_go_on = place->second.may_go_on || result.may_go_on;
@@ -366,16 +373,54 @@ bool ScriptPlan::shows(const ScriptLayer& layer) const {
   });
 }
 
-void judge_reach(ScriptModel& model, const ScriptPlan& plan) {
+void judge_visibility(ScriptModel& model, const ScriptPlan& plan) {
   for (const auto& module : model.modules()) {
     auto& layer = dynamic_cast<ScriptLayer&>(*module);
-    layer.reach.container = !layer.children().empty();
-    layer.reach.tapped = plan.shows(layer);
-    if (layer.reach.tapped) continue;
-    layer.reach.reason =
+    layer.visibility.container = !layer.children().empty();
+    layer.visibility.tapped = plan.shows(layer);
+    if (layer.visibility.tapped) continue;
+    layer.visibility.reason =
         "its result is not that of one operator that can be told from the others in its TorchScript, or forward does "
         "not call it; its parameters, gradients and updates are seen";
   }
+}
+
+namespace {
+
+/// The plans of one model, by the module and method that a trainer called.
+struct Plans {
+  std::weak_ptr<ScriptModel> model;
+  std::unordered_map<const ScriptLayer*, std::unordered_map<std::string, std::shared_ptr<Planned>>> methods;
+};
+struct AllPlans {
+  ProcessMutex mutex;
+  std::unordered_map<const ScriptModel*, Plans> by_model;
+};
+AllPlans& all_plans() {
+  static auto* plans = new AllPlans();
+  return *plans;
+}
+
+}  // namespace
+
+std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
+                                 const std::string& method) {
+  AllPlans& all = all_plans();
+  const std::lock_guard lock(all.mutex);
+  for (auto it = all.by_model.begin(); it != all.by_model.end();)
+    it = it->second.model.expired() ? all.by_model.erase(it) : std::next(it);
+  Plans& plans = all.by_model[model.get()];
+  plans.model = model;
+  auto& plan = plans.methods[&layer][method];
+  if (plan != nullptr) return plan;
+  try {
+    plan = std::make_shared<Planned>(*model, layer, method);
+  } catch (const std::exception& e) {
+    plan = std::make_shared<Planned>();
+    log(LOUPE_LOG_WARNING, "the TorchScript of '" + method + "' of a " + short_type(layer.name()) +
+                               " cannot be read, so that nothing that it computes is seen: " + e.what());
+  }
+  return plan;
 }
 
 }  // namespace loupe

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,12 +24,12 @@ struct ScriptPlace {
 };
 
 /// Follows a forward, operator by operator.
-class ScriptTrail {
+class ScriptProgress {
  public:
-  explicit ScriptTrail(std::size_t names = 0) : counts_(names) {}
+  explicit ScriptProgress(std::size_t names = 0) : counts_(names) {}
   /// The next operator. @param owner  the layer whose tensors it reads, or null  @param name  its number, or -1
   ScriptPlace next(const ScriptLayer* owner, int name);
-  bool operator==(const ScriptTrail& other) const {
+  bool operator==(const ScriptProgress& other) const {
     return last_ == other.last_ && first_name_ == other.first_name_ && counts_ == other.counts_;
   }
 
@@ -75,7 +78,21 @@ class ScriptPlan {
 /// Whether an operator only looks at a tensor another way, and computes nothing.
 bool is_view(const std::string& operator_name);
 
-/// Says of each layer below, and of the model itself, how far its results are told by this plan of its forward.
-void judge_reach(ScriptModel& model, const ScriptPlan& plan);
+/// Notes for the model and each layer below how far this plan of its forward shows its results.
+void judge_visibility(ScriptModel& model, const ScriptPlan& plan);
+
+/// A plan, and what its first forward showed, by whether the model trained: in one of the next few the interpreter may
+/// begin to compute some of it in one piece.
+struct Planned : ScriptPlan {
+  using ScriptPlan::ScriptPlan;
+  std::atomic<int> looks_left{24};
+  std::mutex mutex;
+  std::vector<const Result*> at_first[2];
+  int lacking[2] = {0, 0};  // forwards in a row
+};
+
+/// The plan of a method that a trainer calls of a model's module; made at the first call. Any thread.
+std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
+                                 const std::string& method);
 
 }  // namespace loupe

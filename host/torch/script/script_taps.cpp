@@ -19,10 +19,9 @@
 
 #include "core/log.h"
 #include "core/thread_own.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
-#include "torch/script/script_plans.h"
+#include "torch/script/script_plan.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/function_taps.h"
 #include "torch/taps/timed_step.h"
@@ -68,11 +67,11 @@ struct Run {
   const ScriptPlan::Result* waiting = nullptr;
   at::Tensor waiting_result, waiting_input;
   std::vector<const ScriptPlan::Result*> shown;  // so far, while that is still compared
-  ScriptTrail trail;
+  ScriptProgress progress;
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
   std::exception_ptr thrown;  // by a lens, where that is to stop the trainer
-  // The operator that is on, and those that it calls.
+  // The running operator, and those that it calls.
   int depth = 0;
   const OperatorName* name = nullptr;
   ScriptPlace place;
@@ -120,13 +119,13 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
       for (const at::Tensor& each : argument.toTensorVector()) look(each);
     }
   }
-  run.place = counts ? ScriptPlace() : run.trail.next(run.name->is_view ? nullptr : owner, run.name->number);
+  run.place = counts ? ScriptPlace() : run.progress.next(run.name->is_view ? nullptr : owner, run.name->number);
   if (run.name->is_dropout && arguments.size() > 2 && arguments[1].isDouble() && arguments[2].isBool())
     run.flags = arguments[2].toBool() && arguments[1].toDouble() > 0 ? uint32_t{LOUPE_DRAFT_EVENT_DROPS} : 0U;
   if (run.name->is_clamp) run.activates = arguments.size() > 1 && is_zero(arguments[1]);
 }
 
-/// LibTorch writes a page on what a callback throws, and goes on.
+/// LibTorch logs at length what a callback throws, and goes on.
 template <class Call>
 void guarded(Run& state, Call&& call) {
   if (state.thrown != nullptr) return;
@@ -217,7 +216,7 @@ void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
   state.input.reset();
 }
 
-/// A script that runs inside of an attached model and is none itself.
+/// Warns of a script that runs inside an attached model but is not attached.
 void tell_of_unattached(const torch::jit::Module& script) {
   const ThreadState& state = thread_state();
   if (state.depth == 0) return;
@@ -248,7 +247,7 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
   state.plan = plan;
   state.elements = model->follow_script();
   state.root = layer;
-  state.trail = ScriptTrail(state.plan->name_count());
+  state.progress = ScriptProgress(state.plan->name_count());
   state.depth = 0;
   state.name = nullptr;
   state.thrown = nullptr;
@@ -263,7 +262,7 @@ void begin(Run& state, const torch::jit::Module& script, const std::string& meth
                                                 .scopes({at::RecordScope::FUNCTION}));
 }
 
-/// Modules that are computed in one piece have no results of their own, which are then missing.
+/// Warns of results that are missing because the interpreter computes several modules in one piece.
 void tell_of_fusion(Run& state) {
   Planned& plan = *state.plan;
   if (plan.looks_left.load(std::memory_order_relaxed) <= 0 || !state.scope->watched()) return;
@@ -374,13 +373,13 @@ void run_tap(Method* method, std::vector<c10::IValue>& stack) {
 }  // namespace
 
 void prepare_script(const std::shared_ptr<ScriptModel>& model) {
-  judge_reach(*model, *plan_of(model, *model, "forward"));
-  model->reach.tapped = true;
+  judge_visibility(*model, *plan_of(model, *model, "forward"));
+  model->visibility.tapped = true;
   if (Redirections::instance().reaches(LOUPE_METHOD_CALL)) return;
   for (const auto& module : model->modules()) {
     auto& layer = dynamic_cast<ScriptLayer&>(*module);
-    layer.reach.tapped = layer.reach.container = false;
-    layer.reach.reason =
+    layer.visibility.tapped = layer.visibility.container = false;
+    layer.visibility.reason =
         "no call of a TorchScript method can be redirected here (is LibTorch linked statically?); its parameters, "
         "gradients and updates are seen";
   }

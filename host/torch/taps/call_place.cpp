@@ -49,15 +49,15 @@ struct ThreadStack {
 
 struct CallPlaces::Walk {
   const std::vector<CodeRange>& code;
-  Known& known;
+  Remembered& remembered;
   bool begun = false;
-  bool can_be_remembered = true;  // whether every witness was found
-  std::size_t next_witness = 1;   // from 1 on: the returns of the outermost member function and of its callers
+  bool can_be_remembered = true;        // whether every return address was found
+  std::size_t next_return_address = 1;  // from 1 on: the returns of the outermost member function and of its callers
   int frames = 0;
   std::uint64_t path = 0;
   std::uintptr_t callee_stack = 0, callee_frame = 0;  // the registers in the function looked at before
 
-  Witness witness(std::uintptr_t stack, const void* address) {
+  ReturnAddress return_address(std::uintptr_t stack, const void* address) {
 #if defined(__x86_64__)
     // A call leaves its return address right below the caller's stack.
     const auto* place = reinterpret_cast<const void* const*>(stack) - 1;
@@ -83,7 +83,7 @@ struct CallPlaces::Walk {
     if (++frames > most_frames) return _URC_END_OF_STACK;
     const std::uintptr_t address = _Unwind_GetIP(context);
     const std::uintptr_t stack = _Unwind_GetCFA(context);
-    if (begun || reinterpret_cast<const void*>(address) == known.site.address) look_at(address, stack);
+    if (begun || reinterpret_cast<const void*>(address) == remembered.site.address) look_at(address, stack);
     callee_stack = stack;
 #if defined(__aarch64__)
     callee_frame = _Unwind_GetGR(context, 29);
@@ -93,15 +93,16 @@ struct CallPlaces::Walk {
 
   void look_at(std::uintptr_t address, std::uintptr_t stack) {
     const void* pointer = reinterpret_cast<const void*>(address);
-    if (begun && known.witnesses[0].place == nullptr) known.witnesses[0] = witness(stack, pointer);
+    if (begun && remembered.return_addresses[0].place == nullptr)
+      remembered.return_addresses[0] = return_address(stack, pointer);
     begun = true;
-    if (known.place.in_model && next_witness < known.witnesses.size())
-      known.witnesses[next_witness++] = witness(stack, pointer);
+    if (remembered.place.in_model && next_return_address < remembered.return_addresses.size())
+      remembered.return_addresses[next_return_address++] = return_address(stack, pointer);
     path = (path ^ address) * 0x9E3779B97F4A7C15ULL;
-    known.place.caller = (known.place.caller ^ address ^ stack) * 0x9E3779B97F4A7C15ULL;
+    remembered.place.caller = (remembered.place.caller ^ address ^ stack) * 0x9E3779B97F4A7C15ULL;
     // A return address may lie behind the last instruction of its function.
     if (const CodeRange* range = range_of(code, address - 1)) {
-      CallPlace& place = known.place;
+      CallPlace& place = remembered.place;
       place.in_model = true;
       place.path = path;
       if (range->of_root) {
@@ -110,39 +111,41 @@ struct CallPlaces::Walk {
         place.attachment = range->attachment;
       }
       place.caller = 0;
-      next_witness = 1;
+      next_return_address = 1;
     }
   }
 };
 
-bool CallPlaces::Known::holds(const CallSite& other) const {
+bool CallPlaces::Remembered::holds(const CallSite& other) const {
   return site.address == other.address && site.frame == other.frame &&
-         std::all_of(witnesses.begin(), witnesses.end(), [](const Witness& each) { return each.holds(); });
+         std::all_of(return_addresses.begin(), return_addresses.end(),
+                     [](const ReturnAddress& each) { return each.holds(); });
 }
 
 const CallPlace& CallPlaces::find(const CallSite& site, const std::vector<CodeRange>& code) {
   const std::uint64_t mixed =
       (reinterpret_cast<std::uintptr_t>(site.address) * 31 + reinterpret_cast<std::uintptr_t>(site.frame)) *
       0x9E3779B97F4A7C15ULL;
-  Known& known = known_[mixed >> 57];
-  if (known.holds(site)) return known.place;
-  known = {site, {}, {}};
-  Walk walk{code, known};
+  Remembered& remembered = remembered_[mixed >> 57];
+  if (remembered.holds(site)) return remembered.place;
+  remembered = {site, {}, {}};
+  Walk walk{code, remembered};
   _Unwind_Backtrace([](_Unwind_Context* context, void* data) { return static_cast<Walk*>(data)->step(context); },
                     &walk);
-  // A stack that the thread was not given may be gone by the next call: what is remembered of it must not be read.
+  // Another stack than the thread's own may be gone by the next call, so its addresses must not be read then.
   const ThreadStack& stack = ThreadStack::of_this_thread();
   const bool can_be_remembered =
       walk.can_be_remembered && stack.holds(site.frame) &&
-      std::all_of(known.witnesses.begin(), known.witnesses.end(), [&](const Witness& each) {
-        return each.place == nullptr || (each.place >= site.frame && stack.holds(each.place));
-      });
-  if (!can_be_remembered) known.site = {};
-  return known.place;
+      std::all_of(remembered.return_addresses.begin(), remembered.return_addresses.end(),
+                  [&](const ReturnAddress& each) {
+                    return each.place == nullptr || (each.place >= site.frame && stack.holds(each.place));
+                  });
+  if (!can_be_remembered) remembered.site = {};
+  return remembered.place;
 }
 
 void CallPlaces::forget() {
-  known_.fill({});
+  remembered_.fill({});
 }
 
 }  // namespace loupe

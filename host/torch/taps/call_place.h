@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "torch/redirect/model_code.h"
+#include "torch/redirect/symbols.h"
 
 namespace loupe {
 
@@ -24,8 +24,8 @@ struct CallPlace {
   bool in_root = false;                      // of a class that was attached itself
   std::uintptr_t root_frame = 0;             // of the outermost of those
   const WatchedModel* attachment = nullptr;  // whose class that is; only to compare with
-  std::uint64_t path = 0;                    // tells the way of calls from there to here from others
-  std::uint64_t caller = 0;                  // tells the way to there from others
+  std::uint64_t path = 0;                    // differs by the calls from there to here
+  std::uint64_t caller = 0;                  // differs by the calls to there
 };
 
 /// The places found so far on one thread: walking up the stack takes microseconds, and a program calls from few.
@@ -37,19 +37,19 @@ class CallPlaces {
 
  private:
   /// A return address on the stack as it stood: while it does, the calls below are the same.
-  struct Witness {
+  struct ReturnAddress {
     const void* const* place = nullptr;
     const void* value = nullptr;
     bool holds() const { return place == nullptr || *place == value; }
   };
-  struct Known {
+  struct Remembered {
     CallSite site;
-    std::array<Witness, 4> witnesses;
+    std::array<ReturnAddress, 4> return_addresses;
     bool holds(const CallSite& site) const;
     CallPlace place;
   };
   struct Walk;
-  std::array<Known, 128> known_;
+  std::array<Remembered, 128> remembered_;
 };
 
 }  // namespace loupe

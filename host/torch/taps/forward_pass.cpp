@@ -6,8 +6,8 @@
 
 #include "core/log.h"
 #include "core/thread_own.h"
-#include "torch/model/watched_model.h"
-#include "torch/taps/forward_streams.h"
+#include "torch/model/tap_point.h"
+#include "torch/taps/forward_scope.h"
 
 namespace loupe {
 namespace {
@@ -49,7 +49,7 @@ void tell_function(ThreadState& state, const FunctionKind& kind, const at::Tenso
   }
 }
 
-/// The first of those who watch; a module is seldom part of two models.
+/// The first of those who watch; few modules are part of two models.
 const WatchedModel* attachment_of(const ModuleEntry& entry) {
   for (const auto& point : entry.points) {
     if (point->model_id != nullptr) return point->model_id;
@@ -61,8 +61,8 @@ bool only_functions(const ModuleEntry& root) {
   return std::any_of(root.points.begin(), root.points.end(), [](const auto& point) { return point->only_functions; });
 }
 
-/// Whether a model of which nothing but functions is seen trains. One that may not be asked, as it lies on the stack,
-/// is taken to train while gradients are on, so that its mode contradicts nothing.
+/// Whether a model trains whose functions alone are seen. A model on the stack cannot be asked; it counts as training
+/// while gradients are on, so that no rule sees a contradiction.
 bool is_training(const ModuleEntry& root, const WatchedModel* attachment) {
   for (const auto& point : root.points) {
     if (point->model_id != attachment) continue;
@@ -79,7 +79,7 @@ const ModuleEntry** final_of(Pass& pass, const WatchedModel* attachment) {
   return nullptr;
 }
 
-/// The module that ran last was the last of its pass.
+/// Notes that the module that ran last ended its pass.
 void note_final(ThreadState& state) {
   Pass& pass = state.pass;
   if (pass.attachment == nullptr || state.last == nullptr) return;
@@ -122,7 +122,7 @@ CallPlace place_of(ThreadState& state, const CallSite& site) {
   return state.places.find(site, state.table->code);
 }
 
-/// Takes what was attached or detached since.
+/// Takes over what was attached or detached since.
 void refresh(ThreadState& state) {
   if (!Registry::instance().refresh(state.table, state.generation)) return;
   state.unregistered.forget();

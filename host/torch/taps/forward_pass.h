@@ -14,7 +14,7 @@
 namespace loupe {
 
 constexpr int max_functions = 64;
-/// Calls of one function after one module that are told apart; a loop without modules may make any number.
+/// How many calls of one function after one module are told apart; a loop without modules may make any number.
 constexpr std::uint8_t max_occurrences = 100;
 
 class ForwardScope;
@@ -31,16 +31,16 @@ struct Pass {
   std::array<std::uint64_t, 16> entries{};
   std::size_t entry_count = 0;
   /// Functions before any module, until the first module shows whose they are.
-  struct Waiting {
+  struct EarlyFunction {
     const FunctionKind* kind;
     at::Tensor input, output;
     uint32_t flags;
   };
-  c10::SmallVector<Waiting, 16> waiting;
+  c10::SmallVector<EarlyFunction, 16> waiting;
   bool told_of_waiting = false;
 };
 
-/// What one thread is in the middle of.
+/// The state of one thread's forwards.
 struct ThreadState {
   std::shared_ptr<const Registry::Table> table = std::make_shared<Registry::Table>();
   uint64_t generation = 0;
@@ -62,7 +62,7 @@ struct ThreadState {
 };
 ThreadState& thread_state();
 
-/// Takes what was attached or detached since.
+/// Takes over what was attached or detached since.
 void refresh(ThreadState& state);
 const ModuleEntry* root_entry(const ThreadState& state, const WatchedModel* model);
 CallPlace place_of(ThreadState& state, const CallSite& site);
@@ -73,10 +73,10 @@ void begin_outermost(ThreadState& state, const torch::nn::Module& module, const 
 /// @param site  of the call  @param flags  LOUPE_DRAFT_EVENT_DROPS
 void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
                      uint32_t flags = 0);
-/// A loss is about to be computed: told to the model that ran last on this thread, of which there is one.
+/// Shows the inputs of a loss about to be computed to the model that ran last on this thread. There must be one.
 /// @param flags  LOUPE_DRAFT_LOSS_ bits
 void loss_called(const at::Tensor& input, const at::Tensor& target, uint32_t flags);
-/// Whatever the thread's forward was, it is over: what comes is no function of it. Any thread, for itself.
+/// Ends the thread's forward: later functions do not belong to it. Any thread, for itself.
 void end_pass();
 /// The same at an optimizer's step.
 void note_step();

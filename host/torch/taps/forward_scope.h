@@ -1,10 +1,60 @@
 #pragma once
 
+#include <c10/util/SmallVector.h>
+#include <torch/nn/utils/rnn.h>
+
+#include <tuple>
+#include <vector>
+
 #include "timing/step_timer.h"
+#include "torch/model/tap_point.h"
 #include "torch/taps/forward_pass.h"
-#include "torch/taps/forward_streams.h"
 
 namespace loupe {
+
+/// The tensors among a forward's arguments or results, in order.
+using TensorList = c10::SmallVector<const at::Tensor*, 8>;
+
+inline void collect(TensorList& list, const at::Tensor& tensor) {
+  if (tensor.defined()) list.push_back(&tensor);
+}
+inline void collect(TensorList& list, const torch::nn::utils::rnn::PackedSequence& sequences) {
+  collect(list, sequences.data());
+}
+template <class T>
+void collect(TensorList&, const T&) {}
+template <class T>
+void collect(TensorList& list, const std::vector<T>& values);
+template <class... T>
+void collect(TensorList& list, const std::tuple<T...>& values);
+template <class T>
+void collect(TensorList& list, const c10::optional<T>& value) {
+  if (value.has_value()) collect(list, *value);
+}
+template <class T>
+void collect(TensorList& list, const std::vector<T>& values) {
+  for (const T& value : values) collect(list, value);
+}
+template <class... T>
+void collect(TensorList& list, const std::tuple<T...>& values) {
+  std::apply([&](const T&... value) { (collect(list, value), ...); }, values);
+}
+
+/// The LOUPE_EVENT_ bits of a forward on this thread.
+inline uint32_t event_flags(bool training) {
+  uint32_t flags = training ? uint32_t{LOUPE_EVENT_TRAINING} : 0U;
+  if (at::GradMode::is_enabled()) flags |= LOUPE_EVENT_GRAD_ENABLED;
+  return flags;
+}
+/// Sends one tensor of `main`, that of the stream's index.
+/// @param wants_tensors  whether somebody reads all `inputs` and `outputs` with it
+void send(Stream& stream, const TensorList& main, uint32_t flags, bool wants_tensors, const TensorList& inputs,
+          const TensorList& outputs);
+void send_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags);
+/// Sends a module's inputs and attributes as its forward begins.
+void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inputs);
+/// Sends the results of a module or function.
+void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs);
 
 /// One forward of one module while it runs. Tells everybody who watches, also when the forward throws.
 class ForwardScope {
@@ -64,7 +114,7 @@ class ForwardScope {
   ForwardScope* outer_;
   const ModuleEntry* entry_ = nullptr;
   const FunctionKind* kind_ = nullptr;                // what a module that nobody registered counts as
-  bool opaque_ = false;                               // functions called inside are its business
+  bool opaque_ = false;                               // functions called inside are not shown
   bool began_ = false;                                // a module inside it ran
   std::array<uint8_t, max_functions> occurrences_{};  // of functions before that
   c10::SmallVector<at::Tensor, 2> inputs_;            // kept only where somebody reads them after the forward

@@ -1,22 +1,29 @@
 #include "torch/taps/function_taps.h"
 
-#include <loupe/draft/abi/flags.h>
-
+#include <ATen/ATen.h>
 #include <ATen/Operators.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/grad_mode.h>
+#include <loupe/draft/abi/flags.h>
+#include <loupe/draft/abi/loss_input.h>
+#include <torch/csrc/autograd/function.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <type_traits>
+#include <typeinfo>
 #include <unordered_map>
+#include <utility>
 
 #include "torch/redirect/redirections.h"
-#include "torch/redirect/symbol_names.h"
+#include "torch/taps/forward_pass.h"
 #include "torch/taps/forward_scope.h"
-#include "torch/taps/function_list.h"
+#include "torch/taps/tap_lists.h"
 
 namespace loupe {
 namespace {
 
-/// Whether a call works as an activation. Clamping does where it cuts off what is negative, as ReLU does.
+/// Whether a call works as an activation. Clamping does if it cuts off negative values, as ReLU does.
 template <class Operator>
 struct Activates {
   template <class... Arguments>
@@ -77,8 +84,7 @@ struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
 
 template <const FunctionKind& Kind, class Operator>
 void declare(bool everywhere) {
-  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
-                                   reinterpret_cast<void*>(&FunctionTap<Kind, Operator>::tap), everywhere);
+  declare_tap(&Operator::call, &FunctionTap<Kind, Operator>::tap, everywhere);
 }
 
 int take_index() {
@@ -86,44 +92,11 @@ int take_index() {
   if (next == max_functions) throw std::logic_error("there are more kinds of functions than max_functions");
   return next++;
 }
-FunctionKind activation(const char* name) {
-  return {name, LOUPE_FAMILY_ACTIVATION, take_index()};
-}
-FunctionKind dropout_kind(const char* name) {
-  return {name, LOUPE_FAMILY_DROPOUT, take_index()};
-}
 
-const FunctionKind relu = activation("relu");
-const FunctionKind relu6 = activation("relu6");
-const FunctionKind leaky_relu = activation("leaky_relu");
-const FunctionKind elu = activation("elu");
-const FunctionKind selu = activation("selu");
-const FunctionKind celu = activation("celu");
-const FunctionKind gelu = activation("gelu");
-const FunctionKind silu = activation("silu");
-const FunctionKind mish = activation("mish");
-const FunctionKind sigmoid = activation("sigmoid");
-const FunctionKind tanh = activation("tanh");
-const FunctionKind softplus = activation("softplus");
-const FunctionKind softshrink = activation("softshrink");
-const FunctionKind hardshrink = activation("hardshrink");
-const FunctionKind hardtanh = activation("hardtanh");
-const FunctionKind hardswish = activation("hardswish");
-const FunctionKind hardsigmoid = activation("hardsigmoid");
-const FunctionKind prelu = activation("prelu");
-const FunctionKind rrelu = activation("rrelu");
-const FunctionKind glu = activation("glu");
-const FunctionKind log_sigmoid = activation("log_sigmoid");
-const FunctionKind softmax = activation("softmax");
-const FunctionKind log_softmax = activation("log_softmax");
-const FunctionKind threshold = activation("threshold");
-const FunctionKind softsign = activation("softsign");
-const FunctionKind clamp = activation("clamp");
-const FunctionKind clamp_min = activation("clamp_min");
-const FunctionKind maximum = activation("maximum");
-const FunctionKind dropout = dropout_kind("dropout");
-const FunctionKind feature_dropout = dropout_kind("feature_dropout");
-const FunctionKind alpha_dropout = dropout_kind("alpha_dropout");
+#define LOUPE_ACTIVATION(KIND) const FunctionKind KIND = {#KIND, LOUPE_FAMILY_ACTIVATION, take_index()};
+#define LOUPE_DROPOUT(KIND) const FunctionKind KIND = {#KIND, LOUPE_FAMILY_DROPOUT, take_index()};
+LOUPE_ACTIVATIONS(LOUPE_ACTIVATION)
+LOUPE_DROPOUTS(LOUPE_DROPOUT)
 
 }  // namespace
 
@@ -181,6 +154,137 @@ void declare_function_taps() {
 #define LOUPE_OUTSIDE(KIND, OPERATOR) declare<KIND, at::_ops::OPERATOR>(false);
   LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_EVERYWHERE)
   LOUPE_FUNCTIONS(LOUPE_OUTSIDE)
+}
+
+namespace {
+
+const LossFunctionListener* told_of_losses = nullptr;
+thread_local int losses_running = 0;  // one loss function may call another
+
+/// By the type of its node, whose name() allocates.
+uint32_t maker_of(const at::Tensor& input) {
+  const auto& node = input.grad_fn();
+  if (node == nullptr) return 0;
+  const auto& made = *node;
+  const char* type = typeid(made).name();
+  const auto is = [&](const char* name) { return std::strstr(type, name) != nullptr; };
+  if (is("LogSoftmaxBackward")) return LOUPE_DRAFT_LOSS_MADE_BY_LOG_SOFTMAX;
+  if (is("SoftmaxBackward")) return LOUPE_DRAFT_LOSS_MADE_BY_SOFTMAX;
+  if (is("16SigmoidBackward0")) return LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID;
+  if (is("13TanhBackward0")) return LOUPE_DRAFT_LOSS_MADE_BY_TANH;
+  if (is("13ReluBackward0")) return LOUPE_DRAFT_LOSS_MADE_BY_RELU;
+  return 0;
+}
+
+/// Of the arguments of a loss over classes behind its target: whether it was given weights, or an index to leave out.
+template <class Weight, class Index, class... Rest>
+uint32_t choice_of(const Weight& weight, int64_t /*reduction*/, const Index& ignored, const Rest&...) {
+  int64_t index = 0;
+  if constexpr (std::is_same_v<Index, int64_t>) {
+    index = ignored;
+  } else {
+    index = ignored.as_int_unchecked();
+  }
+  const bool chooses = (weight.has_value() && weight->defined()) || index >= 0;  // by default -100
+  return chooses ? uint32_t{LOUPE_DRAFT_LOSS_CHOOSES_TARGETS} : 0U;
+}
+
+/// @tparam Function  LOUPE_DRAFT_LOSS_ bits, or 0 for one whose input is not shown
+template <uint32_t Function, class... Rest>
+void show_input(const at::Tensor& input, const at::Tensor& target, const Rest&... rest) {
+  const bool is_watched = active_attachments.load(std::memory_order_relaxed) != 0;
+  if (Function == 0 || !is_watched || !input.defined() || !target.defined()) return;
+  if (thread_state().last_model == nullptr) return;
+  const bool is_swapped = target.requires_grad() && !input.requires_grad();
+  const uint32_t swapped = is_swapped ? uint32_t{LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT} : 0U;
+  uint32_t choice = 0;
+  if constexpr (Function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || Function == LOUPE_DRAFT_LOSS_NLL)
+    choice = choice_of(rest...);
+  loss_called(input, target, Function | maker_of(input) | swapped | choice);
+}
+
+template <class First, class... Rest>
+int64_t reduction_of(const First& first, const Rest&... rest) {
+  if constexpr (std::is_same_v<First, int64_t>) {
+    return first;
+  } else if constexpr (sizeof...(rest) > 0) {
+    return reduction_of(rest...);
+  } else {
+    return at::Reduction::Mean;
+  }
+}
+
+/// "mse_loss" of "aten::mse_loss".
+const char* short_name(const char* name) {
+  const char* colons = std::strstr(name, "::");
+  return colons != nullptr ? colons + 2 : name;
+}
+
+void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t reduction, const char* function,
+                 const void* place) {
+  const bool is_number = result.defined() && result.numel() == 1 && at::isFloatingType(result.scalar_type());
+  if (!is_number) return;
+  if (result.requires_grad()) return told_of_losses->computed(result, short_name(function));
+  const bool is_sum = reduction == at::Reduction::Sum && input.dim() > 0 && input.size(0) > 0;
+  const at::NoGradGuard no_graph;
+  told_of_losses->evaluated(is_sum ? result / input.size(0) : result, short_name(function), place);
+}
+
+template <uint32_t Function, class Operator, class Signature = decltype(&Operator::call)>
+struct LossTap;
+template <uint32_t Function, class Operator, class... Arguments>
+struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
+  struct Running {
+    Running() { ++losses_running; }
+    ~Running() { --losses_running; }
+  };
+  static at::Tensor tap(const at::Tensor& input, Arguments... arguments) {
+    const bool is_outermost = losses_running == 0;
+    if (is_outermost) show_input<Function>(input, arguments...);
+    const int64_t reduction = reduction_of(arguments...);
+    at::Tensor result = [&] {
+      const Running running;
+      return Operator::call(input, std::forward<Arguments>(arguments)...);
+    }();
+    if (is_outermost && told_of_losses != nullptr)
+      tell_result(result, input, reduction, Operator::name, __builtin_return_address(0));
+    return result;
+  }
+};
+
+/// Also where LibTorch's own modules call it.
+template <class Operator, uint32_t Function = 0>
+void declare() {
+  declare_tap(&Operator::call, &LossTap<Function, Operator>::tap, /*everywhere=*/true);
+}
+
+}  // namespace
+
+void declare_loss_function_taps() {
+  using namespace at::_ops;
+  declare<cross_entropy_loss, LOUPE_DRAFT_LOSS_CROSS_ENTROPY>();
+  declare<nll_loss, LOUPE_DRAFT_LOSS_NLL>();
+  declare<nll_loss_nd, LOUPE_DRAFT_LOSS_NLL>();
+  declare<nll_loss2d, LOUPE_DRAFT_LOSS_NLL>();
+  declare<mse_loss, LOUPE_DRAFT_LOSS_MSE>();
+  declare<l1_loss, LOUPE_DRAFT_LOSS_L1>();
+  declare<smooth_l1_loss, LOUPE_DRAFT_LOSS_SMOOTH_L1>();
+  declare<huber_loss, LOUPE_DRAFT_LOSS_HUBER>();
+  declare<binary_cross_entropy, LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY>();
+  declare<binary_cross_entropy_with_logits, LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS>();
+  declare<kl_div, LOUPE_DRAFT_LOSS_KL_DIV>();
+  declare<cosine_embedding_loss>();
+  declare<hinge_embedding_loss>();
+  declare<margin_ranking_loss>();
+  declare<multi_margin_loss>();
+  declare<multilabel_margin_loss>();
+  declare<poisson_nll_loss>();
+  declare<soft_margin_loss>();
+  declare<triplet_margin_loss>();
+}
+
+void set_loss_function_listener(const LossFunctionListener& told) {
+  told_of_losses = &told;
 }
 
 }  // namespace loupe

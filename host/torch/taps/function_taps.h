@@ -2,6 +2,10 @@
 
 #include <string>
 
+namespace at {
+class Tensor;
+}
+
 namespace loupe {
 
 struct FunctionKind;
@@ -15,5 +19,18 @@ const FunctionKind* kind_of_operator(const std::string& name);
 
 /// Declares the functions that are tapped outside of modules, such as torch::relu, to the redirections; once.
 void declare_function_taps();
+
+/// Receives the results of loss functions. Functions must not throw; `function` is the operator's name.
+struct LossFunctionListener {
+  void (*computed)(const at::Tensor& loss, const char* function);  ///< one with a graph
+  /// One without, as a mean of the batch; `place` is the call's.
+  void (*evaluated)(const at::Tensor& loss, const char* function, const void* place);
+};
+
+/// Declares the taps of LibTorch's loss functions, which show what each is given to the model that ran last.
+void declare_loss_function_taps();
+
+/// Also passes results to this listener, for good. Before the taps are held.
+void set_loss_function_listener(const LossFunctionListener& told);
 
 }  // namespace loupe

@@ -1,8 +1,75 @@
 #pragma once
 
+#include <c10/util/SmallVector.h>
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/forks.h"
 #include "torch/model/tap_point.h"
 
+namespace torch::autograd {
+struct AccumulateGrad;
+}
+
 namespace loupe {
+
+/// Who waits for the gradients of which leaves: parameters, and inputs that require gradients. Autograd adds up a
+/// leaf's gradient in one place for all, which is redirected, so that no hook is ever laid on or taken off anything
+/// that a backward pass of another thread may be going through. Any thread.
+class LeafGradients {
+ public:
+  enum class Part {
+    sum,       ///< the leaf's gradient once this pass was added to it
+    one_pass,  ///< what this pass alone brings
+  };
+
+  static LeafGradients& instance();
+
+  /// Sees every gradient that is added up in this process, while the redirections are held.
+  void redirect();
+
+  /// Sends the leaf's gradients to a stream of the point's. The leaf is not kept alive. False where it is watched for
+  /// this stream already; only `flags` are taken over then.
+  /// @param kept  notes each sum; may be null
+  bool watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
+             std::shared_ptr<KeptGradient> kept = nullptr);
+  /// Ends it for one leaf.
+  void forget(const at::Tensor& leaf, const Stream& stream);
+  /// Ends it for all points of one attachment, known by their flag.
+  void forget_all(const std::atomic<bool>* active);
+
+  /// Leaves that are watched, those included whose death was not noticed yet.
+  std::size_t size() const;
+
+ private:
+  struct Watch {
+    std::shared_ptr<ModuleNode> node;  // the stream lives in it
+    std::shared_ptr<const std::atomic<bool>> active;
+    Stream* stream;
+    Part part;
+    uint32_t flags;
+    bool redirected;  // else a hook of its own brings the gradient
+    std::shared_ptr<KeptGradient> kept;
+  };
+  /// Never changed, so that an event takes one pointer with it.
+  using Watches = c10::SmallVector<std::shared_ptr<const Watch>, 2>;
+  struct Leaf {
+    c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+    Watches watches;
+  };
+
+  static torch::autograd::variable_list tap(torch::autograd::AccumulateGrad* self,
+                                            torch::autograd::variable_list&& gradients);
+  bool of(const at::Tensor& leaf, Watches& found) const;
+  void drop_dead_leaves();
+
+  mutable ProcessMutex mutex_;
+  ForkWatch forks_;
+  std::unordered_map<const c10::TensorImpl*, Leaf> leaves_;
+  std::size_t sweep_at_ = 64;
+};
 
 /// Sends the gradient of a tensor that a forward takes or gives to a stream of the point's, once it is known: of each
 /// backward pass once, however often the tensor is used. May run on autograd's threads.

@@ -1,37 +1,68 @@
 #include "torch/taps/optimizer_steps.h"
 
 #include <loupe/draft/abi/flags.h>
-
 #include <torch/optim/optimizer.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "core/forks.h"
 #include "core/log.h"
 #include "torch/model/point_maker.h"
-#include "torch/model/program_hooks.h"
-#include "torch/taps/known_optimizers.h"
-#include "torch/taps/optimizer_settings.h"
+#include "torch/model/registry.h"
+#include "torch/taps/optimizer_reader.h"
 #include "torch/taps/optimizer_taps.h"
 #include "torch/taps/unregistered.h"
-#include "torch/tensor/parameter_sample.h"
+#include "torch/tensor/compat.h"
+#include "torch/tensor/parameter_changes.h"
 #include "torch/tensor/tensor_dispatch.h"
 
 namespace loupe {
 namespace {
 
+/// Numbers for optimizers: one that holds parameters of several models has the same for each of them.
+class OptimizerNumbers {
+ public:
+  static OptimizerNumbers& instance() {
+    static auto* numbers = new OptimizerNumbers();  // optimizers may step during static destruction
+    return *numbers;
+  }
+  /// @param of  the models' own, each of which takes a number once
+  uint64_t take(const OptimizerSteps* of, const torch::optim::Optimizer& optimizer, uint64_t fingerprint) {
+    constexpr std::size_t most = 64;
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(assigned_.begin(), assigned_.end(), [&](const Assigned& each) {
+      return each.optimizer == &optimizer && each.fingerprint == fingerprint && each.taken_by.count(of) == 0;
+    });
+    if (known != assigned_.end()) {
+      known->taken_by.insert(of);
+      return known->number;
+    }
+    if (assigned_.size() == most) assigned_.pop_front();
+    assigned_.push_back({&optimizer, fingerprint, ++last_, {of}});
+    return last_;
+  }
+
+ private:
+  struct Assigned {
+    const torch::optim::Optimizer* optimizer;  // only to compare with
+    uint64_t fingerprint, number;
+    std::unordered_set<const OptimizerSteps*> taken_by;
+  };
+  ProcessMutex mutex_;
+  std::deque<Assigned> assigned_;
+  uint64_t last_ = 0;
+};
+
 constexpr std::size_t most_holders = 64;
 
-uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
-  uint64_t hash = 0;
-  for (const auto& group : optimizer.param_groups()) {
-    for (const at::Tensor& parameter : group.params()) {
-      hash = (hash ^ reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl())) * 0x9e3779b97f4a7c15;
-    }
-  }
-  return hash;
-}
-
-/// What is shown of the parameter to lenses.
+/// Sets a flag of the parameter that lenses see.
 void set_flag(const TapPoint& point, const ParameterTap& tap, uint32_t flag, bool on) {
   point.node->set_parameter_flag(static_cast<std::size_t>(&tap - point.parameters.data()), flag, on);
 }
@@ -57,9 +88,9 @@ void OptimizerSteps::each_parameter(Call&& call) {
 }
 
 void OptimizerSteps::learn_parameters() {
-  KnownParameters::Set now;
+  ParametersByModel::Set now;
   each_parameter([&](const TapPoint&, ParameterTap& tap) { now.insert(tap.tensor.unsafeGetTensorImpl()); });
-  KnownParameters::instance().set(this, now);  // marked anew when seen next
+  attached_parameters().set(this, now);  // marked anew when seen next
   const std::lock_guard lock(parameters_mutex_);
   parameters_ = std::move(now);
 }
@@ -109,8 +140,8 @@ void OptimizerSteps::forget() {
     const std::lock_guard lock(parameters_mutex_);
     attached_.clear();
   }
-  KnownParameters::instance().remove(this);
-  set_trained_parameters(this, {});
+  attached_parameters().set(this, {});
+  trained_parameters().set(this, {});
 }
 
 bool OptimizerSteps::Holder::is(const torch::optim::Optimizer& other) const {
@@ -119,12 +150,12 @@ bool OptimizerSteps::Holder::is(const torch::optim::Optimizer& other) const {
 
 std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   const uint64_t fingerprint = fingerprint_of(optimizer);
-  const uint64_t generation = KnownParameters::instance().generation();
+  const uint64_t generation = attached_parameters().generation();
   std::size_t same = holders_.size();
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     if (holders_[i].is(optimizer) && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation)
       return i;
-    // Made anew over the same parameters, or given others.
+    // Made again over the same parameters, or given others.
     if (holders_[i].optimizer == &optimizer || (same == holders_.size() && holders_[i].fingerprint == fingerprint))
       same = i;
   }
@@ -184,7 +215,7 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
     Unknown& unknown = holders_[slot].unknown.emplace_back();
     for (const at::Tensor& parameter : group.params()) {
       held.insert(parameter.unsafeGetTensorImpl());
-      if (KnownParameters::instance().has(parameter.unsafeGetTensorImpl())) continue;
+      if (attached_parameters().has(parameter.unsafeGetTensorImpl())) continue;
       ++unknown.tensors;
       unknown.elements += parameter.numel();
     }
@@ -198,9 +229,9 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
   each_parameter([&](const TapPoint&, const ParameterTap& tap) {
     if ((tap.holders & 1) != 0) counting_ |= tap.holders;
   });
-  std::unordered_set<const c10::TensorImpl*> trained;
+  ParametersByModel::Set trained;
   for (const Holder& each : holders_) trained.insert(each.held.begin(), each.held.end());
-  set_trained_parameters(this, std::move(trained));
+  trained_parameters().set(this, std::move(trained));
 }
 
 void OptimizerSteps::before(torch::optim::Optimizer& optimizer) {
@@ -278,7 +309,7 @@ bool OptimizerSteps::notice_unseen() {
 }
 
 /// The unseen optimizers whose parameters have other values than at the last call. Operators that take lists of
-/// parameters, as fused ones do, count no changes of each. A few parameters tell of all that the optimizer holds.
+/// parameters, as fused ones do, count no changes of each. A few parameters stand for all that the optimizer holds.
 uint64_t OptimizerSteps::changed_in_value() {
   constexpr int enough = 4;
   uint64_t changed = 0;
@@ -300,7 +331,7 @@ uint64_t OptimizerSteps::changed_in_value() {
   return changed;
 }
 
-/// What changed since the last tick is still told where only some steps went by.
+/// Keeps what changed since the last tick if only some steps were skipped.
 void OptimizerSteps::prime() {
   each_parameter([this](const TapPoint&, ParameterTap& tap) {
     tap.version = version_of(tap.tensor);
@@ -322,7 +353,7 @@ void OptimizerSteps::check_at_tick() {
 /// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
 void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
-  // In the middle of a step, its own as where a closure ticks or another thread's, what it changed is not told yet.
+  // During a step, its own as where a closure ticks or another thread's, its changes are not reported yet.
   const bool some_unseen = std::exchange(passed_by_, false) || any_step_runs();
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);

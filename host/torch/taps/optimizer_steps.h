@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pipeline/optimizer_facts.h"
-#include "torch/model/layer_names.h"
+#include "torch/model/point_maker.h"
 #include "torch/model/tap_point.h"
 
 namespace torch::optim {
@@ -17,7 +17,7 @@ class Optimizer;
 namespace loupe {
 
 /// The optimizers that hold parameters of one attached model, and the steps that they take: seen by taps, noticed by
-/// what they change, or told by hand. Under the inspector's mutex, but for holds_any.
+/// what they change, or reported by the trainer. Under the inspector's mutex, except holds_any.
 class OptimizerSteps {
  public:
   using Points = std::vector<std::shared_ptr<TapPoint>>;
@@ -36,7 +36,7 @@ class OptimizerSteps {
   /// An optimizer that the trainer attached. Warns if it holds none of the parameters.
   /// @param seen  its steps are seen by taps
   void attach(torch::optim::Optimizer& optimizer, bool seen);
-  /// One that was seen at work on them: whoever holds a parameter counts, whatever its type.
+  /// An optimizer that was seen at work on them. Any holder of a parameter counts, of any type.
   void meet(torch::optim::Optimizer& optimizer, bool seen);
   /// The model is detached.
   void forget();
@@ -45,14 +45,14 @@ class OptimizerSteps {
   /// Around a step that taps see.
   void before(torch::optim::Optimizer& optimizer);
   void after(torch::optim::Optimizer& optimizer);
-  /// A step that is not looked at.
+  /// Skips a step.
   void pass_by() { passed_by_ = true; }
   /// Whether the optimizer's steps are those of the run's clock: the first attached one's, or of one in its place,
   /// which holds some of the same parameters.
   bool counts(const torch::optim::Optimizer& optimizer);
   /// The same for whichever stepped last.
   bool latest_counts() const { return holders_.empty() || (latest_ & counting_) != 0; }
-  /// A step that the trainer tells, of whatever has not been seen to step.
+  /// Counts a step reported by the trainer, for parameters that no tap saw change.
   void by_hand();
   /// Steps that no tap saw, of optimizers of types that may: true if there was one.
   bool notice_unseen();

@@ -10,14 +10,11 @@
 
 #include "core/forks.h"
 #include "timing/step_timer.h"
-#include "torch/model/program_hooks.h"
 #include "torch/model/registry.h"
-#include "torch/model/watched_model.h"
+#include "torch/model/tap_point.h"
 #include "torch/redirect/redirections.h"
-#include "torch/redirect/symbol_names.h"
-#include "torch/redirect/virtual_entry.h"
 #include "torch/taps/forward_pass.h"
-#include "torch/taps/optimizer_states.h"
+#include "torch/taps/optimizer_reader.h"
 #include "torch/taps/timed_step.h"
 #include "torch/taps/unregistered.h"
 #include "torch/tensor/compat.h"
@@ -30,14 +27,14 @@ using Closure = Optimizer::LossClosure;
 using Step = at::Tensor (*)(Optimizer*, Closure);
 
 /// Which models wait for optimizers, and what the virtual tables held before.
-struct Watched {
+struct WatchedModels {
   ProcessMutex mutex;
   ForkWatch forks;
-  std::unordered_map<void**, Step> originals;
+  VirtualOriginals<Step> originals;
   std::vector<std::pair<const WatchedModel*, std::weak_ptr<WatchedModel>>> attachments;
 
-  static Watched& instance() {
-    static auto* watched = new Watched();  // taps may outlive static destruction
+  static WatchedModels& instance() {
+    static auto* watched = new WatchedModels();  // taps may outlive static destruction
     return *watched;
   }
   /// Those whose parameters it holds, or that it was attached with: trainers change the optimizer half way, or have
@@ -58,15 +55,15 @@ struct Watched {
 thread_local int steps_running = 0;
 std::atomic<int> steps_of_all_threads{0};
 
-/// One step with what is told of it before and after.
-struct ToldStep {
-  ToldStep() { steps_of_all_threads.fetch_add(1); }
-  ~ToldStep() { steps_of_all_threads.fetch_sub(1); }
-  ToldStep(const ToldStep&) = delete;
-  ToldStep& operator=(const ToldStep&) = delete;
+/// Counts one step, its messages before and after included.
+struct CountedStep {
+  CountedStep() { steps_of_all_threads.fetch_add(1); }
+  ~CountedStep() { steps_of_all_threads.fetch_sub(1); }
+  CountedStep(const CountedStep&) = delete;
+  CountedStep& operator=(const CountedStep&) = delete;
 };
 
-/// Steps are counted by some also where they are not looked at.
+/// Whether anybody watches steps or counts those that it does not look at.
 bool anybody_counts() {
   return active_attachments.load(std::memory_order_relaxed) != 0 ||
          counting_attachments.load(std::memory_order_relaxed) != 0;
@@ -94,9 +91,9 @@ template <class Call>
 at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
   // One step may run another inside (a wrapper, a closure): only the outermost counts.
   if (steps_running > 0) return call();
-  const ToldStep told;
+  const CountedStep counted;
   if (!anybody_counts()) return call();
-  const auto attachments = Watched::instance().of(*optimizer);
+  const auto attachments = WatchedModels::instance().of(*optimizer);
   if (attachments.empty()) {
     note_other_optimizer(*optimizer);
     return call();
@@ -141,12 +138,7 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
 }
 
 at::Tensor virtual_step(Optimizer* self, Closure closure) {
-  Step original = nullptr;
-  {
-    auto& watched = Watched::instance();
-    const std::lock_guard lock(watched.mutex);
-    original = watched.originals.at(*reinterpret_cast<void***>(self));
-  }
+  const Step original = WatchedModels::instance().originals.of(self);
   return around_step(self, [&] { return original(self, std::move(closure)); });
 }
 
@@ -159,9 +151,7 @@ void redirect_tables(const std::vector<std::pair<void**, void**>>& tables) {
   std::vector<void**> entries;
   for (const auto& [entry, table] : tables) {
     if (*entry == reinterpret_cast<void*>(&virtual_step)) continue;
-    auto& watched = Watched::instance();
-    const std::lock_guard lock(watched.mutex);
-    watched.originals[table] = reinterpret_cast<Step>(*entry);
+    WatchedModels::instance().originals.keep(table, entry, &virtual_step);
     entries.push_back(entry);
   }
   if (!entries.empty()) Redirections::instance().redirect_entries(entries, reinterpret_cast<void*>(&virtual_step));
@@ -190,7 +180,7 @@ struct DirectStep {
     OwnStep real = nullptr;
     std::memcpy(&real, entry, sizeof real);
     real_step.store(real, std::memory_order_release);
-    Redirections::instance().declare(symbol_of(*entry), reinterpret_cast<void*>(&tap), false);
+    declare_tap(*entry, &tap);
   }
 };
 
@@ -209,11 +199,11 @@ void redirect_tables() {
 /// An optimizer that clears gradients is about to step, whoever made it.
 void meet(Optimizer& optimizer) {
   if (!anybody_counts()) return;
-  const auto attachments = Watched::instance().of(optimizer);
+  const auto attachments = WatchedModels::instance().of(optimizer);
   if (attachments.empty()) return note_other_optimizer(optimizer);
   redirect_table(optimizer);
   for (const auto& attachment : attachments) {
-    attachment->notice_unseen_step();  // before the gradients go that tell of it
+    attachment->notice_unseen_step();  // while the gradients still show it
     attachment->meet(optimizer);
   }
 }
@@ -230,12 +220,7 @@ struct ZeroGradTap<void (Optimizer::*)(Arguments...)> {
     }
     self->zero_grad(arguments...);
   }
-  static void declare() {
-    const auto member = &Optimizer::zero_grad;
-    void* address = nullptr;
-    std::memcpy(&address, &member, sizeof address);
-    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
-  }
+  static void declare() { declare_tap(member_address(&Optimizer::zero_grad), &tap); }
 };
 
 }  // namespace
@@ -266,7 +251,7 @@ void await_optimizers() {
 }
 
 void await_optimizers(const std::shared_ptr<WatchedModel>& attachment) {
-  auto& watched = Watched::instance();
+  auto& watched = WatchedModels::instance();
   {
     const std::lock_guard lock(watched.mutex);
     if (watched.forks.is_new_process()) watched.attachments.clear();
@@ -283,7 +268,7 @@ void tap_optimizer(Optimizer& optimizer, const std::shared_ptr<WatchedModel>& at
 }
 
 void forget_optimizers(const WatchedModel* attachment) {
-  auto& watched = Watched::instance();
+  auto& watched = WatchedModels::instance();
   const std::lock_guard lock(watched.mutex);
   std::erase_if(watched.attachments, [&](const auto& each) { return each.first == attachment; });
 }

@@ -18,13 +18,13 @@ void declare_optimizer_taps();
 /// model: of LibTorch's types at once, of others' from when they clear their gradients. Under a hold of the
 /// redirections.
 void tap_optimizer(torch::optim::Optimizer& optimizer, const std::shared_ptr<WatchedModel>& attachment);
-/// The same for whatever optimizer is seen to hold its parameters later.
+/// The same for any optimizer that is later seen to hold its parameters.
 void await_optimizers(const std::shared_ptr<WatchedModel>& attachment);
 /// Makes the steps of LibTorch's own optimizers pass the taps, attached or not. Under a hold of the redirections.
 void await_optimizers();
 void forget_optimizers(const WatchedModel* attachment);
 
-/// Whether an optimizer is in a step on any thread, or has just taken one that nobody has been told of.
+/// Whether an optimizer is in a step on any thread, or has just taken one that was not reported yet.
 bool any_step_runs();
 
 /// Whether a step can be called without any tap seeing it: the type is the user's own.

@@ -1,22 +1,158 @@
 #include "torch/taps/timed_step.h"
 
+#include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
+#include <c10/core/Event.h>
+#include <c10/core/Storage.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/SmallVector.h>
 #include <torch/optim/optimizer.h>
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/thread_own.h"
+#include "timing/device_clock.h"
 #include "timing/step_timer.h"
 #include "torch/taps/forward_pass.h"
-#include "torch/taps/kept_memory.h"
-#include "torch/taps/optimizer_states.h"
-#include "torch/tensor/device_clock.h"
+#include "torch/taps/optimizer_reader.h"
 
 namespace loupe {
 namespace {
+
+/// Calls with the memory of each tensor in a value.
+template <class Call>
+void each_storage(const c10::IValue& value, const Call& call) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (tensor.defined() && tensor.has_storage()) call(tensor.storage());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) {
+      if (tensor.defined() && tensor.has_storage()) call(tensor.storage());
+    }
+  }
+}
+
+/// What the operators of one forward pass make, and which layer's they are. One thread.
+class KeptMemory {
+ public:
+  /// The memory of what an operator is given.
+  using Inputs = c10::SmallVector<const c10::StorageImpl*, 6>;
+  /// As it starts, which is when they may be asked for.
+  static Inputs inputs_of(const at::RecordFunction& operation) {
+    Inputs inputs;
+    for (const c10::IValue& input : operation.inputs())
+      each_storage(input, [&](const c10::Storage& storage) { inputs.push_back(storage.unsafeGetStorageImpl()); });
+    return inputs;
+  }
+  /// An operator of a layer, or of none, -1, ran. What shares its memory with an input is nothing new.
+  void note(const at::RecordFunction& operation, const Inputs& inputs, int layer) {
+    // Some versions of LibTorch show all that lies on the interpreter's stack, the operator's own results last.
+    const auto& all = operation.outputs();
+    const std::size_t count = std::min(operation.num_outputs(), all.size());
+    for (std::size_t i = all.size() - count; i < all.size(); ++i) {
+      each_storage(all[i], [&](const c10::Storage& storage) {
+        const c10::StorageImpl* memory = storage.unsafeGetStorageImpl();
+        if (std::find(inputs.begin(), inputs.end(), memory) != inputs.end()) return;
+        const auto known = results_.find(memory);
+        if (known != results_.end() && !known->second.storage.expired()) return;
+        results_.insert_or_assign(memory, Result{storage.getWeakStorageImpl(), layer});
+      });
+    }
+  }
+  /// Bytes of what is still there: of layer -1, and of each of the others. Begins anew.
+  std::vector<double> take() {
+    std::vector<double> bytes(1, 0);
+    for (const auto& [memory, result] : results_) {
+      const auto alive = result.storage.lock();
+      if (alive == nullptr) continue;
+      const auto place = static_cast<std::size_t>(result.layer + 1);
+      if (bytes.size() <= place) bytes.resize(place + 1, 0);
+      bytes[place] += static_cast<double>(alive->nbytes());
+    }
+    results_.clear();
+    return bytes;
+  }
+
+ private:
+  struct Result {
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    int layer;
+  };
+  std::unordered_map<const c10::StorageImpl*, Result> results_;
+};
+
+template <class Device>
+constexpr bool tells_captures = requires(const Device& device, const c10::Stream& stream) {
+  device.isStreamCapturing(stream);
+};
+
+/// A clock of a device's current streams, made of its events.
+template <class Event, class Device>
+class EventClock : public DeviceClock {
+ public:
+  explicit EventClock(c10::Device device) : place_(device), device_(device.type()) {}
+
+  void mark() override {
+    if (failed_) return;
+    try {
+      const c10::Stream stream = device_.getStream(place_);
+      failed_ = device_.isStreamCapturing(stream);
+      // Events made with PyTorch's default flag keep no time.
+      if (!failed_) events_.emplace_back(place_.type(), c10::EventFlag::BACKEND_DEFAULT).record(stream);
+    } catch (const std::exception&) {
+      failed_ = true;
+    }
+  }
+  bool is_current() const override {
+    try {
+      return device_.getDevice() == place_;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  State state() override {
+    if (failed_) return State::failed;
+    try {
+      if (device_.isStreamCapturing(device_.getStream(place_))) return State::pending;
+      for (; reached_ < events_.size(); ++reached_) {
+        if (!events_[reached_].query()) return State::pending;
+      }
+      return State::reached;
+    } catch (const std::exception&) {
+      failed_ = true;
+      return State::failed;
+    }
+  }
+  double seconds(std::size_t mark) override { return events_.front().elapsedTime(events_.at(mark)) / 1e3; }
+
+ private:
+  const c10::Device place_;
+  const Device device_;
+  std::deque<Event> events_;
+  std::size_t reached_ = 0;
+  bool failed_ = false;
+};
+
+/// Null where there is none: the processor, and LibTorch before it could say whether a stream is being captured, as a
+/// query would end the program's capture of a graph.
+template <class Event = c10::Event, class Device = c10::impl::VirtualGuardImpl>
+std::unique_ptr<DeviceClock> make_device_clock(c10::Device device) {
+  if constexpr (tells_captures<Device>) {
+    try {
+      if (!device.is_cpu()) return std::make_unique<EventClock<Event, Device>>(device);
+    } catch (const std::exception&) {  // none that has events
+    }
+  }
+  return nullptr;
+}
 
 /// The thread whose step is timed, as LibTorch counts them.
 std::atomic<uint64_t> timed_thread{0};
@@ -31,7 +167,7 @@ StepMemory& step_memory() {
   return *memory;
 }
 
-/// The backward pass is on: what the forward has left is what is kept for it.
+/// Once the backward pass runs, all that the forward left is kept for it.
 void note_kept(StepTimer& timer) {
   if (!timer.measures_memory() || timer.has_kept()) return;
   const LoupeTime time;
@@ -68,7 +204,7 @@ struct Operation : at::ObserverContext {
   KeptMemory::Inputs inputs;
 };
 
-/// Null where nobody wants to know of it: what Loupe itself computes, and the backward pass.
+/// Returns null for Loupe's own operators and those of the backward pass.
 std::unique_ptr<at::ObserverContext> operation_starts(const at::RecordFunction& operation) {
   StepTimer* timer = StepTimer::here();
   if (timer == nullptr || timer->has_kept() || timer->is_in_loupe()) return nullptr;
@@ -121,7 +257,7 @@ struct EndOfThread {
   }
 };
 
-/// Of the first parameter that is on one; null where all are the processor's, or there is no clock of it.
+/// The clock of the first parameter's device that is not the processor; null if there is none.
 std::unique_ptr<DeviceClock> clock_of(const torch::optim::Optimizer* optimizer) {
   if (optimizer == nullptr) return nullptr;
   for (const auto& group : optimizer->param_groups()) {

@@ -8,32 +8,25 @@
 #include <atomic>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "core/forks.h"
 #include "torch/model/module_types.h"
 #include "torch/taps/function_taps.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {
-
 namespace {
 
 constexpr int most_looks = 4;
 constexpr std::uint32_t steps_enough_inside = 1, steps_enough_elsewhere = 20;
 
-ProcessMutex trained_mutex;
-std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorImpl*>>& trained() {
-  static auto* trained = new std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorImpl*>>();
-  return *trained;  // taps may outlive static destruction
-}
-
-/// Whether a module was met of which nobody knows who trains it.
+/// Whether any module is in doubt: nobody knows who trains it.
 std::atomic<bool> any_in_doubt{false};
 
 /// What optimizers of no attached model hold.
 struct TrainedByOthers {
+  ProcessMutex mutex;
   struct Optimizer {
     const void* address;
     std::uint64_t parameters;  // their addresses, mixed
@@ -48,11 +41,11 @@ struct TrainedByOthers {
 };
 
 bool is_trained(const at::Tensor& parameter) {
-  const std::lock_guard lock(trained_mutex);
   const c10::TensorImpl* const itself = parameter.unsafeGetTensorImpl();
-  return TrainedByOthers::instance().parameters.count(itself) != 0 ||
-         std::any_of(trained().begin(), trained().end(),
-                     [&](const auto& each) { return each.second.count(itself) != 0; });
+  if (trained_parameters().has(itself)) return true;
+  TrainedByOthers& others = TrainedByOthers::instance();
+  const std::lock_guard lock(others.mutex);
+  return others.parameters.count(itself) != 0;
 }
 
 /// Of some values, spread over all of them, where they can be read without waiting for a device.
@@ -70,31 +63,55 @@ std::uint64_t mixed_values(const at::Tensor& parameter) {
 
 }  // namespace
 
-void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters) {
-  const std::lock_guard lock(trained_mutex);
+void ParametersByModel::set(const OptimizerSteps* model, Set parameters) {
+  const std::lock_guard lock(mutex_);
   if (parameters.empty()) {
-    trained().erase(optimizers);
+    sets_.erase(model);
   } else {
-    trained()[optimizers] = std::move(parameters);
+    sets_[model] = std::move(parameters);
   }
+  ++generation_;
+}
+
+bool ParametersByModel::has(const c10::TensorImpl* parameter) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(sets_.begin(), sets_.end(), [&](const auto& each) { return each.second.count(parameter) != 0; });
+}
+
+ParametersByModel& attached_parameters() {
+  static auto* parameters = new ParametersByModel();  // optimizers may step during static destruction
+  return *parameters;
+}
+
+ParametersByModel& trained_parameters() {
+  static auto* parameters = new ParametersByModel();  // taps may outlive static destruction
+  return *parameters;
+}
+
+std::uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer) {
+  std::uint64_t hash = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params())
+      hash = (hash ^ reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl())) * 0x9e3779b97f4a7c15;
+  }
+  return hash;
 }
 
 void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
   if (!any_in_doubt.load(std::memory_order_relaxed)) return;
-  // Of all of them: another optimizer may lie where one was, and some of its parameters where the other's were.
-  TrainedByOthers::Optimizer now{&optimizer, 0};
-  for (const auto& group : optimizer.param_groups()) {
-    for (const at::Tensor& parameter : group.params())
-      now.parameters = now.parameters * 31 + reinterpret_cast<std::uintptr_t>(parameter.unsafeGetTensorImpl());
-  }
-  const std::lock_guard lock(trained_mutex);
+  // All parameters count: another optimizer and some of its parameters may have the addresses of earlier ones.
+  const TrainedByOthers::Optimizer now{&optimizer, fingerprint_of(optimizer)};
   TrainedByOthers& others = TrainedByOthers::instance();
+  const std::lock_guard lock(others.mutex);
   for (const TrainedByOthers::Optimizer& each : others.known) {
     if (each.address == now.address && each.parameters == now.parameters) return;
   }
-  // Programs that make an optimizer for each batch would fill the memory; what is forgotten is noted again.
+  // Programs that make an optimizer for each batch would fill the memory. Forgotten ones are noted again.
   constexpr std::size_t most = 1024;
-  if (others.known.size() == most) others = {};
+  if (others.known.size() == most) {
+    others.known.clear();
+    others.parameters.clear();
+  }
   others.known.push_back(now);
   for (const auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) others.parameters.insert(parameter.unsafeGetTensorImpl());

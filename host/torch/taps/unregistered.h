@@ -1,10 +1,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <typeinfo>
+#include <unordered_map>
 #include <unordered_set>
+
+#include "core/forks.h"
 
 namespace c10 {
 struct TensorImpl;
@@ -22,7 +26,7 @@ namespace loupe {
 class OptimizerSteps;
 struct FunctionKind;
 
-/// What a module that no attached model has registered is to its taps.
+/// What taps know of a module that no attached model registered.
 struct UnregisteredModule {
   const torch::nn::Module* module = nullptr;  // only to compare with
   const std::type_info* type = nullptr;
@@ -43,8 +47,26 @@ struct UnregisteredModule {
   int looks_ = 0;
 };
 
-/// The parameters that an attached model's optimizers hold, until they are set anew; none at detach. Any thread.
-void set_trained_parameters(const OptimizerSteps* optimizers, std::unordered_set<const c10::TensorImpl*> parameters);
+/// Sets of parameters, each of one attached model. Any thread.
+class ParametersByModel {
+ public:
+  using Set = std::unordered_set<const c10::TensorImpl*>;
+  void set(const OptimizerSteps* model, Set parameters);
+  bool has(const c10::TensorImpl* parameter) const;
+  /// Changes when they do.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable ProcessMutex mutex_;
+  std::unordered_map<const OptimizerSteps*, Set> sets_;
+  std::atomic<std::uint64_t> generation_{1};
+};
+/// The parameters of attached models, and those that their optimizers hold.
+ParametersByModel& attached_parameters();
+ParametersByModel& trained_parameters();
+
+/// Tells what an optimizer holds from what others do.
+std::uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer);
 
 /// An optimizer of no attached model clears gradients or steps: what it holds is trained. Quick where no module is in
 /// doubt. Any thread.
@@ -54,7 +76,7 @@ void note_other_optimizer(const torch::optim::Optimizer& optimizer);
 class UnregisteredModules {
  public:
   UnregisteredModule& find(const torch::nn::Module& module);
-  /// What was attached or detached since may lie where others lay.
+  /// Forgets all, as modules that were attached or detached since may have the addresses of others.
   void forget() { known_ = {}; }
 
  private:

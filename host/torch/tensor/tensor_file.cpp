@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "torch/tensor/compat.h"
 
@@ -19,36 +20,24 @@
 namespace loupe {
 namespace {
 
-std::string storage_name(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kFloat:
-      return "FloatStorage";
-    case at::kDouble:
-      return "DoubleStorage";
-    case at::kHalf:
-      return "HalfStorage";
-    case at::kBFloat16:
-      return "BFloat16Storage";
-    case at::kChar:
-      return "CharStorage";
-    case at::kShort:
-      return "ShortStorage";
-    case at::kInt:
-      return "IntStorage";
-    case at::kLong:
-      return "LongStorage";
-    case at::kByte:
-      return "ByteStorage";
-    case at::kBool:
-      return "BoolStorage";
-    case at::kComplexFloat:
-      return "ComplexFloatStorage";
-    case at::kComplexDouble:
-      return "ComplexDoubleStorage";
-    default:
-      throw std::runtime_error(std::string("loupe: a tensor of type ") + c10::toString(tensor.scalar_type()) +
-                               " cannot be saved; change its type first");
+const char* storage_name(const at::Tensor& tensor) {
+  static constexpr std::pair<at::ScalarType, const char*> storages[] = {{at::kFloat, "FloatStorage"},
+                                                                        {at::kDouble, "DoubleStorage"},
+                                                                        {at::kHalf, "HalfStorage"},
+                                                                        {at::kBFloat16, "BFloat16Storage"},
+                                                                        {at::kChar, "CharStorage"},
+                                                                        {at::kShort, "ShortStorage"},
+                                                                        {at::kInt, "IntStorage"},
+                                                                        {at::kLong, "LongStorage"},
+                                                                        {at::kByte, "ByteStorage"},
+                                                                        {at::kBool, "BoolStorage"},
+                                                                        {at::kComplexFloat, "ComplexFloatStorage"},
+                                                                        {at::kComplexDouble, "ComplexDoubleStorage"}};
+  for (const auto& [type, name] : storages) {
+    if (type == tensor.scalar_type()) return name;
   }
+  throw std::runtime_error(std::string("loupe: a tensor of type ") + c10::toString(tensor.scalar_type()) +
+                           " cannot be saved; change its type first");
 }
 
 /// Python's pickles, protocol 2, as far as tensors need them.
@@ -95,7 +84,7 @@ void write_tensor(Pickle& pickle, const at::Tensor& tensor, const std::string& k
   pickle.text(key);
   pickle.text("cpu");
   pickle.integer(tensor.numel());
-  pickle.op("NtQ");  // no view of another storage; the tuple is what the storage is found by
+  pickle.op("NtQ");  // no view of another storage; the tuple identifies it
   pickle.integer(0);
   pickle.integers(tensor.sizes());
   pickle.integers(tensor.strides());
@@ -104,7 +93,7 @@ void write_tensor(Pickle& pickle, const at::Tensor& tensor, const std::string& k
   pickle.op(")RtR");
 }
 
-/// The whole of what Python reads.
+/// Everything that Python reads.
 std::string python_part(const std::vector<at::Tensor>& tensors, bool as_list) {
   constexpr int64_t format = 1001;
   Pickle pickle;
@@ -160,7 +149,7 @@ T read(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-/// Adds to an offset; one that is told elsewhere, in 64 bits, is all ones.
+/// Adds to an offset. Returns false if it is all ones: then a 64-bit field holds it.
 template <class T>
 bool move(std::string& bytes, std::size_t at, uint64_t by) {
   const auto value = read<T>(bytes, at);

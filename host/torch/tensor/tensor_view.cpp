@@ -2,12 +2,119 @@
 
 #include <ATen/core/grad_mode.h>
 #include <c10/core/UndefinedTensorImpl.h>
+#include <loupe/abi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <utility>
 
 #include "measure/elements.h"
-#include "torch/tensor/device.h"
-#include "torch/tensor/element_type.h"
 
 namespace loupe {
+namespace {
+
+struct NamedType {
+  std::string_view name;  // LibTorch's
+  ElementType type;
+};
+
+// Types that came after LibTorch 1.13. By name, so that this compiles with every version.
+constexpr NamedType newer_types[] = {{"UInt16", {LOUPE_DTYPE_UINT, 16, 1}},
+                                     {"UInt32", {LOUPE_DTYPE_UINT, 32, 1}},
+                                     {"UInt64", {LOUPE_DTYPE_UINT, 64, 1}},
+                                     {"Float8_e4m3fn", {LOUPE_DTYPE_FLOAT8_E4M3FN, 8, 1}},
+                                     {"Float8_e4m3fnuz", {LOUPE_DTYPE_FLOAT8_E4M3FNUZ, 8, 1}},
+                                     {"Float8_e5m2", {LOUPE_DTYPE_FLOAT8_E5M2, 8, 1}},
+                                     {"Float8_e5m2fnuz", {LOUPE_DTYPE_FLOAT8_E5M2FNUZ, 8, 1}},
+                                     {"Float8_e8m0fnu", {14, 8, 1}},
+                                     {"Float4_e2m1fn_x2", {17, 4, 2}}};
+
+ElementType newer_type(c10::ScalarType type) {
+  const std::string_view name = c10::toString(type);
+  for (const NamedType& newer : newer_types) {
+    if (newer.name == name) return newer.type;
+  }
+  return {LOUPE_DTYPE_OPAQUE, 8, 1};
+}
+
+}  // namespace
+
+ElementType element_type(c10::ScalarType type) {
+  switch (type) {
+    case c10::ScalarType::Float:
+      return {LOUPE_DTYPE_FLOAT, 32, 1};
+    case c10::ScalarType::Double:
+      return {LOUPE_DTYPE_FLOAT, 64, 1};
+    case c10::ScalarType::Half:
+      return {LOUPE_DTYPE_FLOAT, 16, 1};
+    case c10::ScalarType::BFloat16:
+      return {LOUPE_DTYPE_BFLOAT, 16, 1};
+    case c10::ScalarType::Char:
+      return {LOUPE_DTYPE_INT, 8, 1};
+    case c10::ScalarType::Short:
+      return {LOUPE_DTYPE_INT, 16, 1};
+    case c10::ScalarType::Int:
+      return {LOUPE_DTYPE_INT, 32, 1};
+    case c10::ScalarType::Long:
+      return {LOUPE_DTYPE_INT, 64, 1};
+    case c10::ScalarType::Byte:
+      return {LOUPE_DTYPE_UINT, 8, 1};
+    case c10::ScalarType::Bool:
+      return {LOUPE_DTYPE_BOOL, 8, 1};
+    case c10::ScalarType::ComplexHalf:
+      return {LOUPE_DTYPE_COMPLEX, 32, 1};
+    case c10::ScalarType::ComplexFloat:
+      return {LOUPE_DTYPE_COMPLEX, 64, 1};
+    case c10::ScalarType::ComplexDouble:
+      return {LOUPE_DTYPE_COMPLEX, 128, 1};
+    default:
+      return newer_type(type);
+  }
+}
+
+std::string element_name(c10::ScalarType type) {
+  static constexpr std::pair<uint8_t, const char*> kinds[] = {{LOUPE_DTYPE_FLOAT, "float"},
+                                                              {LOUPE_DTYPE_BFLOAT, "bfloat"},
+                                                              {LOUPE_DTYPE_INT, "int"},
+                                                              {LOUPE_DTYPE_UINT, "uint"},
+                                                              {LOUPE_DTYPE_COMPLEX, "complex"}};
+  const ElementType element = element_type(type);
+  for (const auto& [code, kind] : kinds) {
+    if (code == element.code) return kind + std::to_string(element.bits);
+  }
+  std::string name = c10::toString(type);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+namespace {
+
+/// A device's type as DLPack numbers it; 0 for one that DLPack does not know, such as meta.
+int32_t device_type(c10::DeviceType type) {
+  switch (type) {
+    case c10::DeviceType::CPU:
+      return LOUPE_DEVICE_CPU;
+    case c10::DeviceType::CUDA:
+#ifdef USE_ROCM
+      return LOUPE_DEVICE_ROCM;
+#else
+      return LOUPE_DEVICE_CUDA;
+#endif
+    case c10::DeviceType::HIP:
+      return LOUPE_DEVICE_ROCM;
+    case c10::DeviceType::MPS:
+      return LOUPE_DEVICE_METAL;
+    case c10::DeviceType::XPU:
+      return 14;
+    case c10::DeviceType::PrivateUse1:
+      return 12;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
 
 const loupe_native_library& native_libtorch() {
   static const loupe_native_library library = {.struct_size = sizeof library,

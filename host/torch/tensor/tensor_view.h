@@ -1,10 +1,27 @@
 #pragma once
 
+#include <c10/core/ScalarType.h>
 #include <loupe/abi.h>
+#include <loupe/error.h>
+
+#include <string>
+#include <utility>
 
 #include "torch/tensor/compat.h"
 
 namespace loupe {
+
+/// An element type as DLPack writes it: the members of loupe_tensor.
+struct ElementType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+
+/// LOUPE_DTYPE_OPAQUE for what DLPack has no code for, such as quantized numbers.
+ElementType element_type(c10::ScalarType type);
+
+/// As LibTorch's users write it: "float32", "complex64", "qint8".
+std::string element_name(c10::ScalarType type);
 
 /// A loupe_tensor over an at::Tensor, which must outlive it. A sparse, conjugated or otherwise unreadable tensor is
 /// first made plain, at the price of a copy; one that cannot be, or has elements that cannot be measured, is told by
@@ -43,4 +60,19 @@ uint64_t tensor_version(const loupe_tensor& tensor);
 /// The LibTorch that this host is linked with, for loupe_tensor.native_library.
 const loupe_native_library& native_libtorch();
 
+/// The tensor behind a view that this host lent. Throws Error for any other.
+inline const at::Tensor& native_tensor(const loupe_tensor* tensor) {
+  const bool is_torch = tensor != nullptr && tensor->native != nullptr && LOUPE_OFFERS(*tensor, native_library) &&
+                        tensor->native_library->identity == native_libtorch().identity;
+  if (!is_torch) throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);
+  return *static_cast<const at::Tensor*>(tensor->native);
+}
+
 }  // namespace loupe
+
+/// The handle that plugins hold; defined in no namespace because abi.h declares it so.
+struct loupe_retained {
+  at::Tensor tensor;
+  loupe::TorchTensorView view;
+  explicit loupe_retained(at::Tensor kept) : tensor(std::move(kept)), view(tensor) {}
+};

@@ -12,8 +12,7 @@
 #include <set>
 #include <string>
 
-#include "torch/taps/forward_list.h"
-#include "torch/taps/function_list.h"
+#include "torch/taps/tap_lists.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "torch/tensor/retained_tensor.h"
 #include "torch/tensor/services.h"
+#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "torch/probed.h"
-#include "torch/taps/function_list.h"
+#include "torch/taps/tap_lists.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // What is read of LibTorch's optimizers, under its own names.
 
-#include "torch/taps/optimizer_settings.h"
+#include "torch/taps/optimizer_reader.h"
 
 #include <gtest/gtest.h>
 #include <loupe/detail/parameter_group.h>

@@ -1,6 +1,6 @@
 // What optimizers keep of parameters, as lenses are lent it while a step is told.
 
-#include "torch/taps/optimizer_states.h"
+#include "torch/taps/optimizer_reader.h"
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "torch/tensor/retained_tensor.h"
 #include "torch/tensor/services.h"
+#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {

@@ -1,4 +1,4 @@
-#include "torch/redirect/symbol_names.h"
+#include "torch/redirect/symbols.h"
 
 #include <ATen/Operators.h>
 #include <dlfcn.h>

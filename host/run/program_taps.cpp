@@ -1,6 +1,8 @@
-#include "run/epoch_taps.h"
+#include "run/program_taps.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Operators.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/data/samplers.h>
 #include <torch/optim.h>
 
@@ -12,20 +14,61 @@
 #include <utility>
 
 #include "torch/redirect/redirections.h"
-#include "torch/redirect/symbol_names.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {
 namespace {
 
-const EpochListener* told_of_epochs = nullptr;
+const ProgramListener* listener = nullptr;
+
+bool is_number(const at::Tensor& value) {
+  return value.defined() && value.numel() == 1 && at::isFloatingType(value.scalar_type());
+}
+
+template <class Member>
+struct BackwardTap;
+template <class... Arguments>
+struct BackwardTap<void (at::Tensor::*)(Arguments...) const> {
+  static inline void (*real)(const at::Tensor*, Arguments...) = nullptr;
+  static void tap(const at::Tensor* self, Arguments... arguments) {
+    const bool is_loss = is_number(*self);
+    if (is_loss) listener->before_backward(*self, __builtin_return_address(0));
+    real(self, std::forward<Arguments>(arguments)...);
+    if (is_loss) listener->after_backward();
+  }
+  static void declare() {
+    void* address = member_address(&at::Tensor::_backward);
+    std::memcpy(&real, &address, sizeof address);
+    declare_tap(address, &tap);
+  }
+};
+
+template <class Function>
+struct BackwardOfManyTap;
+template <class... Arguments>
+struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Arguments...)> {
+  static inline void (*real)(const torch::autograd::variable_list&, Arguments...) = nullptr;
+  static void tap(const torch::autograd::variable_list& tensors, Arguments... arguments) {
+    // Several losses at one place are told apart by the bytes after it, where no other call returns to.
+    const auto* place = static_cast<const char*>(__builtin_return_address(0));
+    for (std::size_t i = 0; i < tensors.size() && i < 4; ++i) {
+      if (is_number(tensors[i])) listener->before_backward(tensors[i], place + i);
+    }
+    real(tensors, std::forward<Arguments>(arguments)...);
+    listener->after_backward();
+  }
+  static void declare() {
+    real = &torch::autograd::backward;
+    declare_tap(real, &tap);
+  }
+};
 
 template <class Type, class Signature = decltype(&Type::reset)>
 struct SamplerTap;
 template <class Type, class Owner, class Size>
 struct SamplerTap<Type, void (Owner::*)(Size)> {
   static void tap(Type* self, Size size) {
-    told_of_epochs->order_begins(self, /*is_loader=*/true);
+    listener->order_begins(self, /*is_loader=*/true);
     self->Type::reset(size);
   }
   /// The member is virtual, so that no pointer to it says where it lies; a loader calls it by its name.
@@ -54,13 +97,10 @@ struct ShuffleTap<Operator, at::Tensor (*)(Size, Arguments...)> {
     // One function may shuffle the samples for training and those for validation.
     const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
     constexpr std::uintptr_t scatter = 0x9e3779b9;
-    told_of_epochs->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
+    listener->order_begins(reinterpret_cast<const void*>(place + number_of(size) * scatter), /*is_loader=*/false);
     return Operator::call(std::forward<Size>(size), std::forward<Arguments>(arguments)...);
   }
-  static void declare() {
-    Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(&Operator::call)),
-                                     reinterpret_cast<void*>(&tap), false);
-  }
+  static void declare() { declare_tap(&Operator::call, &tap); }
 };
 
 template <auto Step>
@@ -68,22 +108,20 @@ struct ScheduleTap;
 template <class Scheduler, class... Arguments, void (Scheduler::*Step)(Arguments...)>
 struct ScheduleTap<Step> {
   static void tap(Scheduler* self, Arguments... arguments) {
-    told_of_epochs->scheduled();
+    listener->scheduled();
     (self->*Step)(arguments...);
   }
-  static void declare() {
-    const auto member = Step;
-    void* address = nullptr;
-    std::memcpy(&address, &member, sizeof address);
-    Redirections::instance().declare(symbol_of(address), reinterpret_cast<void*>(&tap), false);
-  }
+  static void declare() { declare_tap(member_address(Step), &tap); }
 };
 
 }  // namespace
 
-void declare_epoch_taps(const EpochListener& told) {
+void declare_program_taps(const ProgramListener& told) {
   using namespace torch::data::samplers;
-  told_of_epochs = &told;
+  listener = &told;
+  BackwardTap<decltype(&at::Tensor::_backward)>::declare();
+  BackwardOfManyTap<decltype(&torch::autograd::backward)>::declare();
+  set_loss_function_listener(told.functions);
   SamplerTap<RandomSampler>::declare("13RandomSampler");
   SamplerTap<SequentialSampler>::declare("17SequentialSampler");
   SamplerTap<StreamSampler>::declare("13StreamSampler");

@@ -2,14 +2,27 @@
 
 #include <loupe/draft/abi/tensor_math.h>
 
+#include <string>
+#include <vector>
+
+#include "pipeline/optimizer_facts.h"
+#include "torch/tensor/compat.h"
+
 namespace torch::optim {
 class Optimizer;
 }
 
 namespace loupe {
 
-/// While it lives, what this optimizer keeps is lent to who is called on this thread: nobody tells when an optimizer is
-/// destroyed, but while its step is told it is there.
+/// "Adam"; "optimizer" for a type that is not LibTorch's own.
+std::string optimizer_type(const torch::optim::Optimizer& optimizer);
+
+/// What each of the optimizer's groups is set to now. Fills the caller's vector, which keeps its memory from one step
+/// to the next.
+void read_groups(const torch::optim::Optimizer& optimizer, std::vector<GroupFacts>& groups);
+
+/// Lends what this optimizer keeps to calls on this thread while it lives. Nothing shows when an optimizer is
+/// destroyed, but while its step is reported it exists.
 class SteppedOptimizer {
  public:
   explicit SteppedOptimizer(const torch::optim::Optimizer& optimizer);

@@ -1,4 +1,4 @@
-#include "torch/tensor/unreadable.h"
+#include "torch/tensor/tensor_dispatch.h"
 
 #include <array>
 #include <atomic>
@@ -6,13 +6,12 @@
 
 #include "core/log.h"
 #include "measure/elements.h"
-#include "torch/tensor/device.h"
-#include "torch/tensor/element_type.h"
+#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {
 
-/// Why a tensor cannot be measured; with the number of its element type, layout or device, what is told once.
+/// Why a tensor cannot be measured. Each reason is reported once for each element type, layout or device.
 enum Reason { of_type, of_layout, of_device, of_memory, reason_count };
 
 std::array<std::atomic<uint64_t>, reason_count> told;

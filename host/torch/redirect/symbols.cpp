@@ -1,4 +1,4 @@
-#include "torch/redirect/model_code.h"
+#include "torch/redirect/symbols.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -12,15 +12,112 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <typeinfo>
+#include <unordered_map>
+#include <vector>
+
+#include "core/forks.h"
+#include "torch/redirect/dynamic_section.h"
 
 namespace loupe {
+namespace {
+
+// dladdr would read all of LibTorch's symbols for each function: 60 ms in all.
+
+struct ExportedName {
+  ElfW(Addr) address;
+  const char* text;
+};
+/// What one object exports, by address.
+using ExportedNames = std::vector<ExportedName>;
+
+/// Empty for an object without the GNU hash table, which nearly every linker writes.
+ExportedNames names_of(const dl_phdr_info& object) {
+  ExportedNames names;
+  const DynamicSection section(object);
+  if (section.symbols == nullptr || section.strings == nullptr || section.gnu_hash == nullptr) return names;
+  // The table: how many buckets, the first symbol in it, how many words of filter; the filter, the buckets, the chains.
+  const std::uint32_t* const table = section.gnu_hash;
+  const std::uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
+  const std::uint32_t* const buckets = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  const std::uint32_t* const chains = buckets + bucket_count;
+  for (std::uint32_t bucket = 0; bucket < bucket_count; ++bucket) {
+    std::uint32_t i = buckets[bucket];
+    if (i < first) continue;
+    do {
+      const ElfW(Sym)& symbol = section.symbols[i];
+      const bool is_code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC || ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
+      if (is_code && symbol.st_value != 0)
+        names.push_back({object.dlpi_addr + symbol.st_value, section.strings + symbol.st_name});
+    } while ((chains[i++ - first] & 1) == 0);
+  }
+  // Of several names of a function the first counts, as it does for dladdr.
+  std::stable_sort(names.begin(), names.end(),
+                   [](const ExportedName& a, const ExportedName& b) { return a.address < b.address; });
+  return names;
+}
+
+bool holds(const dl_phdr_info& object, ElfW(Addr) address) {
+  return std::any_of(object.dlpi_phdr, object.dlpi_phdr + object.dlpi_phnum, [&](const ElfW(Phdr) & part) {
+    return part.p_type == PT_LOAD && address - object.dlpi_addr - part.p_vaddr < part.p_memsz;
+  });
+}
+
+ProcessMutex& mutex() {
+  static ProcessMutex mutex;
+  return mutex;
+}
+
+/// By where their objects were loaded.
+std::unordered_map<ElfW(Addr), ExportedNames>& known_names() {
+  static auto& names = *new std::unordered_map<ElfW(Addr), ExportedNames>();  // taps may outlive static destruction
+  return names;
+}
+
+struct NameSearch {
+  ElfW(Addr) address;
+  const char* found;  // null where its object has no table to look in
+};
+
+int search_names(dl_phdr_info* object, std::size_t, void* data) {
+  auto& search = *static_cast<NameSearch*>(data);
+  if (!holds(*object, search.address)) return 0;
+  const auto [known, is_new] = known_names().try_emplace(object->dlpi_addr);
+  if (is_new) known->second = names_of(*object);
+  const ExportedNames& names = known->second;
+  const auto found =
+      std::lower_bound(names.begin(), names.end(), search.address,
+                       [](const ExportedName& name, ElfW(Addr) address) { return name.address < address; });
+  if (!names.empty()) search.found = found != names.end() && found->address == search.address ? found->text : "";
+  return 1;
+}
+
+}  // namespace
+
+std::string symbol_of(const void* function) {
+  const std::lock_guard lock(mutex());
+  NameSearch search{reinterpret_cast<ElfW(Addr)>(function), nullptr};
+  dl_iterate_phdr(&search_names, &search);
+  if (search.found != nullptr) return search.found;
+  Dl_info info{};
+  if (dladdr(function, &info) == 0 || info.dli_sname == nullptr || info.dli_saddr != function) return "";
+  return info.dli_sname;
+}
+
+void forget_symbol_names() {
+  const std::lock_guard lock(mutex());
+  known_names().clear();
+}
+
 namespace {
 
 std::string demangled(const char* symbol) {
@@ -31,21 +128,21 @@ std::string demangled(const char* symbol) {
 }
 
 /// A class whose member functions are looked for.
-struct Wanted {
+struct WantedClass {
   std::string name;   // "net::BlockImpl"
   std::string token;  // "9BlockImpl", as it stands in every symbol of its members
   bool root;
   std::uintptr_t only_in = 0;  // the object that an anonymous namespace is in; others may have a class of that name
 };
 
-Wanted wanted_class(const std::string& name, bool root) {
+WantedClass wanted_class(const std::string& name, bool root) {
   std::string last = name.substr(0, name.find('<', name.rfind('>') == name.size() - 1 ? 0 : name.size()));
   const auto colons = last.rfind("::");
   if (colons != std::string::npos) last = last.substr(colons + 2);
   return {name, std::to_string(last.size()) + last, root, 0};
 }
 
-/// A symbol's own class is what stands before its last name; classes in its arguments do not count.
+/// The class before the symbol's last name decides, not classes in its arguments.
 bool is_member(const std::string& symbol, const std::string& type) {
   const std::string prefix = type + "::";
   if (symbol.compare(0, prefix.size(), prefix) == 0) return true;
@@ -88,7 +185,7 @@ class MappedFile {
 
 /// @param base  where the object's addresses count from
 void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names, std::uintptr_t base,
-                  const std::vector<Wanted>& wanted, std::vector<CodeRange>& found) {
+                  const std::vector<WantedClass>& wanted, std::vector<CodeRange>& found) {
   const std::uint64_t count = table.sh_size / sizeof(ElfW(Sym));
   const auto* symbols = file.at<ElfW(Sym)>(table.sh_offset, count);
   const auto* strings = file.at<char>(names.sh_offset, names.sh_size);
@@ -99,7 +196,7 @@ void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(S
     if (!is_code || symbol.st_size == 0 || symbol.st_name >= names.sh_size) continue;
     const char* name = strings + symbol.st_name;
     std::string plain;
-    for (const Wanted& each : wanted) {
+    for (const WantedClass& each : wanted) {
       if (std::strstr(name, each.token.c_str()) == nullptr) continue;
       if (plain.empty()) plain = demangled(name);
       if (!is_member(plain, each.name)) continue;
@@ -109,10 +206,10 @@ void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(S
   }
 }
 
-void read_object(const std::string& path, std::uintptr_t base, const std::vector<Wanted>& wanted,
+void read_object(const std::string& path, std::uintptr_t base, const std::vector<WantedClass>& wanted,
                  std::vector<CodeRange>& found) {
-  std::vector<Wanted> here;
-  for (const Wanted& each : wanted) {
+  std::vector<WantedClass> here;
+  for (const WantedClass& each : wanted) {
     if (each.only_in == 0 || each.only_in == base) here.push_back(each);
   }
   const MappedFile file(path);
@@ -135,9 +232,10 @@ bool is_libtorchs(const std::string& type) {
 
 /// A class and those that it is derived from, up to LibTorch's own.
 void add_classes(const std::type_info& type, bool root, std::vector<const std::type_info*>& types,
-                 std::vector<Wanted>& wanted) {
+                 std::vector<WantedClass>& wanted) {
   const std::string name = demangled(type.name());
-  const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const Wanted& each) { return each.name == name; });
+  const bool known =
+      std::any_of(wanted.begin(), wanted.end(), [&](const WantedClass& each) { return each.name == name; });
   if (name.empty() || known || (is_libtorchs(name) && !(root && types.empty()))) return;
   types.push_back(&type);
   wanted.push_back(wanted_class(name, root));
@@ -156,7 +254,7 @@ void add_classes(const std::type_info& type, bool root, std::vector<const std::t
 
 std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
   std::vector<const std::type_info*> types;
-  std::vector<Wanted> wanted;
+  std::vector<WantedClass> wanted;
   add_classes(typeid(root), true, types, wanted);
   for (const auto& module : root.modules(/*include_self=*/false)) {
     if (module == nullptr) continue;

@@ -10,6 +10,12 @@ class Module;
 
 namespace loupe {
 
+/// The name under which a function is exported; empty when its object does not export it. Any thread.
+std::string symbol_of(const void* function);
+
+/// Gives back the memory that symbol_of keeps for the next call, some megabytes.
+void forget_symbol_names();
+
 class WatchedModel;
 
 /// Where one member function of a model's classes lies in memory.

@@ -5,9 +5,15 @@
 
 namespace loupe {
 
+/// A hash of 32 values of a tensor, evenly spaced from the first to the last: shows cheaply whether an optimizer
+/// changed a parameter without LibTorch's knowledge. 0 for a tensor without plain values in the processor's memory.
+uint64_t sample_hash(const at::Tensor& tensor);
+/// Whether those values are all zero; false where they cannot be read.
+bool is_zero_in_sample(const at::Tensor& tensor);
+
 /// Of one parameter: whether the gradient that a step uses still holds the one that the step before used, because
-/// nobody cleared it in between. Gradients that are summed up between two steps are not meant; neither are those that
-/// were cleared late, as long as it was before the step's own backward. Any thread.
+/// nobody cleared it in between. Gradients summed up between two steps do not count, nor those that were cleared late
+/// but before the step's own backward. Any thread.
 class KeptGradient {
  public:
   /// @param gradient  what is there before a backward pass adds to it; may be undefined
@@ -16,7 +22,7 @@ class KeptGradient {
   void after_sum(const at::Tensor& gradient);
   /// Whether the gradient of this step still held that of the step before. Counts from this step on.
   bool at_step(const at::Tensor& gradient);
-  /// Steps went by unseen: nothing is known of what the gradient holds.
+  /// Forgets what the gradient holds, as steps went by unseen.
   void forget();
 
  private:

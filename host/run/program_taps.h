@@ -1,0 +1,24 @@
+#pragma once
+
+#include "torch/taps/function_taps.h"
+#include "torch/tensor/compat.h"
+
+namespace loupe {
+
+/// Receives what a program does with losses and as its epochs begin or end, on its threads. Functions must not throw.
+struct ProgramListener {
+  /// Before a backward pass from a tensor of one element; `place` is the call's, only to compare with.
+  void (*before_backward)(const at::Tensor& loss, const void* place);
+  void (*after_backward)();
+  LossFunctionListener functions;
+  /// Before the sampler of a data loader starts again, or the program draws a random order. `order` is only to compare
+  /// with.
+  void (*order_begins)(const void* order, bool is_loader);
+  /// Before a scheduler of learning rates steps.
+  void (*scheduled)();
+};
+
+/// Declares these calls to the redirections: once, before the first hold.
+void declare_program_taps(const ProgramListener& listener);
+
+}  // namespace loupe

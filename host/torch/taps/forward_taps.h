@@ -1,0 +1,39 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+namespace torch::nn {
+class Module;
+struct AnyModulePlaceholder;
+}  // namespace torch::nn
+
+namespace loupe {
+
+struct FoundModule;
+
+/// Batch and instance normalization: their forward is a template that is compiled into the program, so it is seen by
+/// the two calls that it makes into LibTorch: the virtual check of the input's dimensions, and the operator.
+bool is_tappable_norm(const torch::nn::Module& module);
+void declare_norm_taps();
+/// Redirects the check in the virtual table of a module's type; under a hold of the redirections. False where one of
+/// the two calls cannot be redirected.
+bool tap_norm(const torch::nn::Module& module);
+/// Closes the forward that this thread left by an exception between the two calls.
+void close_stale_norm();
+
+/// The modules that a model's Sequentials run. A Sequential calls its children through a virtual table for each type,
+/// so that forwards which the program itself defines can be seen there, as they can nowhere else without loupe::Tapped.
+class SequentialTaps {
+ public:
+  explicit SequentialTaps(const std::vector<FoundModule>& model);
+
+  /// Redirects the calls of a child's type; under a hold of the redirections. Returns false if the module is no child
+  /// or the system refuses.
+  bool reach(const torch::nn::Module& child) const;
+
+ private:
+  std::unordered_map<const torch::nn::Module*, torch::nn::AnyModulePlaceholder*> children_;
+};
+
+}  // namespace loupe
