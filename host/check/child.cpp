@@ -11,7 +11,7 @@
 #include "check/libtorch.h"
 #include "check/rule.h"
 #include "check/stub_host.h"
-#include "loader/elf_file.h"
+#include "loader/plugin_file.h"
 
 namespace loupe::check {
 namespace {

@@ -11,8 +11,7 @@
 
 #include "check/libtorch.h"
 #include "check/session.h"
-#include "loader/component_index.h"
-#include "loader/elf_file.h"
+#include "loader/plugin_file.h"
 #include "loader/plugin_library.h"
 
 namespace loupe::check {

@@ -21,7 +21,7 @@
 #include "check/session.h"
 #include "core/any_size.h"
 #include "findings/finding_board.h"
-#include "pipeline/lens_sink.h"
+#include "pipeline/lens_node.h"
 
 namespace loupe::check {
 

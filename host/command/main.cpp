@@ -10,7 +10,7 @@
 #include "command/commands.h"
 #include "command/told_commands.h"
 #include "command/usage_error.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"

@@ -11,8 +11,7 @@
 #include <utility>
 
 #include "core/forks.h"
-#include "core/utf8.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {

@@ -1,4 +1,4 @@
-// The members of Inspector, which hand over to its parts.
+// The members of Inspector, which call its parts.
 
 #include "loupe/inspector.h"
 
@@ -11,12 +11,15 @@
 #include <tuple>
 #include <utility>
 
-#include "core/utf8.h"
-#include "inspector/forked_child.h"
+#include "core/forks.h"
+#include "core/log.h"
+#include "core/text.h"
 #include "inspector/inspector_impl.h"
 #include "inspector/program_inspector.h"
 #include "inspector/thread_pool.h"
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
+#include "loupe/log.h"
+#include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_model.h"
 #include "torch/taps/optimizer_states.h"
@@ -80,7 +83,7 @@ Inspector::Impl& Inspector::impl() const {
   return *impl_;
 }
 void Inspector::end() {
-  // Its threads are not in a forked child, and its files and locks are the parent's: it is left as it is.
+  // A forked child lacks its threads, and its files and locks are the parent's: it is left alone.
   if (impl_ != nullptr && impl_->is_of_parent()) leave_to_parent(std::shared_ptr<Impl>(std::move(impl_)));
   if (impl_ != nullptr) impl_->finish();
   impl_.reset();
@@ -172,26 +175,26 @@ bool Inspector::end_turn(int epoch, bool is_last) {
   impl().enter_and_throw([&] { impl().epochs().end_epoch(epoch); });
   return impl().enter([&] { return impl().begin_next_epoch(is_last ? epoch : epoch + 1, is_last); });
 }
+template <>
 Epochs::Iterator& Epochs::Iterator::operator++() {
-  const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
-  if (goes_on) {
-    ++epoch_;
+  if (inspector_->end_turn(number_, number_ >= last_)) {
+    ++number_;
   } else {
-    std::tie(epoch_, last_) = std::pair(0, -1);  // behind the last one there may be no number
+    std::tie(number_, last_) = std::pair(0, -1);  // the last number may be the largest
   }
   return *this;
 }
 
 void Inspector::left_loop(bool of_epochs, bool by_exception) noexcept {
   if (impl_ == nullptr || impl_->is_of_parent()) return;
-  const std::lock_guard lock(*impl_->monitor().mutex());  // without a delivery, in the midst of an exception
+  const std::lock_guard lock(*impl_->monitor().mutex());  // no delivery during an exception
   if (of_epochs) impl_->epochs().leave();
   if (by_exception) impl_->calls().note_exception();
 }
-host_detail::LoopScope::LoopScope(Inspector* inspector, Of of)
-    : inspector_(inspector), of_(of), exceptions_(std::uncaught_exceptions()) {}
+host_detail::LoopScope::LoopScope(Inspector* inspector, bool is_of_epochs)
+    : inspector_(inspector), is_of_epochs_(is_of_epochs), exceptions_(std::uncaught_exceptions()) {}
 host_detail::LoopScope::~LoopScope() {
-  inspector_->left_loop(of_ == Of::epochs, std::uncaught_exceptions() > exceptions_);
+  inspector_->left_loop(is_of_epochs_, std::uncaught_exceptions() > exceptions_);
 }
 
 Steps Inspector::steps(std::int64_t count) {
@@ -209,12 +212,12 @@ bool Inspector::end_step(bool is_last) {
   impl().enter_and_throw([&] { impl().steps().end_turn(); });
   return impl().enter([&] { return impl().begin_next_turn(is_last); });
 }
+template <>
 Steps::Iterator& Steps::Iterator::operator++() {
-  const bool goes_on = inspector_->end_step(step_ >= last_);
-  if (goes_on) {
-    ++step_;
+  if (inspector_->end_step(number_ >= last_)) {
+    ++number_;
   } else {
-    std::tie(step_, last_) = std::pair(0, -1);
+    std::tie(number_, last_) = std::pair(0, -1);
   }
   return *this;
 }
@@ -271,6 +274,18 @@ void Inspector::set_visualizers(const std::string& yaml) {
   impl().enter([&] { impl().set_visualizers(yaml); });
 }
 
+void leave_models_at_forks() {
+  static const bool once = [] {
+    at_fork([] {
+      active_attachments.store(0);
+      counting_attachments.store(0);
+      Registry::instance().abandon();
+    });
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
 Inspector ProgramInspector::make(Config config) {
   offer_services();
   return Inspector(std::make_unique<Inspector::Impl>(std::move(config)));
@@ -305,6 +320,16 @@ std::size_t Inspector::redirected_calls() {
 
 std::string Inspector::coverage() const {
   return impl().enter([&] { return impl().attachments().coverage(); });
+}
+
+void set_log(LogCallback callback) {
+  if (!callback) {
+    set_log_sink({});
+    return;
+  }
+  set_log_sink([callback = std::move(callback)](int level, const std::string& message) {
+    callback(static_cast<LogLevel>(level), message);
+  });
 }
 
 }  // namespace loupe

@@ -1,16 +1,17 @@
 #include "inspector/inspector_impl.h"
 
 #include <loupe/detail/lines.h>
+#include <loupe/text/finding_text.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "core/log.h"
-#include "core/suggestion.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "ranks/c10d_store.h"
 #include "ranks/join_ranks.h"
 #include "torch/tensor/retained_tensor.h"
@@ -18,9 +19,23 @@
 
 namespace loupe {
 
+void FindingPolicy::answer(const loupe_finding& finding) {
+  if (finding.state == LOUPE_FINDING_RAISED) {
+    const std::string& answer = monitor_.config().answer_to(finding.severity);
+    const std::string words = "the finding '" + std::string(finding.rule) + "'";
+    if (answer == "stop" && !std::exchange(should_stop_, true))
+      log(LOUPE_LOG_WARNING,
+          "training is asked to stop, as on_finding says, because of " + words + ": " + message_with_place(finding));
+    if (answer == "throw")
+      monitor_.outbox()->keep(std::make_exception_ptr(
+          std::runtime_error("loupe: " + words + ", which on_finding says to throw: " + message_with_place(finding))));
+  }
+  monitor_.outbox()->queue_for_delivery(finding);
+}
+
 namespace {
 
-/// This process as one of those that a launcher started together.
+/// Adds this process to those that a launcher started together.
 Config joined(Config config) {
   config.join(Launch::from_environment());
   log_as_rank(config.launch.rank);
@@ -52,10 +67,10 @@ void Inspector::Impl::finish() {
   warn_of_unthrown();
 }
 
-/// Once for each inspector that a child uses.
+/// Once per inspector.
 void Inspector::Impl::warn_of_parent() {
   if (warned_of_parent_.exchange(true)) return;
-  const LogToStderr past_the_sink;  // which may wait for a thread of the parent's
+  const LogToStderr past_the_sink;  // which may wait for a thread of the parent
   log(LOUPE_LOG_WARNING,
       "this process was forked from one that has an inspector, and calls it: nothing is watched or written here; make "
       "an inspector of its own after the fork");
@@ -170,10 +185,8 @@ std::optional<double> Inspector::Impl::loss(bool train, const std::string& aggre
   const auto value = monitor_.query(loss_name(train) + " " + aggregation);
   const Strings& known = aggregation_names();
   if (!value && std::find(known.begin(), known.end(), aggregation) == known.end()) {
-    std::string list;
-    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
     throw std::invalid_argument("loupe: a loss has no '" + aggregation + "'" + suggestion(aggregation, known) +
-                                "; the aggregations are " + list);
+                                "; the aggregations are " + join(known));
   }
   return value;
 }

@@ -12,32 +12,42 @@
 
 #include "core/forks.h"
 #include "inspector/attachments.h"
-#include "inspector/deferred_losses.h"
-#include "inspector/due_ticks.h"
-#include "inspector/epoch_loop.h"
-#include "inspector/finding_policy.h"
-#include "inspector/loss_graphs.h"
-#include "inspector/run_clock.h"
-#include "inspector/step_loop.h"
-#include "inspector/trainer_calls.h"
+#include "inspector/loops.h"
+#include "inspector/losses.h"
 #include "loupe/inspector.h"
 #include "pipeline/monitor.h"
 #include "timing/step_timer.h"
 
 namespace loupe {
 
-/// An inspector: a monitor, and one class for each of the jobs around it. Its members are called within enter, which
-/// holds the mutex.
+/// Answers findings by the configuration's `on_finding`, and queues them for the trainer's callback. Under the
+/// inspector's mutex.
+class FindingPolicy {
+ public:
+  explicit FindingPolicy(Monitor& monitor) : monitor_(monitor) {}
+
+  /// A finding was raised, has changed or is gone.
+  void answer(const loupe_finding& finding);
+  /// Whether a finding was answered with `stop`.
+  bool should_stop() const { return should_stop_; }
+
+ private:
+  Monitor& monitor_;
+  bool should_stop_ = false;
+};
+
+/// An inspector: a monitor, and one class for each job around it. Members are called within enter, which holds the
+/// mutex.
 class Inspector::Impl final : public MonitorHost {
  public:
   explicit Impl(Config config);
-  /// Ends the run. Before the destructor, while the trainer's callback may still use the inspector.
+  /// Ends the run. Call before the destructor, while the trainer's callback may still use the inspector.
   void finish();
-  /// In a forked process: nothing of the parent's is watched, written or destroyed there.
+  /// In a forked child the parent's inspector watches, writes and destroys nothing.
   bool is_of_parent() const { return forks_ != forks_of_process(); }
 
-  /// Every member of the inspector's comes in here. In a forked child it does nothing; afterwards, when no lock is
-  /// held, what lenses found is delivered.
+  /// Wraps every member of the inspector. Does nothing in a forked child; afterwards, with no lock held, delivers
+  /// findings.
   template <class Call>
   std::invoke_result_t<Call> enter(Call&& call) {
     return enter_unlocked([&] {
@@ -45,7 +55,7 @@ class Inspector::Impl final : public MonitorHost {
       return call();
     });
   }
-  /// The same for what may be called while another thread holds the mutex.
+  /// The same without the mutex, which another thread may hold.
   template <class Call>
   std::invoke_result_t<Call> enter_unlocked(Call&& call) {
     if (is_of_parent()) {
@@ -56,7 +66,7 @@ class Inspector::Impl final : public MonitorHost {
     const Delivery after{monitor_.outbox()};
     return call();
   }
-  /// The same as enter; what the callback threw, or the configuration says to throw, is thrown.
+  /// The same as enter; then throws the exception of the callback or of `on_finding: throw`.
   template <class Call>
   void enter_and_throw(Call&& call) {
     const auto outbox = is_of_parent() ? nullptr : monitor_.outbox();  // the callback may end the inspector
@@ -74,7 +84,7 @@ class Inspector::Impl final : public MonitorHost {
   void push(const std::string& label, double value, uint32_t flags);
   void push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags);
   void tell_kept_graphs();
-  /// Takes a finding of the host's own.
+  /// Takes a finding of the host.
   void publish(const Finding& finding);
   const std::string& loss_name(bool train) const;
   std::optional<double> loss(bool train, const std::string& aggregation);
@@ -100,7 +110,7 @@ class Inspector::Impl final : public MonitorHost {
     ~Delivery() { outbox->deliver(); }
   };
 
-  // What the monitor asks for.
+  // The interface for the monitor.
   void before_tick() override;
   std::vector<const loupe_optimizer*> optimizers() override { return attachments_.optimizers(); }
   void looking_changed() override { attachments_.follow_looking(); }
@@ -111,7 +121,7 @@ class Inspector::Impl final : public MonitorHost {
   void warn_of_parent();
   void warn_of_unthrown();
 
-  const uint64_t forks_ = forks_of_process();  // when this was made
+  const uint64_t forks_ = forks_of_process();  // at construction
   std::atomic<bool> warned_of_parent_{false};
   // In the order in which they build on each other. None uses the monitor in its constructor or destructor: it comes
   // last, and so is destroyed first, since it calls all of them until its end.

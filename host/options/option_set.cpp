@@ -1,6 +1,7 @@
 #include "options/option_set.h"
 
 #include <loupe/error.h>
+#include <loupe/text/number_text.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <sstream>
 
 #include "core/any_size.h"
-#include "core/suggestion.h"
+#include "core/text.h"
 #include "options/diagnostics.h"
 
 namespace loupe {
@@ -32,12 +33,10 @@ std::string type_name(uint32_t type) {
   }
 }
 
-/// All digits, whatever the locale's decimal point is.
-std::string number_text(double number) {
+/// All digits, and what is not finite as YAML writes it.
+std::string yaml_text(double number) {
   if (std::isnan(number)) return ".nan";
-  if (std::isinf(number)) return number < 0 ? "-.inf" : ".inf";
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+  return std::isfinite(number) ? number_text(number) : number < 0 ? "-.inf" : ".inf";
 }
 
 /// As YAML writes numbers, whatever the locale's decimal point is.
@@ -62,14 +61,9 @@ bool is_within_bounds(const loupe_option& option, double number) {
 }
 
 std::string bounds(const loupe_option& option) {
-  if (!has_maximum(option)) return "at least " + number_text(option.minimum);
-  if (!has_minimum(option)) return "at most " + number_text(option.maximum);
-  return "between " + number_text(option.minimum) + " and " + number_text(option.maximum);
-}
-
-const loupe_option* find(const OptionTable& table, const std::string& name) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const auto* option) { return option->name == name; });
-  return found == table.end() ? nullptr : *found;
+  if (!has_maximum(option)) return "at least " + yaml_text(option.minimum);
+  if (!has_minimum(option)) return "at most " + yaml_text(option.maximum);
+  return "between " + yaml_text(option.minimum) + " and " + yaml_text(option.maximum);
 }
 
 std::vector<std::string> names(const OptionTable& table) {
@@ -91,7 +85,7 @@ YAML::Node yaml_of(const loupe_option_value& value) {
     case LOUPE_TYPE_INTEGER:
       return YAML::Node(value.integer);
     case LOUPE_TYPE_NUMBER:
-      return YAML::Node(number_text(value.number));
+      return YAML::Node(yaml_text(value.number));
     case LOUPE_TYPE_STRING:
       return YAML::Node(std::string(value.string != nullptr ? value.string : ""));
     case LOUPE_TYPE_STRINGS: {
@@ -113,6 +107,11 @@ bool is_none(const YAML::Node& node) {
 }
 
 }  // namespace
+
+const loupe_option* OptionTable::find(std::string_view name) const {
+  const auto found = std::find_if(begin(), end(), [&](const loupe_option* each) { return each->name == name; });
+  return found == end() ? nullptr : *found;
+}
 
 OptionSet::Value& OptionSet::add(const std::string& name, uint32_t type) {
   Value& value = values_.emplace_back();
@@ -206,11 +205,7 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
   for (const auto& entry : node) {
     const YAML::Node& item = entry.second;
     const std::string name = entry.first.Scalar();
-    loupe_option option{};
-    option.struct_size = sizeof option;
-    option.type = LOUPE_TYPE_STRING;
-    option.name = name.c_str();
-    option.help = "";
+    loupe_option option{.struct_size = sizeof option, .type = LOUPE_TYPE_STRING, .name = name.c_str(), .help = ""};
     bool flag = false;
     int64_t whole = 0;
     double number = 0;
@@ -248,7 +243,7 @@ std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const 
   std::vector<std::string> seen;
   for (const auto& entry : node) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-    if (find(table, name) == nullptr) {
+    if (table.find(name) == nullptr) {
       diagnostics.error(entry.first, owner + " has no option '" + name + "'" + suggestion(name, names(table)));
     } else if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       diagnostics.error(entry.first, owner + " is given the option '" + name + "' twice; keep one");

@@ -25,7 +25,7 @@ void OutputFolder::claim() {
   RunDescription run = display_.run();
   const bool is_lost = claimed_ == run.directory && folder_.is_lost(), is_new = is_lost || claimed_ != run.directory;
   if (is_lost) {
-    run.resumed = false;  // what is there now is not what this run went on with
+    run.resumed = false;  // the new folder does not have the files that this run resumed
     run.directory = folder_.retake(run.directory);
     if (run.directory == *claimed_) {
       display_.set_run(run);
@@ -49,7 +49,7 @@ void OutputFolder::claim() {
   if (!is_lost) kept_older_ = has_kept || kept_older_;
 }
 
-/// What was merged before lacks what this run adds.
+/// Moves an outdated merged run aside.
 void OutputFolder::keep_merged(const RunDescription& run) {
   if (run.world_size == 1 || run.rank != 0 || std::exchange(has_kept_merged_, true)) return;
   const std::filesystem::path merged = std::filesystem::path(run.directory) / merged_folder_name;

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/run_holder.h"
+#include "core/run_folder.h"
 
 namespace loupe {
 namespace {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <ctime>
 
-#include "core/number_limits.h"
-#include "core/suggestion.h"
-#include "findings/finding_number.h"
+#include "core/bounds.h"
+#include "core/text.h"
+#include "findings/finding_board.h"
 #include "record/line_filler.h"
 
 namespace loupe::replay {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "config/config.h"
-#include "config/run_program_section.h"
 
 namespace loupe {
 
@@ -12,6 +11,6 @@ Config configuration_of_program(bool has_modules);
 
 /// The number of the program's first epoch: where the configuration names none, the one behind the last in the record
 /// of a run that goes on.
-double first_epoch_of(const Config& config, const RunProgramSection& section);
+double first_epoch_of(const Config& config);
 
 }  // namespace loupe

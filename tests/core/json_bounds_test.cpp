@@ -1,4 +1,4 @@
-#include "core/json_bounds.h"
+#include "core/bounds.h"
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>

@@ -1,4 +1,4 @@
-#include "pipeline/known_options.h"
+#include "pipeline/lens_node.h"
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>

@@ -1,4 +1,4 @@
-#include "pipeline/lens_guard.h"
+#include "pipeline/source.h"
 
 #include <gtest/gtest.h>
 

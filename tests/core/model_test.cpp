@@ -5,7 +5,7 @@
 #include <loupe/event.h>
 #include <loupe/host.h>
 
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
 #include "monitored.h"
 
 namespace loupe {

@@ -1,6 +1,6 @@
 // Who holds a run's folder, as the folder's lock names it.
 
-#include "core/run_holder.h"
+#include "core/run_folder.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

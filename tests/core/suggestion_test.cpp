@@ -1,4 +1,4 @@
-#include "core/suggestion.h"
+#include "core/text.h"
 
 #include <gtest/gtest.h>
 

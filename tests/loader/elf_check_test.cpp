@@ -1,6 +1,6 @@
 // A plugin's file is read without running it: one that was cut short or changed is refused, and kills nobody.
 
-#include "loader/elf_file.h"
+#include "loader/plugin_file.h"
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>
@@ -15,7 +15,6 @@
 
 #include "folder.h"
 #include "loader/catalogue.h"
-#include "loader/component_index.h"
 
 namespace loupe {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
 
 namespace loupe {
 namespace {

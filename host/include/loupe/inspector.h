@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "loupe/config_error.h"
-#include "loupe/epochs.h"
 #include "loupe/finding.h"
-#include "loupe/steps.h"
+#include "loupe/loops.h"
 #include "loupe/version.h"
 
 namespace at {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/log.h"
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "torch/model/watched_model.h"
 #include "torch/taps/forward_streams.h"
 

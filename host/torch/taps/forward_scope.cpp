@@ -16,7 +16,7 @@
 namespace loupe {
 namespace {
 
-/// Whether everybody who watches has attached just this module: what comes after it is none of theirs.
+/// True if this module is the root for every inspector: what runs after it belongs to no model.
 bool is_only_root(const ModuleEntry& entry) {
   return std::all_of(entry.points.begin(), entry.points.end(),
                      [](const auto& point) { return point->listener != nullptr || point->is_root; });

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/forks.h"
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbol_names.h"
 #include "torch/redirect/virtual_entry.h"

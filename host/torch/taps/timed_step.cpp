@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "timing/step_timer.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/kept_memory.h"

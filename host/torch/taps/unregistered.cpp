@@ -29,7 +29,7 @@ std::unordered_map<const OptimizerSteps*, std::unordered_set<const c10::TensorIm
   return *trained;  // taps may outlive static destruction
 }
 
-/// Whether a module was met of which nobody knows who trains it.
+/// True if an unknown module with parameters was seen.
 std::atomic<bool> any_in_doubt{false};
 
 /// What optimizers of no attached model hold.
