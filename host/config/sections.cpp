@@ -29,7 +29,7 @@ bool read(const std::string& text, Number& number) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
-std::string text_of(const YAML::Node& node) {
+std::string scalar_of(const YAML::Node& node) {
   return node.IsScalar() ? node.Scalar() : "";
 }
 
@@ -157,7 +157,7 @@ void add_path(const YAML::Node& written, const std::string& folder, Catalogue& c
 
 /// "file://PATH", "tcp://HOST:PORT" or "none".
 void read_store(const YAML::Node& written, const std::string& folder, RankRule& rule, Diagnostics& diagnostics) {
-  const std::string text = text_of(written);
+  const std::string text = scalar_of(written);
   rule.exchange = text != "none";
   if (!rule.exchange) return;
   const std::string file = "file://", tcp = "tcp://";
@@ -329,7 +329,7 @@ RankRule read_ranks(const YAML::Node& written, const std::string& folder, Diagno
   RankRule rule;
   if (!written.IsDefined()) return rule;
   if (!written.IsMap()) {
-    const std::string value = text_of(written);
+    const std::string value = scalar_of(written);
     rule.on = value != "off";
     if (value != "auto" && value != "off") {
       diagnostics.error(written, "ranks cannot be '" + value + "'" + suggestion(value, {"auto", "off"}) +
@@ -342,11 +342,11 @@ RankRule read_ranks(const YAML::Node& written, const std::string& folder, Diagno
     read_store(store, folder, rule, diagnostics);
   if (const YAML::Node timeout = value_of(written, "timeout"); !timeout.IsNull()) {
     constexpr double shortest = 0.1, longest = 3600;
-    if (!read(text_of(timeout), rule.timeout) || !(rule.timeout >= shortest && rule.timeout <= longest))
+    if (!read(scalar_of(timeout), rule.timeout) || !(rule.timeout >= shortest && rule.timeout <= longest))
       diagnostics.error(timeout, "ranks.timeout is in seconds, from 0.1 to 3600, not " + describe_node(timeout));
   }
   if (const YAML::Node show = value_of(written, "show"); !show.IsNull()) {
-    const std::string text = text_of(show);
+    const std::string text = scalar_of(show);
     rule.shows_each = text == "each";
     if (text != "each" && text != "merged")
       diagnostics.error(show, "ranks.show cannot be '" + text + "'" + suggestion(text, {"merged", "each"}));

@@ -228,7 +228,7 @@ SourceLine CallStack::source_line() const {
   // that findings reported while the program exits can still use it.
   static std::mutex mutex;
   static auto& information = *new DebugInformation;
-  // In a child that was forked while another thread was here, nobody will unlock it.
+  // In a child that was forked while another thread was here, it stays locked.
   const std::unique_lock lock = lock_soon(mutex, std::chrono::seconds(1));
   if (!lock) return {};
   information.refresh();

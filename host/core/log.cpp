@@ -45,7 +45,7 @@ void print(int level, const std::string& message) {
     const std::string line = std::string("loupe: ") + severity + printable(message);
     const auto columns = terminal_columns(STDERR_FILENO);
     write_all(STDERR_FILENO, (columns ? wrapped_line(line, *columns) : line) + '\n');
-  } catch (const std::system_error&) {  // nobody is left to be told
+  } catch (const std::system_error&) {  // stderr is closed
   }
 }
 

@@ -17,7 +17,7 @@ namespace loupe {
 /// The most bytes of a lock's text.
 inline constexpr std::size_t longest_run_lock = 512;
 
-/// The process that holds a run's folder, as the folder's lock names it.
+/// The process that holds a run's folder, as written in its lock.
 struct RunHolder {
   int process = 0;      ///< 0 if unknown
   std::string host;     ///< the machine's name, for people; may be empty
@@ -30,7 +30,7 @@ struct RunHolder {
 
   /// Whether its process number is valid in this process's namespace.
   bool is_of_this_machine() const;
-  /// "process 12", "process 12 on trainbox"; "another run" where the lock does not say.
+  /// "process 12", "process 12 on trainbox"; "another run" if unknown.
   std::string in_words() const;
 };
 

@@ -20,9 +20,9 @@ std::string without_controls(std::string_view text, std::u32string_view kept) {
   return ::utf8::utf32to8(letters);
 }
 
-// With less there is no room for indents.
+// Fewer leave no room for indents.
 constexpr std::size_t fewest_columns = 20;
-// What is indented so far stands in a column already.
+// Lines indented this far are already in a column.
 constexpr std::size_t deep = 8;
 
 bool begins_code_point(char byte) {

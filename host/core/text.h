@@ -10,12 +10,12 @@
 
 namespace loupe {
 
-/// The text with invalid UTF-8 replaced by U+FFFD: names of models may hold any bytes, and what crosses the
+/// The text with invalid UTF-8 replaced by U+FFFD: names of models may have any bytes, but text that crosses the
 /// boundary may not.
 std::string utf8(std::string_view text);
 
-/// The text as a terminal may show it: valid UTF-8, with "?" for each control character except line end and tab, so
-/// that no name steers the terminal.
+/// The text for a terminal: valid UTF-8, with "?" for each control character except line end and tab, so that no name
+/// controls the terminal.
 std::string printable(std::string_view text);
 /// The same in one line: "?" for line ends and tabs too.
 std::string printable_line(std::string_view text);
@@ -26,8 +26,8 @@ constexpr std::size_t many_names = 20;
 /// line's end. `width` counts the indent.
 std::string in_columns(const std::vector<std::string>& names, std::size_t width, std::size_t indent);
 
-/// "; did you mean 'x'?" for the known name that `name` may be a misspelling of, or "; known are …" when none is near,
-/// which many names follow on lines of their own.
+/// "; did you mean 'x'?" for a known name near `name`, or "; known are …" with all names, many of them on their own
+/// lines.
 std::string suggestion(const std::string& name, const std::vector<std::string>& known);
 
 /// "a, b, c"
@@ -38,9 +38,9 @@ std::string join(const Texts& texts, const char* between = ", ") {
   return all;
 }
 
-/// The columns of the terminal at a descriptor; nullopt where it is no terminal.
+/// The columns of the terminal at a descriptor; nullopt if it is not a terminal.
 std::optional<std::size_t> terminal_columns(int descriptor);
-/// The same for standard output; where that is no terminal, the variable COLUMNS.
+/// The same for standard output; if that is not a terminal, the variable COLUMNS.
 std::optional<std::size_t> output_columns();
 
 /// The columns of UTF-8 text, one for each code point.

@@ -235,9 +235,9 @@ void JobThread::work(State& state) {
       leave_own();
       throw;
     }
-    next.job = nullptr;  // what it refers to may have to be gone before anybody goes on
+    next.job = nullptr;  // releases what it refers to before waiting threads continue
     lock.lock();
-    if (state.is_left) return;  // nobody knows of it any more
+    if (state.is_left) return;  // this thread was abandoned
     state.is_busy = false;
     state.large -= next.is_large ? 1 : 0;
     --not_done;

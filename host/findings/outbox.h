@@ -20,10 +20,11 @@
 namespace loupe {
 
 /// The queue through which findings, notes and due ticks leave lenses. Lenses post to it on any thread, with any locks
-/// held; it is emptied outside of lens calls: - findings and notes by whoever holds the inspector's mutex, between the
-/// calls of lenses, to be shown; - a due tick by whoever holds the inspector's mutex, once a step is over; - findings
-/// that were shown by `deliver`, while no lock is held, for the trainer's callback. Training threads may outlive the
-/// inspector. Any thread, unless noted otherwise.
+/// held; it is emptied outside of lens calls:
+/// - findings and notes by whoever holds the inspector's mutex, between the calls of lenses, to be shown;
+/// - a due tick by whoever holds the inspector's mutex, once a step is over;
+/// - findings that were shown by `deliver`, while no lock is held, for the trainer's callback.
+/// Training threads may outlive the inspector. Any thread, unless noted otherwise.
 class Outbox {
  public:
   struct Note {

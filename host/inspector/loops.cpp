@@ -14,7 +14,7 @@
 
 namespace loupe {
 
-void RunClock::choose() {
+void Loops::choose_clock() {
   const std::string& name = monitor_.config().tick.of;
   const Attachments::List& all = attachments_.all();
   auto chosen = std::find_if(all.begin(), all.end(), [&](const auto& each) {
@@ -24,33 +24,44 @@ void RunClock::choose() {
   if (chosen == all.end())
     chosen = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each->shown_name() == name; });
   for (auto each = all.begin(); each != all.end(); ++each) (*each)->set_clock(each == chosen);
-  is_missing_ = chosen == all.end() && !all.empty();
+  clock_is_missing_ = chosen == all.end() && !all.empty();
   if (chosen == all.end()) return;
-  was_there_ = true;
-  told_ = false;
+  clock_was_there_ = true;
+  has_warned_ = false;
 }
 
-void RunClock::warn_if_missing() {
-  if (!is_missing_ || std::exchange(told_, true)) return;
+void Loops::warn_if_clock_is_missing() {
+  if (!clock_is_missing_ || std::exchange(has_warned_, true)) return;
   std::vector<std::string> names;
   for (const auto& each : attachments_.all()) names.push_back(each->shown_name());
   const std::string& name = monitor_.config().tick.of;
-  const std::string what = was_there_ ? "', a model that is detached: from now on no step counts and nothing ticks by "
-                                        "itself; name another one, or call tick_epoch()"
-                                      : "', which no attached model is called, so that no step counts and nothing "
-                                        "ticks by itself until one is" +
-                                            suggestion(name, names);
+  const std::string what = clock_was_there_
+                               ? "', a model that is detached: from now on no step counts and nothing ticks by "
+                                 "itself; name another one, or call tick_epoch()"
+                               : "', which no attached model is called, so that no step counts and nothing "
+                                 "ticks by itself until one is" +
+                                     suggestion(name, names);
   log(LOUPE_LOG_WARNING, "run.tick.of names '" + name + what);
 }
 
-void EpochLoop::begin(int first, int last) {
+void Loops::tick_if_due() {
+  warn_if_clock_is_missing();
+  monitor_.tick_if_due();
+}
+
+void Loops::tick_rest() {
+  if (!clock_was_there_) warn_if_clock_is_missing();  // at the end of a run a trainer may have detached its models
+  monitor_.tick_rest();
+}
+
+void Loops::begin_epochs(int first, int last) {
   const Config& config = monitor_.config();
   if (first > 1 && monitor_.epoch() == 0 && !config.resume && !config.visualizers.empty())
     log(LOUPE_LOG_WARNING, "the epochs begin at " + std::to_string(first) +
                                ", as those of a resumed run do, but the record of the epochs before is not continued; "
                                "set run.resume: true if this was intended");
-  calls_.note_calling_thread();
-  if (due_.come_by_themselves()) {
+  note_calling_thread();
+  if (ticks_come_by_themselves()) {
     log(LOUPE_LOG_WARNING, "the trainer loops over epochs, and the configuration says to tick every " +
                                config.tick.words() +
                                " (run.tick): ticks come by that alone, and what is shown as an epoch is the stretch "
@@ -61,36 +72,36 @@ void EpochLoop::begin(int first, int last) {
   }
   outer_.push_back(position_);
   position_ = {};
-  begin_next(first);
+  begin_next_epoch(first);
 }
 
-void EpochLoop::tick(std::optional<double> epoch) {
+void Loops::tick(std::optional<double> epoch) {
   if (epoch && !(std::fabs(*epoch) <= largest_count))
     throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
   monitor_.outbox()->rethrow();
-  calls_.note_calling_thread();
-  if (!epoch && position_.epoch && !position_.has_ticked && !due_.come_by_themselves()) epoch = position_.epoch;
+  note_calling_thread();
+  if (!epoch && position_.epoch && !position_.has_ticked && !ticks_come_by_themselves()) epoch = position_.epoch;
   monitor_.tick(epoch);
   position_.any_ticked = true;
   if (position_.epoch && monitor_.epoch() == *position_.epoch) position_.has_ticked = true;
 }
 
-void EpochLoop::end_epoch(int epoch) {
-  calls_.note_calling_thread();
-  if (due_.come_by_themselves()) {
-    due_.tick_if_due();
+void Loops::end_epoch(int epoch) {
+  note_calling_thread();
+  if (ticks_come_by_themselves()) {
+    tick_if_due();
   } else if (position_.epoch != epoch || !position_.has_ticked) {
     tick(epoch);
   }
 }
 
-void EpochLoop::end() {
-  due_.tick_rest();
+void Loops::end_epochs() {
+  tick_rest();
   position_.epoch.reset();
   position_.has_ticked = false;
 }
 
-void EpochLoop::leave() {
+void Loops::leave_epochs() {
   if (outer_.empty()) return;
   const bool ticked = position_.any_ticked;
   position_ = outer_.back();
@@ -99,8 +110,8 @@ void EpochLoop::leave() {
   position_.any_ticked = position_.any_ticked || ticked;
 }
 
-void StepLoop::begin(std::int64_t first, std::int64_t last) {
-  calls_.note_calling_thread();
+void Loops::begin_steps(std::int64_t first, std::int64_t last) {
+  note_calling_thread();
   const Config& config = monitor_.config();
   if (first < 1 || last < first - 1)
     throw std::invalid_argument("loupe: steps() counts from 1 on, not from " + std::to_string(first) + " to " +
@@ -109,7 +120,7 @@ void StepLoop::begin(std::int64_t first, std::int64_t last) {
     log(LOUPE_LOG_WARNING, "the steps begin at " + std::to_string(first) +
                                ", as those of a resumed run do, but the record of the steps before is not continued; "
                                "set run.resume: true if this was intended");
-  if (!due_.come_by_themselves())
+  if (!ticks_come_by_themselves())
     log(LOUPE_LOG_WARNING,
         "the trainer loops over steps, and the configuration does not say when to tick, so that all is shown at the "
         "loop's end; set run: {tick: {steps: 500}} or {seconds: 30}, or call tick_epoch() in the loop");
@@ -120,20 +131,20 @@ void StepLoop::begin(std::int64_t first, std::int64_t last) {
     monitor_.set_epochs(static_cast<double>((static_cast<std::uint64_t>(last) + stretch - 1) / stretch));
 }
 
-void StepLoop::end_turn() {
-  calls_.note_calling_thread();
+void Loops::end_step() {
+  note_calling_thread();
   if (!attachments_.any_has_optimizer()) {
     monitor_.note_step();
     monitor_.end_step();
   }
-  due_.tick_if_due();
+  tick_if_due();
 }
 
-void StepLoop::end() {
-  if (due_.come_by_themselves()) {
-    due_.tick_rest();
+void Loops::end_steps() {
+  if (ticks_come_by_themselves()) {
+    tick_rest();
   } else {
-    epochs_.tick(std::nullopt);
+    tick(std::nullopt);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
+#include <cstring>
 
 #include "core/any_size.h"
 #include "core/text.h"
@@ -328,16 +328,56 @@ void OptionSet::finish() {
   options_.value_count = pointers_.size();
 }
 
-std::string OptionSet::key() const {
-  std::ostringstream text;
-  text.precision(17);
-  for (const Value& value : values_) {
-    text << value.name << '=' << value.value.integer << '/' << value.value.number << '/' << value.text.size() << ':'
-         << value.text;
-    for (const std::string& item : value.strings) text << ',' << item.size() << ':' << item;
-    text << (value.map ? "{" + value.map->key() + "}" : "") << ';';
+bool append_key(std::string& key, const loupe_options* options) {
+  const auto add = [&](const auto& number) {
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    key.append(bytes, sizeof number);
+  };
+  const auto add_text = [&](const char* text) {
+    const std::size_t size = std::strlen(text);
+    add(size);
+    key.append(text, size);
+  };
+  const std::size_t count = options != nullptr ? options->value_count : 0;
+  add(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const loupe_option_value* value = options->values != nullptr ? options->values[i] : nullptr;
+    if (value == nullptr || value->struct_size < sizeof *value || value->name == nullptr) return false;
+    add_text(value->name);
+    add(value->type);
+    switch (value->type) {
+      case LOUPE_TYPE_BOOLEAN:
+      case LOUPE_TYPE_INTEGER:
+        add(value->integer);
+        break;
+      case LOUPE_TYPE_NUMBER:
+        add(value->number);
+        break;
+      case LOUPE_TYPE_STRING:
+        add_text(value->string != nullptr ? value->string : "");
+        break;
+      case LOUPE_TYPE_STRINGS:
+        add(value->string_count);
+        for (std::size_t s = 0; s < value->string_count; ++s) {
+          if (value->strings == nullptr || value->strings[s] == nullptr) return false;
+          add_text(value->strings[s]);
+        }
+        break;
+      case LOUPE_TYPE_MAP:
+        if (!append_key(key, value->map)) return false;
+        break;
+      default:
+        return false;
+    }
   }
-  return text.str();
+  return true;
+}
+
+std::string OptionSet::key() const {
+  std::string key;
+  append_key(key, &options_);
+  return key;
 }
 
 }  // namespace loupe

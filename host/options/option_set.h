@@ -35,6 +35,9 @@ inline bool has_maximum(const loupe_option& option) {
   return (option.flags & LOUPE_OPTION_HAS_MAXIMUM) != 0;
 }
 
+/// Appends bytes to `key` that are equal only for equal options, whoever gave them. False for invalid ones.
+bool append_key(std::string& key, const loupe_options* options);
+
 /// Values for one component, checked against what it declares, defaults filled in, in the form that crosses the ABI.
 class OptionSet {
  public:

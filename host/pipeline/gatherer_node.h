@@ -69,7 +69,7 @@ class MeasureGroup {
   /// @param event  what all of the events have in common
   void collect(loupe_event event, const Deliver& deliver);
 
-  /// From now on the last steps are kept.
+  /// Keeps the last steps from now on.
   void keep_last_steps() {
     if (!last_steps_) last_steps_ = std::make_unique<LastSteps>();
   }
@@ -89,9 +89,9 @@ class MeasureGroup {
   int every_;               // its first lens looks at every n-th tick
   uint32_t tap_ = 0;        // of the last event measured on the device
   bool mixed_ = false;      // not all behind it see the same events
-  bool resting_ = true;     // nobody behind it wants the coming events
+  bool resting_ = true;     // no source behind it wants the next events
   bool some_rest_ = false;  // one behind it rests
-  bool fresh_ = true;       // nothing was measured since it began anew
+  bool fresh_ = true;       // the history is empty
   std::unique_ptr<LastSteps> last_steps_;
 };
 
@@ -228,7 +228,7 @@ class GathererNode {
   std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw
   loupe_taps taps_{};
   boost::container::small_vector<MeasureGroup, 1> groups_;
-  std::size_t on_processor_ = 0;  ///< so many subscribers take what lies in the processor's memory: they come first
+  std::size_t on_processor_ = 0;  ///< the number of subscribers for CPU memory, which come first
   boost::container::small_vector<Subscriber, few_subscribers>
       subscribers_;  // then those of one group beside each other
 

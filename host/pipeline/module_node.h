@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/container/small_vector.hpp>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -17,6 +18,9 @@
 #include "pipeline/gatherer_node.h"
 
 namespace loupe {
+
+/// Writes a tensor into a file that torch.load reads. Made by the part of the host that knows LibTorch.
+using SaveTensor = std::function<void(const loupe_tensor& tensor, const std::filesystem::path& file)>;
 
 struct ParameterDescription {
   std::string name;
@@ -44,8 +48,8 @@ struct ModuleDescription {
 
 /// What a tap checks before it creates an event. Any thread.
 struct TapState {
-  std::atomic<bool> resting{false};        ///< nobody behind it accepts events
-  std::atomic<bool> reads_tensors{false};  ///< somebody reads the forward's inputs and outputs
+  std::atomic<bool> resting{false};        ///< no source behind it accepts events
+  std::atomic<bool> reads_tensors{false};  ///< a source reads the forward's inputs and outputs
 };
 
 /// The events of one tap of one module. `dispatch` is called on the event's thread, the rest on the trainer's unless
@@ -147,12 +151,12 @@ class ModuleNode {
   void rest(loupe_source& source, uint32_t what);
   /// See GathererNode.
   void use_tally(loupe_source& source, loupe_tally* tally);
-  /// Steps went by unseen: what compares begins anew.
+  /// Forgets the history, since steps were not seen.
   void forget_history();
   /// Keeps the last steps of every stream from now on. Under the mutex.
   void keep_last_steps();
   bool keeps_last_steps() const { return keeps_last_steps_; }
-  /// How many events somebody accepted since the last call of ticked().
+  /// The number of accepted events since the last call of ticked().
   uint64_t unticked();
   void ticked();
   /// After this no event gets through.

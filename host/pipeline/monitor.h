@@ -4,24 +4,24 @@
 
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "black_box/abnormal_end.h"
 #include "black_box/incidents.h"
 #include "config/config.h"
 #include "core/last_words.h"
+#include "core/run_folder.h"
 #include "findings/baseline.h"
 #include "findings/finding_board.h"
 #include "findings/outbox.h"
 #include "pipeline/lens_node.h"
 #include "pipeline/module_table.h"
-#include "pipeline/output_folder.h"
 #include "pipeline/schedule.h"
 #include "pipeline/tick_keeper.h"
 #include "show/display.h"
@@ -29,8 +29,33 @@
 
 namespace loupe {
 
-/// Writes a tensor into a file that torch.load reads. Made by the part of the host that knows LibTorch.
-using SaveTensor = std::function<void(const loupe_tensor& tensor, const std::filesystem::path& file)>;
+/// Claims the output folder of a run, and tells the visualizers. Calls come one at a time.
+class OutputFolder {
+ public:
+  /// @param config, display  outlive this
+  OutputFolder(const Config& config, Display& display) : config_(config), display_(display) {}
+
+  /// Keeps earlier files at the option `path` of these when this run begins to write; see RunFolder.
+  void expect_files_of(const std::vector<ComponentConfig>& visualizers);
+  /// Call before anything is written, so that a trainer that fails before its first epoch moves nothing. Claims another
+  /// folder if this one was lost, or the run was given another.
+  void claim();
+  bool is_claimed() const { return claimed_.has_value(); }
+  /// Returns once whether files of an earlier run were kept.
+  bool take_kept_older() { return std::exchange(kept_older_, false); }
+  /// Whether the run has its own folder, for incidents.
+  bool is_own() const;
+
+ private:
+  void keep_merged(const RunDescription& run);
+
+  const Config& config_;
+  Display& display_;
+  RunFolder folder_;
+  std::optional<std::string> claimed_;
+  std::vector<std::string> files_;
+  bool kept_older_ = false, has_kept_merged_ = false;
+};
 
 /// Knows the models that a monitor watches: the inspector, or a bench. Called under the monitor's mutex and never from
 /// within a call of a lens.

@@ -30,10 +30,10 @@ class Optimizer;
 
 namespace loupe {
 
-/// How often an inspector looks: every n-th epoch (n, 2n, …), or as a predicate of the number of the tick says.
+/// How often an inspector looks: every n-th epoch (n, 2n, …), or a predicate of the tick's number.
 using ActiveWhen = std::function<bool(int64_t tick)>;
 
-/// The host's face to a trainer: watches models learn and tells what it sees at every tick.
+/// The trainer's interface: watches models learn and reports at every tick.
 ///
 ///     auto inspector = loupe::Inspector::from_yaml("monitor.yaml");
 ///     inspector.attach(*model, optimizer);
@@ -124,7 +124,7 @@ class LOUPE_API Inspector {
   /// a finding stops the loop, what no tick has shown is ticked as incomplete; leaving it early leaves that to the
   /// inspector's end. Where no optimizer is attached the turns are the steps.
   Steps steps(std::int64_t count);
-  /// The same from `first` to `last`, for a run that goes on.
+  /// The same from `first` to `last`, for a resumed run.
   Steps steps(std::int64_t first, std::int64_t last);
 
   /// After a tick: an aggregation ("mean", "median", …) of its training or validation loss; nullopt when there was
@@ -149,9 +149,9 @@ class LOUPE_API Inspector {
   /// replay FOLDER` shows it. Empty, after a warning, without a run.dir, beyond the number that `run.incidents` allows,
   /// and where the folder cannot be written.
   std::string dump(const std::string& why);
-  /// A line of the trainer's own on the time axis: "switched to the second data set". Any thread.
+  /// Adds a note to the time axis: "switched to the second data set". Any thread.
   void note(const std::string& text);
-  /// What the run was set to, for visualizers that show or compare it. The same name again replaces it.
+  /// Adds a setting of the run, for visualizers that show or compare it. The same name again replaces it.
   void set_hyperparameter(const std::string& name, double value);
   void set_hyperparameter(const std::string& name, const std::string& value);
 
@@ -161,14 +161,13 @@ class LOUPE_API Inspector {
   /// Replaces the YAML's `run.dir`, for a trainer that decides itself where its runs go. Before the first tick; later
   /// only visualizers that join hear of it.
   void set_directory(const std::string& directory);
-  /// Swaps visualizers while running: YAML of the list, as in a configuration. They are told every tag so far.
+  /// Replaces the visualizers while running: YAML of the list, as in a configuration. They receive every tag so far.
   void set_visualizers(const std::string& yaml);
 
-  /// One line a module: tapped or not and why. Valid after attach.
+  /// One line per module: tapped or not and why. Valid after attach.
   std::string coverage() const;
 
-  /// How many calls of the whole process are redirected right now, for all inspectors together; 0 when nothing is
-  /// attached.
+  /// The number of redirected calls of the process, for all inspectors together; 0 when nothing is attached.
   static std::size_t redirected_calls();
 
   class Impl;
@@ -184,7 +183,7 @@ class LOUPE_API Inspector {
   void left_loop(bool of_epochs, bool by_exception) noexcept;
 
   explicit Inspector(std::unique_ptr<Impl> impl);
-  /// Throws std::logic_error where it was moved from, as every call of such an inspector does.
+  /// Throws std::logic_error if it was moved from, like every call of such an inspector.
   Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };

@@ -17,7 +17,7 @@ struct LOUPE_API TappedMark {
   virtual ~TappedMark();
 };
 
-/// One forward of a marked module while it runs. Nothing is allocated; while nobody watches, nothing is done.
+/// One forward of a marked module while it runs. Never allocates, and does nothing while no inspector watches.
 class LOUPE_API TappedForward {
  public:
   explicit TappedForward(const torch::nn::Module* module);
