@@ -16,7 +16,7 @@
 namespace loupe {
 namespace {
 
-ProcessMutex& mutex() {
+ProcessMutex& sink_mutex() {
   static auto* const instance = new ProcessMutex();
   return *instance;
 }
@@ -63,7 +63,7 @@ void log(int level, const std::string& text) {
   const std::lock_guard one_at_a_time(speaking());
   std::shared_ptr<const LogSink> sink;
   {
-    const std::lock_guard lock(mutex());
+    const std::lock_guard lock(sink_mutex());
     sink = current();
   }
   if (sink == nullptr || !*sink) return print(level, message);
@@ -81,7 +81,7 @@ LogToStderr::~LogToStderr() {
 
 LogSink set_log_sink(LogSink sink) {
   auto next = std::make_shared<const LogSink>(std::move(sink));
-  const std::lock_guard lock(mutex());
+  const std::lock_guard lock(sink_mutex());
   const auto before = std::exchange(current(), std::move(next));
   return before == nullptr ? LogSink() : *before;
 }

@@ -566,17 +566,11 @@ void Inspector::note(const std::string& text) {
   impl().enter_unlocked([&] { impl().monitor().note(LOUPE_NOTE_TRAINER, text); });
 }
 void Inspector::set_hyperparameter(const std::string& name, double value) {
-  loupe_option_value number{};
-  number.type = LOUPE_TYPE_NUMBER;
-  number.number = value;
-  impl().enter([&] { impl().set_hyperparameter(name, number); });
+  impl().enter([&] { impl().set_hyperparameter(name, {.type = LOUPE_TYPE_NUMBER, .number = value}); });
 }
 void Inspector::set_hyperparameter(const std::string& name, const std::string& value) {
   const std::string shown = utf8(value);
-  loupe_option_value text{};
-  text.type = LOUPE_TYPE_STRING;
-  text.string = shown.c_str();
-  impl().enter([&] { impl().set_hyperparameter(name, text); });
+  impl().enter([&] { impl().set_hyperparameter(name, {.type = LOUPE_TYPE_STRING, .string = shown.c_str()}); });
 }
 
 void Inspector::set_active(ActiveWhen when) {

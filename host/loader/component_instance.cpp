@@ -62,7 +62,7 @@ const loupe_parameter_service parameters_service = {
         }};
 
 // Services of the process as a whole, such as those that need LibTorch.
-ProcessMutex mutex;
+ProcessMutex services_mutex;
 std::map<std::string, const void*>& services() {
   static auto& map = *new std::map<std::string, const void*>();
   return map;
@@ -72,7 +72,7 @@ const void* service(const char* id) {
   if (id == nullptr) return nullptr;
   if (std::strcmp(id, LOUPE_RUN_ID) == 0) return &run_service;
   if (std::strcmp(id, LOUPE_PARAMETERS_ID) == 0) return &parameters_service;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(services_mutex);
   const auto found = services().find(id);
   return found == services().end() ? nullptr : found->second;
 }
@@ -103,7 +103,7 @@ ComponentHost::ComponentHost(std::string speaker, Surroundings* surroundings, st
 }
 
 void offer_interface(const char* id, const void* table) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(services_mutex);
   services()[id] = table;
 }
 

@@ -430,10 +430,8 @@ void GathererNode::forget_history() {
 }
 
 void GathererNode::collect_deferred() {
-  loupe_event common{};
-  common.struct_size = sizeof common;
-  common.module = module_.c_module();
-  common.label = has_label_ ? label_.c_str() : nullptr;
+  const loupe_event common{
+      .struct_size = sizeof(loupe_event), .module = module_.c_module(), .label = has_label_ ? label_.c_str() : nullptr};
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i].collect(common, [&](const loupe_event& event, bool some_rested) {
       for (const Subscriber& subscriber : subscribers_) {
