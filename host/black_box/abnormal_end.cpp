@@ -17,11 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/job_thread.h"
-#include "core/last_thread.h"
 #include "core/last_words.h"
-#include "core/lock_soon.h"
+#include "core/locks.h"
 #include "core/log.h"
+#include "core/threads.h"
 
 namespace loupe {
 namespace {
@@ -32,11 +31,11 @@ constexpr milliseconds patience(5000);
 
 struct Listener {
   const AbnormalEnd::Tell* tell;
-  pid_t process;  // a forked child has the parent's, and its end is not theirs
+  pid_t process;  // ignored in a forked child
 };
 
-// Outside of the lock order: it is taken while an inspector's mutex is held, and held while listeners take theirs.
-// Those wait for a limited time only (lock_soon).
+// Outside of the lock order: taken while an inspector's mutex is held, and held while listeners take theirs, for which
+// they wait a limited time (lock_soon).
 std::mutex listeners_mutex;
 auto& listeners = *new std::vector<Listener>();  // static objects may hold inspectors
 std::atomic<pid_t> last_process{0};              // of the last listener
@@ -73,7 +72,7 @@ void tell_all(const ProcessEnd& end) {
 thread_local bool is_teller = false;
 std::atomic<bool> is_telling{false}, has_told{false};
 
-/// A teller goes with the process: as its last thread, by pthread_exit of all others, it would end it a second time.
+/// The reporting thread never ends: as the last thread of the process it would end it a second time.
 [[noreturn]] void rest() {
   has_told = true;
   for (;;) ::pause();
@@ -85,10 +84,9 @@ bool wait_for_teller() {
   return has_told;
 }
 
-/// The thread that ends may hold any lock and be in the middle of any call, so another one tells. False where that
-/// cannot be done.
+/// Reports on another thread, since this one may hold any lock. False if that fails.
 bool tell_aside(ProcessEnd end) try {
-  if (last_process.load() != ::getpid()) return true;  // a forked child, where nobody listens
+  if (last_process.load() != ::getpid()) return true;  // a forked child, which has no listeners
   if (is_telling.exchange(true)) return wait_for_teller();
   has_told = false;
   sigset_t all, before;
@@ -101,7 +99,7 @@ bool tell_aside(ProcessEnd end) try {
       try {
         const LogToStderr past_the_sink;
         tell_all(end);
-      } catch (...) {  // without memory not even the reason can be told
+      } catch (...) {  // out of memory
       }
       rest();
     }).detach();
@@ -138,7 +136,7 @@ void tell_of_exception() noexcept {
 }
 
 [[noreturn]] void on_terminate() {
-  if (is_teller) rest();  // what goes wrong in telling is no end of the program's: who waits goes on with that
+  if (is_teller) rest();  // a failure in the reporting thread must not end the program; whoever waits does that
   static std::atomic<bool> entered{false};
   static thread_local bool inside = false;
   const bool again = std::exchange(inside, true);  // a handler over ours calls it, and is called by it
@@ -175,8 +173,8 @@ void say(const char* begin, const char* name, const char* rest) {
 // Only what is safe in a signal handler: lock-free flags, getpid, write, sigaction, raise and last words.
 void on_signal(int number, siginfo_t* info, void* context) {
   WatchedSignal& signal = watched(number);
-  if (signal.inside.exchange(true)) return;  // by a handler over ours, which ours calls
-  // A forked child where nobody listens ends at once, as it would without us.
+  if (signal.inside.exchange(true)) return;  // called by a later handler, which ours called
+  // A forked child without listeners ends at once.
   const bool again = last_process.load() != ::getpid() || waiting_signal.exchange(number) != 0;
   if ((signal.before.sa_flags & SA_SIGINFO) != 0) {
     signal.before.sa_sigaction(number, info, context);
@@ -184,7 +182,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
     signal.before.sa_handler(number);
   } else if (!again) {
     say("loupe: ", signal.name, ": the run ends at its next step; a second signal ends it at once\n");
-  } else {  // a program that takes no step any more can still be ended
+  } else {  // ends a program that no longer takes steps
     LastWords::speak("interrupted", signal.name);
     ::sigaction(number, &signal.before, nullptr);
     ::raise(number);
@@ -217,7 +215,7 @@ void watch() {
   for (WatchedSignal& each : watched_signals) watch(each);
 }
 
-/// A handler that somebody has put over ours goes on to call it, and so ours stays.
+/// A later handler may still call ours, which then stays.
 void unwatch() {
   if (std::get_terminate() == &on_terminate) std::set_terminate(terminate_before);
   for (WatchedSignal& each : watched_signals) {
@@ -246,7 +244,7 @@ AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
 
 AbnormalEnd::~AbnormalEnd() {
   const std::lock_guard lock(listeners_mutex);
-  // In a forked child those of the parent may never be destroyed.
+  // Also removes listeners of the parent, which a forked child may never destroy.
   const auto is_gone = [&](const Listener& each) { return each.tell == &tell_ || each.process != ::getpid(); };
   listeners.erase(std::remove_if(listeners.begin(), listeners.end(), is_gone), listeners.end());
   if (!listeners.empty()) return;
@@ -269,7 +267,7 @@ void AbnormalEnd::act_on_signal() {
   if (number == 0) return;
   const WatchedSignal& signal = watched(number);
   tell_all({signal.name, "", is_default(signal.before)});
-  if (is_default(signal.before)) LastWords::speak("interrupted", signal.name);  // of those that could not be told
+  if (is_default(signal.before)) LastWords::speak("interrupted", signal.name);  // for runs that could not be told
   end_by_signal(number);
 }
 

@@ -19,8 +19,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/json_bounds.h"
-#include "core/lock_soon.h"
+#include "core/bounds.h"
+#include "core/locks.h"
 #include "core/run_folder.h"
 #include "loupe/version.h"
 

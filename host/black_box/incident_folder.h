@@ -6,7 +6,6 @@
 
 #include "black_box/incidents.h"
 #include "pipeline/module_node.h"
-#include "pipeline/monitor_host.h"
 #include "show/display.h"
 
 namespace loupe {

@@ -8,8 +8,8 @@
 
 namespace loupe {
 
-/// What one step's events of a stream measured, in little memory: there are 64 for each stream. Of several events in
-/// one step the numbers are those of the last one, but NaN and Inf are counted over all of them.
+/// The measurements of one step of a stream, in little memory: there are 64 for each stream. Of several events in one
+/// step only the last counts, except for NaN and Inf.
 struct StepNumbers {
   int64_t numel = 0;
   uint32_t step = 0;
@@ -18,25 +18,25 @@ struct StepNumbers {
   uint32_t nan_count = 0, inf_count = 0;
   uint32_t active_count = 0, unit_count = 0, dead_units = 0;
   float mean = 0, norm = 0, minimum = 0, maximum = 0, change_norm = 0;
-  float scalar = 0;  ///< what was pushed
+  float scalar = 0;  ///< a pushed value
   uint8_t tap = 0, index = 0;
-  uint8_t measures = 0;     ///< LOUPE_MEASURE_ bits: which of the numbers are filled
-  bool is_waiting = false;  ///< for the numbers, which a device has not delivered yet
+  uint8_t measures = 0;     ///< LOUPE_MEASURE_ bits of valid members
+  bool is_waiting = false;  ///< the device has not delivered them yet
   bool has_change = false;
 };
 
-/// The last steps of one stream, for incidents; in memory that is taken once. Calls come one at a time.
+/// The last steps of one stream, for incidents; allocated once. Calls come one at a time.
 class LastSteps {
  public:
   static constexpr std::size_t size = 64;
 
-  /// An event whose numbers are known.
+  /// Adds a measured event.
   void add(const loupe_event& event, const loupe_measurement& measurement);
-  /// An event that a device measures.
+  /// Adds an event that a device measures.
   void expect(const loupe_event& event) { place_for(event).is_waiting = true; }
-  /// What the device measured of the event of this number.
+  /// Fills in the device's measurement of the event of this number.
   void fill(uint64_t number, const loupe_measurement& measurement);
-  /// A number without a tensor behind it.
+  /// Adds a value without a tensor.
   void add(const loupe_event& event, double scalar) { place_for(event).scalar = static_cast<float>(scalar); }
 
   std::size_t count() const { return taken_ < size ? static_cast<std::size_t>(taken_) : size; }
@@ -46,7 +46,7 @@ class LastSteps {
  private:
   StepNumbers& place_for(const loupe_event& event);
 
-  /// What tells whether an event is of the step before, beside the counter so that it is not looked up far away.
+  /// Identifies the last step; beside the counter, in the same cache line.
   struct Key {
     uint32_t step = 0, flags = 0;
     uint8_t tap = 0, index = 0;

@@ -12,8 +12,7 @@
 
 #include "check/session.h"
 #include "config/config.h"
-#include "loader/component_index.h"
-#include "loader/elf_file.h"
+#include "loader/plugin_file.h"
 #include "loader/plugin_library.h"
 #include "options/diagnostics.h"
 #include "options/option_set.h"

@@ -21,7 +21,7 @@
 #include "check/lent_memory.h"
 #include "check/rule.h"
 #include "check/session.h"
-#include "loader/elf_file.h"
+#include "loader/plugin_file.h"
 
 namespace loupe::check {
 namespace {

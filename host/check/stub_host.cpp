@@ -23,7 +23,7 @@
 #include "check/session.h"
 #include "findings/finding_board.h"
 #include "loupe/version.h"
-#include "pipeline/lens_sink.h"
+#include "pipeline/lens_node.h"
 
 struct loupe_retained {
   loupe_tensor view{};

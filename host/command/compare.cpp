@@ -18,7 +18,7 @@
 #include "command/run_names.h"
 #include "command/usage_error.h"
 #include "command/value_table.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 #include "port/text.h"
 #include "record/player.h"
 

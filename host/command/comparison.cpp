@@ -9,8 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/utf8.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {

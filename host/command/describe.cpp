@@ -9,8 +9,7 @@
 
 #include "command/option_words.h"
 #include "config/sections.h"
-#include "core/suggestion.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {

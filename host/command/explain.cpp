@@ -15,8 +15,7 @@
 
 #include "command/rule_examples.h"
 #include "command/tag_descriptions.h"
-#include "core/suggestion.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 #include "health/rules/rule.h"
 
 namespace loupe {

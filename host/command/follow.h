@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_stamp.h"
+#include "core/run_folder.h"
 
 namespace loupe {
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "config/yaml_text.h"
-#include "core/json_bounds.h"
+#include "core/bounds.h"
 #include "core/run_folder.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "loupe/config_error.h"
 
 namespace loupe {

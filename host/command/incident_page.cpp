@@ -16,7 +16,7 @@
 
 #include "command/incident_files.h"
 #include "config/settings.h"
-#include "core/number_limits.h"
+#include "core/bounds.h"
 #include "loupe/config_error.h"
 #include "record/record_line.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "command/incident_files.h"
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {

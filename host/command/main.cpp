@@ -7,6 +7,8 @@
 #include "command/told_commands.h"
 #include "command/tool.h"
 #include "command/usage_error.h"
+#include "core/text.h"
+#include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"
 #include "show/display.h"

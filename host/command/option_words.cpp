@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "core/suggestion.h"
+#include "core/text.h"
 #include "loader/kind.h"
 #include "options/option_set.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "core/file_stamp.h"
+#include "core/run_folder.h"
 
 namespace loupe {
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "config/launch.h"
-#include "findings/finding_number.h"
+#include "findings/finding_board.h"
 
 namespace loupe {
 namespace {

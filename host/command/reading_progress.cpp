@@ -7,8 +7,7 @@
 #include <iostream>
 
 #include "core/clock.h"
-#include "core/utf8.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {

@@ -15,7 +15,6 @@
 
 #include "config/yaml_text.h"
 #include "findings/finding_board.h"
-#include "findings/finding_number.h"
 #include "health/rules/losses.h"
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/wrapping.h"
+#include "core/text.h"
 
 // A tool is an executable of its own, `loupe-NAME`, which `loupe NAME` runs and which builds and packages may leave
 // out. Its arguments are declared here, so that `loupe --help`, the manual and the completion of shells know them all.

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <vector>
 
-#include "core/suggestion.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {

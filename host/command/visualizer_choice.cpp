@@ -13,7 +13,7 @@
 
 #include "command/output_files.h"
 #include "command/usage_error.h"
-#include "core/suggestion.h"
+#include "core/text.h"
 #include "options/diagnostics.h"
 
 namespace loupe {

@@ -1,23 +1,26 @@
 #include "config/sections.h"
 
 #include <loupe/draft/abi/option_names.h>
+#include <loupe/error.h>
 #include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <map>
 
-#include "config/gatherer_needs.h"
 #include "config/yaml_text.h"
+#include "loader/component_instance.h"
 
 namespace loupe {
 namespace {
 
-/// What stands in the YAML for one component: `name`, or `name: {options}`, either with `as: own_name` beside it.
-struct Written {
+/// One component in the YAML: `name`, or `name: {options}`, either with `as: own_name` beside it.
+struct WrittenComponent {
   YAML::Node at, options;
   std::string name, own_name;
 };
 
-bool read_item(const YAML::Node& item, const std::string& section, Written& written, Diagnostics& diagnostics) {
+bool read_item(const YAML::Node& item, const std::string& section, WrittenComponent& written,
+               Diagnostics& diagnostics) {
   if (item.IsScalar()) {
     written = {item, YAML::Node(YAML::NodeType::Null), item.Scalar(), ""};
     return true;
@@ -49,16 +52,35 @@ bool read_item(const YAML::Node& item, const std::string& section, Written& writ
   return !written.name.empty();
 }
 
-/// Whether a lens with an option `parameters` gives the gatherer that it names the parameters that this needs, and none
-/// that it does not take.
+/// Why a gatherer cannot be opened on a module, found out by opening one on a module that has every parameter asked
+/// for; empty where it can. @param label  the parameter or attribute; null for none
+std::string refusal_of(const CatalogueEntry& gatherer, const OptionSet& options, const char* label) {
+  const loupe_taps taps{
+      .struct_size = sizeof taps,
+      .subscribe = [](void*, const loupe_subscription*, loupe_error*) -> loupe_status { return LOUPE_OK; },
+      .emit = [](void*, const loupe_event*, loupe_error*) -> loupe_status { return LOUPE_OK; }};
+  const loupe_module module{
+      .struct_size = sizeof module, .name = "", .path = "", .type = "Module", .full_type = "Module"};
+  try {
+    const std::string speaker = std::string("the gatherer '") + gatherer.component->name + "'";
+    const ComponentInstance instance(gatherer, options.get(), speaker, nullptr);
+    detail::ErrorBuffer error;
+    const loupe_status status =
+        instance.table<loupe_gatherer>().open(instance.self(), &taps, &module, label, error.get());
+    return status == LOUPE_OK ? "" : error.text();
+  } catch (const std::exception& reason) {
+    return reason.what();
+  }
+}
+
+/// Checks that a lens with an option `parameters` gives the gatherer that it names the parameters it needs, and no
+/// others.
 void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, const CatalogueEntry& lens,
                     const YAML::Node& written, const YAML::Mark& place, Diagnostics& diagnostics) {
   Diagnostics of_options(diagnostics.file());
   const auto set = OptionSet::from_yaml(gatherer.options(), options, gatherer.component->name, of_options);
-  const bool has_parameters = std::any_of(lens.options().begin(), lens.options().end(), [](const loupe_option* option) {
-    return std::string(option->name) == "parameters" && option->type == LOUPE_TYPE_STRINGS;
-  });
-  if (!has_parameters || !of_options.empty()) return;
+  const loupe_option* parameters = lens.options().find("parameters");
+  if (parameters == nullptr || parameters->type != LOUPE_TYPE_STRINGS || !of_options.empty()) return;
   const YAML::Node given = written.IsMap() ? value_of(written, "parameters") : YAML::Node();
   const YAML::Node first = given.IsSequence() && given.size() > 0 ? given[0] : given;
   const std::string label = first.IsScalar() ? first.Scalar() : "";
@@ -68,8 +90,7 @@ void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, c
   diagnostics.error(is_given ? given.Mark() : place, refusal + " (option 'parameters')");
 }
 
-/// Options that name another component, and maps with that one's options: what is in them is known to be right only
-/// here, where all components are.
+/// Checks options that name another component, and maps with the options of that one, which needs all components.
 void check_named_components(const CatalogueEntry& entry, const YAML::Node& written, const YAML::Mark& place,
                             const Catalogue& catalogue, Diagnostics& diagnostics) {
   const auto value = [&](const loupe_option& option) {
@@ -105,24 +126,19 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
   }
 }
 
-/// What may be said of the component: what it declares, and what the host does with every one of its kind.
+/// The options that the component declares, and those that the host adds to every one of its kind.
 std::vector<const loupe_option*> options_of(const CatalogueEntry& entry, Kind kind) {
   std::vector<const loupe_option*> options(entry.options().begin(), entry.options().end());
   if (kind != Kind::lens) return options;
   for (const loupe_option* own : lens_options()) {
-    const bool is_declared = std::any_of(options.begin(), options.end(), [&](const loupe_option* declared) {
-      return std::string(declared->name) == own->name;
-    });
-    if (!is_declared) options.push_back(own);
+    if (entry.options().find(own->name) == nullptr) options.push_back(own);
   }
   return options;
 }
 
-/// Whether the name of the entry stands where its options are.
+/// Whether the entry's own name is among its options.
 bool has_misplaced_as(const CatalogueEntry& entry, const YAML::Node& options) {
-  const bool is_an_option = std::any_of(entry.options().begin(), entry.options().end(),
-                                        [](const loupe_option* option) { return std::string(option->name) == "as"; });
-  return options.IsMap() && options["as"].IsDefined() && !is_an_option;
+  return options.IsMap() && options["as"].IsDefined() && entry.options().find("as") == nullptr;
 }
 std::string described(const YAML::Node& name) {
   return name.IsScalar() ? name.Scalar() : "name";
@@ -139,7 +155,7 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
     return components;
   }
   for (const YAML::Node& item : list) {
-    Written written;
+    WrittenComponent written;
     if (!read_item(item, section, written, diagnostics)) continue;
     const CatalogueEntry* entry = catalogue.find(kind, written.name);
     if (entry == nullptr) {

@@ -3,20 +3,21 @@
 #include <loupe/error.h>
 #include <loupe/files/readable.h>
 #include <loupe/options.h>
+#include <pwd.h>
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "config/path.h"
-#include "config/run_program_section.h"
 #include "config/sections.h"
 #include "config/yaml_text.h"
 #include "core/log.h"
-#include "core/suggestion.h"
+#include "core/text.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
@@ -24,11 +25,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+fs::path home_folder() {
+  // As in the shell; a program with the rights of another user takes that user's.
+  if (const char* home = ::secure_getenv("HOME"); home != nullptr && *home == '/') return home;
+  const struct ::passwd* user = ::getpwuid(::geteuid());
+  if (user == nullptr || user->pw_dir == nullptr || *user->pw_dir != '/')
+    throw Error("'~' stands for no folder: this user has none; write the whole path");
+  return user->pw_dir;
+}
+
 const auto& top_keys =
     *new std::vector<std::string>{"loupe",    "run",        "attach",      "plugins", "lenses", "visualizers",
                                   "on_error", "on_finding", "run_program", "ranks",   "trace"};
 
-/// What is unknown in a configuration may be so because its plugin could not be used.
+/// A component may be unknown because its plugin could not be used.
 void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
   const std::string told = diagnostics.text();
   for (const std::string& problem : catalogue.problems()) {
@@ -36,7 +46,7 @@ void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
   }
 }
 
-/// What has many keys and none of these is another kind of file, of which no line is to be repeated.
+/// A map of many keys and none of these is another kind of file; its lines are not repeated.
 void check_is_configuration(const YAML::Node& map, Diagnostics& diagnostics) {
   constexpr std::size_t many = 4;
   const bool has_any =
@@ -84,6 +94,26 @@ void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {
 }
 
 }  // namespace
+
+std::string full_path(const std::string& written, const std::string& folder) {
+  if (written.empty()) return folder;
+  fs::path path = written;
+  if (written == "~" || written.rfind("~/", 0) == 0) {
+    path = home_folder() / fs::path(written).lexically_relative("~");
+  } else if (written.rfind('~', 0) == 0) {
+    throw Error("'" + written +
+                "' begins with another user's home folder, which is not looked up; write the whole "
+                "path, or './" +
+                written + "' if that is its name");
+  }
+  return (fs::path(folder) / path).lexically_normal().string();
+}
+
+std::string working_folder() {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  return error ? "" : here.string();  // it may have been removed; then paths stay relative
+}
 
 Config Config::from_file(const std::string& path) {
   std::string text;
@@ -139,17 +169,17 @@ Config Config::read(const std::string& text, const std::string& file, const std:
   config.ranks = read_ranks(map["ranks"], folder, diagnostics);
   check_master_rank(value_of(map, "attach"), diagnostics);
 
-  const auto& sections = host_sections();
-  const auto run_set =
-      OptionSet::from_yaml(sections[0].second, without_named_tick(value_of(map, "run")), "run", diagnostics);
+  const auto read_section = [&](const char* name, const YAML::Node& written) {
+    return OptionSet::from_yaml(host_section(name), written, name, diagnostics);
+  };
+  const auto run_set = read_section("run", without_named_tick(value_of(map, "run")));
   config.tick = read_tick(value_of(map, "run"), diagnostics);
   check_run_directory(value_of(map, "run"), diagnostics);
-  const auto attach_set = OptionSet::from_yaml(sections[1].second, value_of(map, "attach"), "attach", diagnostics);
+  const auto attach_set = read_section("attach", value_of(map, "attach"));
   config.budget = read_budget(value_of(map, "attach"), diagnostics);
-  const auto finding_set =
-      OptionSet::from_yaml(sections[2].second, value_of(map, "on_finding"), "on_finding", diagnostics);
-  read_run_program(value_of(map, "run_program"), diagnostics);
-  const auto trace_set = OptionSet::from_yaml(sections[4].second, value_of(map, "trace"), "trace", diagnostics);
+  const auto finding_set = read_section("on_finding", value_of(map, "on_finding"));
+  config.run_program = read_run_program(value_of(map, "run_program"), diagnostics);
+  const auto trace_set = read_section("trace", value_of(map, "trace"));
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   check_history(*attach_set, value_of(map, "attach"), diagnostics);
   if (author == Author::user) {
@@ -235,8 +265,8 @@ const std::string& Config::answer_to(uint32_t severity) const {
   return severity == LOUPE_SEVERITY_WARNING ? on_warning : on_info;
 }
 
-/// A lens sees no other lens's values. Where one declares the options `baseline` and `patience`, the host compares all
-/// values for it, unless its option `off` names the rule.
+/// A lens does not see other lenses' values: for one that declares the options `baseline` and `patience`, the host
+/// compares all values, unless its option `off` names the rule.
 void Config::read_baseline(const std::string& folder) {
   for (const ComponentConfig& lens : lenses) {
     const Options options(lens.options->get());

@@ -12,28 +12,43 @@
 
 namespace loupe {
 
-/// When a tick comes, as `run.tick` says.
+/// When a tick comes: `run.tick`.
 struct TickRule {
   enum class By { epoch, steps, seconds };
   By by = By::epoch;
   uint64_t steps = 0;
   double seconds = 0;
-  std::string of;  ///< whose optimizer's steps count, by its model's name; empty: the first attached
+  std::string of;  ///< the model whose optimizer's steps count; empty: the first attached
 
   bool is_automatic() const { return by != By::epoch; }
   /// "500 steps", "30 seconds", "epoch".
   std::string words() const;
 };
 
-/// How the processes of one run find each other, as `ranks` says.
+/// How the processes of one run find each other: `ranks`.
 struct RankRule {
-  bool on = true;        ///< processes that a launcher started together are one run
-  bool exchange = true;  ///< they exchange their numbers through a store; else each keeps its own for `loupe merge`
+  bool on = true;        ///< processes started together are one run
+  bool exchange = true;  ///< through a store; else each keeps its own for `loupe merge`
   std::string folder;    ///< of a store in files; absolute; empty for none
   std::string host;      ///< of a store on a TCP server; empty for none
   uint16_t port = 0;
   double timeout = 10;      ///< seconds that a tick waits for other ranks
   bool shows_each = false;  ///< also the rank that is furthest out
+};
+
+/// Overrides what `loupe run` guesses about a program.
+struct RunProgramSection {
+  enum class Epoch {
+    automatic,  ///< train_eval once the program calls eval(); until then, and where it never does, by steps
+    train_eval,
+    steps,
+    seconds,
+  };
+  std::vector<std::string> models;  ///< types, as names or globs; empty: what optimizers hold
+  Epoch epoch = Epoch::automatic;
+  double epoch_length = 100;        ///< in steps or seconds
+  std::vector<std::string> losses;  ///< names by the order of the calls of backward(); "-" leaves one out
+  int first_epoch = 0;              ///< 0: 1, or the one after the last recorded of a resumed run
 };
 
 /// One lens or visualizer as the YAML names it.
@@ -45,7 +60,7 @@ struct ComponentConfig {
   int line = 1, column = 1;  ///< where it stands in the file
   std::string file;
   int active = 1;          ///< a lens looks at every n-th tick
-  bool is_written = true;  ///< false: it came with a default configuration, and nobody is told that it looks at nothing
+  bool is_written = true;  ///< false for a default configuration: no warning if it watches nothing
 
   /// "file:line:column: error: "
   std::string place() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": error: "; }
@@ -58,7 +73,7 @@ struct Config {
   std::string run_name;
   bool has_run_directory = false;  ///< false: the working directory, which many runs may share
   std::string run_directory;       ///< absolute, so that the trainer may change its working directory
-  std::string shared_directory;    ///< that of the process that shows the run, once this one has joined
+  std::string shared_directory;    ///< of the process that shows the run, once this one has joined
   bool resume = false;
   TickRule tick;
   int depth = -1;
@@ -72,37 +87,37 @@ struct Config {
   bool list_modules = false;  ///< one line a module at attach
   std::string train_loss, validation_loss;
   RankRule ranks;
+  RunProgramSection run_program;
   Launch launch;  ///< this process among those of the run, once it has joined
   bool stop_on_error = false;
   std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
-  /// What `on_finding` says of a severity LOUPE_SEVERITY_: one of these three.
+  /// The answer of `on_finding` to a severity LOUPE_SEVERITY_.
   const std::string& answer_to(uint32_t severity) const;
   uint64_t trace_steps = 0, trace_after = 10;  ///< so many steps are traced, after so many others
   int incidents = 3;                           ///< at most, of those at findings and of those asked for each
   bool incident_tensors = false;               ///< also the parameters and gradients of the module blamed
-  std::string baseline;                        ///< absolute; what good runs showed, to compare with; empty for nothing
+  std::string baseline;                        ///< absolute; a learned baseline; empty for none
   std::string baseline_lens;                   ///< the lens with the option `baseline` that names it
-  std::string baseline_place;  ///< where the configuration names that, as ComponentConfig::place() says it
-  int baseline_patience = 0;   ///< that lens's option `patience`: how many ticks in a row may be outside of it
+  std::string baseline_place;                  ///< its ComponentConfig::place()
+  int baseline_patience = 0;  ///< that lens's option `patience`: the ticks in a row that may be outside
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
   std::vector<std::string> foreign_plugins;  ///< what plugins.path of a recorded configuration names; not opened
 
-  /// Makes this process one of a run of several, if `ranks` says so; once. Those that do not show the run look as it
-  /// does, and of its visualizers have `record` alone, in a folder of their own. All get the lens `ranks`, if there is
-  /// one and the configuration does not name it itself.
+  /// Makes this process one of a run of several, if `ranks` says so; once. Processes that do not show the run keep only
+  /// the visualizer `record`, in a folder of their own. All get the lens `ranks`, unless the configuration names it.
   void join(const Launch& launched);
-  /// Of visualizers, those that this process is to have.
+  /// The visualizers that this process keeps.
   std::vector<ComponentConfig> of_this_rank(std::vector<ComponentConfig> visualizers) const;
   /// Reads and checks a file. Throws ConfigError with every fault found. Problems with plugins that nothing asked for
   /// are left in catalogue.problems().
   static Config from_file(const std::string& path);
-  /// The same from text; `file` names it in messages, relative plugin paths start at `folder`. What `catalogue` has
-  /// already goes before everything else.
+  /// The same from text; `file` names it in messages, relative plugin paths start at `folder`. The components of
+  /// `catalogue` come first.
   static Config from_text(const std::string& text, const std::string& file, const std::string& folder,
                           Catalogue catalogue = {});
-  /// The same of a configuration that a record tells of. Anybody may have written it, so that nothing is opened that it
-  /// names: plugins are those of `catalogue` and of the standard paths.
+  /// The same for the configuration in a record. Anybody may have written it, so no file that it names is opened:
+  /// plugins are those of `catalogue` and of the standard paths.
   static Config from_record(const std::string& text, const std::string& file, const std::string& folder,
                             Catalogue catalogue);
   /// A list of visualizers on its own, as YAML text.
@@ -115,5 +130,12 @@ struct Config {
   void add_rank_lens();
   void read_baseline(const std::string& folder);
 };
+
+/// Resolves a path of a configuration: '~/' is the home folder, a relative path starts at `folder`, which is absolute
+/// and the result for an empty path. Throws Error for '~name', and if there is no home folder.
+std::string full_path(const std::string& written, const std::string& folder);
+
+/// The current working directory; the trainer may change it later.
+std::string working_folder();
 
 }  // namespace loupe

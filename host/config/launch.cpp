@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "core/number_limits.h"
+#include "core/bounds.h"
 
 namespace loupe {
 namespace {
@@ -75,12 +75,12 @@ Launch Launch::from(const Environment& environment, int session) {
     const auto port = variables.number("MASTER_PORT");
     if (port && *port > 0 && *port < 65536)
       launch.address = variables.text("MASTER_ADDR") + ":" + std::to_string(*port);
-    // Else a server of the trainer's may come there at any time, or never.
+    // Otherwise the trainer's server may start there at any time, or never.
     launch.has_server = !launch.address.empty() && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
     const std::string id = variables.first_of(
         {"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID"});
     launch.job = id + "-" + variables.first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID"}) + "-" + launch.address;
-    // Started by hand, or by a script that says nothing else.
+    // Started by hand or by a script.
     if (id.empty() && launch.address.empty() && std::strcmp(rank_name, "RANK") == 0)
       launch.job = session_job_prefix + std::to_string(session);
     return launch;

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,20 +15,25 @@ namespace loupe {
 
 /// The options of the host itself, by section ("run", "attach"), declared as components declare theirs.
 const std::vector<std::pair<std::string, OptionTable>>& host_sections();
+/// The options of one of those sections, which must exist.
+OptionTable host_section(std::string_view name);
 /// The options that every lens has; a lens's own option of the same name takes precedence.
 OptionTable lens_options();
 
 /// Reads `tick` of the section `run`: epoch, {steps: n}, {steps: n, of: NAME} or {seconds: s}.
 TickRule read_tick(const YAML::Node& run, Diagnostics& diagnostics);
-/// The section without what only read_tick understands.
+/// The section without the values that only read_tick understands.
 YAML::Node without_named_tick(const YAML::Node& run);
-/// Reads `budget` of the section `attach`, such as 1%, as a share; 0 where there is none.
+/// Reads `budget` of the section `attach`, such as 1%, as a share; 0 for none.
 double read_budget(const YAML::Node& attach, Diagnostics& diagnostics);
 
 /// Reads `ranks`: auto, off, or a map with store, timeout and show. Relative folders start at `folder`.
 RankRule read_ranks(const YAML::Node& written, const std::string& folder, Diagnostics& diagnostics);
 
-/// What the section `plugins` names as paths, as it is written there.
+/// Reads the section `run_program`. Faults go to `diagnostics`.
+RunProgramSection read_run_program(const YAML::Node& section, Diagnostics& diagnostics);
+
+/// The paths in the section `plugins`, as written.
 std::vector<std::string> plugin_paths(const YAML::Node& plugins);
 
 /// Fills the catalogue from the section `plugins`, then from the standard paths. Relative paths start at `folder`.

@@ -7,10 +7,10 @@
 
 namespace loupe {
 
-/// The settings of a configuration by dotted names, in their order, so that two configurations can be compared whatever
-/// their layout: "run.tick.steps". A component of a list goes by its own name: "lenses.output_norm.line". Each is a
-/// text as it is written, a list of texts, or true where nothing but the name is there. Empty for what is no
-/// configuration. A very large one is cut: anybody may have written the one that a record holds.
+/// The settings of a configuration by dotted names, in order, so that two configurations can be compared whatever their
+/// layout: "run.tick.steps", "lenses.output_norm.line". Each is a text as written, a list of texts, or true for a name
+/// without a value. Empty for text that is not a configuration. A very large one is cut, since anybody may have written
+/// the one in a record.
 OptionValues settings_of(const std::string& config);
 
 /// The same as texts.

@@ -10,7 +10,7 @@
 
 namespace loupe {
 
-/// Bounds of a configuration: far more than anyone writes, and little enough to be checked within a second.
+/// Bounds of a configuration: far more than anyone writes, and checked within a second.
 constexpr std::size_t max_yaml_bytes = 1 << 20;
 constexpr std::size_t max_yaml_depth = 100;
 /// Keys, values and lists; an alias (*name) counts as what it stands for.
@@ -27,7 +27,7 @@ YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics);
 void check_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& where,
                 Diagnostics& diagnostics);
 
-/// The value of a key; null where it is missing. (yaml-cpp gives a node there that throws at most calls.)
+/// The value of a key; null if missing, where yaml-cpp returns a node that throws at most calls.
 YAML::Node value_of(const YAML::Node& map, const char* key);
 
 }  // namespace loupe

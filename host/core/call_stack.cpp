@@ -16,12 +16,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/lock_soon.h"
+#include "core/locks.h"
 
 namespace loupe {
 namespace {
 
-/// Where the code of this library, or of the program that it is a part of, lies.
+/// The address range of this library, or of the program that it is linked into.
 struct OwnCode {
   std::uintptr_t begin = 0, end = 0;
 
@@ -62,7 +62,7 @@ SourceLine shown(const char* file, int line) {
   return {std::filesystem::path(file).filename().string(), static_cast<uint32_t>(line)};
 }
 
-/// How many libraries were ever loaded.
+/// The number of libraries loaded so far.
 unsigned long long count_loads() {
   unsigned long long count = 0;
   dl_iterate_phdr(
@@ -74,16 +74,16 @@ unsigned long long count_loads() {
   return count;
 }
 
-/// The program's debug information as it lies in its own files. One thread at a time. Looking an address up takes
-/// milliseconds, but findings of hundreds of layers name a few addresses in a few compilation units: what was found for
-/// an address is kept, and so is where the functions of a unit lie.
+/// The debug information in the program's own files. One thread at a time. Looking up an address takes milliseconds,
+/// but findings of hundreds of layers name few addresses in few compilation units, so results are cached by address,
+/// and functions by unit.
 class DebugInformation {
  public:
   DebugInformation() : session_(dwfl_begin(&callbacks)) {}
   DebugInformation(const DebugInformation&) = delete;
   DebugInformation& operator=(const DebugInformation&) = delete;
 
-  /// Finds the files of libraries that were loaded since.
+  /// Adds libraries that were loaded since the last call.
   void refresh() {
     if (session_ == nullptr || loads_ == count_loads()) return;
     loads_ = count_loads();
@@ -106,7 +106,7 @@ class DebugInformation {
     Dwarf_Die die;
   };
   using Functions = std::vector<Function>;
-  // What debug information that is damaged may pretend to have.
+  // Limits the recursion in damaged debug information.
   static constexpr int most_nested = 100;
 
   SourceLine find_line(Dwarf_Addr address) {
@@ -137,7 +137,7 @@ class DebugInformation {
       has_one = dwarf_siblingof(&child, &child) == 0 && child.addr > place;  // damaged ones may lead back
     }
   }
-  /// Where the functions of a unit lie that were not inlined.
+  /// The functions of a unit that were not inlined.
   const Functions& functions_of(Dwarf_Die* unit) {
     const auto [known, is_new] = functions_.try_emplace(unit->addr);
     if (is_new) add_functions(unit, known->second, 0);
@@ -154,7 +154,7 @@ class DebugInformation {
         functions.push_back({begin, end, *child});
     });
   }
-  /// Where a function of a header was called that the compiler put into its caller.
+  /// The call site of a function that was inlined from a header.
   SourceLine caller_of_inlined(Dwarf_Die* unit, Dwarf_Addr address) {
     for (const Function& each : functions_of(unit)) {
       if (address < each.begin || address >= each.end) continue;
@@ -163,7 +163,7 @@ class DebugInformation {
     }
     return {};
   }
-  /// The innermost that is in no header.
+  /// The innermost call site outside of headers.
   static SourceLine call_within(Dwarf_Die* unit, Dwarf_Die* scope, Dwarf_Addr address, int depth) {
     SourceLine found;
     each_child(scope, [&](Dwarf_Die* child) {
@@ -187,7 +187,7 @@ class DebugInformation {
     if (dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count) return {};
     return shown(dwarf_filesrc(files, file, nullptr, nullptr), static_cast<int>(line));
   }
-  /// What lies elsewhere is not searched for, which may ask the network.
+  /// Debug files elsewhere are not searched: that may use the network.
   static int find_nothing(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word, char**) {
     return -1;
   }
@@ -228,7 +228,7 @@ SourceLine CallStack::source_line() const {
   // that findings reported while the program exits can still use it.
   static std::mutex mutex;
   static auto& information = *new DebugInformation;
-  // In a child that was forked while another thread was here, nobody will unlock it.
+  // In a child that was forked while another thread was here, it stays locked.
   const std::unique_lock lock = lock_soon(mutex, std::chrono::seconds(1));
   if (!lock) return {};
   information.refresh();

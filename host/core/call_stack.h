@@ -8,23 +8,22 @@
 
 namespace loupe {
 
-/// A line of the program's source, by the file's name alone; none where the file is empty.
+/// A line of the program's source; `file` has no folder, and is empty if there is no line.
 struct SourceLine {
   std::string file;
   uint32_t line = 0;
 };
 
-/// Return addresses of the calls that are on, innermost first and without Loupe's own; 0 behind the last.
+/// The return addresses of the active calls, innermost first, without Loupe's own; unused places are 0.
 struct CallStack {
   std::array<std::uintptr_t, 16> addresses{};
   static CallStack now();
-  /// The innermost line that is in no header of LibTorch's or the system's. None without debug information. Reads the
-  /// program's files, milliseconds for each place in the program that was not asked for before, so only for what is
-  /// told. Any thread.
+  /// The innermost line outside the headers of LibTorch and the system; none without debug information. Reads the
+  /// program's files, which takes milliseconds for each new address: only for findings. Any thread.
   SourceLine source_line() const;
 };
 
-/// The calls by which something came about first. Any thread.
+/// The calls that led to an event when it first happened. Any thread.
 class FirstCall {
  public:
   FirstCall() = default;
@@ -39,7 +38,7 @@ class FirstCall {
     const CallStack* none = nullptr;
     if (stack_.compare_exchange_strong(none, stack.get())) static_cast<void>(stack.release());
   }
-  /// Where it is in the program's source, see CallStack.
+  /// See CallStack.
   SourceLine source_line() const {
     const CallStack* stack = stack_.load();
     return stack != nullptr ? stack->source_line() : SourceLine();

@@ -5,16 +5,16 @@
 #include <mutex>
 #include <utility>
 
-#include "core/lock_order.h"
+#include "core/locks.h"
 
 namespace loupe {
 
-/// How many forks lie between the process that loaded Loupe and this one: what was made at another count belongs to a
-/// parent, whose files and threads are not this process's. Any thread.
+/// The number of forks between the process that loaded Loupe and this one. An object created at another count belongs
+/// to a parent, whose files and threads this process does not have. Any thread.
 uint64_t forks_of_process();
 
-/// Calls `in_child` in every forked child from now on, after what was given before. Only the forking thread is there,
-/// and it must take no memory: not every allocator can be used in a child.
+/// Calls `in_child` in every forked child from now on, in the order of registration. Only the forking thread exists
+/// there, and `in_child` must not allocate: not every allocator works in a child.
 void at_fork(void (*in_child)());
 
 /// Detects that the process was forked since the last call. Call it under the lock of the object that holds it.
@@ -30,11 +30,11 @@ class ForkWatch {
   uint64_t seen_ = forks_of_process();
 };
 
-/// In a forked child: keeps for good what is the parent's, whose threads are not there to let it be destroyed.
+/// In a forked child: keeps an object of the parent for good, since the threads needed to destroy it are not there.
 void leave_to_parent(std::shared_ptr<const void> left);
 
-/// A short-held lock on something that the whole process shares. It is held across each fork, so that in the child it
-/// is free and what it guards is whole. Lives for good. No user code may run while it is held.
+/// A short-held lock on process-wide data. It is held across each fork, so that the child finds it free and its data
+/// intact. Never destroyed. No user code may run while it is held.
 class ProcessMutex {
  public:
   explicit ProcessMutex(LockRank rank = LockRank::leaf);

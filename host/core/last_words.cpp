@@ -14,7 +14,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "core/job_thread.h"
+#include "core/threads.h"
 
 namespace loupe {
 

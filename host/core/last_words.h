@@ -5,8 +5,8 @@
 
 namespace loupe {
 
-/// What a run's record says of an end at which no code may run but a signal handler's: a line of the kind "end", ready
-/// to be appended. One of a run; it is taken back where the run ends otherwise.
+/// The last line of a record, of the kind "end", for a process that ends in a signal handler: prepared in advance, and
+/// discarded if the run ends in another way.
 class LastWords {
  public:
   LastWords() = default;
@@ -14,15 +14,15 @@ class LastWords {
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
-  /// @param record  its absolute path; empty where there is none  @param epoch  the last that is in it
+  /// @param record  its absolute path, or empty  @param epoch  the last one in it
   void prepare(const std::string& record, double epoch);
   bool is_prepared() const { return place_ != nullptr; }
   /// Steps of the run so far. Costs a store.
   void set_step(std::uint64_t step);
   void take_back();
 
-  /// Appends its line to every record that is there, of the runs of this process; each only once. Nothing that it does
-  /// kills the process. Safe in a signal handler.
+  /// Appends the line to the record of every run of this process, once each. Never kills the process. Safe in a signal
+  /// handler.
   /// @param how  "failed" or "interrupted"  @param message  any text
   static void speak(const char* how, const char* message) noexcept;
 

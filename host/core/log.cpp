@@ -11,13 +11,12 @@
 #include <utility>
 
 #include "core/forks.h"
-#include "core/utf8.h"
-#include "core/wrapping.h"
+#include "core/text.h"
 
 namespace loupe {
 namespace {
 
-ProcessMutex& mutex() {
+ProcessMutex& sink_mutex() {
   static auto* const instance = new ProcessMutex();
   return *instance;
 }
@@ -46,7 +45,7 @@ void print(int level, const std::string& message) {
     const std::string line = std::string("loupe: ") + severity + printable(message);
     const auto columns = terminal_columns(STDERR_FILENO);
     write_all(STDERR_FILENO, (columns ? wrapped_line(line, *columns) : line) + '\n');
-  } catch (const std::system_error&) {  // nobody is left to be told
+  } catch (const std::system_error&) {  // stderr is closed
   }
 }
 
@@ -64,7 +63,7 @@ void log(int level, const std::string& text) {
   const std::lock_guard one_at_a_time(speaking());
   std::shared_ptr<const LogSink> sink;
   {
-    const std::lock_guard lock(mutex());
+    const std::lock_guard lock(sink_mutex());
     sink = current();
   }
   if (sink == nullptr || !*sink) return print(level, message);
@@ -82,7 +81,7 @@ LogToStderr::~LogToStderr() {
 
 LogSink set_log_sink(LogSink sink) {
   auto next = std::make_shared<const LogSink>(std::move(sink));
-  const std::lock_guard lock(mutex());
+  const std::lock_guard lock(sink_mutex());
   const auto before = std::exchange(current(), std::move(next));
   return before == nullptr ? LogSink() : *before;
 }

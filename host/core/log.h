@@ -5,14 +5,14 @@
 
 namespace loupe {
 
-/// Where one-line messages to the user go; stderr with "loupe: " before them unless set otherwise. Any thread.
+/// Takes one-line messages to the user. Without one they go to stderr, after "loupe: ". Any thread.
 using LogSink = std::function<void(int level, const std::string& message)>;
 
 void log(int level, const std::string& message);
-/// From now on this process is one of several that train together. The first, of rank 0, tells what there is to know;
-/// the others only warnings and errors, each with their rank.
+/// From now on this process is one of several that train together. Rank 0 logs everything, the others only warnings and
+/// errors, with their rank.
 void log_as_rank(int rank);
-/// While one lives, what its thread logs goes to stderr, past the sink and its locks: somebody may hold those for good.
+/// While one lives, its thread logs to stderr, past the sink and its locks, which may be held for good.
 class LogToStderr {
  public:
   LogToStderr();

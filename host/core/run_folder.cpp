@@ -9,17 +9,33 @@
 
 #include <cctype>
 #include <cerrno>
+#include <charconv>
+#include <fstream>
 #include <map>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "core/log.h"
-#include "core/run_holder.h"
 
 namespace loupe {
 namespace {
 
-/// Who holds a lock, as it wrote there.
+std::string host_name() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+/// Machines may share a name, and containers of one machine have separate process numbers.
+std::string machine_name() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  char space[64] = "";
+  if (boot.empty() || ::readlink("/proc/self/ns/pid", space, sizeof space - 1) <= 0) return "";
+  return boot + '/' + space;
+}
+
+/// The holder of a lock, as written in it.
 std::string holder_of(int descriptor) {
   char text[longest_run_lock] = "";
   const ssize_t length = ::pread(descriptor, text, sizeof text, 0);
@@ -28,7 +44,7 @@ std::string holder_of(int descriptor) {
   return is_own ? "another inspector of this process" : holder.in_words();
 }
 
-/// Whether what was opened has that name no more. What cannot be looked at counts as there.
+/// Whether the opened file no longer has that name. False if that is unknown.
 bool is_gone(int descriptor, const std::filesystem::path& name) {
   struct stat opened {
   }, named{};
@@ -37,13 +53,53 @@ bool is_gone(int descriptor, const std::filesystem::path& name) {
   return opened.st_ino != named.st_ino || opened.st_dev != named.st_dev;
 }
 
-/// Whether `loupe view` lists the folder of this file, so that people may have made notes there.
+/// Whether the file is a record, beside which users may have made notes.
 bool is_record(const std::filesystem::path& path) {
   const std::filesystem::path name = "record.jsonl";
   return path.filename() == name || path.filename() == compressed_name(name);
 }
 
 }  // namespace
+
+RunHolder RunHolder::this_process() {
+  return {::getpid(), host_name(), machine_name()};
+}
+
+RunHolder RunHolder::in(std::string_view text) {
+  RunHolder holder;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), holder.process);
+  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  const bool is_whole = rest.empty() || rest.front() == ' ' || rest.front() == '\n';
+  if (error != std::errc() || holder.process <= 0 || !is_whole) return {};
+  std::istringstream words{std::string(rest)};
+  words >> holder.host >> holder.machine;
+  return holder;
+}
+
+std::string RunHolder::text() const {
+  return std::to_string(process) + (host.empty() ? "" : ' ' + host + ' ' + machine) + '\n';
+}
+
+bool RunHolder::is_of_this_machine() const {
+  static const auto& here = *new std::string(machine_name());
+  return !here.empty() && machine == here;
+}
+
+std::string RunHolder::in_words() const {
+  if (process == 0) return "another run";
+  return "process " + std::to_string(process) + (host.empty() || host == host_name() ? "" : " on " + host);
+}
+
+FileStamp FileStamp::of(const struct stat& status) {
+  return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+          static_cast<std::uint64_t>(status.st_size),
+          std::int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec};
+}
+
+FileStamp FileStamp::of(const std::filesystem::path& file) {
+  struct stat status {};
+  return ::lstat(file.c_str(), &status) == 0 ? of(status) : FileStamp();
+}
 
 RunFolder::RunFolder() {
   std::error_code no_matter;
@@ -55,7 +111,7 @@ RunFolder::~RunFolder() {
 
 void RunFolder::release() {
   if (descriptor_ >= 0) {
-    // What stands under these names may be another run's by now.
+    // The names may belong to another run by now.
     if (!is_gone(descriptor_, folder_ / run_lock_name)) ::unlink((folder_ / run_lock_name).c_str());
     ::close(std::exchange(descriptor_, -1));
     if (made_ && opened_ && !is_gone(opened_->get(), folder_)) ::rmdir(folder_.c_str());  // of a run that wrote nothing
@@ -70,7 +126,7 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / run_lock_name;
   for (;;) {
     const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    // Where no file can be made, those who want to write there tell why; where files cannot be locked, none is.
+    // Writers report why no file can be made; without file locks, nothing is locked.
     if (descriptor < 0) return true;
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const bool held = errno == EWOULDBLOCK;
@@ -83,7 +139,7 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
       continue;
     }
     const std::string holder = RunHolder::this_process().text();
-    // For the message of one that finds the folder taken, and for those who ask whether the run goes on.
+    // Read by others that want the folder, or ask whether the run is active.
     if (::ftruncate(descriptor, 0) == 0) static_cast<void>(!::pwrite(descriptor, holder.data(), holder.size(), 0));
     descriptor_ = descriptor;
     return true;
@@ -124,12 +180,12 @@ std::string RunFolder::take_free(const std::string& directory) {
     const std::string own = number == 1 ? directory : name + "-" + std::to_string(number);
     folder_ = (start_ / own).lexically_normal();
     if (!lock(folder_)) continue;
-    // Whatever is there by now is not what was there before.
+    // The new folder has other files.
     std::erase_if(seen_, [this](const auto& path) { return is_within(path); });
     try {
       opened_.emplace(folder_, O_RDONLY | O_DIRECTORY);
     } catch (const std::system_error&) {
-      // One that cannot be read cannot be watched; those who want to write there tell why they cannot.
+      // A folder that cannot be read cannot be watched; writers report the error.
     }
     return own;
   }
@@ -147,7 +203,7 @@ bool RunFolder::is_older(const std::filesystem::path& path) const {
   return is_within(path) && !std::filesystem::is_empty(path, no_matter);
 }
 
-/// Once, before this run writes its first: later ones are its own.
+/// The incidents of an earlier run. Once, before this run writes its own.
 std::vector<std::string> RunFolder::take_unnamed() {
   std::vector<std::string> names;
   if (std::exchange(looked_for_unnamed_, true) || folder_ == start_) return names;

@@ -1,47 +1,82 @@
 #pragma once
 
 #include <loupe/files/descriptor.h>
+#include <sys/stat.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loupe {
 
-/// Stands in a run's folder while the run goes on, locked and with its RunHolder as text.
+/// The most bytes of a lock's text.
+inline constexpr std::size_t longest_run_lock = 512;
+
+/// The process that holds a run's folder, as written in its lock.
+struct RunHolder {
+  int process = 0;      ///< 0 if unknown
+  std::string host;     ///< the machine's name, for people; may be empty
+  std::string machine;  ///< tells machines, their starts and sets of process numbers apart; may be empty
+
+  static RunHolder this_process();
+  /// Reads what text() wrote; a text of any other form gives no process.
+  static RunHolder in(std::string_view text);
+  std::string text() const;
+
+  /// Whether its process number is valid in this process's namespace.
+  bool is_of_this_machine() const;
+  /// "process 12", "process 12 on trainbox"; "another run" if unknown.
+  std::string in_words() const;
+};
+
+/// Identifies a file and its state: changes when the file is replaced or written to.
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t changed_ns = 0;  ///< since 1970
+
+  static FileStamp of(const struct stat& status);
+  /// The stamp of a file, without following links; all 0 if there is none.
+  static FileStamp of(const std::filesystem::path& file);
+  bool operator==(const FileStamp&) const = default;
+};
+
+/// The lock file in the folder of an active run; its text is the RunHolder.
 inline constexpr const char* run_lock_name = ".loupe.lock";
-/// What people say of the run whose files lie beside it, as `loupe view` keeps it.
+/// The user's notes on the run in this folder, written by `loupe view`.
 inline constexpr const char* run_notes_name = "notes.json";
-/// What folders of kept files begin with; a number follows.
+/// The prefix of folders of kept files; a number follows.
 inline constexpr const char* older_folder_prefix = "older-";
-/// What folders begin with in which a run keeps its last steps; the number of a step follows.
+/// The prefix of folders in which a run keeps its last steps; the number of a step follows.
 inline constexpr const char* incident_folder_prefix = "incident-";
 
 /// The folder of one run's files: no other run writes there at the same time, and what an earlier one left is kept.
 /// Trainer's thread.
 class RunFolder {
  public:
-  /// Relative paths start at the working directory of this moment.
+  /// Relative paths start at the current working directory.
   RunFolder();
-  /// Gives the folder free for others. What a process that was killed held is free at once.
+  /// Releases the folder. The folder of a killed process is free at once.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// Takes `directory`, made if need be, for this run alone; gives its name, or "NAME-2", "NAME-3", … where another
-  /// process or inspector is writing there, which is told. Where it cannot be locked it is taken unlocked.
+  /// Claims `directory`, creating it if needed, and returns its name; if another process or inspector writes there,
+  /// warns and returns "NAME-2", "NAME-3", …. A folder that cannot be locked is claimed unlocked.
   std::string take(const std::string& directory);
 
-  /// Whether the folder that was taken is this run's no more: it was deleted or moved, or another holds its lock.
+  /// Whether the claimed folder was deleted or moved, or another run holds its lock.
   bool is_lost() const;
-  /// Takes a folder of the same name anew, or "NAME-2", …, after it was lost, and tells so.
+  /// Claims a folder of the same name, or "NAME-2", …, after the first was lost, with a warning.
   std::string retake(const std::string& directory);
 
-  /// Moves what an earlier run left at these paths, which start at the folder, into a folder "older-1", "older-2", …
-  /// beside each, and tells so; gives whether there was anything. A path is looked at once. Of folders, only those
-  /// within the run's are moved. What no path names goes with them: its incidents, and notes.json beside a record.
+  /// Moves files of an earlier run at these paths, relative to the folder, into a folder "older-1", "older-2", … beside
+  /// each, with a message; returns whether there were any. Checks each path once, and moves only folders within the
+  /// run's. Incidents, and notes.json beside a record, are moved too.
   bool keep_older(const std::vector<std::string>& named);
 
  private:

@@ -6,23 +6,23 @@
 
 namespace loupe {
 
-/// Whether LOUPE_CHECK=strict is set as the process starts: then every call over the boundary is held to its contract's
-/// thread and state, in both directions.
+/// Whether LOUPE_CHECK=strict is set as the process starts. Every call over the boundary is then checked against its
+/// contract's thread and state, in both directions.
 extern const bool is_strict;
 
-/// Whether an author's mistakes are refused that are let pass in training, such as a value of a tag that was not told:
-/// in strict mode, and once refuse_mistakes() was called, as where plugins are tested.
+/// Whether mistakes of authors that training tolerates are errors, such as a value of an undeclared tag: in strict
+/// mode, and after refuse_mistakes(), as in tests of plugins.
 bool refuses_mistakes();
 void refuse_mistakes();
 
-/// Tells of a broken contract. One that the host broke ends the process, since nothing it says can be believed.
+/// Reports that the host broke a contract and ends the process, since nothing it says can be believed.
 [[noreturn]] void break_contract(const std::string& what);
 
-/// Whether a call may come, on the same thread, before another has returned: its contract's @reenter.
+/// Whether a call may come on the same thread before another has returned: its contract's @reenter.
 enum class Reentry { none, allowed };
 
-/// Of all calls through one of these, never two at once on different threads, and on one thread only those that may
-/// re-enter. In strict mode only: otherwise it costs a branch.
+/// Checks, in strict mode, that calls never overlap on different threads, and that only calls that may re-enter do so
+/// on one thread. Otherwise it costs a branch.
 class Exclusive {
  public:
   class Call {

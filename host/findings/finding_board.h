@@ -5,24 +5,29 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace loupe {
 
-/// Throws Error for a finding without rule or message, of no known severity, or with what is the host's to say.
+/// The number of a finding, loupe_finding::id: a hash of its identity, so that it is the same in a resumed run and in
+/// each of several processes. 53 bits, which readers of JSON keep; never 0.
+std::uint64_t finding_number(std::string_view source, std::string_view rule, std::string_view layer,
+                             std::string_view parameter);
+
+/// Throws Error for a finding without rule or message, of unknown severity, or with members that only the host may set.
 void check_finding(const loupe_finding& finding);
 
-/// The findings of a run: of each identity (source, rule, layer, parameter) the last one told. Calls come one at a
-/// time.
+/// The findings of a run: the last of each identity (source, rule, layer, parameter). Calls come one at a time.
 class FindingBoard {
  public:
-  /// Takes a finding with its source, fills in what its teller left out, number and state, and returns it as it is to
-  /// be shown; null where it says nothing new. Throws what check_finding throws.
+  /// Takes a finding with its source, fills in defaults, number and state, and returns it for display; null if it is
+  /// not news. Throws like check_finding.
   const loupe_finding* add(const loupe_finding& finding, uint64_t step, double epoch);
-  /// Those that are not gone, in the order in which they were raised.
+  /// Those that are not gone, in the order they were raised.
   std::vector<const loupe_finding*> standing() const;
-  /// All, those that are gone too.
+  /// All, including those that are gone.
   std::vector<const loupe_finding*> all() const;
 
  private:

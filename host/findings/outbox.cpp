@@ -28,7 +28,7 @@ std::vector<Outbox::Message> Outbox::take_messages() {
 
 void Outbox::set_callback(Callback callback) {
   const std::lock_guard lock(mutex_);
-  callback_.swap(callback);  // the one before may be running; it is destroyed once the lock is free
+  callback_.swap(callback);  // the old one may be running; it is destroyed after the lock is released
 }
 
 void Outbox::queue_for_delivery(const loupe_finding& finding) {
@@ -36,7 +36,7 @@ void Outbox::queue_for_delivery(const loupe_finding& finding) {
   if (callback_) to_deliver_.push_back(Finding::from(finding));
 }
 
-/// False, and the delivery is over, where nothing is queued.
+/// Ends the delivery and returns false if nothing is queued.
 bool Outbox::take_for_delivery(Finding& finding, Callback& callback) {
   const std::lock_guard lock(mutex_);
   if (to_deliver_.empty() || !callback_) {

@@ -15,54 +15,54 @@
 #include <variant>
 #include <vector>
 
-#include "core/lock_order.h"
+#include "core/locks.h"
 
 namespace loupe {
 
-/// The one queue through which findings, notes and due ticks leave lenses. Lenses post to it on any thread, with
-/// any locks held; it is emptied outside of lens calls:
+/// The queue through which findings, notes and due ticks leave lenses. Lenses post to it on any thread, with any locks
+/// held; it is emptied outside of lens calls:
 /// - findings and notes by whoever holds the inspector's mutex, between the calls of lenses, to be shown;
 /// - a due tick by whoever holds the inspector's mutex, once a step is over;
 /// - findings that were shown by `deliver`, while no lock is held, for the trainer's callback.
-/// Threads that train may come later than the inspector's end. Any thread, unless said otherwise.
+/// Training threads may outlive the inspector. Any thread, unless noted otherwise.
 class Outbox {
  public:
   struct Note {
     uint32_t kind;  ///< a LOUPE_NOTE_
     std::string text;
-    loupe_moment at;       ///< without its epoch, which whoever posts may not know
-    uint64_t finding = 0;  ///< the number of the one that it is about
+    loupe_moment at;       ///< without its epoch, which the poster may not know
+    uint64_t finding = 0;  ///< the number of the finding that it concerns
   };
   using OwnedFinding = std::unique_ptr<const detail::Owned<loupe_finding>>;
   using Message = std::variant<Note, OwnedFinding>;
 
   void post(Note note);
-  /// Throws Error what check_finding throws.
+  /// Throws like check_finding.
   void post(const loupe_finding& finding);
-  /// All findings and notes, in the order in which they came.
+  /// All findings and notes, in order.
   std::vector<Message> take_messages();
   bool has_messages() const { return has_messages_; }
 
-  /// A tick is due, for a reason LOUPE_TICK_; the last one posted counts. Under the inspector's mutex, as the next two.
+  /// A tick is due, for a reason LOUPE_TICK_; the last posted counts. Under the inspector's mutex, like the next two.
   void post_tick(uint32_t reason) { due_tick_ = reason; }
   bool has_tick() const { return due_tick_ != 0; }
-  /// 0 where none is due.
+  /// 0 if none is due.
   uint32_t take_tick() { return std::exchange(due_tick_, 0); }
 
   using Callback = std::function<void(const Finding&)>;
-  /// Whom findings are delivered to; replaces the callback before.
+  /// Replaces the callback for findings.
   void set_callback(Callback callback);
-  /// A finding that was shown, for the callback.
+  /// Queues a shown finding for the callback.
   void queue_for_delivery(const loupe_finding& finding);
   /// Calls the callback with each queued finding, unless this thread holds an inspector's mutex; it holds no other
-  /// lock. While another delivery is on, on whatever thread, this does nothing: that one goes on with what is queued.
+  /// lock. During another delivery, on any thread, this does nothing: that one delivers the rest.
   void deliver() noexcept;
-  /// Drops the callback, after waiting for the call of it that another thread is in.
+  /// Removes the callback, after waiting for a call of it on another thread.
   void end_delivery();
 
-  /// Keeps an exception for rethrow, unless one is kept already.
+  /// Keeps the first exception for rethrow.
   void keep(std::exception_ptr thrown);
-  /// Throws what is kept, such as what the callback threw.
+  /// Throws the kept exception, such as the callback's.
   void rethrow();
 
  private:

@@ -27,7 +27,7 @@ void Attachments::attach(torch::nn::Module& model, const std::vector<torch::opti
   if (monitor_.config().list_modules) {
     for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
   }
-  // Of a program that is only watched, its first lines tell how much of a model is tapped.
+  // For `loupe run`, its first lines say how much of a model is tapped.
   const bool is_told = awaits_optimizers && !attachment->has_more_to_tell();
   if (monitor_.config().summary && !is_told) log(LOUPE_LOG_INFO, attachment->summary());
 }
@@ -74,7 +74,7 @@ bool Attachments::any_has_optimizer() const {
 std::vector<const loupe_optimizer*> Attachments::optimizers() const {
   std::vector<const loupe_optimizer*> optimizers;
   for (const auto& attachment : attachments_) attachment->list_optimizers(optimizers);
-  // One that holds parameters of several models is one.
+  // An optimizer of several models counts once.
   std::set<uint64_t> numbers;
   std::erase_if(optimizers, [&](const loupe_optimizer* each) { return !numbers.insert(each->id).second; });
   return optimizers;

@@ -10,15 +10,15 @@
 
 namespace loupe {
 
-/// The models that are attached to an inspector, each under its own name. Under the inspector's mutex.
+/// The attached models of an inspector, each under its own name. Under the inspector's mutex.
 class Attachments {
  public:
   using List = std::vector<std::shared_ptr<Attachment>>;
 
   explicit Attachments(Monitor& monitor) : monitor_(monitor) {}
 
-  /// Throws std::invalid_argument for a name that is taken, and std::logic_error once the inspector is ending.
-  /// @param awaits_optimizers  they are met as they clear gradients or step
+  /// Throws std::invalid_argument for a name in use, and std::logic_error once the inspector is ending.
+  /// @param awaits_optimizers  optimizers are found as they clear gradients or step
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
               const std::string& name, bool is_loss, bool awaits_optimizers);
   /// Throws std::invalid_argument if it holds no parameter of any model.
@@ -26,7 +26,7 @@ class Attachments {
   /// Throws std::invalid_argument for a name that no attached model has.
   void detach(const std::string& name);
   void detach_all();
-  /// The inspector ends: nothing is attached any more.
+  /// The inspector ends: refuses further models.
   void close() { is_closed_ = true; }
   /// See Inspector::expose.
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
@@ -35,13 +35,13 @@ class Attachments {
   bool any_has_optimizer() const;
   /// The optimizers of all of them, each as it was before its last step.
   std::vector<const loupe_optimizer*> optimizers() const;
-  /// Hands over what is owed at a tick.
+  /// Delivers pending values at a tick.
   void tick();
-  /// Follows whether the monitor looks; what compares is primed where it does.
+  /// Follows whether the monitor looks, and primes comparisons if it does.
   void follow_looking();
   /// The trainer updated weights by hand.
   void stepped_by_hand();
-  /// One line a module: tapped or not and why.
+  /// One line per module: tapped or not and why.
   std::string coverage() const;
 
  private:

@@ -1,32 +1,156 @@
-// The members of Inspector, which hand over to its parts.
-
 #include "loupe/inspector.h"
 
+#include <loupe/detail/lines.h>
+#include <loupe/text/words.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "core/utf8.h"
-#include "inspector/forked_child.h"
-#include "inspector/inspector_impl.h"
+#include "core/forks.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "inspector/attachments.h"
+#include "inspector/loops.h"
+#include "inspector/losses.h"
 #include "inspector/program_inspector.h"
 #include "inspector/thread_pool.h"
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
+#include "loupe/log.h"
+#include "pipeline/monitor.h"
+#include "ranks/c10d_store.h"
+#include "ranks/join_ranks.h"
+#include "timing/step_timer.h"
+#include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_model.h"
 #include "torch/taps/optimizer_reader.h"
 #include "torch/taps/timed_step.h"
 #include "torch/tensor/device_measurer.h"
 #include "torch/tensor/services.h"
+#include "torch/tensor/tensor_file.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {
+
+/// An inspector: a monitor, and one class for each job around it. Members are called within enter, which holds the
+/// mutex.
+class Inspector::Impl final : public MonitorHost {
+ public:
+  explicit Impl(Config config);
+  /// Ends the run. Call before the destructor, while the trainer's callback may still use the inspector.
+  void finish();
+  /// In a forked child the parent's inspector watches, writes and destroys nothing.
+  bool is_of_parent() const { return forks_ != forks_of_process(); }
+
+  /// Wraps every member of the inspector. Does nothing in a forked child; afterwards, with no lock held, delivers
+  /// findings.
+  template <class Call>
+  std::invoke_result_t<Call> enter(Call&& call) {
+    return enter_unlocked([&] {
+      const std::lock_guard lock(*monitor_.mutex());
+      return call();
+    });
+  }
+  /// The same without the mutex, which another thread may hold.
+  template <class Call>
+  std::invoke_result_t<Call> enter_unlocked(Call&& call) {
+    if (is_of_parent()) {
+      warn_of_parent();
+      return std::invoke_result_t<Call>();
+    }
+    const LoupeTime time;
+    const Delivery after{monitor_.outbox()};
+    return call();
+  }
+  /// The same as enter; then throws the exception of the callback or of `on_finding: throw`.
+  template <class Call>
+  void enter_and_throw(Call&& call) {
+    const auto outbox = is_of_parent() ? nullptr : monitor_.outbox();  // the callback may end the inspector
+    enter(call);
+    if (outbox != nullptr) outbox->rethrow();
+  }
+
+  void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
+              const std::string& name, bool is_loss, bool awaits_optimizers = false);
+  void attach_optimizer(torch::optim::Optimizer& optimizer);
+  void attach_ranks(c10d::Store& store, int rank, int world_size);
+  void detach(const std::string& name);
+  void optimizer_stepped();
+
+  void push(const std::string& label, double value, uint32_t flags);
+  void push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags);
+  void tell_kept_graphs();
+  /// Takes a finding of the host.
+  void publish(const Finding& finding);
+  const std::string& loss_name(bool train) const;
+  std::optional<double> loss(bool train, const std::string& aggregation);
+
+  /// Whether another epoch, or another turn of the loop over steps, follows.
+  bool begin_next_epoch(int epoch, bool is_last);
+  bool begin_next_step(bool is_last);
+
+  std::vector<Finding> findings() const;
+  void set_hyperparameter(const std::string& name, loupe_option_value value);
+  void set_visualizers(const std::string& yaml);
+
+  Monitor& monitor() { return monitor_; }
+  Attachments& attachments() { return attachments_; }
+  Loops& loops() { return loops_; }
+  /// Whether a finding was answered with `stop`.
+  bool should_stop() const { return should_stop_; }
+
+ private:
+  struct Delivery {
+    std::shared_ptr<Outbox> outbox;
+    ~Delivery() { outbox->deliver(); }
+  };
+
+  // The interface for the monitor.
+  void before_tick() override;
+  std::vector<const loupe_optimizer*> optimizers() override { return attachments_.optimizers(); }
+  void looking_changed() override { attachments_.follow_looking(); }
+  void tick_due() override { loops_.step_ended(); }
+  /// Answers a finding by the configuration's `on_finding`, and queues it for the trainer's callback.
+  void finding_told(const loupe_finding& finding) override;
+  SaveTensor tensor_saver() override;
+
+  void warn_of_parent();
+  void warn_of_unthrown();
+
+  const uint64_t forks_ = forks_of_process();  // at construction
+  std::atomic<bool> warned_of_parent_{false};
+  // In the order in which they build on each other. None uses the monitor in its constructor or destructor: it comes
+  // last, and so is destroyed first, since it calls all of them until its end.
+  Attachments attachments_{monitor_};
+  DeferredLosses losses_{monitor_};
+  LossGraphs loss_graphs_;
+  Loops loops_{monitor_, attachments_};
+  bool should_stop_ = false;
+  Monitor monitor_;
+};
+
 namespace {
+
+/// Adds this process to those that a launcher started together.
+Config joined(Config config) {
+  config.join(Launch::from_environment());
+  log_as_rank(config.launch.rank);
+  return config;
+}
 
 void offer_services() {
   static const bool once = [] {
@@ -62,6 +186,204 @@ uint32_t loss_flags(bool train, bool keep) {
 
 }  // namespace
 
+Inspector::Impl::Impl(Config config) : monitor_(joined(std::move(config)), this) {
+  join_ranks(monitor_);
+}
+
+void Inspector::Impl::finish() {
+  if (loops_.end_by_exception()) monitor_.end(LOUPE_END_FAILED, "an exception left the training loop");
+  {
+    const std::lock_guard lock(*monitor_.mutex());
+    try {
+      if (std::uncaught_exceptions() == 0) loops_.tick_rest();
+      losses_.flush();
+    } catch (const std::exception& e) {
+      log(LOUPE_LOG_WARNING, std::string("the losses since the last tick cannot be read: ") + e.what());
+    }
+    attachments_.detach_all();
+    attachments_.close();
+    monitor_.end_lenses();
+  }
+  monitor_.outbox()->deliver();
+  monitor_.outbox()->end_delivery();
+  warn_of_unthrown();
+}
+
+/// Once per inspector.
+void Inspector::Impl::warn_of_parent() {
+  if (warned_of_parent_.exchange(true)) return;
+  const LogToStderr past_the_sink;  // which may wait for a thread of the parent
+  log(LOUPE_LOG_WARNING,
+      "this process was forked from one that has an inspector, and calls it: nothing is watched or written here; make "
+      "an inspector of its own after the fork");
+}
+
+void Inspector::Impl::warn_of_unthrown() {
+  try {
+    monitor_.outbox()->rethrow();
+  } catch (const std::exception& e) {
+    log(LOUPE_LOG_WARNING, std::string("the inspector ended before it could throw: ") + e.what());
+  } catch (...) {
+    log(LOUPE_LOG_WARNING, "the inspector ended before it could throw what the callback of on_finding threw");
+  }
+}
+
+void Inspector::Impl::before_tick() {
+  losses_.flush();
+  attachments_.tick();
+}
+
+SaveTensor Inspector::Impl::tensor_saver() {
+  return [](const loupe_tensor& tensor, const std::filesystem::path& file) {
+    save_tensors({native_tensor(&tensor).detach()}, false, file);
+  };
+}
+
+void Inspector::Impl::finding_told(const loupe_finding& finding) {
+  if (finding.state == LOUPE_FINDING_RAISED) {
+    const std::string& answer = monitor_.config().answer_to(finding.severity);
+    const std::string words = "the finding '" + std::string(finding.rule) + "'";
+    if (answer == "stop" && !std::exchange(should_stop_, true))
+      log(LOUPE_LOG_WARNING,
+          "training is asked to stop, as on_finding says, because of " + words + ": " + message_with_place(finding));
+    if (answer == "throw")
+      monitor_.outbox()->keep(std::make_exception_ptr(
+          std::runtime_error("loupe: " + words + ", which on_finding says to throw: " + message_with_place(finding))));
+  }
+  monitor_.outbox()->queue_for_delivery(finding);
+}
+
+void Inspector::Impl::attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
+                             const std::string& name, bool is_loss, bool awaits_optimizers) {
+  attachments_.attach(model, optimizers, name, is_loss, awaits_optimizers);
+  loops_.note_calling_thread();
+  loops_.choose_clock();
+}
+
+void Inspector::Impl::attach_optimizer(torch::optim::Optimizer& optimizer) {
+  attachments_.attach_optimizer(optimizer);
+  loops_.choose_clock();
+}
+
+void Inspector::Impl::attach_ranks(c10d::Store& store, int rank, int world_size) {
+  if (rank < 0 || rank >= world_size)
+    throw std::invalid_argument("loupe: there is no rank " + std::to_string(rank) + " of " +
+                                std::to_string(world_size));
+  const Config& config = monitor_.config();
+  if (!config.ranks.on || world_size == 1) return;
+  if (monitor_.has_ticked()) throw std::logic_error("loupe: attach_ranks comes before the first tick");
+  Launch launch = config.launch;
+  if (launch.world_size == 1) {
+    launch.rank = rank;
+    launch.world_size = world_size;
+    log_as_rank(rank);
+    monitor_.join(launch);
+  } else if (launch.rank != rank || launch.world_size != world_size) {
+    throw std::invalid_argument("loupe: attach_ranks is told rank " + std::to_string(rank) + " of " +
+                                std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
+                                " of " + std::to_string(launch.world_size));
+  }
+  join_ranks(monitor_, store_beside(store, exchange_prefix(config, MeetingPlace::of_job), rank_timeout(config)));
+}
+
+void Inspector::Impl::detach(const std::string& name) {
+  losses_.flush();
+  attachments_.detach(name);
+  loops_.choose_clock();
+}
+
+void Inspector::Impl::optimizer_stepped() {
+  loops_.note_calling_thread();
+  attachments_.stepped_by_hand();
+  monitor_.end_step();
+}
+
+void Inspector::Impl::push(const std::string& label, double value, uint32_t flags) {
+  monitor_.outbox()->rethrow();
+  loops_.note_calling_thread();
+  loops_.tick_if_due();
+  monitor_.push(label, value, flags);
+}
+
+void Inspector::Impl::push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags) {
+  if (!value.defined() || value.numel() != 1)
+    throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
+  if (!monitor_.active()) return;
+  if (loss_graphs_.add(value)) tell_kept_graphs();
+  if (value.device().is_cpu()) return push(label, value.item<double>(), flags);
+  losses_.add(value, label, flags);
+}
+
+void Inspector::Impl::tell_kept_graphs() {
+  Finding finding;
+  finding.rule = "memory_creep";
+  finding.message = "the graphs of the last " + std::to_string(LossGraphs::looked_back) +
+                    " steps are all still alive, and with them what their forward passes computed: memory grows with "
+                    "each step";
+  constexpr double mebibyte = 1 << 20;
+  if (loss_graphs_.growth() > mebibyte)
+    finding.message += ", so far by " + std::to_string(std::llround(loss_graphs_.growth() / mebibyte)) + " MiB";
+  finding.advice =
+      "add up loss.item<double>() instead of the loss itself, and keep outputs by detach(): what holds a tensor that "
+      "requires a gradient holds all that it was computed from";
+  publish(finding);
+}
+
+void Inspector::Impl::publish(const Finding& finding) {
+  monitor_.publish(finding.c_form(), "loupe");
+}
+
+const std::string& Inspector::Impl::loss_name(bool train) const {
+  return train ? monitor_.config().train_loss : monitor_.config().validation_loss;
+}
+
+std::optional<double> Inspector::Impl::loss(bool train, const std::string& aggregation) {
+  const auto value = monitor_.query(loss_name(train) + " " + aggregation);
+  const Strings& known = aggregation_names();
+  if (!value && std::find(known.begin(), known.end(), aggregation) == known.end()) {
+    throw std::invalid_argument("loupe: a loss has no '" + aggregation + "'" + suggestion(aggregation, known) +
+                                "; the aggregations are " + join(known));
+  }
+  return value;
+}
+
+bool Inspector::Impl::begin_next_epoch(int epoch, bool is_last) {
+  const bool goes_on = !is_last && !should_stop_;
+  if (goes_on) {
+    loops_.begin_next_epoch(epoch);
+  } else {
+    loops_.end_epochs();
+  }
+  return goes_on;
+}
+
+bool Inspector::Impl::begin_next_step(bool is_last) {
+  const bool goes_on = !is_last && !should_stop_;
+  if (!goes_on) loops_.end_steps();
+  return goes_on;
+}
+
+std::vector<Finding> Inspector::Impl::findings() const {
+  std::vector<Finding> found;
+  for (const loupe_finding* each : monitor_.findings().all()) found.push_back(Finding::from(*each));
+  return found;
+}
+
+void Inspector::Impl::set_hyperparameter(const std::string& name, loupe_option_value value) {
+  if (name.empty()) throw std::invalid_argument("loupe: a hyperparameter needs a name");
+  const std::string shown = utf8(name);
+  value.struct_size = sizeof value;
+  value.name = shown.c_str();
+  monitor_.display().hyperparameter(value);
+}
+
+void Inspector::Impl::set_visualizers(const std::string& yaml) {
+  const Config& config = monitor_.config();
+  const auto visualizers = config.of_this_rank(Config::visualizers_from_text(yaml, config.catalogue));
+  monitor_.display().replace(visualizers);
+  monitor_.expect_files_of(visualizers);
+}
+
 Inspector::Inspector(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Inspector::Inspector(Inspector&&) noexcept = default;
 Inspector& Inspector::operator=(Inspector&& other) noexcept {
@@ -80,7 +402,7 @@ Inspector::Impl& Inspector::impl() const {
   return *impl_;
 }
 void Inspector::end() {
-  // Its threads are not in a forked child, and its files and locks are the parent's: it is left as it is.
+  // A forked child lacks its threads, and its files and locks are the parent's: it is left alone.
   if (impl_ != nullptr && impl_->is_of_parent()) leave_to_parent(std::shared_ptr<Impl>(std::move(impl_)));
   if (impl_ != nullptr) impl_->finish();
   impl_.reset();
@@ -149,10 +471,10 @@ void Inspector::expose(const std::string& path, const std::string& attribute, st
 }
 
 void Inspector::tick_epoch() {
-  impl().enter_and_throw([&] { impl().epochs().tick(std::nullopt); });
+  impl().enter_and_throw([&] { impl().loops().tick(std::nullopt); });
 }
 void Inspector::tick_epoch(double epoch) {
-  impl().enter_and_throw([&] { impl().epochs().tick(epoch); });
+  impl().enter_and_throw([&] { impl().loops().tick(epoch); });
 }
 Epochs Inspector::epochs(int count) {
   const double before = std::trunc(impl().enter([&] { return impl().monitor().epoch(); }));
@@ -163,35 +485,35 @@ Epochs Inspector::epochs(int count) {
   return epochs(static_cast<int>(before) + 1, static_cast<int>(std::clamp(before + count, least, most)));
 }
 Epochs Inspector::epochs(int first, int last) {
-  impl().enter([&] { impl().epochs().begin(first, last); });
+  impl().enter([&] { impl().loops().begin_epochs(first, last); });
   return {this, first, last};
 }
 /// Whether another epoch follows.
 bool Inspector::end_turn(int epoch, bool is_last) {
   if (impl().is_of_parent()) return !is_last;
-  impl().enter_and_throw([&] { impl().epochs().end_epoch(epoch); });
+  impl().enter_and_throw([&] { impl().loops().end_epoch(epoch); });
   return impl().enter([&] { return impl().begin_next_epoch(is_last ? epoch : epoch + 1, is_last); });
 }
+template <>
 Epochs::Iterator& Epochs::Iterator::operator++() {
-  const bool goes_on = inspector_->end_turn(epoch_, epoch_ >= last_);
-  if (goes_on) {
-    ++epoch_;
+  if (inspector_->end_turn(number_, number_ >= last_)) {
+    ++number_;
   } else {
-    std::tie(epoch_, last_) = std::pair(0, -1);  // behind the last one there may be no number
+    std::tie(number_, last_) = std::pair(0, -1);  // the last number may be the largest
   }
   return *this;
 }
 
 void Inspector::left_loop(bool of_epochs, bool by_exception) noexcept {
   if (impl_ == nullptr || impl_->is_of_parent()) return;
-  const std::lock_guard lock(*impl_->monitor().mutex());  // without a delivery, in the midst of an exception
-  if (of_epochs) impl_->epochs().leave();
-  if (by_exception) impl_->calls().note_exception();
+  const std::lock_guard lock(*impl_->monitor().mutex());  // no delivery during an exception
+  if (of_epochs) impl_->loops().leave_epochs();
+  if (by_exception) impl_->loops().note_exception();
 }
-host_detail::LoopScope::LoopScope(Inspector* inspector, Of of)
-    : inspector_(inspector), of_(of), exceptions_(std::uncaught_exceptions()) {}
+host_detail::LoopScope::LoopScope(Inspector* inspector, bool is_of_epochs)
+    : inspector_(inspector), is_of_epochs_(is_of_epochs), exceptions_(std::uncaught_exceptions()) {}
 host_detail::LoopScope::~LoopScope() {
-  inspector_->left_loop(of_ == Of::epochs, std::uncaught_exceptions() > exceptions_);
+  inspector_->left_loop(is_of_epochs_, std::uncaught_exceptions() > exceptions_);
 }
 
 Steps Inspector::steps(std::int64_t count) {
@@ -200,21 +522,21 @@ Steps Inspector::steps(std::int64_t count) {
   return steps(before + 1, before + std::min(count, left));
 }
 Steps Inspector::steps(std::int64_t first, std::int64_t last) {
-  impl().enter([&] { impl().steps().begin(first, last); });
+  impl().enter([&] { impl().loops().begin_steps(first, last); });
   return {this, first, last};
 }
 /// Whether another turn follows.
 bool Inspector::end_step(bool is_last) {
   if (impl().is_of_parent()) return !is_last;
-  impl().enter_and_throw([&] { impl().steps().end_turn(); });
-  return impl().enter([&] { return impl().begin_next_turn(is_last); });
+  impl().enter_and_throw([&] { impl().loops().end_step(); });
+  return impl().enter([&] { return impl().begin_next_step(is_last); });
 }
+template <>
 Steps::Iterator& Steps::Iterator::operator++() {
-  const bool goes_on = inspector_->end_step(step_ >= last_);
-  if (goes_on) {
-    ++step_;
+  if (inspector_->end_step(number_ >= last_)) {
+    ++number_;
   } else {
-    std::tie(step_, last_) = std::pair(0, -1);
+    std::tie(number_, last_) = std::pair(0, -1);
   }
   return *this;
 }
@@ -234,7 +556,7 @@ void Inspector::on_finding(std::function<void(const Finding&)> callback) {
   impl().enter_unlocked([&] { impl().monitor().outbox()->set_callback(std::move(callback)); });
 }
 bool Inspector::should_stop() const {
-  return impl().enter([&] { return impl().policy().should_stop(); });
+  return impl().enter([&] { return impl().should_stop(); });
 }
 std::string Inspector::dump(const std::string& why) {
   return impl().enter([&] { return impl().monitor().dump(why); });
@@ -243,17 +565,11 @@ void Inspector::note(const std::string& text) {
   impl().enter_unlocked([&] { impl().monitor().note(LOUPE_NOTE_TRAINER, text); });
 }
 void Inspector::set_hyperparameter(const std::string& name, double value) {
-  loupe_option_value number{};
-  number.type = LOUPE_TYPE_NUMBER;
-  number.number = value;
-  impl().enter([&] { impl().set_hyperparameter(name, number); });
+  impl().enter([&] { impl().set_hyperparameter(name, {.type = LOUPE_TYPE_NUMBER, .number = value}); });
 }
 void Inspector::set_hyperparameter(const std::string& name, const std::string& value) {
   const std::string shown = utf8(value);
-  loupe_option_value text{};
-  text.type = LOUPE_TYPE_STRING;
-  text.string = shown.c_str();
-  impl().enter([&] { impl().set_hyperparameter(name, text); });
+  impl().enter([&] { impl().set_hyperparameter(name, {.type = LOUPE_TYPE_STRING, .string = shown.c_str()}); });
 }
 
 void Inspector::set_active(ActiveWhen when) {
@@ -269,6 +585,18 @@ void Inspector::set_directory(const std::string& directory) {
 }
 void Inspector::set_visualizers(const std::string& yaml) {
   impl().enter([&] { impl().set_visualizers(yaml); });
+}
+
+void leave_models_at_forks() {
+  static const bool once = [] {
+    at_fork([] {
+      active_attachments.store(0);
+      counting_attachments.store(0);
+      Registry::instance().abandon();
+    });
+    return true;
+  }();
+  static_cast<void>(once);
 }
 
 Inspector ProgramInspector::make(Config config) {
@@ -305,6 +633,16 @@ std::size_t Inspector::redirected_calls() {
 
 std::string Inspector::coverage() const {
   return impl().enter([&] { return impl().attachments().coverage(); });
+}
+
+void set_log(LogCallback callback) {
+  if (!callback) {
+    set_log_sink({});
+    return;
+  }
+  set_log_sink([callback = std::move(callback)](int level, const std::string& message) {
+    callback(static_cast<LogLevel>(level), message);
+  });
 }
 
 }  // namespace loupe

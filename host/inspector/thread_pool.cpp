@@ -45,7 +45,7 @@ struct Range {
   measure::ParallelBody body;
   void* context;
 
-  /// What one of the threads does: parts that differ by one grain at most.
+  /// The work of one thread: parts that differ by one grain at most.
   static void run(void* self) {
     const auto& range = *static_cast<const Range*>(self);
     const OpenMp& runtime = OpenMp::instance();
@@ -63,7 +63,7 @@ void run_in_parallel(int64_t begin, int64_t end, int64_t grain, measure::Paralle
   const bool is_worth_all = threads > 1 && grains >= threads;
   if (!is_worth_all || runtime.in_parallel() != 0 || at::in_parallel_region()) return body(context, begin, end);
   Range range{begin, end, grain, body, context};
-  // As many as LibTorch's own regions have: where the next one is of another size, the runtime builds its threads anew.
+  // As many threads as in LibTorch's regions: for another size the runtime would restart its threads.
   runtime.parallel(&Range::run, &range, 0, 0);
 }
 

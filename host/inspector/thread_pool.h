@@ -4,9 +4,8 @@
 
 namespace loupe {
 
-/// What runs the parts of a range on all of LibTorch's own threads, as many as torch::set_num_threads says, or on the
-/// calling thread where there are fewer parts. Null where LibTorch does not stand on OpenMP: large tensors are then
-/// measured by the calling thread.
+/// Runs the parts of a range on all threads of LibTorch (torch::set_num_threads), or on the calling thread if there are
+/// fewer parts. Null if LibTorch does not use OpenMP: the calling thread then measures large tensors.
 measure::ParallelFor threads_of_libtorch();
 
 }  // namespace loupe

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/suggestion.h"
+#include "core/text.h"
 #include "loader/plugin_file.h"
 #include "loader/plugin_library.h"
 #include "options/diagnostics.h"
@@ -39,7 +39,7 @@ bool has_name(const loupe_component& component, const std::string& name, bool as
   return std::find(component.aliases, component.aliases + count, name) != component.aliases + count;
 }
 
-/// What is wrong with a component's description, in words that follow its name; empty when nothing is.
+/// The fault of a component's description, in words that follow its name; empty if none.
 std::string option_fault(const loupe_component& component) {
   if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not give";
   const OptionTable table{component.options, component.option_count};
@@ -57,7 +57,7 @@ std::string option_fault(const loupe_component& component) {
 
 std::string own_plugin_folder() {
   std::string file = boost::dll::this_line_location().string();
-  // Of a program's own code nothing more is known than how it was called, which PATH may have completed.
+  // For a program's own code, this is only how it was called, which PATH may have completed.
   if (file == program_invocation_name) file = boost::dll::program_location().string();
   std::error_code error;
   const fs::path real = fs::canonical(file, error);  // a link to the command stands elsewhere
@@ -105,7 +105,7 @@ void Catalogue::add_path(const std::string& written) {
 }
 
 void Catalogue::add_standard_paths() {
-  // Who runs a program that has another's rights must not choose the code that it runs.
+  // The caller of a program with another user's rights must not choose its code.
   if (const char* variable = ::secure_getenv("LOUPE_PLUGIN_PATH")) {
     std::istringstream list(variable);
     for (std::string path; std::getline(list, path, ':');) {
@@ -161,7 +161,7 @@ void Catalogue::open_all() {
   }
 }
 
-/// What a note names twice can be told without opening either file.
+/// Reports names that two notes have, without loading either file.
 void Catalogue::tell_doubles(const File& file) {
   for (const NamedComponent& component : file.index.components) {
     const CatalogueEntry* open = first_open(component.kind, component.name, false, false);
@@ -215,7 +215,7 @@ void Catalogue::add_entry(const CatalogueEntry& entry) const {
     return each.kind == entry.kind && each.component->name == name;
   });
   if (other == entries_.end()) return entries_.push_back(entry);
-  // One that comes later in order may have been opened before, for another of its components.
+  // A later plugin may have been loaded earlier, for another of its components.
   const bool goes_before = entry.place < other->place;
   const CatalogueEntry last = goes_before ? *other : entry;
   if (goes_before) *other = entry;
@@ -268,7 +268,7 @@ std::vector<std::string> Catalogue::names(Kind kind) const {
   return {names.begin(), names.end()};
 }
 
-/// Where a component of that name is of another kind.
+/// Tells if a component of that name is of another kind.
 std::string Catalogue::other_kind_hint(Kind kind, const std::string& name) const {
   const std::pair<Kind, const char*> places[] = {
       {Kind::lens, "a lens; write it under lenses"},
@@ -299,7 +299,7 @@ std::string Catalogue::hint(Kind kind, const std::string& name) const {
     for (const std::string& folder : empty_folders_) empty += "; no plugin is in '" + folder + "'";
     const std::string near = suggestion(name, known);
     const bool is_near = near.find("did you mean") != std::string::npos;
-    // In the command it never is, and in a program only from then on.
+    // The command never knows it, and a program only after that.
     return empty + near +
            (is_near ? "" : "; one that is linked into the program is known there alone, after register_plugin");
   }

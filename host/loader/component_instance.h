@@ -3,19 +3,63 @@
 #include <loupe/abi.h>
 #include <loupe/error.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "core/strict.h"
 #include "loader/catalogue.h"
-#include "loader/component_host.h"
 #include "loader/running_component.h"
 
 namespace loupe {
 
-/// Makes a call into a component: notes who runs, and turns an exception, which must not leave a plugin, into a
-/// failure.
+/// What the components of one inspector, or of one replay, share: their run and its parameters. Outlives them.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  /// Null if there is none. Any thread.
+  virtual const loupe_run* run() const = 0;
+  /// Whether two modules have one shown name, so that a lens has two values for it. Calls never overlap.
+  virtual bool has_equal_names() const { return false; }
+  using Take = std::function<void(const loupe_tensor&)>;
+  /// Calls `take` with a parameter or buffer of an attached module, or its gradient; false if there is none. Any
+  /// thread.
+  virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
+  /// The current LOUPE_PARAMETER_ bits of a parameter of an attached module; nullopt if there is none. Any thread.
+  virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) = 0;
+};
+
+/// The host as seen by one instance of a component; begins the component's log lines with its name.
+class ComponentHost {
+ public:
+  /// @param speaker  "the lens 'x'"  @param surroundings  may be null
+  /// @param plugin_path  the file of its plugin; empty if part of the program
+  ComponentHost(std::string speaker, Surroundings* surroundings, std::string plugin_path = "");
+  ComponentHost(const ComponentHost&) = delete;
+  ComponentHost& operator=(const ComponentHost&) = delete;
+
+  const loupe_host* get() const { return &host_; }
+  /// Drops its warnings from now on: they are about options that the user did not write.
+  void leave_out_warnings() { leaves_out_warnings_ = true; }
+  bool leaves_out(int32_t level) const { return leaves_out_warnings_ && level == LOUPE_LOG_WARNING; }
+  const std::string& speaker() const { return speaker_; }
+  Surroundings* surroundings() const { return surroundings_; }
+
+ private:
+  std::string speaker_, plugin_path_;
+  Surroundings* surroundings_;
+  bool leaves_out_warnings_ = false;
+  loupe_host host_;
+};
+
+/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must live for good. Any
+/// thread.
+void offer_interface(const char* id, const void* table);
+
+/// Calls into a component: records who runs, and turns an exception, which must not leave a plugin, into a failure.
 template <class Body>
 loupe_status call_component(const char* speaker, loupe_error* error, Body&& body) {
   const RunningComponent running(speaker);
@@ -29,11 +73,11 @@ loupe_status call_component(const char* speaker, loupe_error* error, Body&& body
   return LOUPE_FAILED;
 }
 
-/// A component that was created, and is destroyed with this object. Throws Error when it cannot be created.
+/// Owns a created component. Throws Error if it cannot be created.
 class ComponentInstance {
  public:
   ComponentInstance() = default;
-  /// @param speaker  who it is, for the user: "the lens 'x'"  @param surroundings  may be null
+  /// @param speaker  its name for the user: "the lens 'x'"  @param surroundings  may be null
   ComponentInstance(const CatalogueEntry& entry, const loupe_options* options, std::string speaker,
                     Surroundings* surroundings)
       : component_(entry.component),
@@ -68,7 +112,6 @@ class ComponentInstance {
   const Table& table() const {
     return *static_cast<const Table*>(component_->table);
   }
-  const loupe_component& component() const { return *component_; }
 
  private:
   const loupe_component* component_ = nullptr;

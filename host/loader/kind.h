@@ -13,14 +13,13 @@ enum class Kind { gatherer, preprocessor, lens, visualizer };
 /// The kind's word for messages.
 const char* kind_name(Kind kind);
 
-/// The kind of an interface's id, such as LOUPE_LENS_ID; nullopt for one that this host does not know.
+/// The kind of an interface's id, such as LOUPE_LENS_ID; nullopt if unknown.
 std::optional<Kind> kind_of(const std::string& interface_id);
 
-/// The kind of component that the value of this option names; see loupe/draft/abi/option_names.h.
+/// The kind of component that the option's value names; see loupe/draft/abi/option_names.h.
 std::optional<Kind> kind_named_by(const loupe_option& option);
 
-/// The first function that every component of that kind has and `table` lacks, be it cut short or null; empty when it
-/// lacks none. The optional ones are not looked at.
+/// The first required function of that kind that `table` lacks, because it is cut short or null; empty if complete.
 std::string lacking_function(Kind kind, const void* table);
 
 }  // namespace loupe

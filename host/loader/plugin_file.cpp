@@ -1,8 +1,10 @@
 #include "loader/plugin_file.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <loupe/abi.h>
 #include <loupe/error.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -13,13 +15,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 namespace loupe {
 namespace {
 
-/// The running program, and the library or program that this code is in: whoever may change these needs no plugin.
+/// The running program, and the library or program with this code: whoever can change these needs no plugin.
 std::vector<struct ::stat> own_code() {
   static const char here = 0;
   std::vector<struct ::stat> files;
@@ -37,8 +40,8 @@ bool is_trusted_user(::uid_t user) {
   return std::any_of(code.begin(), code.end(), [&](const auto& file) { return file.st_uid == user; });
 }
 
-/// Whether the group is the owner's alone, as most systems make one for each user: it bears the user's name and has no
-/// other members. A group without a name is nobody's.
+/// Whether the group belongs to the owner only, as most systems make one for each user: it has the user's name and no
+/// other members. A group without a name has no members.
 bool is_private(::gid_t group, ::uid_t owner) {
   if (group == 0) return true;
   std::array<char, 16384> group_text{}, user_text{};
@@ -63,6 +66,13 @@ bool is_trusted_group(::gid_t group, ::uid_t owner) {
                      [&](const auto& file) { return file.st_gid == group && (file.st_mode & S_IWGRP) != 0; });
 }
 
+constexpr unsigned char own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+constexpr unsigned char own_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+// The linker puts the table on its stack. No tool makes more than some tens.
+constexpr int max_segments = 128;
+
+constexpr std::uint64_t largest_note = 1 << 20;
+
 }  // namespace
 
 std::string trust_fault(const std::string& path, const struct ::stat& status) {
@@ -72,7 +82,7 @@ std::string trust_fault(const std::string& path, const struct ::stat& status) {
     return what + " belongs to another user (" + std::to_string(status.st_uid) +
            "), who could have the trainer run anything; make it your own ('chown'), or copy it to a folder of yours";
   }
-  // Where the folder is sticky, as /tmp is, others may add files, which are theirs, but change none.
+  // In a sticky folder, such as /tmp, others may add their own files but change none.
   if (folder && (status.st_mode & S_ISVTX) != 0) return "";
   if ((status.st_mode & S_IWOTH) != 0)
     return what + " may be changed by everyone, who could have the trainer run anything; 'chmod o-w' it";
@@ -87,7 +97,7 @@ std::string trust_fault(const std::string& path) {
 }
 
 PluginFile::PluginFile(std::string path) : path_(std::move(path)) {
-  // Without waiting: a pipe's other end may never be opened.
+  // Non-blocking: a pipe's other end may never be opened.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   struct ::stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
@@ -133,6 +143,108 @@ std::vector<char> PluginFile::read(std::uint64_t offset, std::uint64_t size) con
     done += static_cast<std::size_t>(count);
   }
   return bytes;
+}
+
+ElfFile::ElfFile(const PluginFile& library) : file(library) {
+  const bool begins_so = file.size() >= sizeof header && [&] {
+    header = table<ElfW(Ehdr)>(0, 1)[0];
+    return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == own_class &&
+           header.e_ident[EI_DATA] == own_order && header.e_type == ET_DYN;
+  }();
+  if (!begins_so) {
+    throw Error("the plugin '" + file.path() +
+                "' cannot be loaded: it does not begin as a shared library does; check that it is a shared library for "
+                "this system");
+  }
+  read_segments();
+  read_sections();
+}
+
+void ElfFile::fail(const std::string& what) const {
+  throw Error("the plugin '" + file.path() + "' is damaged: " + what + "; copy or build it again");
+}
+
+void ElfFile::read_segments() {
+  const bool right = header.e_version == EV_CURRENT && header.e_ehsize == sizeof header &&
+                     header.e_phentsize == sizeof(ElfW(Phdr)) && header.e_phoff % alignof(ElfW(Phdr)) == 0 &&
+                     header.e_phoff >= sizeof header && header.e_phnum > 0 && header.e_phnum <= max_segments;
+  if (!right) fail("its header is not one that linkers write");
+  segments = table<ElfW(Phdr)>(header.e_phoff, header.e_phnum);
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type == PT_LOAD) file.need(segment.p_offset, segment.p_filesz);
+  }
+}
+
+void ElfFile::read_sections() {
+  const bool none = header.e_shoff == 0 && header.e_shnum == 0 && header.e_shstrndx == SHN_UNDEF;
+  if (none) return;
+  const bool right = header.e_shentsize == sizeof(ElfW(Shdr)) && header.e_shoff % alignof(ElfW(Shdr)) == 0 &&
+                     header.e_shnum > 0 && header.e_shstrndx < header.e_shnum;
+  if (!right) fail("its header misstates the table of sections");
+  sections = table<ElfW(Shdr)>(header.e_shoff, header.e_shnum);
+  const ElfW(Shdr)& names = sections[header.e_shstrndx];
+  if (sections[0].sh_type != SHT_NULL || names.sh_type != SHT_STRTAB || names.sh_size == 0)
+    fail("its header misstates the table of sections");
+  section_names = file.read(names.sh_offset, names.sh_size);
+  if (section_names.back() != '\0') fail("the names of its sections have no end");
+  for (const ElfW(Shdr) & section : sections) {
+    if (section.sh_name >= section_names.size()) fail("a section's name is nowhere");
+  }
+}
+
+const ElfW(Shdr) * ElfFile::section_of_type(ElfW(Word) type) const {
+  for (const ElfW(Shdr) & section : sections) {
+    if (section.sh_type == type) return &section;
+  }
+  return nullptr;
+}
+
+const ElfW(Shdr) * ElfFile::section_named(const char* name) const {
+  for (const ElfW(Shdr) & section : sections) {
+    if (std::strcmp(section_names.data() + section.sh_name, name) == 0) return &section;
+  }
+  return nullptr;
+}
+
+const ElfW(Phdr) * ElfFile::segment_of(ElfW(Addr) address, ElfW(Xword) size) const {
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
+    const ElfW(Xword) before = address - segment.p_vaddr;
+    if (before <= segment.p_filesz && size <= segment.p_filesz - before) return &segment;
+  }
+  return nullptr;
+}
+
+bool ComponentIndex::names(Kind kind, const std::string& name) const {
+  return std::any_of(components.begin(), components.end(),
+                     [&](const auto& each) { return each.kind == kind && each.name == name; });
+}
+
+bool ComponentIndex::has_aliases(Kind kind) const {
+  return std::any_of(components.begin(), components.end(),
+                     [&](const auto& each) { return each.kind == kind && each.has_aliases; });
+}
+
+ComponentIndex read_index(const ElfFile& elf) {
+  const ElfW(Shdr)* section = elf.section_named(LOUPE_ELF_SECTION);
+  loupe_elf_note head{};
+  if (section == nullptr || section->sh_size <= sizeof head || section->sh_size > largest_note) return {};
+  const std::vector<char> bytes = elf.file.read(section->sh_offset, section->sh_size);
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.name_size != sizeof LOUPE_ELF_NAME || head.version != LOUPE_ELF_VERSION ||
+      std::memcmp(head.name, LOUPE_ELF_NAME, sizeof LOUPE_ELF_NAME) != 0 || head.text_size == 0 ||
+      head.text_size > bytes.size() - sizeof head || bytes[sizeof head + head.text_size - 1] != '\0')
+    return {};
+  ComponentIndex index{true, {}};
+  std::istringstream text(std::string(bytes.data() + sizeof head, head.text_size - 1));
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream parts(line);
+    std::string id, name, ending;
+    parts >> id >> name >> ending;
+    // A kind that this host does not know is reported when the file is opened.
+    if (const auto kind = kind_of(id)) index.components.push_back({*kind, name, ending == "+"});
+  }
+  return index;
 }
 
 }  // namespace loupe

@@ -1,9 +1,9 @@
 #include "loader/plugin_library.h"
 
+#include <dlfcn.h>
 #include <loupe/error.h>
 
-#include <dlfcn.h>
-
+#include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
 #include <deque>
@@ -11,8 +11,8 @@
 #include <map>
 #include <mutex>
 
-#include "loader/elf_file.h"
 #include "loader/plugin_file.h"
+#include "loupe/register_plugin.h"
 
 namespace loupe {
 namespace {
@@ -44,6 +44,19 @@ PluginLibrary open_plugin(const std::string& file) {
   PluginLibrary opened = read_entry(library->get<const loupe_entry>(LOUPE_ENTRY_SYMBOL), file);
   opened.path = std::filesystem::absolute(file).string();
   return opened;
+}
+
+struct Registered {
+  const loupe_entry* entry;
+  PluginLibrary library;
+};
+
+std::mutex registered_mutex;
+
+/// Never destroyed: a trainer's static objects may still use them.
+std::deque<Registered>& registered() {
+  static auto* const all = new std::deque<Registered>();
+  return *all;
 }
 
 }  // namespace
@@ -97,6 +110,22 @@ const PluginLibrary& linked_plugin(const loupe_entry& entry) {
   const auto found = linked.find(&entry);
   if (found != linked.end()) return found->second;
   return linked.emplace(&entry, read_entry(entry, "linked into this program")).first->second;
+}
+
+void register_plugin(const loupe_entry& entry) {
+  const std::lock_guard lock(registered_mutex);
+  auto& all = registered();
+  if (std::any_of(all.begin(), all.end(), [&](const Registered& each) { return each.entry == &entry; })) return;
+  PluginLibrary library = read_entry(entry, "a plugin linked into this program");
+  library.file = std::string(library.plugin->name) + " (linked into this program)";
+  all.push_back({&entry, std::move(library)});
+}
+
+std::vector<const PluginLibrary*> registered_plugins() {
+  const std::lock_guard lock(registered_mutex);
+  std::vector<const PluginLibrary*> libraries;
+  for (const Registered& each : registered()) libraries.push_back(&each.library);
+  return libraries;
 }
 
 }  // namespace loupe

@@ -9,8 +9,8 @@ namespace loupe {
 
 /// A plugin that is loaded, or linked into the program, and understood.
 struct PluginLibrary {
-  std::string file;  ///< or who it is, where it is no file
-  std::string path;  ///< the file; empty where it is linked into the program
+  std::string file;  ///< or a description, if it is not a file
+  std::string path;  ///< the file; empty if linked into the program
   const loupe_plugin* plugin = nullptr;
   uint32_t abi_major = 0, abi_minor = 0;
 };
@@ -18,19 +18,19 @@ struct PluginLibrary {
 /// "1.0"
 std::string version_text(uint32_t major, uint32_t minor);
 
-/// Checks an entry and asks it for its plugin. `file`: where the entry is from. Throws Error naming the file, what is
+/// Checks an entry and asks it for its plugin. `file`: the origin of the entry. Throws Error naming the file, what is
 /// wrong and what to do.
 PluginLibrary read_entry(const loupe_entry& entry, const std::string& file);
 
 /// Loads a plugin (now, locally) and checks its entry. A file is loaded once a process and never unloaded: programs
-/// with LibTorch crash on unloading. One that was cut short is refused first, as it would kill the process. Throws
-/// Error naming the file, what is wrong and what to do.
+/// with LibTorch crash on unloading. Refuses a file that was cut short, which would kill the process. Throws Error
+/// naming the file, what is wrong and what to do.
 const PluginLibrary& load_plugin(const std::string& file);
 
 /// The same for a plugin that is linked into this program; `entry` and what it offers live for good.
 const PluginLibrary& linked_plugin(const loupe_entry& entry);
 
-/// The plugins that the program registered so far, in that order. They live for good. Any thread.
+/// The plugins that the program registered so far, in order. They live for good. Any thread.
 std::vector<const PluginLibrary*> registered_plugins();
 
 }  // namespace loupe

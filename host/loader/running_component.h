@@ -4,7 +4,7 @@
 
 namespace loupe {
 
-/// Notes which component runs on this thread, so that a crash can be told with its name. Nests. Costs two stores.
+/// Records which component runs on this thread, so that a crash can be reported with its name. Nests. Costs two stores.
 class RunningComponent {
  public:
   /// @param speaker  "the lens 'x'"; must outlive this
@@ -13,9 +13,9 @@ class RunningComponent {
   RunningComponent(const RunningComponent&) = delete;
   RunningComponent& operator=(const RunningComponent&) = delete;
 
-  /// Null while none runs. Safe in a signal handler.
+  /// Null if none runs. Safe in a signal handler.
   static const char* current() { return current_; }
-  /// This thread, on which no component runs, is `speaker`'s own, as long as it lives.
+  /// If no component runs on this thread, marks it as `speaker`'s for the rest of its life.
   static void claim_thread(const char* speaker) {
     if (current_ == nullptr) current_ = speaker;
   }
@@ -26,12 +26,12 @@ class RunningComponent {
 };
 
 /// From now on a fatal signal appends the last words of runs to their records and, while a component runs, writes one
-/// line to stderr that names it; then it takes the course that it would have taken, by handlers that were there before.
-/// Signals that are ignored are left alone. The process's; any thread.
+/// line to stderr that names it; then earlier handlers run, or the default action. Ignored signals stay ignored.
+/// Process-wide; any thread.
 void name_components_in_crashes();
 
-/// A visualizer shows progress, which a console does in the last rows of a terminal: a fatal signal gives those back.
-/// The process's; any thread.
+/// A visualizer shows progress, perhaps in the last rows of a terminal, which a fatal signal must free. Process-wide;
+/// any thread.
 void note_shown_progress();
 
 }  // namespace loupe

@@ -14,15 +14,32 @@ namespace loupe {
 /// Checks in strict mode that a visualizer's functions are called in the states that their contracts name.
 class VisualizerState {
  public:
-  /// @param function  its offset in loupe_visualizer. Ends the process where the call must not be.
-  void before(std::size_t function, const char* speaker);
-  void after(std::size_t function, loupe_status status);
+  /// Ends the process where the function may not be called now. @param function  its offset in loupe_visualizer
+  void before(std::size_t function, const char* speaker) const {
+    if (function == offsetof(loupe_visualizer, end)) return;
+    const bool is_of_a_tick = function == offsetof(loupe_visualizer, row) ||
+                              function == offsetof(loupe_visualizer, histogram) ||
+                              function == offsetof(loupe_visualizer, end_tick);
+    const char* fault = nullptr;
+    // A visualizer without begin is begun from its creation on.
+    if (is_of_a_tick && !in_tick_) fault = "is told something of a tick outside of one";
+    if (function == offsetof(loupe_visualizer, begin_tick) && in_tick_) fault = "begins a tick within a tick";
+    if (ended_ && function != offsetof(loupe_visualizer, begin)) fault = "is told something after its end";
+    if (fault != nullptr) break_contract(std::string(speaker) + " " + fault);
+  }
+  void after(std::size_t function, loupe_status status) {
+    if (function == offsetof(loupe_visualizer, begin)) ended_ = false;
+    if (function == offsetof(loupe_visualizer, begin_tick)) in_tick_ = status == LOUPE_OK;
+    // A failure ends the tick for this visualizer.
+    if (function == offsetof(loupe_visualizer, end_tick) || status != LOUPE_OK) in_tick_ = false;
+    if (function == offsetof(loupe_visualizer, end)) ended_ = true;
+  }
 
  private:
   bool in_tick_ = false, ended_ = false;
 };
 
-/// One visualizer, with calls that leave out what it does not offer.
+/// One visualizer; calls of functions that it does not offer are skipped.
 class VisualizerNode {
  public:
   /// Throws Error when it cannot be made.
@@ -32,14 +49,14 @@ class VisualizerNode {
 
   const std::string& name() const { return name_; }
 
-  /// Calls one function of its table, such as &loupe_visualizer::row; LOUPE_OK where that is not offered.
-  template <class Told>
-  loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*), const Told& told,
-                    loupe_error* error) {
+  /// Calls one function of its table, such as &loupe_visualizer::row; LOUPE_OK if not offered.
+  template <class Message>
+  loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, const Message*, loupe_error*),
+                    const Message& message, loupe_error* error) {
     if (!offers(function)) return LOUPE_OK;
     return held_to_state(function, [&] {
       return call_component(instance_.speaker(), error,
-                            [&] { return (table().*function)(instance_.self(), &told, error); });
+                            [&] { return (table().*function)(instance_.self(), &message, error); });
     });
   }
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, loupe_error*), loupe_error* error) {

@@ -10,7 +10,7 @@ namespace loupe {
 namespace {
 
 // A file of another kind has thousands of faults, and names as long as itself.
-constexpr std::size_t most_told = 50, longest_message = 4000;
+constexpr std::size_t most_shown = 50, longest_message = 4000;
 
 }  // namespace
 
@@ -36,10 +36,10 @@ std::vector<Diagnostics::Fault> Diagnostics::sorted() const {
 
 std::string Diagnostics::text() const {
   std::string text;
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const Fault& fault : sorted()) {
-    if (told++ == most_told)
-      return text + "\n" + file_ + ": error: and " + std::to_string(faults_.size() - most_told) + " more faults";
+    if (shown++ == most_shown)
+      return text + "\n" + file_ + ": error: and " + std::to_string(faults_.size() - most_shown) + " more faults";
     text += (text.empty() ? "" : "\n") + file_ + ":" + std::to_string(fault.line) + ":" + std::to_string(fault.column) +
             ": error: " + fault.message;
   }

@@ -22,7 +22,7 @@ class Diagnostics {
   bool empty() const { return faults_.empty(); }
   /// All of them, a line each, in the order of the file; of very many, the first fifty.
   std::string text() const;
-  /// The same without their places, in one line: for what comes from no file.
+  /// The messages alone, in one line: for values that come from no file.
   std::string messages() const;
   /// Throws ConfigError with text() unless empty.
   void throw_if_any() const;

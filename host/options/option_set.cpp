@@ -2,14 +2,15 @@
 
 #include <loupe/detail/whole.h>
 #include <loupe/error.h>
+#include <loupe/text/number_text.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
+#include <cstring>
 
-#include "core/suggestion.h"
+#include "core/text.h"
 #include "options/diagnostics.h"
 
 namespace loupe {
@@ -32,12 +33,10 @@ std::string type_name(uint32_t type) {
   }
 }
 
-/// All digits, whatever the locale's decimal point is.
-std::string number_text(double number) {
+/// All digits, and what is not finite as YAML writes it.
+std::string yaml_text(double number) {
   if (std::isnan(number)) return ".nan";
-  if (std::isinf(number)) return number < 0 ? "-.inf" : ".inf";
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+  return std::isfinite(number) ? number_text(number) : number < 0 ? "-.inf" : ".inf";
 }
 
 /// As YAML writes numbers, whatever the locale's decimal point is.
@@ -62,14 +61,9 @@ bool is_within_bounds(const loupe_option& option, double number) {
 }
 
 std::string bounds(const loupe_option& option) {
-  if (!has_maximum(option)) return "at least " + number_text(option.minimum);
-  if (!has_minimum(option)) return "at most " + number_text(option.maximum);
-  return "between " + number_text(option.minimum) + " and " + number_text(option.maximum);
-}
-
-const loupe_option* find(const OptionTable& table, const std::string& name) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const auto* option) { return option->name == name; });
-  return found == table.end() ? nullptr : *found;
+  if (!has_maximum(option)) return "at least " + yaml_text(option.minimum);
+  if (!has_minimum(option)) return "at most " + yaml_text(option.maximum);
+  return "between " + yaml_text(option.minimum) + " and " + yaml_text(option.maximum);
 }
 
 std::vector<std::string> names(const OptionTable& table) {
@@ -91,7 +85,7 @@ YAML::Node yaml_of(const loupe_option_value& value) {
     case LOUPE_TYPE_INTEGER:
       return YAML::Node(value.integer);
     case LOUPE_TYPE_NUMBER:
-      return YAML::Node(number_text(value.number));
+      return YAML::Node(yaml_text(value.number));
     case LOUPE_TYPE_STRING:
       return YAML::Node(std::string(value.string != nullptr ? value.string : ""));
     case LOUPE_TYPE_STRINGS: {
@@ -113,6 +107,11 @@ bool is_none(const YAML::Node& node) {
 }
 
 }  // namespace
+
+const loupe_option* OptionTable::find(std::string_view name) const {
+  const auto found = std::find_if(begin(), end(), [&](const loupe_option* each) { return each->name == name; });
+  return found == end() ? nullptr : *found;
+}
 
 OptionSet::Value& OptionSet::add(const std::string& name, uint32_t type) {
   Value& value = values_.emplace_back();
@@ -206,11 +205,7 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
   for (const auto& entry : node) {
     const YAML::Node& item = entry.second;
     const std::string name = entry.first.Scalar();
-    loupe_option option{};
-    option.struct_size = sizeof option;
-    option.type = LOUPE_TYPE_STRING;
-    option.name = name.c_str();
-    option.help = "";
+    loupe_option option{.struct_size = sizeof option, .type = LOUPE_TYPE_STRING, .name = name.c_str(), .help = ""};
     bool flag = false;
     int64_t whole = 0;
     double number = 0;
@@ -248,7 +243,7 @@ std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const 
   std::vector<std::string> seen;
   for (const auto& entry : node) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-    if (find(table, name) == nullptr) {
+    if (table.find(name) == nullptr) {
       diagnostics.error(entry.first, owner + " has no option '" + name + "'" + suggestion(name, names(table)));
     } else if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       diagnostics.error(entry.first, owner + " is given the option '" + name + "' twice; keep one");
@@ -333,16 +328,56 @@ void OptionSet::finish() {
   options_.value_count = pointers_.size();
 }
 
-std::string OptionSet::key() const {
-  std::ostringstream text;
-  text.precision(17);
-  for (const Value& value : values_) {
-    text << value.name << '=' << value.value.integer << '/' << value.value.number << '/' << value.text.size() << ':'
-         << value.text;
-    for (const std::string& item : value.strings) text << ',' << item.size() << ':' << item;
-    text << (value.map ? "{" + value.map->key() + "}" : "") << ';';
+bool append_key(std::string& key, const loupe_options* options) {
+  const auto add = [&](const auto& number) {
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    key.append(bytes, sizeof number);
+  };
+  const auto add_text = [&](const char* text) {
+    const std::size_t size = std::strlen(text);
+    add(size);
+    key.append(text, size);
+  };
+  const std::size_t count = options != nullptr ? options->value_count : 0;
+  add(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const loupe_option_value* value = options->values != nullptr ? options->values[i] : nullptr;
+    if (value == nullptr || value->struct_size < sizeof *value || value->name == nullptr) return false;
+    add_text(value->name);
+    add(value->type);
+    switch (value->type) {
+      case LOUPE_TYPE_BOOLEAN:
+      case LOUPE_TYPE_INTEGER:
+        add(value->integer);
+        break;
+      case LOUPE_TYPE_NUMBER:
+        add(value->number);
+        break;
+      case LOUPE_TYPE_STRING:
+        add_text(value->string != nullptr ? value->string : "");
+        break;
+      case LOUPE_TYPE_STRINGS:
+        add(value->string_count);
+        for (std::size_t s = 0; s < value->string_count; ++s) {
+          if (value->strings == nullptr || value->strings[s] == nullptr) return false;
+          add_text(value->strings[s]);
+        }
+        break;
+      case LOUPE_TYPE_MAP:
+        if (!append_key(key, value->map)) return false;
+        break;
+      default:
+        return false;
+    }
   }
-  return text.str();
+  return true;
+}
+
+std::string OptionSet::key() const {
+  std::string key;
+  append_key(key, &options_);
+  return key;
 }
 
 }  // namespace loupe

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace YAML {
@@ -23,6 +24,8 @@ struct OptionTable {
   std::size_t count = 0;
   const loupe_option* const* begin() const { return options; }
   const loupe_option* const* end() const { return options + count; }
+  /// Null where there is none of that name.
+  const loupe_option* find(std::string_view name) const;
 };
 
 inline bool has_minimum(const loupe_option& option) {
@@ -31,6 +34,9 @@ inline bool has_minimum(const loupe_option& option) {
 inline bool has_maximum(const loupe_option& option) {
   return (option.flags & LOUPE_OPTION_HAS_MAXIMUM) != 0;
 }
+
+/// Appends bytes to `key` that are equal only for equal options, whoever gave them. False for invalid ones.
+bool append_key(std::string& key, const loupe_options* options);
 
 /// Values for one component, checked against what it declares, defaults filled in, in the form that crosses the ABI.
 class OptionSet {
@@ -50,17 +56,17 @@ class OptionSet {
   static std::unique_ptr<OptionSet> from_values(const OptionTable& table, const loupe_options* values,
                                                 const std::string& owner);
 
-  /// What an option is when nothing is said of it, as YAML; null for one that is required.
+  /// An option's default as YAML; null for one that is required.
   static YAML::Node default_of(const loupe_option& option);
   /// Whether the declared defaults keep the rules that they declare. Faults go to `diagnostics`.
   static void check_defaults(const OptionTable& table, const std::string& owner, Diagnostics& diagnostics);
 
   const loupe_options* get() const { return &options_; }
-  /// Takes a number's option out, so that what this is given to does not see it. Nullopt where there is none such.
+  /// Removes an integer option, so that the component does not see it, and returns it; nullopt if absent.
   std::optional<int64_t> take_integer(const std::string& name);
   /// Changes the value of an existing option whose type is text.
   void set_text(const std::string& name, const std::string& text);
-  /// The same text for the same values: for telling whether two components can be one.
+  /// The same text for the same values, by which equal components are found.
   std::string key() const;
 
  private:

@@ -1,6 +1,7 @@
 #include "pipeline/gatherer_node.h"
 
 #include <loupe/detail/whole.h>
+#include <loupe/error.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,11 +10,25 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "core/forks.h"
 #include "core/strict.h"
 #include "pipeline/module_node.h"
 
 namespace loupe {
 namespace {
+
+ProcessMutex factory_mutex;
+DeviceMeasurerFactory& factory() {
+  static auto& made = *new DeviceMeasurerFactory();
+  return made;
+}
+DeviceMeasurerFactory device_factory() {
+  const std::lock_guard lock(factory_mutex);
+  return factory();
+}
+
+/// Added to the flags of an event that a device measured: some source rested.
+constexpr uint32_t kSomeRested = 1U << 31;
 
 uint32_t place_of(const loupe_event& event) {
   const bool on_device = event.tensor != nullptr && event.tensor->device_type != LOUPE_DEVICE_CPU;
@@ -22,7 +37,7 @@ uint32_t place_of(const loupe_event& event) {
 
 std::atomic<TensorVersion> version_of{nullptr};
 
-/// Adds what a tensor shows: LibTorch's count of changes, and, in the processor's memory, elements: all of a small one.
+/// Hashes LibTorch's count of changes, and, in CPU memory, elements of the tensor; all of a small one.
 uint64_t add_print(uint64_t print, const loupe_tensor* tensor) {
   constexpr std::size_t most_words = 512;
   if (tensor == nullptr) return print;
@@ -49,14 +64,14 @@ uint64_t add_print(uint64_t print, const loupe_tensor* tensor) {
   return print;
 }
 
-/// Whether nobody but whoever is called for the event can change its tensors meanwhile: other threads may add to
-/// gradients of parameters, and step while this one ticks or evaluates.
+/// Whether only the called component could change the event's tensors meanwhile: other threads may add to gradients of
+/// parameters, and step while this one ticks or evaluates.
 bool is_still(uint32_t tap) {
   return tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
          tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_OPTIMIZER_STEP;
 }
 
-/// Of what an event lends, where mistakes are refused; 0 elsewhere.
+/// A hash of what an event lends, if mistakes are errors; else 0.
 uint64_t print_of(const loupe_event& event) {
   if (!refuses_mistakes() || !is_still(event.tap)) return 0;
   uint64_t print = add_print(1, event.tensor);
@@ -69,6 +84,86 @@ constexpr const char* wrote =
     "it wrote to a tensor that it was lent, which changes training; tensors are read-only, so change a clone";
 
 }  // namespace
+
+void set_device_measurer_factory(DeviceMeasurerFactory made) {
+  const std::lock_guard lock(factory_mutex);
+  factory() = std::move(made);
+}
+
+bool MeasureGroup::sees_the_same(const loupe_request& wanted, const LensGuard& guard) const {
+  return request_.passes == wanted.passes && ((request_.flags ^ wanted.flags) & LOUPE_REQUEST_PASS_BY_GRADIENT) == 0 &&
+         every_ == guard.every();
+}
+
+/// Sources that compare an event with the previous one must see the same events.
+bool MeasureGroup::accepts(const loupe_request& wanted, const LensGuard& guard) const {
+  constexpr uint32_t history = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
+  const bool compares = ((request_.measures | wanted.measures) & history) != 0;
+  return measurer_.accepts(wanted) && (!compares || (!mixed_ && sees_the_same(wanted, guard)));
+}
+
+void MeasureGroup::merge(const loupe_request& wanted, const LensGuard& guard) {
+  measurer_.merge(wanted);
+  mixed_ = mixed_ || !sees_the_same(wanted, guard);
+  if ((request_.measures & LOUPE_MEASURE_ACTIVITY) == 0) {
+    request_.unit_dimension = wanted.unit_dimension;
+    request_.epsilon = wanted.epsilon;
+  }
+  request_.measures |= wanted.measures;
+}
+
+void MeasureGroup::restrict_to(uint32_t measures, bool some_rest) {
+  some_rest_ = some_rest;
+  const bool was_resting = std::exchange(resting_, measures == 0);
+  if (resting_) return;
+  const bool begins_to_compare = measurer_.restrict_to(measures);
+  if (was_resting || begins_to_compare) begin_anew();
+}
+
+void MeasureGroup::begin_anew() {
+  fresh_ = true;
+  measurer_.forget_history();
+  if (device_) device_->forget();
+}
+
+/// Null if this host cannot measure on devices.
+DeviceMeasurer* MeasureGroup::device() {
+  if (!device_) {
+    if (const DeviceMeasurerFactory make = device_factory()) device_ = make(request_, history_);
+  }
+  return device_.get();
+}
+
+void MeasureGroup::prime(const loupe_tensor& tensor) {
+  constexpr uint32_t changes = LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
+  if (!fresh_ || resting_ || (request_.measures & changes) == 0) return;
+  if (tensor.device_type == LOUPE_DEVICE_CPU) {
+    measurer_.prime(tensor);
+  } else if (DeviceMeasurer* on_device = device()) {
+    on_device->prime(tensor);
+  }
+}
+
+void MeasureGroup::measure_on_device(const loupe_event& event) {
+  fresh_ = false;
+  DeviceMeasurer* on_device = device();
+  if (on_device == nullptr) throw Error("tensors on a device cannot be measured by this host", LOUPE_UNSUPPORTED);
+  tap_ = event.tap;
+  on_device->measure(*event.tensor, event.flags | (some_rest_ ? kSomeRested : 0), event.number);
+  if (last_steps_) last_steps_->expect(event);
+}
+
+void MeasureGroup::collect(loupe_event event, const Deliver& deliver) {
+  if (!device_) return;
+  device_->collect([&](const loupe_measurement& measurement, uint32_t flags, uint64_t number) {
+    event.tap = tap_;
+    event.flags = (flags & ~kSomeRested) | LOUPE_EVENT_DEFERRED;
+    event.measurement = &measurement;
+    event.number = number;
+    if (last_steps_) last_steps_->fill(number, measurement);
+    deliver(event, (flags & kSomeRested) != 0);
+  });
+}
 
 void set_tensor_version(TensorVersion version) {
   version_of = version;
@@ -244,7 +339,7 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
   event.measurement = nullptr;
 }
 
-/// On a device, by a subscriber before that one: those of one group lie in two places there.
+/// Whether an earlier subscriber had it measured: on a device, those of one group are in two places.
 bool GathererNode::is_measured_already(std::size_t subscriber, uint32_t flags) const {
   return std::any_of(subscribers_.begin(), subscribers_.begin() + static_cast<std::ptrdiff_t>(subscriber),
                      [&](const Subscriber& each) {
@@ -336,10 +431,8 @@ void GathererNode::forget_history() {
 }
 
 void GathererNode::collect_deferred() {
-  loupe_event common{};
-  common.struct_size = sizeof common;
-  common.module = module_.c_module();
-  common.label = has_label_ ? label_.c_str() : nullptr;
+  const loupe_event common{
+      .struct_size = sizeof(loupe_event), .module = module_.c_module(), .label = has_label_ ? label_.c_str() : nullptr};
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i].collect(common, [&](const loupe_event& event, bool some_rested) {
       for (const Subscriber& subscriber : subscribers_) {

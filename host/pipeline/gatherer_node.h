@@ -10,17 +10,95 @@
 #include <string>
 #include <vector>
 
+#include "black_box/last_steps.h"
 #include "loader/catalogue.h"
 #include "loader/component_instance.h"
-#include "pipeline/measure_group.h"
+#include "measure/measurer.h"
 #include "pipeline/source.h"
 
 namespace loupe {
 
+/// Measures a device's tensors without waiting for it. Implemented in the part of the host that knows LibTorch.
+class DeviceMeasurer {
+ public:
+  using Deliver = std::function<void(const loupe_measurement& measurement, uint32_t flags, uint64_t number)>;
+  virtual ~DeviceMeasurer() = default;
+  virtual void prime(const loupe_tensor& tensor) = 0;
+  /// Forgets earlier events, so that the next one has none to be compared with.
+  virtual void forget() = 0;
+  /// Enqueues the work; never waits, never copies to the host.
+  virtual void measure(const loupe_tensor& tensor, uint32_t flags, uint64_t number) = 0;
+  /// Copies once to the host, then delivers all measurements in the order of the events.
+  virtual void collect(const Deliver& deliver) = 0;
+};
+/// @param history  the most elements of a tensor that are compared with earlier ones; see measure::Sample
+using DeviceMeasurerFactory =
+    std::function<std::unique_ptr<DeviceMeasurer>(const loupe_request& request, int64_t history)>;
+/// For all inspectors of the process from now on. Any thread.
+void set_device_measurer_factory(DeviceMeasurerFactory factory);
+
+/// Measures once per event for all preprocessors behind a gatherer that ask for the same. Under the module's mutex.
+class MeasureGroup {
+ public:
+  MeasureGroup(const loupe_request& wanted, int64_t history, const LensGuard& guard)
+      : measurer_(wanted, history), request_(wanted), history_(history), every_(guard.every()) {}
+
+  /// Whether `wanted` can be measured together with the rest.
+  bool accepts(const loupe_request& wanted, const LensGuard& guard) const;
+  void merge(const loupe_request& wanted, const LensGuard& guard);
+
+  /// Sets what to measure of the next events, LOUPE_MEASURE_ bits; with none it rests. Comparisons that begin have no
+  /// history.
+  /// @param some_rest  a source behind it rests, and does not get what is measured on a device meanwhile
+  void restrict_to(uint32_t measures, bool some_rest);
+  /// Forgets the history, since steps were not seen.
+  void begin_anew();
+  /// Sets the value from which changes are counted, if the history is empty.
+  void prime(const loupe_tensor& tensor);
+
+  /// Measures an event whose tensor is in CPU memory.
+  loupe_measurement measure(const loupe_event& event) {
+    fresh_ = false;
+    const loupe_measurement measurement = measurer_.measure(*event.tensor);
+    if (last_steps_) last_steps_->add(event, measurement);
+    return measurement;
+  }
+  void measure_on_device(const loupe_event& event);
+  /// Delivers what was measured on a device since the last call.
+  using Deliver = std::function<void(const loupe_event& event, bool some_rested)>;
+  /// @param event  what all of the events have in common
+  void collect(loupe_event event, const Deliver& deliver);
+
+  /// Keeps the last steps from now on.
+  void keep_last_steps() {
+    if (!last_steps_) last_steps_ = std::make_unique<LastSteps>();
+  }
+  /// Null if nothing was measured, or the last steps are not kept.
+  const LastSteps* last_steps() const { return last_steps_ && last_steps_->count() > 0 ? last_steps_.get() : nullptr; }
+  /// Bytes held for measuring.
+  std::size_t bytes() const { return measurer_.bytes(); }
+
+ private:
+  bool sees_the_same(const loupe_request& wanted, const LensGuard& guard) const;
+  DeviceMeasurer* device();
+
+  measure::Measurer measurer_;
+  std::unique_ptr<DeviceMeasurer> device_;
+  loupe_request request_;
+  int64_t history_;
+  int every_;               // its first lens looks at every n-th tick
+  uint32_t tap_ = 0;        // of the last event measured on the device
+  bool mixed_ = false;      // not all behind it see the same events
+  bool resting_ = true;     // no source behind it wants the next events
+  bool some_rest_ = false;  // one behind it rests
+  bool fresh_ = true;       // the history is empty
+  std::unique_ptr<LastSteps> last_steps_;
+};
+
 class ModuleNode;
 class Stream;
 
-/// The inputs and outputs of a forward. Made only for those that read them, since most events pass without.
+/// The inputs and outputs of a forward; created on demand, since most events need none.
 class ForwardTensors {
  public:
   /// Fills in the event's inputs and outputs, which are valid as long as this is. On the event's thread.
@@ -30,12 +108,12 @@ class ForwardTensors {
   ~ForwardTensors() = default;
 };
 
-/// How often a tensor was changed in place, as LibTorch counts it; 0 where it does not. Any thread.
+/// LibTorch's count of in-place changes of a tensor; 0 if it has none. Any thread.
 using TensorVersion = uint64_t (*)(const loupe_tensor& tensor);
-/// The process's: by which it is noticed, where mistakes are refused, that a component writes to what it is lent.
+/// For the process: detects, where mistakes are errors, that a component writes to what it is lent.
 void set_tensor_version(TensorVersion version);
 
-/// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask the same.
+/// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask for the same.
 /// Called under its module's mutex.
 class GathererNode {
  public:
@@ -48,51 +126,51 @@ class GathererNode {
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }
   void open();
-  /// Puts a preprocessor behind this gatherer.
+  /// Adds a preprocessor behind this gatherer.
   void add(loupe_source& source);
   bool wants_tensors() const { return wants_tensors_; }
-  /// Whether somebody behind it that does not rest reads them.
+  /// Whether an active source behind it reads them.
   bool reads_tensors() const { return reads_tensors_; }
-  /// Hands an event through the gatherer to the preprocessors. Fills in its measurement, and its inputs and outputs
-  /// where somebody reads them.
+  /// Passes an event through the gatherer to the preprocessors. Fills in its measurement, and its inputs and outputs if
+  /// they are read.
   /// @param tensors  may be null
   void event(loupe_event& event, ForwardTensors* tensors);
-  /// Gives the value that changes are counted from to whatever has begun anew.
+  /// Sets the value from which changes are counted, where the history is empty.
   void prime(const loupe_tensor& tensor);
-  /// Lenses or sources behind it came to rest, or no longer rest: those begin anew.
+  /// Call when lenses or sources behind it begin or cease to rest; the history of the latter begins anew.
   void follow_lenses();
-  /// From now on a source behind it rests from `what`, LOUPE_REST_ bits.
+  /// Disables `what` (LOUPE_REST_ bits) for a source behind it; 0 enables all.
   void rest(loupe_source& source, uint32_t what);
-  /// From now on the source's usual events are added to `tally`; null: all of them are processed.
+  /// Adds the source's usual events to `tally` from now on; null: processes all of them.
   void use_tally(loupe_source& source, loupe_tally* tally);
-  /// Held by whoever calls the gatherer or a preprocessor behind it.
+  /// Guards calls of the gatherer and of the preprocessors behind it.
   Exclusive& calls() { return calls_; }
-  /// Steps went by unseen: what compares begins anew.
+  /// Forgets the history, since steps were not seen.
   void forget_history();
-  /// Whether nobody behind it accepts events.
+  /// Whether no source behind it accepts events.
   bool resting() const { return resting_; }
-  /// The lenses behind it fail: an event could not be made.
+  /// Reports an event that could not be created to all lenses behind it, which fail.
   void blame_everybody(const std::string& what, uint32_t tap);
   /// Delivers what a device has measured since the last call.
   void collect_deferred();
-  /// Whether all it sees is the same in every process that trains a replica of the model: parameters, and gradients as
+  /// Whether its events are the same in every process that trains a replica of the model: parameters, and gradients as
   /// an optimizer uses them.
   bool sees_replicas() const;
-  /// How many events somebody accepted since the last call of ticked().
+  /// The number of accepted events since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
   void ticked();
   /// Bytes held for measuring.
   std::size_t bytes() const;
-  /// From now on the last steps are kept. Under the module's mutex.
+  /// Keeps the last steps from now on. Under the module's mutex.
   void keep_last_steps();
-  /// The last steps of what it measures, each under the stream's name: "conv1 parameter_gradient weight".
+  /// Calls with the last steps of each stream and its name: "conv1 parameter_gradient weight".
   void each_last_steps(const std::function<void(const std::string& stream, const LastSteps& steps)>& call) const;
 
  private:
   static constexpr uint32_t kNoGroup = UINT32_MAX;
   static constexpr std::size_t few_subscribers = 4;  ///< as many as lie within the node
 
-  /// What an event needs to know of a source.
+  /// The part of a source that events need.
   struct Subscriber {
     loupe_source* source;
     LensGuard* guard;
@@ -124,7 +202,7 @@ class GathererNode {
   };
 
   void subscribe(const loupe_subscription& subscription);
-  /// How many of the subscribers, from the first on, may accept an event from there.
+  /// The number of leading subscribers that may accept an event from there.
   std::size_t count_at(uint32_t place) const { return place == LOUPE_PLACE_CPU ? on_processor_ : subscribers_.size(); }
   void emit(const loupe_event& event);
   void follow_by_streams();
@@ -134,7 +212,7 @@ class GathererNode {
     return subscriber.guard->resting() || (subscriber.rests & LOUPE_REST_EVENTS) != 0;
   }
   bool is_measured_already(std::size_t subscriber, uint32_t flags) const;
-  /// How many of a group accept an event.
+  /// The number of a group's subscribers that accept an event.
   int accepting(uint32_t group, uint32_t flags, uint32_t place) const;
 
   std::shared_ptr<const OptionSet> options_;
@@ -142,15 +220,15 @@ class GathererNode {
   bool wants_tensors_ = false, reads_tensors_ = false;
   bool failed_ = false;
   bool resting_ = false;
-  bool hands_on_ = false;  ///< the gatherer has no say in its events
+  bool hands_on_ = false;  ///< the gatherer passes events on unchanged
   bool opening_ = false, in_event_ = false;
-  bool has_blamed_writer_ = false;  ///< in this event, somebody who wrote to what it was lent
+  bool has_blamed_writer_ = false;  ///< in this event: a component wrote to what it was lent
   TimedEvents timed_;
   uint64_t unticked_ = 0;
-  std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw at the trainer
+  std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw
   loupe_taps taps_{};
   boost::container::small_vector<MeasureGroup, 1> groups_;
-  std::size_t on_processor_ = 0;  ///< so many subscribers take what lies in the processor's memory: they come first
+  std::size_t on_processor_ = 0;  ///< the number of subscribers for CPU memory, which come first
   boost::container::small_vector<Subscriber, few_subscribers>
       subscribers_;  // then those of one group beside each other
 

@@ -4,17 +4,23 @@
 #include <loupe/detail/whole.h>
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/lens_query.h>
+#include <loupe/draft/abi/ranks.h>
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/strict.h"
+#include "core/text.h"
+#include "findings/finding_board.h"
 #include "loader/kind.h"
 
 namespace loupe {
@@ -35,7 +41,55 @@ std::string place_of(const ComponentConfig& config) {
   return config.file + ":" + std::to_string(config.line) + ":" + std::to_string(config.column);
 }
 
+constexpr std::size_t most_bins = 1 << 24, most_numbers = 1 << 24;
+
+void need(const char* text, const char* what) {
+  if (text == nullptr) throw Error(std::string(what) + " is null; give it a text", LOUPE_INVALID);
+}
+
+/// Whether the layer stands for the whole model: empty, or equal to the tag.
+bool is_big(const char* layer, const char* tag) {
+  return layer == nullptr || *layer == '\0' || std::strcmp(layer, tag) == 0;
+}
+
+template <class Message>
+const Message& given(const Message* message) {
+  if (message == nullptr) throw Error("what is told is null", LOUPE_INVALID);
+  return *message;
+}
+
+constexpr std::size_t size_without_series = 16;  // a version, and how many there are
+
+/// FNV-1a.
+uint64_t hash_of(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  return hash;
+}
+
+/// Under its module's lock.
+std::string state_of(const loupe_source& source) {
+  const loupe_write append = [](void* bytes, const void* piece, std::size_t size, loupe_error* error) {
+    return detail::guarded(error, [&] {
+      if (size > 0) static_cast<std::string*>(bytes)->append(static_cast<const char*>(piece), size);
+    });
+  };
+  std::string bytes;
+  detail::ErrorBuffer error;
+  error.check(source.table->save_state(source.self, append, &bytes, error.get()));
+  return bytes;
+}
+
 }  // namespace
+
+std::shared_ptr<const OptionSet> KnownOptions::of(const CatalogueEntry& entry, const loupe_options* values,
+                                                  const std::string& owner) {
+  std::string key(reinterpret_cast<const char*>(&entry.component), sizeof entry.component);
+  if (!append_key(key, values)) return OptionSet::from_values(entry.options(), values, owner);
+  if (const auto known = sets_.find(key); known != sets_.end()) return known->second;
+  std::shared_ptr<const OptionSet> set = OptionSet::from_values(entry.options(), values, owner);
+  return sets_.emplace(key, std::move(set)).first->second;
+}
 
 LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
                    LensSurroundings& surroundings)
@@ -77,7 +131,7 @@ void LensNode::make_wiring() {
                      if (row == nullptr) throw Error("there is no place for the row of a series", LOUPE_INVALID);
                      loupe_series read =
                          source->read("read", [&] { return detail::series_row(*source->table, source->self, index); });
-                     // A lens may know of fewer members, or of more.
+                     // The lens may have another version of the struct.
                      read.struct_size = row->struct_size;
                      std::memcpy(row, &read, std::min<std::size_t>(row->struct_size, sizeof read));
                    });
@@ -143,11 +197,10 @@ const loupe_internal_tally& LensNode::tally_table() {
 void LensNode::expect(std::initializer_list<State> states, const char* function) const {
   if (std::find(states.begin(), states.end(), state_) != states.end()) return;
   static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit", "in report", "in step"};
-  std::string allowed;
-  for (const State state : states)
-    allowed += (allowed.empty() ? "" : ", ") + std::string(calls[static_cast<std::size_t>(state)]);
+  std::vector<const char*> allowed;
+  for (const State state : states) allowed.push_back(calls[static_cast<std::size_t>(state)]);
   throw Error(std::string("'") + function + "' is called " + calls[static_cast<std::size_t>(state_)] +
-                  " of the lens, where its contract does not allow it; call it " + allowed,
+                  " of the lens, where its contract does not allow it; call it " + join(allowed),
               LOUPE_INVALID);
 }
 
@@ -232,7 +285,7 @@ template <class Call>
 void LensNode::guarded_call(State state, const std::string& where, Call&& call) {
   if (guard_.quarantined()) return;
   detail::ErrorBuffer error;
-  // A visit may come while another call is on its way: a lens that runs a model of its own meets new functions there.
+  // A visit may come within another call: a lens that runs its own model meets new functions.
   const State before = std::exchange(state_, state);
   const loupe_status status =
       call_component(guard_.speaker(), error.get(), [&] { return call(instance_.table<loupe_lens>(), error.get()); });
@@ -259,7 +312,7 @@ void LensNode::forget(const ModuleNode& module) {
     if (LOUPE_OFFERS(table, forget)) table.forget(instance_.self(), module.c_module());
     return LOUPE_OK;
   });
-  has_shown_ |= !sources_[module.c_module()->id].empty();  // it had what to show
+  has_shown_ |= !sources_[module.c_module()->id].empty();  // it had something to show
   for (const loupe_source& source : sources_[module.c_module()->id]) by_key_.erase(source.key);
   sources_.erase(module.c_module()->id);
 }
@@ -289,11 +342,9 @@ void LensNode::reset_all() {
 
 void LensNode::tell_blindness() {
   if (sources_.empty() && !has_shown_ && !wants_steps() && !guard_.quarantined()) {
-    std::string types;
-    for (const std::string& type : types_) types += (types.empty() ? "" : ", ") + type;
     guard_.fault("the end of its first tick",
-                 "it watches none of the modules that it was shown, and told nothing; they are of the types " + types +
-                     "; look at one of them in visit, or have the options include and exclude name one");
+                 "it watches none of the modules that it was shown, and told nothing; they are of the types " +
+                     join(types_) + "; look at one of them in visit, or have the options include and exclude name one");
   }
   types_.clear();
 }
@@ -338,6 +389,195 @@ std::optional<double> LensNode::query(const std::string& key) {
   const loupe_status status = call_component(
       guard_.speaker(), error.get(), [&] { return table->query(instance_.self(), key.c_str(), &value, error.get()); });
   return status == LOUPE_OK ? std::optional(value) : std::nullopt;
+}
+
+// The messages of a lens: checked, given the lens's suffix if it has one, and passed on.
+void check_told(const loupe_tag& tag) {
+  need(tag.id, "the id of a tag");
+}
+
+void check_told(const loupe_row& row) {
+  need(row.tag, "the tag of a row");
+  if (row.value_count > most_numbers || row.band_count > most_numbers) {
+    throw Error("a row has " + std::to_string(std::max(row.value_count, row.band_count)) +
+                    " numbers; tell them in rows of at most " + std::to_string(most_numbers),
+                LOUPE_INVALID);
+  }
+  if (row.value_count > 0 && (row.value_names == nullptr || row.values == nullptr))
+    throw Error("a row has values, but value_names or values is null; give it both", LOUPE_INVALID);
+  if (row.band_count > 0 && (row.band_names == nullptr || row.bands == nullptr))
+    throw Error("a row has bands, but band_names or bands is null; give it both", LOUPE_INVALID);
+  for (std::size_t i = 0; i < row.value_count; ++i) need(row.value_names[i], "the name of a value");
+  for (std::size_t i = 0; i < row.band_count; ++i) {
+    need(row.band_names[2 * i], "the low name of a range");
+    need(row.band_names[2 * i + 1], "the high name of a range");
+  }
+}
+
+void check_told(const loupe_histogram& histogram) {
+  need(histogram.tag, "the tag of a histogram");
+  need(histogram.line, "the line of a histogram");
+  if (histogram.bin_count == 0 || histogram.bin_count > most_bins) {
+    throw Error(
+        "a histogram has " + std::to_string(histogram.bin_count) + " bins; give it 1 to " + std::to_string(most_bins),
+        LOUPE_INVALID);
+  }
+  if (histogram.edges == nullptr || histogram.counts == nullptr) {
+    throw Error("a histogram has no edges or no counts", LOUPE_INVALID);
+  }
+  for (std::size_t i = 0; i < histogram.bin_count; ++i) {
+    if (!(histogram.edges[i] < histogram.edges[i + 1]))
+      throw Error("the edges of a histogram must ascend", LOUPE_INVALID);
+  }
+}
+
+void LensNode::make_sink() {
+  sink_ = {.struct_size = sizeof(loupe_sink),
+           .context = this,
+           .tag =
+               [](void* to, const loupe_tag* tag, loupe_error* error) {
+                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show_tag(given(tag)); });
+               },
+           .row =
+               [](void* to, const loupe_row* row, loupe_error* error) {
+                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(row), &Display::row); });
+               },
+           .histogram =
+               [](void* to, const loupe_histogram* histogram, loupe_error* error) {
+                 return detail::guarded(
+                     error, [&] { static_cast<LensNode*>(to)->show(given(histogram), &Display::histogram); });
+               },
+           .finding =
+               [](void* to, const loupe_finding* finding, loupe_error* error) {
+                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->tell_finding(given(finding)); });
+               },
+           .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
+}
+
+void LensNode::show_tag(const loupe_tag& tag) {
+  expect({State::reporting}, "tag");
+  loupe_tag copy = detail::known_part(tag);
+  check_told(copy);
+  const std::string id = tag_id(copy.id);
+  const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
+  const std::string own = copy.id;
+  copy.id = id.c_str();
+  copy.title = title.c_str();
+  display_->tag(copy, guard_.speaker());
+  tags_.insert(own);
+}
+
+template <class Message>
+void LensNode::show(const Message& message, void (Display::*display)(const Message&)) {
+  expect({State::reporting}, "a value, range or histogram");
+  Message copy = detail::known_part(message);
+  check_told(copy);
+  has_shown_ = true;
+  if (tags_.find(copy.tag) == tags_.end()) {
+    display_->check_owner(tag_id(copy.tag), guard_.speaker());
+    if (refuses_mistakes()) refuse_untold(copy.tag);
+  }
+  if (is_big(copy.layer, copy.tag)) copy.layer = nullptr;
+  if (suffix_.empty()) return (display_->*display)(copy);
+  const std::string id = tag_id(copy.tag);
+  copy.tag = id.c_str();
+  (display_->*display)(copy);
+}
+
+void LensNode::refuse_untold(const char* tag) const {
+  const std::string known = join(tags_, "', '");
+  throw Error(std::string("a value of the tag '") + tag + "' is told before the tag; tell it by Report::tag first" +
+                  (known.empty() ? "" : ": told were '" + known + "'"),
+              LOUPE_INVALID);
+}
+
+void LensNode::tell_finding(const loupe_finding& finding) {
+  expect({State::reporting, State::stepping}, "finding");
+  has_shown_ = true;
+  loupe_finding copy = detail::known_part(finding);
+  check_finding(copy);
+  const std::string tag = copy.tag != nullptr ? tag_id(copy.tag) : "";
+  if (copy.tag != nullptr) copy.tag = tag.c_str();
+  surroundings_.publish(copy, guard_.speaker());
+}
+
+// The states of a lens's sources, as bytes that other processes of the run merge with theirs.
+uint64_t LensNode::key_of(const loupe_source& source, const ModuleNode& module) {
+  const std::string text =
+      name() + '\n' + module.description().name + '\n' + source.gatherer->key() + '\n' + source.preprocessor + '\n';
+  for (int number = 0;; ++number) {
+    const uint64_t key = hash_of(text + std::to_string(number));
+    if (by_key_.count(key) == 0) return key;
+  }
+}
+
+bool LensNode::takes_all_ranks() const {
+  const loupe_lens& table = instance_.table<loupe_lens>();
+  return LOUPE_OFFERS(table, get_extension) && table.get_extension(instance_.self(), LOUPE_DRAFT_RANKS_ID) != nullptr;
+}
+
+std::string LensNode::cannot_merge() const {
+  if (!tallies_.empty() || (LOUPE_OFFERS(instance_.table<loupe_lens>(), step) && !takes_all_ranks()))
+    return "they follow steps";
+  for (const auto& [id, sources] : sources_) {
+    for (const loupe_source& source : sources) {
+      if (!LOUPE_OFFERS(*source.table, save_state) || !LOUPE_OFFERS(*source.table, merge_state))
+        return "the preprocessor '" + source.preprocessor + "' has no state to merge";
+    }
+  }
+  return "";
+}
+
+void LensNode::save(LensStates& states) try {
+  states.lens = name();
+  states.unable = guard_.quarantined() ? "it failed" : cannot_merge();
+  if (!states.unable.empty()) return;
+  const bool takes_all = takes_all_ranks();
+  for (auto& [id, sources] : sources_) {
+    for (const loupe_source& source : sources) {
+      const std::lock_guard lock(*source.mutex);
+      std::string bytes = state_of(source);
+      // The lens's own preprocessor that has no series, and keeps its values elsewhere.
+      const bool lacks_state = !takes_all && source.is_own && source.gatherer->unticked() > 0 &&
+                               source.table->series_count(source.self) == 0 && bytes.size() <= size_without_series;
+      if (!lacks_state) {
+        states.sources.push_back({source.key, std::move(bytes), !takes_all && source.gatherer->sees_replicas()});
+      } else {
+        states.unable = "the preprocessor '" + source.preprocessor + "' has no state to merge";
+        return states.sources.clear();
+      }
+    }
+  }
+} catch (const Error& e) {
+  states.unable = std::string("saving its state failed: ") + e.what();
+  states.sources.clear();
+}
+
+bool LensNode::merge(const LensStates& states, bool replicas) {
+  const bool takes_all = replicas || takes_all_ranks();
+  bool all = true;
+  for (const SourceState& state : states.sources) {
+    const auto known = by_key_.find(state.key);
+    if (known == by_key_.end()) continue;
+    const loupe_source& source = *known->second;
+    if (!takes_all && source.gatherer->sees_replicas()) continue;
+    detail::ErrorBuffer error;
+    const std::lock_guard lock(*source.mutex);
+    all = call_component(guard_.speaker(), error.get(),
+                         [&] {
+                           return source.table->merge_state(source.self, state.bytes.data(), state.bytes.size(),
+                                                            error.get());
+                         }) == LOUPE_OK &&
+          all;
+  }
+  return all;
+}
+
+LensStates LensNode::take_states() {
+  LensStates states;
+  save(states);
+  reset_all();
+  return states;
 }
 
 }  // namespace loupe

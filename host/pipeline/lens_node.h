@@ -5,6 +5,8 @@
 
 #include <initializer_list>
 #include <list>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -12,25 +14,43 @@
 #include <unordered_map>
 
 #include "config/config.h"
-#include "pipeline/known_options.h"
+#include "loader/catalogue.h"
+#include "options/option_set.h"
 #include "pipeline/module_node.h"
-#include "pipeline/tick_states.h"
+#include "pipeline/tick_keeper.h"
 #include "show/display.h"
 
 namespace loupe {
 
-/// What a lens needs of the monitor around it.
+/// The options that a lens gives to components, each checked only once: most lenses give the same to every module. One
+/// thread.
+class KnownOptions {
+ public:
+  /// `owner` names the component in errors. Throws Error as OptionSet::from_values.
+  std::shared_ptr<const OptionSet> of(const CatalogueEntry& entry, const loupe_options* values,
+                                      const std::string& owner);
+
+ private:
+  std::map<std::string, std::shared_ptr<const OptionSet>> sets_;  // by component and values
+};
+
+// Throw Error for a message that a lens may not send.
+void check_told(const loupe_tag& tag);
+void check_told(const loupe_row& row);
+void check_told(const loupe_histogram& histogram);
+
+/// What a lens needs from its monitor.
 class LensSurroundings : public Surroundings {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   virtual ModuleNode& node_of(const loupe_module* module) = 0;
-  /// A lens found something. Throws Error for a finding without rule or message.
+  /// Takes a finding of a lens. Throws Error for one without rule or message.
   virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
-  /// The lens failed and is not called any more. Any thread.
+  /// The lens failed and will not be called again. Any thread.
   virtual void quarantined(const std::string& message) = 0;
 };
 
-/// One lens of an inspector with the sources it watches. Its calls come one at a time.
+/// One lens of an inspector with its sources. Calls come one at a time.
 class LensNode {
  public:
   LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
@@ -40,36 +60,35 @@ class LensNode {
 
   const std::string& name() const { return guard_.lens(); }
   bool quarantined() const { return guard_.quarantined(); }
-  /// Begins the epoch that ends with this tick. The lens rests if the epoch is inactive or is not one that it looks at.
-  /// Returns whether that is new. Its sources follow when their modules are told to.
+  /// Begins the epoch that ends with this tick. The lens rests if the epoch is inactive or not one of its own. Returns
+  /// whether that is new; its sources follow by ModuleNode::follow_lenses.
   bool begin_epoch(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
   bool resting() const { return guard_.resting(); }
-  /// At the end of a tick, which comes `wall` seconds after the one before: tells the user of a lens that is slow.
+  /// Call at the end of a tick, `wall` seconds after the previous one: warns of a slow lens.
   void judge_cost(double wall);
-  /// What it took since the last tick, estimated. Any thread.
+  /// The estimated time it took since the last tick. Any thread.
   double seconds() const { return guard_.cost().seconds(); }
   void attach();
   void visit(const ModuleNode& module);
   void forget(const ModuleNode& module);
-  /// Reports the tick and empties the sources.
-  /// @param states  becomes what they held; may be null
+  /// Reports the tick and resets the sources.
+  /// @param states  receives their states; may be null
   void report(const loupe_tick& tick, Display& display, LensStates* states = nullptr);
-  /// Goes on as if what the states of another process tell of had come here. Returns false where a state cannot be
-  /// read.
-  /// @param replicas  also those of streams that are the same in every replica of a model
+  /// Merges the states of another process into the sources. Returns false if a state cannot be read.
+  /// @param replicas  include streams that are the same in every replica of a model
   bool merge(const LensStates& states, bool replicas);
-  /// Why its numbers cannot be merged with another process's; empty where they can.
+  /// Why its values cannot be merged with another process's; empty if they can.
   std::string cannot_merge() const;
-  /// Whether it compares what all processes of the run gathered.
+  /// Whether it compares the values of all processes of the run.
   bool takes_all_ranks() const;
-  /// What its sources hold, which are emptied.
+  /// Returns the states of its sources, and resets them.
   LensStates take_states();
   bool wants_steps() const;
   void step(const loupe_step& step);
   std::optional<double> query(const std::string& key);
 
  private:
-  /// Which call of the lens is on: what it may call back depends on it.
+  /// The current call of the lens, which decides what it may call back.
   enum class State { idle, attaching, visiting, reporting, stepping };
 
   template <class Call>
@@ -90,22 +109,22 @@ class LensNode {
   void show_tag(const loupe_tag& tag);
   void tell_finding(const loupe_finding& finding);
   [[noreturn]] void refuse_untold(const char* tag) const;
-  /// Tells once that the lens looks at nothing, where its author is to know.
+  /// Reports once that the lens watches nothing, where mistakes are errors.
   void tell_blindness();
-  template <class Told>
-  void show(const Told& told, void (Display::*display)(const Told&));
+  template <class Message>
+  void show(const Message& message, void (Display::*display)(const Message&));
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
   void expect(std::initializer_list<State> states, const char* function) const;
 
   LensGuard guard_;
-  std::string suffix_;  // of its tags, when it has a name of its own
+  std::string suffix_;  // of its tags, if it has its own name
   const Catalogue& catalogue_;
   LensSurroundings& surroundings_;
   bool is_written_;
   State state_ = State::idle;
   Display* display_ = nullptr;               // while it reports
-  std::set<std::string, std::less<>> tags_;  // that were told
-  std::set<std::string> types_;              // of the modules that were shown, where its author is to know
+  std::set<std::string, std::less<>> tags_;  // that were declared
+  std::set<std::string> types_;              // of the visited modules, where mistakes are errors
   bool has_shown_ = false;                   // a value, range, histogram or finding
   KnownOptions known_options_;
   loupe_wiring wiring_{};

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "timing/step_timer.h"
 
 namespace loupe {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/container/small_vector.hpp>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -18,6 +19,9 @@
 
 namespace loupe {
 
+/// Writes a tensor into a file that torch.load reads. Made by the part of the host that knows LibTorch.
+using SaveTensor = std::function<void(const loupe_tensor& tensor, const std::filesystem::path& file)>;
+
 struct ParameterDescription {
   std::string name;
   uint32_t flags = 0;  ///< LOUPE_PARAMETER_ bits
@@ -25,7 +29,7 @@ struct ParameterDescription {
   int64_t numel = 0;
 };
 
-/// A module as the taps describe it to the rest of the host.
+/// A module as described by the taps.
 struct ModuleDescription {
   std::string name, path, type, full_type;
   std::string model;     // the name that its model was attached under
@@ -33,23 +37,23 @@ struct ModuleDescription {
   uint32_t family = LOUPE_FAMILY_OTHER;
   uint32_t flags = 0;
   std::vector<ParameterDescription> parameters;
-  /// Whether a label (parameter, buffer, exposed attribute) can be had at a tap.
+  /// Whether a tap has a label (parameter, buffer, exposed attribute).
   std::function<bool(uint32_t tap, const std::string& label)> offers = [](uint32_t, const std::string&) {
     return true;
   };
-  /// Calls with a parameter or buffer, or its gradient; false where there is none. Any thread.
+  /// Calls `take` with a parameter or buffer, or its gradient; false if there is none. Any thread.
   using Take = std::function<void(const loupe_tensor&)>;
   std::function<bool(const std::string& name, bool gradient, const Take& take)> lend;
 };
 
-/// What a tap looks at before it makes an event. Any thread.
+/// What a tap checks before it creates an event. Any thread.
 struct TapState {
-  std::atomic<bool> resting{false};        ///< nobody behind it accepts events
-  std::atomic<bool> reads_tensors{false};  ///< somebody reads the forward's inputs and outputs
+  std::atomic<bool> resting{false};        ///< no source behind it accepts events
+  std::atomic<bool> reads_tensors{false};  ///< a source reads the forward's inputs and outputs
 };
 
 /// The events of one tap of one module. `dispatch` is called on the event's thread, the rest on the trainer's unless
-/// said otherwise.
+/// noted otherwise.
 class Stream {
  public:
   Stream(ModuleNode& module, uint32_t tap, std::string label, uint32_t index)
@@ -58,28 +62,27 @@ class Stream {
   uint32_t tap() const { return tap_; }
   const std::string& label() const { return label_; }
   const ModuleNode& module() const { return module_; }
-  /// Which output or input, for the taps of those.
+  /// The number of the output or input, for taps of those.
   uint32_t index() const { return index_; }
-  /// Whether nobody behind it accepts events, so that none need be made. Any thread.
+  /// Whether no source behind it accepts events, so that none need be created. Any thread.
   bool resting() const { return state_.resting.load(std::memory_order_relaxed); }
-  /// Also keeps its state up to date in `copy`, which lies beside what else the tap looks at; null ends that. Any
-  /// thread.
+  /// Also updates `copy`, which is beside the other data of the tap; null ends that. Any thread.
   void copy_state(TapState* copy);
   /// Under the module's mutex.
   void follow_lenses();
-  /// Whether somebody reads event.inputs and event.outputs.
+  /// Whether a source reads event.inputs and event.outputs.
   bool wants_tensors() const;
-  /// Hands an event to every gatherer behind this tap. `tensor` may be null. Throws only under `on_error: stop`.
-  /// @param tensors  for those that read the inputs and outputs; null where there are none
+  /// Passes an event to every gatherer behind this tap. `tensor` may be null. Throws only under `on_error: stop`.
+  /// @param tensors  the inputs and outputs; may be null
   void dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors = nullptr, double scalar = 0,
                 const char* label = nullptr);
-  /// Says that a forward of the module has no tensor of this index. Any thread.
+  /// Records that a forward of the module has no tensor of this index. Any thread.
   void lacks() { lacking_.store(true, std::memory_order_relaxed); }
-  /// Returns true once where that was said and no event came either.
+  /// Returns true once if that was recorded and no event came.
   bool take_lacking();
-  /// Says that an event could not be made. Throws only under `on_error: stop`.
+  /// Reports that an event could not be created. Throws only under `on_error: stop`.
   void fail(const std::string& what);
-  /// Gives the value from which changes are counted.
+  /// Sets the value from which changes are counted.
   void prime(const loupe_tensor& tensor);
 
   void add(GathererNode& gatherer);
@@ -99,12 +102,12 @@ class Stream {
   TapState* copy_ = nullptr;
 };
 
-/// One module of one model under one inspector, with the gatherers that watch it. The node without a description
-/// stands for what the trainer pushes.
+/// One module of one model under one inspector, with the gatherers that watch it. The node without a description stands
+/// for pushed values.
 class ModuleNode {
  public:
   /// @param step  the run's clock, which outlives the module
-  /// @param history  how many elements of a tensor are compared with earlier events at most: of larger ones a sample
+  /// @param history  the most elements of a tensor that are compared with earlier events; of larger tensors a sample
   ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step,
              int64_t history = std::numeric_limits<int64_t>::max());
   ModuleNode(const ModuleNode&) = delete;
@@ -113,7 +116,7 @@ class ModuleNode {
   const ModuleDescription& description() const { return description_; }
   int64_t history() const { return history_; }
   const loupe_module* c_module() const { return is_pushes_ ? nullptr : &c_module_; }
-  /// Before a lens sees it. Both live longer, and may be null.
+  /// Call before a lens sees it. Both outlive this, and may be null.
   void belong_to(const loupe_model* model, const ModuleNode* parent) {
     c_module_.model = model;
     c_module_.parent = parent != nullptr ? parent->c_module() : nullptr;
@@ -121,39 +124,39 @@ class ModuleNode {
   std::string shown_name() const { return is_pushes_ ? "the pushed values" : "'" + description_.name + "'"; }
   void stand_for_pushes() { is_pushes_ = true; }
 
-  /// Where the program first ran the module; for a model's root, also where it first computed a loss and where an
-  /// optimizer first stepped. Any thread.
+  /// Where the program first ran the module; for a model's root, also its first loss and first optimizer step. Any
+  /// thread.
   struct Calls {
     FirstCall forward, loss, step;
   };
   Calls& calls() { return calls_; }
 
-  /// The stream of a tap, or null when nobody subscribed to it.
+  /// The stream of a tap, or null if it has no subscribers.
   Stream* stream(uint32_t tap, const std::string& label = "", uint32_t index = 0) const;
   const std::deque<Stream>& streams() const { return streams_; }
   std::deque<Stream>& streams() { return streams_; }
   Stream& stream_to_subscribe(uint32_t tap, const std::string& label, uint32_t index);
 
-  /// The gatherer of that component, options and label: shared by all lenses that ask for the same.
+  /// The gatherer of that component, options and label, shared by all lenses that ask for the same.
   GathererNode& gatherer(const CatalogueEntry& entry, std::shared_ptr<const OptionSet> options, const char* label);
   const std::deque<GathererNode>& gatherers() const { return gatherers_; }
 
-  /// Held while an event passes, and while its numbers are read.
+  /// Held while an event passes, and while its values are read.
   ModuleMutex& mutex() { return mutex_; }
   /// Delivers what devices have measured since the last tick.
   void collect_deferred();
-  /// Lenses came to rest, or no longer rest.
+  /// Call when lenses begin or cease to rest.
   void follow_lenses();
-  /// From now on a source behind it rests from `what`, LOUPE_REST_ bits.
+  /// See GathererNode::rest.
   void rest(loupe_source& source, uint32_t what);
   /// See GathererNode.
   void use_tally(loupe_source& source, loupe_tally* tally);
-  /// Steps went by unseen: what compares begins anew.
+  /// Forgets the history, since steps were not seen.
   void forget_history();
-  /// From now on the last steps of every stream are kept. Under the mutex.
+  /// Keeps the last steps of every stream from now on. Under the mutex.
   void keep_last_steps();
   bool keeps_last_steps() const { return keeps_last_steps_; }
-  /// How many events somebody accepted since the last call of ticked().
+  /// The number of accepted events since the last call of ticked().
   uint64_t unticked();
   void ticked();
   /// After this no event gets through.
@@ -163,11 +166,11 @@ class ModuleNode {
   uint64_t step() const { return step_.load(std::memory_order_relaxed); }
   /// Sets or clears a parameter's flag, as when an optimizer joins that holds it. Any thread.
   void set_parameter_flag(std::size_t parameter, uint32_t flag, bool on);
-  /// The flags of a parameter as of the last step or tick; none where there is no such parameter. Any thread.
+  /// The flags of a parameter as of the last step or tick; nullopt if there is no such parameter. Any thread.
   std::optional<uint32_t> parameter_flags(std::size_t parameter) const;
 
  private:
-  /// A parameter as lenses see it, and the flags that change while they look.
+  /// A parameter as lenses see it, and its flags, which change meanwhile.
   struct CParameter {
     explicit CParameter(uint32_t initial) : flags(initial) {}
     loupe_parameter table{};
@@ -189,7 +192,7 @@ class ModuleNode {
   std::deque<GathererNode> gatherers_;
 };
 
-/// "forward", "parameter gradient": a tap's word for messages.
+/// A tap's name for messages: "forward", "parameter gradient".
 const char* tap_name(uint32_t tap);
 
 }  // namespace loupe

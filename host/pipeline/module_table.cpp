@@ -12,8 +12,36 @@
 
 #include "core/log.h"
 #include "measure/history.h"
+#include "core/text.h"
 
 namespace loupe {
+
+ModelNode::ModelNode(const std::string& own_name, const std::string& name, const std::string& type)
+    : own_name_(utf8(own_name)), name_(utf8(name)), type_(utf8(type)) {
+  c_model_ = {
+      .struct_size = sizeof(loupe_model), .name = name_.c_str(), .type = type_.c_str(), .own_name = own_name_.c_str()};
+}
+
+ModelNode::~ModelNode() {
+  while (!modules_.empty()) modules_.pop_back();  // children before their parents
+}
+
+std::shared_ptr<ModuleNode> ModelNode::add(uint64_t id, ModuleDescription description, const ModuleNode* parent,
+                                           const std::atomic<uint64_t>& step, int64_t history) {
+  description.model = own_name_;
+  ModuleNode& node = modules_.emplace_back(id, std::move(description), step, history);
+  const bool is_loss = (node.c_module()->flags & LOUPE_MODULE_LOSS) != 0;
+  node.belong_to(is_loss ? nullptr : &c_model_, parent);
+  // The others are found as the model runs, when any thread may read the list.
+  if ((node.c_module()->flags & (uint32_t{LOUPE_MODULE_FUNCTIONAL} | uint32_t{LOUPE_DRAFT_MODULE_UNREGISTERED})) == 0) {
+    c_modules_.push_back(node.c_module());
+    c_model_.modules = c_modules_.data();
+    c_model_.module_count = c_modules_.size();
+    for (const ParameterDescription& each : node.description().parameters)
+      c_model_.parameter_element_count += (each.flags & LOUPE_PARAMETER_BUFFER) != 0 ? 0 : each.numel;
+  }
+  return {shared_from_this(), &node};
+}
 
 ModuleTable::ModuleTable(const std::atomic<uint64_t>& step, int64_t history)
     : step_(step), history_(history), pushes_(std::make_shared<ModuleNode>(0, ModuleDescription{}, step)) {
@@ -25,37 +53,37 @@ std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description, cons
   const uint64_t id = next_id_++;
   auto node = model != nullptr ? model->add(id, std::move(description), parent, step_, history_)
                                : std::make_shared<ModuleNode>(id, std::move(description), step_, history_);
-  {
-    const std::lock_guard lock(shared_mutex_);
-    shared_.emplace(id, node.get());
-  }
   modules_.push_back(node);
   equal_names_.reset();
-  by_id_[node->c_module()->id] = node.get();
+  const std::lock_guard lock(index_mutex_);
+  by_id_.emplace(id, node.get());
   return node;
 }
 
 void ModuleTable::remove(const std::shared_ptr<ModuleNode>& module) {
   forget(*module);
-  // From the back: the modules of a model are removed from its last on.
+  // From the back: the modules of a model are removed last to first.
   const auto found = std::find(modules_.rbegin(), modules_.rend(), module);
   if (found != modules_.rend()) modules_.erase(std::next(found).base());
 }
 
 void ModuleTable::forget(const ModuleNode& module) {
   equal_names_.reset();
-  {
-    const std::lock_guard lock(shared_mutex_);
-    shared_.erase(module.c_module()->id);
-  }
+  const std::lock_guard lock(index_mutex_);
   by_id_.erase(module.c_module()->id);
+}
+
+ModuleNode* ModuleTable::find(uint64_t id) const {
+  const auto found = by_id_.find(id);
+  return found != by_id_.end() ? found->second : nullptr;
 }
 
 ModuleNode& ModuleTable::node_of(const loupe_module* module) {
   if (module == nullptr) return *pushes_;
-  const auto found = by_id_.find(module->id);
-  if (found == by_id_.end()) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
-  return *found->second;
+  const std::lock_guard lock(index_mutex_);
+  ModuleNode* const found = find(module->id);
+  if (found == nullptr) throw Error("a watch names a module that is not attached", LOUPE_INVALID);
+  return *found;
 }
 
 bool ModuleTable::has_equal_names() const {
@@ -92,17 +120,16 @@ bool ModuleTable::lend(const loupe_module& module, const std::string& name, bool
                        const ModuleDescription::Take& take) {
   decltype(ModuleDescription::lend) lender;
   {
-    const std::lock_guard lock(shared_mutex_);
-    const auto found = shared_.find(module.id);
-    if (found != shared_.end()) lender = found->second->description().lend;
+    const std::lock_guard lock(index_mutex_);
+    if (const ModuleNode* found = find(module.id)) lender = found->description().lend;
   }
   return lender && lender(name, gradient, take);
 }
 
 std::optional<uint32_t> ModuleTable::flags(const loupe_module& module, std::size_t parameter) {
-  const std::lock_guard lock(shared_mutex_);
-  const auto found = shared_.find(module.id);
-  return found != shared_.end() ? found->second->parameter_flags(parameter) : std::nullopt;
+  const std::lock_guard lock(index_mutex_);
+  const ModuleNode* const found = find(module.id);
+  return found != nullptr ? found->parameter_flags(parameter) : std::nullopt;
 }
 
 uint64_t ModuleTable::unticked() const {
@@ -113,7 +140,7 @@ uint64_t ModuleTable::unticked() const {
 
 void ModuleTable::warn_of_unticked() const {
   const uint64_t count = unticked();
-  // A trainer that an exception ends has more important things to say.
+  // An exception is more important.
   if (count == 0 || std::uncaught_exceptions() > 0) return;
   log(LOUPE_LOG_WARNING,
       std::to_string(count) + (count == 1 ? " value that came" : " values that came") + " after the last tick " +

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <loupe/abi.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -12,25 +14,51 @@
 #include <vector>
 
 #include "core/call_stack.h"
-#include "core/lock_order.h"
-#include "pipeline/model_node.h"
+#include "core/locks.h"
+#include "pipeline/module_node.h"
 
 namespace loupe {
 
-/// The modules that a monitor watches, and the node that stands for what the trainer pushes. Calls come one at a time,
-/// except for lend and flags.
+/// A model as lenses and visualizers see it, with its modules. Holding one module keeps the whole model alive, so that
+/// pointers between modules and to the model never dangle.
+class ModelNode : public std::enable_shared_from_this<ModelNode> {
+ public:
+  /// @param own_name  the name it is attached under; may be empty  @param name  to show
+  /// @param type  "torch::nn::SequentialImpl"
+  ModelNode(const std::string& own_name, const std::string& name, const std::string& type);
+  ~ModelNode();
+  ModelNode(const ModelNode&) = delete;
+  ModelNode& operator=(const ModelNode&) = delete;
+
+  const loupe_model* c_model() const { return &c_model_; }
+  const std::string& own_name() const { return own_name_; }
+  const std::deque<ModuleNode>& modules() const { return modules_; }
+
+  /// @param parent  of this model; may be null  For the rest see ModuleNode.
+  std::shared_ptr<ModuleNode> add(uint64_t id, ModuleDescription description, const ModuleNode* parent,
+                                  const std::atomic<uint64_t>& step, int64_t history);
+
+ private:
+  const std::string own_name_, name_, type_;
+  loupe_model c_model_{};
+  std::vector<const loupe_module*> c_modules_;
+  std::deque<ModuleNode> modules_;
+};
+
+/// The modules that a monitor watches, and the node of pushed values. Calls come one at a time, except for lend and
+/// flags.
 class ModuleTable {
  public:
   /// @param step  the run's clock, which outlives this  @param history  see ModuleNode
   ModuleTable(const std::atomic<uint64_t>& step, int64_t history);
 
-  /// @param model  may be null, for a module outside of any  @param parent  of that model; may be null
+  /// @param model  null for a module outside of any  @param parent  of that model; may be null
   std::shared_ptr<ModuleNode> add(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
                                   const ModuleNode* parent);
   /// Forgets a module at once.
   void remove(const std::shared_ptr<ModuleNode>& module);
   /// Forgets every module that is closed.
-  /// @param tell  is called with each before it is gone
+  /// @param tell  called with each before it is removed
   template <class Tell>
   void remove_closed(Tell&& tell) {
     const auto closed =
@@ -43,18 +71,18 @@ class ModuleTable {
   }
 
   const std::vector<std::shared_ptr<ModuleNode>>& all() const { return modules_; }
-  /// What the trainer pushes.
+  /// The node of pushed values.
   ModuleNode& pushes() { return *pushes_; }
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   ModuleNode& node_of(const loupe_module* module);
   /// Whether two modules are shown under one name.
   bool has_equal_names() const;
-  /// Where in the trainer's source to look for what a finding says: where the layer is called, the loss computed, or,
-  /// of a whole model, its optimizer's step taken. None where that is not known.
+  /// The line of the trainer's source that a finding concerns: the call of the layer, the computation of the loss, or,
+  /// for a whole model, its optimizer's step. Empty if unknown.
   SourceLine place_of(const loupe_finding& finding) const;
-  /// Calls with a parameter of a module, see ModuleDescription::lend. Any thread.
+  /// See ModuleDescription::lend. Any thread.
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);
-  /// See ModuleNode::parameter_flags; none where the module is gone. Any thread.
+  /// See ModuleNode::parameter_flags; nullopt if the module is gone. Any thread.
   std::optional<uint32_t> flags(const loupe_module& module, std::size_t parameter);
 
   /// Calls with the pushes' node and then with each module.
@@ -63,28 +91,29 @@ class ModuleTable {
     call(*pushes_);
     for (const auto& module : modules_) call(*module);
   }
-  /// How many values came since the last tick.
+  /// The number of values since the last tick.
   uint64_t unticked() const;
-  /// Warns of values that no tick has shown, which are in no record.
+  /// Warns of values that no tick has shown.
   void warn_of_unticked() const;
-  /// Warns, once each, of outputs and inputs that a lens asks for and that a module does not have.
+  /// Warns, once each, of outputs and inputs that a lens asks for and a module lacks.
   void warn_of_lacking() const;
 
  private:
   void forget(const ModuleNode& module);
+  /// Null if the module is gone. Under index_mutex_.
+  ModuleNode* find(uint64_t id) const;
 
   const std::atomic<uint64_t>& step_;
   const int64_t history_;
   uint64_t next_id_ = 1;
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
-  std::unordered_map<uint64_t, ModuleNode*> by_id_;
   mutable std::optional<bool> equal_names_;  // once asked, until there are other modules
-  LeafMutex shared_mutex_;
-  std::unordered_map<uint64_t, const ModuleNode*> shared_;  // what any thread may ask of, by module
+  mutable LeafMutex index_mutex_;            // any thread may look a module up
+  std::unordered_map<uint64_t, ModuleNode*> by_id_;
 };
 
-/// Of which parameters of a model only a sample is compared with earlier steps, as a sentence; empty without any.
+/// A sentence on the parameters of which only a sample is compared with earlier steps; empty if there are none.
 std::string estimate_words(const std::deque<ModuleNode>& modules);
 
 }  // namespace loupe

@@ -1,23 +1,92 @@
-// What a monitor is made of, and what leaves its lenses: notes, findings and incidents.
-
 #include "pipeline/monitor.h"
 
+#include <loupe/detail/parameter_group.h>
 #include <loupe/detail/whole.h>
+#include <loupe/files/output_path.h>
+#include <loupe/files/replacement.h>
+#include <loupe/options.h>
 #include <loupe/row.h>
 #include <loupe/text/words.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
 #include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "black_box/incident_folder.h"
 #include "config/settings.h"
 #include "core/clock.h"
+#include "core/locks.h"
 #include "core/log.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
+
+void OutputFolder::expect_files_of(const std::vector<ComponentConfig>& visualizers) {
+  for (const ComponentConfig& component : visualizers) {
+    const Options options(component.options->get());
+    if (!options.has("path")) continue;
+    if (const auto path = options.get<std::string>("path"); !path.empty()) files_.push_back(path);
+  }
+}
+
+void OutputFolder::claim() {
+  if (config_.lenses.empty() && config_.visualizers.empty()) return;
+  RunDescription run = display_.run();
+  const bool is_lost = claimed_ == run.directory && folder_.is_lost(), is_new = is_lost || claimed_ != run.directory;
+  if (is_lost) {
+    run.resumed = false;  // the new folder does not have the files that this run resumed
+    run.directory = folder_.retake(run.directory);
+    if (run.directory == *claimed_) {
+      display_.set_run(run);
+    } else {
+      display_.move(run);
+    }
+  } else if (claimed_ != run.directory) {
+    const bool is_shared = !config_.has_run_directory && run.directory == config_.run_directory;
+    if (is_shared) {
+      folder_.take("");
+    } else {
+      run.directory = folder_.take(run.directory);
+    }
+    display_.set_run(run);
+  }
+  claimed_ = run.directory;
+  if (is_new && is_own()) NewFile::remove_left_behind(run.directory);
+  keep_merged(run);
+  if (run.resumed) return;
+  const bool has_kept = folder_.keep_older(files_);
+  if (!is_lost) kept_older_ = has_kept || kept_older_;
+}
+
+/// Moves an outdated merged run aside.
+void OutputFolder::keep_merged(const RunDescription& run) {
+  if (run.world_size == 1 || run.rank != 0 || std::exchange(has_kept_merged_, true)) return;
+  const std::filesystem::path merged = std::filesystem::path(run.directory) / merged_folder_name;
+  std::error_code none;
+  if (!std::filesystem::is_directory(merged, none)) return;
+  try {
+    log(LOUPE_LOG_INFO, "what 'loupe merge' made of an earlier run is kept in '" +
+                            loupe::keep_older(merged, run.start_time).string() + "'");
+  } catch (const std::system_error& reason) {
+    log(LOUPE_LOG_WARNING, "what 'loupe merge' made of an earlier run stays in '" + merged.string() +
+                               "', as it cannot be moved: " + reason.code().message());
+  }
+}
+
+bool OutputFolder::is_own() const {
+  return (config_.has_run_directory || display_.run().directory != config_.run_directory);
+}
+
+// Construction, modules, notes, findings and incidents.
 namespace {
 
 RunDescription describe(const Config& config) {
@@ -34,6 +103,13 @@ RunDescription describe(const Config& config) {
   run.train_loss = utf8(config.train_loss);
   run.validation_loss = utf8(config.validation_loss);
   return run;
+}
+
+void tell_failure(std::string_view what, const std::exception& reason) noexcept {
+  try {
+    log(LOUPE_LOG_ERROR, std::string(what) + reason.what());
+  } catch (const std::exception&) {  // out of memory
+  }
 }
 
 }  // namespace
@@ -130,7 +206,7 @@ void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
 void Monitor::announce(const ModelNode& model) {
   const Exclusive::Call call(serial_, "model", "the visualizers");
   display_.model(*model.c_model());
-  // An estimate is not a measured value, and the record and the report must say so.
+  // The record and the report must say which values are estimates.
   if (const std::string words = estimate_words(model.modules()); !words.empty()) note(LOUPE_NOTE_COST, words);
 }
 
@@ -197,7 +273,7 @@ void Monitor::show_finding(const loupe_finding& finding) {
   if (life_ == Life::runs) host_->finding_told(*shown);
 }
 
-/// Of a process that shows nothing itself: the first of each rule, and once that there are more.
+/// In a process that shows nothing itself: logs the first finding of each rule, and once that there are more.
 void Monitor::tell_error(const loupe_finding& finding) const {
   if (finding.severity != LOUPE_SEVERITY_ERROR || finding.state != LOUPE_FINDING_RAISED) return;
   const Finding told = Finding::from(finding);
@@ -262,7 +338,7 @@ void Monitor::show_complete(TickKeeper::Complete complete) {
   show_messages();
   if (!writes_incidents()) return;
   for (const std::string& why : complete.incidents) {
-    // What is the same fault everywhere is kept once everywhere.
+    // A fault that all ranks have is kept once.
     if (incident_step_ && step_ < *incident_step_ + LastSteps::size) continue;
     write_incident({"rank", why});
     show_messages();
@@ -310,6 +386,349 @@ std::string Monitor::dump(const std::string& why) {
     return "";
   }
   return write_incident({"dump", utf8(why)});
+}
+
+// The clock of a monitor: which steps are looked at, steps and ticks.
+
+void Monitor::set_active(LookSchedule::ActiveWhen when) {
+  schedule_.set_active(std::move(when));
+  if (!is_over()) begin_epoch();
+}
+
+/// Decides which lenses look at the epoch that begins.
+void Monitor::begin_epoch() {
+  const bool is_new = schedule_.begin_epoch(tick_);
+  bool changed = is_new, resumes = is_new;
+  for (const auto& lens : lenses_) {
+    if (!lens->begin_epoch(active(), tick_)) continue;
+    changed = true;
+    resumes = resumes || !lens->resting();
+  }
+  if (!changed) return;
+  modules_.each([](ModuleNode& module) { module.follow_lenses(); });
+  if (resumes) host_->looking_changed();
+}
+
+void Monitor::push(const std::string& label, double value, uint32_t flags) {
+  if (clock_.counts_time()) {
+    if (const uint32_t reason = clock_.due(step_)) outbox_->post_tick(reason);
+  }
+  constexpr uint32_t training_loss = LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING;
+  // The following steps show which layer is to blame: the model stays damaged.
+  if ((flags & training_loss) == training_loss && !std::isfinite(value)) schedule_.look_fully();
+  if (!active()) return;
+  const std::string shown = utf8(label);
+  incidents_.pushed(shown, value, flags, step_);
+  if (Stream* stream = modules_.pushes().stream(LOUPE_TAP_PUSH))
+    stream->dispatch(nullptr, flags, nullptr, value, shown.c_str());
+}
+
+void Monitor::note_step(const loupe_optimizer* optimizer, bool counts) {
+  const std::lock_guard lock(*mutex_);
+  if (is_over()) return;
+  note_step_now(optimizer, counts);
+  call_is_over();
+}
+
+void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
+  const Exclusive::Call call(serial_, "step", "the inspector", Reentry::allowed);
+  const CallCount count(calls_);
+  in_tick_ = false;  // also where a lens's exception ended the last tick
+  timed_.deliver();
+  if (timed_.has_whole_trace()) write_trace();
+  if (counts) {
+    ++steps_;
+    ++step_;
+    step_counted_ = true;
+  }
+  if (optimizer != nullptr && optimizer->id > newest_optimizer_) tell_optimizer(*optimizer);
+  if (looks()) {
+    const loupe_step step{
+        .struct_size = sizeof(loupe_step), .at = moment(epoch_ + 1), .epochs = epochs_, .optimizer = optimizer};
+    for (const auto& lens : lenses_) {
+      if (!lens->wants_steps()) continue;
+      lens->step(step);
+      show_messages();
+    }
+  }
+  if (optimizer != nullptr) incidents_.stepped(*optimizer, step_);
+  show_messages();
+  write_due_incident();
+  if (keeper_) show_complete(keeper_->take_complete());
+  show_progress();
+}
+
+/// Shows the settings of each model's first optimizer, and of one that replaces it, for tables of runs.
+void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
+  newest_optimizer_ = optimizer.id;
+  if (optimizer.group_count == 0) return;
+  const bool is_first = optimized_models_.insert(optimizer.model).second;
+  for (const loupe_optimizer* other : host_->optimizers()) {
+    const bool is_beside = other->id != optimizer.id && std::strcmp(other->model, optimizer.model) == 0;
+    if (!is_first && is_beside) return;
+  }
+  const std::string name = optimized_models_.size() == 1 ? "optimizer" : std::string(optimizer.model) + " optimizer";
+  const loupe_parameter_group& group = *optimizer.groups[0];
+  const auto tell = [&](const std::string& what, uint32_t type, double number, const char* text) {
+    const loupe_option_value value{.struct_size = sizeof(loupe_option_value),
+                                   .type = type,
+                                   .name = what.c_str(),
+                                   .number = number,
+                                   .string = text};
+    display_.hyperparameter(value);
+  };
+  tell(name, LOUPE_TYPE_STRING, 0, optimizer.type);
+  if (const auto rate = learning_rate_of(group); rate && std::isfinite(*rate))
+    tell(name + " rate", LOUPE_TYPE_NUMBER, *rate, nullptr);
+  if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_TYPE_NUMBER, group.weight_decay, nullptr);
+}
+
+/// A few times a second.
+void Monitor::show_progress() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_progress_ < std::chrono::milliseconds(200) || !display_.wants_progress()) return;
+  last_progress_ = now;
+  folder_.claim();
+  double lens_seconds = 0;
+  for (const auto& lens : lenses_) lens_seconds += lens->seconds();
+  const loupe_progress progress{.struct_size = sizeof(loupe_progress),
+                                .at = moment(epoch_ + 1),
+                                .epochs = epochs_,
+                                .steps = steps_,
+                                .steps_before = steps_before_,
+                                .seconds = std::chrono::duration<double>(now - epoch_start_).count(),
+                                .lens_seconds = lens_seconds};
+  display_.progress(progress);
+}
+
+void Monitor::end_step(bool seen) {
+  if (!std::exchange(step_counted_, false)) return;
+  if (schedule_.end_step(seen)) {
+    if (looks()) modules_.each([](ModuleNode& module) { module.forget_history(); });
+    host_->looking_changed();
+  }
+  if (const std::string news = schedule_.take_news(); !news.empty()) {
+    log(LOUPE_LOG_INFO, news);
+    note(LOUPE_NOTE_COST, news);
+  }
+  timed_.stepped(step_, looks());
+  if (const uint32_t reason = clock_.due(step_)) outbox_->post_tick(reason);
+  if (outbox_->has_tick()) host_->tick_due();
+}
+
+bool Monitor::tick_if_due() {
+  if (in_tick_ || !outbox_->has_tick()) return false;
+  tick(std::nullopt, outbox_->take_tick());
+  return true;
+}
+
+void Monitor::tick_rest() {
+  if (!clock_.is_automatic() || (!clock_.has_steps_since_tick(step_) && modules_.unticked() == 0)) return;
+  tick(std::nullopt, LOUPE_TICK_END, LOUPE_TICK_INCOMPLETE);
+}
+
+void Monitor::begin_after(uint64_t steps) {
+  step_ = steps;
+  const uint64_t ticks = clock_.begin_after(steps);
+  if (config_.tick.by == TickRule::By::steps) epoch_ = static_cast<double>(ticks);
+}
+
+void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags) {
+  const std::lock_guard lock(*mutex_);
+  if (is_over()) return;
+  const bool is_first = tick_ == 1;
+  tick_now(epoch, reason, flags);
+  call_is_over();
+  // The first tick creates statics, in lenses by now and in visualizers later.
+  if (is_first) AbnormalEnd::come_before_statics();
+  if (is_first) display_.when_told(&AbnormalEnd::come_before_statics);
+}
+
+void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t flags) {
+  const Exclusive::Call call(serial_, "tick", "the inspector");
+  const CallCount count(calls_);
+  epoch_ = epoch.value_or(epoch_ + 1);
+  if (tick_ == 1) first_epoch_ = epoch_;
+  timed_.deliver();
+  if (active()) {
+    in_tick_ = true;
+    report(reason, flags);
+    in_tick_ = false;
+    modules_.each([](ModuleNode& module) { module.ticked(); });
+  }
+  modules_.remove_closed([this](const ModuleNode& module) {
+    for (const auto& lens : lenses_) lens->forget(module);
+  });
+  judge_costs();
+  steps_before_ = std::exchange(steps_, 0);
+  clock_.ticked(step_);
+  timed_.interrupt();
+  schedule_.skip_time();
+  outbox_->take_tick();
+  epoch_start_ = std::chrono::steady_clock::now();
+  ++tick_;
+  last_words_.prepare(display_.record(), epoch_);
+  if (life_ == Life::runs) begin_epoch();  // asks a function of the trainer's
+}
+
+/// Lenses report to the visualizers, and their findings are shown.
+void Monitor::report(uint32_t reason, uint32_t flags) {
+  folder_.claim();
+  host_->before_tick();
+  modules_.each([](ModuleNode& module) { module.collect_deferred(); });
+  modules_.warn_of_lacking();
+  const std::vector<const loupe_optimizer*> optimizers = host_->optimizers();
+  const loupe_tick tick{.struct_size = sizeof(loupe_tick),
+                        .reason = reason,
+                        .flags = flags,
+                        .number = static_cast<uint64_t>(tick_ - 1),
+                        .at = moment(epoch_),
+                        .optimizers = optimizers.data(),
+                        .optimizer_count = optimizers.size()};
+  if (folder_.take_kept_older() && first_epoch_ > 1) {
+    log(LOUPE_LOG_WARNING,
+        "this run began with a later epoch than the first; if it goes on with the run before it, set 'resume: true' "
+        "under run, and its files go on too");
+  }
+  if (keeper_) show_complete(keeper_->take_complete());
+  display_.begin_tick(tick);
+  std::vector<LensStates> states;
+  for (const auto& lens : lenses_) {
+    lens->report(tick, display_, keeper_ ? &states.emplace_back() : nullptr);
+    show_messages();
+  }
+  judge_departures();
+  show_messages();
+  display_.end_tick();
+  if (keeper_) {
+    tell_fault();
+    if (auto own = keeper_->add_tick(std::move(states), display_.take_held())) display_.show(std::move(own));
+  }
+  write_due_incident();
+}
+
+/// A failure does not affect the run.
+void Monitor::write_trace() {
+  folder_.claim();
+  const std::filesystem::path file = std::filesystem::path(display_.run().directory) / "trace.json";
+  try {
+    timed_.trace()->write(file, config_.run_name);
+    const uint64_t steps = timed_.trace()->steps();
+    log(LOUPE_LOG_INFO, std::to_string(steps) + (steps == 1 ? " step is" : " steps are") + " traced in '" +
+                            file.string() +
+                            "': open it in https://ui.perfetto.dev, which keeps it on your machine, or in "
+                            "chrome://tracing");
+  } catch (const std::exception& reason) {
+    log(LOUPE_LOG_WARNING, "the trace cannot be written to '" + file.string() + "': " + reason.what());
+  }
+  timed_.end_trace();
+}
+
+void Monitor::judge_costs() {
+  const double now = steady_time(), wall = now - std::exchange(last_tick_, now);
+  if (!active()) return;
+  for (const auto& lens : lenses_) lens->judge_cost(wall);
+}
+
+// The end of a monitor: with its trainer, by an exception, or with the process.
+Monitor::~Monitor() {
+  end_lenses();
+  if (life_ == Life::ended) return;
+  try {
+    if (timed_.trace() != nullptr) tell_short_trace();
+    show_messages();
+    if (folder_.is_claimed()) folder_.claim();
+    display_.end(ending(is_early() ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED, nullptr));
+  } catch (const std::exception& e) {
+    tell_failure("the end of the run cannot be told: ", e);
+  }
+}
+
+void Monitor::end_lenses() {
+  if (abnormal_end_) AbnormalEnd::act_on_signal();
+  abnormal_end_.reset();
+  modules_.each([](ModuleNode& module) { module.close(); });
+  try {
+    if (life_ == Life::runs && has_lenses_) modules_.warn_of_unticked();
+    has_lenses_ = false;  // what gathers for them refers to them
+    lenses_.clear();
+    if (life_ != Life::runs) return;
+    finish_ticks();
+    show_messages();
+  } catch (const std::exception& e) {
+    tell_failure("what lenses had still to say cannot be told: ", e);
+  }
+}
+
+loupe_ending Monitor::ending(uint32_t how, const char* message) const {
+  return {.struct_size = sizeof(loupe_ending), .how = how, .at = moment(epoch_), .message = message};
+}
+
+void Monitor::end(uint32_t how, const char* message) try {
+  const std::lock_guard lock(*mutex_);
+  if (life_ != Life::runs) return;
+  life_ = Life::ends;
+  try {
+    if (is_open()) tick(std::nullopt, LOUPE_TICK_END, LOUPE_TICK_INCOMPLETE);
+    finish_ticks();
+    if (timed_.trace() != nullptr) tell_short_trace();
+    show_messages();
+  } catch (const std::exception& e) {
+    tell_failure("the last steps of the run cannot be shown: ", e);
+  }
+  if (folder_.is_claimed()) folder_.claim();
+  if (display_.end(ending(how, message))) last_words_.take_back();
+  life_ = Life::ended;
+} catch (const std::exception& e) {
+  tell_failure("the end of the run cannot be told: ", e);
+}
+
+/// The run was shorter than requested.
+void Monitor::tell_short_trace() {
+  if (timed_.trace()->steps() > 0) return write_trace();
+  log(LOUPE_LOG_WARNING, "no step is traced, because the run ended before " + std::to_string(TimedSteps::first) +
+                             " steps of an optimizer were over, and the first two are not like the others");
+}
+
+/// Whether the run is within an epoch. An evaluation after the last epoch begins none.
+bool Monitor::is_open() const {
+  return clock_.has_steps_since_tick(step_) || (step_ == 0 && modules_.unticked() > 0);
+}
+
+/// Called after each step and tick, when no call of this monitor is active.
+void Monitor::call_is_over() {
+  if (calls_ > 0 || life_ != Life::runs) return;
+  const bool is_new = !abnormal_end_ && (writes_incidents() || !display_.is_empty());
+  if (is_new) abnormal_end_ = std::make_unique<AbnormalEnd>([this](const ProcessEnd& end) { process_ends(end); });
+  if (is_new) AbnormalEnd::come_before_statics();
+  // Before that, the record is an earlier run's.
+  if (folder_.is_claimed() && !last_words_.is_prepared()) last_words_.prepare(display_.record(), epoch_);
+  last_words_.set_step(step_);
+  AbnormalEnd::act_on_signal();
+}
+
+void Monitor::process_ends(const ProcessEnd& end) {
+  const bool exits = end.how == "exit";
+  // Lets a tick of another thread end first, since its data is about to be written.
+  const auto lock = lock_soon(*mutex_, std::chrono::seconds(1));
+  if (!exits && life_ == Life::runs && writes_incidents()) write_incident({end.how, end.why});
+  if (!lock || calls_ > 0) {  // only its last words can be written, after earlier messages
+    JobThread::all_done(std::chrono::seconds(3));
+    return;
+  }
+  if (!end.is_final) {
+    if (folder_.is_claimed()) folder_.claim();
+    return display_.flush();
+  }
+  if (exits) {
+    const bool is_broken_off = is_early() || is_open();
+    this->end(is_broken_off ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED,
+              is_broken_off ? "the program ended by exit()" : nullptr);
+  } else if (end.how == "terminate") {
+    this->end(LOUPE_END_FAILED, end.why.empty() ? "std::terminate was called" : end.why.c_str());
+  } else {
+    this->end(LOUPE_END_INTERRUPTED, end.how.c_str());
+  }
 }
 
 }  // namespace loupe

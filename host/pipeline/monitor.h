@@ -1,5 +1,7 @@
 #pragma once
 
+#include <loupe/abi.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -7,126 +9,171 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "black_box/abnormal_end.h"
 #include "black_box/incidents.h"
 #include "config/config.h"
 #include "core/last_words.h"
-#include "findings/baseline_watch.h"
+#include "core/run_folder.h"
+#include "findings/baseline.h"
 #include "findings/finding_board.h"
 #include "findings/outbox.h"
 #include "pipeline/lens_node.h"
-#include "pipeline/look_schedule.h"
 #include "pipeline/module_table.h"
-#include "pipeline/monitor_host.h"
-#include "pipeline/output_folder.h"
-#include "pipeline/tick_clock.h"
+#include "pipeline/schedule.h"
 #include "pipeline/tick_keeper.h"
 #include "show/display.h"
 #include "timing/timed_steps.h"
 
 namespace loupe {
 
+/// Claims the output folder of a run, and tells the visualizers. Calls come one at a time.
+class OutputFolder {
+ public:
+  /// @param config, display  outlive this
+  OutputFolder(const Config& config, Display& display) : config_(config), display_(display) {}
+
+  /// Keeps earlier files at the option `path` of these when this run begins to write; see RunFolder.
+  void expect_files_of(const std::vector<ComponentConfig>& visualizers);
+  /// Call before anything is written, so that a trainer that fails before its first epoch moves nothing. Claims another
+  /// folder if this one was lost, or the run was given another.
+  void claim();
+  bool is_claimed() const { return claimed_.has_value(); }
+  /// Returns once whether files of an earlier run were kept.
+  bool take_kept_older() { return std::exchange(kept_older_, false); }
+  /// Whether the run has its own folder, for incidents.
+  bool is_own() const;
+
+ private:
+  void keep_merged(const RunDescription& run);
+
+  const Config& config_;
+  Display& display_;
+  RunFolder folder_;
+  std::optional<std::string> claimed_;
+  std::vector<std::string> files_;
+  bool kept_older_ = false, has_kept_merged_ = false;
+};
+
+/// Knows the models that a monitor watches: the inspector, or a bench. Called under the monitor's mutex and never from
+/// within a call of a lens.
+class MonitorHost {
+ public:
+  virtual ~MonitorHost() = default;
+  /// A tick begins: delivers pending values of the taps, such as parameters and deferred losses.
+  virtual void before_tick() {}
+  /// The current attached optimizers; borrowed until the next call.
+  virtual std::vector<const loupe_optimizer*> optimizers() { return {}; }
+  /// Monitor::looks() has changed, or a lens looks again after resting. Histories are empty, and must be primed if the
+  /// monitor looks.
+  virtual void looking_changed() {}
+  /// A step has ended and a tick is due: the host must call Monitor::tick_if_due, now or later.
+  virtual void tick_due() {}
+  /// A finding was raised, has changed or is gone; called after the visualizers.
+  virtual void finding_told(const loupe_finding&) {}
+  /// Writes tensors into incidents; may be empty.
+  virtual SaveTensor tensor_saver() { return {}; }
+};
+
 /// An inspector without LibTorch: the lenses and visualizers of one configuration, the modules they watch, and the
-/// clock of steps and epochs. Calls come one at a time, except those of Stream::dispatch and what is said to be for any
-/// thread.
+/// clock of steps and epochs. Calls come one at a time, except Stream::dispatch and members marked for any thread.
 class Monitor final : public LensSurroundings {
  public:
-  /// Throws ConfigError when a component cannot be made.
-  /// @param host  outlives the monitor; may be null. It is not called before the constructor is over.
+  /// Throws ConfigError if a component cannot be created.
+  /// @param host  outlives the monitor; may be null; not called during construction
   explicit Monitor(Config config, MonitorHost* host = nullptr);
   ~Monitor() override;
-  /// From now on no event gets through and no lens is called; what they told before is still shown. The destructor does
-  /// this where nobody did.
+  /// From now on events are ignored and no lens is called; earlier messages are still shown. The destructor does this
+  /// too.
   void end_lenses();
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
   const Config& config() const { return config_; }
   Display& display() { return display_; }
-  /// Held around all calls by those with several threads.
+  /// Callers with several threads hold it around all calls.
   const std::shared_ptr<InspectorMutex>& mutex() const { return mutex_; }
-  /// Through which findings, notes and due ticks leave the lenses.
+  /// The queue of findings, notes and due ticks.
   const std::shared_ptr<Outbox>& outbox() const { return outbox_; }
 
-  /// Makes this process one of a run of several, where the configuration does not say so yet. Before the first tick.
+  /// Makes this process one of a run of several, unless the configuration did. Before the first tick.
   void join(const Launch& launch);
-  /// From now on ticks are shown when `keeper` has put them together with those of other processes. Before the first.
+  /// From now on ticks are shown after `keeper` has merged them with those of other processes. Before the first tick.
   void keep_ticks(std::unique_ptr<TickKeeper> keeper);
 
-  /// Adds a module, which is watched until it is removed and the next tick is over, and shows it to every lens.
+  /// Adds a module and shows it to every lens; it is watched until the tick after its removal.
   /// @param model  may be null, for a module outside of any  @param parent  of that model; may be null
   std::shared_ptr<ModuleNode> add_module(ModuleDescription description,
                                          const std::shared_ptr<ModelNode>& model = nullptr,
                                          const ModuleNode* parent = nullptr);
-  /// The same in two steps, for a model that is to be whole before a lens sees any of it.
+  /// The same in two steps, for a model that must be complete before a lens sees any of it.
   std::shared_ptr<ModuleNode> take_module(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
                                           const ModuleNode* parent);
   void show_module(ModuleNode& module);
-  /// No event of the module gets through any more. What it gathered still shows at the next tick; with nothing
-  /// gathered it is forgotten at once.
+  /// From now on events of the module are ignored. Its values are still shown at the next tick; a module without values
+  /// is removed at once.
   void remove_module(const std::shared_ptr<ModuleNode>& module);
-  /// Tells the visualizers of a model whose modules were added.
+  /// Sends a model whose modules were added to the visualizers.
   void announce(const ModelNode& model);
   const std::vector<std::shared_ptr<ModuleNode>>& modules() const { return modules_.all(); }
   const std::vector<std::unique_ptr<LensNode>>& lenses() const { return lenses_; }
 
-  /// Whether the present epoch is looked at.
+  /// Whether the current epoch is looked at.
   bool active() const { return schedule_.active(); }
   void set_active(LookSchedule::ActiveWhen when);
-  /// Whether the present step is looked at; where `attach` says neither `every` nor `budget`, all are.
+  /// Whether the current step is looked at; all are without `attach.every` and `attach.budget`.
   bool looks() const { return schedule_.looks(); }
-  /// Whether steps are to be counted also while nobody looks.
+  /// Whether steps must be counted even while the monitor does not look.
   bool counts_every_step() const { return clock_.is_automatic() || config_.every > 1 || config_.budget > 0; }
-  /// What the summary says of it: ", looks at one step in 20"; empty where all are looked at.
+  /// For the summary: ", looks at one step in 20"; empty if all are looked at.
   std::string sampling_words() const { return schedule_.words(); }
 
-  /// A number of the trainer's, for the lenses; ignored in epochs that are not active.
+  /// Sends a value of the trainer to the lenses; ignored in inactive epochs.
   void push(const std::string& label, double value, uint32_t flags);
-  /// Something happened that belongs on the time axis: kind is a LOUPE_NOTE_. Any thread.
-  /// @param finding  the number of the one that it is about; 0 for none
+  /// Adds a note to the time axis; `kind` is a LOUPE_NOTE_. Any thread.
+  /// @param finding  the number of the finding that it concerns; 0 for none
   void note(uint32_t kind, const std::string& text, uint64_t finding = 0);
   /// @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
   void tick(std::optional<double> epoch, uint32_t reason = LOUPE_TICK_EPOCH, uint32_t flags = 0);
   bool has_ticked() const { return tick_ > 1; }
   double epoch() const { return epoch_; }
   uint64_t step() const { return step_; }
-  /// After each optimizer step: tells the lenses that want to know, if it is looked at, and the visualizers a few times
-  /// a second. @param counts  it is one of the run's clock
+  /// Call after each optimizer step: calls the lenses that want steps, if it is looked at, and sends progress to the
+  /// visualizers a few times a second. @param counts  it is one of the run's clock
   void note_step(const loupe_optimizer* optimizer = nullptr, bool counts = true);
-  /// After note_step, once every model that the step concerns has noted it: chooses whether the next step is looked at,
-  /// and tells the host where a tick is due. @param seen  a tap saw the step, or the trainer told it
+  /// Call after note_step, once for all models of the step: chooses whether the next step is looked at, and tells the
+  /// host if a tick is due. @param seen  a tap saw the step, or the trainer reported it
   void end_step(bool seen = true);
-  /// Ticks if run.tick says that it is time. Returns whether it did.
+  /// Ticks if `run.tick` demands it. Returns whether it did.
   bool tick_if_due();
-  /// At the end of the run, where ticks come by themselves: shows what no tick has shown, as incomplete.
+  /// With automatic ticks, at the end of the run: shows the rest as an incomplete tick.
   void tick_rest();
-  /// Ends the run: shows what no tick has shown, as incomplete, and ends the visualizers. Later findings do not reach
-  /// the host, and later events are ignored. Throws nothing.
+  /// Ends the run: shows the rest as an incomplete tick, and ends the visualizers. Later findings do not reach the
+  /// host, and later events are ignored. Throws nothing.
   /// @param how  a LOUPE_END_  @param message  may be null
   void end(uint32_t how, const char* message);
-  /// The run goes on after so many steps. Before the first of them.
+  /// The run resumes after so many steps. Before its first step.
   void begin_after(uint64_t steps);
   void set_epochs(double epochs) { epochs_ = epochs; }
-  /// The next epoch is `first`, unless its tick says otherwise.
+  /// The next epoch is `first`, unless its tick gives another number.
   void begin_epochs_at(double first) { epoch_ = first - 1; }
 
-  /// Takes a finding of a lens, or of the host's own, and shows it at the next step or tick. Any thread.
+  /// Takes a finding of a lens or of the host, and shows it at the next step or tick. Any thread.
   void publish(const loupe_finding& finding, const std::string& speaker) override;
-  /// What was found so far.
+  /// The findings so far.
   const FindingBoard& findings() const { return findings_; }
-  /// Writes the last steps of all that is measured into a folder of the run's, and returns it. Where that fails, the
-  /// user is told why and the text is empty.
+  /// Writes the last steps of all streams into a folder of the run, and returns it. On failure logs why and returns "".
   std::string dump(const std::string& why);
-  /// Where visualizers put their files, in place of the configuration's run.dir.
+  /// Replaces the configuration's run.dir.
   void set_directory(const std::string& directory);
-  /// What an earlier run left at the option `path` of these is kept when this run begins to write; see RunFolder.
+  /// Keeps earlier files at the option `path` of these when this run begins to write; see RunFolder.
   void expect_files_of(const std::vector<ComponentConfig>& visualizers) { folder_.expect_files_of(visualizers); }
   std::optional<double> query(const std::string& key);
 
  private:
-  // What lenses and other components ask of their surroundings.
+  // The interface for components.
   ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
   const loupe_run* run() const override { return &display_.c_run(); }
   bool has_equal_names() const override { return modules_.has_equal_names(); }
@@ -139,10 +186,10 @@ class Monitor final : public LensSurroundings {
   void quarantined(const std::string& message) override { note(LOUPE_NOTE_QUARANTINE, message); }
 
   void read_baseline();
-  /// Of plugins: those that are new, as lenses may ask for more plugins at any time.
+  /// Logs new problems of plugins: lenses may load more at any time.
   void tell_problems();
   void begin_epoch();
-  /// Shows what waits in the outbox. Between the calls of components.
+  /// Shows the messages of the outbox. Between the calls of components.
   void show_messages();
   void show_finding(const loupe_finding& finding);
   void tick_now(std::optional<double> epoch, uint32_t reason, uint32_t flags);
@@ -151,11 +198,11 @@ class Monitor final : public LensSurroundings {
   void tell_optimizer(const loupe_optimizer& optimizer);
   void show_progress();
   void tell_error(const loupe_finding& finding) const;
-  /// What came of the numbers of all processes of the run.
+  /// Shows the merged ticks of all processes of the run.
   void show_complete(TickKeeper::Complete complete);
-  /// To the process that shows the run, of a visualizer here.
+  /// Reports a fault of a visualizer here to the process that shows the run.
   void tell_fault();
-  /// The same of those that are found out by the end, and then the rest.
+  /// The same at the end, and then the last ticks.
   void finish_ticks();
   void judge_departures();
   void judge_costs();
@@ -166,7 +213,7 @@ class Monitor final : public LensSurroundings {
   std::string write_incident(const IncidentCause& cause);
   void keep_incident(const IncidentCause& cause);
   loupe_moment moment(double epoch) const;
-  /// The one that is over, in a tick; else the one being trained.
+  /// In a tick the epoch that ends; else the current one.
   double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
 
   bool is_open() const;
@@ -176,8 +223,8 @@ class Monitor final : public LensSurroundings {
   void call_is_over();
   void process_ends(const ProcessEnd& end);
 
-  // Members are destroyed from the last to the first. First of all what other threads and components may use as long as
-  // they live: the outbox, the modules and the run's clock.
+  // Members are destroyed last to first. First comes what other threads and components use as long as they live: the
+  // outbox, the modules and the run's clock.
   const std::shared_ptr<InspectorMutex> mutex_ = std::make_shared<InspectorMutex>();
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   MonitorHost nobody_;
@@ -187,7 +234,7 @@ class Monitor final : public LensSurroundings {
   ModuleTable modules_;
   Exclusive serial_;
 
-  // Visualizers end before the folder is free for other runs.
+  // Visualizers end before the folder is released.
   OutputFolder folder_;
   Display display_;
   FindingBoard findings_;
@@ -205,16 +252,16 @@ class Monitor final : public LensSurroundings {
   double last_tick_;                       // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
   uint64_t newest_optimizer_ = 0;
-  std::set<std::string> optimized_models_;  // whose first optimizer was told
+  std::set<std::string> optimized_models_;  // whose first optimizer was shown
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
   std::size_t told_problems_ = 0;
 
-  std::unique_ptr<TickKeeper> keeper_;  // where the run has several processes
+  std::unique_ptr<TickKeeper> keeper_;  // null for a single process
 
   // Lenses use all of the above as they end.
   std::vector<std::unique_ptr<LensNode>> lenses_;
 
-  int calls_ = 0;  // that are on, one within another
+  int calls_ = 0;  // active and nested
   struct CallCount {
     explicit CallCount(int& count) : count_(count) { ++count_; }
     ~CallCount() { --count_; }

@@ -8,10 +8,10 @@
 
 namespace loupe {
 
-/// One group of an optimizer's parameters as it is read.
+/// One parameter group of an optimizer.
 struct GroupFacts {
   loupe_parameter_group group{.struct_size = sizeof(loupe_parameter_group)};  ///< without its settings
-  std::vector<loupe_option_value> settings;  ///< their names are literals, which nobody frees
+  std::vector<loupe_option_value> settings;                                   ///< their names are literals
 
   void set_rate(double rate) {
     group.learning_rate = rate;
@@ -32,8 +32,8 @@ struct GroupFacts {
   }
 };
 
-/// The settings of an optimizer in the form of the ABI. The groups' numbers may change, and groups may be added.
-/// Neither copied nor moved.
+/// The settings of an optimizer in the form of the ABI. Values may change, and groups may be added. Neither copied nor
+/// moved.
 class OptimizerFacts {
  public:
   OptimizerFacts(uint64_t id, std::string model, std::string type) : model_(std::move(model)), type_(std::move(type)) {
@@ -42,7 +42,7 @@ class OptimizerFacts {
   OptimizerFacts(const OptimizerFacts&) = delete;
   OptimizerFacts& operator=(const OptimizerFacts&) = delete;
 
-  /// At each step: allocates only where there are more groups or settings than before.
+  /// Call at each step: allocates only if there are more groups or settings than before.
   void set_groups(const std::vector<GroupFacts>& groups) {
     if (groups.size() != groups_.size()) {
       groups_ = std::vector<Group>(groups.size());

@@ -1,8 +1,48 @@
 #include "pipeline/source.h"
+
+#include <loupe/error.h>
 #include <loupe/event.h>
 
+#include <charconv>
 #include <mutex>
 #include <utility>
+
+#include "core/log.h"
+
+namespace loupe {
+namespace {
+
+constexpr double slow_share = 0.1, slow_seconds = 0.05;
+
+std::string with_digits(double number, int digits) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::fixed, digits).ptr};
+}
+
+}  // namespace
+
+std::optional<std::string> LensCost::judge(const std::string& lens, double wall) {
+  const double seconds = static_cast<double>(nanoseconds_.exchange(0)) * 1e-9;
+  const bool slow = seconds > slow_seconds && seconds > slow_share * wall;
+  const bool again = std::exchange(was_slow_, slow);
+  if (!slow || !again || std::exchange(told_, true)) return std::nullopt;
+  // An estimate from some of the events, and so limited to 1.
+  const double share = std::min(seconds / wall, 1.0);
+  return "the lens '" + lens + "' takes " + with_digits(100 * share, 0) + " % of the time since the last tick (" +
+         with_digits(share * wall, 2) + " of " + with_digits(wall, 2) +
+         " s); give it 'active: 10' to look at every 10th epoch, or fewer modules or parameters by include";
+}
+
+void LensGuard::fault(const std::string& where, const std::string& what) {
+  const std::string message =
+      speaker_ + " of " + plugin_ + (place_.empty() ? "" : " (" + place_ + ")") + " failed at " + where + ": " + what;
+  if (stop_on_error_) throw Error(message);
+  if ((state_.fetch_or(kQuarantined) & kQuarantined) != 0) return;
+  log(LOUPE_LOG_ERROR, message + "; it is quarantined, everything else goes on (on_error: stop would stop here)");
+  if (told_) told_(message);
+}
+
+}  // namespace loupe
 
 void loupe_tally::add(const loupe_source& source, const loupe_measurement& measured) {
   const std::lock_guard lock(lock_);

@@ -75,7 +75,7 @@ void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
     return;
   }
   if (!mode(a, b) && !parts_of_loss(a.step) && !factor_of(a, b, "it"))
-    say("its backward pass differs from here on; perhaps something is detached in one alone");
+    say("its backward pass differs from here on; one version may detach a tensor");
 }
 
 /// Whether the parameter is another one too in one record alone: they have one gradient.

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "command/usage_error.h"
-#include "core/json_bounds.h"
+#include "core/bounds.h"
 #include "loupe/config_error.h"
 #include "record/record_line.h"
 

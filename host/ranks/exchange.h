@@ -32,7 +32,7 @@ class Exchange final : public TickKeeper {
   Complete take_complete() override;
   Complete finish() override;
   void tell_incident(const std::string& why) override;
-  /// Goes with the next tick; of the process that shows the run nowhere, for it has told it.
+  /// Sent with the next tick; rank 0 reports its own faults directly.
   void tell_fault(const std::string& what) override;
 
   struct Shared;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/lock_order.h"
+#include "core/locks.h"
 #include "ranks/exchange.h"
 #include "ranks/rank_message.h"
 

@@ -20,7 +20,7 @@
 
 #include "core/forks.h"
 #include "core/log.h"
-#include "core/run_holder.h"
+#include "core/run_folder.h"
 #include "ranks/exchange_state.h"
 #include "ranks/merged_lenses.h"
 #include "ranks/rank_message.h"

@@ -22,7 +22,7 @@ namespace {
 std::string meeting_text(const Config& config, MeetingPlace place) {
   std::string text = config.run_name;
   const bool is_named = !config.launch.is_of_session();
-  // Ranks of one job may have been started in several folders, so that theirs is no name for it where there is another.
+  // Ranks of one job may have been started in several folders, so the folder cannot identify the job.
   if (place == MeetingPlace::any || (place == MeetingPlace::named && !is_named)) text += '\n' + config.shared_directory;
   if (place == MeetingPlace::any || is_named) text += '\n' + config.launch.job;
   return text;

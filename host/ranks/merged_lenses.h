@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "core/lock_order.h"
+#include "core/locks.h"
 #include "pipeline/lens_node.h"
 #include "pipeline/module_table.h"
 #include "ranks/rank_message.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/number_limits.h"
+#include "core/bounds.h"
 
 namespace loupe {
 namespace {
@@ -29,7 +29,7 @@ int rank_in(StateReader& reader) {
 }  // namespace
 
 uint64_t line_hash(const RowValue& value) {
-  // Of a plot of its own the layer is the tag, or none.
+  // For whole-model plots the layer is empty or equals the tag.
   const bool has_layer = value.layer != nullptr && std::strcmp(value.layer, value.tag) != 0;
   return mixed(mixed(mixed(0xcbf29ce484222325u, value.tag), has_layer ? value.layer : nullptr), value.line);
 }

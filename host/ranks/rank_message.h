@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pipeline/tick_states.h"
+#include "pipeline/tick_keeper.h"
 #include "show/held_tick.h"
 
 namespace loupe {

@@ -11,7 +11,7 @@
 #include <string>
 #include <system_error>
 
-#include "core/run_holder.h"
+#include "core/run_folder.h"
 
 namespace loupe {
 namespace {

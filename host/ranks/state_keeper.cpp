@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/lock_order.h"
+#include "core/locks.h"
 #include "core/log.h"
 
 namespace loupe {

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/number_limits.h"
+#include "core/bounds.h"
 
 namespace loupe {
 namespace {

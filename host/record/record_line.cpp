@@ -13,9 +13,9 @@
 #include <utility>
 #include <variant>
 
-#include "core/number_limits.h"
-#include "core/suggestion.h"
-#include "findings/finding_number.h"
+#include "core/bounds.h"
+#include "core/text.h"
+#include "findings/finding_board.h"
 
 namespace loupe::replay {
 namespace {

@@ -13,9 +13,8 @@
 #include <utility>
 
 #include "config/yaml_text.h"
-#include "core/json_bounds.h"
-#include "core/number_limits.h"
-#include "core/suggestion.h"
+#include "core/bounds.h"
+#include "core/text.h"
 #include "loupe/config_error.h"
 #include "record/record_line.h"
 

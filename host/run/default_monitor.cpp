@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "config/config.h"
 #include "config/launch.h"
-#include "config/path.h"
 #include "core/log.h"
 #include "record/earlier_run.h"
 #include "run/boundary.h"
@@ -98,8 +98,8 @@ Config configuration_of_program(bool has_modules) {
   return config;
 }
 
-double first_epoch_of(const Config& config, const RunProgramSection& section) {
-  if (section.first_epoch > 0) return section.first_epoch;
+double first_epoch_of(const Config& config) {
+  if (config.run_program.first_epoch > 0) return config.run_program.first_epoch;
   const std::string record = record_of(config.visualizers);
   if (!config.resume || record.empty()) return 1;
   const auto earlier = EarlierRun::read((std::filesystem::path(config.run_directory) / record).string());

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "config/config.h"
-#include "config/run_program_section.h"
 
 namespace loupe {
 
@@ -11,7 +10,7 @@ namespace loupe {
 Config configuration_of_program(bool has_modules);
 
 /// The number of the program's first epoch: where the configuration names none, the one behind the last in the record
-/// of a resumed run.
-double first_epoch_of(const Config& config, const RunProgramSection& section);
+/// of a run that goes on.
+double first_epoch_of(const Config& config);
 
 }  // namespace loupe

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "config/run_program_section.h"
+#include "config/config.h"
 
 namespace loupe {
 

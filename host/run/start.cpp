@@ -15,9 +15,9 @@
 #include <torch/version.h>
 
 #include "core/forks.h"
-#include "core/last_thread.h"
 #include "core/log.h"
-#include "inspector/forked_child.h"
+#include "core/threads.h"
+#include "inspector/program_inspector.h"
 #include "loupe/config_error.h"
 #include "run/boundary.h"
 #include "run/program_taps.h"

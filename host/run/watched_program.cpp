@@ -68,7 +68,7 @@ std::string short_list(const std::vector<std::string>& texts) {
 Inspector& WatchedProgram::inspector() {
   if (inspector_) return *inspector_;
   Config config = configuration_of_program(modules_.any());
-  section_ = run_program_of(config.text);
+  section_ = config.run_program;
   count_as(config.tick);
   const std::string train_loss = config.train_loss, validation_loss = config.validation_loss;
   for (const std::string& name : section_.losses) {
@@ -79,7 +79,7 @@ Inspector& WatchedProgram::inspector() {
   if (config.train_loss == config.validation_loss) config.validation_loss += " (validation)";
   clock_.emplace(section_);
   for (const auto& [order, is_loader] : early_orders_) clock_->order_begins(order, is_loader);
-  first_epoch_ = first_epoch_of(config, section_);
+  first_epoch_ = first_epoch_of(config);
   inspector_.emplace(ProgramInspector::make(std::move(config)));
   losses_.emplace(*inspector_, ProgramLosses::Names{train_loss, validation_loss, section_.losses},
                   ProgramLosses::Tell{[this](const std::string& guess) { tell(guess, nullptr); },

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "config/run_program_section.h"
-#include "core/lock_order.h"
+#include "core/locks.h"
 #include "loupe/inspector.h"
 #include "run/batch_rows.h"
 #include "run/epoch_clock.h"
@@ -76,7 +75,7 @@ class WatchedProgram {
   void finish();
   /// Something of Loupe's failed: the program goes on without it.
   void give_up(const std::string& why);
-  /// This is a process that was forked: what it has of its parent's is left as it is, once it is used first.
+  /// Marks this process as a forked child: state inherited from the parent is not touched.
   void leave_parent();
 
  private:

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "core/job_thread.h"
+#include "core/threads.h"
 #include "record/resumed_history.h"
 #include "show/held_tick.h"
 #include "show/last_values.h"

@@ -14,7 +14,7 @@ std::string text(const char* part) {
   return part != nullptr ? part : "";
 }
 
-/// Of a plot of its own the layer is the tag, or none.
+/// For whole-model plots the layer is empty or equals the tag.
 std::string plot_of(const char* tag, const char* layer) {
   const std::string name = text(tag);
   return name + '\n' + (text(layer) == name ? "" : text(layer)) + '\n';

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/lock_order.h"
+#include "core/locks.h"
 #include "loader/visualizer_node.h"
 #include "record/resumed_history.h"
 #include "show/held_tick.h"

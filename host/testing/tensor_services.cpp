@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
 #include "testing/made_tensor.h"
 
 /// The handle that plugins hold; defined in no namespace because abi.h declares it so.

@@ -15,12 +15,12 @@ StepTimer& StepTimer::instance() {
   return *timer;
 }
 
-void StepTimer::request(const void* monitor, Wish wish) {
+void StepTimer::request(const void* monitor, Extras extras) {
   const std::lock_guard lock(mutex_);
   if (monitor_ != monitor && (state_ != State::idle || !done_.empty())) return;
   if (monitor_ != monitor) done_.clear();
   monitor_ = monitor;
-  asked_for_ = wish;
+  requested_ = extras;
   busy_ = true;
   if (state_ == State::on) {
     goes_on_ = true;
@@ -44,12 +44,12 @@ std::optional<TimedStep> StepTimer::take(const void* monitor) {
   if (done_.empty() || monitor_ != monitor) return std::nullopt;
   if (done_.front().device != nullptr && done_.front().device->state() == DeviceClock::State::pending)
     return std::nullopt;
-  Over over = std::move(done_.front());
+  FinishedStep finished = std::move(done_.front());
   done_.pop_front();
   busy_ = state_ != State::idle || !done_.empty();
   lock.unlock();
-  if (over.device != nullptr) tell_device(over);
-  return std::move(over.step);
+  if (finished.device != nullptr) tell_device(finished);
+  return std::move(finished.step);
 }
 
 bool StepTimer::drop(const void* monitor, bool ends) {
@@ -60,7 +60,7 @@ bool StepTimer::drop(const void* monitor, bool ends) {
   goes_on_ = false;
   const bool was_idle = state_ == State::idle;
   if (state_ == State::on) {
-    dropped_ = closes_ = true;  // its monitor may be gone before it ends
+    dropped_ = closes_ = true;  // its monitor may be destroyed before it ends
   } else {
     state_ = State::idle;
     busy_ = !done_.empty();
@@ -76,7 +76,7 @@ bool StepTimer::begins_here() {
 bool StepTimer::step_over(const std::function<std::unique_ptr<DeviceClock>()>& clock_of_device) {
   if (!busy_.load(std::memory_order_relaxed)) return false;
   const double now = steady_time();
-  // The lock is held over forks, and must not wait for a device's library.
+  // Before the lock: it is held over forks, and must not wait for a device's library.
   auto clock = clock_of_device && begins_here() ? clock_of_device() : nullptr;
   auto device = clock != nullptr ? std::make_shared<DeviceMarks>(std::move(clock)) : nullptr;
   const std::lock_guard lock(mutex_);
@@ -97,8 +97,8 @@ bool StepTimer::step_over(const std::function<std::unique_ptr<DeviceClock>()>& c
 
 void StepTimer::begin(double now, std::shared_ptr<DeviceMarks> device) {
   device_ = std::move(device);
-  wish_ = asked_for_;
-  account_.begin(now, wish_.trace);
+  extras_ = requested_;
+  account_.begin(now, extras_.trace);
   numbers_.clear();
   layers_.clear();
   open_.clear();
@@ -112,10 +112,10 @@ void StepTimer::begin(double now, std::shared_ptr<DeviceMarks> device) {
   thread_ = &this_thread_;
 }
 
-StepTimer::Over StepTimer::finish(double now) {
-  Over over;
-  over.traced = wish_.trace;
-  TimedStep& step = over.step;
+StepTimer::FinishedStep StepTimer::finish(double now) {
+  FinishedStep finished;
+  finished.traced = extras_.trace;
+  TimedStep& step = finished.step;
   step.number = number_;
   step.begin = begun_;
   step.seconds = account_.end(now);
@@ -123,47 +123,47 @@ StepTimer::Over StepTimer::finish(double now) {
     const double kept = i + 1 < kept_.size() ? kept_[i + 1] : 0;
     for (auto& node : layers_[i]) {
       step.layers.push_back({std::move(node), {}, kept});
-      over.numbers.push_back(static_cast<int>(i));
+      finished.numbers.push_back(static_cast<int>(i));
     }
   }
-  note_times(over, account_);
+  note_times(finished, account_);
   step.has_memory = !kept_.empty();
   step.kept_outside = kept_.empty() ? 0 : kept_[0];
   step.optimizer_state = optimizer_state_;
-  over.device = std::exchange(device_, nullptr);
-  if (over.device != nullptr) {
+  finished.device = std::exchange(device_, nullptr);
+  if (finished.device != nullptr) {
     last_layer_ = -1;
-    over.device->end([this](int64_t number) { return layer_of_node(number); });
+    finished.device->end([this](int64_t number) { return layer_of_node(number); });
   }
-  return over;
+  return finished;
 }
 
-void StepTimer::note_times(Over& over, StepAccount& account) {
-  TimedStep& step = over.step;
+void StepTimer::note_times(FinishedStep& finished, StepAccount& account) {
+  TimedStep& step = finished.step;
   for (std::size_t i = 0; i < step_parts; ++i) step.parts[i] = account.split().of(static_cast<StepPart>(i));
   const std::vector<StepSplit::Layer>& times = account.split().layers();
   for (std::size_t place = 0; place < step.layers.size(); ++place) {
-    const auto number = static_cast<std::size_t>(over.numbers[place]);
+    const auto number = static_cast<std::size_t>(finished.numbers[place]);
     step.layers[place].time = number < times.size() ? times[number] : StepSplit::Layer();
   }
   step.spans = std::move(account.spans());
   for (TimedStep::Span& span : step.spans) {
-    const auto first = std::lower_bound(over.numbers.begin(), over.numbers.end(), span.layer);
-    const bool is_known = first != over.numbers.end() && *first == span.layer;
-    span.layer = is_known ? static_cast<int>(first - over.numbers.begin()) : -1;
+    const auto first = std::lower_bound(finished.numbers.begin(), finished.numbers.end(), span.layer);
+    const bool is_known = first != finished.numbers.end() && *first == span.layer;
+    span.layer = is_known ? static_cast<int>(first - finished.numbers.begin()) : -1;
   }
 }
 
-/// The host's times stay where the device cannot tell its own.
-void StepTimer::tell_device(Over& over) {
-  if (over.device->state() != DeviceClock::State::reached) return;
+/// Keeps the host's times if the device cannot tell its own.
+void StepTimer::tell_device(FinishedStep& finished) {
+  if (finished.device->state() != DeviceClock::State::reached) return;
   try {
     StepAccount account;
-    over.step.seconds = over.device->tell(account, over.step.begin, over.traced);
-    over.step.on_device = true;
-    note_times(over, account);
+    finished.step.seconds = finished.device->tell(account, finished.step.begin, finished.traced);
+    finished.step.on_device = true;
+    note_times(finished, account);
   } catch (const std::exception&) {
-    over.step.on_device = false;
+    finished.step.on_device = false;
   }
 }
 
@@ -186,7 +186,7 @@ void StepTimer::leave_module(int64_t made) {
 }
 
 void StepTimer::begin_nodes(int64_t number, int layer) {
-  if (!makers_.empty() && makers_.back().first >= number) makers_.pop_back();  // it made none
+  if (!makers_.empty() && makers_.back().first >= number) makers_.pop_back();  // it created none
   makers_.emplace_back(number, layer);
 }
 
@@ -201,7 +201,7 @@ void StepTimer::enter_node(int64_t number, const char* name) {
   tell({.kind = StepCall::Kind::enter_node,
         .layer = layer_of_node(number),
         .number = number,
-        .name = wish_.trace ? name : ""});
+        .name = extras_.trace ? name : ""});
 }
 
 void StepTimer::enter_node_elsewhere(int64_t number, const char* name) {
@@ -213,7 +213,7 @@ void StepTimer::enter_node_elsewhere(int64_t number, const char* name) {
     }
   }
   tell_elsewhere(
-      {.kind = StepCall::Kind::enter_node, .number = number, .elsewhere = true, .name = wish_.trace ? name : ""});
+      {.kind = StepCall::Kind::enter_node, .number = number, .elsewhere = true, .name = extras_.trace ? name : ""});
 }
 
 void StepTimer::leave_node_elsewhere() {

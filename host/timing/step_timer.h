@@ -13,68 +13,68 @@
 
 #include "core/forks.h"
 #include "pipeline/module_node.h"
-#include "timing/device_marks.h"
-#include "timing/step_account.h"
+#include "timing/device_clock.h"
+#include "timing/step_split.h"
 
 namespace loupe {
 
-/// One step that was timed.
+/// One timed step.
 struct TimedStep {
-  uint64_t number = 0;  ///< of the run's clock
+  uint64_t number = 0;  ///< in the run
   double seconds = 0;
   double parts[step_parts] = {};
   struct Layer {
     std::weak_ptr<ModuleNode> node;
     StepSplit::Layer time;
-    double kept = 0;  ///< bytes that its forward made and that were there when the backward pass began
+    double kept = 0;  ///< bytes that its forward allocated and that were alive when the backward pass began
   };
   std::vector<Layer> layers;
   using Span = StepAccount::Span;
-  /// In seconds of the steady clock; in a step that is traced. A layer is one of `layers`.
+  /// In seconds of the steady clock; only in a traced step. A layer is an index into `layers`.
   std::vector<Span> spans;
   double begin = 0;
   bool has_memory = false;  ///< `kept` and the next two, in bytes
   double kept_outside = 0, optimizer_state = 0;
-  /// The times are those of a device's queue, from the moment on at which the step began on the host. False where they
-  /// are the host's, also for a step whose work is on a device.
+  /// The times are those of a device's queue, beginning with the step on the host. False for the host's times, even if
+  /// the work is on a device.
   bool on_device = false;
 };
 
-/// Times single steps: of one monitor at a time, on the thread that takes them. Between them a tap pays for one branch.
+/// Times single steps of one monitor at a time, on the thread that takes them. Otherwise a tap pays for one branch.
 class StepTimer {
  public:
   using Nodes = std::vector<std::weak_ptr<ModuleNode>>;
 
   static StepTimer& instance();
-  /// The timer, where the calling thread is in the middle of a step that is timed; else null.
+  /// The timer if the calling thread is within a timed step; else null.
   static StepTimer* here() {
     const void* const thread = thread_.load(std::memory_order_relaxed);
     return thread != nullptr && thread == &this_thread_ ? &instance() : nullptr;
   }
 
-  // What a monitor asks for. Any thread.
-  /// What to do with a step beside timing it.
-  struct Wish {
+  // For monitors. Any thread.
+  /// What to measure beside the times.
+  struct Extras {
     bool memory = false, trace = false;
   };
-  /// Times the monitor's next step, unless another monitor's is timed.
-  void request(const void* monitor, Wish wish);
-  /// The step that is on ends with the next call of step_over: one that the monitor counts, by that number.
+  /// Requests timing of the monitor's next step; ignored while another monitor's is timed.
+  void request(const void* monitor, Extras extras);
+  /// Ends the current step with the next call of step_over, as the step of that number.
   void close(const void* monitor, uint64_t number);
-  /// The first of the steps that were asked for and are over, on the device too.
+  /// The next finished step, on the device too.
   std::optional<TimedStep> take(const void* monitor);
-  /// The step that is on is none: the monitor ticks in it, or ends. Returns whether one was asked for.
-  /// @param ends  it takes no more steps
+  /// Discards the current measurement (a tick interrupts it, or the monitor ends). Returns whether one was requested.
+  /// @param ends  it will take no more steps
   bool drop(const void* monitor, bool ends = false);
 
-  /// Where a step is over and all of Loupe's work after it: the one that is timed ends, and the one that was asked for
-  /// begins. On the thread that took the step. Returns whether what comes is timed.
-  /// @param clock_of_device  makes the clock of the device that the next step's work is on, or null; where one begins
+  /// Call after a step and all of Loupe's work for it, on the thread that took it: ends the timed step, and begins the
+  /// requested one. Returns whether the next step is timed.
+  /// @param clock_of_device  creates the clock of the next step's device, or null; called if a step begins
   bool step_over(const std::function<std::unique_ptr<DeviceClock>()>& clock_of_device = nullptr);
 
-  // What happens in a timed step, on its thread.
-  /// @param module  only to compare with  @param nodes  called for one that is new
-  /// @param made  how many nodes of the graph this thread has made so far
+  // The activities in a timed step, on its thread.
+  /// @param module  only to compare  @param nodes  called for a new module
+  /// @param made  the number of graph nodes that this thread has created
   template <class Find>
   void enter_module(const void* module, bool trains, int64_t made, const Find& nodes) {
     const auto [place, is_new] = numbers_.try_emplace(module, static_cast<int>(layers_.size()));
@@ -82,21 +82,21 @@ class StepTimer {
     enter(place->second, trains, made);
   }
   void leave_module(int64_t made);
-  /// @param number  autograd's, of the node; those that add up a parameter's gradient have a negative one, and belong
-  /// to the layer whose node ran before
+  /// @param number  autograd's, of the node; nodes that accumulate a parameter's gradient have a negative one, and
+  /// belong to the layer of the previous node
   void enter_node(int64_t number, const char* name);
   void leave_node() { tell({StepCall::Kind::leave_node}); }
   void enter_optimizer() { tell({StepCall::Kind::enter_optimizer}); }
   void leave_optimizer() { tell({StepCall::Kind::leave_optimizer}); }
   void enter_loupe() { tell({StepCall::Kind::enter_loupe}); }
   void leave_loupe() { tell({StepCall::Kind::leave_loupe}); }
-  /// How many steps have begun, on the thread of the last.
+  /// The number of steps begun; on the thread of the last.
   uint64_t steps_begun() const { return steps_begun_; }
-  /// Whether what the step holds is measured, too.
-  bool measures_memory() const { return wish_.memory; }
-  /// The layer whose forward is on, or -1.
+  /// Whether memory is measured, too.
+  bool measures_memory() const { return extras_.memory; }
+  /// The layer whose forward is active, or -1.
   int open_layer() const { return open_.empty() ? -1 : open_.back(); }
-  /// When the backward pass begins, on whichever thread it does. @param bytes  of layer -1 and of each of the others
+  /// Call when the backward pass begins, on its thread. @param bytes  of layer -1 and of each other one
   void set_kept(std::vector<double> bytes) {
     kept_ = std::move(bytes);
     has_kept_ = true;
@@ -105,13 +105,13 @@ class StepTimer {
   void add_optimizer_state(double bytes) { optimizer_state_ += bytes; }
   bool is_in_loupe() const { return account_.split().is_in_loupe(); }
 
-  // What another thread does of a timed step: a device's nodes run on one of autograd's own. What the processor does
-  // there is only known to be a part of the backward pass.
-  /// Whether there is such a step.
+  // Activities of a timed step on another thread: autograd runs a device's nodes on its own. CPU time there counts as
+  // backward pass.
+  /// Whether a step is timed.
   static bool is_on() { return thread_.load(std::memory_order_acquire) != nullptr; }
   void enter_node_elsewhere(int64_t number, const char* name);
   void leave_node_elsewhere();
-  /// Whether the calling thread is in such a node, of the device's.
+  /// Whether the calling thread is in such a node of the device.
   static bool is_elsewhere() { return nodes_elsewhere_ > 0; }
   void tell_elsewhere(StepCall call);
 
@@ -121,40 +121,40 @@ class StepTimer {
   void begin_nodes(int64_t number, int layer);
   int layer_of_node(int64_t number);
   void tell(StepCall call);
-  struct Over {
+  struct FinishedStep {
     TimedStep step;
-    std::vector<int> numbers;  // of the step's layers, ascending: one module may be of several models
+    std::vector<int> numbers;  // of the step's layers, ascending; a module may be in several models
     std::shared_ptr<DeviceMarks> device;
     bool traced = false;
   };
-  Over finish(double now);
-  static void note_times(Over& over, StepAccount& account);
-  static void tell_device(Over& over);
+  FinishedStep finish(double now);
+  static void note_times(FinishedStep& finished, StepAccount& account);
+  static void tell_device(FinishedStep& finished);
   bool begins_here();
   void begin(double now, std::shared_ptr<DeviceMarks> device);
 
   static inline std::atomic<const void*> thread_{nullptr};
-  static inline std::atomic<bool> busy_{false};  // a step is asked for, on, or waits to be taken
+  static inline std::atomic<bool> busy_{false};  // a step is requested, timed, or waits to be taken
   static inline thread_local constinit char this_thread_ = 0;
   static inline thread_local constinit int nodes_elsewhere_ = 0;
 
-  ProcessMutex mutex_;  // over the next nine; the thread that is timed, which sets the last, reads that without
+  ProcessMutex mutex_;  // guards the next nine; the timed thread, which sets the last, reads it without the lock
   const void* monitor_ = nullptr;
   enum class State { idle, asked, on } state_ = State::idle;
-  bool goes_on_ = false;  // with another step
+  bool goes_on_ = false;  // another step follows
   bool dropped_ = false, closes_ = false;
   uint64_t number_ = 0;  // as it was closed
-  Wish asked_for_;
-  std::deque<Over> done_;
-  std::shared_ptr<DeviceMarks> device_;  // of the step that is on
+  Extras requested_;
+  std::deque<FinishedStep> done_;
+  std::shared_ptr<DeviceMarks> device_;  // of the current step
 
   StepAccount account_;
   std::unordered_map<const void*, int> numbers_;
   std::vector<Nodes> layers_;
-  std::vector<int> open_;                        // layers whose forwards are on
-  std::vector<std::pair<int64_t, int>> makers_;  // which layer made nodes from which number on, ascending
+  std::vector<int> open_;                        // layers whose forwards are active
+  std::vector<std::pair<int64_t, int>> makers_;  // first node numbers and their layers, ascending
   int last_layer_ = -1;
-  Wish wish_;
+  Extras extras_;
   double begun_ = 0;
   uint64_t steps_begun_ = 0;
   std::vector<double> kept_;
@@ -162,7 +162,7 @@ class StepTimer {
   double optimizer_state_ = 0;
 };
 
-/// Loupe's own work, while it lives.
+/// Counts its lifetime as Loupe's own work.
 class LoupeTime {
  public:
   LoupeTime() {

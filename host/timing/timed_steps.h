@@ -1,17 +1,54 @@
 #pragma once
 
+#include <loupe/abi.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "pipeline/module_table.h"
-#include "timing/step_trace.h"
+#include "timing/step_timer.h"
 
 namespace loupe {
 
-/// Which of a monitor's steps are timed, and who hears of them. Calls come one at a time.
+/// A few steps as Chrome's trace events, for Perfetto and chrome://tracing: nested modules; forward, backward,
+/// optimizer and Loupe on a track each; findings as marks. Calls come one at a time.
+class StepTrace {
+ public:
+  /// @param steps  how many to take
+  explicit StepTrace(uint64_t steps) : wanted_(steps) {}
+
+  /// A device's step is moved behind the end of the previous one.
+  void add(TimedStep step);
+  /// Adds a raised finding. @param when  in steady_time
+  void add(const loupe_finding& finding, double when);
+  uint64_t steps() const { return steps_; }
+  bool is_whole() const { return steps_ >= wanted_; }
+  /// Throws std::system_error if the file cannot be written.
+  void write(const std::filesystem::path& file, const std::string& run) const;
+
+ private:
+  struct Event {
+    std::string name, category, arguments;  ///< arguments as JSON
+    int track;
+    double begin, end;  ///< seconds; equal for a mark
+    bool is_mark = false;
+  };
+  void add_backward(const TimedStep& step, const std::vector<std::string>& layers);
+  void add_containers(std::size_t from, int track);
+
+  uint64_t wanted_, steps_ = 0;
+  double end_ = 0;  ///< of the last step
+  std::vector<Event> events_;
+};
+
+/// Chooses which steps of a monitor are timed, and sends their times. Calls come one at a time.
 class TimedSteps {
  public:
-  /// @param traced  so many steps are traced  @param after  so many others; in a run that has fewer, earlier ones
+  /// @param traced  the number of steps to trace  @param after  the number of steps before; a shorter run traces
+  /// earlier ones
   TimedSteps(ModuleTable& modules, uint64_t traced, uint64_t after)
       : modules_(modules), traced_(traced), trace_after_(after) {
     if (traced > 0) trace_.emplace(traced);
@@ -20,17 +57,17 @@ class TimedSteps {
   TimedSteps(const TimedSteps&) = delete;
   TimedSteps& operator=(const TimedSteps&) = delete;
 
-  /// Sends what a step took to whoever watches that. Before the lenses hear of the next step, or report.
+  /// Sends step times to subscribers. Called before the lenses hear of the next step, or report.
   void deliver();
-  /// A step is over. @param number  of the run's clock  @param looks  whether the next one is looked at
+  /// A step has ended. @param number  in the run  @param looks  whether the next one is looked at
   void stepped(uint64_t number, bool looks);
-  /// The step at hand is not timed: there is a tick in it.
+  /// Cancels timing of the current step: it has a tick.
   void interrupt();
 
-  /// The steps that are traced, until they are taken; null where none is wanted.
+  /// The trace until end_trace(); null if none is requested.
   StepTrace* trace() { return trace_ ? &*trace_ : nullptr; }
   void end_trace() { trace_.reset(); }
-  /// Whether all steps are taken that were asked for.
+  /// Whether all requested steps are traced.
   bool has_whole_trace() const { return trace_ && !is_early_ && trace_->is_whole(); }
   /// The first step that can be timed.
   static constexpr uint64_t first = 3;
@@ -40,20 +77,20 @@ class TimedSteps {
   void tell_layers(const TimedStep& step);
   void tell_whole(const TimedStep& step);
 
-  /// A step that is timed takes some percent longer. The number has no small divisor, so that what a loop does at each
-  /// n-th step is timed as often as it is done.
+  /// A timed step takes some percent longer. The number is prime, so that what a loop does at each n-th step is timed
+  /// as often as it is done.
   static constexpr uint64_t every = 17;
-  /// Short epochs have one all the same.
+  /// For short epochs.
   static constexpr uint64_t at_least = 8;
   static constexpr uint64_t warm_up = first - 1;
 
   ModuleTable& modules_;
   std::optional<StepTrace> trace_;
   uint64_t traced_, trace_after_;
-  uint64_t traced_from_ = 0;  // steps with higher numbers are those that were asked for
+  uint64_t traced_from_ = 0;  // later steps are the requested ones
   uint64_t steps_ = 0, asked_at_ = 0;
-  bool is_early_ = true;  // what is traced so far is for a run that ends before it has those
-  bool traces_ = false;   // the step that is on
+  bool is_early_ = true;  // the trace so far is for a run that ends earlier
+  bool traces_ = false;   // the current step
   bool asked_since_tick_ = false;
 };
 

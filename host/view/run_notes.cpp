@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "core/json_bounds.h"
+#include "core/bounds.h"
 #include "view/http.h"
 
 namespace loupe::view {

@@ -9,7 +9,6 @@
 
 #include "config/launch.h"
 #include "core/run_folder.h"
-#include "core/run_holder.h"
 #include "ranks/rank_processes.h"
 
 namespace loupe::view {

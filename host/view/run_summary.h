@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/file_stamp.h"
+#include "core/run_folder.h"
 #include "record/finding_history.h"
 #include "record/record_line.h"
 #include "view/small_curve.h"

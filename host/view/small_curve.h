@@ -11,7 +11,7 @@ class SmallCurve {
  public:
   static constexpr std::size_t most_points = 64;
 
-  /// An epoch that was told before, as a run that goes on from an earlier state tells it, takes back what followed.
+  /// A repeated epoch, as in a resumed run, discards later points.
   void take(double epoch, double value);
   /// The joined values in their order; the last is the latest as it was told.
   std::vector<double> values() const;

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "loader/component_index.h"
+#include "loader/plugin_file.h"
 
 namespace loupe {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
 
 namespace loupe {
 

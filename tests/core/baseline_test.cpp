@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "findings/baseline_watch.h"
+#include "findings/baseline.h"
 #include "folder.h"
 #include "loupe/config_error.h"
 #include "monitored.h"

@@ -1,4 +1,4 @@
-#include "core/job_thread.h"
+#include "core/threads.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

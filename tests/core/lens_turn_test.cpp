@@ -6,7 +6,7 @@
 
 #include "core/clock.h"
 #include "monitored.h"
-#include "pipeline/lens_guard.h"
+#include "pipeline/source.h"
 
 namespace loupe {
 namespace {

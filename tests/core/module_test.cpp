@@ -8,7 +8,7 @@
 
 #include <set>
 
-#include "loader/component_host.h"
+#include "loader/component_instance.h"
 #include "monitored.h"
 #include "says.h"
 

@@ -11,7 +11,7 @@
 #include "loader/kind.h"
 #include "options/diagnostics.h"
 #include "options/option_set.h"
-#include "pipeline/known_options.h"
+#include "pipeline/lens_node.h"
 #include "says.h"
 
 namespace loupe {

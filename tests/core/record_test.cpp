@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "core/json_bounds.h"
+#include "core/bounds.h"
 #include "core/last_words.h"
 #include "core/run_folder.h"
 #include "folder.h"

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "core/run_folder.h"
-#include "core/run_holder.h"
 #include "folder.h"
 #include "says.h"
 

@@ -1,6 +1,6 @@
 // Which steps are looked at, and how a budget chooses them. No clock runs here: times are numbers.
 
-#include "pipeline/look_schedule.h"
+#include "pipeline/schedule.h"
 
 #include <gtest/gtest.h>
 

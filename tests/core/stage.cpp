@@ -6,9 +6,9 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "core/job_thread.h"
 #include "core/log.h"
-#include "loader/component_host.h"
+#include "core/threads.h"
+#include "loader/component_instance.h"
 #include "plugins/stage_interface.h"
 
 namespace loupe {

@@ -228,7 +228,7 @@ class DeviceStep : public testing::Test {
     device(milliseconds);
     timer.leave_node_elsewhere();
   }
-  void train(uint64_t number = 1, StepTimer::Wish wish = {}) {
+  void train(uint64_t number = 1, StepTimer::Extras wish = {}) {
     timer.request(this, wish);
     timer.step_over([] { return std::make_unique<QueueClock>(); });
     ASSERT_NE(StepTimer::here(), nullptr);

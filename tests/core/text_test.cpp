@@ -1,4 +1,5 @@
 // What is printed: names that are suggested, text without what steers a terminal, and the log.
+#include "core/text.h"
 
 #include <gtest/gtest.h>
 #include <loupe/abi.h>
@@ -11,8 +12,6 @@
 #include <thread>
 
 #include "core/log.h"
-#include "core/suggestion.h"
-#include "core/utf8.h"
 
 namespace loupe {
 namespace {

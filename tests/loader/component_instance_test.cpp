@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "loader/catalogue.h"
-#include "loader/component_host.h"
 #include "loader/component_instance.h"
 #include "loader/plugin_library.h"
 #include "loader/running_component.h"

@@ -15,8 +15,6 @@
 
 #include "folder.h"
 #include "loader/catalogue.h"
-#include "loader/component_index.h"
-#include "loader/elf_file.h"
 #include "loader/plugin_file.h"
 #include "says.h"
 

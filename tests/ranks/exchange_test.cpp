@@ -5,7 +5,7 @@
 #include <set>
 
 #include "child_process.h"
-#include "core/run_holder.h"
+#include "core/run_folder.h"
 #include "ranks/rank_message.h"
 #include "run_of_ranks.h"
 #include "says.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "child_process.h"
-#include "core/run_holder.h"
+#include "core/run_folder.h"
 
 namespace loupe {
 namespace {

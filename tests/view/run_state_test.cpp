@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 
 #include "core/run_folder.h"
-#include "core/run_holder.h"
 #include "examples/process.h"
 #include "made_records.h"
 

@@ -18,12 +18,12 @@ namespace loupe {
 struct DifferenceSettings {
   bool train_update = true;  ///< look while the module is in training mode
   bool eval_update = true;   ///< look while it is in evaluation mode
-  bool prepend = false;      ///< before those who watch the module already, at its entry and at its end
+  bool prepend = false;      ///< before earlier watchers of the module, at its entry and at its end
   /// Whether a forward counts; a missing value is an undefined tensor. The default: at least one is there.
   std::function<bool(const at::Tensor& after, const at::Tensor& before)> filter = {};
-  /// What the reducer gets; a missing value is zeros. The default: op alone.
+  /// What the reducer gets; a missing value is zeros. The default: only op.
   std::function<std::vector<at::Tensor>(const at::Tensor& after, const at::Tensor& before)> map = {};
-  /// How the two are compared, where there is no map; a missing value is zeros. The default: after - before.
+  /// Compares the two, if there is no map; a missing value is zeros. The default: after - before.
   std::function<at::Tensor(const at::Tensor& after, const at::Tensor& before)> op = {};
 };
 
@@ -51,8 +51,8 @@ class LOUPE_API DifferenceMonitor {
   DifferenceMonitor& operator=(DifferenceMonitor&&) noexcept;
   ~DifferenceMonitor();
 
-  /// Watches this module from now on, and no longer another. The reducer goes on. Throws as the constructor does, and
-  /// then watches none.
+  /// Watches this module from now on instead of another. The reducer continues. Throws like the constructor, and then
+  /// watches none.
   void set_module(torch::nn::Module& module);
   void unset_module();
   bool has_module() const;
@@ -62,7 +62,7 @@ class LOUPE_API DifferenceMonitor {
   void clear();
 
   using MakeReducer = std::function<std::shared_ptr<Reducer>()>;
-  /// Gives a function that makes monitors alike, each with a reducer of its own, of what is left to say.
+  /// Returns a function that creates such monitors, each with its own reducer, from the remaining arguments.
   static std::function<DifferenceMonitor(std::string attribute, torch::nn::Module& module)> partial(
       MakeReducer make_reducer, DifferenceSettings settings = {});
 

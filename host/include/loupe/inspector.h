@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "loupe/config_error.h"
-#include "loupe/epochs.h"
 #include "loupe/finding.h"
-#include "loupe/steps.h"
+#include "loupe/loops.h"
 #include "loupe/version.h"
 
 namespace at {
@@ -31,10 +30,10 @@ class Optimizer;
 
 namespace loupe {
 
-/// How often an inspector looks: every n-th epoch (n, 2n, …), or as a predicate of the number of the tick says.
+/// How often an inspector looks: every n-th epoch (n, 2n, …), or a predicate of the tick's number.
 using ActiveWhen = std::function<bool(int64_t tick)>;
 
-/// The host's face to a trainer: watches models learn and tells what it sees at every tick.
+/// The trainer's interface: watches models learn and reports at every tick.
 ///
 ///     auto inspector = loupe::Inspector::from_yaml("monitor.yaml");
 ///     inspector.attach(*model, optimizer);
@@ -52,58 +51,59 @@ class LOUPE_API Inspector {
 
   Inspector(Inspector&&) noexcept;
   Inspector& operator=(Inspector&&) noexcept;
-  /// Detaches everything and ends the visualizers. Warns of values that came after the last tick, which are not shown,
-  /// unless an exception ends it or has left its loop: the run then counts as failed, and they are shown as an epoch
-  /// that is incomplete. So they are where the process ends by exit(), SIGINT or SIGTERM.
+  /// Detaches everything and ends the visualizers. Warns of values after the last tick, which are not shown. If an
+  /// exception ends it or has left its loop, the run counts as failed, and they are shown as an incomplete epoch; so
+  /// they are if the process ends by exit(), SIGINT or SIGTERM.
   ~Inspector();
 
-  /// Taps `model`, and `optimizer` where there is one. Several models may be attached at once, each under its own name,
-  /// which then begins its layers' names. Prints a summary of what is tapped and what is not. The model may be
-  /// destroyed at any time; it is not kept alive. Throws std::invalid_argument for a name that is taken.
+  /// Taps `model`, and `optimizer` if given. Several models may be attached at once, each under its own name, which
+  /// then begins its layers' names. Prints a summary of what is tapped. The model may be destroyed at any time; it is
+  /// not kept alive. Throws std::invalid_argument for a name in use.
   void attach(torch::nn::Module& model, const std::string& name = "");
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
   /// The same for several optimizers of one model: `attach(*model, {encoder_optimizer, decoder_optimizer})`.
   void attach(torch::nn::Module& model, const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
               const std::string& name = "");
-  /// The same for a TorchScript module, as torch::jit::load gives it: parameters, their gradients and updates, and the
-  /// results of its modules and functions under their names; gradients of results are not seen.
+  /// The same for a TorchScript module, as from torch::jit::load: taps parameters, their gradients and updates, and the
+  /// results of its modules and functions by name, but no gradients of results.
   void attach(const torch::jit::Module& model, const std::string& name = "");
   void attach(const torch::jit::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
   void attach(const torch::jit::Module& model,
               const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
               const std::string& name = "");
-  /// One more optimizer, for whichever attached models it holds parameters of. One that is made half way in the place
-  /// of another needs no call: it is known by its parameters. A warning at the first tick names the parameters that
-  /// require gradients and that no optimizer holds. Throws std::invalid_argument if it holds none of any model's.
+  /// Adds an optimizer for all attached models of which it holds parameters. One that later replaces another needs no
+  /// call: it is known by its parameters. A warning at the first tick names the parameters that require gradients and
+  /// that no optimizer holds. Throws std::invalid_argument if it holds no parameter of any model.
   void attach_optimizer(torch::optim::Optimizer& optimizer);
   /// Watches a loss module, such as torch::nn::CrossEntropyLoss, for lenses that show it (`loss_metrics: {loss_fn:
   /// true}`).
   void attach_loss(torch::nn::Module& loss, const std::string& name = "loss_fn");
-  /// Lets go of one model, or of all. What they gathered since the last tick still shows at the next.
+  /// Detaches one model, or all. Their values since the last tick are shown at the next.
   void detach(const std::string& name);
   void detach();
 
-  /// Makes this process one of `world_size` that train together and are one run, where no launcher says so (torchrun,
-  /// mpirun and srun do), or where they are to meet through a store of the trainer's: rank 0 shows the numbers of all.
-  /// Of a TCPStore and a FileStore another client is opened; others are used beside the trainer, and kept. In all
-  /// processes in the same order, before the first tick; else throws std::logic_error. Nothing is done where the
-  /// configuration says `ranks: off`. Throws std::invalid_argument for a rank that is none.
+  /// Makes this process one of `world_size` that train together as one run, of which rank 0 shows the values. Needed
+  /// without a launcher (torchrun, mpirun, srun), or to exchange values through the trainer's store. Opens another
+  /// client of a TCPStore or FileStore; other stores are shared with the trainer, and kept. Call in all processes in
+  /// the same order, before the first tick, or it throws std::logic_error. Does nothing with `ranks: off` in the
+  /// configuration. Throws std::invalid_argument for an invalid rank.
   void attach_ranks(c10d::Store& store, int rank, int world_size);
 
-  /// Files a loss under the training or validation name. `keep` stores every value instead of folding it.
+  /// Pushes a training or validation loss. `keep` stores every value instead of aggregating.
   void push_loss(double value, bool train, bool keep = false);
-  /// The same from a tensor of one element: nothing waits for its device before the tick.
+  /// The same from a tensor of one element, which is read from its device at the tick.
   void push_loss(const at::Tensor& value, bool train, bool keep = false);
-  /// Files a number of the trainer's own, such as an accuracy.
+  /// Pushes another value, such as an accuracy.
   void push_metric(const std::string& name, double value, bool keep = false);
-  /// For weights updated by hand, without an optimizer or past it: parameter differences are taken here.
+  /// Call after weights were updated without an optimizer: parameter differences are taken here.
   void optimizer_stepped();
   /// Makes a value of the model visible to lenses that watch attributes: `get` is called at each forward of the module
   /// at `path` (dotted; "" is the model) and may return an undefined tensor. Before attach.
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
 
-  /// Ends an epoch: lenses report to the visualizers and start anew. Without a number, one more than the last; inside
-  /// of a loop over epochs() the turn's. Throws std::invalid_argument for a number that is not finite, or beyond 2^53.
+  /// Ends an epoch: lenses report to the visualizers and are reset. Without a number, it is the turn's in a loop over
+  /// epochs(), else one more than the last. Throws std::invalid_argument for a number that is not finite, or beyond
+  /// 2^53.
   void tick_epoch();
   void tick_epoch(double epoch);
   /// A range over the next `count` epochs, from 1 at first, that ticks after each turn that did not tick itself.
@@ -115,61 +115,60 @@ class LOUPE_API Inspector {
   ///       if (inspector.loss(/*train=*/false) > limit) break;
   ///     }
   Epochs epochs(int count);
-  /// The same from `first` to `last`, as a trainer needs that goes on from a checkpoint. Warns where they begin past 1
-  /// and the configuration does not say `run: {resume: true}`.
+  /// The same from `first` to `last`, for a trainer that resumes from a checkpoint. Warns if they begin after 1 without
+  /// `run: {resume: true}` in the configuration.
   Epochs epochs(int first, int last);
 
-  /// The same for loops that count steps: a range over the next `count` turns. Ticks come by themselves at the
-  /// optimizer's steps, as `run: {tick: {steps: 500}}` or `{seconds: 30}` says: at the end of a step that runs on the
-  /// thread that called the inspector last, else at the next call of a member. After the last turn, or the one in which
-  /// a finding stops the loop, what no tick has shown is ticked as incomplete; leaving it early leaves that to the
-  /// inspector's end. Where no optimizer is attached the turns are the steps.
+  /// The same for loops that count steps: a range over the next `count` turns. Automatic ticks come at the optimizer's
+  /// steps by `run: {tick: {steps: 500}}` or `{seconds: 30}`: at the end of a step on the thread that called the
+  /// inspector last, else at the next call of a member. After the last turn, or when a finding stops the loop, the rest
+  /// is shown as an incomplete tick; leaving the loop early leaves that to the inspector's end. Without an attached
+  /// optimizer the turns are the steps.
   Steps steps(std::int64_t count);
-  /// The same from `first` to `last`, for a run that goes on.
+  /// The same from `first` to `last`, for a resumed run.
   Steps steps(std::int64_t first, std::int64_t last);
 
-  /// After a tick: an aggregation ("mean", "median", …) of its training or validation loss; nullopt when there was
-  /// none. Between ticks it is the last tick's. Throws std::invalid_argument for an aggregation that there is not.
+  /// An aggregation ("mean", "median", …) of the last tick's training or validation loss; nullopt if there was none.
+  /// Throws std::invalid_argument for an unknown aggregation.
   std::optional<double> loss(bool train, const std::string& aggregation = "mean") const;
-  /// After a tick: a value as reported; nullopt when it was not.
+  /// A value as last reported; nullopt if it was not.
   std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
 
-  /// What lenses have found wrong so far, in the order in which it was first told; `state` says what is over.
+  /// The findings so far, in the order they were raised; `state` says what is over.
   std::vector<Finding> findings() const;
-  /// Calls with each finding that is raised, changes or goes, at the end of the step or tick that brought it and while
-  /// no lock is held. The callback may do what the trainer may: run and train models, tick, attach, detach, join
-  /// threads that train, and replace itself. What is found meanwhile is told when it returns. What it throws comes out
-  /// of that tick or the next push or tick, as what the YAML's `on_finding: {error: throw}` throws does. It is also
-  /// called as the inspector ends. Replaces the callback before; an empty one ends it.
+  /// Sets the callback for each finding that is raised, changes or goes, called at the end of its step or tick with no
+  /// lock held. It may do what the trainer may: run and train models, tick, attach, detach, join training threads, and
+  /// replace itself. Findings during the call follow when it returns. Its exceptions, like those of `on_finding:
+  /// {error: throw}`, come out of that tick or the next push or tick. It is also called as the inspector ends. Replaces
+  /// the earlier callback; an empty one removes it.
   void on_finding(std::function<void(const Finding&)> callback);
-  /// True once a finding came that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps ends
-  /// after its turn by itself.
+  /// True after a finding that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps() then ends
+  /// after its turn.
   bool should_stop() const;
-  /// Writes what the last 64 steps of every stream measured, the findings, the configuration and the learning rates
-  /// into `run.dir`/incident-STEP, as the first error of each rule does by itself, and returns that folder; `loupe
-  /// replay FOLDER` shows it. Empty, after a warning, without a run.dir, beyond the number that `run.incidents` allows,
-  /// and where the folder cannot be written.
+  /// Writes the last 64 steps of every stream, the findings, the configuration and the learning rates into
+  /// `run.dir`/incident-STEP, as the first error of each rule does automatically, and returns that folder; `loupe
+  /// replay FOLDER` shows it. Empty, after a warning, without a run.dir, beyond the number in `run.incidents`, and if
+  /// the folder cannot be written.
   std::string dump(const std::string& why);
-  /// A line of the trainer's own on the time axis: "switched to the second data set". Any thread.
+  /// Adds a note to the time axis: "switched to the second data set". Any thread.
   void note(const std::string& text);
-  /// What the run was set to, for visualizers that show or compare it. The same name again replaces it.
+  /// Adds a setting of the run, for visualizers that show or compare it. The same name again replaces it.
   void set_hyperparameter(const std::string& name, double value);
   void set_hyperparameter(const std::string& name, const std::string& value);
 
   /// Replaces the YAML's `attach.active`. The count of ticks starts at 1.
   void set_active(ActiveWhen when);
   bool is_active() const;
-  /// Replaces the YAML's `run.dir`, for a trainer that decides itself where its runs go. Before the first tick; later
-  /// only visualizers that join hear of it.
+  /// Replaces the YAML's `run.dir`, for a trainer that chooses its own folders. Before the first tick; later it reaches
+  /// only visualizers that are added.
   void set_directory(const std::string& directory);
-  /// Swaps visualizers while running: YAML of the list, as in a configuration. They are told every tag so far.
+  /// Replaces the visualizers while running: YAML of the list, as in a configuration. They receive every tag so far.
   void set_visualizers(const std::string& yaml);
 
-  /// One line a module: tapped or not and why. Valid after attach.
+  /// One line per module: tapped or not and why. Valid after attach.
   std::string coverage() const;
 
-  /// How many calls of the whole process are redirected right now, for all inspectors together; 0 when nothing is
-  /// attached.
+  /// The number of redirected calls of the process, for all inspectors together; 0 when nothing is attached.
   static std::size_t redirected_calls();
 
   class Impl;
@@ -185,7 +184,7 @@ class LOUPE_API Inspector {
   void left_loop(bool of_epochs, bool by_exception) noexcept;
 
   explicit Inspector(std::unique_ptr<Impl> impl);
-  /// Throws std::logic_error where it was moved from, as every call of such an inspector does.
+  /// Throws std::logic_error if it was moved from, like every call of such an inspector.
   Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };

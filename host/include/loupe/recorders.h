@@ -17,21 +17,21 @@ class Module;
 
 namespace loupe::recorders {
 
-/// What of a tensor is recorded.
+/// The recorded part of a tensor.
 enum class Keep {
   batch,  ///< all of it
   sample  ///< the first item along dimension 0
 };
 
 struct Settings {
-  std::function<bool()> condition = {};  ///< whether to record this time; without it always
-  /// Folds what was recorded and what comes into one tensor; without it all tensors are kept.
+  std::function<bool()> condition = {};  ///< whether to record this time; by default always
+  /// Reduces the recorded tensor and the next one to one; by default all tensors are kept.
   std::function<at::Tensor(const at::Tensor& recorded, const at::Tensor& comes)> reduction = {};
   Keep keep = Keep::batch;
-  std::size_t argument = 0;  ///< which of a forward's tensors, where it takes or gives several
+  std::size_t argument = 0;  ///< which of a forward's tensors, if it has several
 };
 
-/// Which of a model's modules are recorded: those that fit all that is given.
+/// Selects modules of a model: those that match all given members.
 struct Select {
   std::vector<std::string> types = {};    ///< "Linear" or "torch::nn::LinearImpl"
   std::vector<std::size_t> indices = {};  ///< positions in model.children() or model.modules()
@@ -51,32 +51,31 @@ class LOUPE_API Recorder {
  public:
   Recorder(Recorder&&) noexcept;
   Recorder& operator=(Recorder&&) noexcept;
-  /// The modules are recorded no longer.
+  /// Ends the recording.
   ~Recorder();
 
-  /// Registers the model's children, or the model and all modules in it. Containers are passed over unless they are
-  /// asked for. Throws std::invalid_argument for a module whose forward cannot be seen, for an index beyond the last,
-  /// and where nothing fits; then none of them is registered.
+  /// Registers the model's children, or the model and all modules in it. Skips containers unless they are selected.
+  /// Throws std::invalid_argument for a module whose forward cannot be seen, for an index beyond the last, and if
+  /// nothing matches; then none of them is registered.
   Recorder& children(torch::nn::Module& model, const Select& which = {});
   Recorder& modules(torch::nn::Module& model, const Select& which = {});
 
   std::size_t size() const;
-  /// What was recorded of one module: with a reduction one tensor or none. Throws std::out_of_range.
+  /// The recorded tensors of one module: with a reduction one or none. Throws std::out_of_range.
   const std::vector<at::Tensor>& operator[](std::size_t index) const;
   /// Of all.
   std::vector<std::vector<at::Tensor>> data() const;
-  /// How many samples were recorded of one module, and of each.
+  /// The number of recorded samples of one module, and of each.
   std::size_t samples(std::size_t index) const;
   std::vector<std::size_t> iter_samples() const;
-  /// Ends the recording of one module and returns what it held; later modules move up.
+  /// Ends the recording of one module and returns its tensors; later modules move up.
   std::vector<at::Tensor> remove(std::size_t index);
   /// Puts function(tensor) in place of every tensor; and the same with the number of samples of its module.
   void apply(const std::function<at::Tensor(const at::Tensor&)>& function);
   void apply_sample(const std::function<at::Tensor(const at::Tensor&, std::size_t samples)>& function);
-  /// Writes 0.pt, 1.pt, … into a folder, one a module, which C++'s torch::load and Python's torch.load read: one tensor
-  /// with a reduction, else a list of tensors. A module of which nothing was recorded is an empty list.
-  /// @param mkdir  make the folder where it is lacking
-  /// Throws std::runtime_error when a file cannot be written.
+  /// Writes 0.pt, 1.pt, … into a folder, one per module, for C++'s torch::load and Python's torch.load: one tensor with
+  /// a reduction, else a list of tensors, which is empty if nothing was recorded.
+  /// @param mkdir  create the folder if it is missing Throws std::runtime_error when a file cannot be written.
   void save(const std::filesystem::path& directory, bool mkdir = false) const;
 
   class Iterator {
@@ -111,7 +110,7 @@ class LOUPE_API ForwardPre : public Recorder {
  public:
   explicit ForwardPre(Settings settings = {}) : Recorder(Moment::forward_pre, std::move(settings)) {}
 };
-/// The input as the forward has left it, changed where the module works in place.
+/// The input after the forward, changed if the module works in place.
 class LOUPE_API ForwardInput : public Recorder {
  public:
   explicit ForwardInput(Settings settings = {}) : Recorder(Moment::forward_input, std::move(settings)) {}
@@ -121,7 +120,7 @@ class LOUPE_API ForwardOutput : public Recorder {
  public:
   explicit ForwardOutput(Settings settings = {}) : Recorder(Moment::forward_output, std::move(settings)) {}
 };
-/// The gradient of the input, where it has one.
+/// The gradient of the input, if it has one.
 class LOUPE_API BackwardInput : public Recorder {
  public:
   explicit BackwardInput(Settings settings = {}) : Recorder(Moment::backward_input, std::move(settings)) {}

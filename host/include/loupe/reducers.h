@@ -13,9 +13,9 @@ namespace loupe {
 /// Folds observations that come one step apart, and keeps what it made of the last of them. Not thread-safe.
 class LOUPE_API Reducer {
  public:
-  /// @param duration   how far back the states are kept, in the unit of `step_time`; 0 keeps the latest alone
-  /// @param step_time  the time from one observation to the next
-  /// Throws std::invalid_argument for a negative duration or a step that is not positive.
+  /// @param duration   how long states are kept, in the unit of `step_time`; 0 keeps only the latest
+  /// @param step_time  the time from one observation to the next Throws std::invalid_argument for a negative duration
+  /// or a step that is not positive.
   explicit Reducer(double duration = 0, double step_time = 1);
   virtual ~Reducer();
 
@@ -30,11 +30,11 @@ class LOUPE_API Reducer {
   at::Tensor latest() const;
   /// The same as a copy of the caller's own.
   at::Tensor peek() const;
-  /// The state `time` before the last, between(…) where it lies between two. Throws std::out_of_range beyond what is
+  /// The state `time` before the last, by between(…) if it is between two. Throws std::out_of_range beyond what is
   /// kept.
   at::Tensor view(double time) const;
-  /// All that is kept in one tensor, newest first along dimension 0; undefined when there is nothing. The states must
-  /// have one shape.
+  /// All kept states in one tensor, newest first along dimension 0; undefined if there are none. The states must have
+  /// one shape.
   at::Tensor dump() const;
   double step_time() const { return step_time_; }
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/log.h"
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/script/script_plan.h"

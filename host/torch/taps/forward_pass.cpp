@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/log.h"
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "torch/model/tap_point.h"
 #include "torch/taps/forward_scope.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/forks.h"
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "loupe/tapped.h"
 #include "torch/model/module_types.h"
 #include "torch/model/point_maker.h"

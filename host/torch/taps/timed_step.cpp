@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/thread_own.h"
+#include "core/threads.h"
 #include "timing/device_clock.h"
 #include "timing/step_timer.h"
 #include "torch/taps/forward_pass.h"

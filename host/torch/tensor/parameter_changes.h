@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/lock_order.h"
+#include "core/locks.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {

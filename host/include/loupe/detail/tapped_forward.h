@@ -1,6 +1,6 @@
 #pragma once
 
-// What loupe::Tapped is made of; nothing here is for use by name.
+// The parts of loupe::Tapped; not for use by name.
 
 #include <loupe/version.h>
 #include <torch/nn/module.h>
@@ -12,12 +12,12 @@
 
 namespace loupe::host_detail {
 
-/// Marks a module whose forward tells Loupe by itself.
+/// Marks a module whose forward calls Loupe itself.
 struct LOUPE_API TappedMark {
   virtual ~TappedMark();
 };
 
-/// One forward of a marked module while it runs. Nothing is allocated; while nobody watches, nothing is done.
+/// One forward of a marked module while it runs. Never allocates, and does nothing while no inspector watches.
 class LOUPE_API TappedForward {
  public:
   explicit TappedForward(const torch::nn::Module* module);
@@ -44,7 +44,7 @@ template <class T>
 struct IsOptional<T, std::void_t<decltype(std::declval<const T&>().has_value(), *std::declval<const T&>())>>
     : std::true_type {};
 
-/// A list of other things than plain numbers and than itself.
+/// A list of something else than plain numbers or lists of itself.
 template <class T, class = void>
 struct IsList : std::false_type {};
 template <class T>
@@ -91,7 +91,7 @@ auto run_tapped(const torch::nn::Module* module, Call&& call, const Arguments&..
   }
 }
 
-/// Stands for a forward that has no one signature to give a Sequential.
+/// Stands for a forward without a single signature for a Sequential.
 struct ManySignatures;
 
 /// The type of a forward without its class.
@@ -141,7 +141,7 @@ template <class Impl, class Result, bool Noexcept, class... Arguments>
 struct HasDefaults<Impl, Result(Arguments...) const noexcept(Noexcept)>
     : std::bool_constant<takes_all_but_last<Impl, Arguments...>()> {};
 
-/// Whether FORWARD_HAS_DEFAULT_ARGS says so to a Sequential.
+/// Whether FORWARD_HAS_DEFAULT_ARGS tells a Sequential so.
 template <class Impl>
 struct TellsDefaults : Impl {
   static constexpr bool value =
