@@ -19,7 +19,7 @@
 #include "command/usage_error.h"
 #include "command/value_table.h"
 #include "core/wrapping.h"
-#include "port/text.h"
+#include "port/tell_departure.h"
 #include "record/player.h"
 
 namespace loupe {

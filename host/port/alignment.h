@@ -29,4 +29,8 @@ Alignment align_modules(const Record& first, const Record& second, const std::ma
 /// Reads a YAML file with the one key `modules`, a map from names to names. Throws ConfigError with its place.
 std::map<std::string, std::string> read_module_map(const std::string& file);
 
+/// Where a module runs more often in one record, as where the other calls a function once in its place: gives the calls
+/// of the other the numbers of those that they are.
+void align_calls(Record& first, Record& second, const Alignment& alignment);
+
 }  // namespace loupe::port
