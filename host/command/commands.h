@@ -135,16 +135,17 @@ struct Compare {
   int run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
-  /// What a play of all records told.
-  struct Told {
+  /// What came of playing all records.
+  struct Played {
     std::vector<RunResult> results;
     std::string left_out;
   };
   using Readers = std::deque<replay::RecordReader>;
   std::string folder_of(std::size_t run, const std::vector<std::string>& shown) const;
-  Told play(const std::vector<ComponentConfig>& chosen, Readers& readers, const std::vector<std::string>& shown) const;
-  Told play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
-                        const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
+  Played play(const std::vector<ComponentConfig>& chosen, Readers& readers,
+              const std::vector<std::string>& shown) const;
+  Played play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
+                          const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
 };
 
 /// `loupe view`: a page of the runs under some folders, served to a browser until the process is told to end.

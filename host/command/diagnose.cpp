@@ -21,10 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "command/ranks.h"
-#include "command/reading_progress.h"
-#include "command/record_files.h"
 #include "command/recorded_rules.h"
+#include "command/records.h"
 #include "core/json_bounds.h"
 #include "core/suggestion.h"
 #include "core/utf8.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "command/commands.h"
-#include "command/told_commands.h"
+#include "command/documents.h"
 #include "command/usage_error.h"
 #include "core/wrapping.h"
 #include "loupe/config_error.h"
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
     if (documenting->parsed()) {
-      const std::vector<loupe::ToldCommand> commands = loupe::told_commands(app);
+      const std::vector<loupe::CommandHelp> commands = loupe::help_of_commands(app);
       loupe::write_manual(commands, date, file);
       loupe::write_completion(commands, file);
       return 0;

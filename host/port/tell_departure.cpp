@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "command/run_names.h"
 #include "port/alignment.h"
 #include "port/comparison.h"
 #include "port/reasons.h"
