@@ -10,7 +10,7 @@
 #include "command/visualizer_choice.h"
 #include "loader/catalogue.h"
 #include "record/record_reader.h"
-#include "record/run_result.h"
+#include "record/run_summary.h"
 
 // One struct a subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
 // outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.
@@ -137,7 +137,7 @@ struct Compare {
  private:
   /// What came of playing all records.
   struct Played {
-    std::vector<RunResult> results;
+    std::vector<replay::RunSummary> results;
     std::string left_out;
   };
   using Readers = std::deque<replay::RecordReader>;

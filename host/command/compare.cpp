@@ -34,7 +34,7 @@
 #include "port/tell_departure.h"
 #include "record/player.h"
 #include "record/record_reader.h"
-#include "record/run_result.h"
+#include "record/run_summary.h"
 
 namespace loupe {
 namespace {
@@ -250,7 +250,8 @@ void write_value_table(const std::vector<std::string>& records, const std::vecto
   for (std::size_t i = 0; i < records.size(); ++i) write_record(records[i], names[i], out, errors);
 }
 
-using Results = std::vector<RunResult>;
+using replay::RunSummary;
+using Results = std::vector<RunSummary>;
 
 constexpr std::size_t most_settings = 24;  // more columns nobody reads
 constexpr std::size_t most_named = 3;      // of runs that are equally good
@@ -301,9 +302,9 @@ std::string in_words(const Names& names) {
 Names loss_names(const Results& results) {
   Names names;
   std::set<std::string> seen;
-  for (const RunResult& result : results) {
-    for (const RunResult::Loss& loss : result.losses()) {
-      if (seen.insert(loss.name).second) names.push_back(loss.name);
+  for (const RunSummary& result : results) {
+    for (const RunSummary::Loss& loss : result.losses()) {
+      if (!loss.is_metric && seen.insert(loss.name).second) names.push_back(loss.name);
     }
   }
   std::stable_partition(names.begin(), names.end(),
@@ -317,13 +318,13 @@ std::set<std::size_t> best_runs(const std::string& loss, const Results& results)
   double lowest = 0;
   std::size_t having = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const RunResult::Loss* own = results[i].loss(loss);
+    const RunSummary::Loss* own = results[i].loss(loss);
     if (own == nullptr) continue;
     ++having;
-    if (std::isnan(own->best)) continue;
-    if (best.empty() || own->best < lowest) best.clear();
-    if (best.empty()) lowest = own->best;
-    if (own->best == lowest) best.insert(i);
+    if (!own->lowest) continue;
+    if (best.empty() || own->lowest->first < lowest) best.clear();
+    if (best.empty()) lowest = own->lowest->first;
+    if (own->lowest->first == lowest) best.insert(i);
   }
   return having < 2 ? std::set<std::size_t>() : best;
 }
@@ -337,8 +338,8 @@ std::vector<std::size_t> best_first(const Results& results) {
                                    [&](const std::string& loss) { return !best_runs(loss, results).empty(); });
   if (judged == losses.end()) return order;
   const auto best = [&](std::size_t run) {
-    const RunResult::Loss* own = results[run].loss(*judged);
-    return own == nullptr || std::isnan(own->best) ? std::numeric_limits<double>::infinity() : own->best;
+    const RunSummary::Loss* own = results[run].loss(*judged);
+    return own == nullptr || !own->lowest ? std::numeric_limits<double>::infinity() : own->lowest->first;
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return best(a) < best(b); });
   return order;
@@ -357,9 +358,9 @@ void tell_best(const std::string& loss, const Names& names, const Results& resul
   } else if (best.empty()) {
     out << shown << " was finite in no run\n";
   } else {
-    const RunResult::Loss& loss_of_best = *results[*runs.begin()].loss(loss);
-    out << "best " << shown << ": " << in_words(best) << " with " << rounded(loss_of_best.best);
-    if (best.size() == 1) out << " in epoch " << number_text(loss_of_best.best_epoch);
+    const auto [lowest, epoch] = *results[*runs.begin()].loss(loss)->lowest;
+    out << "best " << shown << ": " << in_words(best) << " with " << rounded(lowest);
+    if (best.size() == 1) out << " in epoch " << number_text(epoch);
     if (having.size() < names.size()) out << ", of the " << having.size() << " runs that have it";
     out << "\n";
   }
@@ -401,10 +402,10 @@ void add_loss(const std::string& loss, const Results& results, std::vector<Colum
   Column value{printable_line(loss), {}, true}, epoch{"in epoch", {}, true}, last{"last", {}, true};
   const std::set<std::size_t> best = best_runs(loss, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const RunResult::Loss* own = results[i].loss(loss);
-    const bool has_best = own != nullptr && !std::isnan(own->best);
-    value.cells.push_back(has_best ? (best.count(i) != 0 ? "* " : "") + rounded(own->best) : "-");
-    epoch.cells.push_back(has_best ? number_text(own->best_epoch) : "-");
+    const RunSummary::Loss* own = results[i].loss(loss);
+    const bool has_best = own != nullptr && own->lowest;
+    value.cells.push_back(has_best ? (best.count(i) != 0 ? "* " : "") + rounded(own->lowest->first) : "-");
+    epoch.cells.push_back(has_best ? number_text(own->lowest->second) : "-");
     last.cells.push_back(own != nullptr ? rounded(own->last) : "-");
   }
   for (Column* each : {&value, &epoch, &last}) columns.push_back(std::move(*each));
@@ -448,7 +449,7 @@ void write_table(const std::vector<Column>& columns, std::optional<std::size_t> 
 /// Says which run is best in each loss, and what was different: sentences, a table with a row a run, best first, and
 /// what was the same. A table that is wider than `columns` goes on below itself.
 /// @param names of the runs, as many as there are results
-void tell_comparison(const std::vector<std::string>& names, const std::vector<RunResult>& results,
+void tell_comparison(const std::vector<std::string>& names, const std::vector<RunSummary>& results,
                      std::optional<std::size_t> columns, std::ostream& out) {
   Names shown;
   for (const std::string& name : names) shown.push_back(printable_line(name));
@@ -469,9 +470,9 @@ void tell_comparison(const std::vector<std::string>& names, const std::vector<Ru
     for (const auto& value : setting.values) column.cells.push_back(value ? printable_line(*value) : "-");
   }
   Column state{"state", {}}, findings{"findings", {}};
-  for (const RunResult& result : results) {
-    state.cells.push_back(result.state());
-    findings.cells.push_back(printable_line(result.worst_finding()));
+  for (const RunSummary& result : results) {
+    state.cells.push_back(state_of(result));
+    findings.cells.push_back(printable_line(worst_finding_of(result)));
   }
   table.push_back(std::move(state));
   table.push_back(std::move(findings));
@@ -605,7 +606,7 @@ Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Reader
   ReadingProgress progress(readers.size(), all_write_files(chosen));
   Played played;
   for (std::size_t i = 0; i < readers.size(); ++i) {
-    RunResult& result = played.results.emplace_back(readers[i].run());
+    RunSummary& result = played.results.emplace_back(readers[i].run());
     progress.begin(readers[i].file());
     replay::Player player(readers[i], group);
     player.set_on_line([&](const replay::RecordLine& line) {
@@ -645,8 +646,8 @@ Compare::Played Compare::play_until_ended(const Catalogue& catalogue, const Visu
       throw Error("cannot write the report '" + report.string() + "': " + error.message() +
                   "; choose another folder with --out");
     }
-    const bool all_ended =
-        std::all_of(played.results.begin(), played.results.end(), [](const RunResult& each) { return each.has_ended(); });
+    const bool all_ended = std::all_of(played.results.begin(), played.results.end(),
+                                       [](const auto& each) { return each.ending().has_value(); });
     // A long record takes long to play; most of the time is the trainers'.
     if (all_ended || !records.wait(interruption, 4 * (std::chrono::steady_clock::now() - begun))) return played;
   }

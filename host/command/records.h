@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "record/record_line.h"
-#include "record/run_result.h"
+#include "record/run_summary.h"
 
 namespace loupe {
 
@@ -62,7 +62,7 @@ bool is_merged(const std::string& record);
 /// What a rank ran with.
 struct RankSettings {
   int rank = 0;
-  RunResult::Settings settings;
+  replay::RunSummary::SettingTexts settings;
 };
 /// A warning, as a record's line of a finding, that ranks ran with different settings; none where they did not.
 std::optional<replay::RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "view/run_summary.h"
+#include "core/file_stamp.h"
 
 namespace loupe::view {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "view/followed_record.h"
 #include "view/run_notes.h"
 #include "view/run_state.h"
-#include "view/run_summary.h"
 #include "view/runs_folder.h"
 
 namespace loupe::view {
@@ -60,7 +60,7 @@ class RunList {
   struct Run {
     unsigned number;
     FoundRun place;
-    RunSummary summary;
+    FollowedRecord record;
     FileStamp report = {}, noted = {};
     RunNotes notes = {};
     RunStanding standing = {};

@@ -6,7 +6,7 @@
 #include "core/last_words.h"
 #include "core/run_folder.h"
 #include "folder.h"
-#include "record/earlier_run.h"
+#include "record/resumed_history.h"
 #include "told.h"
 
 namespace loupe {

@@ -1,4 +1,4 @@
-#include "record/earlier_run.h"
+#include "record/resumed_history.h"
 
 #include <gtest/gtest.h>
 
