@@ -1,12 +1,13 @@
 # What is installed. Every path in it is relative, so that the folder can be moved as a whole. The components are what
-# packages are cut by: the command, each shared library, what one builds against, and the plugins, in plugins/.
+# packages are cut by: the command, its tools, each shared library, what one builds against, and the plugins, in plugins/.
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 
 # What the script that CMakeLists.txt installs first looks for.
 get_property(plugins GLOBAL PROPERTY LOUPE_BUILTIN_PLUGINS)
+get_property(tools GLOBAL PROPERTY LOUPE_BUILT_TOOLS)
 set(installed ${LOUPE_DOCUMENTS}/_loupe)
-foreach(target loupe loupe_run loupe_host loupe_testing ${plugins})
+foreach(target loupe ${tools} loupe_run loupe_host loupe_testing ${plugins})
   string(APPEND installed "\n$<TARGET_FILE:${target}>")
 endforeach()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/loupe-is-built.cmake CONTENT "set(files [[${installed}]])
@@ -20,6 +21,9 @@ endforeach()
 
 install(TARGETS loupe loupe_run RUNTIME COMPONENT command
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/loupe COMPONENT command)
+if(tools)
+  install(TARGETS ${tools} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/loupe COMPONENT tools)
+endif()
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)
 # The reader of the wheel's package, as the one file that it is.

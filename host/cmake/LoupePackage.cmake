@@ -50,6 +50,9 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 set(CPACK_COMPONENTS_ALL command development host plugins testing)
+if(tools)
+  list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${release})
@@ -60,12 +63,24 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME loupe)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS
     "libloupe-host0 (= ${LOUPE_DEBIAN_VERSION}), loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "loupe-tools (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "see what a LibTorch model does while it trains
 Watches programs that train neural networks by LibTorch, without a change of
 them: says what is wrong with the training and what to do, and shows losses,
 activations, gradients and updates on the terminal and in a report.
 
 This package has the command.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME loupe-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "loupe (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "tools of Loupe
+Loupe watches programs that train neural networks by LibTorch.
+
+This package has what not every user of the command needs: loupe view, a page
+of runs in a browser; loupe compare --port, which says where a port departs
+from its original; and loupe check, which holds a plugin to the rules of the
+boundary.")
 
 # A package for each library, named by its SONAME, so that an incompatible one can be installed beside it.
 set(CPACK_DEBIAN_HOST_PACKAGE_NAME libloupe-host0)

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <deque>
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,18 +14,6 @@
 // One struct a subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
 // outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.
 namespace loupe {
-
-/// `loupe check`: holds plugin files to the rules of the boundary.
-struct Check {
-  std::vector<std::string> files;
-  std::string options;
-  bool as_json = false, only_rules = false;
-  double seconds = 10;
-
-  CLI::App* add_to(CLI::App& app);
-  /// Returns whether every rule is kept. Throws UsageError for a file that is not there.
-  bool run(std::ostream& out) const;
-};
 
 /// A line a component, by kind: name and what it is.
 /// @param with_files  also a line with the file that it is from
@@ -146,19 +133,6 @@ struct Compare {
               const std::vector<std::string>& shown) const;
   Played play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
                           const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
-};
-
-/// `loupe view`: a page of the runs under some folders, served to a browser until the process is told to end.
-struct View {
-  std::vector<std::string> folders;
-  std::string address = "127.0.0.1";
-  std::optional<int> port;
-
-  CLI::App* add_to(CLI::App& app);
-  /// The page's address goes to `out`, warnings go to `errors`. Returns at SIGINT, SIGTERM or SIGHUP, which it holds
-  /// back from all threads; a second one ends the process. Throws UsageError for a folder that is not there, and Error
-  /// where it cannot listen.
-  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 };
 
 /// `loupe diagnose`: what was found to be wrong with past runs, and what the rules say of their values.

@@ -26,12 +26,12 @@
 #include <vector>
 
 #include "command/records.h"
+#include "command/tool.h"
 #include "command/usage_error.h"
 #include "config/launch.h"
 #include "core/file_stamp.h"
 #include "core/utf8.h"
 #include "core/wrapping.h"
-#include "port/tell_departure.h"
 #include "record/player.h"
 #include "record/record_reader.h"
 #include "record/run_summary.h"
@@ -658,7 +658,12 @@ int Compare::run(const Catalogue& catalogue, std::ostream& out, std::ostream& er
     if (records.size() != 2)
       throw UsageError("--port compares two records, and got " + std::to_string(records.size()) +
                        "; name the original's and the port's");
-    return port::tell_departure(records[0], records[1], map, out);
+    std::vector<std::string> given = {"--", records[0], records[1]};
+    if (!map.empty()) given.insert(given.begin(), {"--map", map});
+    std::vector<char*> arguments;
+    for (std::string& each : given) arguments.push_back(each.data());
+    arguments.push_back(nullptr);
+    run_tool("port", arguments.data());
   }
   const Names files = record_files(records);
   if (!names.empty()) check_names(names, files.size());

@@ -1,17 +1,12 @@
 // The `loupe` command: what components there are, what they take, whether a configuration is right, and what was
 // recorded.
 
-#include <unistd.h>
 #include <CLI/CLI.hpp>
-
-#include <iostream>
-#include <optional>
 
 #include "command/commands.h"
 #include "command/documents.h"
+#include "command/tool.h"
 #include "command/usage_error.h"
-#include "core/wrapping.h"
-#include "loupe/config_error.h"
 #include "loupe/version.h"
 #include "pipeline/monitor.h"
 #include "show/display.h"
@@ -19,18 +14,6 @@
 namespace {
 
 constexpr int exit_invalid = 2;
-
-loupe::Catalogue standard_catalogue(const std::vector<std::string>& paths) {
-  loupe::Catalogue catalogue;
-  for (const std::string& path : paths) catalogue.add_path(path);
-  catalogue.add_standard_paths();
-  return catalogue;
-}
-
-/// Problems with plugins go to stderr; the rest of the answer stands.
-void tell_problems(const loupe::Catalogue& catalogue, std::ostream& errors) {
-  for (const std::string& problem : catalogue.problems()) errors << "loupe: warning: " << problem << "\n";
-}
 
 int validate(const std::string& file, std::ostream& out) {
   const loupe::Monitor monitor(loupe::Config::from_file(file));
@@ -54,18 +37,12 @@ int main(int argc, char** argv) {
   CLI::App app("See what a LibTorch model does while it trains.");
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
-  app.failure_message(&loupe::command_line_error);
   app.footer("Plugins are searched in plugins.path of the YAML, in LOUPE_PLUGIN_PATH, and beside this installation.");
 
   std::vector<std::string> paths;
   std::string name, file;
   bool in_full = false;
-  // One path each, so that the name or file behind it stays the command's.
-  const auto add_plugins_option = [&](CLI::App& command) {
-    command.add_option("--plugins", paths, "A further folder or file to search first; may be given again")
-        ->allow_extra_args(false)
-        ->type_name("FILE");
-  };
+  const auto add_plugins_option = [&](CLI::App& command) { loupe::add_plugins_option(command, paths); };
   auto* list = app.add_subcommand("list", "Every component found");
   add_plugins_option(*list);
   list->add_flag("--long", in_full,
@@ -97,7 +74,6 @@ int main(int argc, char** argv) {
   add_plugins_option(*comparing);
   loupe::View view;
   auto* viewing = view.add_to(app);
-  add_plugins_option(*viewing);
   loupe::RunProgram run;
   auto* running = run.add_to(app);
   loupe::RunProgram trace;
@@ -113,15 +89,14 @@ int main(int argc, char** argv) {
   documenting->group("");
   documenting->add_option("folder", file, "Where to")->required()->type_name("FOLDER");
   documenting->add_option("--date", date, "That the pages bear, as in 2026-01-31")->required()->type_name("DATE");
-  loupe::WrappedOutput out(std::cout, loupe::output_columns());
-  // For what is for programs to read, and what is laid out already.
-  loupe::WrappedOutput unwrapped(std::cout, std::nullopt);
-  loupe::WrappedOutput errors(std::cerr, loupe::terminal_columns(STDERR_FILENO));
-  const auto answer = [&] {
+  const int count = trace.take_program(run.take_program(argc, argv), argv);
+  return loupe::answer_command_line(app, count, argv, [&](loupe::Outputs& outputs) {
+    auto& [out, unwrapped, errors] = outputs;
     if (validating->parsed()) return validate(file, out);
     if (running->parsed()) return run.run(errors);
     if (tracing->parsed()) return trace.run(errors);
-    if (checking->parsed()) return check.run(check.as_json ? unwrapped : out) ? 0 : 1;
+    if (checking->parsed()) loupe::run_tool("check", argv + 2);
+    if (viewing->parsed()) loupe::run_tool("view", argv + 2);
     if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? unwrapped : out, errors) ? 0 : 1;
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
@@ -131,9 +106,8 @@ int main(int argc, char** argv) {
       loupe::write_completion(commands, file);
       return 0;
     }
-    loupe::Catalogue catalogue = standard_catalogue(paths);
-    if (list->parsed() || explaining->parsed() || as_schema) catalogue.open_all();
-    tell_problems(catalogue, errors);
+    const bool needs_all = list->parsed() || explaining->parsed() || as_schema;
+    const loupe::Catalogue catalogue = loupe::standard_catalogue(paths, needs_all, errors);
     if (list->parsed()) {
       loupe::list_components(catalogue, in_full, out);
       if (in_full) loupe::list_plugins(catalogue, out);
@@ -143,27 +117,8 @@ int main(int argc, char** argv) {
     if (replaying->parsed()) return replay.run(catalogue, unwrapped, errors), 0;
     if (merging->parsed()) return merge.run(catalogue, paths, out, errors), 0;
     if (comparing->parsed()) return compare.run(catalogue, out, errors);
-    if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
     if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
     if (as_schema) return loupe::write_schema(catalogue, unwrapped), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;
-  };
-  try {
-    app.parse(trace.take_program(run.take_program(argc, argv), argv), argv);
-    const int code = answer();
-    if (out.flush()) return code;
-    errors << "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n";
-    return 1;
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e, out, errors) == 0 ? 0 : exit_invalid;
-  } catch (const loupe::ConfigError& e) {
-    errors << e.what() << "\n";  // begins with its place
-    return exit_invalid;
-  } catch (const loupe::UsageError& e) {
-    errors << "loupe: error: " << e.what() << "\n";
-    return exit_invalid;
-  } catch (const std::exception& e) {
-    errors << "loupe: error: " << e.what() << "\n";
-    return 1;
-  }
+  });
 }

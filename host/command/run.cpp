@@ -1,7 +1,6 @@
 #include "command/commands.h"
 
 #include <loupe/abi.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "command/tool.h"
 #include "command/usage_error.h"
 #include "core/log.h"
 #include "pipeline/monitor.h"
@@ -29,15 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr int exit_not_executable = 126, exit_not_found = 127;
 constexpr const char* preload_variable = "LD_PRELOAD";
-
-fs::path own_folder() {
-  std::error_code no_matter;
-  const fs::path own = fs::read_symlink("/proc/self/exe", no_matter);
-  if (!own.empty()) return own.parent_path();
-  // A container may have no /proc: by the name under which the system started this.
-  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-  return name != nullptr ? fs::canonical(name, no_matter).parent_path() : fs::path();
-}
 
 /// The library to preload: in the build's folder or the installation's.
 fs::path preload_library() {

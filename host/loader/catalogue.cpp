@@ -63,8 +63,9 @@ std::string own_plugin_folder() {
   std::error_code error;
   const fs::path real = fs::canonical(file, error);  // a link to the command stands elsewhere
   const fs::path here = (error ? fs::path(file) : real).parent_path();
-  const std::initializer_list<fs::path> candidates = {here / "loupe/plugins", here / "../lib/loupe/plugins",
-                                                      here / LOUPE_INSTALL_PLUGINS};
+  const std::initializer_list<fs::path> candidates = {
+      here / "loupe/plugins", here / "../lib/loupe/plugins", here / LOUPE_INSTALL_PLUGINS,
+      here / ".." / LOUPE_INSTALL_PLUGINS};  // of a tool in libexec/loupe
   for (const fs::path& candidate : candidates) {
     if (fs::is_directory(candidate)) return fs::canonical(candidate).string();
   }

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "command/tool.h"
 #include "view/api.h"
 #include "view/connections.h"
 #include "view/gate.h"
 #include "view/http.h"
-#include "view/page.h"
 
 namespace loupe::view {
 namespace {
@@ -218,8 +218,8 @@ class Answers {
 };
 
 Listener listen_on(const Listening& listening) {
-  const int first = listening.port.value_or(usual_port);
-  const int last = listening.port ? first : usual_port + ports_tried - 1;
+  const int first = listening.port.value_or(View::usual_port);
+  const int last = listening.port ? first : View::usual_port + ports_tried - 1;
   for (int port = first; port <= last; ++port) {
     if (Listener listener(listening.address, port); listener.port() != 0) return listener;
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "examples/process.h"
 
 namespace loupe::test {
@@ -32,6 +34,27 @@ TEST(CommandLine, ThatLacksSomethingOrHasTooMuchNamesItsCommandsHelp) {
   EXPECT_EQ(refused("list --frobnicate"),
             "loupe: error: the following argument was not expected: --frobnicate; run 'loupe list --help' for what it "
             "takes\n");
+}
+
+TEST(Tool, IsFoundBesideTheCommandAndInLibexecAndElseIsNamed) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fresh_folder(), command = LOUPE_COMMAND, tool = command.parent_path() / "loupe-check";
+  fs::create_directories(folder / "bin");
+  fs::create_directories(folder / "libexec/loupe");
+  fs::copy_file(command, folder / "bin/loupe");
+  const auto list_rules = [&] { return run((folder / "bin/loupe check --rules").string(), folder); };
+  const Finished missing = list_rules();
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(missing.output,
+            "loupe: error: this Loupe has no loupe-check; install the package loupe-tools, or build Loupe with 'check' "
+            "in LOUPE_TOOLS\n");
+  for (const char* place : {"libexec/loupe/loupe-check", "bin/loupe-check"}) {
+    fs::copy_file(tool, folder / place);
+    EXPECT_EQ(list_rules().exit_code, 0) << place;
+    EXPECT_NE(list_rules().output.find("no exception comes out"), std::string::npos) << place;
+    fs::remove(folder / place);
+  }
+  EXPECT_EQ(run(tool.string() + " --rules", folder).exit_code, 0) << "called by itself";
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ make_wheel() {
   minor=$(sed -nE 's/.*was built with LibTorch ([0-9]+\.[0-9]+).*/\1/p' "$config/loupe-config.cmake")
   patchelf --set-rpath "\$ORIGIN/../../torch/lib" "$stage/loupe/lib/libloupe_host.so.0"
   mkdir "$stage/licenses"
-  find "$stage/loupe" -name '*.so*' -print0 | xargs -0 "$third_party" notices "$stage/loupe/bin/loupe" \
+  find "$stage/loupe" -name '*.so*' -print0 | xargs -0 "$third_party" notices "$stage/loupe/bin/loupe" "$stage"/loupe/libexec/loupe/* \
     >"$stage/licenses/third_party_notices"
   LOUPE_VERSION=$version LOUPE_TORCH_MINOR=$minor "$tools/bin/python" -m pip wheel --quiet --no-deps \
     --no-build-isolation --wheel-dir "$stage/made" "$stage"

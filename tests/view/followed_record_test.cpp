@@ -192,7 +192,6 @@ TEST(FollowedRecord, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
   const fs::path folder = fresh_folder();
   const auto damage_of = [&](const std::string& text) {
     view::FollowedRecord record(put(folder / "record.jsonl", text));
-    const replay::RunSummary& run = record.summary();
     record.read_on(everything);
     return record.damage();
   };
@@ -219,7 +218,6 @@ TEST(FollowedRecord, SaysThatARecordCannotBeReadWhereItIsGoneOrALink) {
   const fs::path folder = fresh_folder();
   const fs::path file = put(folder / "record.jsonl", two_epochs("digits"));
   view::FollowedRecord record(file);
-  const replay::RunSummary& run = record.summary();
   record.read_on(everything);
   fs::rename(file, folder / "elsewhere");
   EXPECT_TRUE(record.read_on(everything));

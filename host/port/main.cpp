@@ -1,4 +1,4 @@
-#include "port/tell_departure.h"
+// `loupe compare --port`: says where two records of fingerprints first depart, and why, or that they agree.
 
 #include <loupe/text/number_text.h>
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "command/tool.h"
 #include "port/alignment.h"
 #include "port/comparison.h"
 #include "port/reasons.h"
@@ -250,8 +251,9 @@ void name_records(Record& first, Record& second, const std::string& one, const s
   second.called = distinct ? folder(other) : other;
 }
 
-}  // namespace
-
+/// Returns the command's exit code: 0 where they agree, 1 where they depart, 2 where they agree as far as they can be
+/// compared, which is not to the end. Throws UsageError and ConfigError for what cannot be read.
+/// @param map a file that says which modules are the same; empty for none
 int tell_departure(const std::string& one, const std::string& other, const std::string& map, std::ostream& out) {
   Record first = read_record(one), second = read_record(other);
   name_records(first, second, one, other);
@@ -291,4 +293,21 @@ int tell_departure(const std::string& one, const std::string& other, const std::
   return comparison.unsure > 0 || first_ends || second_ends ? 2 : 0;
 }
 
+}  // namespace
 }  // namespace loupe::port
+
+int main(int count, char** arguments) {
+  std::vector<std::string> records;
+  std::string map;
+  return loupe::tool_main(
+      count, arguments,
+      [&](CLI::App& app) {
+        CLI::App* command = app.add_subcommand("port", "What 'loupe compare --port' runs");
+        command->add_option("records", records, "The original's record and the port's")->required()->expected(2);
+        command->add_option("--map", map, "A YAML file that says which modules are the same");
+        return command;
+      },
+      [&](loupe::Outputs& outputs) {
+        return loupe::port::tell_departure(records[0], records[1], map, outputs.wrapped);
+      });
+}

@@ -1,4 +1,4 @@
-#include "command/commands.h"
+// `loupe check`: holds plugins to the rules of the boundary.
 
 #include <yaml-cpp/yaml.h>
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "check/examiner.h"
 #include "check/rule.h"
+#include "command/tool.h"
 #include "command/usage_error.h"
 
 namespace loupe {
@@ -72,45 +73,30 @@ nlohmann::json as_json_row(const check::Row& row) {
           {"detail", row.detail}, {"same_as", row.same_as.empty() ? nlohmann::json() : nlohmann::json(row.same_as)}};
 }
 
-}  // namespace
-
-CLI::App* Check::add_to(CLI::App& app) {
-  CLI::App* subcommand =
-      app.add_subcommand("check", "Whether plugins keep the rules of the boundary; exits with 1 when one does not");
-  subcommand->add_option("file", files, "The plugins, such as build/my_lens.so")->type_name("FILE");
-  subcommand->add_flag("--json", as_json, "An array with a row a rule: file, component, rule, passed, detail, same_as");
-  subcommand->add_flag("--rules", only_rules, "List the rules, a line each, and look at no plugin");
-  subcommand->add_option("--options", options, "A YAML map that components are made with: '{scale: 2}'")
-      ->type_name("YAML");
-  subcommand->add_option("--timeout", seconds, "Seconds that a plugin may take for a rule")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 3600.0));
-  return subcommand;
-}
-
-bool Check::run(std::ostream& out) const {
-  if (only_rules) {
+/// Returns whether every rule is kept. Throws UsageError for a file that is not there.
+bool check_plugins(const Check& command, std::ostream& out) {
+  if (command.only_rules) {
     tell_rules(out);
     return true;
   }
-  if (files.empty()) throw UsageError("no plugin is named; run 'loupe check FILE.so', or with --help for more");
-  for (const std::string& file : files) need_plugin(file);
-  need_map(options);
+  if (command.files.empty()) throw UsageError("no plugin is named; run 'loupe check FILE.so', or with --help for more");
+  for (const std::string& file : command.files) need_plugin(file);
+  need_map(command.options);
   std::size_t broken = 0;
   bool complete = true;
   nlohmann::json all = nlohmann::json::array();
-  for (const std::string& file : files) {
-    const std::vector<check::Row> rows = check::examine_plugin(file, options, seconds);
+  for (const std::string& file : command.files) {
+    const std::vector<check::Row> rows = check::examine_plugin(file, command.options, command.seconds);
     broken += static_cast<std::size_t>(std::count_if(
         rows.begin(), rows.end(), [](const check::Row& row) { return !row.passed && row.same_as.empty(); }));
     complete = complete && was_looked_into(rows);
-    if (as_json) {
+    if (command.as_json) {
       for (const check::Row& row : rows) all.push_back(as_json_row(row));
     } else {
       tell_rows(file, rows, out);
     }
   }
-  if (as_json) {
+  if (command.as_json) {
     out << all.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
     out << (broken == 0 ? "every rule is kept"
@@ -121,4 +107,14 @@ bool Check::run(std::ostream& out) const {
   return broken == 0;
 }
 
+}  // namespace
 }  // namespace loupe
+
+int main(int count, char** arguments) {
+  loupe::Check command;
+  return loupe::tool_main(
+      count, arguments, [&](CLI::App& app) { return command.add_to(app); },
+      [&](loupe::Outputs& outputs) {
+        return loupe::check_plugins(command, command.as_json ? outputs.plain : outputs.wrapped) ? 0 : 1;
+      });
+}
