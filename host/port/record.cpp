@@ -302,7 +302,7 @@ std::string default_of(const std::string& type, const std::string& name) {
 }
 
 /// 1 is true where the other says so, and a padding that is valid is none.
-bool same(const std::string& a, const std::string& b) {
+bool are_equal(const std::string& a, const std::string& b) {
   const auto number = [](const std::string& text) -> std::string {
     return text == "true" ? "1" : text == "false" || text == "valid" ? "0" : text;
   };
@@ -336,7 +336,7 @@ std::vector<std::string> other_settings(const Module& a, const Module& b, const 
   all.insert(theirs.begin(), theirs.end());
   for (const auto& each : all) {
     const std::string one = value_of(a, own, each.first), other = value_of(b, theirs, each.first);
-    if (!one.empty() && !other.empty() && !same(one, other))
+    if (!one.empty() && !other.empty() && !are_equal(one, other))
       others.push_back(sentence(each.first, one, other, first, second));
   }
   return others;
