@@ -20,8 +20,6 @@
 
 #include "command/tool.h"
 #include "view/api.h"
-#include "view/connections.h"
-#include "view/gate.h"
 #include "view/http.h"
 
 namespace loupe::view {
