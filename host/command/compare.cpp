@@ -253,7 +253,7 @@ void write_value_table(const std::vector<std::string>& records, const std::vecto
 using replay::RunSummary;
 using Results = std::vector<RunSummary>;
 
-constexpr std::size_t most_settings = 24;  // more columns nobody reads
+constexpr std::size_t most_settings = 24;  // nobody reads more columns
 constexpr std::size_t most_named = 3;      // of runs that are equally good
 
 struct Column {
@@ -312,7 +312,7 @@ Names loss_names(const Results& results) {
   return names;
 }
 
-/// Where a loss is lowest: the runs that reach that; none where fewer than two runs can be compared.
+/// The runs that reach the lowest value of a loss; none where fewer than two runs have that loss.
 std::set<std::size_t> best_runs(const std::string& loss, const Results& results) {
   std::set<std::size_t> best;
   double lowest = 0;
@@ -393,7 +393,7 @@ bool is_same_in_all(const Setting& setting) {
                      [&](const auto& value) { return value == setting.values.front(); });
 }
 
-/// Of the configuration, not of the training.
+/// Whether a setting says how the run was watched, not how it was trained.
 bool is_of_watching(const std::string& setting) {
   return setting.rfind("lenses.", 0) == 0 || setting.rfind("visualizers.", 0) == 0;
 }

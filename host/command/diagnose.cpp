@@ -156,13 +156,13 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
 }
 
 /// The findings of one rule that are as severe, the worst of them and where the others are.
-struct OfRule {
+struct RuleFindings {
   const FindingHistory::Entry* worst;
   std::vector<std::string> further_places;
 };
 
-std::vector<OfRule> by_rule(const FindingHistory& findings) {
-  std::vector<OfRule> rules;
+std::vector<RuleFindings> by_rule(const FindingHistory& findings) {
+  std::vector<RuleFindings> rules;
   std::map<std::tuple<std::string, uint32_t, bool>, std::size_t> places;
   for (const FindingHistory::Entry* each : findings.worst_first()) {
     // One of the whole model says what no place does.
@@ -190,7 +190,7 @@ std::string message_with_place(const RecordLine& finding) {
   return loupe::message_with_place(finding.message, finding.file, static_cast<uint32_t>(finding.file_line));
 }
 
-void tell(const OfRule& rule, std::ostream& out) {
+void tell(const RuleFindings& rule, std::ostream& out) {
   const FindingHistory::Entry& entry = *rule.worst;
   const std::string place = entry.place();
   out << "  " << word_of(severity_words, entry.last.severity) << (entry.gone ? ", gone" : "") << ": "
@@ -216,7 +216,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
     out << (none ? "  no findings\n" : "  no findings: this record is older than findings are\n");
     if (!diagnosis.unobserved.empty()) out << "  " << printable_line(diagnosis.unobserved) << "\n";
   }
-  for (const OfRule& each : by_rule(diagnosis.summary.findings())) tell(each, out);
+  for (const RuleFindings& each : by_rule(diagnosis.summary.findings())) tell(each, out);
   constexpr std::size_t most_notes = 10;
   const std::size_t notes = diagnosis.rank_notes.size(), left_out = notes > most_notes ? notes - most_notes : 0;
   if (left_out > 0) out << "  ranks: the last " << most_notes << " of " << notes << " notes:\n";

@@ -354,7 +354,7 @@ std::string topics() {
   return joined(names);
 }
 
-// Of bash: what an argument's value may be, as a word for the function below.
+/// What an argument's value may be, as a word for the function below.
 std::string bash_value(const ArgumentHelp& argument) {
   return argument.choices.empty() ? argument.value : joined(argument.choices, ",");
 }

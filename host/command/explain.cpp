@@ -402,7 +402,7 @@ bool Explain::run(const Catalogue& catalogue, const std::vector<std::string>& pa
     for (const TagDescription& each : tags) plots.push_back(each.id);
     all = plots;
     for (const Given& each : given) all.push_back(each.name);
-    // Of rules and lines there are too many to list.
+    // There are too many rules and lines to list.
     const bool is_near = !nearest(tag, all).empty();
     errors << "loupe: error: no lens shows a plot '" << tag << "', nor has one a rule or a line of that name"
            << suggestion(tag, is_near ? all : plots) << "\n";

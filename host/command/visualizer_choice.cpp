@@ -128,8 +128,8 @@ FileStamp stamp_of(const fs::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? FileStamp::of(status) : FileStamp();
 }
 
-/// What of a path is there: itself, and the files beside it whose names have something more in the middle or at the
-/// end.
+/// The files of a path that exist: itself, and those beside it whose names have something more in the middle or at
+/// the end.
 std::set<fs::path> found_at(const fs::path& path) {
   std::set<fs::path> found;
   std::error_code none;

@@ -132,7 +132,7 @@ class Walk {
     looked_for_missing_ = false;
   }
 
-  /// Where inputs are left over whose modules' outputs nobody has compared, the first was a departure.
+  /// Makes the first input a departure that is left over because nobody has compared the output of its module.
   void settle() {
     drop_finished();
     if (!result_.departure && !held_.empty()) result_ = std::move(held_.front().found);
@@ -172,7 +172,7 @@ class Walk {
     const double scale = scale_of(a, b), apart = difference(a, b, scale, backward), allowed = tolerance(a, b);
     const double most = std::max(too_much, 64 * epsilon_of(a, b));
     if (apart <= std::min(allowed, most)) return agree(a, apart);
-    // Of an input that differs, and an output that does as well, rounding need not be asked.
+    // Rounding cannot explain an output that differs after an input that does.
     const bool has_held = a.is("output") && std::any_of(held_.begin(), held_.end(), [&](const Held& each) {
                             return call_of(*each.input) == call_of(a);
                           });

@@ -343,7 +343,7 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
         "alone");
 }
 
-/// Modules that ran since the last tensor that agrees, in one record alone.
+/// Names modules that ran since the last tensor that agrees, and only in one record.
 bool Reasons::modules_between(const Tensor& a) {
   const Tensor *from = comparison_.before, *others_from = counterpart(from), *to = counterpart(&a);
   const auto ran = [&](const Record& record, const Tensor* begin, const Tensor* end, bool functional) {
@@ -356,11 +356,11 @@ bool Reasons::modules_between(const Tensor& a) {
     }
     return modules;
   };
-  // In another order one of them may have come before.
+  // In another order, one of them may have run before.
   if (others_from != nullptr && to != nullptr && to < others_from) return false;
   const auto own = ran(first_, from, &a, false), theirs = ran(second_, others_from, to, false);
   bool any = false;
-  // Of functions one language shows none.
+  // One language does not show functions.
   const auto function_of = [&](const Record& record) -> std::string {
     const bool is_first = &record == &first_;
     const auto functions = is_first ? ran(first_, from, &a, true) : ran(second_, others_from, to, true);

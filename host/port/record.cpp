@@ -216,7 +216,7 @@ std::string stripped(const std::string& text, const std::string& of = " \t\n\"'"
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(of) - begin + 1);
 }
 
-/// At the commas that no bracket holds.
+/// Splits a list at the commas outside of brackets.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -232,7 +232,7 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-/// In one form for both languages: True and true, (3, 3) and [3, 3] and 3,
+/// Writes a setting in one form for both languages: True and true, (3, 3) and [3, 3] and 3,
 /// 'bilinear' and kBilinear.
 std::string plain(const std::string& text) {
   std::string value = stripped(text);
@@ -301,7 +301,7 @@ std::string default_of(const std::string& type, const std::string& name) {
   return "";
 }
 
-/// 1 is true where the other says so, and a padding that is valid is none.
+/// Whether two settings are the same: 1 is true, and a valid padding is no padding.
 bool are_equal(const std::string& a, const std::string& b) {
   const auto number = [](const std::string& text) -> std::string {
     return text == "true" ? "1" : text == "false" || text == "valid" ? "0" : text;

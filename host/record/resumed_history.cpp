@@ -120,7 +120,7 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record) try {
   constexpr std::string_view beginning = "{\"kind\":\"";
   replay::RecordLine parsed;
   for (std::string line; read_line(input, line) && !input.eof();) {
-    // Of a long record, few lines are worth taking apart.
+    // Few lines of a long record are worth parsing.
     if (line.compare(0, beginning.size(), beginning) != 0) continue;
     try {
       if (is(line, "tick\"")) {

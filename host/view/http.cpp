@@ -340,7 +340,7 @@ std::string random_token() {
   return token;
 }
 
-/// In a time that does not tell how much of it is right.
+/// Takes a time that does not tell how much of the text is right.
 bool is_equal(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -464,7 +464,7 @@ void Connections::admit(Connection& newcomer) {
   if (count(takes_place) >= limits_.all && !cut_oldest(takes_place)) newcomer.cut();
 }
 
-/// Of those that are still asking. Returns whether there was one.
+/// Cuts the oldest connection that is still asking. Returns whether there was one.
 bool Connections::cut_oldest(const Matches& matches) {
   const auto oldest = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
     return each->is_asking && !each->is_cut && matches(*each);

@@ -42,15 +42,15 @@ class EndSignals {
 };
 
 /// A thread that looks at the list once a second, at once where there is more to read or somebody asks.
-class Looking {
+class ListUpdater {
  public:
-  explicit Looking(view::RunList& list) : thread_([this, &list] { look(list); }) {}
-  ~Looking() {
+  explicit ListUpdater(view::RunList& list) : thread_([this, &list] { look(list); }) {}
+  ~ListUpdater() {
     is_over_ = true;
     thread_.join();
   }
-  Looking(const Looking&) = delete;
-  Looking& operator=(const Looking&) = delete;
+  ListUpdater(const ListUpdater&) = delete;
+  ListUpdater& operator=(const ListUpdater&) = delete;
 
  private:
   void look(view::RunList& list) {
@@ -106,7 +106,7 @@ void serve_runs(const View& command, std::ostream& out, std::ostream& errors) {
           << "loupe: warning: whoever has this address with its token sees these runs and may write notes of them, and "
              "what is sent is not encrypted; do so only in a network that you trust\n";
     }
-    const Looking looking(list);
+    const ListUpdater updater(list);
     out << served.url << "\nCtrl-C ends it.\n" << std::flush;
     signals.wait();
     signals.give_back();

@@ -36,7 +36,7 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Of a file that says nothing of the kind, whoever changes it is told.
+/// None for a file of another kind; whoever changes the notes is told then.
 RunNotes readable_notes(const FoundRun& place) try { return notes_in(place.notes()); } catch (const Error&) {
   return {};
 }
@@ -90,7 +90,7 @@ Json losses_of(const std::vector<RunSummary::Loss>& losses) {
   return told;
 }
 
-/// At the size of a word nobody sees more than these digits, even where the values hardly differ.
+/// Rounds to digits that one can see at the size of a word.
 double rounded(double value) {
   const std::string text = rounded_text(value, 6);
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -142,7 +142,7 @@ Json row_of(const FollowedRecord& record, const RunStanding& standing) {
 
 }  // namespace
 
-std::string RunsTold::news_since(std::uint64_t seen) const {
+std::string RunsSnapshot::news_since(std::uint64_t seen) const {
   std::string ids, news;
   for (const auto& [id, run] : runs) {
     ids += (ids.empty() ? "" : ",") + std::to_string(id);
@@ -152,7 +152,7 @@ std::string RunsTold::news_since(std::uint64_t seen) const {
 }
 
 RunList::RunList(std::vector<std::string> folders, const SearchLimits& limits)
-    : folders_(std::move(folders)), limits_(limits), told_(std::make_shared<RunsTold>()) {
+    : folders_(std::move(folders)), limits_(limits), told_(std::make_shared<RunsSnapshot>()) {
   tell();
 }
 
@@ -207,7 +207,7 @@ bool RunList::read(Run& run) {
 }
 
 void RunList::tell() {
-  auto told = std::make_shared<RunsTold>();
+  auto told = std::make_shared<RunsSnapshot>();
   told->version = versions_++;
   for (auto& [folder, run] : runs_) {
     if (std::exchange(run.is_new, false)) {
@@ -236,12 +236,12 @@ void RunList::tell() {
   news_.notify_all();
 }
 
-std::shared_ptr<const RunsTold> RunList::told() const {
+std::shared_ptr<const RunsSnapshot> RunList::told() const {
   const std::lock_guard lock(mutex_);
   return told_;
 }
 
-std::shared_ptr<const RunsTold> RunList::wait(std::uint64_t seen, std::chrono::milliseconds longest) const {
+std::shared_ptr<const RunsSnapshot> RunList::wait(std::uint64_t seen, std::chrono::milliseconds longest) const {
   std::unique_lock lock(mutex_);
   news_.wait_for(lock, longest, [&] { return closed_ || told_->version != seen; });
   return told_;
