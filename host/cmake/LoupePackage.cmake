@@ -77,8 +77,10 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "loupe (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "tools of Loupe
 Loupe watches programs that train neural networks by LibTorch.
 
-This package has what not every user of the command needs: loupe check, which
-holds a plugin to the rules of the boundary.")
+This package has what not every user of the command needs: loupe view, a page
+of runs in a browser; loupe compare --port, which says where a port departs
+from its original; and loupe check, which holds a plugin to the rules of the
+boundary.")
 
 # A package for each library, named by its SONAME, so that an incompatible one can be installed beside it.
 set(CPACK_DEBIAN_HOST_PACKAGE_NAME libloupe-host0)

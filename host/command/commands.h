@@ -3,14 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <deque>
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "command/visualizer_choice.h"
 #include "loader/catalogue.h"
 #include "record/record_reader.h"
-#include "record/run_result.h"
+#include "record/run_summary.h"
 
 // One struct a subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
 // outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.
@@ -123,29 +122,17 @@ struct Compare {
   int run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
-  /// What a play of all records told.
-  struct Told {
-    std::vector<RunResult> results;
+  /// What came of playing all records.
+  struct Played {
+    std::vector<replay::RunSummary> results;
     std::string left_out;
   };
   using Readers = std::deque<replay::RecordReader>;
   std::string folder_of(std::size_t run, const std::vector<std::string>& shown) const;
-  Told play(const std::vector<ComponentConfig>& chosen, Readers& readers, const std::vector<std::string>& shown) const;
-  Told play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
-                        const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
-};
-
-/// `loupe view`: a page of the runs under some folders, served to a browser until the process is told to end.
-struct View {
-  std::vector<std::string> folders;
-  std::string address = "127.0.0.1";
-  std::optional<int> port;
-
-  CLI::App* add_to(CLI::App& app);
-  /// The page's address goes to `out`, warnings go to `errors`. Returns at SIGINT, SIGTERM or SIGHUP, which it holds
-  /// back from all threads; a second one ends the process. Throws UsageError for a folder that is not there, and Error
-  /// where it cannot listen.
-  void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
+  Played play(const std::vector<ComponentConfig>& chosen, Readers& readers,
+              const std::vector<std::string>& shown) const;
+  Played play_until_ended(const Catalogue& catalogue, const VisualizerArguments& arguments, const ComponentConfig& html,
+                          const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
 };
 
 /// `loupe diagnose`: what was found to be wrong with past runs, and what the rules say of their values.

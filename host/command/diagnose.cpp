@@ -19,16 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include "command/ranks.h"
-#include "command/reading_progress.h"
-#include "command/record_files.h"
 #include "command/recorded_rules.h"
+#include "command/records.h"
 #include "core/bounds.h"
 #include "core/text.h"
 #include "findings/baseline.h"
 #include "loupe/config_error.h"
-#include "record/finding_history.h"
 #include "record/record_reader.h"
+#include "record/run_summary.h"
 #include "view/run_state.h"
 
 namespace loupe {
@@ -41,17 +39,12 @@ using replay::RecordLine;
 /// What a record says of how its run went.
 struct Diagnosis {
   std::string record;
-  replay::RecordedRun run;
-  FindingHistory findings;
-  std::optional<RecordLine> ending;
-  double last_epoch = 0;
+  replay::RunSummary summary;
   const char* cut_off = nullptr;  ///< "a line", …
   bool watched = false;           ///< by the lens health
-  bool has_values = false;
   std::vector<std::string> judged, not_judged;
-  std::string lacking;     ///< what the baseline has nothing of
-  std::string unobserved;  ///< what the run itself says of that
-  RunResult::Settings settings;
+  std::string lacking;                  ///< what the baseline has nothing of
+  std::string unobserved;               ///< what the run itself says of that
   std::size_t other_ranks = 0;          ///< how many of those behind it are of the same run
   std::vector<std::string> rank_notes;  ///< what the run says of its ranks
 };
@@ -91,39 +84,27 @@ Diagnosis read(const std::string& record, const std::optional<Baseline>& baselin
   replay::RecordReader reader(record);
   Diagnosis diagnosis;
   diagnosis.record = record;
-  diagnosis.run = reader.run();
-  RecordedRules rules(diagnosis.run);
+  diagnosis.summary = replay::RunSummary(reader.run());
+  RecordedRules rules(reader.run());
   FindingHistory departures;
   std::optional<Comparison> comparison;
   if (baseline) comparison.emplace(*baseline, rules.patience(), record);
-  RunResult result(diagnosis.run);
   for (RecordLine line; reader.next(line);) {
     progress.take(line);
-    result.take(line, reader.text());
+    diagnosis.summary.take(line, reader.text());
     rules.take(line, reader.text());
-    diagnosis.has_values = diagnosis.has_values || line.kind == RecordLine::Kind::value;
     if (comparison) comparison->take(line, departures);
-    diagnosis.ending.reset();
     if (line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_UNOBSERVED) diagnosis.unobserved = line.text;
     if (line.kind == RecordLine::Kind::note && line.about == LOUPE_NOTE_RANKS)
       diagnosis.rank_notes.push_back(line.text);
-    if (line.kind == RecordLine::Kind::run) diagnosis.findings.go_on();
-    if (line.kind == RecordLine::Kind::finding) diagnosis.findings.take(line);
-    if (line.kind == RecordLine::Kind::tick) {
-      diagnosis.findings.end_tick(line);
-      diagnosis.last_epoch = line.epoch;
-    }
-    if (line.kind == RecordLine::Kind::end) diagnosis.ending = line;
   }
-  add_judged(rules, diagnosis.findings);
-  for (const FindingHistory::Entry* each : departures.worst_first()) diagnosis.findings.take(each->last);
+  add_judged(rules, diagnosis.summary.findings());
+  for (const FindingHistory::Entry* each : departures.worst_first()) diagnosis.summary.findings().take(each->last);
   diagnosis.watched = rules.was_watched();
   diagnosis.judged = rules.judged();
   diagnosis.not_judged = rules.not_judged();
   if (comparison) diagnosis.lacking = comparison->lacking();
   diagnosis.cut_off = reader.cut_off();
-  diagnosis.settings = result.settings();
-  diagnosis.settings.emplace_back("LibTorch", diagnosis.run.libtorch_version);
   return diagnosis;
 }
 
@@ -139,9 +120,9 @@ std::string standing_of(const Diagnosis& diagnosis) {
 }
 
 std::string ending_of(const Diagnosis& diagnosis) {
-  const std::string after = " after epoch " + number_text(diagnosis.last_epoch);
-  if (!diagnosis.ending) return standing_of(diagnosis) + after;
-  const RecordLine& ending = *diagnosis.ending;
+  const std::string after = " after epoch " + number_text(diagnosis.summary.last_epoch());
+  if (!diagnosis.summary.ending()) return standing_of(diagnosis) + after;
+  const RecordLine& ending = *diagnosis.summary.ending();
   const std::string how = ending.how == 0 ? "ended, nobody knows how," : word_of(ending_words, ending.how);
   return how + after + (ending.message.empty() ? "" : ": " + ending.message);
 }
@@ -161,7 +142,7 @@ std::string list_of(const std::vector<std::string>& names) {
 
 /// A record that lacks something is not thereby healthy.
 void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
-  if (diagnosis.watched || !diagnosis.has_values) return;
+  if (diagnosis.watched || !diagnosis.summary.has_values()) return;
   out << "  the lens health did not watch this run; ";
   out << (diagnosis.judged.empty() ? "no rule could be judged from its values"
                                    : "judged from its values: " + list_of(diagnosis.judged));
@@ -171,13 +152,13 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
 }
 
 /// The findings of one rule that are as severe, the worst of them and where the others are.
-struct OfRule {
+struct RuleFindings {
   const FindingHistory::Entry* worst;
   std::vector<std::string> further_places;
 };
 
-std::vector<OfRule> by_rule(const FindingHistory& findings) {
-  std::vector<OfRule> rules;
+std::vector<RuleFindings> by_rule(const FindingHistory& findings) {
+  std::vector<RuleFindings> rules;
   std::map<std::tuple<std::string, uint32_t, bool>, std::size_t> places;
   for (const FindingHistory::Entry* each : findings.worst_first()) {
     // One of the whole model says what no place does.
@@ -205,7 +186,7 @@ std::string message_with_place(const RecordLine& finding) {
   return loupe::message_with_place(finding.message, finding.file, static_cast<uint32_t>(finding.file_line));
 }
 
-void tell(const OfRule& rule, std::ostream& out) {
+void tell(const RuleFindings& rule, std::ostream& out) {
   const FindingHistory::Entry& entry = *rule.worst;
   const std::string place = entry.place();
   out << "  " << word_of(severity_words, entry.last.severity) << (entry.gone ? ", gone" : "") << ": "
@@ -216,7 +197,7 @@ void tell(const OfRule& rule, std::ostream& out) {
 }
 
 std::string name_of(const Diagnosis& diagnosis) {
-  const replay::RecordedRun& run = diagnosis.run;
+  const replay::RecordedRun& run = diagnosis.summary.run();
   if (run.world_size < 2) return run.name;
   if (is_merged(diagnosis.record)) return run.name + ", all of " + std::to_string(run.world_size) + " ranks";
   return run.name + ", rank " + std::to_string(run.rank) + " of " + std::to_string(run.world_size);
@@ -225,13 +206,13 @@ std::string name_of(const Diagnosis& diagnosis) {
 void tell(const Diagnosis& diagnosis, std::ostream& out) {
   out << printable_line(name_of(diagnosis)) << " (" << diagnosis.record << "): " << printable_line(ending_of(diagnosis))
       << "\n";
-  if (diagnosis.findings.empty()) {
+  if (diagnosis.summary.findings().empty()) {
     constexpr int first_format_with_findings = 3;
-    const bool none = diagnosis.run.format >= first_format_with_findings;
+    const bool none = diagnosis.summary.run().format >= first_format_with_findings;
     out << (none ? "  no findings\n" : "  no findings: this record is older than findings are\n");
     if (!diagnosis.unobserved.empty()) out << "  " << printable_line(diagnosis.unobserved) << "\n";
   }
-  for (const OfRule& each : by_rule(diagnosis.findings)) tell(each, out);
+  for (const RuleFindings& each : by_rule(diagnosis.summary.findings())) tell(each, out);
   constexpr std::size_t most_notes = 10;
   const std::size_t notes = diagnosis.rank_notes.size(), left_out = notes > most_notes ? notes - most_notes : 0;
   if (left_out > 0) out << "  ranks: the last " << most_notes << " of " << notes << " notes:\n";
@@ -283,8 +264,8 @@ class KnownFindings {
 Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry) {
   const RecordLine& finding = entry.last;
   return {{"record", diagnosis.record},
-          {"run", diagnosis.run.name},
-          {"rank", diagnosis.run.rank},
+          {"run", diagnosis.summary.run().name},
+          {"rank", diagnosis.summary.run().rank},
           {"severity", word_of(severity_words, finding.severity)},
           {"worst_severity", word_of(severity_words, entry.worst_severity)},
           {"gone", entry.gone},
@@ -313,12 +294,15 @@ void compare_ranks(std::vector<Diagnosis>& diagnoses) {
   for (auto first = diagnoses.begin(); first != diagnoses.end();) {
     const auto end = first + 1 + static_cast<std::ptrdiff_t>(first->other_ranks);
     std::vector<RankSettings> ranks;
-    for (auto each = first; each != end; ++each) ranks.push_back({each->run.rank, each->settings});
-    if (auto line = ranks_differ(ranks, first->last_epoch)) {
+    for (auto each = first; each != end; ++each) {
+      ranks.push_back({each->summary.run().rank, each->summary.settings()});
+      ranks.back().settings.emplace_back("LibTorch", each->summary.run().libtorch_version);
+    }
+    if (auto line = ranks_differ(ranks, first->summary.last_epoch())) {
       // Takes the number of what the lens `ranks` reported for the whole model, and so replaces it.
-      for (const FindingHistory::Entry* each : first->findings.worst_first())
+      for (const FindingHistory::Entry* each : first->summary.findings().worst_first())
         if (each->last.rule == line->rule && each->last.layer.empty()) line->id = each->last.id;
-      first->findings.take(*line);
+      first->summary.findings().take(*line);
     }
     first = end;
   }
@@ -367,7 +351,7 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
     if (diagnoses.back().cut_off != nullptr)
       errors << "loupe: warning: '" << record << "' ends with " << diagnoses.back().cut_off
              << " that was cut off, which is left out\n";
-    const OtherRanks others = other_ranks(record, diagnoses.back().run);
+    const OtherRanks others = other_ranks(record, diagnoses.back().summary.run());
     diagnoses.back().other_ranks = others.records.size();
     progress.expect(others.records.size());
     files.insert(files.begin() + static_cast<std::ptrdiff_t>(i) + 1, others.records.begin(), others.records.end());
@@ -379,7 +363,7 @@ bool Diagnose::run(std::ostream& out, std::ostream& errors) const {
   bool sound = true;
   Json rows = Json::array();
   for (const Diagnosis& diagnosis : diagnoses) {
-    for (const FindingHistory::Entry* each : diagnosis.findings.worst_first()) {
+    for (const FindingHistory::Entry* each : diagnosis.summary.findings().worst_first()) {
       // Whoever names a baseline wants a change of the training to be tested by it.
       const bool departs = good && each->last.rule == BaselineWatch::rule;
       const bool fails = known ? each->worst_severity >= LOUPE_SEVERITY_WARNING && !known->has(each->last)

@@ -11,9 +11,7 @@
 #include <string>
 #include <system_error>
 
-#include "command/output_files.h"
-#include "command/reading_progress.h"
-#include "command/record_files.h"
+#include "command/records.h"
 #include "command/usage_error.h"
 #include "findings/baseline.h"
 #include "record/finding_history.h"

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command/commands.h"
-#include "command/told_commands.h"
+#include "command/documents.h"
 #include "command/tool.h"
 #include "command/usage_error.h"
 #include "core/text.h"
@@ -16,18 +16,6 @@
 namespace {
 
 constexpr int exit_invalid = 2;
-
-loupe::Catalogue standard_catalogue(const std::vector<std::string>& paths) {
-  loupe::Catalogue catalogue;
-  for (const std::string& path : paths) catalogue.add_path(path);
-  catalogue.add_standard_paths();
-  return catalogue;
-}
-
-/// Problems with plugins go to stderr; the rest of the answer stands.
-void tell_problems(const loupe::Catalogue& catalogue, std::ostream& errors) {
-  for (const std::string& problem : catalogue.problems()) errors << "loupe: warning: " << problem << "\n";
-}
 
 int validate(const std::string& file, std::ostream& out) {
   const loupe::Monitor monitor(loupe::Config::from_file(file));
@@ -56,12 +44,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> paths;
   std::string name, file;
   bool in_full = false;
-  // One path each, so that the name or file behind it stays the command's.
-  const auto add_plugins_option = [&](CLI::App& command) {
-    command.add_option("--plugins", paths, "A further folder or file to search first; may be given again")
-        ->allow_extra_args(false)
-        ->type_name("FILE");
-  };
+  const auto add_plugins_option = [&](CLI::App& command) { loupe::add_plugins_option(command, paths); };
   auto* list = app.add_subcommand("list", "Every component found");
   add_plugins_option(*list);
   list->add_flag("--long", in_full,
@@ -93,7 +76,6 @@ int main(int argc, char** argv) {
   add_plugins_option(*comparing);
   loupe::View view;
   auto* viewing = view.add_to(app);
-  add_plugins_option(*viewing);
   loupe::RunProgram run;
   auto* running = run.add_to(app);
   loupe::RunProgram trace;
@@ -116,18 +98,18 @@ int main(int argc, char** argv) {
     if (running->parsed()) return run.run(errors);
     if (tracing->parsed()) return trace.run(errors);
     if (checking->parsed()) loupe::run_tool("check", argv + 2);
+    if (viewing->parsed()) loupe::run_tool("view", argv + 2);
     if (diagnosing->parsed()) return diagnose.run(diagnose.as_json ? unwrapped : out, errors) ? 0 : 1;
     if (learning->parsed()) return learn.run(out, errors), 0;
     if (newly->parsed()) return making.run(out), 0;
     if (documenting->parsed()) {
-      const std::vector<loupe::ToldCommand> commands = loupe::told_commands(app);
+      const std::vector<loupe::CommandHelp> commands = loupe::help_of_commands(app);
       loupe::write_manual(commands, date, file);
       loupe::write_completion(commands, file);
       return 0;
     }
-    loupe::Catalogue catalogue = standard_catalogue(paths);
-    if (list->parsed() || explaining->parsed() || as_schema) catalogue.open_all();
-    tell_problems(catalogue, errors);
+    const bool needs_all = list->parsed() || explaining->parsed() || as_schema;
+    const loupe::Catalogue catalogue = loupe::standard_catalogue(paths, needs_all, errors);
     if (list->parsed()) {
       loupe::list_components(catalogue, in_full, out);
       if (in_full) loupe::list_plugins(catalogue, out);
@@ -137,7 +119,6 @@ int main(int argc, char** argv) {
     if (replaying->parsed()) return replay.run(catalogue, unwrapped, errors), 0;
     if (merging->parsed()) return merge.run(catalogue, paths, out, errors), 0;
     if (comparing->parsed()) return compare.run(catalogue, out, errors);
-    if (viewing->parsed()) return view.run(catalogue, out, errors), 0;
     if (as_schema && name != "config") throw loupe::UsageError("--schema is of 'config', not of '" + name + "'");
     if (as_schema) return loupe::write_schema(catalogue, unwrapped), 0;
     return loupe::describe_component(catalogue, name, out, errors) ? 0 : exit_invalid;

@@ -266,7 +266,7 @@ class RecordedRules::Impl {
     return &layers_.try_emplace(layer, layer).first->second.module;
   }
 
-  /// Of the weights in the order of the model, which is mostly that in which they run.
+  /// Takes weights in the order of the model, which is mostly that in which they run.
   void judge_numbers(const health::Judge& judge) {
     if (broken_) return;
     constexpr uint64_t window = 100;
@@ -334,7 +334,7 @@ class RecordedRules::Impl {
   bool broken_ = false;
   double largest_rate_ = 0;
 
-  // Of the epoch that is read.
+  // These are of the epoch that is read.
   std::optional<double> train_loss_, validation_loss_, rate_;
   bool loss_is_bad_ = false;
   Numbers gradients_, ratios_;

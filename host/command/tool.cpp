@@ -3,17 +3,49 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
 
 #include "command/usage_error.h"
+#include "core/text.h"
 #include "loupe/config_error.h"
 
 namespace loupe {
 namespace {
 
 constexpr int exit_invalid = 2;
+
+/// "The following …" as it stands within a sentence.
+std::string uncapitalized(std::string text) {
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string without_command(const CLI::App& app) {
+  const std::vector<std::string> given = app.remaining();
+  if (given.empty() || given.front().empty() || given.front()[0] == '-')
+    return "no command is given; run 'loupe --help' for what there is";
+  std::vector<std::string> known;
+  for (const CLI::App* each :
+       app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); }))
+    known.push_back(each->get_name());
+  return "there is no command '" + given.front() + "'" + suggestion(given.front(), known) +
+         "; run 'loupe --help' for what there is";
+}
+
+/// Why CLI11 refused a command line, and what to do: a line for standard error.
+std::string command_line_error(const CLI::App* app, const CLI::Error& error) {
+  const std::vector<CLI::App*> commands = app->get_subcommands();
+  const std::string what = commands.empty() && error.get_name() == "RequiredError"
+                               ? without_command(*app)
+                               : uncapitalized(error.what()) + "; run 'loupe " +
+                                     (commands.empty() ? "" : commands.front()->get_name() + " ") +
+                                     "--help' for what it takes";
+  return "loupe: error: " + what + "\n";
+}
 
 }  // namespace
 
@@ -74,6 +106,21 @@ int tool_main(int count, char** arguments, const std::function<CLI::App*(CLI::Ap
   return answer_command_line(app, static_cast<int>(all.size()), all.data(), answer);
 }
 
+void add_plugins_option(CLI::App& command, std::vector<std::string>& paths) {
+  command.add_option("--plugins", paths, "A further folder or file to search first; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
+Catalogue standard_catalogue(const std::vector<std::string>& paths, bool opens_all, std::ostream& errors) {
+  Catalogue catalogue;
+  for (const std::string& path : paths) catalogue.add_path(path);
+  catalogue.add_standard_paths();
+  if (opens_all) catalogue.open_all();
+  for (const std::string& problem : catalogue.problems()) errors << "loupe: warning: " << problem << "\n";
+  return catalogue;
+}
+
 CLI::App* Check::add_to(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("check", "Whether plugins keep the rules of the boundary; exits with 1 when one does not");
@@ -85,6 +132,26 @@ CLI::App* Check::add_to(CLI::App& app) {
   subcommand->add_option("--timeout", seconds, "Seconds that a plugin may take for a rule")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
+  return subcommand;
+}
+
+CLI::App* View::add_to(CLI::App& app) {
+  CLI::App* subcommand = app.add_subcommand(
+      "view", "Serves a page of the runs under some folders to a browser: their state, reports and comparisons, live");
+  subcommand->add_option("folders", folders, "Folders with runs in them, however deep")
+      ->required()
+      ->type_name("FOLDER");
+  subcommand
+      ->add_option(
+          "--port", port,
+          "The port; " + std::to_string(usual_port) + " or the next that is free unless given, 0 for any free one")
+      ->check(CLI::Range(0, 65535));
+  subcommand
+      ->add_option("--address", address,
+                   "The address to listen on; 127.0.0.1 unless given, which only this machine reaches. On another "
+                   "one a page needs the token in the address that is printed")
+      ->type_name("ADDRESS");
+  add_plugins_option(*subcommand, plugins);
   return subcommand;
 }
 

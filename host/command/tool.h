@@ -3,10 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "core/text.h"
+#include "loader/catalogue.h"
 
 // A tool is an executable of its own, `loupe-NAME`, which `loupe NAME` runs and which builds and packages may leave
 // out. Its arguments are declared here, so that `loupe --help`, the manual and the completion of shells know them all.
@@ -35,12 +38,28 @@ int answer_command_line(CLI::App& app, int count, char** arguments, const std::f
 int tool_main(int count, char** arguments, const std::function<CLI::App*(CLI::App&)>& add_to,
               const std::function<int(Outputs&)>& answer);
 
+/// Declares the option --plugins: one path each time, so that the name or file behind it stays the command's.
+void add_plugins_option(CLI::App& command, std::vector<std::string>& paths);
+/// The catalogue of these and of the usual places. Problems with plugins go to `errors`; the rest of the answer stands.
+/// @param opens_all  whether every plugin is needed
+Catalogue standard_catalogue(const std::vector<std::string>& paths, bool opens_all, std::ostream& errors);
+
 /// `loupe check`: holds plugin files to the rules of the boundary.
 struct Check {
   std::vector<std::string> files;
   std::string options;
   bool as_json = false, only_rules = false;
   double seconds = 10;
+
+  CLI::App* add_to(CLI::App& app);
+};
+
+/// `loupe view`: a page of the runs under some folders, served to a browser until the process is told to end.
+struct View {
+  static constexpr int usual_port = 7175;
+  std::vector<std::string> folders, plugins;
+  std::string address = "127.0.0.1";
+  std::optional<int> port;
 
   CLI::App* add_to(CLI::App& app);
 };

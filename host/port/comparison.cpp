@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "port/forms.h"
 #include "port/numbers.h"
 
 namespace loupe::port {
@@ -20,10 +19,6 @@ constexpr double roundings = 16;           // how many a number may have gone th
 constexpr double growth = 8;               // how far what was apart before may grow from one tensor to the next
 constexpr double too_much = 0.01;          // of a tensor's size to be put down to rounding
 constexpr double most_usual_drift = 1e-3;  // of a parameter's norm
-
-std::string full_name(const Tensor& tensor) {
-  return tensor.module.empty() ? tensor.name : tensor.module + "." + tensor.name;
-}
 
 bool is_inside(const std::string& module, const std::string& outer) {
   return module != outer && (outer.empty() || module.rfind(outer + ".", 0) == 0);
@@ -47,12 +42,12 @@ class Unused {
       const Tensor* other = module != to_second.end() ? second.find(each, module->second) : nullptr;
       if (other == nullptr) continue;
       if (is_replaced(each, first, *other, second, to_second) || is_replaced(*other, second, each, first, to_first))
-        names_.insert(full_name(each));
+        names_.insert(each.full_name());
     }
   }
   bool has(const Tensor& tensor) const {
     return (tensor.is("parameter") || tensor.is("gradient") || tensor.is("update")) &&
-           names_.count(full_name(tensor)) != 0;
+           names_.count(tensor.full_name()) != 0;
   }
 
  private:
@@ -137,7 +132,7 @@ class Walk {
     looked_for_missing_ = false;
   }
 
-  /// Where inputs are left over whose modules' outputs nobody has compared, the first was a departure.
+  /// Makes the first input a departure that is left over because nobody has compared the output of its module.
   void settle() {
     drop_finished();
     if (!result_.departure && !held_.empty()) result_ = std::move(held_.front().found);
@@ -177,7 +172,7 @@ class Walk {
     const double scale = scale_of(a, b), apart = difference(a, b, scale, backward), allowed = tolerance(a, b);
     const double most = std::max(too_much, 64 * epsilon_of(a, b));
     if (apart <= std::min(allowed, most)) return agree(a, apart);
-    // Of an input that differs, and an output that does as well, rounding need not be asked.
+    // Rounding cannot explain an output that differs after an input that does.
     const bool has_held = a.is("output") && std::any_of(held_.begin(), held_.end(), [&](const Held& each) {
                             return call_of(*each.input) == call_of(a);
                           });
@@ -327,7 +322,7 @@ class Walk {
   /// The largest relative error that each element of a gradient has had.
   void note_errors(const Tensor& a, const Tensor& b) {
     if (a.shape != b.shape) return;
-    std::vector<double>& errors = errors_[full_name(a)];
+    std::vector<double>& errors = errors_[a.full_name()];
     errors.resize(a.values.size(), 0);
     for (std::size_t i = 0; i < errors.size(); ++i) {
       const double size = std::max(std::abs(a.values[i]), std::abs(b.values[i]));
@@ -342,7 +337,7 @@ class Walk {
     const double scale = std::max(a.rms(), b.rms()), epsilon = epsilon_of(a, b);
     const Tensor* parameter = first_.find(0, "parameter", a.module, a.name);
     const double size = parameter != nullptr ? std::max(std::abs(parameter->minimum), std::abs(parameter->maximum)) : 1;
-    const std::vector<double>& errors = errors_[full_name(a)];
+    const std::vector<double>& errors = errors_[a.full_name()];
     double most = 0;
     bool departs = false;
     for (std::size_t i = 0; i < a.values.size(); ++i) {
@@ -362,7 +357,7 @@ class Walk {
     // The update counts for a parameter that begins with zeros.
     const double norm = std::sqrt(parameter->sum_squares) + std::sqrt(std::max(a.sum_squares, b.sum_squares));
     if (norm == 0) return;
-    Drift& drift = drift_[full_name(a)];
+    Drift& drift = drift_[a.full_name()];
     drift.share += distance(a, b) / norm;
     drift.most += most_apart(a, b);
     // A weight that is moved a little makes all behind it a little different; one that is moved far is a case of its
@@ -371,9 +366,9 @@ class Walk {
       most_drift_ = std::max(most_drift_, drift.share);
       return;
     }
-    result_.moved_by_rounding.insert(full_name(a));
+    result_.moved_by_rounding.insert(a.full_name());
     const bool is_vector = a.shape.size() < 2;
-    moved_[full_name(a)] = {a.module, is_vector ? drift.most : 0, is_vector ? 0 : drift.share};
+    moved_[a.full_name()] = {a.module, is_vector ? drift.most : 0, is_vector ? 0 : drift.share};
   }
 
   /// How far any two elements are apart, at most where all are known.

@@ -1,16 +1,18 @@
 #include "port/reasons.h"
 
+#include <loupe/files/fingerprint.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "port/forms.h"
 #include "port/numbers.h"
-#include "port/settings.h"
 
 namespace loupe::port {
 namespace {
@@ -29,26 +31,23 @@ std::string shape_text(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<std::string> Reasons::tell() {
+std::vector<std::string> Reasons::find() {
   const Comparison::Departure& departure = *comparison_.departure;
   const Tensor& known = departure.known();
   if (departure.first == nullptr || departure.second == nullptr) {
     of_missing(known, departure.first != nullptr);
-    return std::move(told_);
+    return std::move(reasons_);
   }
   const Tensor &a = *departure.first, &b = *departure.second;
-  if (a.is("parameter")) of_parameter(a, b);
-  if (a.is("input")) of_input(a, b);
-  if (a.is("output")) of_output(a, b);
-  if (a.is("loss")) of_loss(a, b);
-  if (a.is("output_gradient")) of_output_gradient(a, b);
-  if (a.is("gradient")) of_gradient(a, b);
-  if (a.is("update")) of_update(a, b);
-  if (a.is("buffer")) of_buffer(a, b);
+  static const std::map<std::string, void (Reasons::*)(const Tensor&, const Tensor&)> by_kind = {
+      {"parameter", &Reasons::of_parameter}, {"input", &Reasons::of_input},
+      {"output", &Reasons::of_output},       {"loss", &Reasons::of_loss},
+      {"gradient", &Reasons::of_gradient},   {"output_gradient", &Reasons::of_output_gradient},
+      {"update", &Reasons::of_update},       {"buffer", &Reasons::of_buffer}};
+  if (const auto kind = by_kind.find(a.what); kind != by_kind.end()) (this->*kind->second)(a, b);
   if (a.non_finite != b.non_finite && !are_inverted_masks(a, b))
-    say(std::to_string(a.non_finite) + " elements are NaN or infinite in " + first_.called + " and " +
-        std::to_string(b.non_finite) + " in " + second_.called);
-  return std::move(told_);
+    say(in_both(std::to_string(a.non_finite) + " elements are NaN or infinite", std::to_string(b.non_finite)));
+  return std::move(reasons_);
 }
 
 void Reasons::of_buffer(const Tensor& a, const Tensor& b) {
@@ -68,19 +67,30 @@ bool Reasons::form(const Tensor& a, const Tensor& b) {
   for (const bool from_first : {true, false}) {
     const auto types = from_first ? reread_types(a, b) : reread_types(b, a);
     if (!types) continue;
-    say("its elements in " + (from_first ? second_ : first_).called + " are the bytes of " + types->first +
-        " read as " + types->second + ": read the file in the type that it was written in");
-    return true;
+    return found("its elements in " + (from_first ? second_ : first_).called + " are the bytes of " + types->first +
+                 " read as " + types->second + ": read the file in the type that it was written in");
   }
-  if (are_inverted_masks(a, b)) {
-    say("the mask is inverted: it hides in " + second_.called + " what it does not in " + first_.called);
-    return true;
-  }
+  if (are_inverted_masks(a, b))
+    return found("the mask is inverted: it hides in " + second_.called + " what it does not in " + first_.called);
   const auto own = dimension_of_shares(a), theirs = dimension_of_shares(b);
   if (!own || !theirs || *own == *theirs) return false;
-  say("it is a softmax over dimension " + std::to_string(*own) + " in " + first_.called + " and over dimension " +
-      std::to_string(*theirs) + " in " + second_.called);
-  return true;
+  return found("it is a softmax over dimension " + std::to_string(*own) + " in " + first_.called +
+               " and over dimension " + std::to_string(*theirs) + " in " + second_.called);
+}
+
+std::string Reasons::in_both(const std::string& own, const std::string& theirs) const {
+  return own + " in " + first_.called + " and " + theirs + " in " + second_.called;
+}
+
+void Reasons::say_shapes(const Tensor& a, const Tensor& b) {
+  say("its shape is " + in_both(shape_text(a), shape_text(b)));
+}
+
+std::string Reasons::spreads_text(const Tensor& a, const Tensor& b) const {
+  const auto text = [](const Tensor& tensor, const Record& record) {
+    return rounded_text(mean_of(tensor)) + " and " + rounded_text(deviation_of(tensor)) + " in " + record.called;
+  };
+  return "mean and standard deviation are " + text(a, first_) + ", " + text(b, second_);
 }
 
 std::string Reasons::times(double factor) const {
@@ -94,9 +104,8 @@ std::string Reasons::times(double factor) const {
 bool Reasons::factor_of(const Tensor& a, const Tensor& b, const std::string& subject) {
   const auto line = linear(a, b, false);
   if (!line || are_near(line->factor, 1)) return false;
-  say(subject +
-      (are_near(line->factor, -1) ? " has the other sign in " + second_.called : " is " + times(line->factor)));
-  return true;
+  return found(subject + (are_near(line->factor, -1) ? " has the other sign in " + second_.called
+                                                     : " is " + times(line->factor)));
 }
 
 bool Reasons::order_of_elements(const Tensor& a, const Tensor& b) {
@@ -115,13 +124,9 @@ bool Reasons::order_of_elements(const Tensor& a, const Tensor& b) {
     }
     return true;
   }
-  if (const auto dimension = reordered_dimension(a, b)) {
-    say(order_along(a, b, *dimension));
-    return true;
-  }
+  if (const auto dimension = reordered_dimension(a, b)) return found(order_along(a, b, *dimension));
   if (!have_same_values(a, b)) return false;
-  say("it has the same values in another order: permuted, or read in another layout");
-  return true;
+  return found("it has the same values in another order: permuted, or read in another layout");
 }
 
 /// What slices in another order are, by the dimension along which they lie.
@@ -166,13 +171,11 @@ void Reasons::of_parameter(const Tensor& a, const Tensor& b) {
 void Reasons::why_parameter(const Tensor& a, const Tensor& b) {
   if (has_values_of_another(a, b) || order_of_elements(a, b) || form(a, b) || factor_of(a, b, "it")) return;
   if (a.shape != b.shape) {
-    say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
+    say_shapes(a, b);
   } else if (!has_most_values(a, b)) {
     if (are_alike(a, b))
       return say("both look drawn from one distribution: another seed, or weights that were not loaded");
-    say("another initialization: mean and standard deviation are " + rounded_text(mean_of(a)) + " and " +
-        rounded_text(deviation_of(a)) + " in " + first_.called + ", " + rounded_text(mean_of(b)) + " and " +
-        rounded_text(deviation_of(b)) + " in " + second_.called);
+    say("another initialization: " + spreads_text(a, b));
   }
 }
 
@@ -183,9 +186,8 @@ bool Reasons::has_values_of_another(const Tensor& a, const Tensor& b) {
     if (!each.is("parameter") || &each == &a || each.numel() != b.numel()) continue;
     const bool is_same = each.shape == b.shape && difference(each, b, b.rms()) < 1e-6;
     if (!is_same && permutation(each, b) != Order{1, 0}) continue;
-    say("it has the values of " + first_.called + "'s '" + (each.module.empty() ? "" : each.module + ".") + each.name +
-        "'" + (is_same ? "" : ", transposed"));
-    return true;
+    return found("it has the values of " + first_.called + "'s '" + each.full_name() + "'" +
+                 (is_same ? "" : ", transposed"));
   }
   return false;
 }
@@ -211,13 +213,10 @@ bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
     similar += apart <= 4e-3 * size + 1e-4 * rms ? 1 : 0;  // bfloat16 has 8 bits
   }
   if (a.values.empty()) return false;
-  if (similar == a.values.size() && comparison_.departure->difference < 0.01 && (are_halves(a) || are_halves(b))) {
-    say("the values are the same but for rounding, as of weights kept in half precision");
-    return true;
-  }
+  if (similar == a.values.size() && comparison_.departure->difference < 0.01 && (are_halves(a) || are_halves(b)))
+    return found("the values are the same but for rounding, as of weights kept in half precision");
   if (same * 2 <= a.values.size()) return false;
-  say("most of its values are the same: some elements were changed");
-  return true;
+  return found("most of its values are the same: some elements were changed");
 }
 
 bool Reasons::is_first_input(const Tensor& a) const {
@@ -231,23 +230,19 @@ bool Reasons::data(const Tensor& a, const Tensor& b) {
   for (const Tensor& each : first_.tensors) {
     if (each.what != a.what || each.module != a.module || each.step == a.step) continue;
     if (difference(each, b, each.rms()) > 1e-5) continue;
-    say("it is what " + first_.called + " has in step " + std::to_string(each.step) + ": another order of the batches");
-    return true;
+    return found("it is what " + first_.called + " has in step " + std::to_string(each.step) +
+                 ": another order of the batches");
   }
   if (a.shape != b.shape) {
-    say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
+    say_shapes(a, b);
     return true;
   }
-  if (const auto line = linear(a, b, true)) {
-    say("it is scaled: " + second_.called + " has " + rounded_text(line->factor) + " times the values of " +
-        first_.called + (std::abs(line->offset) > 1e-4 * b.rms() ? ", plus " + rounded_text(line->offset) : "") +
-        "; perhaps it is normalized in one alone");
-    return true;
-  }
-  say("different data: mean and standard deviation are " + rounded_text(mean_of(a)) + " and " +
-      rounded_text(deviation_of(a)) + " in " + first_.called + ", " + rounded_text(mean_of(b)) + " and " +
-      rounded_text(deviation_of(b)) + " in " + second_.called);
-  return true;
+  if (const auto line = linear(a, b, true))
+    return found("it is scaled: " + second_.called + " has " + rounded_text(line->factor) + " times the values of " +
+                 first_.called +
+                 (std::abs(line->offset) > 1e-4 * b.rms() ? ", plus " + rounded_text(line->offset) : "") +
+                 "; perhaps it is normalized in one alone");
+  return found("different data: " + spreads_text(a, b));
 }
 
 std::size_t Reasons::count(const Record& record, const Tensor& like, const std::string& module, bool calls) {
@@ -263,8 +258,7 @@ bool Reasons::runs(const Tensor& a) {
   if (module == nullptr || a.step == 0) return false;
   const std::size_t own = count(first_, a, a.module, true), theirs = count(second_, a, *module, true);
   if (own == theirs || own == 0 || theirs == 0) return false;
-  say("'" + a.module + "' runs " + times_text(own, first_, theirs, second_));
-  return true;
+  return found("'" + a.module + "' runs " + times_text(own, first_, theirs, second_));
 }
 
 /// Whether the module's call is given another number of tensors: a mask, or a state.
@@ -276,12 +270,11 @@ bool Reasons::arguments(const Tensor& a) {
   const bool more = own > theirs;
   const Record& less = more ? second_ : first_;
   const std::size_t most = std::max(own, theirs), least = std::min(own, theirs);
-  say("it is given " + std::to_string(most) + " tensors in " + (more ? first_ : second_).called + " and " +
-      std::to_string(least) + " in " + less.called +
-      // PyTorch before 2 does not show what is passed by name.
-      (less.language == "Python" && less.libtorch.rfind("1.", 0) == 0 ? ", not counting what is passed by name"
-                                                                      : ", such as a mask or a state"));
-  return true;
+  return found("it is given " + std::to_string(most) + " tensors in " + (more ? first_ : second_).called + " and " +
+               std::to_string(least) + " in " + less.called +
+               // PyTorch before 2 does not show what is passed by name.
+               (less.language == "Python" && less.libtorch.rfind("1.", 0) == 0 ? ", not counting what is passed by name"
+                                                                               : ", such as a mask or a state"));
 }
 
 const Tensor* Reasons::counterpart(const Tensor* own) const {
@@ -305,9 +298,8 @@ void Reasons::code_between(const Tensor& a, const Tensor& b) {
 bool Reasons::mode(const Tensor& a, const Tensor& b) {
   if (a.training == b.training) return false;
   const Record &train = a.training ? first_ : second_, &eval = a.training ? second_ : first_;
-  say("it is in training mode in " + train.called + " and in evaluation mode in " + eval.called +
-      "; call train() or eval() in both");
-  return true;
+  return found("it is in training mode in " + train.called + " and in evaluation mode in " + eval.called +
+               "; call train() or eval() in both");
 }
 
 bool Reasons::settings_of_module(const Tensor& a) {
@@ -325,7 +317,7 @@ void Reasons::of_input(const Tensor& a, const Tensor& b) {
   if (is_first_input(a)) {
     data(a, b);
   } else if (a.shape != b.shape) {
-    say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
+    say_shapes(a, b);
   } else if (!factor_of(a, b, "it")) {
     code_between(a, b);
   }
@@ -335,10 +327,8 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
   const Module &own = *first_.module(a.module), &other = *second_.module(*alignment_.second(a.module));
   const bool has_mode = mode(a, b), has_settings = settings_of_module(a), has_modules = modules_between(a),
              has_arguments = arguments(a);
-  if (own.type != other.type)
-    say("it is a " + own.type + " in " + first_.called + " and a " + other.type + " in " + second_.called);
-  if (a.shape != b.shape)
-    say("its shape is " + shape_text(a) + " in " + first_.called + " and " + shape_text(b) + " in " + second_.called);
+  if (own.type != other.type) say("it is " + in_both("a " + own.type, "a " + other.type));
+  if (a.shape != b.shape) say_shapes(a, b);
   if (order_of_elements(a, b) || has_mode || has_settings || has_modules || has_arguments || form(a, b)) return;
   if (own.type.find("Dropout") != std::string::npos && a.training) {
     say("both drop, and draw other random numbers; compare with dropout off, by eval() or p = 0");
@@ -351,6 +341,436 @@ void Reasons::of_output(const Tensor& a, const Tensor& b) {
   if (is_trained)
     say("the last update of its weights is the same; perhaps they are changed outside the optimizer's step in one "
         "alone");
+}
+
+/// Names modules that ran since the last tensor that agrees, and only in one record.
+bool Reasons::modules_between(const Tensor& a) {
+  const Tensor *from = comparison_.before, *others_from = counterpart(from), *to = counterpart(&a);
+  const auto ran = [&](const Record& record, const Tensor* begin, const Tensor* end, bool functional) {
+    std::vector<const Module*> modules;
+    if (end == nullptr) return modules;
+    for (const Tensor* each = begin != nullptr ? begin + 1 : record.tensors.data(); each < end; ++each) {
+      if (each->step != a.step || !each->is("output") || each->index != 0) continue;
+      const Module* module = record.module(each->module);
+      if (module != nullptr && module->functional == functional) modules.push_back(module);
+    }
+    return modules;
+  };
+  // In another order, one of them may have run before.
+  if (others_from != nullptr && to != nullptr && to < others_from) return false;
+  const auto own = ran(first_, from, &a, false), theirs = ran(second_, others_from, to, false);
+  bool any = false;
+  // One language does not show functions.
+  const auto function_of = [&](const Record& record) -> std::string {
+    const bool is_first = &record == &first_;
+    const auto functions = is_first ? ran(first_, from, &a, true) : ran(second_, others_from, to, true);
+    return functions.size() == 1 ? ", and the function '" + functions[0]->type + "' in " + record.called : "";
+  };
+  const auto tell = [&](const Module& module, const Record& record, const Record& other, const std::string* name) {
+    const auto is_inside = [&](const Module& each) { return each.name.rfind(module.name + ".", 0) == 0; };
+    // A container that only calls its children may be recorded in one language alone.
+    if (name != nullptr && (name->empty() || std::any_of(record.modules.begin(), record.modules.end(), is_inside)))
+      return;
+    const bool is_seen =
+        name == nullptr || std::any_of(other.tensors.begin(), other.tensors.end(),
+                                       [&](const auto& each) { return each.is("output") && each.module == *name; });
+    any = true;
+    say("'" + module.name + "' (" + module.type + (is_seen ? ") runs in between in " : ") is seen in between in ") +
+        record.called + " alone" + (own.size() + theirs.size() == 1 ? function_of(other) : ""));
+  };
+  const auto is_pair = [&](const Module* one, const Module* other) {
+    const std::string* name = alignment_.second(one->name);
+    return name != nullptr && *name == other->name;
+  };
+  for (const Module* each : own) {
+    if (std::none_of(theirs.begin(), theirs.end(), [&](const Module* other) { return is_pair(each, other); }))
+      tell(*each, first_, second_, alignment_.second(each->name));
+  }
+  for (const Module* each : theirs) {
+    if (std::none_of(own.begin(), own.end(), [&](const Module* other) { return is_pair(other, each); }))
+      tell(*each, second_, first_, alignment_.first(each->name));
+  }
+  return any;
+}
+
+namespace {
+
+constexpr double near_enough = 1e-3;
+
+bool is_close(double value, double wanted, double scale) {
+  return std::abs(value - wanted) <= near_enough * scale;
+}
+
+std::vector<double> changes(const Tensor& a, const Tensor& b) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < a.values.size(); ++i) all.push_back(b.values[i] - a.values[i]);
+  return all;
+}
+
+double samples_of(const Tensor& tensor, std::size_t classes) {
+  return static_cast<double>(tensor.numel()) / static_cast<double>(tensor.shape[classes]);
+}
+
+/// Whether the gradients of a cross entropy's inputs differ by 1 at two classes of some samples, and nowhere else.
+bool have_other_targets(const Tensor& a, const Tensor& b, std::size_t classes) {
+  const std::vector<double> all = changes(a, b);
+  double most = 0;
+  for (const double each : all) most = std::max(most, std::abs(each));
+  if (!are_near(most * samples_of(a, classes), 1) && !are_near(most, 1)) return false;
+  if (!is_close(a.sum, b.sum, most)) return false;
+  const auto is_step = [&](double change) {
+    return is_close(std::abs(change), 0, most) || is_close(std::abs(change), most, most);
+  };
+  return std::all_of(all.begin(), all.end(), is_step) &&
+         std::count_if(all.begin(), all.end(), [&](double each) { return !is_close(each, 0, most); }) >= 2;
+}
+
+/// How much more label smoothing the second has.
+std::optional<double> more_smoothing(const Tensor& a, const Tensor& b, std::size_t classes) {
+  const auto count = static_cast<double>(a.shape[classes]);
+  const std::vector<double> all = changes(a, b);
+  if (count < 3) return std::nullopt;
+  // What the target loses, all classes get a part of.
+  const double part = *std::min_element(all.begin(), all.end(),
+                                        [](double one, double other) { return std::abs(one) < std::abs(other); });
+  const double lost = -(count - 1) * part;
+  std::size_t targets = 0;
+  for (const double each : all) {
+    const bool is_target = is_close(each, lost, std::abs(lost));
+    if (!is_target && !is_close(each, part, std::abs(lost))) return std::nullopt;
+    targets += is_target ? 1 : 0;
+  }
+  for (const double samples : {samples_of(a, classes), 1.0}) {
+    const double more = -part * count * samples, rounded = std::round(more * 1000) / 1000;
+    const bool is_plain = rounded != 0 && std::abs(rounded) < 1 && is_close(more, rounded, std::abs(rounded));
+    if (targets > 0 && targets < all.size() && is_plain) return rounded;
+  }
+  return std::nullopt;
+}
+
+/// The factor between the gradients of each sample, infinite where only the second has one; empty where a sample has
+/// several, or all have one.
+std::vector<double> factors_of_samples(const Tensor& a, const Tensor& b, std::size_t classes) {
+  int64_t stride = 1;
+  for (std::size_t d = classes + 1; d < a.shape.size(); ++d) stride *= a.shape[d];
+  const std::vector<int64_t> positions = fingerprint_positions(a.shape);
+  std::map<int64_t, std::vector<double>> by_sample;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double one = a.values[i], other = b.values[i];
+    const bool has_one = std::abs(one) > near_enough * a.rms(), has_other = std::abs(other) > near_enough * b.rms();
+    if (!has_one && !has_other) continue;
+    const int64_t sample = positions[i] / (stride * a.shape[classes]) * stride + positions[i] % stride;
+    by_sample[sample].push_back(one != 0 ? other / one : infinity);
+  }
+  std::vector<double> factors;
+  std::size_t shown = 0;
+  for (const auto& [sample, own] : by_sample) {
+    for (const double each : own) {
+      if (each != own[0] && !is_close(each, own[0], std::abs(own[0]))) return {};
+    }
+    shown += own.size() > 1 ? 1 : 0;
+    factors.push_back(own[0]);
+  }
+  const bool differ = std::any_of(factors.begin(), factors.end(), [&](double each) {
+    return each != factors[0] && !is_close(each, factors[0], std::abs(factors[0]));
+  });
+  return differ && shown >= 3 ? factors : std::vector<double>();
+}
+
+}  // namespace
+
+/// What the gradient of the last output says of the loss, in which the records depart.
+bool Reasons::loss_by_gradient(uint64_t step) {
+  const auto gradient = std::find_if(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
+    return each.step == step && each.is("output_gradient") && counterpart(&each) != nullptr;
+  });
+  if (gradient == first_.tensors.end()) return false;
+  const Tensor &a = *gradient, &b = *counterpart(&a);
+  if (a.shape != b.shape || a.shape.size() < 2 || a.numel() == 0 || a.non_finite + b.non_finite > 0) return false;
+  const std::string subject = "the gradient of the output of '" + a.module + "'";
+  for (const std::size_t classes : {std::size_t{1}, a.shape.size() - 1}) {
+    if (a.shape[classes] < 2) continue;
+    if (have_other_targets(a, b, classes))
+      return found("other targets: " + subject +
+                   " differs as that of a cross entropy does with other classes for some samples");
+    if (const auto more = more_smoothing(a, b, classes))
+      return found("label smoothing is " + rounded_text(std::abs(*more)) + " more in " +
+                   (*more > 0 ? second_ : first_).called + ", by " + subject);
+    const std::vector<double> factors = factors_of_samples(a, b, classes);
+    if (factors.empty()) continue;
+    const bool first_lacks = std::any_of(factors.begin(), factors.end(), [](double each) { return std::isinf(each); });
+    const bool second_lacks = std::any_of(factors.begin(), factors.end(), [](double each) { return each == 0; });
+    if (first_lacks != second_lacks) {
+      say("some samples have no part in the loss of " + (first_lacks ? first_ : second_).called +
+          ": ignore_index, or a mask, in that alone");
+    } else {
+      say(subject + " has another factor for each sample: weights of classes or samples in one alone");
+    }
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// By what the gradients of two outputs differ, as multiples: of the output, as those of the means of a KL divergence
+/// from a standard normal distribution do; and of exp(x) - 1, as those of the logarithms of its variances do.
+struct Multiples {
+  std::optional<double> mean, variance;
+};
+
+/// The elements of both at some places.
+std::optional<double> multiple_of(const std::vector<double>& values, const std::vector<double>& of, bool is_variance) {
+  constexpr double fits = 1e-3;
+  constexpr std::size_t fewest = 4;
+  double products = 0, squares = 0, size = 0;
+  const auto base = [&](double value) { return is_variance ? std::expm1(value) : value; };
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    products += base(of[i]) * values[i];
+    squares += base(of[i]) * base(of[i]);
+    size += values[i] * values[i];
+  }
+  if (of.size() < fewest || squares == 0 || products == 0 || !std::isfinite(products)) return std::nullopt;
+  const double factor = products / squares, rms = std::sqrt(size / static_cast<double>(of.size()));
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (std::abs(factor * base(of[i]) - values[i]) > fits * rms) return std::nullopt;
+  }
+  return factor;
+}
+
+Multiples multiples_of(const Tensor& output, const Tensor& a, const Tensor& b) {
+  if (output.shape != a.shape || a.shape.size() < 2 || output.non_finite > 0) return {};
+  std::vector<double> changes;
+  for (std::size_t i = 0; i < a.values.size(); ++i) changes.push_back(b.values[i] - a.values[i]);
+  Multiples whole{multiple_of(changes, output.values, false), multiple_of(changes, output.values, true)};
+  if (whole.mean || whole.variance) {
+    if (whole.mean && whole.variance) return {};  // so small that both look alike
+    return whole;
+  }
+  // One module may give both, a half each.
+  const std::vector<int64_t> positions = fingerprint_positions(a.shape);
+  const std::size_t last = a.shape.size() - 1;
+  for (const std::size_t dimension : {std::size_t{1}, last}) {
+    int64_t stride = 1;
+    for (std::size_t d = dimension + 1; d < a.shape.size(); ++d) stride *= a.shape[d];
+    std::vector<double> own[2], of[2];
+    for (std::size_t i = 0; i < positions.size() && i < changes.size(); ++i) {
+      const int64_t at = positions[i] / stride % a.shape[dimension];
+      const std::size_t half = at * 2 >= a.shape[dimension] ? 1 : 0;
+      own[half].push_back(changes[i]);
+      of[half].push_back(output.values[i]);
+    }
+    for (const std::size_t means : {std::size_t{0}, std::size_t{1}}) {
+      Multiples halves{multiple_of(own[means], of[means], false), multiple_of(own[1 - means], of[1 - means], true)};
+      if (halves.mean && halves.variance && are_near(*halves.variance * 2, *halves.mean)) return halves;
+    }
+  }
+  return {};
+}
+
+/// What a divergence's weight is more in the second, by the gradients of its means.
+std::string weight_text(double factor, const Tensor& like, const Record& second) {
+  const auto batch = static_cast<double>(like.shape[0]), all = static_cast<double>(like.numel());
+  for (const double own : {1.0, batch, all}) {
+    for (const double other : {1.0, batch, all}) {
+      if (own != other && are_near(factor, 1 / own - 1 / other)) return "a sum in place of a mean";
+    }
+  }
+  const double more = factor * batch;
+  std::string text = "its weight in the mean over samples is " + rounded_text(std::abs(more)) +
+                     (more > 0 ? " more in " : " less in ") + second.called;
+  if (are_near(std::abs(more), 2)) text += ", as where its sign is the other";
+  if (are_near(std::abs(more), 1)) text += ", as where it is missing in one";
+  return text;
+}
+
+}  // namespace
+
+bool Reasons::parts_of_loss(uint64_t step) {
+  constexpr double same = 1e-4;
+  const Tensor *means = nullptr, *variances = nullptr, *both = nullptr;
+  double factor = 0, of_variances = 0;
+  bool is_first = true;
+  for (const Tensor& a : first_.tensors) {
+    if (a.step != step || !a.is("output_gradient")) continue;
+    const Tensor* b = counterpart(&a);
+    if (b == nullptr || a.shape != b->shape || a.non_finite + b->non_finite > 0) continue;
+    if (difference(a, *b, std::max(a.rms(), b->rms())) <= same) {
+      is_first = false;
+      continue;
+    }
+    const auto line = is_first ? linear(a, *b, false) : std::nullopt;
+    if (line && !are_near(line->factor, 1)) {
+      const std::string subject =
+          "the loss has several parts: in one of them, the gradient of the output of '" + a.module + "'";
+      if (!multiple(line->factor, subject))
+        return found(subject + (are_near(line->factor, -1) ? " has the other sign in " + second_.called
+                                                           : " is " + times(line->factor)));
+    }
+    is_first = false;
+    Tensor like = a;
+    like.what = "output";
+    const Tensor* output = first_.find(like, a.module);
+    const Multiples found = output != nullptr ? multiples_of(*output, a, *b) : Multiples();
+    if (!found.mean && !found.variance) break;  // its output differs already
+    if (found.mean) {
+      means = &a;
+      factor = *found.mean;
+    }
+    if (found.variance) {
+      variances = &a;
+      of_variances = *found.variance;
+    }
+    if (found.mean && found.variance) both = &a;
+  }
+  const auto quoted = [](const Tensor& tensor) { return "'" + tensor.module + "'"; };
+  if (means != nullptr && variances != nullptr && are_near(of_variances * 2, factor))
+    return found("the loss has a KL divergence of " +
+                 (both != nullptr ? "the halves of the output of " + quoted(*both)
+                                  : "the outputs of " + quoted(*means) + " and " + quoted(*variances)) +
+                 " in another way: " + weight_text(factor, *means, second_));
+  if (const Tensor* one = means != nullptr ? means : variances)
+    return found("the gradient of the output of " + quoted(*one) + " differs by a multiple of " +
+                 (one == means ? "that output" : "exp(x) - 1 of it") +
+                 ": a part of the loss, as of a KL divergence or a penalty, has another sign or factor");
+  return false;
+}
+
+/// The last module of a step whose output both records have.
+const Tensor* Reasons::last_output(uint64_t step) const {
+  const Tensor* last = nullptr;
+  for (const Tensor& each : first_.tensors) {
+    if (each.step == step && each.is("output") && each.index == 0 && counterpart(&each) != nullptr) last = &each;
+  }
+  return last;
+}
+
+/// Whether a factor is how many elements a mean may be taken of, or another exact multiple.
+bool Reasons::multiple(double factor, const std::string& subject) {
+  const Tensor* last = last_output(comparison_.departure->known().step);
+  if (!std::isfinite(factor) || factor <= 0 || are_near(factor, 1)) return false;
+  const double more = std::max(factor, 1 / factor);
+  std::vector<double> counts;
+  if (last != nullptr) {
+    double count = 1;
+    const auto all = static_cast<double>(last->numel());
+    for (const int64_t size : last->shape) {
+      counts.push_back(count *= static_cast<double>(size));
+      counts.push_back(all / static_cast<double>(size));
+    }
+  }
+  if (std::any_of(counts.begin(), counts.end(), [&](double count) { return count > 1 && are_near(more, count); }))
+    return found(subject + " is " + times(factor) + ": a sum in place of a mean");
+  for (int divisor = 1; divisor <= 9; ++divisor) {
+    const double dividend = std::round(more * divisor);
+    if (dividend > 1000 || std::abs(more * divisor - dividend) > 1e-5 * dividend) continue;
+    return found(subject + " is " + times(factor) + ": it is multiplied or divided in one alone");
+  }
+  return false;
+}
+
+void Reasons::of_loss(const Tensor& a, const Tensor& b) {
+  if (are_near(b.sum, -a.sum) && a.sum != 0) return say("the loss has the other sign in " + second_.called);
+  if (multiple(b.sum / a.sum, "the loss") || loss_by_gradient(a.step) || parts_of_loss(a.step)) return;
+  int digits = 3;
+  while (digits < 17 && rounded_text(a.sum, digits) == rounded_text(b.sum, digits)) ++digits;
+  const std::string losses = " (" + rounded_text(a.sum, digits) + " in " + first_.called + ", " +
+                             rounded_text(b.sum, digits) + " in " + second_.called + ")";
+  const Tensor* last = last_output(a.step);
+  if (last == nullptr) return say("another loss function, or other targets" + losses);
+  if (last->module.empty())
+    return say("the output of the model is the same: other targets, or another loss function" + losses);
+  say("the output of '" + last->module +
+      "', the last module that was seen, is the same: what is computed after it (such as a softmax), other targets, or "
+      "another loss function" +
+      losses);
+}
+
+void Reasons::of_output_gradient(const Tensor& a, const Tensor& b) {
+  const auto line = linear(a, b, false);
+  const bool is_last = std::none_of(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
+    return each.is("output_gradient") && each.step == a.step && &each < &a && alignment_.second(each.module) != nullptr;
+  });
+  if (is_last) {
+    if ((line && multiple(line->factor, "it")) || loss_by_gradient(a.step)) return;
+    if (!factor_of(a, b, "it")) say("what is computed of the model's output is another loss, or has other targets");
+    return;
+  }
+  if (!mode(a, b) && !parts_of_loss(a.step) && !factor_of(a, b, "it"))
+    say("its backward pass differs from here on; one version may detach a tensor");
+}
+
+/// Whether the parameter is another one too in one record alone: they have one gradient.
+bool Reasons::tied(const Tensor& a, const Tensor& b) {
+  const auto twins = [](const Record& record, const Tensor& own) {
+    std::vector<const Tensor*> found;
+    for (const Tensor& each : record.tensors) {
+      if (each.step == own.step && each.is("gradient") && &each != &own && are_identical(each, own))
+        found.push_back(&each);
+    }
+    return found;
+  };
+  const auto tell = [&](const Tensor& own, const Record& record, const Record& other, const auto& name_of) {
+    for (const Tensor* twin : twins(record, own)) {
+      const std::string* module = name_of(twin->module);
+      const Tensor* theirs = module != nullptr ? other.find(*twin, *module) : nullptr;
+      if (theirs == nullptr || are_identical(*theirs, &own == &a ? b : a)) continue;
+      return found("'" + own.full_name() + "' and '" + twin->full_name() + "' are one tensor in " + record.called +
+                   " and two in " + other.called + ": tie them in both or in neither");
+    }
+    return false;
+  };
+  return tell(a, first_, second_, [&](const std::string& module) { return alignment_.second(module); }) ||
+         tell(b, second_, first_, [&](const std::string& module) { return alignment_.first(module); });
+}
+
+void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
+  if (tied(a, b)) return;
+  const auto with_last = [&](const Tensor& one, const Tensor& other, const Record& of, const std::string& module) {
+    const Tensor* last = one.step > 1 ? of.find(one.step - 1, "gradient", module, one.name) : nullptr;
+    if (last == nullptr || last->values.size() != one.values.size() || one.values.size() != other.values.size())
+      return false;
+    Tensor sum = other;
+    for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += last->values[i];
+    const auto line = linear(sum, one, false);
+    if (!line || !are_near(line->factor, 1)) {
+      // Both may have been clipped since, each by a factor of its own.
+      const auto parts = combination(other, *last, one);
+      if (!parts || parts->first < 0.01 || parts->second < 0.01) return false;
+    }
+    return found("it still has that of the step before in " + of.called + ": call zero_grad() before each backward");
+  };
+  if (with_last(b, a, second_, b.module) || with_last(a, b, first_, a.module)) return;
+  const bool has_runs = runs(a);
+  if ((a.sum_squares == 0) != (b.sum_squares == 0)) {
+    say("it is 0 in " + (a.sum_squares == 0 ? first_ : second_).called + " alone");
+  } else if (factor_of(a, b, "it")) {
+    say("perhaps gradients are clipped, averaged or accumulated in one alone");
+  } else if (!order_of_elements(a, b) && !settings_of_module(a) && !has_runs) {
+    say("the gradients of the outputs agree; perhaps it is changed between backward and the step of the optimizer");
+  }
+}
+
+void Reasons::of_update(const Tensor& a, const Tensor& b) {
+  const auto others = other_settings(a.step, first_, second_);
+  for (const std::string& each : others) say("the gradient is the same, and " + each);
+  if (!others.empty() || factor_of(a, b, "the gradient is the same, and the update")) return;
+  const Tensor* parameter = first_.find(0, "parameter", a.module, a.name);
+  if (parameter != nullptr && a.step == 1 && parameter->shape == a.shape && a.shape == b.shape) {
+    Tensor left = b;
+    for (std::size_t i = 0; i < left.values.size(); ++i) left.values[i] -= a.values[i];
+    if (linear(*parameter, left, false)) {
+      say("the gradient is the same, and one update has a share of the weights: weight decay in one alone");
+      return;
+    }
+  }
+  say("the gradient is the same: compare the settings of the optimizers, and what changes the weights besides them");
+}
+
+void Reasons::of_missing(const Tensor& known, bool in_first) {
+  const Record &has = in_first ? first_ : second_, &lacks = in_first ? second_ : first_;
+  say(std::string("only ") + has.called + " has one: in " + lacks.called +
+      " it is frozen, not reached by the loss, or in " + (known.is("gradient") ? "no optimizer" : "another optimizer"));
 }
 
 }  // namespace loupe::port

@@ -11,14 +11,14 @@
 
 namespace loupe::port {
 
-/// What two records say of why they depart, as far as their numbers show it.
+/// Why two records depart, as far as their numbers show it.
 class Reasons {
  public:
   Reasons(const Record& first, const Record& second, const Alignment& alignment, const Comparison& comparison)
       : first_(first), second_(second), alignment_(alignment), comparison_(comparison) {}
 
   /// Sentences without a full stop; none where the numbers show nothing. There must be a departure.
-  std::vector<std::string> tell();
+  std::vector<std::string> find();
 
  private:
   void of_parameter(const Tensor& a, const Tensor& b);
@@ -56,14 +56,22 @@ class Reasons {
   bool multiple(double factor, const std::string& subject);
   bool factor_of(const Tensor& a, const Tensor& b, const std::string& subject);
   bool is_first_input(const Tensor& a) const;
-  void say(const std::string& sentence) { told_.push_back(sentence); }
+  void say(const std::string& sentence) { reasons_.push_back(sentence); }
+  bool found(const std::string& sentence) {
+    say(sentence);
+    return true;
+  }
+  void say_shapes(const Tensor& a, const Tensor& b);
+  std::string spreads_text(const Tensor& a, const Tensor& b) const;
+  /// "OWN in C++ and THEIRS in Python".
+  std::string in_both(const std::string& own, const std::string& theirs) const;
   /// "32 times as large in C++", "32 times as large in Python".
   std::string times(double factor) const;
 
   const Record &first_, &second_;
   const Alignment& alignment_;
   const Comparison& comparison_;
-  std::vector<std::string> told_;
+  std::vector<std::string> reasons_;
 };
 
 }  // namespace loupe::port

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,6 +23,7 @@ struct Tensor {
   int64_t numel() const;
   /// The root of the mean square of the finite elements.
   double rms() const;
+  std::string full_name() const { return module.empty() ? name : module + "." + name; }
   bool is(const char* what_) const { return what == what_; }
   /// Of a forward: an input or output.
   bool is_forward() const { return is("input") || is("output"); }
@@ -68,5 +70,14 @@ struct Record {
 /// @param path the file, or a folder that has its `fingerprint.jsonl`. Throws ConfigError for what is no such file,
 /// with its place, and UsageError for a folder without one.
 Record read_record(const std::string& path);
+
+/// What is set otherwise in one of two modules or optimizers, "eps is 1e-05 in Python and 0.001 in C++", as far as both
+/// say, in whatever way their languages print it.
+std::vector<std::string> other_settings(const Module& a, const Module& b, const Record& first, const Record& second);
+/// The same of the optimizers at a step. A line for each setting, with the group where there are several.
+std::vector<std::string> other_settings(uint64_t step, const Record& first, const Record& second);
+
+/// "twice in C++ and once in Python".
+std::string times_text(std::size_t own, const Record& first, std::size_t theirs, const Record& second);
 
 }  // namespace loupe::port

@@ -52,6 +52,12 @@ std::vector<const FindingHistory::Entry*> FindingHistory::worst_first() const {
   return order;
 }
 
+const FindingHistory::Entry* FindingHistory::worst() const {
+  const std::vector<const Entry*> all = worst_first();
+  const auto standing = std::find_if(all.begin(), all.end(), [](const Entry* each) { return !each->gone; });
+  return standing != all.end() ? *standing : all.empty() ? nullptr : all.front();
+}
+
 std::string FindingHistory::counts() const {
   if (entries_.empty()) return "no findings";
   std::string text;

@@ -31,6 +31,9 @@ class FindingHistory {
   void go_on();
   /// The worst first, of equals those that stand; of one rule the layer that lies farthest beyond what is allowed.
   std::vector<const Entry*> worst_first() const;
+  /// The first of these that stands, or else the first: what stands is worse than what is over, whatever it was. Null
+  /// without any.
+  const Entry* worst() const;
   /// "1 error, 2 warnings (1 gone)"; "no findings" without any.
   std::string counts() const;
   bool empty() const { return entries_.empty(); }

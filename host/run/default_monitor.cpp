@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "config/launch.h"
 #include "core/log.h"
-#include "record/earlier_run.h"
+#include "record/resumed_history.h"
 #include "run/boundary.h"
 
 namespace loupe {

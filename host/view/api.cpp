@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of what is told to programs; goes up where a member is taken away or comes to mean something else.
+/// The version of what programs are answered; it goes up where a member is removed or changes its meaning.
 constexpr int api_version = 1;
 
 std::string answer_of(const Json& json) {
@@ -42,7 +42,7 @@ std::string encoded(std::string_view text) {
 }
 
 /// The row of the page's list, without what only the page makes use of.
-Json row_of(const RunsTold::Run& run) {
+Json row_of(const RunsSnapshot::Run& run) {
   Json row = Json::parse(*run.json);
   Json told;
   for (const char* name :
@@ -73,13 +73,13 @@ std::string api_notes(const RunNotes& notes) {
   return answer_of(told);
 }
 
-std::string api_list(const RunsTold& told) {
+std::string api_list(const RunsSnapshot& told) {
   Json runs = Json::array();
   for (const auto& [number, run] : told.runs) runs.push_back(row_of(run));
   return answer_of({{"version", api_version}, {"runs", std::move(runs)}});
 }
 
-const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path) {
+const RunsSnapshot::Run* api_run_at(const RunsSnapshot& told, std::string_view path) {
   const std::string place = decoded_path(path.substr(api_runs.size() + 1));
   for (const auto& [number, run] : told.runs) {
     if (place_of(run.place) == place) return &run;
@@ -87,7 +87,7 @@ const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path) {
   return nullptr;
 }
 
-std::string api_run(const RunsTold::Run& run, const FindingsOf& findings_of) {
+std::string api_run(const RunsSnapshot::Run& run, const FindingsOf& findings_of) {
   Json findings = Json::parse(findings_of(run.place.record().string()));
   return answer_of({{"version", api_version}, {"run", row_of(run)}, {"findings", std::move(findings)}});
 }

@@ -20,10 +20,10 @@ std::string api_address(const FoundRun& run);
 std::string report_address(const FoundRun& run);
 
 /// All runs, as JSON.
-std::string api_list(const RunsTold& told);
+std::string api_list(const RunsSnapshot& told);
 
 /// The run behind "/api/runs/" and its address, which may be percent-encoded; null where there is none.
-const RunsTold::Run* api_run_at(const RunsTold& told, std::string_view path);
+const RunsSnapshot::Run* api_run_at(const RunsSnapshot& told, std::string_view path);
 
 /// Whether the path names one run, which may be none.
 bool is_api_of_run(std::string_view path);
@@ -32,6 +32,6 @@ bool is_api_of_run(std::string_view path);
 std::string api_notes(const RunNotes& notes);
 
 /// One run with its findings, as JSON. Throws what `findings_of` throws.
-std::string api_run(const RunsTold::Run& run, const FindingsOf& findings_of);
+std::string api_run(const RunsSnapshot::Run& run, const FindingsOf& findings_of);
 
 }  // namespace loupe::view

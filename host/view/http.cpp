@@ -1,19 +1,26 @@
 #include "view/http.h"
 
+#include <arpa/inet.h>
+#include <loupe/error.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <strings.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 namespace loupe::view {
 namespace {
@@ -315,6 +322,175 @@ int Listener::accept() const {
 /// On Linux this wakes the thread that accepts.
 void Listener::stop() const {
   ::shutdown(socket_, SHUT_RDWR);
+}
+
+namespace {
+
+std::string random_token() {
+  std::array<unsigned char, 32> bytes;
+  if (::getentropy(bytes.data(), bytes.size()) != 0) {
+    throw Error("the system gives no random numbers for a token; leave out --address");
+  }
+  constexpr char digits[] = "0123456789abcdef";
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += digits[byte >> 4];
+    token += digits[byte & 15];
+  }
+  return token;
+}
+
+/// Takes a time that does not tell how much of the text is right.
+bool is_equal(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+}  // namespace
+
+bool is_loopback(const std::string& address) {
+  if (address == "localhost") return true;
+  in_addr four{};
+  if (::inet_pton(AF_INET, address.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six{};
+  return ::inet_pton(AF_INET6, address.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+Gate::Gate(const std::string& address, int port)
+    : port_(std::to_string(port)),
+      token_(is_loopback(address) ? "" : random_token()),
+      cookie_name_("loupe-view-" + port_) {}
+
+bool Gate::takes_host(const std::string& host) const {
+  if (wants_token()) return true;
+  for (const char* name : {"127.0.0.1", "localhost", "[::1]"}) {
+    if (host == name + (':' + port_) || (port_ == "80" && host == name)) return true;
+  }
+  return false;
+}
+
+bool Gate::takes_origin(const std::string& origin, const std::string& host) const {
+  return origin.empty() || origin == "http://" + host;
+}
+
+bool Gate::takes_token(const std::string& given, const std::string& cookies) const {
+  if (!wants_token() || is_equal(given, token_)) return true;
+  const std::string key = cookie_name_ + '=';
+  for (std::size_t begin = 0; begin < cookies.size();) {
+    std::size_t end = cookies.find(';', begin);
+    if (end == std::string::npos) end = cookies.size();
+    while (begin < end && cookies[begin] == ' ') ++begin;
+    const std::string_view each(cookies.data() + begin, end - begin);
+    if (each.substr(0, key.size()) == key && is_equal(each.substr(key.size()), token_)) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+std::string Gate::cookie() const {
+  return cookie_name_ + '=' + token_ + "; Path=/; HttpOnly; SameSite=Strict";
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+struct Connections::Connection {
+  int socket;
+  Clock::time_point deadline;
+  bool is_asking = true, follows = false, is_cut = false;
+
+  void cut() {
+    is_cut = true;
+    ::shutdown(socket, SHUT_RDWR);
+  }
+};
+
+thread_local Connections::Connection* Connections::served_ = nullptr;
+
+Connections::Connections(const Limits& limits) : limits_(limits), watcher_([this] { watch(); }) {}
+
+Connections::~Connections() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_one();
+  watcher_.join();
+}
+
+std::function<void()> Connections::bounded(int socket, std::function<void()> serve) {
+  const std::lock_guard lock(mutex_);
+  const auto connection = std::make_shared<Connection>(Connection{socket, Clock::now() + limits_.request});
+  admit(*connection);
+  connections_.push_back(connection);
+  changed_.notify_one();
+  return [this, connection, serve = std::move(serve)] {
+    served_ = connection.get();
+    serve();
+    served_ = nullptr;
+    const std::lock_guard lock(mutex_);
+    ::close(connection->socket);
+    connections_.remove(connection);
+  };
+}
+
+void Connections::has_asked() {
+  const std::lock_guard lock(mutex_);
+  if (served_ != nullptr) served_->is_asking = false;
+}
+
+bool Connections::follow() {
+  const std::lock_guard lock(mutex_);
+  if (served_ == nullptr) return true;
+  const auto follows = [](const Connection& each) { return each.follows; };
+  served_->is_asking = false;
+  served_->follows = count(follows) < limits_.followers;
+  return served_->follows;
+}
+
+void Connections::end() {
+  const std::lock_guard lock(mutex_);
+  while (cut_oldest([](const Connection&) { return true; })) {
+  }
+}
+
+void Connections::admit(Connection& newcomer) {
+  const auto takes_place = [](const Connection& each) { return !each.is_cut; };
+  if (count(takes_place) >= limits_.all && !cut_oldest(takes_place)) newcomer.cut();
+}
+
+/// Cuts the oldest connection that is still asking. Returns whether there was one.
+bool Connections::cut_oldest(const Matches& matches) {
+  const auto oldest = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
+    return each->is_asking && !each->is_cut && matches(*each);
+  });
+  if (oldest == connections_.end()) return false;
+  (*oldest)->cut();
+  return true;
+}
+
+std::size_t Connections::count(const Matches& matches) const {
+  return static_cast<std::size_t>(
+      std::count_if(connections_.begin(), connections_.end(), [&](const auto& each) { return matches(*each); }));
+}
+
+void Connections::watch() {
+  constexpr auto longest = std::chrono::hours(1);
+  std::unique_lock lock(mutex_);
+  while (!is_over_) {
+    const auto now = Clock::now();
+    while (cut_oldest([&](const Connection& each) { return each.deadline <= now; })) {
+    }
+    // The oldest that is still asking is the next whose time is up.
+    const auto next = std::find_if(connections_.begin(), connections_.end(),
+                                   [](const auto& each) { return each->is_asking && !each->is_cut; });
+    changed_.wait_until(lock, next == connections_.end() ? now + longest : (*next)->deadline);
+  }
 }
 
 }  // namespace loupe::view

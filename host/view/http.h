@@ -1,11 +1,17 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -71,6 +77,76 @@ class Listener {
 
  private:
   int socket_ = -1, port_ = 0;
+};
+
+/// Who may ask the server. On the machine's own address: whoever names that address as the host, so that no page of the
+/// web reaches it under a name of its own. On any other: who brings the token. Any thread.
+class Gate {
+ public:
+  /// Takes the token from the system's randomness. Throws Error where there is none.
+  Gate(const std::string& address, int port);
+
+  bool wants_token() const { return !token_.empty(); }
+  const std::string& token() const { return token_; }
+  /// Whether the header `Host` names this server; always where a token is wanted.
+  bool takes_host(const std::string& host) const;
+  /// Whether a request that changes something comes from a page of this server's, as the header `Origin` says, or from
+  /// a program, which sends none. `host` is one that it takes.
+  bool takes_origin(const std::string& origin, const std::string& host) const;
+  /// Whether this is the token, or the header `Cookie` has it; always where none is wanted.
+  bool takes_token(const std::string& given, const std::string& cookies) const;
+  /// For a browser to keep the token: what the header `Set-Cookie` says.
+  std::string cookie() const;
+
+ private:
+  std::string port_, token_;
+  std::string cookie_name_;  // by port, for browsers keep one store of cookies for all of a machine's
+};
+
+/// Whether only this machine reaches the address.
+bool is_loopback(const std::string& address);
+
+/// The connections to a server, so that nobody keeps others from being served: each has a deadline for its whole
+/// request, however it is sent, and there are so many at most. Any thread.
+class Connections {
+ public:
+  struct Limits {
+    std::size_t all = 64, followers = 40;
+    std::chrono::milliseconds request = std::chrono::seconds(10);
+  };
+
+  Connections() : Connections(Limits()) {}
+  explicit Connections(const Limits& limits);
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  /// Takes over an accepted socket. Returns what calls `serve` and then closes the socket. Where there are too many
+  /// connections, cuts off the one that has been asking the longest, else this one.
+  std::function<void()> bounded(int socket, std::function<void()> serve);
+  /// The connection that this thread serves has sent its request.
+  void has_asked();
+  /// The same, and it follows the list to its end; false where too many do.
+  bool follow();
+  /// Cuts off all that are still asking.
+  void end();
+
+ private:
+  struct Connection;
+  using Matches = std::function<bool(const Connection&)>;
+
+  void admit(Connection& newcomer);
+  bool cut_oldest(const Matches& matches);
+  std::size_t count(const Matches& matches) const;
+  void watch();
+
+  static thread_local Connection* served_;  // by this thread
+  const Limits limits_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::list<std::shared_ptr<Connection>> connections_;  // the oldest first
+  bool is_over_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace loupe::view

@@ -44,7 +44,7 @@ ReportStore::ReportStore(Make make) : make_(std::move(make)) {
   fs::path parent = fs::temp_directory_path(error);
   if (error) parent = "/tmp";
   std::string name = (parent / "loupe-view-XXXXXX").string();
-  // Made for this user alone.
+  // A folder for this user alone.
   if (::mkdtemp(name.data()) == nullptr) {
     throw Error("no folder for reports can be made in '" + parent.string() + "': " + last_error().code().message() +
                 "; set TMPDIR to one with room");
@@ -63,18 +63,18 @@ std::string ReportStore::page_of(const std::vector<fs::path>& records) {
   std::vector<FileStamp> stamps;
   for (const fs::path& each : records) stamps.push_back(FileStamp::of(text_file_at(each)));
   const auto known =
-      std::find_if(made_.begin(), made_.end(), [&](const Made& each) { return each.records == records; });
-  if (known != made_.end()) {
-    made_.splice(made_.begin(), made_, known);
+      std::find_if(reports_.begin(), reports_.end(), [&](const Report& each) { return each.records == records; });
+  if (known != reports_.end()) {
+    reports_.splice(reports_.begin(), reports_, known);
   } else {
-    made_.push_front({records, {}, folder_ / std::to_string(++count_)});
+    reports_.push_front({records, {}, folder_ / std::to_string(++count_)});
   }
-  while (made_.size() > most_kept) {
+  while (reports_.size() > most_kept) {
     std::error_code no_matter;
-    fs::remove_all(made_.back().folder, no_matter);
-    made_.pop_back();
+    fs::remove_all(reports_.back().folder, no_matter);
+    reports_.pop_back();
   }
-  Made& made = made_.front();
+  Report& made = reports_.front();
   if (made.stamps != stamps) {
     std::vector<std::string> files;
     for (const fs::path& each : records) files.push_back(each.string());

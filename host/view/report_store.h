@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "view/run_summary.h"
+#include "core/run_folder.h"
 
 namespace loupe::view {
 
@@ -30,7 +30,7 @@ class ReportStore {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  struct Made {
+  struct Report {
     std::vector<std::filesystem::path> records;
     std::vector<FileStamp> stamps;
     std::filesystem::path folder;
@@ -39,7 +39,7 @@ class ReportStore {
   Make make_;
   std::filesystem::path folder_;
   std::mutex mutex_;
-  std::list<Made> made_;  // the last one asked for first
+  std::list<Report> reports_;  // the last one asked for first
   std::uint64_t count_ = 0;
 };
 

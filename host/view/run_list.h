@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "view/followed_record.h"
 #include "view/run_notes.h"
 #include "view/run_state.h"
-#include "view/run_summary.h"
 #include "view/runs_folder.h"
 
 namespace loupe::view {
 
-/// What the list told at one moment; never changes.
-struct RunsTold {
+/// What the list tells at one moment; never changes.
+struct RunsSnapshot {
   struct Run {
     FoundRun place;
     bool goes_on = false;                     ///< its record may still grow
@@ -50,9 +50,9 @@ class RunList {
   /// Whether somebody asked since the last call.
   bool was_asked() { return is_asked_.exchange(false); }
 
-  std::shared_ptr<const RunsTold> told() const;
+  std::shared_ptr<const RunsSnapshot> told() const;
   /// Waits until another version than `seen` is told, close() or the time is over.
-  std::shared_ptr<const RunsTold> wait(std::uint64_t seen, std::chrono::milliseconds longest) const;
+  std::shared_ptr<const RunsSnapshot> wait(std::uint64_t seen, std::chrono::milliseconds longest) const;
   /// Nobody waits from now on.
   void close();
 
@@ -60,7 +60,7 @@ class RunList {
   struct Run {
     unsigned number;
     FoundRun place;
-    RunSummary summary;
+    FollowedRecord record;
     FileStamp report = {}, noted = {};
     RunNotes notes = {};
     RunStanding standing = {};
@@ -84,7 +84,7 @@ class RunList {
   std::atomic<bool> is_asked_{false};
   mutable std::mutex mutex_;  // of what follows
   mutable std::condition_variable news_;
-  std::shared_ptr<const RunsTold> told_;
+  std::shared_ptr<const RunsSnapshot> told_;
   bool closed_ = false;
 };
 

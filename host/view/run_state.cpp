@@ -76,9 +76,10 @@ RunStanding standing_by_lock(const std::filesystem::path& folder) try {
   return {RunState::unknown, "its folder has no lock that names a process"};
 }
 
-RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder) {
-  if (!run.damage().empty()) return {RunState::damaged, run.damage()};
-  if (run.is_behind()) return {RunState::reading, ""};
+RunStanding standing_of(const FollowedRecord& record, const std::filesystem::path& folder) {
+  if (!record.damage().empty()) return {RunState::damaged, record.damage()};
+  if (record.is_behind()) return {RunState::reading, ""};
+  const replay::RunSummary& run = record.summary();
   if (run.ending()) {
     const RunState state = state_of_end(run.ending()->how);
     const auto broken = run.broken_loss();
@@ -90,7 +91,7 @@ RunStanding standing_of(const RunSummary& run, const std::filesystem::path& fold
   // A merged run stands as its rank 0, in whose folder its own is.
   RunStanding standing = standing_by_lock(folder.filename() == merged_folder_name ? folder.parent_path() : folder);
   // A run gives its lock back right behind its end, which may have come since the record was read.
-  if (standing.state == RunState::killed && run.is_outdated()) return {RunState::reading, ""};
+  if (standing.state == RunState::killed && record.is_outdated()) return {RunState::reading, ""};
   return standing;
 }
 

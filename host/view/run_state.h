@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "view/run_summary.h"
+#include "view/followed_record.h"
 
 namespace loupe::view {
 
@@ -29,7 +29,7 @@ struct RunStanding {
 
 /// How a run stands, by the end of its record; without one, by the process that the lock of its folder names. Takes no
 /// lock itself, which could get into a trainer's way.
-RunStanding standing_of(const RunSummary& run, const std::filesystem::path& folder);
+RunStanding standing_of(const FollowedRecord& record, const std::filesystem::path& folder);
 
 /// The same of a run whose record says no end.
 RunStanding standing_by_lock(const std::filesystem::path& folder);

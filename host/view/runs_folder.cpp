@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Waiting {
+struct Pending {
   FoundRun place;
   int depth = 0;
 };
@@ -39,7 +39,7 @@ class Search {
         cut("only the first " + std::to_string(limits_.folders) + " folders were looked into");
         break;
       }
-      const Waiting next = waiting_.front();
+      const Pending next = waiting_.front();
       waiting_.pop_front();
       if (!seen_.insert(next.place.folder).second) continue;
       const bool is_run = is_own_file(text_file_at(next.place.record()));
@@ -56,13 +56,13 @@ class Search {
   }
 
  private:
-  /// Of a run whose processes were merged, the run of all.
+  /// The merged run, where the run's processes were merged.
   static FoundRun place_of(const FoundRun& run) {
     const FoundRun merged{run.folder / merged_folder_name, run.shown, true};
     return is_own_file(text_file_at(merged.record())) ? merged : run;
   }
 
-  void look_into(const Waiting& parent, bool is_run) {
+  void look_into(const Pending& parent, bool is_run) {
     std::error_code error;
     fs::directory_iterator each(parent.place.folder, error);
     std::set<std::string> names;  // in an order that does not change from one search to the next
@@ -85,7 +85,7 @@ class Search {
   void cut(const std::string& what) { found_.left_out = what + "; name folders nearer to the runs to see the others"; }
 
   SearchLimits limits_;
-  std::deque<Waiting> waiting_;
+  std::deque<Pending> waiting_;
   std::set<fs::path> seen_;
   FoundRuns found_;
 };

@@ -18,11 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "command/tool.h"
 #include "view/api.h"
-#include "view/connections.h"
-#include "view/gate.h"
 #include "view/http.h"
-#include "view/page.h"
 
 namespace loupe::view {
 namespace {
@@ -60,8 +58,8 @@ const Page* page_at(const std::string& path) {
 }
 
 /// The runs in these folders, as the list shows them, each once and in this order.
-std::vector<const RunsTold::Run*> runs_in(const RunsTold& told, const std::vector<std::string>& folders) {
-  std::vector<const RunsTold::Run*> runs;
+std::vector<const RunsSnapshot::Run*> runs_in(const RunsSnapshot& told, const std::vector<std::string>& folders) {
+  std::vector<const RunsSnapshot::Run*> runs;
   for (const std::string& folder : folders) {
     const auto found = std::find_if(told.runs.begin(), told.runs.end(),
                                     [&](const auto& each) { return each.second.place.shown == folder; });
@@ -130,14 +128,14 @@ class Answers {
     const auto folders = request.parameters.find("run");
     if (folders == request.parameters.end()) throw Refusal{400, "no run is chosen; tick at least one in the list"};
     const auto told = list_.told();
-    const std::vector<const RunsTold::Run*> runs = runs_in(*told, folders->second);
+    const std::vector<const RunsSnapshot::Run*> runs = runs_in(*told, folders->second);
     if (runs.size() > most_compared) {
       throw Refusal{400, std::to_string(runs.size()) + " runs are too many for one report; tick at most " +
                              std::to_string(most_compared)};
     }
     std::vector<std::filesystem::path> records;
-    for (const RunsTold::Run* run : runs) {
-      // Of a run that goes on its record knows more, and sooner.
+    for (const RunsSnapshot::Run* run : runs) {
+      // The record of a run that goes on knows more, and sooner.
       if (runs.size() == 1 && !run->goes_on && is_own_file(run->place.report())) {
         return {200, report_type, found_report_policy, page_in(run->place.report())};
       }
@@ -148,13 +146,13 @@ class Answers {
 
   Answer api(const Request& request) {
     const auto told = list_.told();
-    const RunsTold::Run& run = run_at(*told, request);
+    const RunsSnapshot::Run& run = run_at(*told, request);
     const std::lock_guard lock(reading_);
     return {200, json_type, page_policy, api_run(run, findings_of_)};
   }
 
-  static const RunsTold::Run& run_at(const RunsTold& told, const Request& request) {
-    const RunsTold::Run* run = api_run_at(told, request.path);
+  static const RunsSnapshot::Run& run_at(const RunsSnapshot& told, const Request& request) {
+    const RunsSnapshot::Run* run = api_run_at(told, request.path);
     if (run == nullptr) throw Refusal{404, "there is no such run; " + std::string(api_runs) + " has their addresses"};
     return *run;
   }
@@ -181,7 +179,7 @@ class Answers {
     const auto end = std::chrono::steady_clock::now() + longest_look;
     list_.ask();
     for (auto told = list_.told(); !is_ending_;) {
-      const RunsTold::Run* run = api_run_at(*told, path);
+      const RunsSnapshot::Run* run = api_run_at(*told, path);
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
       if (run == nullptr || run->notes == notes || left.count() <= 0) return;
       told = list_.wait(told->version, left);
@@ -218,8 +216,8 @@ class Answers {
 };
 
 Listener listen_on(const Listening& listening) {
-  const int first = listening.port.value_or(usual_port);
-  const int last = listening.port ? first : usual_port + ports_tried - 1;
+  const int first = listening.port.value_or(View::usual_port);
+  const int last = listening.port ? first : View::usual_port + ports_tried - 1;
   for (int port = first; port <= last; ++port) {
     if (Listener listener(listening.address, port); listener.port() != 0) return listener;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,8 @@ struct Served {
   bool wants_token = false;
 };
 
-constexpr int usual_port = 7175;
+/// The files of host/view/page by their names, put into the program when it is built.
+const std::map<std::string, std::string>& page_files();
 
 /// Serves the list, the reports and comparisons, and the same as JSON to programs, until `until` returns, which is
 /// called once the server answers. Writes nothing but the notes of runs. Requests are answered on threads of their own.

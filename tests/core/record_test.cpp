@@ -14,7 +14,7 @@
 #include "core/run_folder.h"
 #include "folder.h"
 #include "pipeline/monitor.h"
-#include "record/earlier_run.h"
+#include "record/resumed_history.h"
 #include "says.h"
 
 namespace loupe {

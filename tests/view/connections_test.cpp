@@ -1,6 +1,6 @@
 // How connections to the server of `loupe view` are kept from taking it from others.
 
-#include "view/connections.h"
+#include "view/http.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // Whom the server of `loupe view` answers.
 
-#include "view/gate.h"
+#include "view/http.h"
 
 #include <gtest/gtest.h>
 

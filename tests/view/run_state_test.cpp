@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using view::RunState;
 
 view::RunStanding standing(const fs::path& folder, const std::string& record) {
-  view::RunSummary run(put(folder / "record.jsonl", record));
+  view::FollowedRecord run(put(folder / "record.jsonl", record));
   run.read_on(std::size_t{1} << 30);
   return standing_of(run, folder);
 }

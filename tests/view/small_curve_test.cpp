@@ -1,6 +1,6 @@
 // A run's loss at the size of a word, however long the run is.
 
-#include "view/small_curve.h"
+#include "record/run_summary.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace loupe::test {
 namespace {
 
-using view::SmallCurve;
+using replay::SmallCurve;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(SmallCurve, HoldsEachValueWhileThereAreFew) {

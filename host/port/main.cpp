@@ -1,4 +1,4 @@
-#include "port/text.h"
+// `loupe compare --port`: says where two records of fingerprints first depart, and why, or that they agree.
 
 #include <loupe/text/number_text.h>
 
@@ -11,13 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "command/run_names.h"
+#include "command/tool.h"
 #include "port/alignment.h"
-#include "port/calls.h"
 #include "port/comparison.h"
 #include "port/reasons.h"
 #include "port/record.h"
-#include "port/settings.h"
 
 namespace loupe::port {
 namespace {
@@ -46,7 +44,7 @@ std::string place_of(const Comparison& comparison, const Record& first) {
   const Comparison::Departure& departure = *comparison.departure;
   const Tensor& tensor = departure.known();
   const std::string step = std::to_string(tensor.step), differs = " differs" + share(departure);
-  const std::string named = "'" + (tensor.module.empty() ? "" : tensor.module + ".") + tensor.name + "'";
+  const std::string named = "'" + tensor.full_name() + "'";
   const std::string index = tensor.index > 0 ? std::to_string(tensor.index) + " " : "";
   const std::string call = tensor.call > 0 ? ", call " + std::to_string(tensor.call + 1) : "";
   if (tensor.is("parameter")) return "before the first step: the parameter " + named + differs;
@@ -144,10 +142,10 @@ std::vector<std::string> other_counts(const Record& first, const Record& second,
 }
 
 std::vector<std::string> settings_besides(const Record& first, const Record& second, const Alignment& alignment,
-                                          const std::vector<std::string>& told) {
+                                          const std::vector<std::string>& reasons) {
   std::vector<std::string> others;
   const auto add = [&](const std::string& subject, const std::string& text) {
-    const bool known = std::any_of(told.begin(), told.end(),
+    const bool known = std::any_of(reasons.begin(), reasons.end(),
                                    [&](const std::string& each) { return each.find(text) != std::string::npos; });
     const std::string whole = subject + text;
     if (!known && std::find(others.begin(), others.end(), whole) == others.end()) others.push_back(whole);
@@ -237,8 +235,7 @@ void tell_types(const Record& first, const Record& second, const Alignment& alig
   const std::string of = others == all ? "The parameters are "
                                        : std::to_string(others) + " of the " + std::to_string(all) + " parameters are ";
   out << of << one->dtype << " in " << first.called << " and " << other->dtype << " in " << second.called
-      << (others == all ? "" : ", such as '" + (one->module.empty() ? "" : one->module + ".") + one->name + "'")
-      << ".\n";
+      << (others == all ? "" : ", such as '" + one->full_name() + "'") << ".\n";
 }
 
 void name_records(Record& first, Record& second, const std::string& one, const std::string& other) {
@@ -254,8 +251,9 @@ void name_records(Record& first, Record& second, const std::string& one, const s
   second.called = distinct ? folder(other) : other;
 }
 
-}  // namespace
-
+/// Returns the command's exit code: 0 where they agree, 1 where they depart, 2 where they agree as far as they can be
+/// compared, which is not to the end. Throws UsageError and ConfigError for what cannot be read.
+/// @param map a file that says which modules are the same; empty for none
 int tell_departure(const std::string& one, const std::string& other, const std::string& map, std::ostream& out) {
   Record first = read_record(one), second = read_record(other);
   name_records(first, second, one, other);
@@ -264,11 +262,11 @@ int tell_departure(const std::string& one, const std::string& other, const std::
   align_calls(first, second, alignment);
   const Comparison comparison = compare_records(first, second, alignment);
   const std::string both = first.called + " and " + second.called;
-  std::vector<std::string> told;
+  std::vector<std::string> reasons;
   if (comparison.departure) {
     out << both << " depart " << place_of(comparison, first) << ".\n";
-    told = Reasons(first, second, alignment, comparison).tell();
-    for (const std::string& each : told) out << "- " << each << ".\n";
+    reasons = Reasons(first, second, alignment, comparison).find();
+    for (const std::string& each : reasons) out << "- " << each << ".\n";
     out << (comparison.agreeing > 0 ? "Everything before agrees: " + agreement(comparison)
                                     : std::string("It is the first that is compared"))
         << ".\n";
@@ -280,7 +278,7 @@ int tell_departure(const std::string& one, const std::string& other, const std::
   }
   tell_rounding(comparison, out);
   const bool first_ends = tell_end(first, second, out), second_ends = tell_end(second, first, out);
-  for (const std::string& each : settings_besides(first, second, alignment, told)) {
+  for (const std::string& each : settings_besides(first, second, alignment, reasons)) {
     out << (comparison.departure ? "Also different: " : "Different, though no number beyond rounding shows it: ")
         << each << ".\n";
   }
@@ -295,4 +293,21 @@ int tell_departure(const std::string& one, const std::string& other, const std::
   return comparison.unsure > 0 || first_ends || second_ends ? 2 : 0;
 }
 
+}  // namespace
 }  // namespace loupe::port
+
+int main(int count, char** arguments) {
+  std::vector<std::string> records;
+  std::string map;
+  return loupe::tool_main(
+      count, arguments,
+      [&](CLI::App& app) {
+        CLI::App* command = app.add_subcommand("port", "What 'loupe compare --port' runs");
+        command->add_option("records", records, "The original's record and the port's")->required()->expected(2);
+        command->add_option("--map", map, "A YAML file that says which modules are the same");
+        return command;
+      },
+      [&](loupe::Outputs& outputs) {
+        return loupe::port::tell_departure(records[0], records[1], map, outputs.wrapped);
+      });
+}

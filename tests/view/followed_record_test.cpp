@@ -1,6 +1,6 @@
 // What `loupe view` says of a run, read from its record as that grows.
 
-#include "view/run_summary.h"
+#include "view/followed_record.h"
 
 #include <gtest/gtest.h>
 #include <loupe/abi.h>
@@ -17,16 +17,17 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t everything = std::size_t{1} << 30;
 
-TEST(RunSummary, TellsNameLastTickLossesAndFindings) {
+TEST(FollowedRecord, TellsNameLastTickLossesAndFindings) {
   const fs::path file =
       put(fresh_folder() / "record.jsonl",
           two_epochs("digits", 1234) + finding_line("warning", "raised", "dead_units", "half") +
               finding_line("error", "raised", "nan_loss", "NaN") + loss_line(3, "val_loss mean", "\"NaN\"") +
               loss_line(3, "val_loss median", "7") + tick_line(3) + end_line("failed", "out of memory"));
-  view::RunSummary run(file);
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_EQ(run.damage(), "");
-  EXPECT_FALSE(run.is_behind());
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage(), "");
+  EXPECT_FALSE(record.is_behind());
   EXPECT_EQ(run.run().name, "digits");
   EXPECT_EQ(run.run().start_time, 1234);
   ASSERT_TRUE(run.tick());
@@ -44,147 +45,155 @@ TEST(RunSummary, TellsNameLastTickLossesAndFindings) {
   EXPECT_EQ(run.ending()->message, "out of memory");
 }
 
-TEST(RunSummary, TakesNoEpochForTheBestThatWasCutShort) {
+TEST(FollowedRecord, TakesNoEpochForTheBestThatWasCutShort) {
   std::string cut = epoch_of(3, "0.125");
   cut.replace(cut.find(R"("incomplete":false)"), 18, R"("incomplete":true)");
   const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits") + cut);
-  view::RunSummary run(file);
-  EXPECT_TRUE(run.read_on(everything));
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.losses()[0].last, 0.125);
   EXPECT_EQ(run.losses()[0].lowest, std::pair(0.25, 2.0));
 }
 
-TEST(RunSummary, ReadsOnWhereTheRecordGrewAndNotBefore) {
+TEST(FollowedRecord, ReadsOnWhereTheRecordGrewAndNotBefore) {
   const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits"));
-  view::RunSummary run(file);
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_FALSE(run.read_on(everything));
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_FALSE(record.read_on(everything));
   // A line that is being written waits for its end.
   const std::string epoch = epoch_of(3, "0.125");
   append(file, epoch.substr(0, 40));
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 2);
-  EXPECT_EQ(run.damage(), "");
+  EXPECT_EQ(record.damage(), "");
   append(file, epoch.substr(40));
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 3);
   EXPECT_EQ(run.losses()[0].last, 0.125);
 }
 
-TEST(RunSummary, ReadsALongRecordInParts) {
+TEST(FollowedRecord, ReadsALongRecordInParts) {
   std::string text = run_line("digits") + loss_tag;
   for (int epoch = 1; epoch <= 30000; ++epoch) text += epoch_of(epoch, "0.5");
   const fs::path file = put(fresh_folder() / "record.jsonl", text);
-  view::RunSummary run(file);
-  EXPECT_TRUE(run.read_on(1));
-  EXPECT_TRUE(run.is_behind());
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  EXPECT_TRUE(record.read_on(1));
+  EXPECT_TRUE(record.is_behind());
   const double first = run.tick()->epoch;
   EXPECT_LT(first, 30000);
   int parts = 1;
-  for (; run.is_behind() && parts < 100; ++parts) EXPECT_TRUE(run.read_on(1));
+  for (; record.is_behind() && parts < 100; ++parts) EXPECT_TRUE(record.read_on(1));
   EXPECT_GT(parts, 2);
   EXPECT_EQ(run.tick()->epoch, 30000);
-  EXPECT_EQ(run.damage(), "");
+  EXPECT_EQ(record.damage(), "");
 }
 
-TEST(RunSummary, BeginsAnewWhereTheRecordIsAnotherOne) {
+TEST(FollowedRecord, BeginsAnewWhereTheRecordIsAnotherOne) {
   const fs::path folder = fresh_folder();
   const fs::path file =
       put(folder / "record.jsonl", two_epochs("old") + finding_line("error", "raised", "nan_loss", "NaN"));
-  view::RunSummary run(file);
-  run.read_on(everything);
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  record.read_on(everything);
   // Put in its place, as a resumed run does.
   put(folder / "other", two_epochs("new") + epoch_of(3, "1") + epoch_of(4, "1") + epoch_of(5, "1"));
   fs::rename(folder / "other", file);
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.run().name, "new");
   EXPECT_EQ(run.tick()->epoch, 5);
   EXPECT_TRUE(run.findings().empty());
   // Written over in place: cut short, or grown beyond what was read.
   put(file, two_epochs("third"));
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.run().name, "third");
   put(file, two_epochs("a fourth one with a long name") + epoch_of(3, "1") + epoch_of(4, "1"));
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.run().name, "a fourth one with a long name");
   EXPECT_EQ(run.tick()->epoch, 4);
 }
 
-TEST(RunSummary, FollowsARecordThatIsCompressedMeanwhile) {
+TEST(FollowedRecord, FollowsARecordThatIsCompressedMeanwhile) {
   const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits"));
   const fs::path compressed = file.string() + ".gz";
-  view::RunSummary run(file);
-  run.read_on(everything);
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  record.read_on(everything);
   put(compressed, gzip_member(two_epochs("digits")));
-  EXPECT_TRUE(run.read_on(everything)) << "both are there for a moment";
+  EXPECT_TRUE(record.read_on(everything)) << "both are there for a moment";
   fs::remove(file);
-  EXPECT_FALSE(run.read_on(everything));
+  EXPECT_FALSE(record.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 2);
   // A member that is being written waits for its end.
   const std::string epoch = gzip_member(epoch_of(3, "0.125"));
   append(compressed, epoch.substr(0, 40));
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_EQ(run.damage(), "");
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage(), "");
   EXPECT_EQ(run.tick()->epoch, 2);
   append(compressed, epoch.substr(40));
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 3);
   EXPECT_EQ(run.losses()[0].last, 0.125);
   append(compressed, "no member");
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_EQ(run.damage().substr(0, 43), "the compressed data is damaged behind byte ");
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage().substr(0, 43), "the compressed data is damaged behind byte ");
   EXPECT_EQ(run.tick()->epoch, 3);
   // A later run of the same folder.
   fs::remove(compressed);
   put(file, two_epochs("another"));
-  EXPECT_TRUE(run.read_on(everything));
+  EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.run().name, "another");
-  EXPECT_EQ(run.damage(), "");
+  EXPECT_EQ(record.damage(), "");
 }
 
-TEST(RunSummary, KeepsTheLowestFiniteLossWithItsEpoch) {
+TEST(FollowedRecord, KeepsTheLowestFiniteLossWithItsEpoch) {
   std::string text = run_line("digits") + loss_tag;
   int epoch = 0;
   for (const char* loss : {"\"NaN\"", "3", "1", "2", "1", "\"Infinity\""}) text += epoch_of(++epoch, loss);
-  view::RunSummary run(put(fresh_folder() / "record.jsonl", text));
-  run.read_on(everything);
+  view::FollowedRecord record(put(fresh_folder() / "record.jsonl", text));
+  const replay::RunSummary& run = record.summary();
+  record.read_on(everything);
   ASSERT_EQ(run.losses().size(), 1u);
   EXPECT_TRUE(std::isinf(run.losses()[0].last));
   EXPECT_EQ(run.losses()[0].lowest, std::make_pair(1.0, 3.0));
   EXPECT_EQ(run.losses()[0].curve.values().size(), 6u);
 }
 
-TEST(RunSummary, KeepsSoManySettingsAndLossesAsPeopleRead) {
+TEST(FollowedRecord, KeepsSoManySettingsAndLossesAsPeopleRead) {
   std::string text = run_line("digits") + loss_tag;
-  for (int i = 0; i < 1000; ++i) {
+  for (std::size_t i = 0; i <= replay::RunSummary::most_settings; ++i) {
     text += setting_line("setting " + std::to_string(i), "integer", "1");
     text += loss_line(1, "loss " + std::to_string(i) + " mean", "1");
   }
-  view::RunSummary run(put(fresh_folder() / "record.jsonl", text));
-  run.read_on(everything);
-  EXPECT_EQ(run.damage(), "");
-  EXPECT_EQ(run.settings().size(), view::RunSummary::most_settings);
-  EXPECT_EQ(run.losses().size(), view::RunSummary::most_losses);
+  view::FollowedRecord record(put(fresh_folder() / "record.jsonl", text));
+  const replay::RunSummary& run = record.summary();
+  record.read_on(everything);
+  EXPECT_EQ(record.damage(), "");
+  EXPECT_EQ(run.hyperparameters().size(), replay::RunSummary::most_settings);
+  EXPECT_EQ(run.losses().size(), replay::RunSummary::most_losses);
 }
 
-TEST(RunSummary, OfARunThatGoesOnLetsItsEndAndFindingsGo) {
+TEST(FollowedRecord, OfARunThatGoesOnLetsItsEndAndFindingsGo) {
   const fs::path file = put(fresh_folder() / "record.jsonl",
                             two_epochs("digits") + finding_line("error", "raised", "nan_loss", "NaN") +
                                 end_line("interrupted") + run_line("digits", 5000, true) + epoch_of(3, "0.1"));
-  view::RunSummary run(file);
-  run.read_on(everything);
-  EXPECT_EQ(run.damage(), "");
+  view::FollowedRecord record(file);
+  const replay::RunSummary& run = record.summary();
+  record.read_on(everything);
+  EXPECT_EQ(record.damage(), "");
   EXPECT_FALSE(run.ending());
   EXPECT_EQ(run.findings().counts(), "1 error (1 gone)");
   EXPECT_EQ(run.run().start_time, 5000);
 }
 
-TEST(RunSummary, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
+TEST(FollowedRecord, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
   const fs::path folder = fresh_folder();
   const auto damage_of = [&](const std::string& text) {
-    view::RunSummary run(put(folder / "record.jsonl", text));
-    run.read_on(everything);
-    return run.damage();
+    view::FollowedRecord record(put(folder / "record.jsonl", text));
+    record.read_on(everything);
+    return record.damage();
   };
   EXPECT_EQ(damage_of(""), "the record is empty");
   EXPECT_EQ(damage_of("{\"kind\":\"run\""), "the record's first line is not whole yet");
@@ -194,27 +203,28 @@ TEST(RunSummary, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
             "line 2: another run begins here; give each run's record a file of its own");
   EXPECT_EQ(damage_of(run_line("a") + std::string(100, '[') + "\n").substr(0, 8), "line 2: ");
 
-  view::RunSummary run(put(folder / "record.jsonl", two_epochs("digits") + "garbage\n"));
-  run.read_on(everything);
-  EXPECT_EQ(run.damage().substr(0, 22), "line 7: this line is n");
+  view::FollowedRecord record(put(folder / "record.jsonl", two_epochs("digits") + "garbage\n"));
+  const replay::RunSummary& run = record.summary();
+  record.read_on(everything);
+  EXPECT_EQ(record.damage().substr(0, 22), "line 7: this line is n");
   EXPECT_EQ(run.run().name, "digits");
   EXPECT_EQ(run.tick()->epoch, 2);
   append(folder / "record.jsonl", epoch_of(3, "1"));
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_EQ(run.damage().substr(0, 7), "line 7:");
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage().substr(0, 7), "line 7:");
 }
 
-TEST(RunSummary, SaysThatARecordCannotBeReadWhereItIsGoneOrALink) {
+TEST(FollowedRecord, SaysThatARecordCannotBeReadWhereItIsGoneOrALink) {
   const fs::path folder = fresh_folder();
   const fs::path file = put(folder / "record.jsonl", two_epochs("digits"));
-  view::RunSummary run(file);
-  run.read_on(everything);
+  view::FollowedRecord record(file);
+  record.read_on(everything);
   fs::rename(file, folder / "elsewhere");
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_EQ(run.damage(), "the record cannot be read: No such file or directory");
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage(), "the record cannot be read: No such file or directory");
   fs::create_symlink(folder / "elsewhere", file);
-  EXPECT_TRUE(run.read_on(everything));
-  EXPECT_EQ(run.damage().substr(0, 26), "the record cannot be read:");
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage().substr(0, 26), "the record cannot be read:");
 }
 
 }  // namespace

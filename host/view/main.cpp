@@ -1,4 +1,4 @@
-#include "command/commands.h"
+// `loupe view`: a page of the runs under some folders, live.
 
 #include <signal.h>
 
@@ -9,6 +9,8 @@
 #include <sstream>
 #include <thread>
 
+#include "command/commands.h"
+#include "command/tool.h"
 #include "command/usage_error.h"
 #include "view/server.h"
 
@@ -40,15 +42,15 @@ class EndSignals {
 };
 
 /// A thread that looks at the list once a second, at once where there is more to read or somebody asks.
-class Looking {
+class ListUpdater {
  public:
-  explicit Looking(view::RunList& list) : thread_([this, &list] { look(list); }) {}
-  ~Looking() {
+  explicit ListUpdater(view::RunList& list) : thread_([this, &list] { look(list); }) {}
+  ~ListUpdater() {
     is_over_ = true;
     thread_.join();
   }
-  Looking(const Looking&) = delete;
-  Looking& operator=(const Looking&) = delete;
+  ListUpdater(const ListUpdater&) = delete;
+  ListUpdater& operator=(const ListUpdater&) = delete;
 
  private:
   void look(view::RunList& list) {
@@ -73,31 +75,11 @@ void check_folder(const std::string& folder) {
                    "; name a folder with runs in it, such as runs");
 }
 
-}  // namespace
-
-CLI::App* View::add_to(CLI::App& app) {
-  CLI::App* subcommand = app.add_subcommand(
-      "view", "Serves a page of the runs under some folders to a browser: their state, reports and comparisons, live");
-  subcommand->add_option("folders", folders, "Folders with runs in them, however deep")
-      ->required()
-      ->type_name("FOLDER");
-  subcommand
-      ->add_option("--port", port,
-                   "The port; " + std::to_string(view::usual_port) +
-                       " or the next that is free unless given, 0 for any free one")
-      ->check(CLI::Range(0, 65535));
-  subcommand
-      ->add_option("--address", address,
-                   "The address to listen on; 127.0.0.1 unless given, which only this machine reaches. On another "
-                   "one a page needs the token in the address that is printed")
-      ->type_name("ADDRESS");
-  return subcommand;
-}
-
-void View::run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const {
-  for (const std::string& folder : folders) check_folder(folder);
+void serve_runs(const View& command, std::ostream& out, std::ostream& errors) {
+  const Catalogue catalogue = standard_catalogue(command.plugins, false, errors);
+  for (const std::string& folder : command.folders) check_folder(folder);
   EndSignals signals;
-  view::RunList list(folders);
+  view::RunList list(command.folders);
   view::ReportStore reports([&catalogue](const std::vector<std::string>& records, const std::string& folder) {
     Compare compare;
     compare.records = records;
@@ -115,20 +97,28 @@ void View::run(const Catalogue& catalogue, std::ostream& out, std::ostream& erro
     diagnose.run(rows, left_out);
     return rows.str();
   };
-  view::serve(list, reports, findings_of, {address, port}, [&](const view::Served& served) {
-    if (!port && served.port != view::usual_port) {
-      errors << "loupe: port " << view::usual_port << " is taken; port " << served.port << " is used instead\n";
+  view::serve(list, reports, findings_of, {command.address, command.port}, [&](const view::Served& served) {
+    if (!command.port && served.port != View::usual_port) {
+      errors << "loupe: port " << View::usual_port << " is taken; port " << served.port << " is used instead\n";
     }
     if (served.wants_token) {
       errors
           << "loupe: warning: whoever has this address with its token sees these runs and may write notes of them, and "
              "what is sent is not encrypted; do so only in a network that you trust\n";
     }
-    const Looking looking(list);
+    const ListUpdater updater(list);
     out << served.url << "\nCtrl-C ends it.\n" << std::flush;
     signals.wait();
     signals.give_back();
   });
 }
 
+}  // namespace
 }  // namespace loupe
+
+int main(int count, char** arguments) {
+  loupe::View command;
+  return loupe::tool_main(
+      count, arguments, [&](CLI::App& app) { return command.add_to(app); },
+      [&](loupe::Outputs& outputs) { return loupe::serve_runs(command, outputs.wrapped, outputs.errors), 0; });
+}

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <loupe/abi.h>
+
 #include <CLI/CLI.hpp>
+
 #include <string>
 #include <vector>
 
 namespace loupe {
 
 /// An argument of a command, as --help tells it.
-struct ToldArgument {
+struct ArgumentHelp {
   std::vector<std::string> names;    ///< an option's with their hyphens; a positional has one without
   std::string help;                  ///< one sentence
   std::string value;                 ///< what kind of value it takes, such as "FILE"; empty for a flag
@@ -22,23 +25,30 @@ struct ToldArgument {
 };
 
 /// A command, as --help tells it.
-struct ToldCommand {
+struct CommandHelp {
   std::string name;  ///< empty for the command `loupe` itself
   std::string help, footer;
-  std::vector<ToldArgument> arguments;  ///< positionals in their order, then options
+  std::vector<ArgumentHelp> arguments;  ///< positionals in their order, then options
 };
 
 /// Reads the commands from CLI11: `loupe` itself, then each command that is not hidden. The manual's
 /// pages and the completion of shells are made from this, so that they cannot differ from --help.
-std::vector<ToldCommand> told_commands(const CLI::App& app);
+std::vector<CommandHelp> help_of_commands(const CLI::App& app);
 
-/// Writes a manual page a command into `folder`/man1, and that of the configuration into `folder`/man5; both are made
-/// where they are missing, and pages of before are written over. Throws
-/// std::system_error where that fails.
+/// Writes a manual page for each command into `folder`/man1, and one for the configuration into `folder`/man5. Makes
+/// the folders, and overwrites earlier pages. Throws std::system_error where that fails.
 /// @param date  that the pages bear, as in 2026-01-31
-void write_manual(const std::vector<ToldCommand>& commands, const std::string& date, const std::string& folder);
+void write_manual(const std::vector<CommandHelp>& commands, const std::string& date, const std::string& folder);
 
 /// Writes the completion for bash (`loupe.bash`) and zsh (`_loupe`) into `folder`, as write_manual does.
-void write_completion(const std::vector<ToldCommand>& commands, const std::string& folder);
+void write_completion(const std::vector<CommandHelp>& commands, const std::string& folder);
+
+/// "integer", "list".
+const char* type_word(const loupe_option& option);
+/// "; at least 1; at most 10", or nothing. Of more than many_names choices it says that they are listed below.
+/// @param named  the last option before it that names a component; null where there is none
+std::string limit_words(const loupe_option& option, const loupe_option* named);
+/// "default 3", or "required".
+std::string default_words(const loupe_option& option);
 
 }  // namespace loupe

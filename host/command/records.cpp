@@ -1,26 +1,132 @@
-#include "command/ranks.h"
+#include "command/records.h"
 
 #include <loupe/abi.h>
 #include <loupe/files/compression.h>
 #include <loupe/text/number_text.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "command/usage_error.h"
 #include "config/launch.h"
+#include "core/clock.h"
+#include "core/text.h"
 #include "findings/finding_board.h"
 
 namespace loupe {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The record of a folder; of a run of several processes that were merged, the one of all.
+fs::path record_in(const fs::path& folder) {
+  std::error_code none;
+  const fs::path merged = folder / merged_folder_name / record_name;
+  return fs::exists(text_file_at(merged), none) && fs::exists(text_file_at(folder / record_name), none)
+             ? merged
+             : folder / record_name;
+}
+
+std::vector<std::string> records_below(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const fs::path file = record_in(entry.path());
+    if (fs::exists(text_file_at(file), none)) found.push_back(file.string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> record_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code none;
+    const fs::path own = record_in(path);
+    if (!fs::is_directory(path, none)) {
+      files.push_back(path);
+    } else if (fs::exists(text_file_at(own), none)) {
+      files.push_back(own.string());
+    } else {
+      const std::vector<std::string> below = records_below(path);
+      if (below.empty())
+        throw UsageError("the folder '" + path + "' has no " + record_name +
+                         ", nor has a folder in it; name the record "
+                         "itself, or have one written by the visualizer 'record'");
+      files.insert(files.end(), below.begin(), below.end());
+    }
+  }
+  return files;
+}
+
+std::string record_file(const std::string& path) {
+  const std::vector<std::string> files = record_files({path});
+  if (files.size() > 1)
+    throw UsageError("the folder '" + path + "' has the records of " + std::to_string(files.size()) +
+                     " runs, such as '" + files.front() + "'; name one");
+  return files.front();
+}
+
+namespace {
+
+constexpr double patience = 1, pause = 0.1;        // seconds
+constexpr std::size_t lines_between_looks = 1024;  // at the clock
+
+bool can_rewrite_a_line() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string(terminal) != "dumb";
+}
+
+}  // namespace
+
+ReadingProgress::ReadingProgress(std::size_t records, bool shown)
+    : records_(records), begun_(steady_time()), shown_(shown && can_rewrite_a_line()) {}
+
+void ReadingProgress::begin(const std::string& record) {
+  ++record_number_;
+  record_ = record;
+  epoch_ = 0;
+}
+
+void ReadingProgress::take(const replay::RecordLine& line) {
+  if (!shown_) return;
+  if (line.kind == replay::RecordLine::Kind::tick) epoch_ = line.epoch;
+  if (++lines_ % lines_between_looks != 0) return;
+  const double now = steady_time();
+  if (now - begun_ >= patience && now - drawn_ >= pause) draw(now);
+}
+
+void ReadingProgress::draw(double now) {
+  std::string text = "reading ";
+  if (records_ > 1) text += "record " + std::to_string(record_number_) + " of " + std::to_string(records_) + ", ";
+  text += "epoch " + number_text(epoch_) + " of '" + printable_line(record_) + "'";
+  // A line that breaks could not be taken back.
+  constexpr std::size_t usual_columns = 80;
+  text = shortened_end(text, terminal_columns(STDERR_FILENO).value_or(usual_columns) - 1);
+  std::cerr << "\r" << text << "\x1b[K" << std::flush;
+  drawn_ = now;
+  stands_ = true;
+}
+
+void ReadingProgress::clear() {
+  if (stands_) std::cerr << "\r\x1b[K" << std::flush;
+  stands_ = false;
+}
+
+namespace {
+
 using replay::RecordLine;
 
 /// "'optimizer rate' is 0.1 in rank 0 and 0.01 in rank 1"; empty where it is the same in all.
