@@ -408,12 +408,12 @@ struct StubWiring {
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
     return told(self, tag, "tag", {Phase::reporting}, error, [&](const loupe_tag& given) {
-      check_told(given);
+      check_message(given);
       of(self).tags_.insert(given.id);
     });
   }
   static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
-    const auto check = [](const loupe_row& given) { check_told(given); };
+    const auto check = [](const loupe_row& given) { check_message(given); };
     loupe_status status = told(self, row, "row", {Phase::reporting}, error, check);
     if (status == LOUPE_OK) status = need_tag(self, row->tag, error);
     if (status != LOUPE_OK) return status;
@@ -427,7 +427,7 @@ struct StubWiring {
     return status;
   }
   static loupe_status histogram(void* self, const loupe_histogram* histogram, loupe_error* error) {
-    const auto check = [](const loupe_histogram& given) { check_told(given); };
+    const auto check = [](const loupe_histogram& given) { check_message(given); };
     const loupe_status status = told(self, histogram, "histogram", {Phase::reporting}, error, check);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }

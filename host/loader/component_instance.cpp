@@ -20,7 +20,7 @@ ComponentHost& host_of(void* context) {
 
 const loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service),
                                        .run = [](void* context) -> const loupe_run* {
-                                         const Surroundings* around = host_of(context).surroundings();
+                                         const ComponentContext* around = host_of(context).surroundings();
                                          return around != nullptr ? around->run() : nullptr;
                                        }};
 
@@ -30,7 +30,7 @@ const loupe_parameter_service parameters_service = {
         [](void* context, const loupe_module* module, const char* name, uint32_t flags, loupe_take_tensor take,
            void* taker, loupe_error* error) {
           return detail::guarded(error, [&] {
-            Surroundings* around = host_of(context).surroundings();
+            ComponentContext* around = host_of(context).surroundings();
             const bool gradient = (flags & LOUPE_LEND_GRADIENT) != 0;
             if (module == nullptr || name == nullptr || take == nullptr)
               throw Error("a parameter is asked for without a module, a name or a function that takes it",
@@ -50,7 +50,7 @@ const loupe_parameter_service parameters_service = {
             if (module == nullptr || flags == nullptr)
               throw Error("the flags of a parameter are asked for without a module, or without a place for them",
                           LOUPE_INVALID);
-            Surroundings* around = host_of(context).surroundings();
+            ComponentContext* around = host_of(context).surroundings();
             const auto now = around != nullptr ? around->parameter_flags(*module, index) : std::nullopt;
             if (!now) {
               throw Error("the module '" + std::string(module->name) + "' is detached, or has no parameter of number " +
@@ -79,7 +79,7 @@ const void* service(const char* id) {
 
 }  // namespace
 
-ComponentHost::ComponentHost(std::string speaker, Surroundings* surroundings, std::string plugin_path)
+ComponentHost::ComponentHost(std::string speaker, ComponentContext* surroundings, std::string plugin_path)
     : speaker_(std::move(speaker)), plugin_path_(std::move(plugin_path)), surroundings_(surroundings) {
   host_ = {.struct_size = sizeof(loupe_host),
            .abi_major = LOUPE_ABI_MAJOR,

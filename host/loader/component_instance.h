@@ -17,9 +17,9 @@
 namespace loupe {
 
 /// What the components of one inspector, or of one replay, share: their run and its parameters. Outlives them.
-class Surroundings {
+class ComponentContext {
  public:
-  virtual ~Surroundings() = default;
+  virtual ~ComponentContext() = default;
   /// Null if there is none. Any thread.
   virtual const loupe_run* run() const = 0;
   /// Whether two modules have one shown name, so that a lens has two values for it. Calls never overlap.
@@ -37,7 +37,7 @@ class ComponentHost {
  public:
   /// @param speaker  "the lens 'x'"  @param surroundings  may be null
   /// @param plugin_path  the file of its plugin; empty if part of the program
-  ComponentHost(std::string speaker, Surroundings* surroundings, std::string plugin_path = "");
+  ComponentHost(std::string speaker, ComponentContext* surroundings, std::string plugin_path = "");
   ComponentHost(const ComponentHost&) = delete;
   ComponentHost& operator=(const ComponentHost&) = delete;
 
@@ -46,11 +46,11 @@ class ComponentHost {
   void leave_out_warnings() { leaves_out_warnings_ = true; }
   bool leaves_out(int32_t level) const { return leaves_out_warnings_ && level == LOUPE_LOG_WARNING; }
   const std::string& speaker() const { return speaker_; }
-  Surroundings* surroundings() const { return surroundings_; }
+  ComponentContext* surroundings() const { return surroundings_; }
 
  private:
   std::string speaker_, plugin_path_;
-  Surroundings* surroundings_;
+  ComponentContext* surroundings_;
   bool leaves_out_warnings_ = false;
   loupe_host host_;
 };
@@ -79,7 +79,7 @@ class ComponentInstance {
   ComponentInstance() = default;
   /// @param speaker  its name for the user: "the lens 'x'"  @param surroundings  may be null
   ComponentInstance(const CatalogueEntry& entry, const loupe_options* options, std::string speaker,
-                    Surroundings* surroundings)
+                    ComponentContext* surroundings)
       : component_(entry.component),
         host_(std::make_unique<ComponentHost>(std::move(speaker), surroundings, entry.library->path)) {
     detail::ErrorBuffer error;

@@ -44,7 +44,7 @@ class VisualizerNode {
  public:
   /// Throws Error when it cannot be made.
   VisualizerNode(std::string name, const CatalogueEntry& entry, const loupe_options* options,
-                 Surroundings* surroundings)
+                 ComponentContext* surroundings)
       : name_(std::move(name)), instance_(entry, options, "the visualizer '" + name_ + "'", surroundings) {}
 
   const std::string& name() const { return name_; }

@@ -82,8 +82,8 @@ std::string state_of(const loupe_source& source) {
 
 }  // namespace
 
-std::shared_ptr<const OptionSet> KnownOptions::of(const CatalogueEntry& entry, const loupe_options* values,
-                                                  const std::string& owner) {
+std::shared_ptr<const OptionSet> OptionCache::of(const CatalogueEntry& entry, const loupe_options* values,
+                                                 const std::string& owner) {
   std::string key(reinterpret_cast<const char*>(&entry.component), sizeof entry.component);
   if (!append_key(key, values)) return OptionSet::from_values(entry.options(), values, owner);
   if (const auto known = sets_.find(key); known != sets_.end()) return known->second;
@@ -92,7 +92,7 @@ std::shared_ptr<const OptionSet> KnownOptions::of(const CatalogueEntry& entry, c
 }
 
 LensNode::LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
-                   LensSurroundings& surroundings)
+                   LensContext& surroundings)
     : guard_(config.name, config.entry.library->file, place_of(config), config.active, stop_on_error,
              [&surroundings](const std::string& message) { surroundings.quarantined(message); }),
       suffix_(config.renamed ? " (" + config.name + ")" : ""),
@@ -210,7 +210,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   const CatalogueEntry& gatherer = require(catalogue_, Kind::gatherer, watch.gatherer);
   const std::string owner = "the gatherer '" + std::string(watch.gatherer) + "'";
   GathererNode& node =
-      module.gatherer(gatherer, known_options_.of(gatherer, watch.gatherer_options, owner), watch.label);
+      module.gatherer(gatherer, option_cache_.of(gatherer, watch.gatherer_options, owner), watch.label);
 
   loupe_source source;
   source.guard = &guard_;
@@ -218,7 +218,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   if (watch.preprocessor != nullptr) {
     const CatalogueEntry& entry = require(catalogue_, Kind::preprocessor, watch.preprocessor);
     const std::string speaker = "the preprocessor '" + std::string(watch.preprocessor) + "'";
-    const auto options = known_options_.of(entry, watch.preprocessor_options, speaker);
+    const auto options = option_cache_.of(entry, watch.preprocessor_options, speaker);
     source.owned = ComponentInstance(entry, options->get(), speaker + " of " + guard_.speaker(), &surroundings_);
     source.preprocessor = watch.preprocessor;
     source.table = &source.owned.table<loupe_preprocessor>();
@@ -392,11 +392,11 @@ std::optional<double> LensNode::query(const std::string& key) {
 }
 
 // The messages of a lens: checked, given the lens's suffix if it has one, and passed on.
-void check_told(const loupe_tag& tag) {
+void check_message(const loupe_tag& tag) {
   need(tag.id, "the id of a tag");
 }
 
-void check_told(const loupe_row& row) {
+void check_message(const loupe_row& row) {
   need(row.tag, "the tag of a row");
   if (row.value_count > most_numbers || row.band_count > most_numbers) {
     throw Error("a row has " + std::to_string(std::max(row.value_count, row.band_count)) +
@@ -414,7 +414,7 @@ void check_told(const loupe_row& row) {
   }
 }
 
-void check_told(const loupe_histogram& histogram) {
+void check_message(const loupe_histogram& histogram) {
   need(histogram.tag, "the tag of a histogram");
   need(histogram.line, "the line of a histogram");
   if (histogram.bin_count == 0 || histogram.bin_count > most_bins) {
@@ -457,7 +457,7 @@ void LensNode::make_sink() {
 void LensNode::show_tag(const loupe_tag& tag) {
   expect({State::reporting}, "tag");
   loupe_tag copy = detail::known_part(tag);
-  check_told(copy);
+  check_message(copy);
   const std::string id = tag_id(copy.id);
   const std::string title = copy.title != nullptr ? tag_id(copy.title) : id;
   const std::string own = copy.id;
@@ -471,7 +471,7 @@ template <class Message>
 void LensNode::show(const Message& message, void (Display::*display)(const Message&)) {
   expect({State::reporting}, "a value, range or histogram");
   Message copy = detail::known_part(message);
-  check_told(copy);
+  check_message(copy);
   has_shown_ = true;
   if (tags_.find(copy.tag) == tags_.end()) {
     display_->check_owner(tag_id(copy.tag), guard_.speaker());

@@ -24,7 +24,7 @@ namespace loupe {
 
 /// The options that a lens gives to components, each checked only once: most lenses give the same to every module. One
 /// thread.
-class KnownOptions {
+class OptionCache {
  public:
   /// `owner` names the component in errors. Throws Error as OptionSet::from_values.
   std::shared_ptr<const OptionSet> of(const CatalogueEntry& entry, const loupe_options* values,
@@ -35,12 +35,12 @@ class KnownOptions {
 };
 
 // Throw Error for a message that a lens may not send.
-void check_told(const loupe_tag& tag);
-void check_told(const loupe_row& row);
-void check_told(const loupe_histogram& histogram);
+void check_message(const loupe_tag& tag);
+void check_message(const loupe_row& row);
+void check_message(const loupe_histogram& histogram);
 
 /// What a lens needs from its monitor.
-class LensSurroundings : public Surroundings {
+class LensContext : public ComponentContext {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
   virtual ModuleNode& node_of(const loupe_module* module) = 0;
@@ -53,8 +53,7 @@ class LensSurroundings : public Surroundings {
 /// One lens of an inspector with its sources. Calls come one at a time.
 class LensNode {
  public:
-  LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
-           LensSurroundings& surroundings);
+  LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error, LensContext& surroundings);
   LensNode(const LensNode&) = delete;
   LensNode& operator=(const LensNode&) = delete;
 
@@ -119,14 +118,14 @@ class LensNode {
   LensGuard guard_;
   std::string suffix_;  // of its tags, if it has its own name
   const Catalogue& catalogue_;
-  LensSurroundings& surroundings_;
+  LensContext& surroundings_;
   bool is_written_;
   State state_ = State::idle;
   Display* display_ = nullptr;               // while it reports
   std::set<std::string, std::less<>> tags_;  // that were declared
   std::set<std::string> types_;              // of the visited modules, where mistakes are errors
   bool has_shown_ = false;                   // a value, range, histogram or finding
-  KnownOptions known_options_;
+  OptionCache option_cache_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};
   mutable LeafMutex tallies_mutex_;  // events use tallies on their own threads

@@ -79,7 +79,7 @@ class MonitorHost {
 
 /// An inspector without LibTorch: the lenses and visualizers of one configuration, the modules they watch, and the
 /// clock of steps and epochs. Calls come one at a time, except Stream::dispatch and members marked for any thread.
-class Monitor final : public LensSurroundings {
+class Monitor final : public LensContext {
  public:
   /// Throws ConfigError if a component cannot be created.
   /// @param host  outlives the monitor; may be null; not called during construction

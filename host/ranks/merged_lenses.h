@@ -43,7 +43,7 @@ class MissingRanks {
 
 /// The lenses of a run once more, for the numbers of several of its processes: they see no events, and are given the
 /// states of those that do. Calls come one at a time.
-class MergedLenses final : public LensSurroundings {
+class MergedLenses final : public LensContext {
  public:
   /// @param config  read in this call only
   MergedLenses(const Config& config, const RunDescription& run);

@@ -22,7 +22,7 @@ namespace loupe::replay {
 
 /// The visualizers that a record is played to. Unlike in training, a visualizer that fails ends the replay with an
 /// Error that names it.
-class VisualizerGroup : public Surroundings {
+class VisualizerGroup : public ComponentContext {
  public:
   explicit VisualizerGroup(const std::vector<ComponentConfig>& visualizers);
   /// Just this one, which a run uses already and which outlives this.

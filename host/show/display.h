@@ -48,7 +48,7 @@ class Display {
  public:
   static constexpr std::size_t most_ticks = 4;
 
-  explicit Display(Surroundings* surroundings = nullptr)
+  explicit Display(ComponentContext* surroundings = nullptr)
       : surroundings_(surroundings), visualizers_(std::make_shared<Visualizers>(surroundings)) {
     set_run({});
   }
@@ -130,7 +130,7 @@ class Display {
   void post(HeldTick::Call call);
   void post_tick(std::shared_ptr<HeldTick> tick);
 
-  Surroundings* surroundings_;
+  ComponentContext* surroundings_;
   std::function<void(const RowValue&)> on_value_;
   bool holds_ = false;
   std::unique_ptr<HeldTick> held_;

@@ -23,13 +23,13 @@ namespace loupe {
 
 /// The visualizers of an inspector, as one thread calls them: the display's, while it has any; see Display. What fails
 /// is told once and tried again at the next tick.
-class Visualizers final : public Surroundings {
+class Visualizers final : public ComponentContext {
  public:
   using Run = std::shared_ptr<const detail::Owned<loupe_run>>;
   using Tell = std::function<loupe_status(VisualizerNode&, loupe_error*)>;
 
   /// @param around  may be null, and outlives this
-  explicit Visualizers(Surroundings* around) : around_(around) {}
+  explicit Visualizers(ComponentContext* around) : around_(around) {}
   Visualizers(const Visualizers&) = delete;
   Visualizers& operator=(const Visualizers&) = delete;
 
@@ -85,7 +85,7 @@ class Visualizers final : public Surroundings {
   template <class... Arguments>
   void each(Arguments&&... arguments);
 
-  Surroundings* around_;
+  ComponentContext* around_;
   Run run_ = std::make_shared<const detail::Owned<loupe_run>>(loupe_run{});
   std::vector<Run> earlier_runs_;  // which visualizers may still read
   std::atomic<const loupe_run*> c_run_{&run_->get()};

@@ -155,9 +155,9 @@ TEST(Options, NameAnOptionThatWasNotDeclared) {
 }
 
 /// A component that declares one option of each type.
-class KnownOptionsTest : public testing::Test {
+class OptionCacheTest : public testing::Test {
  protected:
-  KnownOptionsTest()
+  OptionCacheTest()
       : declared_({{"flag", true, "."}, {"number", 0.5, ".", 0.0}, {"text", "word", "."}, {"list", Strings{}, "."}}) {
     component_.options = declared_.pointers();
     component_.option_count = declared_.size();
@@ -169,10 +169,10 @@ class KnownOptionsTest : public testing::Test {
   const detail::OptionStorage declared_;
   loupe_component component_{};
   const CatalogueEntry entry_{Kind::preprocessor, &component_, nullptr};
-  KnownOptions known_;
+  OptionCache known_;
 };
 
-TEST_F(KnownOptionsTest, AreCheckedOnceForTheSameValues) {
+TEST_F(OptionCacheTest, AreCheckedOnceForTheSameValues) {
   const OptionValues values = {{"flag", false}, {"number", 0.25}, {"text", "a"}, {"list", Strings{"b", "c"}}};
   const auto first = of(values);
   EXPECT_EQ(Options(first->get()).get<double>("number"), 0.25);
@@ -181,7 +181,7 @@ TEST_F(KnownOptionsTest, AreCheckedOnceForTheSameValues) {
   EXPECT_EQ(of({}), of({}));
 }
 
-TEST_F(KnownOptionsTest, AreOthersForOtherValues) {
+TEST_F(OptionCacheTest, AreOthersForOtherValues) {
   const std::vector<OptionValues> others = {{},
                                             {{"flag", false}},
                                             {{"flag", true}},
@@ -201,14 +201,14 @@ TEST_F(KnownOptionsTest, AreOthersForOtherValues) {
   }
 }
 
-TEST_F(KnownOptionsTest, OfAnotherComponentAreOthers) {
+TEST_F(OptionCacheTest, OfAnotherComponentAreOthers) {
   const auto first = of({});
   const loupe_component twin = component_;
   const CatalogueEntry entry{Kind::preprocessor, &twin, nullptr};
   EXPECT_NE(known_.of(entry, nullptr, "it"), first);
 }
 
-TEST_F(KnownOptionsTest, AreRefusedEachTime) {
+TEST_F(OptionCacheTest, AreRefusedEachTime) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_THROW(of({{"number", -1.0}}), Error);
     EXPECT_THROW(of({{"unknown", 1}}), Error);
