@@ -93,13 +93,13 @@ void Bench::show(const Tag& tag) {
     TagStyle style{.type = tag.type,
                    .log_y = tag.log_y,
                    .big = tag.big,
+                   .y_minimum = tag.y_minimum,
+                   .y_maximum = tag.y_maximum,
                    .title = tag.title,
                    .unit = tag.unit,
                    .description = tag.description,
                    .healthy = tag.healthy,
-                   .advice = tag.advice,
-                   .y_minimum = tag.y_minimum,
-                   .y_maximum = tag.y_maximum};
+                   .advice = tag.advice};
     report.tag(tag.id, style);
   });
 }

@@ -2,7 +2,10 @@
 """Fails where a file includes a room above its own, is longer than a newcomer should have to read, or does not include its own
 header first, where the SDK has more headers than one looks through, and where a part of it is outside of its version's namespace.
 
-usage: check.py ROOT
+Counts the lines of each room, too, which host/ARCHITECTURE.md tells.
+
+usage: check.py ROOT            says what is wrong
+       check.py --update ROOT   writes the lines into host/ARCHITECTURE.md
 """
 import pathlib
 import re
@@ -20,6 +23,24 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 800, 200
 MOST_HEADERS_OF_AUTHORS = 19  # in loupe/ itself, so that a newcomer finds what to include
 
+SOURCES = {".h", ".cpp", ".c", ".js", ".css", ".html", ".py", ".rs", ".cmake"}
+TOOLS = {"testing", "view", "port", "command", "check"}  # what does not go into a trainer
+
+
+def lines_below(folder: pathlib.Path, deep: bool = True) -> int:
+    files = folder.rglob("*") if deep else folder.glob("*")
+    return sum(file.read_bytes().count(b"\n") for file in files if file.suffix in SOURCES or file.name == "CMakeLists.txt")
+
+
+def counted(root: pathlib.Path) -> dict[str, int]:
+    """The lines of each row of the tables of host/ARCHITECTURE.md."""
+    rooms = {"include/loupe": lines_below(root / "host/include")}
+    for room in FLOOR_OF.keys() - {"include"}:
+        rooms[room] = lines_below(root / "host" / room, deep=room != "torch")
+    library = sum(lines for room, lines in rooms.items() if room not in TOOLS)
+    return rooms | {"the library": library} | {name: lines_below(root / name) for name in ("host", "sdk", "plugins", "tests")}
+
+
 def room_of(path: str) -> str:
     if path.startswith("include/"):
         return "include"
@@ -34,8 +55,17 @@ def included(root: pathlib.Path, include: str) -> str | None:
     return None
 
 def main() -> int:
-    root = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(sys.argv[-1])
     faults = []
+    page, lines = root / "host/ARCHITECTURE.md", counted(root)
+    row = re.compile(r"^\| `?([\w/ ]+?)`? \|(.*)\| (\d+) \|$", re.MULTILINE)
+    if sys.argv[1] == "--update":
+        page.write_text(row.sub(lambda found: found[0].replace(f"| {found[3]} |", f"| {lines[found[1]]} |"), page.read_text()))
+    told = {found[1]: int(found[3]) for found in row.finditer(page.read_text())}
+    for name in sorted(lines.keys() | told.keys()):
+        if name not in told or name not in lines or abs(told[name] - lines[name]) > 50:
+            faults.append(f"host/ARCHITECTURE.md: tells {told.get(name)} lines of '{name}', which has {lines.get(name)}; "
+                          "tests/structure/check.py --update . counts them")
     host_sources = [file for suffix in ("h", "cpp") for file in sorted((root / "host").rglob(f"*.{suffix}"))]
     if not host_sources:
         faults.append(f"{root}/host: no sources there")
