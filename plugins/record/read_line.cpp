@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "record/record_line.h"
+#include "record/written_line.h"
 
 namespace loupe::record {
 namespace {

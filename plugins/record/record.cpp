@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "record/record_line.h"
+#include "record/written_line.h"
 
 namespace loupe::record {
 namespace {

@@ -1,4 +1,4 @@
-#include "record/record_line.h"
+#include "record/written_line.h"
 
 #include <loupe/detail/messages.h>
 #include <loupe/text/number_text.h>
