@@ -23,7 +23,7 @@ const std::map<std::string, std::string>& new_templates();
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::map<std::string, std::string>;
+using TemplateWords = std::map<std::string, std::string>;
 
 /// What the templates say of a kind.
 struct KindWords {
@@ -64,7 +64,7 @@ std::string pascal_case(const std::string& name) {
   return result;
 }
 
-std::string filled(const std::vector<std::string>& templates, const Words& words) {
+std::string filled(const std::vector<std::string>& templates, const TemplateWords& words) {
   std::string text;
   for (const std::string& name : templates) text += new_templates().at(name);
   for (const auto& [word, value] : words) {
@@ -117,7 +117,7 @@ void New::run(std::ostream& out) const {
   fs::create_directories(folder);
 
   const std::string source = name_ + (plain_c_ ? ".c" : ".cpp");
-  const Words words = {{"NAME", name_},
+  const TemplateWords words = {{"NAME", name_},
                        {"Name", pascal_case(name_)},
                        {"Title", title_of(name_)},
                        {"KIND", kind_},
