@@ -22,7 +22,7 @@ endforeach()
 install(TARGETS loupe loupe_run RUNTIME COMPONENT command
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/loupe COMPONENT command)
 if(tools)
-  install(TARGETS ${tools} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/loupe COMPONENT tools)
+  install(TARGETS ${tools} DESTINATION libexec/loupe COMPONENT tools)
 endif()
 install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)

@@ -63,7 +63,9 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME loupe)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS
     "libloupe-host0 (= ${LOUPE_DEBIAN_VERSION}), loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
-set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "loupe-tools (= ${LOUPE_DEBIAN_VERSION})")
+if(tools)
+  set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "loupe-tools (= ${LOUPE_DEBIAN_VERSION})")
+endif()
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "see what a LibTorch model does while it trains
 Watches programs that train neural networks by LibTorch, without a change of
 them: says what is wrong with the training and what to do, and shows losses,

@@ -97,7 +97,9 @@ void RunSummary::take_loss(const RecordLine& line) {
   if (losses_.find(name) == nullptr && losses_.size() == most_losses) return;
   Loss& loss = losses_[name];
   loss.name = name;
-  loss.is_metric = is_shared ? name.find("loss") == std::string::npos : line.tag == "Metrics";
+  loss.is_metric =
+      is_shared ? name.find("loss") == std::string::npos && name != run_.train_loss && name != run_.validation_loss
+                : line.tag == "Metrics";
   loss.last = line.value;
   ++loss.count;
   loss.nan_streak = std::isnan(line.value) ? loss.nan_streak + 1 : 0;

@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 template <class S>
 void add(JsonLine& line, const S& message, const messages::TextMember<S>& member) {
   const char* text = message.*member.at;
-  if (member.kind == messages::Text::needed) {
-    line.text(member.key, text);
+  if (member.kind == messages::Text::needed || member.kind == messages::Text::or_empty) {
+    line.text(member.key, text != nullptr ? text : "");
   } else if (member.kind == messages::Text::or_null || (text != nullptr && *text != '\0')) {
     line.optional_text(member.key, text);
   }

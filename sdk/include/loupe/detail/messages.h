@@ -20,7 +20,7 @@ namespace messages {
 // Kinds of members. `key` is the member's name in a record's line; null: it stands in no line, or in that of another.
 
 /// Whether a text may be null, and what a line has in place of one that is null or empty.
-enum class Text { needed, or_null, or_left_out };
+enum class Text { needed, or_empty, or_null, or_left_out };
 template <class S>
 struct TextMember {
   const char* key;
@@ -156,12 +156,12 @@ inline constexpr auto members<loupe_row> = std::make_tuple(
     array("low", &loupe_row::bands, &loupe_row::band_count, 2), CountMember<loupe_row>{"events", &loupe_row::events});
 
 template <>
-inline constexpr auto members<loupe_histogram> =
-    std::make_tuple(text("tag", &loupe_histogram::tag, Text::needed), text("layer", &loupe_histogram::layer),
-                    text("line", &loupe_histogram::line, Text::needed),
-                    array("edges", &loupe_histogram::edges, &loupe_histogram::bin_count, 1, 1),
-                    array("counts", &loupe_histogram::counts, &loupe_histogram::bin_count),
-                    CountMember<loupe_histogram>{"events", &loupe_histogram::events});
+inline constexpr auto members<loupe_histogram> = std::make_tuple(
+    text("tag", &loupe_histogram::tag, Text::needed), text("layer", &loupe_histogram::layer, Text::or_empty),
+    text("line", &loupe_histogram::line, Text::needed),
+    array("edges", &loupe_histogram::edges, &loupe_histogram::bin_count, 1, 1),
+    array("counts", &loupe_histogram::counts, &loupe_histogram::bin_count),
+    CountMember<loupe_histogram>{"events", &loupe_histogram::events});
 
 template <>
 inline constexpr auto members<loupe_finding> = std::make_tuple(

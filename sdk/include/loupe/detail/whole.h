@@ -127,7 +127,8 @@ template <class S>
 void need_named(const S& message) {
   each_member<S>([&](const auto& member) {
     if (is_there(message, member)) return;
-    need(false, ("'" + std::string(member.key) + "' of what there is to show").c_str());
+    need(false,
+         ("'" + std::string(member.key != nullptr ? member.key : "a list") + "' of what there is to show").c_str());
   });
 }
 inline void need_named(const loupe_option_value& value) {
