@@ -48,7 +48,7 @@ struct JobThread::State {
 
 namespace {
 
-constexpr std::size_t most_waiting = 4096;
+constexpr std::size_t most_jobs = 4096;
 
 // A signal handler may read these.
 std::atomic<std::size_t> not_done{0};  // jobs of all threads of this process
@@ -105,7 +105,7 @@ bool has_threads_of_the_program() {
   return found;
 }
 
-void watch() {
+void watch_threads() {
   detail::name_own_thread("end");
   // Twice in a row: a thread that starts another one and ends may slip through one list.
   for (int alone = 0; alone < 2; alone = has_threads_of_the_program() ? 0 : alone + 1)
@@ -119,7 +119,7 @@ void watch_where_due() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for the program's threads
   try {
-    std::thread(&watch).detach();
+    std::thread(&watch_threads).detach();
   } catch (const std::exception&) {  // without threads there are none of Loupe's either
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -153,7 +153,7 @@ void JobThread::post(Job job, bool is_large) {
   if (!thread_.joinable() && !start()) return do_job(job);
   {
     std::unique_lock lock(state_->mutex);
-    state_->news.wait(lock, [&] { return state_->queue.size() < most_waiting || state_->is_left; });
+    state_->news.wait(lock, [&] { return state_->queue.size() < most_jobs || state_->is_left; });
     if (state_->is_left) return;
     state_->queue.push_back({std::move(job), is_large});
     state_->large += is_large ? 1 : 0;

@@ -62,9 +62,10 @@ std::string own_plugin_folder() {
   std::error_code error;
   const fs::path real = fs::canonical(file, error);  // a link to the command stands elsewhere
   const fs::path here = (error ? fs::path(file) : real).parent_path();
-  const std::initializer_list<fs::path> candidates = {
-      here / "loupe/plugins", here / "../lib/loupe/plugins", here / LOUPE_INSTALL_PLUGINS,
-      here / ".." / LOUPE_INSTALL_PLUGINS};  // of a tool in libexec/loupe
+  const bool is_tool = here.filename() == "loupe" && here.parent_path().filename() == "libexec";
+  const fs::path bin = is_tool ? here / "../../bin" : here;
+  const std::initializer_list<fs::path> candidates = {here / "loupe/plugins", bin / "../lib/loupe/plugins",
+                                                      bin / LOUPE_INSTALL_PLUGINS};
   for (const fs::path& candidate : candidates) {
     if (fs::is_directory(candidate)) return fs::canonical(candidate).string();
   }

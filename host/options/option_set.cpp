@@ -328,7 +328,7 @@ void OptionSet::finish() {
   options_.value_count = pointers_.size();
 }
 
-bool append_key(std::string& key, const loupe_options* options) {
+bool append_key(std::string& key, const loupe_options* options, bool follows_maps) {
   const auto add = [&](const auto& number) {
     char bytes[sizeof number];
     std::memcpy(bytes, &number, sizeof number);
@@ -365,7 +365,7 @@ bool append_key(std::string& key, const loupe_options* options) {
         }
         break;
       case LOUPE_TYPE_MAP:
-        if (!append_key(key, value->map)) return false;
+        if (!follows_maps || !append_key(key, value->map, true)) return false;
         break;
       default:
         return false;
@@ -376,7 +376,7 @@ bool append_key(std::string& key, const loupe_options* options) {
 
 std::string OptionSet::key() const {
   std::string key;
-  append_key(key, &options_);
+  append_key(key, &options_, /*follows_maps=*/true);
   return key;
 }
 

@@ -36,7 +36,8 @@ inline bool has_maximum(const loupe_option& option) {
 }
 
 /// Appends bytes to `key` that are equal only for equal options, whoever gave them. False for invalid ones.
-bool append_key(std::string& key, const loupe_options* options);
+/// @param follows_maps  false: those with a map are taken for invalid, as a plugin's map may point anywhere
+bool append_key(std::string& key, const loupe_options* options, bool follows_maps);
 
 /// Values for one component, checked against what it declares, defaults filled in, in the form that crosses the ABI.
 class OptionSet {

@@ -85,7 +85,7 @@ std::string state_of(const loupe_source& source) {
 std::shared_ptr<const OptionSet> OptionCache::of(const CatalogueEntry& entry, const loupe_options* values,
                                                  const std::string& owner) {
   std::string key(reinterpret_cast<const char*>(&entry.component), sizeof entry.component);
-  if (!append_key(key, values)) return OptionSet::from_values(entry.options(), values, owner);
+  if (!append_key(key, values, /*follows_maps=*/false)) return OptionSet::from_values(entry.options(), values, owner);
   if (const auto known = sets_.find(key); known != sets_.end()) return known->second;
   std::shared_ptr<const OptionSet> set = OptionSet::from_values(entry.options(), values, owner);
   return sets_.emplace(key, std::move(set)).first->second;

@@ -12,7 +12,7 @@
 namespace loupe {
 namespace {
 
-constexpr uint64_t version = 2;
+constexpr uint64_t version = 3;
 
 uint64_t mixed(uint64_t hash, const char* text) {
   for (; text != nullptr && *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;

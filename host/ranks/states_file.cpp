@@ -14,7 +14,7 @@
 namespace loupe {
 namespace {
 
-constexpr uint64_t states_version = 1;
+constexpr uint64_t states_version = 2;
 constexpr std::string_view mark = "states of a rank";
 constexpr std::size_t head_size = 9;  // the kind, and the size of the payload
 constexpr uint64_t most_payload = uint64_t{64} << 20;

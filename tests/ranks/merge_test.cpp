@@ -166,10 +166,10 @@ TEST_F(MergeOfRanks, RefusesAFileThatIsNoneOrOfAnotherVersion) {
   EXPECT_SAYS(merge(2), "cannot be read: it is no file of a rank's states");
   StateWriter payload, size;
   payload.text("states of a rank");
-  payload.number(2);
+  payload.number(1);
   size.number(payload.bytes().size());
   write(states_of(1), gzip_member("h" + size.bytes() + payload.bytes()));
-  EXPECT_SAYS(merge(2), "it is of version 2, and this Loupe reads version 1; merge with the Loupe that the run was");
+  EXPECT_SAYS(merge(2), "it is of version 1, and this Loupe reads version 2; merge with the Loupe that the run was");
   fs::remove(states_of(1));
   EXPECT_SAYS(merge(2), "rank 1 in '" + folder + "/rank-1' has no '" + states_of(1) + "'");
   EXPECT_FALSE(fs::exists(folder + "/merged")) << "nothing is begun";
