@@ -49,19 +49,20 @@ class VisualizerNode {
 
   const std::string& name() const { return name_; }
 
-  /// Calls one function of its table, such as &loupe_visualizer::row; LOUPE_OK if not offered.
+  /// Calls one function of its table, such as &loupe_visualizer::row; LOUPE_OK if not offered, which ends a tick all
+  /// the same.
   template <class Message>
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, const Message*, loupe_error*),
                     const Message& message, loupe_error* error) {
-    if (!offers(function)) return LOUPE_OK;
-    return held_to_state(function, [&] {
+    return held_to_state(function, [&]() -> loupe_status {
+      if (!offers(function)) return LOUPE_OK;
       return call_component(instance_.speaker(), error,
                             [&] { return (table().*function)(instance_.self(), &message, error); });
     });
   }
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, loupe_error*), loupe_error* error) {
-    if (!offers(function)) return LOUPE_OK;
-    return held_to_state(function, [&] {
+    return held_to_state(function, [&]() -> loupe_status {
+      if (!offers(function)) return LOUPE_OK;
       return call_component(instance_.speaker(), error, [&] { return (table().*function)(instance_.self(), error); });
     });
   }
