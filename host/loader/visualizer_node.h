@@ -54,15 +54,13 @@ class VisualizerNode {
   template <class Message>
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, const Message*, loupe_error*),
                     const Message& message, loupe_error* error) {
-    return held_to_state(function, [&]() -> loupe_status {
-      if (!offers(function)) return LOUPE_OK;
+    return held_to_state(function, [&] {
       return call_component(instance_.speaker(), error,
                             [&] { return (table().*function)(instance_.self(), &message, error); });
     });
   }
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, loupe_error*), loupe_error* error) {
-    return held_to_state(function, [&]() -> loupe_status {
-      if (!offers(function)) return LOUPE_OK;
+    return held_to_state(function, [&] {
       return call_component(instance_.speaker(), error, [&] { return (table().*function)(instance_.self(), error); });
     });
   }
@@ -76,11 +74,12 @@ class VisualizerNode {
  private:
   template <class Function, class Call>
   loupe_status held_to_state(Function loupe_visualizer::*function, Call&& call) {
-    if (!is_strict) return call();
+    const bool is_offered = offers(function);
+    if (!is_strict) return is_offered ? call() : LOUPE_OK;
     const auto* base = reinterpret_cast<const char*>(&table());
     const auto offset = static_cast<std::size_t>(reinterpret_cast<const char*>(&(table().*function)) - base);
-    state_.before(offset, instance_.speaker());
-    const loupe_status status = call();
+    if (is_offered) state_.before(offset, instance_.speaker());
+    const loupe_status status = is_offered ? call() : LOUPE_OK;
     state_.after(offset, status);
     return status;
   }
