@@ -72,8 +72,8 @@ class StubHost {
 struct Answer {
   std::string function;
   loupe_status status = LOUPE_OK;
-  std::string message;  ///< empty if it gave none
-  bool threw = false;   ///< an exception left the component
+  std::string message = {};  ///< empty if it gave none
+  bool threw = false;        ///< an exception left the component
   bool ok() const { return status == LOUPE_OK; }
 };
 
