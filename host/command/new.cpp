@@ -118,15 +118,15 @@ void New::run(std::ostream& out) const {
 
   const std::string source = name_ + (plain_c_ ? ".c" : ".cpp");
   const TemplateWords words = {{"NAME", name_},
-                       {"Name", pascal_case(name_)},
-                       {"Title", title_of(name_)},
-                       {"KIND", kind_},
-                       {"SOURCE", source},
-                       {"LANGUAGES", plain_c_ ? "C CXX" : "CXX"},
-                       {"INTERFACE", kind->second.interface_name},
-                       {"ABOUT", kind->second.about},
-                       {"HELP", kind->second.help},
-                       {"OPTIONS", kind->second.options}};
+                               {"Name", pascal_case(name_)},
+                               {"Title", title_of(name_)},
+                               {"KIND", kind_},
+                               {"SOURCE", source},
+                               {"LANGUAGES", plain_c_ ? "C CXX" : "CXX"},
+                               {"INTERFACE", kind->second.interface_name},
+                               {"ABOUT", kind->second.about},
+                               {"HELP", kind->second.help},
+                               {"OPTIONS", kind->second.options}};
   const std::vector<std::string> sources =
       plain_c_ ? std::vector<std::string>{"c/head.c.in", "c/" + kind_ + ".c.in", "c/tail.c.in"}
                : std::vector<std::string>{kind_ + ".cpp.in"};
