@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/log.h"
-#include "measure/history.h"
 #include "core/text.h"
+#include "measure/history.h"
 
 namespace loupe {
 

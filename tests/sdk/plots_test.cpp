@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <loupe/lenses/activation_plots.h>
 #include <loupe/lenses/explanation.h>
-#include <loupe/lenses/learning_rates.h>
 #include <loupe/lenses/geometry_lens.h>
+#include <loupe/lenses/learning_rates.h>
 
 #include <cmath>
 #include <iterator>
