@@ -53,7 +53,7 @@ Listener*& listener() {
 class TagListener : public Visualizer {
  public:
   static constexpr const char* name = "loupe_tag_listener";
-  static constexpr const char* help = "takes what lenses tell of their plots, for `loupe explain`";
+  static constexpr const char* help = "collects the descriptions of plots, for `loupe explain`";
   explicit TagListener(const Options&) {}
   void tag(const Tag& tag) override {
     const auto text = [](const char* told) { return std::string(told != nullptr ? told : ""); };
@@ -91,7 +91,7 @@ void add(Monitor& monitor, const std::string& type, uint32_t family) {
   monitor.add_module(std::move(description));
 }
 
-/// Each stream gets a number and a NaN, for some plots are told of only once there is something in them.
+/// Sends each stream a number and a NaN, since some plots are described only once they have a value.
 void train(Monitor& monitor) {
   constexpr uint32_t flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
   for (const float value : {1.F, NAN}) {

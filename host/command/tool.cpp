@@ -63,8 +63,10 @@ void run_tool(const std::string& name, char** arguments) {
   std::vector<char*> all = {const_cast<char*>(program.c_str())};
   do all.push_back(*arguments);
   while (*arguments++ != nullptr);
+  const std::filesystem::path own = own_folder();
+  if (own.empty()) throw UsageError("the system does not say where this program lies, so " + program + " is not found");
   for (const char* folder : {".", LOUPE_TOOL_FOLDER}) {
-    const std::string file = (own_folder() / folder / program).lexically_normal();
+    const std::string file = (own / folder / program).lexically_normal();
     ::execv(file.c_str(), all.data());
     if (errno != ENOENT) throw UsageError("'" + file + "' cannot be run: " + std::strerror(errno));
   }

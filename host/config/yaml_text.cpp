@@ -39,7 +39,7 @@ class Counter : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = named_.find(anchor);
-    if (found == named_.end()) refuse(mark, "this alias (*name) stands inside of what it names, so it has no end");
+    if (found == named_.end()) refuse(mark, "this alias (*name) is inside the value that it names, so it never ends");
     add(mark, found->second);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,

@@ -82,7 +82,7 @@ class Loops {
   bool left_by_exception_ = false;
   bool clock_is_missing_ = false, clock_was_there_ = false, has_warned_ = false;
   Position position_;
-  std::vector<Position> outer_;  // of outer loops, and of what is outside of all
+  std::vector<Position> outer_;  // of the enclosing loops, and outside of all loops
 };
 
 }  // namespace loupe

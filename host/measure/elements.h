@@ -9,8 +9,8 @@
 
 namespace loupe::measure {
 
-/// An element type in one number, so that it can be switched on: DLPack's code, bits and lanes, of which any other
-/// combination is a value too. Those that are measured have names.
+/// An element type as one number, for `switch`: DLPack's code, bits and lanes. The types that are measured have names;
+/// any other combination is a valid value.
 enum class Dtype : uint32_t {
   kFloat32 = LOUPE_DTYPE_FLOAT | 32u << 8 | 1u << 16,
   kFloat64 = LOUPE_DTYPE_FLOAT | 64u << 8 | 1u << 16,

@@ -280,7 +280,7 @@ TEST(YamlBounds, ASecondDocumentIsNotIgnored) {
 
 TEST(YamlBounds, AnAliasInsideOfWhatItNamesHasNoEnd) {
   EXPECT_EQ(faults_of("lenses: [{pipeline: {preprocessor_options: &a {normalize: *a}}}]\n"),
-            "a.yaml:1:59: error: this alias (*name) stands inside of what it names, so it has no end");
+            "a.yaml:1:59: error: this alias (*name) is inside the value that it names, so it never ends");
 }
 
 TEST(YamlBounds, AliasesCountAsWhatTheyStandFor) {

@@ -56,6 +56,21 @@ TEST(FollowedRecord, TakesNoEpochForTheBestThatWasCutShort) {
   EXPECT_EQ(run.losses()[0].lowest, std::pair(0.25, 2.0));
 }
 
+TEST(FollowedRecord, TakesWhatSharesAPlotForAMetricUnlessItIsTheRunsLoss) {
+  std::string run = run_line("digits");
+  run.insert(run.size() - 2, R"(,"train_loss":"objective","val_loss":"held_out")");
+  std::string lines = run;
+  for (const char* name : {"objective", "held_out", "accuracy", "style_loss"})
+    lines += R"({"kind":"value","epoch":1,"tag":"Loss & Metrics","layer":"Loss","line":")" + std::string(name) +
+             R"( mean","value":0.5})" + "\n";
+  view::FollowedRecord record(put(fresh_folder() / "record.jsonl", lines + tick_line(1)));
+  EXPECT_TRUE(record.read_on(everything));
+  EXPECT_EQ(record.damage(), "");
+  for (const char* name : {"objective", "held_out", "style_loss"})
+    EXPECT_NE(record.summary().loss(name), nullptr) << name;
+  EXPECT_EQ(record.summary().loss("accuracy"), nullptr);
+}
+
 TEST(FollowedRecord, ReadsOnWhereTheRecordGrewAndNotBefore) {
   const fs::path file = put(fresh_folder() / "record.jsonl", two_epochs("digits"));
   view::FollowedRecord record(file);

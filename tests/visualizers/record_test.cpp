@@ -74,6 +74,16 @@ TEST(Record, TellsOnHowManyEventsAValueStandsWhereALensSays) {
   EXPECT_FALSE(found[2].contains("events"));
 }
 
+TEST(Record, TellsOfAHistogramWithoutALayerWhatAReaderTakes) {
+  Begun record(RECORD_PLUGIN);
+  record.begin_tick(1);
+  record.histogram("T", "", "h", {0, 1, 2}, {3, 4});
+  record.end_tick();
+  for (const Json& line : records(record / "record.jsonl")) {
+    if (line["kind"] == "histogram") EXPECT_TRUE(line["layer"].is_string()) << line;
+  }
+}
+
 TEST(Record, KeepsEveryBitOfANumberAndNamesThoseJsonLacks) {
   Begun record(RECORD_PLUGIN);
   record.begin_tick(1);

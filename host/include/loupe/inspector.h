@@ -56,9 +56,9 @@ class LOUPE_API Inspector {
   /// they are if the process ends by exit(), SIGINT or SIGTERM.
   ~Inspector();
 
-  /// Taps `model`, and `optimizer` if given. Several models may be attached at once, each under its own name, which
-  /// then begins its layers' names. Prints a summary of what is tapped. The model may be destroyed at any time; it is
-  /// not kept alive. Throws std::invalid_argument for a name in use.
+  /// Taps `model`, and `optimizer` if given. Several models may be attached at once, each under its own name, with
+  /// which the names of its layers then begin. Prints a summary of what is tapped. The model may be destroyed at any
+  /// time; it is not kept alive. Throws std::invalid_argument for a name in use.
   void attach(torch::nn::Module& model, const std::string& name = "");
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
   /// The same for several optimizers of one model: `attach(*model, {encoder_optimizer, decoder_optimizer})`.
@@ -71,9 +71,9 @@ class LOUPE_API Inspector {
   void attach(const torch::jit::Module& model,
               const std::vector<std::reference_wrapper<torch::optim::Optimizer>>& optimizers,
               const std::string& name = "");
-  /// Adds an optimizer for all attached models of which it holds parameters. One that later replaces another needs no
-  /// call: it is known by its parameters. A warning at the first tick names the parameters that require gradients and
-  /// that no optimizer holds. Throws std::invalid_argument if it holds no parameter of any model.
+  /// Adds an optimizer, for each attached model whose parameters it holds. A later optimizer of the same parameters
+  /// needs no call. A warning at the first tick names the parameters that require gradients and that no optimizer
+  /// holds. Throws std::invalid_argument if it holds no parameter of any model.
   void attach_optimizer(torch::optim::Optimizer& optimizer);
   /// Watches a loss module, such as torch::nn::CrossEntropyLoss, for lenses that show it (`loss_metrics: {loss_fn:
   /// true}`).
@@ -82,7 +82,7 @@ class LOUPE_API Inspector {
   void detach(const std::string& name);
   void detach();
 
-  /// Makes this process one of `world_size` that train together as one run, of which rank 0 shows the values. Needed
+  /// Makes this process one of `world_size` that train together as one run, whose values rank 0 shows. Needed
   /// without a launcher (torchrun, mpirun, srun), or to exchange values through the trainer's store. Opens another
   /// client of a TCPStore or FileStore; other stores are shared with the trainer, and kept. Call in all processes in
   /// the same order, before the first tick, or it throws std::logic_error. Does nothing with `ranks: off` in the
