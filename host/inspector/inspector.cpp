@@ -161,6 +161,7 @@ void offer_services() {
     offer_interface(LOUPE_DRAFT_FINGERPRINTS_ID, &fingerprint_service());
     offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
     offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());
+    offer_interface(LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID, &optimizer_defaults_service());
     set_device_measurer_factory(&make_device_measurer);
     set_tensor_version(&tensor_version);
     measure::Measurer::set_parallel_for(threads_of_libtorch());

@@ -5,6 +5,9 @@
 #include "torch/tensor/compat.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
 
 #include "torch/model/module_types.h"
 
@@ -37,6 +40,35 @@ bool is_of(const torch::nn::Module& module, const std::vector<std::string>& type
 std::size_t count_of(const ParameterSet& some, const ParameterSet& others) {
   return static_cast<std::size_t>(
       std::count_if(some.begin(), some.end(), [&](const auto* each) { return others.count(each) != 0; }));
+}
+
+/// Whether its own parameters are all frozen while it keeps buffers, as a batch norm does whose statistics still move.
+bool is_frozen_with_state(const torch::nn::Module& module) {
+  const auto own = module.parameters(/*recurse=*/false);
+  return !own.empty() && !module.buffers(/*recurse=*/false).empty() &&
+         std::none_of(own.begin(), own.end(), [](const at::Tensor& each) { return each.requires_grad(); });
+}
+
+/// Whether what a module has beside a trained part is a frozen part that may change all the same: none of it requires
+/// gradients or is held by an optimizer, and it is no copy, as a teacher or a target network is.
+bool is_frozen_beside(const FoundModel& whole, const FoundModel& part, const ParameterSet& held_by_others) {
+  if (whole.parameters.size() <= part.parameters.size() ||
+      count_of(part.parameters, whole.parameters) != part.parameters.size())
+    return false;
+  std::multiset<std::vector<int64_t>> shapes;
+  for (const auto* each : part.parameters) shapes.insert(each->sizes().vec());
+  std::size_t like_part = 0;
+  for (const auto* each : whole.parameters) {
+    if (part.parameters.count(each) != 0) continue;
+    if (each->requires_grad() || held_by_others.count(each) != 0) return false;
+    const auto same = shapes.find(each->sizes().vec());
+    if (same == shapes.end()) continue;
+    shapes.erase(same);
+    ++like_part;
+  }
+  if (like_part == part.parameters.size()) return false;
+  const auto modules = whole.module->modules();
+  return std::any_of(modules.begin(), modules.end(), [](const auto& each) { return is_frozen_with_state(*each); });
 }
 
 }  // namespace
@@ -96,7 +128,15 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const Para
                            (each.parameters.size() == best->parameters.size() && depth(each) > depth(*best));
     if (is_nearer) best = &each;
   }
-  if (best != nullptr) return {*best};
+  if (best != nullptr) {
+    const FoundModel* whole = best;
+    for (const FoundModel& each : candidates) {
+      const bool is_nearer = whole == best || each.parameters.size() < whole->parameters.size() ||
+                             (each.parameters.size() == whole->parameters.size() && depth(each) > depth(*whole));
+      if (is_nearer && is_frozen_beside(each, *best, held_by_others)) whole = &each;
+    }
+    return {*whole};
+  }
 
   // A model one of whose layers was replaced holds the new one too, which nobody trains.
   const auto holds = [&](const FoundModel& whole, const FoundModel& part) {

@@ -357,6 +357,7 @@ void WatchedProgram::settle(bool all_there_is) {
     for (const auto& [other, held] : optimizers_) {
       if (other != optimizer) others.insert(held.parameters.begin(), held.parameters.end());
     }
+    for (const Attached& each : attached_) others.insert(each.parameters.begin(), each.parameters.end());
     const std::vector<FoundModel> found =
         wanted.empty() ? std::vector<FoundModel>() : modules_.find(wanted, others, section_.models);
     ParameterSet left = wanted;

@@ -4,6 +4,7 @@
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbols.h"
 #include "torch/script/script_taps.h"
+#include "torch/taps/early_clips.h"
 #include "torch/taps/function_taps.h"
 #include "torch/taps/optimizer_taps.h"
 
@@ -15,6 +16,7 @@ void declare_all_taps() {
     declare_function_taps();
     declare_loss_function_taps();
     declare_optimizer_taps();
+    declare_clip_taps();
     declare_script_taps();
     forget_symbol_names();
     return true;

@@ -483,7 +483,7 @@ void Health::forget(const Module& module) {
     model->resting.begin_anew();
     model->flow.end_pass();
     model->step.sums.weights.largest = model->step.sums.others.largest = nullptr;
-    model->step.small_norm = model->step.lone_softmax = nullptr;
+    model->step.small_norm = model->step.lone_softmax = model->step.time_first = nullptr;
     model->path.clear();
     model->path_end = nullptr;
     model->first_layer = model->last_layer = model->step.dropped_in_eval = nullptr;

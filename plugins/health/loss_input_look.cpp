@@ -343,7 +343,10 @@ void LossInputLook::process(const Event& event) {
     }
   }
   model_.step.has_different_targets = model_.step.has_different_targets || has_different_targets;
-  if (event.input_count() > 1 && event.input(1).dim() > 0) model_.step.targets = event.input(1).size(0);
+  if (event.input_count() > 1 && event.input(1).dim() > 0) {
+    model_.step.targets = event.input(1).size(0);
+    model_.step.target_columns = event.input(1).dim() > 1 ? event.input(1).size(1) : 0;
+  }
   if (fault.kind == Kind::none) return;
   if (model_.step.loss_fault.kind == Kind::none) model_.step.loss_fault = std::move(fault);
 }

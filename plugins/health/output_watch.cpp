@@ -104,6 +104,12 @@ void OutputWatch::look(const Event& event) {
   if (model_.resting.is_looking()) model_.flow.take(layer_, event);
   const TensorView output = event.tensor();
   if (layer_.is_batch_norm) model_.take_batch(layer_, output);
+  if (layer_.takes_time_first && model_.step.time_first == nullptr && event.input_count() > 0 &&
+      event.input(0).dim() == 3) {
+    model_.step.time_first = &layer_;
+    model_.step.times = event.input(0).size(0);
+    model_.step.sequences = event.input(0).size(1);
+  }
   const bool is_time = layer_.is_time(events_);
   if (layer_.role == Role::rectifier && is_time) look_for_life(output);
   if (model_.steps == 0 && layer_.start_looks == 0 && (layer_.role == Role::linear || layer_.role == Role::convolution))

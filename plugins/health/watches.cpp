@@ -127,6 +127,7 @@ void StepWatch::process(const Event& event) {
     if (place_ == LOUPE_PLACE_CPU) {
       model_.end_pass();
       state_.not_cleared = (event.raw()->flags & LOUPE_DRAFT_EVENT_NOT_CLEARED) != 0;
+      state_.clipped_early = (event.raw()->flags & LOUPE_DRAFT_EVENT_CLIPPED_EARLY) != 0;
       state_.has_change = has_change(measured) && state_.is_finite;  // a change to NaN cannot be judged
       state_.change_norm = change;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);

@@ -256,6 +256,22 @@ void add_healthy_generative(Trainers& zoo) {
       validate(run, teacher, held_out);
     }
   });
+  // The sum of all losses, whose gradients are divided by how many there were, which differs from batch to batch.
+  zoo.add("", "lstm, gradients divided by the number of steps in time", {}, [](Run& run) {
+    const Examples data = sequences();
+    LstmClassifier model;
+    auto optimizer = sgd(model, 0.5, 0.9);
+    run.inspector.attach(*model, optimizer);
+    for_batches(run, 4, data, [&](const Examples& batch) {
+      optimizer.zero_grad();
+      const auto count = double(torch::randint(400, 1200, {1}).item<int64_t>());
+      const auto loss = cross_entropy(model->forward(batch.inputs), batch.answers);
+      (count * loss).backward();
+      for (torch::Tensor& each : model->parameters()) each.mutable_grad().mul_(1 / count);
+      optimizer.step();
+      run.train_loss(loss);
+    });
+  });
   // Tells the noise in points of two half circles, at any share of noise.
   zoo.add("", "diffusion of points", {}, [](Run& run) {
     const auto points = moons(960) / 0.6;

@@ -26,6 +26,24 @@ void made_anew(Run& run, int64_t steps_until_made) {
   });
 }
 
+/// Clips before backward makes the gradients, which are all 0 then. The healthy one clips behind it.
+template <typename Model, typename Optimizer>
+void clip_early(Run& run, Model& model, Optimizer&& optimizer, const Examples& data) {
+  run.inspector.attach(*model, optimizer);
+  const auto clip = [&] { nn::utils::clip_grad_norm_(model->parameters(), 1.0); };
+  for_batches(run, 4, data, [&](const Examples& batch) {
+    for (torch::Tensor& each : model->parameters()) {
+      if (each.grad().defined()) each.mutable_grad().zero_();
+    }
+    const auto loss = cross_entropy(model->forward(batch.inputs), batch.answers);
+    if (run.planted) clip();
+    loss.backward();
+    if (!run.planted) clip();
+    optimizer.step();
+    run.train_loss(loss);
+  });
+}
+
 }  // namespace
 
 void add_optimizers(Trainers& zoo) {
@@ -140,11 +158,51 @@ void add_optimizers(Trainers& zoo) {
     fit(run, model, adam(model, run.planted ? 1e-7 : 1e-2), data, {.loss = squared_error});
   });
   // The limit of clipping has the wrong sign in its exponent.
-  zoo.add("update_ratio", "lstm, clipped to nothing", {}, [](Run& run) {
+  zoo.add("tiny_clip", "lstm, by norm", {}, [](Run& run) {
     const Examples data = sequences();
     LstmClassifier model;
     fit(run, model, sgd(model, 0.5, 0.9), data,
         {.before_step = [&](int64_t) { nn::utils::clip_grad_norm_(model->parameters(), run.planted ? 1e-6 : 1.0); }});
+  });
+  // Adam makes steps of one size of gradients of any, unless those are lost beside its eps.
+  zoo.add("tiny_clip", "mlp, adam, by value", {}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 32, 4);
+    fit(run, model, adam(model, 3e-3), data, {.before_step = [&](int64_t) {
+          nn::utils::clip_grad_value_(model->parameters(), run.planted ? 1e-10 : 1e-3);
+        }});
+  });
+  zoo.add("early_clip", "mlp, sgd", {4}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 32, 4);
+    clip_early(run, model, sgd(model, 0.05, 0.9), data);
+  });
+  zoo.add("early_clip", "lstm, adam", {4}, [](Run& run) {
+    const Examples data = sequences();
+    LstmClassifier model;
+    clip_early(run, model, adam(model, 1e-2), data);
+  });
+  // A schedule that writes to what no step reads.
+  zoo.add("unused_rate", "cnn, sgd, warm-up", {}, [](Run& run) {
+    const Examples data = images();
+    Cnn model;
+    torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+    fit(run, model, optimizer, data, {.before_step = [&](int64_t step) {
+          const double rate = 0.05 * double(std::min<int64_t>(step, 20)) / 20;
+          optimizer.defaults().set_lr(rate);
+          if (!run.planted) set_rate(optimizer, rate);
+        }});
+  });
+  zoo.add("unused_rate", "mlp, adam, by epochs", {}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 32, 4);
+    torch::optim::Adam optimizer(model->parameters(), 1e-2);
+    fit(run, model, optimizer, data, {.before_step = [&](int64_t step) {
+          if (step % 30 != 0) return;
+          const double rate = 1e-2 * std::pow(0.7, double(step) / 30);
+          // The healthy one once, for a group to come.
+          if (run.planted || step == 60) optimizer.defaults().set_lr(rate);
+        }});
   });
   zoo.add("update_ratio", "cnn, too large", {}, [](Run& run) {
     const Examples data = images();

@@ -164,6 +164,19 @@ void add_structure(Trainers& zoo) {
     model->gives_shares = run.planted;
     fit(run, model, adam(model, 1e-2), data);
   });
+  // Sequences are in the first dimension, which a recurrent layer takes for time where nobody says otherwise.
+  zoo.add("batch_not_first", "lstm", {3, {"lstm"}}, [](Run& run) {
+    const Examples data = sequences();
+    LstmClassifier model;
+    if (run.planted) model->lstm->options_base.batch_first(false);
+    fit(run, model, adam(model, 1e-2), data);
+  });
+  zoo.add("batch_not_first", "relu rnn", {3, {"rnn"}}, [](Run& run) {
+    const Examples data = sequences();
+    ReluRnn model;
+    if (run.planted) model->rnn->options_base.batch_first(false);
+    fit(run, model, adam(model, 3e-3), data);
+  });
 }
 
 }  // namespace zoo

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "torch/redirect/redirections.h"
+#include "torch/taps/early_clips.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/tap_lists.h"
@@ -70,6 +71,7 @@ struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
                       Activates<Operator>::with(arguments...);
     const CallSite site = LOUPE_CALL_SITE;
     const uint32_t flags = dropout_flags(arguments...);
+    if constexpr (std::is_same_v<Operator, at::_ops::clamp_>) note_clipped(input);
     if constexpr (std::is_reference_v<Result>) {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
       if (seen) function_called(Kind, at::Tensor(), result, site, flags);  // in place: the input is gone

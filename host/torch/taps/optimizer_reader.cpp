@@ -56,6 +56,8 @@ void read_options(const OptimizerOptions& options, GroupFacts& group) {
   }
 }
 
+constexpr const char* other_type = "optimizer";
+
 }  // namespace
 
 std::string optimizer_type(const Optimizer& optimizer) {
@@ -65,7 +67,7 @@ std::string optimizer_type(const Optimizer& optimizer) {
   if (dynamic_cast<const RMSprop*>(&optimizer) != nullptr) return "RMSprop";
   if (dynamic_cast<const Adagrad*>(&optimizer) != nullptr) return "Adagrad";
   if (dynamic_cast<const LBFGS*>(&optimizer) != nullptr) return "LBFGS";
-  return "optimizer";
+  return other_type;
 }
 
 void read_groups(const Optimizer& optimizer, std::vector<GroupFacts>& groups) {
@@ -167,6 +169,16 @@ loupe_status lend_states(void*, const loupe_tensor* parameter, loupe_draft_take_
   });
 }
 
+loupe_status default_learning_rate(void*, double* rate, loupe_error* error) {
+  return detail::guarded(error, [&] {
+    if (rate == nullptr) throw Error("a learning rate is asked for without a place for it", LOUPE_INVALID);
+    if (stepped_here == nullptr) throw Error("no step is told at the moment whose optimizer is seen", LOUPE_NOT_FOUND);
+    if (optimizer_type(*stepped_here) == other_type)
+      throw Error("the optimizer that stepped is not of a type of LibTorch's", LOUPE_NOT_FOUND);
+    *rate = stepped_here->defaults().get_lr();
+  });
+}
+
 }  // namespace
 
 SteppedOptimizer::SteppedOptimizer(const Optimizer& optimizer) : before_(std::exchange(stepped_here, &optimizer)) {}
@@ -177,6 +189,12 @@ SteppedOptimizer::~SteppedOptimizer() {
 const loupe_draft_optimizer_state_service& optimizer_state_service() {
   static const loupe_draft_optimizer_state_service table = {.struct_size = sizeof(loupe_draft_optimizer_state_service),
                                                             .lend = &lend_states};
+  return table;
+}
+
+const loupe_draft_optimizer_defaults_service& optimizer_defaults_service() {
+  static const loupe_draft_optimizer_defaults_service table = {
+      .struct_size = sizeof(loupe_draft_optimizer_defaults_service), .learning_rate = &default_learning_rate};
   return table;
 }
 

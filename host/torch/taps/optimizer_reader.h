@@ -37,6 +37,9 @@ class SteppedOptimizer {
 /// LOUPE_DRAFT_OPTIMIZER_STATES_ID. The table lives for good.
 const loupe_draft_optimizer_state_service& optimizer_state_service();
 
+/// LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID. The table lives for good.
+const loupe_draft_optimizer_defaults_service& optimizer_defaults_service();
+
 /// Bytes of the tensors that an optimizer of LibTorch's keeps; those of other types are not known.
 double state_bytes(const torch::optim::Optimizer& optimizer);
 

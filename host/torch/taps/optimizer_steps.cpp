@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "torch/model/point_maker.h"
 #include "torch/model/registry.h"
+#include "torch/taps/early_clips.h"
 #include "torch/taps/optimizer_reader.h"
 #include "torch/taps/optimizer_taps.h"
 #include "torch/taps/unregistered.h"
@@ -271,7 +272,9 @@ void OptimizerSteps::stepped(uint64_t holders) {
     tap.stepped = tap.stepped_since_tick = true;
     tap.version = version_of(tap.tensor);
     const bool kept = tap.kept_gradient != nullptr && tap.kept_gradient->at_step(tap.tensor.grad());
-    dispatch_tensor(tap.step, tap.tensor, kept ? training_flags | LOUPE_DRAFT_EVENT_NOT_CLEARED : training_flags);
+    const uint32_t flags = (kept ? uint32_t{LOUPE_DRAFT_EVENT_NOT_CLEARED} : 0U) |
+                           (was_clipped_early(tap.tensor.grad()) ? uint32_t{LOUPE_DRAFT_EVENT_CLIPPED_EARLY} : 0U);
+    dispatch_tensor(tap.step, tap.tensor, training_flags | flags);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "torch/model/registry.h"
 #include "torch/model/tap_point.h"
 #include "torch/redirect/redirections.h"
+#include "torch/taps/early_clips.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/optimizer_reader.h"
 #include "torch/taps/timed_step.h"
@@ -133,7 +134,10 @@ at::Tensor around_step(Optimizer* optimizer, Call&& call) {
     const LoupeTime time;
     hooks->after_step(*optimizer);
   }
-  if (is_outermost) step_is_over(optimizer);
+  if (is_outermost) {
+    forget_clips();
+    step_is_over(optimizer);
+  }
   return result;
 }
 

@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 8> bounded = {"Tanh",     "tanh",     "Si
                                                      "Hardtanh", "hardtanh", "hardsigmoid", "Hardsigmoid"};
 constexpr std::array<std::string_view, 5> softmaxes = {"Softmax", "softmax", "Softmax2d", "LogSoftmax", "log_softmax"};
 constexpr std::array<std::string_view, 4> passing_on = {"ReLU", "relu", "ReLU6", "relu6"};
+constexpr std::array<std::string_view, 3> recurrent = {"RNN", "LSTM", "GRU"};
 constexpr std::array<std::string_view, 8> selecting = {"MaxPool1d",         "MaxPool2d",         "MaxPool3d",
                                                        "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
                                                        "Flatten",           "Identity"};
@@ -70,6 +71,8 @@ Layer::Layer(const Module& shown)
       type(shown.type()),
       role(role_of(shown)),
       is_batch_norm(type.compare(0, 9, "BatchNorm") == 0),
+      takes_time_first(is_one_of(type, recurrent) && !shown.settings().empty() &&
+                       setting(shown.settings(), "batch_first") != "true"),
       running_momentum(is_batch_norm ? running_momentum_of(shown) : 0),
       shows_non_finite((shown.family() == LOUPE_FAMILY_ACTIVATION && role != Role::softmax) ||
                        role == Role::rectifier || role == Role::bounded || role == Role::normalization),

@@ -32,6 +32,7 @@ struct Layer {
   std::string name, type;
   Role role;
   bool is_batch_norm;
+  bool takes_time_first;    ///< a recurrent layer whose options do not say batch_first
   double running_momentum;  ///< share of a batch's statistics in a batch norm's running ones; 0 where it keeps none
   bool shows_non_finite;    ///< a NaN, or a harmful Inf, in its input shows in its output
   bool only_passes_on;      ///< NaN and Inf in its output come from its input
@@ -135,6 +136,7 @@ struct alignas(64) ParameterState {
   uint32_t gradients = 0;
   bool stepped = false, not_cleared = false, is_finite = true, has_change = false;
   bool is_sampled = false;  ///< the change is estimated from some of the elements
+  bool clipped_early = false;
 
   bool is_low_precision = false;
   const loupe_parameter* parameter = nullptr;  ///< null once it is detached
@@ -216,7 +218,7 @@ struct alignas(64) ParameterState {
     if (seen_at == step_now) return;
     seen_at = step_now;
     gradients = 0;
-    stepped = not_cleared = has_change = false;
+    stepped = not_cleared = has_change = clipped_early = false;
     is_finite = true;
     if (is_low_precision) low_precision_seen = low_precision_unchanged = 0;
   }

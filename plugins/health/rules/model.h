@@ -20,6 +20,34 @@
 
 namespace loupe::health {
 
+/// The steps of a window that were looked at whole and whose gradients were made far smaller before the step.
+struct ClippedSteps {
+  struct Range {
+    double low = INFINITY, high = 0;
+    void take(double value) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    double spread() const { return high / low - 1; }
+  };
+  uint64_t looks = 0, count = 0;  ///< steps that were looked at, and those among them
+  Range before, after;            ///< the norm of all gradients, as backward made them and as the step took them
+  Range largest;                  ///< the largest element that the step took
+  double logarithms = 0;          ///< of the share of the norm that was left
+  int64_t elements = 0;
+  bool shrinks_steps = false;  ///< a smaller gradient makes a smaller step of this optimizer
+  double rate = NAN;           ///< of the only group, where steps are as large as gradients
+
+  void take(double norm_before, double norm_after, double largest_after) {
+    ++count;
+    before.take(norm_before);
+    after.take(norm_after);
+    largest.take(largest_after);
+    logarithms += std::log(norm_after / norm_before);
+  }
+  double share() const { return std::exp(logarithms / static_cast<double>(count)); }
+};
+
 /// The different rows that a model's inputs had.
 struct DistinctRows {
   static constexpr int64_t fewest_in_batch = 16;
@@ -121,6 +149,11 @@ struct Model {
     int64_t input_rows = 0, targets = 0;
     bool has_equal_rows = false, has_different_targets = false;
     LossFault loss_fault;  ///< the first
+    // The size of the targets' second dimension, or 0; the first recurrent layer that takes time first, and how many
+    // times and sequences its input has by that.
+    int64_t target_columns = 0;
+    const Layer* time_first = nullptr;
+    int64_t times = 0, sequences = 0;
     /// Whether the rows of the input are its samples: there is a target for each.
     bool rows_are_samples() const { return input_rows > 0 && input_rows == targets; }
   } step;
@@ -133,6 +166,7 @@ struct Model {
     double input_sum = 0, input_sum_squares = 0;
     int64_t input_count = 0;
     bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
+    ClippedSteps clipped;
   } window;
   /// The inputs of an epoch's first steps.
   struct Inputs {
@@ -173,6 +207,8 @@ struct Model {
   uint32_t same_inputs = 0, changed_inputs = 0;
   bool repeats_by_habit = false;
   uint32_t equal_row_steps = 0;  ///< in a row
+  uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer had as many times as there were targets
+  uint32_t early_clips = 0;      ///< steps in a row, of those looked at, whose gradients were clipped before backward
   DistinctRows distinct_rows;
 
   // Of a cross entropy at the first step: over a few samples, and how many classes there were.

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace loupe::health {
 
@@ -26,6 +27,13 @@ struct RateHistory {
     void follow(double rate, uint64_t ticks);
   };
   std::map<std::pair<uint64_t, std::size_t>, Group> groups;
+  /// What an optimizer's defaults were set to while the rates of its groups stayed as they are.
+  struct Defaults {
+    double first = 0, rate = 0;
+    uint32_t changes = 0;
+    std::vector<double> groups = {};
+  };
+  std::map<uint64_t, Defaults> defaults;  ///< by the optimizer
   /// Whether an optimizer of several models is judged with this one.
   bool is_judged_with(const void* model, uint64_t optimizer) {
     return judged_with.try_emplace(optimizer, model).first->second == model;

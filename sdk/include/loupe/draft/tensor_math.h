@@ -8,6 +8,7 @@
 #include <loupe/host.h>
 #include <loupe/lenses/kept_tensor.h>
 
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_set>
@@ -85,6 +86,16 @@ bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take
     (*static_cast<std::remove_reference_t<Take>*>(context))(name, *state);
   };
   return table->lend(host.context(), &parameter, call, &take, nullptr) == LOUPE_OK;
+}
+
+/// In Lens::step: the learning rate in the defaults of the optimizer that has just stepped; see
+/// loupe_draft_optimizer_defaults_service. Nullopt where that is not known.
+inline std::optional<double> default_learning_rate(const Host& host) {
+  const auto* table =
+      static_cast<const loupe_draft_optimizer_defaults_service*>(host.get_extension(LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID));
+  double rate = 0;
+  if (table == nullptr || table->learning_rate(host.context(), &rate, nullptr) != LOUPE_OK) return std::nullopt;
+  return rate;
 }
 
 }  // namespace draft

@@ -7,7 +7,10 @@
 /* Of events. */
 enum {
   LOUPE_DRAFT_EVENT_NOT_CLEARED = 1u << 26, /* OPTIMIZER_STEP: the gradient still held that of the step before */
-  LOUPE_DRAFT_EVENT_DROPS = 1u << 27 /* a dropout function that was told to drop, whatever mode the model is in */
+  LOUPE_DRAFT_EVENT_DROPS = 1u << 27, /* a dropout function that was told to drop, whatever mode the model is in */
+  LOUPE_DRAFT_EVENT_CLIPPED_EARLY = 1u << 28 /* OPTIMIZER_STEP: the gradient was multiplied by a number, or clamped, as
+                                                a clip does, while it was all 0, and not after backward() had made it;
+                                                of one of the parameters that a clip was given */
 };
 
 /* Of modules. */

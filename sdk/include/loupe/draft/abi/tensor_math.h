@@ -93,3 +93,15 @@ typedef struct loupe_draft_optimizer_state_service {
   loupe_status (*lend)(void* context, const loupe_tensor* parameter, loupe_draft_take_state take, void* take_context,
                        loupe_error* error);
 } loupe_draft_optimizer_state_service;
+
+#define LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID "loupe.optimizer_defaults/draft-1"
+
+/* Host service LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID. */
+typedef struct loupe_draft_optimizer_defaults_service {
+  uint32_t struct_size, reserved;
+  /* While a lens is told of a step: the learning rate in the defaults() of the optimizer that has just stepped, which
+   * groups get that are added without options; no step reads it. NOT_FOUND for a type that is not LibTorch's, and where
+   * no step is told that a tap saw. */
+  /* @thread trainer or model @state stepping @reenter none @owns caller's number @since 1.0 */
+  loupe_status (*learning_rate)(void* context, double* rate, loupe_error* error);
+} loupe_draft_optimizer_defaults_service;

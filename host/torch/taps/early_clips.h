@@ -1,0 +1,19 @@
+#pragma once
+
+#include "torch/tensor/compat.h"
+
+namespace loupe {
+
+/// Declares taps of what clips do to gradients, to multiply them in place by one number, to the redirections; once.
+/// LibTorch's clips are inline functions, which no tap sees.
+void declare_clip_taps();
+
+/// A program changes a tensor in place as a clip does.
+void note_clipped(const at::Tensor& tensor);
+/// Whether a clip found this gradient to be all 0, and none since then has changed anything. Of all gradients that a
+/// clip was given, the first stands for the others.
+bool was_clipped_early(const at::Tensor& gradient);
+/// A step is over: the next one's clip is another.
+void forget_clips();
+
+}  // namespace loupe
