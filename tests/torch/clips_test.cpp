@@ -162,28 +162,26 @@ std::string said_of(bool batch_first, const std::function<torch::Tensor(Recurren
 
 TEST(RecurrentLayers, ThatTakeTheSamplesForTimeAreTold) {
   const auto labels = [](int64_t count) { return torch::randint(2, {count}); };
-  using nn::functional::cross_entropy;
-  using nn::functional::mse_loss;
   const auto of_samples = [&](Recurrent& model) {
-    return cross_entropy(model(torch::randn({16, 5, 4})).select(1, -1), labels(16));
+    return nn::functional::cross_entropy(model(torch::randn({16, 5, 4})).select(1, -1), labels(16));
   };
   const std::string said = said_of(/*batch_first=*/false, of_samples);
   EXPECT_EQ(said.find("gru: 'gru' takes the first dimension of its input for time"), 0U) << said;
   EXPECT_EQ(said_of(/*batch_first=*/true, of_samples), "");
   EXPECT_EQ(said_of(false,
                     [&](Recurrent& model) {
-                      return cross_entropy(model(torch::randn({5, 16, 4})).select(0, -1), labels(16));
+                      return nn::functional::cross_entropy(model(torch::randn({5, 16, 4})).select(0, -1), labels(16));
                     }),
             "");
   EXPECT_EQ(said_of(false,
                     [&](Recurrent& model) {
-                      return mse_loss(model(torch::randn({5, 16, 4})), torch::randn({5, 16, 2}));
+                      return nn::functional::mse_loss(model(torch::randn({5, 16, 4})), torch::randn({5, 16, 2}));
                     }),
             "")
       << "there is a target for each time of each sample";
   EXPECT_EQ(said_of(false,
                     [&](Recurrent& model) {
-                      return cross_entropy(model(torch::randn({5, 1, 4})).select(1, 0), labels(5));
+                      return nn::functional::cross_entropy(model(torch::randn({5, 1, 4})).select(1, 0), labels(5));
                     }),
             "")
       << "one sequence";

@@ -58,8 +58,11 @@ void note_clipped(const at::Tensor& tensor) {
 
 bool was_clipped_early(const at::Tensor& gradient) {
   const void* zeros = clipped_zeros.load(std::memory_order_relaxed);
-  return zeros != nullptr && !clipped_later.load(std::memory_order_relaxed) && gradient.defined() &&
-         is_readable(gradient) && const_data(gradient) == zeros;
+  return zeros != nullptr && is_readable(gradient) && const_data(gradient) == zeros && is_all_zero(gradient);
+}
+
+bool was_clipped_later() {
+  return clipped_later.load(std::memory_order_relaxed);
 }
 
 void forget_clips() {

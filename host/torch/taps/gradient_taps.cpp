@@ -10,6 +10,7 @@
 
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
+#include "torch/taps/early_clips.h"
 #include "torch/tensor/tensor_dispatch.h"
 #include "torch/tensor/tensor_view.h"
 
@@ -134,6 +135,7 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   if (any_kept) {
     const std::lock_guard lock(Access::mutex_of(*self));
     each_kept(&KeptGradient::before_sum);
+    if (was_clipped_early(self->variable.grad())) each_kept(&KeptGradient::clipped_early);
   }
   variable_list result = real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
   // Meanwhile no other thread may add to the sum, or replace it.

@@ -271,9 +271,12 @@ void OptimizerSteps::stepped(uint64_t holders) {
     if ((tap.holders & holders) == 0 || !tap.tensor.requires_grad()) return;
     tap.stepped = tap.stepped_since_tick = true;
     tap.version = version_of(tap.tensor);
-    const bool kept = tap.kept_gradient != nullptr && tap.kept_gradient->at_step(tap.tensor.grad());
-    const uint32_t flags = (kept ? uint32_t{LOUPE_DRAFT_EVENT_NOT_CLEARED} : 0U) |
-                           (was_clipped_early(tap.tensor.grad()) ? uint32_t{LOUPE_DRAFT_EVENT_CLIPPED_EARLY} : 0U);
+    uint32_t flags = 0;
+    if (tap.kept_gradient != nullptr) {
+      const KeptGradient::Step of_step = tap.kept_gradient->at_step(tap.tensor.grad());
+      if (of_step.not_cleared) flags |= LOUPE_DRAFT_EVENT_NOT_CLEARED;
+      if (of_step.clipped_early && !was_clipped_later()) flags |= LOUPE_DRAFT_EVENT_CLIPPED_EARLY;
+    }
     dispatch_tensor(tap.step, tap.tensor, training_flags | flags);
   });
 }

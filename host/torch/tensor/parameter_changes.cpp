@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace loupe {
 namespace {
@@ -75,18 +76,23 @@ void KeptGradient::after_sum(const at::Tensor& gradient) {
   remember(gradient);
 }
 
-bool KeptGradient::at_step(const at::Tensor& gradient) {
+void KeptGradient::clipped_early(const at::Tensor&) {
   const std::lock_guard lock(mutex_);
-  const bool held = holds_used_ && was_added_to_;
+  clipped_early_ = true;
+}
+
+KeptGradient::Step KeptGradient::at_step(const at::Tensor& gradient) {
+  const std::lock_guard lock(mutex_);
+  const Step step = {holds_used_ && was_added_to_, std::exchange(clipped_early_, false)};
   remember(gradient);
   holds_used_ = gradient_ != nullptr;
   was_added_to_ = false;
-  return held;
+  return step;
 }
 
 void KeptGradient::forget() {
   const std::lock_guard lock(mutex_);
-  holds_used_ = was_added_to_ = false;
+  holds_used_ = was_added_to_ = clipped_early_ = false;
 }
 
 }  // namespace loupe

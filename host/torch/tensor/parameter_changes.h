@@ -13,15 +13,21 @@ bool is_zero_in_sample(const at::Tensor& tensor);
 
 /// Of one parameter: whether the gradient that a step uses still holds the one that the step before used, because
 /// nobody cleared it in between. Gradients summed up between two steps do not count, nor those that were cleared late
-/// but before the step's own backward. Any thread.
+/// but before the step's own backward. Also keeps whether it was clipped before that. Any thread.
 class KeptGradient {
  public:
   /// @param gradient  what is there before a backward pass adds to it; may be undefined
   void before_sum(const at::Tensor& gradient);
   /// @param gradient  what is there afterwards
   void after_sum(const at::Tensor& gradient);
-  /// Whether the gradient of this step still held that of the step before. Counts from this step on.
-  bool at_step(const at::Tensor& gradient);
+  /// A clip found it to be all 0 before this backward pass.
+  void clipped_early(const at::Tensor& gradient);
+  struct Step {
+    bool not_cleared;    ///< its gradient still held that of the step before
+    bool clipped_early;  ///< in one of its backward passes
+  };
+  /// Counts from this step on.
+  Step at_step(const at::Tensor& gradient);
   /// Forgets what the gradient holds, as steps went by unseen.
   void forget();
 
@@ -33,6 +39,7 @@ class KeptGradient {
   uint32_t version_ = 0;
   bool holds_used_ = false;    // a step used what is in it, and it was not cleared since
   bool was_added_to_ = false;  // while it did
+  bool clipped_early_ = false;
 };
 
 }  // namespace loupe
