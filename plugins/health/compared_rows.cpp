@@ -35,7 +35,7 @@ class HashedRows {
   }
 
  private:
-  static constexpr int64_t most_rows = 64, few = 16, many = 256;
+  static constexpr int64_t most_rows = 256, few = 8, many = 256;
 
   template <class See>
   uint64_t hash_of(int64_t row, int64_t most, See&& see) const {
@@ -58,14 +58,13 @@ class HashedRows {
 
 }  // namespace
 
-/// In training some batches, in evaluation all: their rows are few.
+/// In training until nearly all rows are known, as from the second epoch on.
 void OutputWatch::compare_rows(const Event& event) {
-  constexpr uint64_t often = 4;
+  SharedRows& known = model_.shared_rows;
   const bool trains = event.training() && event.grad_enabled();
-  if (event.input_count() == 0 || (trains && events_ % often != 1) || (!trains && event.grad_enabled())) return;
+  if (event.input_count() == 0 || (trains && known.is_complete) || (!trains && event.grad_enabled())) return;
   const Elements input(event.input(0).raw());
   if (!HashedRows::fits(input)) return;
-  SharedRows& known = model_.shared_rows;
   const HashedRows rows(input);
   int64_t compared = 0, shared = 0;
   for (int64_t row = 0; row < rows.rows(); ++row) {

@@ -79,6 +79,27 @@ TEST(SharedRows, AreNotLookedForWhereRowsComeAgainInTheFirstEpochOrNothingIsVali
   EXPECT_FALSE(usual.is_off);
 }
 
+TEST(SharedRows, KnowTheTrainingOnceNearlyAllOfItsRowsComeAgain) {
+  SharedRows rows, changing;
+  for (SharedRows* each : {&rows, &changing}) {
+    each->was_validated = true;
+    each->trained = each->first_seen = 100;
+    EXPECT_FALSE(each->knows_training());
+    each->end_epoch(1);
+    each->trained = 100;
+  }
+  rows.known = 97;
+  EXPECT_TRUE(rows.knows_training());
+  rows.end_epoch(2);
+  EXPECT_TRUE(rows.knows_training()) << "although none is looked at any more";
+  rows.end_epoch(3);
+  EXPECT_FALSE(rows.is_off);
+  changing.end_epoch(2);
+  changing.trained = 100;
+  changing.end_epoch(3);
+  EXPECT_TRUE(changing.is_off);
+}
+
 TEST(SharedRows, CountBatchesOfBothKindsApart) {
   SharedRows rows;
   rows.take_batch(64, 20, 20);

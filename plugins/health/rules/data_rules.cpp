@@ -66,7 +66,7 @@ void judge_few_rows(const Judge& judge, const Situation& situation) {
 void judge_shared_rows(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const SharedRows& rows = model.shared_rows;
-  constexpr int64_t enough = 32, some = 5, nearly_all = 20;
+  constexpr int64_t enough = 32, some = 5;
   constexpr double much = 0.05, whole = 0.9;
   // An agent makes its data, and the nodes of a graph are all there in each step.
   if (rows.is_off || !situation.was_validated || model.acts()) return;
@@ -79,9 +79,8 @@ void judge_shared_rows(const Judge& judge, const Situation& situation) {
   }
   // Batches of both kinds come from one set that holds both; training and validation data one after the other do not.
   // Where not all rows of training are known, a batch of these looks like both, and so does all the data together.
-  const bool knows_training = rows.trained >= enough && nearly_all * (rows.trained - rows.known) <= rows.trained;
   const int64_t others = rows.mixed - rows.mixed_shared;
-  if (!knows_training || rows.mixed_shared < some || others < some) return;
+  if (!rows.knows_training() || rows.mixed_shared < some || others < some) return;
   const double share = static_cast<double>(rows.mixed_shared) / static_cast<double>(rows.mixed);
   if (share < much || share > 1 - much) return;
   if (static_cast<double>(rows.mixed_rows) > whole * rows.training.rows()) return;

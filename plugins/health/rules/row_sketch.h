@@ -54,7 +54,8 @@ class RowSketch {
 /// rows are samples, and no row of whole numbers, which repeat by nature.
 struct SharedRows {
   RowSketch training;
-  bool is_off = false;  ///< rows repeat by nature, or nothing is validated
+  bool is_off = false;       ///< rows repeat by nature or never, or nothing is validated
+  bool is_complete = false;  ///< nearly all rows of the training are known
 
   int64_t first_seen = 0, first_again = 0;  ///< rows of the first epoch, and those that were in it before
   // Since the last tick, of the rows that the sketch would hold.
@@ -74,9 +75,18 @@ struct SharedRows {
     mixed_shared += shared_rows;
     mixed_rows += rows;
   }
+  /// Whether nearly all rows that are trained on were seen before.
+  bool knows_training() const {
+    constexpr int64_t enough = 32, nearly_all = 20;
+    return is_complete || (trained >= enough && nearly_all * (trained - known) <= trained);
+  }
   void end_epoch(uint64_t ticks) {
-    constexpr int64_t often = 50;
+    constexpr int64_t often = 50, hardly_any = 20;
+    constexpr uint64_t ticks_enough = 3;
     is_off = is_off || first_again * often > first_seen || (ticks > 1 && !was_validated);
+    // As where samples are changed at random.
+    is_off = is_off || (ticks >= ticks_enough && !is_complete && known * hardly_any < trained);
+    is_complete = knows_training();
     trained = known = compared = shared = mixed = mixed_shared = mixed_rows = 0;
   }
 };
