@@ -116,7 +116,15 @@ void Health::end_windows(Report& report, bool is_tick) {
 }
 
 Situation Health::situation(Model* model, const loupe_optimizer* optimizer) {
-  return {.model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer};
+  Situation now{.model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer};
+  // A loss is reported to the model that ran last, whatever it compares.
+  for (const auto& each : models_) {
+    now.compares_outputs = now.compares_outputs || each->compares_outputs;
+    now.compares_targets = now.compares_targets || each->compares_targets;
+    now.compares_classes = now.compares_classes || each->compares_classes;
+    now.compares_numbers = now.compares_numbers || each->compares_numbers;
+  }
+  return now;
 }
 
 void Health::close_step(const Judge& judge, const Situation& situation) {
@@ -150,6 +158,59 @@ std::size_t Health::trainings() const {
     }
   }
   return by_hand + optimizers.size();
+}
+
+/// The squares of the differences of some weights, as a share of their own: about 1 where they have nothing in common.
+double Health::distance_between(const Model& one, const Model& other) const {
+  constexpr int64_t most = 64;
+  double differences = 0, squares = 0;
+  for (std::size_t i = 0; i < one.parameters.size(); ++i) {
+    const ParameterState &a = one.parameters[i], &b = other.parameters[i];
+    if (!a.is_matrix()) continue;
+    std::vector<double> ours;
+    watched_.host.lend_parameter(a.module, a.name.c_str(), false, [&](const loupe_tensor& tensor) {
+      const Elements values(&tensor);
+      if (values.readable()) values.sample(most, [&](int64_t place) { ours.push_back(values.at(place)); });
+    });
+    watched_.host.lend_parameter(b.module, b.name.c_str(), false, [&](const loupe_tensor& tensor) {
+      const Elements theirs(&tensor);
+      if (!theirs.readable() || ours.size() != static_cast<std::size_t>(std::min(most, theirs.count()))) return;
+      std::size_t at = 0;
+      theirs.sample(most, [&](int64_t place) {
+        const double x = ours[at++], y = theirs.at(place);
+        differences += (x - y) * (x - y);
+        squares += x * x + y * y;
+      });
+    });
+  }
+  return squares > 0 ? differences / squares : 0;
+}
+
+std::optional<StillTwin> Health::still_twin_of(const Model& trained) {
+  constexpr double apart = 0.5;
+  const auto has_shape = [](const ParameterState& a, const ParameterState& b) {
+    const loupe_parameter *first = a.parameter, *second = b.parameter;
+    return first != nullptr && second != nullptr && first->dim == second->dim &&
+           std::equal(first->sizes, first->sizes + first->dim, second->sizes);
+  };
+  const auto stays = [](const ParameterState& each) {
+    return each.steps == 0 && !each.ever_changed && !each.is(LOUPE_DRAFT_PARAMETER_CHANGED) &&
+           !each.is(LOUPE_PARAMETER_OPTIMIZED);
+  };
+  if (trained.steps == 0) return std::nullopt;
+  for (const auto& other : models_) {
+    if (other.get() == &trained) continue;
+    const std::lock_guard lock(other->mutex);
+    const auto& parameters = other->parameters;
+    const bool is_twin = other->root != nullptr && !parameters.empty() &&
+                         std::equal(parameters.begin(), parameters.end(), trained.parameters.begin(),
+                                    trained.parameters.end(), has_shape);
+    if (!is_twin || !std::all_of(parameters.begin(), parameters.end(), stays)) continue;
+    if (other->step.passes == 0 || other->step.passes_without_grad < other->step.passes) continue;
+    if (std::isnan(other->first_distance)) other->first_distance = distance_between(trained, *other);
+    return StillTwin{other->root, other->name, other->step.passes, other->first_distance > apart};
+  }
+  return std::nullopt;
 }
 
 bool Health::is_one_training() const {
@@ -339,6 +400,7 @@ void Health::report(Report& report) {
   met_non_finite_ = watched_.first_non_finite.take_met();
   Guessing guessing;
   for (const auto& model : models_) {
+    const std::optional<StillTwin> twin = still_twin_of(*model);
     const std::lock_guard lock(model->mutex);
     model->take_tallies();
     model->follow();
@@ -350,6 +412,7 @@ void Health::report(Report& report) {
     model->target_tally.end_epoch();
     Situation now = situation(model.get());
     now.was_validated = was_validated;
+    now.still_twin = twin ? &*twin : nullptr;
     now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are skipped where gradients overflow
     judge_all(When::tick, judge, now);
     model->next_epoch();

@@ -74,6 +74,9 @@ class Health : public Lens {
   void follow_recovery(Model& model);
   /// How many optimizers train models; one for each model whose steps the trainer reports by hand.
   std::size_t trainings() const;
+  /// Of a model that is trained, whose mutex is not held.
+  std::optional<StillTwin> still_twin_of(const Model& trained);
+  double distance_between(const Model& one, const Model& other) const;
   /// Whether one optimizer trains all models, as an encoder and a head.
   bool is_one_training() const;
   bool any_broken() const {

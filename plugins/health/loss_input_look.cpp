@@ -291,6 +291,10 @@ Request LossInputLook::request() const {
 
 void LossInputLook::process(const Event& event) {
   if (!event.grad_enabled()) return;
+  if ((event.raw()->flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK) == LOUPE_DRAFT_LOSS_LIKENESS) {
+    model_.compares_outputs = true;
+    return;
+  }
   const bool has_different_targets = event.input_count() > 1 && differ(Elements(event.input(1).raw()));
   const Elements input(event.tensor().raw());
   const uint32_t flags = event.raw()->flags;
@@ -318,6 +322,11 @@ void LossInputLook::process(const Event& event) {
   }
   const bool takes_classes = function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY || function == LOUPE_DRAFT_LOSS_NLL;
   const bool is_compared = is_time && event.input_count() > 1 && fault.kind == Kind::none;
+  const bool is_a_distance = function == LOUPE_DRAFT_LOSS_MSE || function == LOUPE_DRAFT_LOSS_L1 ||
+                             function == LOUPE_DRAFT_LOSS_SMOOTH_L1 || function == LOUPE_DRAFT_LOSS_HUBER;
+  model_.compares_targets = true;
+  if (takes_classes) model_.compares_classes = true;
+  if (is_a_distance) model_.compares_numbers = true;
   // This also serves nll_loss: logarithms of probabilities are scores, too.
   const double loss = is_compared && takes_classes ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
   // With weights or ignored targets, the loss differs from that of these samples.
@@ -333,8 +342,6 @@ void LossInputLook::process(const Event& event) {
   if (is_compared && model_.step.passes_without_grad == 0) {
     if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
     const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;
-    const bool is_a_distance = is_mse || function == LOUPE_DRAFT_LOSS_L1 || function == LOUPE_DRAFT_LOSS_SMOOTH_L1 ||
-                               function == LOUPE_DRAFT_LOSS_HUBER;
     if (is_a_distance) compare(input, Elements(event.input(1).raw()), fault, is_mse, model_);
     if (answers.has_value() && answers->count > 0) {
       for (std::size_t i = 0; i < static_cast<std::size_t>(answers->count); ++i)

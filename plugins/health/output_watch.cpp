@@ -99,6 +99,7 @@ void OutputWatch::read_input(const Event& event) {
 
 void OutputWatch::look(const Event& event) {
   ++events_;
+  if (model_.pass.first == &layer_ && !model_.shared_rows.is_off) compare_rows(event);
   if (!event.training()) return;
   if (model_.pass.first == &layer_) look_at_input(event);
   if (model_.resting.is_looking()) model_.flow.take(layer_, event);
@@ -110,6 +111,7 @@ void OutputWatch::look(const Event& event) {
     model_.step.times = event.input(0).size(0);
     model_.step.sequences = event.input(0).size(1);
   }
+  look_for_alikeness(event);
   const bool is_time = layer_.is_time(events_);
   if (layer_.role == Role::rectifier && is_time) look_for_life(output);
   if (model_.steps == 0 && layer_.start_looks == 0 && (layer_.role == Role::linear || layer_.role == Role::convolution))

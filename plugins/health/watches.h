@@ -67,6 +67,7 @@ class OutputWatch : public Preprocessor {
   void look_at_input(const Event& event);
   void look_at_rows(const Elements& input);
   void count_rows(const Elements& input);
+  void compare_rows(const Event& event);  ///< in compared_rows.cpp
   void look_at_start();
   void look_for_life(const TensorView& output);
   void find_alive(const Elements& elements, int64_t units, int64_t inner);
@@ -75,6 +76,11 @@ class OutputWatch : public Preprocessor {
   void look_for_bounds(const TensorView& output);
   void look_for_variation(const Event& event);
   void look_at_spread(const TensorView& output);
+  // In alikeness_look.cpp.
+  void look_for_alikeness(const Event& event);
+  void look_at_answers(const Event& event, bool is_start);
+  void look_at_choice(const Event& event);
+  void look_for_code(const Event& event);
   void explain(const Event& event);
   void look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const;
 

@@ -218,52 +218,55 @@ Rollout play(ActorCritic& model, std::vector<Corridor>& worlds, torch::Tensor& s
           all + torch::cat(values), torch::cat(rewards).sum().item<double>()};
 }
 
+/// DQN: the net whose answers are aimed at is a copy, and is copied anew every few steps; or, planted, from itself.
+void dqn(Run& run, bool is_frozen) {
+  Mlp online(Grid::cells, 32, Grid::actions), target(Grid::cells, 32, Grid::actions);
+  if (!run.planted) copy_weights(*online, *target);
+  if (is_frozen) freeze(*target);
+  torch::optim::Adam optimizer(online->parameters(), 2e-3);
+  run.inspector.attach(*online, optimizer, "online");
+  run.inspector.attach(*target, "target");
+  Grid world;
+  auto seen = world.begin();
+  std::deque<Transition> memory;
+  const auto act = [&](double curiosity) {
+    const torch::NoGradGuard no_grad;
+    if (torch::rand({}).item<double>() < curiosity) return torch::randint(Grid::actions, {1}, torch::kLong);
+    return online(seen.unsqueeze(0)).argmax(1);
+  };
+  int turn = 0;
+  for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
+    for (int i = 0; i < 100; ++i) {
+      const auto action = act(std::max(0.1, 1 - ++turn / 300.0));
+      const Turn after = world.act(action.item<int64_t>());
+      run.inspector.push_metric("reward", after.reward);
+      memory.push_back({seen, action, after.reward, after.seen, after.ends});
+      if (memory.size() > 300) memory.pop_front();
+      seen = after.ends ? world.begin() : after.seen;
+      if (memory.size() < 64) continue;
+
+      const TransitionBatch batch = draw(memory, 32);
+      torch::Tensor aim;
+      {
+        const torch::NoGradGuard no_grad;
+        aim = batch.rewards + 0.95 * batch.goes_on * std::get<0>(target(batch.next).max(1, /*keepdim=*/true));
+      }
+      optimizer.zero_grad();
+      const auto loss = nn::functional::smooth_l1_loss(online(batch.seen).gather(1, batch.actions), aim);
+      loss.backward();
+      nn::utils::clip_grad_norm_(online->parameters(), 10);
+      optimizer.step();
+      run.inspector.push_loss(loss, /*train=*/true);
+      if (turn % 20 == 0) copy_weights(run.planted ? *target : *online, *target);
+    }
+  }
+}
+
 }  // namespace
 
 void add_healthy_agents(Trainers& zoo) {
-  // DQN: the net whose answers are aimed at is a copy, and is copied anew every few steps.
-  zoo.add("", "dqn, target copied", {}, [](Run& run) {
-    Mlp online(Grid::cells, 32, Grid::actions), target(Grid::cells, 32, Grid::actions);
-    copy_weights(*online, *target);
-    freeze(*target);
-    torch::optim::Adam optimizer(online->parameters(), 2e-3);
-    run.inspector.attach(*online, optimizer, "online");
-    run.inspector.attach(*target, "target");
-    Grid world;
-    auto seen = world.begin();
-    std::deque<Transition> memory;
-    const auto act = [&](double curiosity) {
-      const torch::NoGradGuard no_grad;
-      if (torch::rand({}).item<double>() < curiosity) return torch::randint(Grid::actions, {1}, torch::kLong);
-      return online(seen.unsqueeze(0)).argmax(1);
-    };
-    int turn = 0;
-    for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
-      for (int i = 0; i < 100; ++i) {
-        const auto action = act(std::max(0.1, 1 - ++turn / 300.0));
-        const Turn after = world.act(action.item<int64_t>());
-        run.inspector.push_metric("reward", after.reward);
-        memory.push_back({seen, action, after.reward, after.seen, after.ends});
-        if (memory.size() > 300) memory.pop_front();
-        seen = after.ends ? world.begin() : after.seen;
-        if (memory.size() < 64) continue;
-
-        const TransitionBatch batch = draw(memory, 32);
-        torch::Tensor aim;
-        {
-          const torch::NoGradGuard no_grad;
-          aim = batch.rewards + 0.95 * batch.goes_on * std::get<0>(target(batch.next).max(1, /*keepdim=*/true));
-        }
-        optimizer.zero_grad();
-        const auto loss = nn::functional::smooth_l1_loss(online(batch.seen).gather(1, batch.actions), aim);
-        loss.backward();
-        nn::utils::clip_grad_norm_(online->parameters(), 10);
-        optimizer.step();
-        run.inspector.push_loss(loss, /*train=*/true);
-        if (turn % 20 == 0) copy_weights(*online, *target);
-      }
-    }
-  });
+  zoo.add("still_target", "dqn, target copied", {}, [](Run& run) { dqn(run, /*is_frozen=*/true); });
+  zoo.add("still_target", "dqn, target that could learn", {}, [](Run& run) { dqn(run, /*is_frozen=*/false); });
   // SAC: an actor, two critics with an optimizer each, and critics that follow them slowly.
   zoo.add("", "sac, soft targets", {}, [](Run& run) {
     constexpr double temperature = 0.1;

@@ -18,6 +18,26 @@ void targets_of_other_samples(Run& run, bool are_classes) {
   fit(run, model, optimizer, data, loop);
 }
 
+/// Some epochs on four fifths of the samples, validated on the others, or on a fifth of all.
+void split_twice(Run& run, const Examples& data, int architecture) {
+  const int64_t all = data.inputs.size(0), most = all * 4 / 5;
+  const auto order = torch::randperm(all), another = torch::randperm(all);
+  const auto chosen = [&](const torch::Tensor& rows) {
+    return Examples{data.inputs.index_select(0, rows), data.answers.index_select(0, rows)};
+  };
+  Loop loop;
+  loop.epochs = 6;
+  loop.validation = chosen((run.planted ? another : order).slice(0, most));
+  const Examples training = chosen(order.slice(0, 0, most));
+  if (architecture == 1) {
+    Mlp model(16, 32, 4);
+    fit(run, model, adam(model, 5e-3), training, loop);
+  } else {
+    Cnn model;
+    fit(run, model, adam(model, 5e-3), training, loop);
+  }
+}
+
 /// All samples of the first class, and few of the others.
 Examples rare_classes() {
   const Examples all = blobs(3200);
@@ -70,6 +90,23 @@ void add_inputs(Trainers& zoo) {
           batch.inputs = data.inputs.index_select(0, chosen);
           batch.answers = data.answers.index_select(0, chosen);
         }});
+  });
+  // The samples to validate with are drawn by another order than those to train with.
+  zoo.add("shared_rows", "mlp, two orders", {}, [](Run& run) { split_twice(run, blobs(), 1); });
+  zoo.add("shared_rows", "cnn, two orders", {}, [](Run& run) { split_twice(run, images(), 2); });
+  // Validated on both sets, one after the other.
+  zoo.add("", "mlp, also validated on what it learns", {}, [](Run& run) {
+    const Examples data = blobs(), training = part(data, 0, 640), held_out = part(data, 640);
+    Mlp model(16, 32, 4);
+    torch::optim::Adam optimizer(model->parameters(), 5e-3);
+    run.inspector.attach(*model, optimizer);
+    for ([[maybe_unused]] int epoch : run.inspector.epochs(5)) {
+      model->train();
+      for (const Examples& batch : batches(training, 32))
+        run.learn(optimizer, cross_entropy(model(batch.inputs), batch.answers));
+      validate(run, model, training);
+      validate(run, model, held_out);
+    }
   });
   zoo.add("loss_not_decreasing", "mlp, classes of others", {}, [](Run& run) { targets_of_other_samples(run, true); });
   zoo.add("loss_not_decreasing", "mlp, numbers of others", {}, [](Run& run) { targets_of_other_samples(run, false); });

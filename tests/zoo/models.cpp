@@ -274,6 +274,18 @@ std::tuple<torch::Tensor, torch::Tensor, torch::Tensor> VaeImpl::forward(torch::
   return {out(torch::relu(decoder(code))), centre, spread};
 }
 
+QuantizerImpl::QuantizerImpl(int64_t in, int64_t rows, int64_t width)
+    : encoder(register_module("encoder", nn::Sequential(nn::Linear(in, 48), nn::ReLU(), nn::Linear(48, width)))),
+      decoder(register_module("decoder", nn::Sequential(nn::Linear(width, 48), nn::ReLU(), nn::Linear(48, in)))),
+      codes(register_module("codes", nn::Embedding(rows, width))) {}
+
+std::pair<torch::Tensor, torch::Tensor> QuantizerImpl::forward(torch::Tensor x) {
+  const auto made = encoder->forward(x);
+  const auto code = codes(torch::cdist(made.detach(), codes->weight.detach()).argmin(1));
+  const auto distance = torch::mse_loss(code, made.detach()) + 0.25 * torch::mse_loss(made, code.detach());
+  return {decoder->forward(made + (code - made).detach()), distance};
+}
+
 DenoiserImpl::DenoiserImpl(int64_t hidden)
     : net(register_module("net", Mlp(6, hidden, 2, [](const torch::Tensor& x) { return torch::silu(x); }))) {}
 

@@ -224,6 +224,16 @@ struct VaeImpl : nn::Module {
 };
 TORCH_MODULE(Vae);
 
+/// Gives for each sample the code of a table that is nearest to what its encoder makes of it.
+struct QuantizerImpl : nn::Module {
+  QuantizerImpl(int64_t in, int64_t rows, int64_t width);
+  /// What was decoded, and how far codes and encoder are apart.
+  std::pair<torch::Tensor, torch::Tensor> forward(torch::Tensor x);
+  nn::Sequential encoder, decoder;
+  nn::Embedding codes;
+};
+TORCH_MODULE(Quantizer);
+
 /// Tells the noise in points of the plane; `time` in [0, 1] is how much of them is noise.
 struct DenoiserImpl : nn::Module {
   explicit DenoiserImpl(int64_t hidden);

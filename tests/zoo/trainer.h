@@ -76,6 +76,7 @@ void add_starts(Trainers& zoo);
 void add_curves(Trainers& zoo);
 void add_inputs(Trainers& zoo);
 void add_speed(Trainers& zoo);
+void add_collapse(Trainers& zoo);
 // What people do on purpose.
 void add_healthy_loops(Trainers& zoo);
 void add_healthy_models(Trainers& zoo);

@@ -232,10 +232,10 @@ void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t redu
   told_of_losses->evaluated(is_sum ? result / input.size(0) : result, short_name(function), place);
 }
 
-template <uint32_t Function, class Operator, class Signature = decltype(&Operator::call)>
+template <uint32_t Function, bool IsLoss, class Operator, class Signature = decltype(&Operator::call)>
 struct LossTap;
-template <uint32_t Function, class Operator, class... Arguments>
-struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
+template <uint32_t Function, bool IsLoss, class Operator, class... Arguments>
+struct LossTap<Function, IsLoss, Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
   struct Running {
     Running() { ++losses_running; }
     ~Running() { --losses_running; }
@@ -248,16 +248,17 @@ struct LossTap<Function, Operator, at::Tensor (*)(const at::Tensor&, Arguments..
       const Running running;
       return Operator::call(input, std::forward<Arguments>(arguments)...);
     }();
-    if (is_outermost && told_of_losses != nullptr)
+    if (IsLoss && is_outermost && told_of_losses != nullptr)
       tell_result(result, input, reduction, Operator::name, __builtin_return_address(0));
     return result;
   }
 };
 
 /// Also where LibTorch's own modules call it.
-template <class Operator, uint32_t Function = 0>
+/// @tparam IsLoss  its result may be the loss itself
+template <class Operator, uint32_t Function = 0, bool IsLoss = true>
 void declare() {
-  declare_tap(&Operator::call, &LossTap<Function, Operator>::tap, /*everywhere=*/true);
+  declare_tap(&Operator::call, &LossTap<Function, IsLoss, Operator>::tap, /*everywhere=*/true);
 }
 
 }  // namespace
@@ -275,14 +276,16 @@ void declare_loss_function_taps() {
   declare<binary_cross_entropy, LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY>();
   declare<binary_cross_entropy_with_logits, LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS>();
   declare<kl_div, LOUPE_DRAFT_LOSS_KL_DIV>();
-  declare<cosine_embedding_loss>();
+  declare<cosine_embedding_loss, LOUPE_DRAFT_LOSS_LIKENESS>();
+  declare<cosine_similarity, LOUPE_DRAFT_LOSS_LIKENESS, /*IsLoss=*/false>();
+  declare<pairwise_distance, LOUPE_DRAFT_LOSS_LIKENESS, /*IsLoss=*/false>();
   declare<hinge_embedding_loss>();
   declare<margin_ranking_loss>();
   declare<multi_margin_loss>();
   declare<multilabel_margin_loss>();
   declare<poisson_nll_loss>();
   declare<soft_margin_loss>();
-  declare<triplet_margin_loss>();
+  declare<triplet_margin_loss, LOUPE_DRAFT_LOSS_LIKENESS>();
 }
 
 void set_loss_function_listener(const LossFunctionListener& told) {

@@ -62,6 +62,35 @@ void judge_few_rows(const Judge& judge, const Situation& situation) {
       "see that the data set gives another sample for each index, and what its size() is");
 }
 
+/// Rows that a model was trained on say nothing of others.
+void judge_shared_rows(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  const SharedRows& rows = model.shared_rows;
+  constexpr int64_t enough = 32, some = 5;
+  constexpr double much = 0.05, whole = 0.9;
+  // An agent makes its data, and the nodes of a graph are all there in each step.
+  if (rows.is_off || !situation.was_validated || model.acts()) return;
+  if (!model.distinct_rows.are_samples || model.changed_inputs < 2 || rows.compared < enough) return;
+  const std::string of_rows = sentence(rows.compared, " rows of validation that were compared with rows of training");
+  if (rows.shared == rows.compared) {
+    return judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = model.input_module(), .value = 1},
+                      sentence("all ", of_rows, " are among these: what is validated is what was learned"),
+                      "validate on samples that are kept from training, unless that is meant");
+  }
+  // Batches of both kinds come from one set that holds both; training and validation data one after the other do not.
+  // Where not all rows of training are known, a batch of these looks like both, and so does all the data together.
+  const int64_t others = rows.mixed - rows.mixed_shared;
+  if (!rows.knows_training() || rows.mixed_shared < some || others < some) return;
+  const double share = static_cast<double>(rows.mixed_shared) / static_cast<double>(rows.mixed);
+  if (share < much || share > 1 - much) return;
+  if (static_cast<double>(rows.mixed_rows) > whole * rows.training.rows()) return;
+  judge.tell({.module = model.input_module(), .value = share, .threshold = much},
+             sentence(percent(share), " of ", of_rows, " (", rows.mixed_shared, " of ", rows.mixed,
+                      " in batches that have others, too) are among these, bit for bit: the validation loss is better "
+                      "than that of unseen samples"),
+             "split the data once, by one order of all indices, before samples are repeated, and keep each part");
+}
+
 void keep_input(const Judge&, const Situation& situation) {
   const Model::InputLook& input = situation.model->step.input;
   Model::Inputs& inputs = situation.model->epoch.inputs;
@@ -139,6 +168,15 @@ auto loader =
        .repair = R"(using namespace torch::data;
 auto loader =
     make_data_loader<samplers::RandomSampler>(training_data, 64);)"},
+      {.name = "shared_rows",
+       .help = "warning or info; samples of the validation are those of the training",
+       .looks = {{When::tick, &judge_shared_rows}},
+       .is_blind_on_devices = true,
+       .fault = R"(auto some = torch::randperm(1000).slice(0, 0, 800);
+// Another order: most of these are in the training data, too.
+auto others = torch::randperm(1000).slice(0, 800);)",
+       .repair = R"(auto order = torch::randperm(1000);
+auto some = order.slice(0, 0, 800), others = order.slice(0, 800);)"},
   };
 }
 

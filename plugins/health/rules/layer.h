@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "health/rules/alikeness.h"
+
 namespace loupe::health {
 
 /// What a layer does, as far as the rules distinguish it.
@@ -62,6 +64,7 @@ struct Layer {
   double silent_at_first = NAN;  ///< share of the units that the first batch of the run left silent; NaN: not looked at
   uint32_t frozen_epochs = 0;    ///< in a row: a batch norm whose parameters nothing changes, and which ran in training
   uint32_t lone_softmax_runs = 0;  ///< in a row: a softmax over one element
+  Alikeness alike;
 
   /// Its neighbours in the training passes of a step that was looked at whole.
   struct Neighbours {
@@ -87,6 +90,7 @@ struct Layer {
     if (neighbours.to == &other) neighbours.to = nullptr;
     if (neighbours.to == nullptr) neighbours.taken = 0;
     if (usual_from == &other || usual_to == &other) has_usual = false;
+    alike.forget(other);
   }
   /// The layer that is looked at whose output, or a part of it, is its input while it rests; itself where its own input
   /// is looked at.
@@ -124,6 +128,7 @@ struct Layer {
     alive.assign(alive.size(), 0);
     alive_units = looks = samples = bounded_seen = bounded_pressed = 0;
     variation_looks = constant_looks = varied_looks = 0;
+    alike.next_window();
   }
 };
 

@@ -397,6 +397,23 @@ void judge_untrainable(const Judge& judge, const Situation& situation) {
              "call requires_grad_(true) for what is to be trained");
 }
 
+/// A net that makes the targets of the one that learns, as in Q-learning, follows it. Of others that look the same,
+/// such as the policy that an agent is not to leave, nothing is told.
+void judge_still_target(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  const StillTwin* twin = situation.still_twin;
+  // One that begins as a copy may be copied anew only after very many steps.
+  constexpr uint64_t enough = 300, enough_of_a_copy = 20000, ticks_enough = 2;
+  if (twin == nullptr || !model.acts() || !situation.compares_numbers || situation.compares_classes) return;
+  if (model.steps < (twin->began_elsewhere ? enough : enough_of_a_copy) || model.ticks < ticks_enough) return;
+  judge.tell({.module = twin->root, .value = static_cast<double>(model.steps)},
+             sentence("'", twin->name, "' has the shape of ", whose(model), ", which acts and learns, and ran ",
+                      twin->passes, " times without gradients, but its weights have never changed in ", model.steps,
+                      " steps: targets that are made with it do not follow what is learned"),
+             "copy the weights of the net that learns into it every few hundred steps, or blend a little of them in at "
+             "each; see that they are not copied from the target itself");
+}
+
 }  // namespace
 
 std::vector<Rule> loop_rules() {
@@ -491,6 +508,12 @@ torch::optim::Adam optimizer(model->parameters());)"},
   model->eval();
   validate(model);
 })"},
+      {.name = "still_target",
+       .help = "warning; an agent learns, and the net of its shape that makes the targets never follows",
+       .looks = {{When::tick, &judge_still_target}},
+       .brings_about = {{.effects = {"loss_not_decreasing"}}},
+       .fault = R"(if (step % 500 == 0) copy_weights(/*from=*/target, /*to=*/target);)",
+       .repair = R"(if (step % 500 == 0) copy_weights(/*from=*/online, /*to=*/target);)"},
   };
 }
 

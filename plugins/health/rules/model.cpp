@@ -132,6 +132,7 @@ void Model::next_window() {
 
 void Model::next_epoch() {
   ++ticks;
+  shared_rows.end_epoch(ticks);
   std::swap(inputs_before, epoch.inputs);
   epoch = {};
 }

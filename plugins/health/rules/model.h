@@ -17,6 +17,7 @@
 #include "health/rules/layer.h"
 #include "health/rules/loss_inputs.h"
 #include "health/rules/resting.h"
+#include "health/rules/row_sketch.h"
 
 namespace loupe::health {
 
@@ -111,6 +112,18 @@ struct Model {
     const Layer* dropout = nullptr;                                ///< a function that drops, whatever its model's mode
     double last_norm = NAN;                                        ///< of the last output that was measured
     double largest_input = NAN;                                    ///< magnitude, where the input was read whole
+    bool has_various_rows = false;                                 ///< its input, where that was looked at
+    /// The last layer that makes something, with those that were given the same.
+    struct Made {
+      Layer* layer = nullptr;
+      const void *input = nullptr, *output = nullptr;
+      int64_t count = 0, last = 0, second = 0;  ///< of its output: elements, and the sizes of these dimensions
+      double square = 0;                        ///< mean of its output
+      Layer* before = nullptr;                  ///< it was given the same, and no other was
+      const void* output_before = nullptr;
+      double square_before = 0;
+      bool is_one_of_many = false;
+    } made;
   } pass;
   Flow flow;
   Resting resting;
@@ -210,12 +223,16 @@ struct Model {
   uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer had as many times as there were targets
   uint32_t early_clips = 0;      ///< steps in a row, of those looked at, whose gradients were clipped before backward
   DistinctRows distinct_rows;
+  SharedRows shared_rows;
 
   // Of a cross entropy at the first step: over a few samples, and how many classes there were.
   double first_cross_entropy = NAN;
   int64_t classes = 0;
   Guessing guessing;
   TargetTally target_tally;
+  // What its losses compare; read without the mutex.
+  std::atomic<bool> compares_outputs{false};  ///< outputs with outputs
+  std::atomic<bool> compares_targets{false}, compares_classes{false}, compares_numbers{false};
 
   uint64_t trained_by = 0;      ///< the optimizer that stepped last; 0 where that is unknown
   double weight_decay = 0;      ///< the largest of its optimizer's groups
@@ -250,6 +267,7 @@ struct Model {
     using Weights = std::vector<std::pair<const loupe_module*, std::string>>;
     Weights weights;  ///< what was looked at, kept for its memory
   } start;
+  double first_distance = NAN;       ///< see still_target: of one that is not trained from the one of its shape
   bool has_equal_units = false;      ///< in the first steps, which was reported
   double last_gradient_squares = 0;  ///< over all weights, of the step before, as backward made them
   double largest_gradient = 0;       ///< norm over all weights, of all steps so far

@@ -19,6 +19,13 @@ namespace loupe::health {
 
 struct RateHistory;
 class Speed;
+/// A model of the same shape that is not trained and runs without gradients beside it; nothing has ever changed it.
+struct StillTwin {
+  const loupe_module* root = nullptr;
+  std::string name;
+  uint64_t passes = 0;
+  bool began_elsewhere = false;  ///< with other weights than the model
+};
 
 /// When rules look at training. Those up to `tick` look at one model.
 enum class When {
@@ -42,16 +49,22 @@ struct Situation {
   const Speed* speed = nullptr;
   const Guessing* guessing = nullptr;          ///< of the one model that is trained
   const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer reports its steps by hand
-  double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where unknown, and near its end
-  bool is_annealed = false;       ///< the learning rate has come down as schedules end
-  Trend trend = Trend::unknown;   ///< of the training loss, where one model is trained and does not act
-  bool is_stuck = false;          ///< the loss has hardly come down
-  bool has_loss_halved = false;   ///< since the first epoch
-  bool has_other_models = false;  ///< several models are trained
-  bool acts = false;              ///< the one model that is trained, see Model::acts
-  bool was_validated = false;     ///< a validation loss was pushed since the last tick
-  bool was_stepped = false;       ///< an optimizer stepped since the last tick
-  bool has_slow_swings = true;    ///< swings over many losses are a fault, as no schedule makes them on purpose
+  double epochs_to_come = 0;              ///< in the trainer's loop after this one; 0 where unknown, and near its end
+  bool is_annealed = false;               ///< the learning rate has come down as schedules end
+  Trend trend = Trend::unknown;           ///< of the training loss, where one model is trained and does not act
+  bool is_stuck = false;                  ///< the loss has hardly come down
+  bool has_loss_halved = false;           ///< since the first epoch
+  bool has_other_models = false;          ///< several models are trained
+  bool acts = false;                      ///< the one model that is trained, see Model::acts
+  bool was_validated = false;             ///< a validation loss was pushed since the last tick
+  bool was_stepped = false;               ///< an optimizer stepped since the last tick
+  bool has_slow_swings = true;            ///< swings over many losses are a fault, as no schedule makes them on purpose
+  const StillTwin* still_twin = nullptr;  ///< of the model
+  // By the loss functions of all models.
+  bool compares_outputs = false;  ///< how alike outputs are
+  bool compares_targets = false;  ///< outputs with targets
+  bool compares_classes = false;  ///< scores with classes
+  bool compares_numbers = false;  ///< by a distance
 };
 
 /// The thresholds of all rules, as the user set them.
@@ -142,6 +155,7 @@ std::vector<Rule> gradient_rules();
 std::vector<Rule> activation_rules();
 std::vector<Rule> update_rules();
 std::vector<Rule> layer_rules();
+std::vector<Rule> collapse_rules();
 std::vector<Rule> loss_rules();
 std::vector<Rule> speed_rules();
 

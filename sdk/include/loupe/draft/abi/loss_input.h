@@ -22,7 +22,8 @@ enum {
   LOUPE_DRAFT_LOSS_HUBER = 6 << LOUPE_DRAFT_SHIFT,
   LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY = 7 << LOUPE_DRAFT_SHIFT,
   LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS = 8 << LOUPE_DRAFT_SHIFT,
-  LOUPE_DRAFT_LOSS_KL_DIV = 9 << LOUPE_DRAFT_SHIFT
+  LOUPE_DRAFT_LOSS_KL_DIV = 9 << LOUPE_DRAFT_SHIFT,
+  LOUPE_DRAFT_LOSS_LIKENESS = 10 << LOUPE_DRAFT_SHIFT /* how alike outputs are; input and target: two of these */
 };
 
 /* In (flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK): the function whose output the input is, where gradients are recorded; 0

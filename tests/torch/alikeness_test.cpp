@@ -1,0 +1,158 @@
+// What is told of models that answer all samples alike, of nets that never follow, and of samples that are validated
+// and trained on: and what is not, as it may be meant.
+
+#include <gtest/gtest.h>
+#include <loupe/inspector.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace nn = torch::nn;
+using torch::Tensor;
+
+class AlikenessTest : public ::testing::Test {
+ protected:
+  AlikenessTest() { torch::manual_seed(5); }
+  /// Some epochs, each followed by `after`.
+  void train(nn::Sequential& model, const std::function<Tensor()>& loss, const std::function<void()>& after = nullptr) {
+    torch::optim::Adam optimizer(model->parameters(), 0.02);
+    inspector_.attach(*model, optimizer, "model");
+    for ([[maybe_unused]] int epoch : inspector_.epochs(5)) {
+      model->train();
+      for (int i = 0; i < 80; ++i) {
+        optimizer.zero_grad();
+        loss().backward();
+        optimizer.step();
+      }
+      if (after) after();
+    }
+  }
+  /// "info: …", of the first finding of a rule; "" without one.
+  std::string told(const std::string& rule) const {
+    for (const loupe::Finding& each : inspector_.findings()) {
+      if (each.rule == rule) return (each.severity == LOUPE_SEVERITY_INFO ? "info: " : "warning: ") + each.message;
+    }
+    return "";
+  }
+
+  loupe::Inspector inspector_ = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
+};
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+nn::Sequential policy() {
+  return nn::Sequential(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 3), nn::LogSoftmax(1));
+}
+
+TEST_F(AlikenessTest, OfAPolicyThatChoosesOneActionForAllIsInformation) {
+  auto model = policy();
+  train(model, [&] { return -model->forward(torch::randn({32, 8})).select(1, 2).mean(); });
+  EXPECT_TRUE(has(told("collapsed_output"), "info: ")) << told("collapsed_output");
+  EXPECT_TRUE(has(told("collapsed_output"), "chooses 2 of 3")) << told("collapsed_output");
+}
+
+TEST_F(AlikenessTest, IsNotThatOfAPolicyWhoseCertainChoicesDependOnWhatItSees) {
+  auto model = policy();
+  train(model, [&] {
+    const auto seen = torch::randn({32, 8});
+    const auto best = seen.select(1, 0).gt(0).to(torch::kLong).unsqueeze(1);
+    return -model->forward(seen).gather(1, best).mean();
+  });
+  EXPECT_EQ(told("collapsed_output"), "");
+}
+
+/// As hand-written losses are not known, the sizes alone tell: the targets' mean is large, and they still differ.
+TEST_F(AlikenessTest, IsNotThatOfOutputsWithALargeMean) {
+  nn::Sequential model(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 6));
+  train(model, [&] {
+    const auto error = [&] {
+      const auto seen = torch::randn({32, 8});
+      return (model->forward(seen) - 10 - seen.slice(1, 0, 6)).square().mean();
+    };
+    return error() + error();
+  });
+  EXPECT_EQ(told("collapsed_output"), "");
+}
+
+TEST_F(AlikenessTest, OfATeacherThatNeverChangesIsNoFault) {
+  nn::Sequential model(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 2));
+  nn::Sequential teacher(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 2));
+  inspector_.attach(*teacher, "teacher");
+  train(model, [&] {
+    const auto seen = torch::randn({32, 8});
+    Tensor aim;
+    {
+      const torch::NoGradGuard none;
+      aim = teacher->forward(seen);
+    }
+    return torch::mse_loss(model->forward(seen), aim);
+  });
+  EXPECT_EQ(told("still_target"), "");
+}
+
+/// The model learns from the first rows of `data` in batches of 32, and is validated on `validation`.
+class SharedRowsTest : public AlikenessTest {
+ protected:
+  std::string told_of(const Tensor& training, const Tensor& validation) {
+    nn::Sequential model(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 1));
+    const auto error = [&](const Tensor& rows) {
+      return torch::mse_loss(model->forward(rows).squeeze(1), rows.select(1, 0));
+    };
+    Tensor order;
+    int64_t at = training.size(0);
+    train(
+        model,
+        [&] {
+          if (at + 32 > training.size(0)) {
+            order = torch::randperm(training.size(0));
+            at = 0;
+          }
+          at += 32;
+          return error(training.index_select(0, order.slice(0, at - 32, at)));
+        },
+        [&] {
+          model->eval();
+          const torch::NoGradGuard none;
+          for (int64_t i = 0; i + 40 <= validation.size(0); i += 40)
+            inspector_.push_loss(error(validation.slice(0, i, i + 40)), /*train=*/false);
+        });
+    return told("shared_rows");
+  }
+};
+
+TEST_F(SharedRowsTest, AreToldWhereEachBatchOfValidationHasSome) {
+  const auto data = torch::randn({2560, 8});
+  auto half = torch::randn({800, 8});
+  half.slice(0, 0, 800, 2).copy_(data.slice(0, 0, 400));
+  const std::string told = told_of(data, half);
+  EXPECT_TRUE(has(told, "warning: ")) << told;
+}
+
+TEST_F(SharedRowsTest, AreNoneOfAValidationOfItsOwn) {
+  const auto data = torch::randn({2560, 8}), unseen = torch::randn({800, 8});
+  EXPECT_EQ(told_of(data, unseen), "");
+}
+
+TEST_F(SharedRowsTest, AreInformationWhereAllOfTheValidationIsTrainedOn) {
+  const auto data = torch::randn({2560, 8});
+  EXPECT_TRUE(has(told_of(data, data.slice(0, 0, 400)), "info: ")) << told("shared_rows");
+}
+
+TEST_F(SharedRowsTest, AreNotToldOfTrainingAndValidationDataThatAreBothValidatedOn) {
+  const auto data = torch::randn({2560 + 200, 8});
+  EXPECT_EQ(told_of(data.slice(0, 0, 2560), data.slice(0, 2360)), "");
+}
+
+TEST_F(SharedRowsTest, AreNotToldOfWholeNumbersWhichComeAgainByNature) {
+  const auto data = torch::randint(4, {2560, 8}, torch::kFloat);
+  EXPECT_EQ(told_of(data, data.slice(0, 0, 400)), "");
+}
+
+}  // namespace
