@@ -76,6 +76,7 @@ class OutputWatch : public Preprocessor {
   void look_for_variation(const Event& event);
   void look_at_spread(const TensorView& output);
   void explain(const Event& event);
+  void look_at_bad_input(const Event& event, std::size_t index, Origin::Inputs& inputs) const;
   void look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const;
 
   uint32_t place_;
