@@ -29,7 +29,6 @@
 namespace loupe {
 namespace {
 
-namespace functions = torch::autograd::generated;
 using torch::autograd::AccumulateGrad;
 using Function = torch::autograd::Node;
 
@@ -96,7 +95,7 @@ bool read_as(const NodeHandle& node, Kept& kept) {
 template <class... Types>
 Kept read_any_of(const NodeHandle& node) {
   Kept kept;
-  (read_as<Types>(node, kept) || ...);
+  [[maybe_unused]] const bool is_known = (read_as<Types>(node, kept) || ...);
   return kept;
 }
 
@@ -106,8 +105,8 @@ Kept kept_by(const NodeHandle& node) {
                      SqrtBackward0, RsqrtBackward0, ReciprocalBackward0, PowBackward0, ExpBackward0, Expm1Backward0,
                      StdBackward0, VarBackward0, SoftmaxBackward0, LogSoftmaxBackward0, LinalgVectorNormBackward0,
                      NormBackward0, AcosBackward0, AsinBackward0, AtanhBackward0, LogsumexpBackward0, MseLossBackward0,
-                     SmoothL1LossBackward0, HuberLossBackward0, BinaryCrossEntropyBackward0,
-                     BinaryCrossEntropyWithLogitsBackward0>(node);
+                     SmoothL1LossBackward0, HuberLossBackward0, AbsBackward0, ReluBackward0, SigmoidBackward0,
+                     TanhBackward0, BinaryCrossEntropyBackward0, BinaryCrossEntropyWithLogitsBackward0>(node);
 }
 
 bool has_name(const std::string& name, std::initializer_list<std::string_view> names) {
@@ -181,30 +180,31 @@ std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   return std::nullopt;
 }
 
-/// Of a function whose output was seen not to be finite, while that is not known of what went in.
-Maker last_seen(const NodeHandle& node, const at::Tensor& output) {
-  Maker maker{node->name(), "is the first function whose output was seen not to be finite", ""};
-  const bool is_nan = output.defined() && output.isnan().any().item<bool>();
-  if (is_nan && has_name(maker.function, {"Softmax", "LogSoftmax"}) && output.dim() > 0) {
-    maker.seen = "gives NaN " + where_true(output.isnan());
-    maker.advice =
-        "see that each row of the mask leaves an element: a softmax over values that are all -Inf, as where everything "
-        "is masked, is NaN";
-  } else if (is_nan && has_name(maker.function, {"Sqrt", "Rsqrt"})) {
-    maker.seen = "gives NaN " + where_true(output.isnan()) + ", as of numbers below 0";
-    maker.advice = "clamp what is taken to the root at 0: rounding leads below it";
-  } else if (output.defined() && !is_nan && has_name(maker.function, {"Rsqrt", "Reciprocal"})) {
-    maker.seen = "gives Inf " + where_true(output.isinf()) + ", as of 0";
-    maker.advice = keep_divisor;
-  } else if (output.defined() && !is_nan && has_name(maker.function, {"Exp", "Expm1"})) {
-    maker.seen = "gives Inf " + where_true(output.isinf()) + ", as of numbers above 88 in float32";
-    maker.advice = "bound what goes into it, or subtract its maximum first, as logsumexp does";
-  } else if (has_name(maker.function, {"Add", "Sub", "Mul", "Div"}) && node->num_outputs() > 1 &&
-             node->next_edge(0).is_valid() != node->next_edge(1).is_valid()) {
-    maker.seen += "; one of its two operands needs no gradient and was not seen";
-    maker.advice = "look at that operand, such as the targets or a mask, for NaN and Inf";
-  }
-  return maker;
+/// Of the function farthest from the tensor whose output was seen not to be finite, while that is not known of what
+/// went in: if it says something about its output.
+std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output) {
+  const std::string name = node->name();
+  const bool is_nan = output.isnan().any().item<bool>();
+  if (is_nan && has_name(name, {"Softmax", "LogSoftmax"}))
+    return Maker{name, "gives NaN " + where_true(output.isnan()),
+                 "see that each row of the mask leaves an element: a softmax over values that are all -Inf, as where "
+                 "everything is masked, is NaN"};
+  if (is_nan && has_name(name, {"Sqrt", "Rsqrt"}))
+    return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as of numbers below 0",
+                 "clamp what is taken to the root at 0: rounding leads below it"};
+  if (!is_nan && has_name(name, {"Rsqrt", "Reciprocal"}))
+    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as of 0", keep_divisor};
+  if (!is_nan && has_name(name, {"Exp", "Expm1"}))
+    return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as of numbers above 88 in float32",
+                 "bound what goes into it, or subtract its maximum first, as logsumexp does"};
+  const bool has_unseen = has_name(name, {"Add", "Sub", "Mul", "Div"}) && node->num_outputs() > 1 &&
+                          node->next_edge(0).is_valid() != node->next_edge(1).is_valid();
+  if (has_unseen)
+    return Maker{name,
+                 "gives NaN or Inf " + where_true(at::isfinite(output).logical_not()) +
+                     "; one of its two operands needs no gradient and was not seen",
+                 "look at that operand, such as the targets or a mask, for NaN and Inf"};
+  return std::nullopt;
 }
 
 /// Where a tensor's NaN or Inf comes from, from its own function to those before it. Where it is known which input of a
@@ -267,10 +267,7 @@ class MakerSearch {
     if (std::optional<Maker> maker = fault_of(*node, kept)) return maker;
     const at::Tensor& result = kept.result.defined() ? kept.result : kept.recomputed;
     const bool is_output_bad = node == bad_ || (result.defined() && is_bad(result));
-    if (all_finite && is_output_bad && node->num_outputs() > 0)
-      return Maker{node->name(),
-                   "is the first function whose inputs are finite and whose output is not" + size_of(kept),
-                   "an overflow is usual here: see how large what goes in has become"};
+    if (all_finite && is_output_bad && node->num_outputs() > 0) return overflow(node->name(), kept);
     const bool is_masked = has_name(node->name(), {"Where", "MaskedFill"});
     for (const auto& edge : node->next_edges()) {
       const bool is_leaf = dynamic_cast<const AccumulateGrad*>(edge.function.get()) != nullptr;
@@ -280,13 +277,20 @@ class MakerSearch {
     return std::nullopt;
   }
 
-  static std::string size_of(const Kept& kept) {
+  /// Of a function whose inputs are finite and whose output is not.
+  static Maker overflow(const std::string& name, const Kept& kept) {
+    if (has_name(name, {"NllLoss", "NllLoss2D"}))
+      return {name, "takes the mean over no target: all are ignored, or have weight 0",
+              "see that each batch has a target that counts, or divide by max(1, their number)"};
     double largest = 0;
     for (const at::Tensor& input : kept.inputs) {
       if (input.defined() && input.numel() > 0 && input.is_floating_point())
         largest = std::max(largest, input.abs().max().item<double>());
     }
-    return largest > 0 ? " (the largest magnitude that goes in is " + rounded_text(largest) + ")" : "";
+    Maker maker{name, "is the first function whose inputs are finite and whose output is not", ""};
+    if (largest > 0) maker.seen += " (the largest magnitude that goes in is " + rounded_text(largest) + ")";
+    if (largest > 0) maker.advice = "an overflow is usual here: see how large what goes in has become";
+    return maker;
   }
 
   /// The functions next to a loss that may make a NaN or Inf, where only their names are left.
@@ -310,9 +314,7 @@ class MakerSearch {
     Maker maker;
     for (std::size_t i = 0; i < names.size(); ++i)
       maker.function += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    maker.seen = names.size() == 1 ? "may have made it; backward() has freed what went into it"
-                                   : "may have made it; backward() has freed what went into them";
-    maker.advice = "push the loss before backward() to learn what went in";
+    maker.seen = "may have made it (push the loss before backward() to learn what goes in)";
     return maker;
   }
 
