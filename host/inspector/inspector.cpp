@@ -311,6 +311,7 @@ void Inspector::Impl::push_tensor(const std::string& label, const at::Tensor& va
     throw std::invalid_argument("loupe: push_loss takes a tensor of one element, the loss");
   if (!monitor_.active()) return;
   if (loss_graphs_.add(value)) tell_kept_graphs();
+  const LossInView in_view(value);
   if (value.device().is_cpu()) return push(label, value.item<double>(), flags);
   losses_.add(value, label, flags);
 }

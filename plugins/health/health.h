@@ -36,6 +36,7 @@ class Health : public Lens {
         window_(options.get<uint64_t>("window")) {}
 
   void attach() override {
+    losses_.host = &watched_.host;
     watch_pushes({"push"}, losses_);
     watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, speed_watch_);
   }
@@ -71,6 +72,7 @@ class Health : public Lens {
   void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
   void judge_non_finite(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
+  std::vector<draft::Maker> makers_of_loss();
   void follow_recovery(Model& model);
   /// How many optimizers train models; one for each model whose steps the trainer reports by hand.
   std::size_t trainings() const;

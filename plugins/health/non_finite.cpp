@@ -18,7 +18,15 @@ std::string what(const Origin& origin) {
   std::string text;
   if (origin.nan_count > 0) text = std::to_string(origin.nan_count) + " NaN";
   if (origin.inf_count > 0) text += (text.empty() ? "" : " and ") + std::to_string(origin.inf_count) + " Inf";
-  return text + " of " + std::to_string(origin.numel) + " elements";
+  return text + " of " + std::to_string(origin.numel) + " elements" + origin.where;
+}
+
+/// Adds the function of autograd's graph that made it, and what to do about that.
+void add_makers(const std::vector<draft::Maker>& makers, Observation& seen) {
+  for (const draft::Maker& each : makers) {
+    seen.message += sentence("; ", each.function, " ", each.seen);
+    if (!each.advice.empty()) seen.advice = each.advice;
+  }
 }
 
 /// Describes the input of the layer that made it: the output before it, where that layer was not looked at.
@@ -33,7 +41,7 @@ void blame_unseen(const Origin& origin, Observation& seen) {
   seen.message +=
       sentence("it came with one of the ", origin.unseen_steps,
                " steps that were not looked at (attach.every, attach.budget) before it was seen: the parameter '",
-               origin.inputs->bad_parameter, "' of '", origin.module->name, "' holds it");
+               origin.inputs->bad_parameter, "' of '", origin.module->name, "' holds it", origin.inputs->where);
   seen.parameter = origin.inputs->bad_parameter;
   seen.advice =
       "look at every step to learn what made it; lower the learning rate, or clip the gradients between backward() and "
@@ -68,28 +76,37 @@ void blame_output(const Origin& origin, Observation& seen) {
     blame_unseen(origin, seen);
   } else if (!origin.inputs->bad_parameter.empty()) {
     seen.parameter = origin.inputs->bad_parameter;
-    seen.message += sentence("the parameter '", seen.parameter, "' of ", layer, " holds it",
+    seen.message += sentence("the parameter '", seen.parameter, "' of ", layer, " holds it", origin.inputs->where,
                              (origin.inputs->was_stepped ? ", and did not after the last step" : " already"));
     seen.advice = origin.inputs->was_stepped ? "see what else writes to it than the optimizer"
                                              : "see how it was initialized or loaded";
   } else if (!origin.inputs->finite && origin.begins_pass) {
-    seen.message += sentence("the batch itself holds it: what goes into ", layer, ", the first layer, is not finite");
+    seen.message += sentence("the batch itself holds it: what goes into ", layer, ", the first layer, is not finite",
+                             origin.inputs->where);
     seen.advice = "check the data of this batch for missing values, and the division by its standard deviation";
   } else if (!origin.inputs->finite) {
     seen.message += sentence("it was made between ", (origin.before.empty() ? "the input" : "'" + origin.before + "'"),
-                             ", whose output is finite, and ", layer, ", whose input is not");
+                             ", whose output is finite, and ", layer, ", whose input is not", origin.inputs->where);
     seen.advice =
         "look at the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large number";
+    add_makers(origin.inputs->maker, seen);
+  } else if (origin.inputs->masked_rows > 0) {
+    const Origin::Inputs& in = *origin.inputs;
+    seen.message += sentence(layer, " made it: of ", in.rows, " rows that its softmax takes, ", in.masked_rows,
+                             (in.masked_rows == 1 ? " is" : " are"), " masked as a whole, all ", in.keys,
+                             " elements, and its output has ", what(origin));
+    seen.advice = "see that each row of the mask leaves an element: a softmax over values that are all -Inf is NaN";
   } else {
     seen.message += sentence(layer, " made it: ", what_went_in(origin), ", and ",
                              (origin.shown_by.empty() ? "its output" : "what '" + origin.shown_by + "' gets from it"),
                              " has ", what(origin));
     seen.advice = advice_for_maker(origin);
+    add_makers(origin.inputs->maker, seen);
   }
 }
 
 /// No layer made it: the first gradient only shows it.
-void blame_loss(const Origin& origin, Observation& seen) {
+void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, Observation& seen) {
   seen.module = nullptr;
   seen.tag = "Loss";
   seen.message +=
@@ -97,11 +114,13 @@ void blame_loss(const Origin& origin, Observation& seen) {
                origin.parameter, "' of '", origin.module->name, "' are not");
   seen.advice =
       "see what stands between the model's output and the loss: a logarithm of 0, a division by 0 or an overflow";
+  add_makers(makers, seen);
 }
 
 }  // namespace
 
-Observation blame(const Origin& origin, bool loss, const std::string& opening) {
+Observation blame(const Origin& origin, bool loss, const std::vector<draft::Maker>& makers,
+                  const std::string& opening) {
   Observation seen{.module = origin.module,
                    .message = sentence(opening, ": "),
                    .value = static_cast<double>(origin.nan_count + origin.inf_count),
@@ -114,7 +133,7 @@ Observation blame(const Origin& origin, bool loss, const std::string& opening) {
       break;
     case Origin::Place::gradient:
       if (loss) {
-        blame_loss(origin, seen);
+        blame_loss(origin, makers, seen);
         break;
       }
       seen.parameter = origin.parameter;
@@ -123,6 +142,12 @@ Observation blame(const Origin& origin, bool loss, const std::string& opening) {
       seen.advice =
           "something between this layer and the loss has no finite slope here: a root, norm or logarithm at 0, or a "
           "masked softmax; add a small number to it";
+      if (!origin.steep.empty()) {
+        seen.message += "; between it and the loss lies ";
+        for (std::size_t i = 0; i < origin.steep.size(); ++i)
+          seen.message += (i > 0 ? ", and " : "") + origin.steep[i].function + ", " + origin.steep[i].seen;
+        seen.advice = "add a small number to what goes into it, before the root or logarithm, or clamp it";
+      }
       break;
     case Origin::Place::changed_gradient:
       seen.parameter = origin.parameter;
@@ -158,8 +183,8 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
   const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                   [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
-    non_finite_ =
-        blame(*origin, loss_is_bad_, non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
+    non_finite_ = blame(*origin, loss_is_bad_, makers_of_loss(),
+                        non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
     add_growth(*non_finite_, &model);
     judge.by(rule_named(non_finite)).tell(*non_finite_);
     model.is_broken = true;
@@ -167,13 +192,18 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
   } else if (stepped && model.name == Module(origin->module).model()) {
     // An Inf may be meant, as in masks and where a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
-      Observation seen = blame(*origin, /*loss=*/false,
+      Observation seen = blame(*origin, /*loss=*/false, {},
                                "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
       seen.severity = LOUPE_SEVERITY_INFO;
       judge.by(rule_named(non_finite)).tell(seen);
     }
     watched_.first_non_finite.forget();
   }
+}
+
+std::vector<draft::Maker> Health::makers_of_loss() {
+  const std::lock_guard lock(losses_.mutex);
+  return losses_.non_finite->makers;
 }
 
 /// Adds that the loss had grown before it overflowed, which is where to look.
@@ -216,6 +246,7 @@ void Health::tell_lone_loss(const Judge& judge) {
                        "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an "
                        "empty batch, is NaN",
                    .tag = "Loss"};
+  add_makers(makers_of_loss(), seen);
   add_growth(seen, nullptr);
   judge.by(rule_named(non_finite)).tell(seen);
 }

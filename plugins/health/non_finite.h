@@ -1,5 +1,6 @@
 #pragma once
 
+#include <loupe/draft/tensor_math.h>
 #include <loupe/event.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "health/rules/ledger.h"
 
@@ -27,6 +29,8 @@ struct Origin {
   const loupe_module* module = nullptr;
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;
+  std::string where;                ///< as Elements::place_of_non_finite() says it
+  std::vector<draft::Maker> steep;  ///< between the loss and a gradient's parameter
 
   /// The inputs of an output's layer.
   struct Inputs {
@@ -35,6 +39,10 @@ struct Origin {
     double norm = NAN;
     std::string bad_parameter;  ///< of the module's own
     bool was_stepped = false;   ///< the bad one, which was finite after the last step
+    std::string where;          ///< of the bad input or parameter
+    int64_t masked_rows = 0;    ///< of a softmax: those that are -Inf throughout, in `rows`
+    int64_t rows = 0, keys = 0;
+    std::vector<draft::Maker> maker;  ///< of the bad input, or of the output; at most one
   };
   std::optional<Inputs> inputs;
   bool begins_pass = false;  ///< the first layer of its forward
@@ -91,7 +99,8 @@ class FirstNonFinite {
 
 /// Says what made a NaN or Inf.
 /// @param loss     whether the training loss was not finite either
+/// @param makers   the function that made the loss's, where it is known
 /// @param opening  the beginning of the message: "the first NaN or Inf of this run"
-Observation blame(const Origin& origin, bool loss, const std::string& opening);
+Observation blame(const Origin& origin, bool loss, const std::vector<draft::Maker>& makers, const std::string& opening);
 
 }  // namespace loupe::health

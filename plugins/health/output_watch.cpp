@@ -1,4 +1,5 @@
 #include <loupe/draft/abi/flags.h>
+#include <loupe/draft/tensor_math.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -63,6 +64,7 @@ void OutputWatch::note_non_finite(const Event& event, Origin origin) {
   const Model::Pass& pass = model_.pass;
   origin.begins_pass = pass.first == &layer_;
   if (pass.last != nullptr) origin.before = pass.last->name;
+  if (event.has_measurement() && event.tensor()) origin.where = Elements(event.tensor().raw()).place_of_non_finite();
   const Layer* from = layer_.neighbours.from;
   const bool is_behind_a_rest =
       from != nullptr && from->rests != 0 && from->is_maker() && (layer_.lacks_input || event.input_count() > 0);
@@ -71,10 +73,12 @@ void OutputWatch::note_non_finite(const Event& event, Origin origin) {
     if (layer_.lacks_input || !input.is_finite()) {
       origin.module = from->module;
       origin.shown_by = layer_.name;
+      origin.where.clear();
       if (!layer_.lacks_input) {
         origin.nan_count = input.nan_count;
         origin.inf_count = input.inf_count;
         origin.numel = event.input(0).numel();
+        origin.where = Elements(event.input(0).raw()).place_of_non_finite();
       }
       const double largest = from == pass.first ? pass.largest_input : NAN;
       at_rest_.module = from->module;
@@ -328,12 +332,10 @@ void OutputWatch::explain(const Event& event) {
   Origin::Inputs inputs;
   if (watched_.first_non_finite.wants_inputs_of(layer_.module)) {
     inputs.finite = !layer_.lacks_input;
-    for (std::size_t i = 0; i < event.input_count(); ++i) {
-      const Extent input = Elements(event.input(i).raw()).extent();
-      inputs.finite = inputs.finite && input.is_finite();
-      inputs.largest = std::max(inputs.largest, input.largest);
-    }
+    for (std::size_t i = 0; i < event.input_count(); ++i) look_at_bad_input(event, i, inputs);
     look_at_parameters(layer_.module, inputs);
+    if (inputs.finite && inputs.bad_parameter.empty() && inputs.masked_rows == 0)
+      inputs.maker = draft::maker_of(watched_.host, event.tensor().raw());
     watched_.first_non_finite.explain(layer_.module, std::move(inputs));
     return;
   }
@@ -343,12 +345,38 @@ void OutputWatch::explain(const Event& event) {
   watched_.first_non_finite.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
 }
 
+/// -Inf is right in a mask, and in what a softmax takes, but for rows that hold nothing else.
+void OutputWatch::look_at_bad_input(const Event& event, std::size_t index, Origin::Inputs& inputs) const {
+  constexpr std::size_t first_mask = 3;  // behind query, key and value
+  const Elements input(event.input(index).raw());
+  const bool is_mask = Module(layer_.module).family() == LOUPE_FAMILY_ATTENTION && index >= first_mask;
+  if (is_mask || layer_.role == Role::softmax) {
+    const int64_t masked = input.masked_rows(), keys = input.dim() > 0 ? input.size(input.dim() - 1) : 0;
+    const bool explains = is_mask || (event.has_measurement() && event.measurement().nan_count == masked * keys);
+    if (masked > 0 && explains) {
+      inputs.masked_rows = masked;
+      inputs.keys = keys;
+      inputs.rows = input.count() / keys;
+    }
+    if (is_mask || inputs.masked_rows > 0) return;
+  }
+  const Extent extent = input.extent();
+  inputs.largest = std::max(inputs.largest, extent.largest);
+  if (extent.is_finite() || !inputs.finite) return;
+  inputs.finite = false;
+  inputs.where = input.place_of_non_finite();
+  inputs.maker = draft::maker_of(watched_.host, event.input(index).raw());
+}
+
 /// Finds the first parameter of a module that holds NaN or Inf.
 void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const {
   for (std::size_t i = 0; i < module->parameter_count && inputs.bad_parameter.empty(); ++i) {
     const char* name = module->parameters[i]->name;
     watched_.host.lend_parameter(module, name, false, [&](const loupe_tensor& tensor) {
-      if (!Elements(&tensor).extent().is_finite()) inputs.bad_parameter = name;
+      const Elements elements(&tensor);
+      if (elements.extent().is_finite()) return;
+      inputs.bad_parameter = name;
+      inputs.where = elements.place_of_non_finite();
     });
   }
   if (inputs.bad_parameter.empty()) return;

@@ -104,6 +104,9 @@ void GradientNumbers::process(const Event& event) {
   if (is_finite(measured) || !watched_.first_non_finite.meets_first()) return;
   Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
   origin.parameter = state_.name;
+  watched_.host.lend_parameter(state_.module, state_.name.c_str(), false, [&](const loupe_tensor& tensor) {
+    origin.steep = draft::steep_functions(watched_.host, tensor);
+  });
   watched_.first_non_finite.note(std::move(origin));
 }
 

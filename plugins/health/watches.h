@@ -82,6 +82,7 @@ class OutputWatch : public Preprocessor {
   void look_at_choice(const Event& event);
   void look_for_code(const Event& event);
   void explain(const Event& event);
+  void look_at_bad_input(const Event& event, std::size_t index, Origin::Inputs& inputs) const;
   void look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const;
 
   uint32_t place_;

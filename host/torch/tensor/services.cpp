@@ -3,15 +3,12 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
 
 #include <algorithm>
 #include <map>
 #include <new>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "loupe/version.h"
@@ -168,26 +165,6 @@ loupe_status read_fingerprints(void*, const loupe_retained* const* sums, std::si
   });
 }
 
-loupe_status lend_leaves(void*, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* context,
-                         loupe_error* error) {
-  return detail::guarded(error, [&] {
-    const at::Tensor& native = native_tensor(tensor);
-    std::unordered_set<const torch::autograd::Node*> met;
-    std::vector<torch::autograd::Node*> waiting;
-    const auto meet = [&](torch::autograd::Node* node) {
-      if (node != nullptr && met.insert(node).second) waiting.push_back(node);
-    };
-    meet(native.grad_fn().get());
-    while (!waiting.empty()) {
-      torch::autograd::Node* node = waiting.back();
-      waiting.pop_back();
-      const auto* leaf = dynamic_cast<const torch::autograd::AccumulateGrad*>(node);
-      if (leaf != nullptr && leaf->variable.has_storage()) take(context, const_data(leaf->variable));
-      for (const auto& edge : node->next_edges()) meet(edge.function.get());
-    }
-  });
-}
-
 std::optional<c10::ScalarType> scalar_type(const loupe_tensor& view) {
   for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions); ++i) {
     const auto type = static_cast<c10::ScalarType>(i);
@@ -243,12 +220,6 @@ const loupe_draft_tensor_file_service& tensor_files_service() {
 const loupe_draft_fingerprint_service& fingerprint_service() {
   static const loupe_draft_fingerprint_service table = {
       .struct_size = sizeof(loupe_draft_fingerprint_service), .take = &take_fingerprint, .read = &read_fingerprints};
-  return table;
-}
-
-const loupe_draft_graph_service& graph_service() {
-  static const loupe_draft_graph_service table = {
-      .struct_size = sizeof(loupe_draft_graph_service), .reserved = 0, .leaves = &lend_leaves};
   return table;
 }
 

@@ -3,6 +3,10 @@
 #include <loupe/abi.h>
 #include <loupe/draft/abi/tensor_math.h>
 
+namespace at {
+class Tensor;
+}
+
 namespace loupe {
 
 // The host services that stand on LibTorch, by their ids. The tables live for good.
@@ -17,5 +21,15 @@ const loupe_draft_tensor_file_service& tensor_files_service();
 const loupe_draft_fingerprint_service& fingerprint_service();
 /// LOUPE_DRAFT_GRAPH_ID
 const loupe_draft_graph_service& graph_service();
+
+/// While it lives, that service may be asked on this thread what made this loss; and what leads to it, until the
+/// program lets go of its graph.
+class LossInView {
+ public:
+  explicit LossInView(const at::Tensor& loss);
+  ~LossInView();
+  LossInView(const LossInView&) = delete;
+  LossInView& operator=(const LossInView&) = delete;
+};
 
 }  // namespace loupe

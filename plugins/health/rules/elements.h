@@ -1,12 +1,15 @@
 #pragma once
 
 #include <loupe/detail/elements.h>
+#include <loupe/text/rows_text.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace loupe::health {
 
@@ -130,6 +133,46 @@ class Elements : public loupe::Elements {
       if (std::isfinite(value)) extent.largest = std::max(extent.largest, std::abs(value));
     }
     return extent;
+  }
+  /// Where NaN and Inf lie, as ", in row 3 of 32 (from 0)", and in which column, where it is one; "" where there are
+  /// none or all are.
+  std::string place_of_non_finite() const {
+    if (!readable() || dim() == 0 || count() == 0 || size(0) == 0) return "";
+    const int64_t columns = count() / size(0);
+    std::vector<int64_t> rows;
+    int64_t total = 0, column = -1;
+    bool is_one_column = columns > 1;
+    for (int64_t row = 0; row < size(0); ++row) {
+      const int64_t before = total;
+      for (int64_t c = 0; c < columns; ++c) {
+        if (std::isfinite(at(row * columns + c))) continue;
+        ++total;
+        if (column < 0) column = c;
+        is_one_column = is_one_column && c == column;
+      }
+      if (total > before) rows.push_back(row);
+    }
+    if (total == 0 || (total == count() && size(0) > 1)) return "";
+    if (size(0) == 1) return total == count() ? ", all of a batch of one row" : "";
+    const std::string of_one = ", in column " + std::to_string(column) + " of " + std::to_string(columns);
+    return (is_one_column ? of_one : "") + ", " + rows_text(rows, size(0));
+  }
+  /// How many rows of the last dimension a mask hides as a whole: -Inf throughout, or true in a mask of booleans. 0
+  /// where there is another number that is not finite.
+  int64_t masked_rows() const {
+    if (!readable() || dim() == 0 || count() == 0) return 0;
+    const int64_t width = size(dim() - 1);
+    int64_t masked = 0;
+    for (int64_t first = 0; first < count(); first += width) {
+      int64_t hidden = 0;
+      for (int64_t i = 0; i < width; ++i) {
+        const double value = at(first + i);
+        if (std::isnan(value) || value == INFINITY) return 0;
+        hidden += std::isinf(value) || (!floating() && value != 0) ? 1 : 0;
+      }
+      masked += hidden == width ? 1 : 0;
+    }
+    return masked;
   }
   /// Calls with the places of at most `most` elements, one in each of as many equal parts of the tensor, at distances
   /// without a period, since data are periodic, as the rows of a picture are.

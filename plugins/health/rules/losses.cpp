@@ -136,7 +136,8 @@ void Losses::process(const Event& event) {
     return validation.add(event.scalar());
   }
   Training& loss = training_of(event.label());
-  loss.is_bad_now = !std::isfinite(event.scalar());
+  const bool was_bad = std::exchange(loss.is_bad_now, !std::isfinite(event.scalar()));
+  if (loss.is_bad_now && !was_bad && host != nullptr) loss.makers = draft::maker_of(*host, nullptr);
   if (loss.is_bad_now) {
     loss.side.has_nan = loss.side.has_nan || std::isnan(event.scalar());
     loss.is_non_finite = true;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <loupe/draft/tensor_math.h>
+#include <loupe/host.h>
 #include <loupe/preprocessor.h>
 
 #include <cstddef>
@@ -90,20 +92,22 @@ struct Losses : Preprocessor {
     std::string name;
     Side side;
     bool is_non_finite = false, is_nan = false;
-    bool is_bad_now = false;        ///< the latest
-    std::vector<double> pending;    ///< pushed since loss_spike looked last
-    std::deque<double> recent;      ///< the last 100 that it has seen
-    double first = 0;               ///< mean of the first ten
-    uint64_t seen = 0;              ///< how many it has seen
-    int64_t spikes = 0;             ///< in a row
-    uint64_t since_tick = 0;        ///< how many it has seen
-    bool began_with_epoch = false;  ///< the current streak above the mean
-    int epochs_with_swings = 0;     ///< in a row
-    int epochs_won = 0;             ///< in a row
+    bool is_bad_now = false;           ///< the latest
+    std::vector<draft::Maker> makers;  ///< the function that made that; at most one
+    std::vector<double> pending;       ///< pushed since loss_spike looked last
+    std::deque<double> recent;         ///< the last 100 that it has seen
+    double first = 0;                  ///< mean of the first ten
+    uint64_t seen = 0;                 ///< how many it has seen
+    int64_t spikes = 0;                ///< in a row
+    uint64_t since_tick = 0;           ///< how many it has seen
+    bool began_with_epoch = false;     ///< the current streak above the mean
+    int epochs_with_swings = 0;        ///< in a row
+    int epochs_won = 0;                ///< in a row
   };
   /// "the training loss", or its name where there are several.
   std::string shown(const Training& loss) const;
 
+  const Host* host = nullptr;  ///< where there is one to ask
   std::mutex mutex;
   std::deque<Training> trainings{1};  ///< in the order in which they came; the first is the one whose trend is judged
   Training& main = trainings.front();

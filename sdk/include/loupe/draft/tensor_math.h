@@ -74,6 +74,39 @@ inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_t
   return leaves;
 }
 
+/// A function of autograd's graph, as loupe_draft_maker has it.
+struct Maker {
+  std::string function, seen, advice;
+};
+
+/// What `ask(graph, take, context)` is told.
+template <class Ask>
+std::vector<Maker> makers_told(const Host& host, Ask&& ask) {
+  std::vector<Maker> makers;
+  const auto* table = static_cast<const loupe_draft_graph_service*>(host.get_extension(LOUPE_DRAFT_GRAPH_ID));
+  if (table == nullptr || !LOUPE_OFFERS(*table, steep)) return makers;
+  const auto take = [](void* context, const loupe_draft_maker* maker) {
+    static_cast<std::vector<Maker>*>(context)->push_back({maker->function, maker->seen, maker->advice});
+  };
+  ask(*table, static_cast<loupe_draft_take_maker>(take), &makers);
+  return makers;
+}
+
+/// Which function made the NaN or Inf of an event's tensor, or, with null, of the loss that is pushed; at most one, and
+/// none where the host cannot tell.
+inline std::vector<Maker> maker_of(const Host& host, const loupe_tensor* tensor) {
+  return makers_told(host, [&](const loupe_draft_graph_service& graph, auto take, void* makers) {
+    graph.maker(host.context(), tensor, take, makers, nullptr);
+  });
+}
+
+/// Which functions between the last loss and a parameter that the host lends have a slope that is not finite.
+inline std::vector<Maker> steep_functions(const Host& host, const loupe_tensor& parameter) {
+  return makers_told(host, [&](const loupe_draft_graph_service& graph, auto take, void* makers) {
+    graph.steep(host.context(), &parameter, take, makers, nullptr);
+  });
+}
+
 /// In Lens::step: calls `take(const char* name, const loupe_tensor&)` with each state that the optimizer which has just
 /// stepped keeps of a parameter that the host lends; see loupe_draft_optimizer_state_service. False where there is
 /// none.

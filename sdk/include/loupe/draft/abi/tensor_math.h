@@ -47,6 +47,17 @@ typedef struct loupe_draft_tensor_file_service {
 /* @thread trainer or model @state within a call of leaves @reenter none @owns nothing @since 1.0 */
 typedef void (*loupe_draft_take_leaf)(void* context, const void* data);
 
+/* A function of autograd's graph. Texts are valid during the call; none is null. */
+typedef struct loupe_draft_maker {
+  uint32_t struct_size, reserved;
+  const char* function; /* "LogBackward0" */
+  const char* seen;     /* what was seen of it, a predicate: "takes the logarithm of 0 in 3 of 320 elements" */
+  const char* advice;   /* or "" */
+} loupe_draft_maker;
+
+/* @thread trainer or model @state within a call of maker or steep @reenter none @owns borrows maker @since 1.0 */
+typedef void (*loupe_draft_take_maker)(void* context, const loupe_draft_maker* maker);
+
 /* Host service LOUPE_DRAFT_GRAPH_ID. */
 typedef struct loupe_draft_graph_service {
   uint32_t struct_size, reserved;
@@ -55,6 +66,18 @@ typedef struct loupe_draft_graph_service {
   /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
   loupe_status (*leaves)(void* context, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* take_context,
                          loupe_error* error);
+  /* While an event is processed: calls `take` with the function that made the NaN or Inf of the event's tensor or one
+   * of its inputs, or, where `tensor` is null, of the loss that is pushed; not at all where the graph does not tell.
+   * Reads what functions kept, once: where there is something to report. Waits for the tensor's device. */
+  /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
+  loupe_status (*maker)(void* context, const loupe_tensor* tensor, loupe_draft_take_maker take, void* take_context,
+                        loupe_error* error);
+  /* Calls `take` with each function between the loss that this thread pushed last and `parameter`, as
+   * loupe_parameter_service lends it, whose slope is not finite at a number that may have gone in; with none where the
+   * program has let go of the loss. */
+  /* @thread trainer or model @state always @reenter none @owns borrows parameter @since 1.0 */
+  loupe_status (*steep)(void* context, const loupe_tensor* parameter, loupe_draft_take_maker take, void* take_context,
+                        loupe_error* error);
 } loupe_draft_graph_service;
 
 #define LOUPE_DRAFT_FINGERPRINTS_ID "loupe.fingerprints/draft-1"
