@@ -255,6 +255,13 @@ void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
   stepped(uint64_t{1} << slot);
 }
 
+void OptimizerSteps::after_passing(torch::optim::Optimizer& optimizer) {
+  passed_by_ = true;
+  const std::size_t slot = slot_of(optimizer);
+  holders_[slot].has_state = !optimizer.state().empty();
+  latest_ = uint64_t{1} << slot;
+}
+
 bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {
   const auto known = std::find_if(holders_.begin(), holders_.end(),
                                   [&](const Holder& holder) { return holder.optimizer == &optimizer; });
