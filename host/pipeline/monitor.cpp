@@ -507,6 +507,13 @@ void Monitor::show_progress() {
   display_.progress(progress);
 }
 
+/// It shows notes, so that what they say need not be logged.
+bool Monitor::has_console() const {
+  return std::any_of(config_.visualizers.begin(), config_.visualizers.end(), [](const ComponentConfig& each) {
+    return std::string_view(each.entry.component->name) == "console";
+  });
+}
+
 void Monitor::end_step(bool seen) {
   if (!std::exchange(step_counted_, false)) return;
   if (schedule_.end_step(seen)) {
@@ -514,7 +521,7 @@ void Monitor::end_step(bool seen) {
     host_->looking_changed();
   }
   if (const std::string news = schedule_.take_news(); !news.empty()) {
-    if (!std::exchange(told_of_budget_, true)) log(LOUPE_LOG_INFO, news);
+    if (!std::exchange(told_of_budget_, true) && !has_console()) log(LOUPE_LOG_INFO, news);
     note(LOUPE_NOTE_COST, news);
   }
   timed_.stepped(step_, looks());

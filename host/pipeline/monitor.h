@@ -204,6 +204,7 @@ class Monitor final : public LensContext {
   void tell_fault();
   /// The same at the end, and then the last ticks.
   void finish_ticks();
+  bool has_console() const;
   void judge_departures();
   void judge_costs();
   void write_trace();
