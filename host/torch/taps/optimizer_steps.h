@@ -89,6 +89,8 @@ class OptimizerSteps {
     bool is(const torch::optim::Optimizer& other) const;
   };
   std::size_t slot_of(const torch::optim::Optimizer& optimizer);
+  /// Of one that was seen before its step: without another look at what it holds.
+  std::size_t known_slot_of(const torch::optim::Optimizer& optimizer);
   void read(const torch::optim::Optimizer& optimizer, std::size_t slot);
   void mark(const torch::optim::Optimizer& optimizer, std::size_t slot);
   void stepped(uint64_t holders);
