@@ -286,8 +286,7 @@ void Health::passed(const loupe_step& step, Report& report) {
   ++steps_since_tick_;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    const bool is_its = step.optimizer == nullptr || model->name == step.optimizer->model;
-    if (is_its && model->window.steps > 0) ++model->window.passed;
+    if (step.optimizer == nullptr || model->name == step.optimizer->model) ++model->window.passed;
   }
   judge_settings(judge, step);
   judge_losses(judge);

@@ -769,6 +769,14 @@ TEST(SampledHealth, TakesARateThatIsZeroNowAndThenForNoFault) {
   EXPECT_EQ(net.found(), Names{"zero_learning_rate Net"});
 }
 
+TEST(SampledHealth, SaysOnHowManyStepsAFindingOfStatisticsStands) {
+  Net net = sampled();
+  for (int i = 0; i < 2; ++i) net.epoch({.gradient = {1e-7, 0.1, 0.1}}, 23);
+  ASSERT_EQ(net.found(), Names{"vanishing_gradient fc1"});
+  const std::string message = net.bench().findings().at(0).message;
+  EXPECT_NE(message.find(" (seen in 4 of 23 steps)"), std::string::npos) << message;
+}
+
 TEST(SampledHealth, SeesTheRatesOfStepsThatNobodyLooksAt) {
   Net net = sampled();
   net.epoch(Net::Step(), 23);
