@@ -18,7 +18,7 @@ on_terminal() { tmux -L loupe-pictures "$@"; }
 export LC_ALL=C.UTF-8 OMP_NUM_THREADS=1
 # The README's.
 on_terminal -u new-session -d -s console -x 100 -y 24 \
-  "'$build/bin/loupe' run --out '$runs' -- '$build/bin/digits_sick' vanishing 60; sleep 60"
+  "'$build/bin/loupe' run --every-step --out '$runs' -- '$build/bin/digits_sick' vanishing 60; sleep 60"
 for ((i = 0; i < 600; ++i)); do
   on_terminal capture-pane -e -p -t console >"$runs/screen"
   grep -q 'epoch 4[0-9] ' "$runs/screen" && break
@@ -34,7 +34,7 @@ picture 1200 1260 "$runs/digits_sick/report.html" report.png
 
 # The gallery's: the faults that examples/README.md has a picture of.
 sed -n 's|^!\[.*(pictures/\(.*\)\.png)$|\1|p' examples/README.md | while read -r fault; do
-  "$build/bin/loupe" run --out "$runs" --name "$fault" -- "$build/bin/digits_sick" "$fault" >"$runs/log" 2>&1 ||
+  "$build/bin/loupe" run --every-step --out "$runs" --name "$fault" -- "$build/bin/digits_sick" "$fault" >"$runs/log" 2>&1 ||
     { cat "$runs/log" >&2 && exit 1; }
   picture 1000 800 "$runs/$fault/report.html" "$fault.png"
 done

@@ -59,7 +59,7 @@ struct RunProgram {
   bool traces = false;
   int steps = 3;  ///< that are traced
   std::string config, folder, name, follow = "yes";
-  bool required = false;
+  bool required = false, every_step = false;
   std::vector<std::string> program;  ///< with its arguments
 
   CLI::App* add_to(CLI::App& app);

@@ -67,7 +67,9 @@ const detail::OptionStorage& attach_options() {
       {"active", 1, "look at every n-th epoch only", 1, 1e6},
       {"every", 1, "look at one step in so many: of each 2n steps at the first two, so that each has a neighbour", 1,
        1e6},
-      {"budget", "", "how much of the time looking may take, such as 1%: chooses every by itself; empty: any"},
+      {"budget", "off",
+       "how much of the time looking may take, such as 1%, after half a second that is on the house: chooses every by "
+       "itself; off: any. `loupe run` without a configuration takes 3%"},
       {"history", 65536,
        "compare with earlier steps only so many elements, in fixed random places, of each tensor that has more; 0: "
        "all, which takes 12 to 16 bytes of memory for each element. What compares is estimated of a larger tensor: of "
@@ -264,14 +266,14 @@ YAML::Node without_named_tick(const YAML::Node& run) {
 
 double read_budget(const YAML::Node& attach, Diagnostics& diagnostics) {
   const YAML::Node budget = attach.IsMap() ? value_of(attach, "budget") : YAML::Node(YAML::NodeType::Null);
-  if (!budget.IsScalar() || budget.Scalar().empty() || budget.Scalar() == "none") return 0;
+  if (!budget.IsScalar() || budget.Scalar() == "off") return 0;
   std::string text = budget.Scalar();
-  const bool has_sign = text.back() == '%';
+  const bool has_sign = !text.empty() && text.back() == '%';
   if (has_sign) text.pop_back();
   while (!text.empty() && text.back() == ' ') text.pop_back();
   double percent = 0;
   if (!has_sign || !read(text, percent) || !(percent >= 0.001 && percent <= 100)) {
-    diagnostics.error(budget, "attach.budget is a share of the time such as 1%, between 0.001% and 100%, not " +
+    diagnostics.error(budget, "attach.budget is off or a share of the time such as 1%, between 0.001% and 100%, not " +
                                   describe_node(budget));
     return 0;
   }

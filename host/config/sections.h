@@ -24,7 +24,7 @@ OptionTable lens_options();
 TickRule read_tick(const YAML::Node& run, Diagnostics& diagnostics);
 /// The section without the values that only read_tick understands.
 YAML::Node without_named_tick(const YAML::Node& run);
-/// Reads `budget` of the section `attach`, such as 1%, as a share; 0 for none.
+/// Reads `budget` of the section `attach`, such as 1%, as a share; 0 for off.
 double read_budget(const YAML::Node& attach, Diagnostics& diagnostics);
 
 /// Reads `ranks`: auto, off, or a map with store, timeout and show. Relative folders start at `folder`.

@@ -378,6 +378,22 @@ void LensNode::step(const loupe_step& step) {
   guard_.cost().spend(steady_time() - start);
 }
 
+void LensNode::pass_step(const loupe_step& step) {
+  if (!wants_steps()) return;
+  if (!passed_step_) {
+    const loupe_lens& lens = instance_.table<loupe_lens>();
+    passed_step_ = LOUPE_OFFERS(lens, get_extension)
+                       ? static_cast<const loupe_internal_passed_step*>(
+                             lens.get_extension(instance_.self(), LOUPE_INTERNAL_PASSED_STEP_ID))
+                       : nullptr;
+  }
+  if (*passed_step_ == nullptr) return;
+  static const auto& where = *new std::string("a step that is not looked at");
+  guarded_call(State::stepping, where, [&](const loupe_lens&, loupe_error* error) {
+    return (*passed_step_)->passed(instance_.self(), &step, &sink_, error);
+  });
+}
+
 std::optional<double> LensNode::query(const std::string& key) {
   const loupe_lens& lens = instance_.table<loupe_lens>();
   if (guard_.quarantined() || !LOUPE_OFFERS(lens, get_extension)) return std::nullopt;

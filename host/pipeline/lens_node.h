@@ -1,6 +1,7 @@
 #pragma once
 
 #include <loupe/abi.h>
+#include <loupe/internal/passed_step.h>
 #include <loupe/internal/tally.h>
 
 #include <initializer_list>
@@ -84,6 +85,8 @@ class LensNode {
   LensStates take_states();
   bool wants_steps() const;
   void step(const loupe_step& step);
+  /// Tells it of a step that is not looked at, if it wants to hear of those.
+  void pass_step(const loupe_step& step);
   std::optional<double> query(const std::string& key);
 
  private:
@@ -132,7 +135,8 @@ class LensNode {
   std::list<loupe_tally> tallies_;
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
   std::unordered_map<uint64_t, loupe_source*> by_key_;
-  ComponentInstance instance_;  // last: sources may use preprocessors of the lens
+  ComponentInstance instance_;  // after the sources, which may use preprocessors of the lens
+  std::optional<const loupe_internal_passed_step*> passed_step_;  // null where it does not want them
 };
 
 }  // namespace loupe

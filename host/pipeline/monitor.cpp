@@ -405,7 +405,10 @@ void Monitor::begin_epoch() {
     resumes = resumes || !lens->resting();
   }
   if (!changed) return;
-  modules_.each([](ModuleNode& module) { module.follow_lenses(); });
+  modules_.each([&](ModuleNode& module) {
+    if (is_new && looks()) module.forget_history();
+    module.follow_lenses();
+  });
   if (resumes) host_->looking_changed();
 }
 
@@ -442,16 +445,19 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
     step_counted_ = true;
   }
   if (optimizer != nullptr && optimizer->id > newest_optimizer_) tell_optimizer(*optimizer);
-  if (looks()) {
+  if (active()) {
     const loupe_step step{
         .struct_size = sizeof(loupe_step), .at = moment(epoch_ + 1), .epochs = epochs_, .optimizer = optimizer};
     for (const auto& lens : lenses_) {
-      if (!lens->wants_steps()) continue;
-      lens->step(step);
+      if (!looks()) {
+        lens->pass_step(step);
+      } else if (lens->wants_steps()) {
+        lens->step(step);
+      }
       show_messages();
     }
   }
-  if (optimizer != nullptr) incidents_.stepped(*optimizer, step_);
+  if (optimizer != nullptr && looks()) incidents_.stepped(*optimizer, step_);
   show_messages();
   write_due_incident();
   if (keeper_) show_complete(keeper_->take_complete());
@@ -501,6 +507,13 @@ void Monitor::show_progress() {
   display_.progress(progress);
 }
 
+/// It shows notes, so that what they say need not be logged.
+bool Monitor::has_console() const {
+  return std::any_of(config_.visualizers.begin(), config_.visualizers.end(), [](const ComponentConfig& each) {
+    return std::string_view(each.entry.component->name) == "console";
+  });
+}
+
 void Monitor::end_step(bool seen) {
   if (!std::exchange(step_counted_, false)) return;
   if (schedule_.end_step(seen)) {
@@ -508,7 +521,7 @@ void Monitor::end_step(bool seen) {
     host_->looking_changed();
   }
   if (const std::string news = schedule_.take_news(); !news.empty()) {
-    log(LOUPE_LOG_INFO, news);
+    if (!std::exchange(told_of_budget_, true) && !has_console()) log(LOUPE_LOG_INFO, news);
     note(LOUPE_NOTE_COST, news);
   }
   timed_.stepped(step_, looks());

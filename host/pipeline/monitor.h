@@ -204,6 +204,7 @@ class Monitor final : public LensContext {
   void tell_fault();
   /// The same at the end, and then the last ticks.
   void finish_ticks();
+  bool has_console() const;
   void judge_departures();
   void judge_costs();
   void write_trace();
@@ -249,6 +250,7 @@ class Monitor final : public LensContext {
   bool in_tick_ = false;
   std::optional<uint64_t> incident_step_;  // of the last one
   bool step_counted_ = false;              // since the last end_step
+  bool told_of_budget_ = false;            // by the log; later changes are notes alone
   double last_tick_;                       // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
   uint64_t newest_optimizer_ = 0;

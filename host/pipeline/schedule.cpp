@@ -16,6 +16,8 @@ constexpr uint64_t warm_up = 2;  // steps
 constexpr std::size_t most_kept = 16, enough_looked = 3, enough_unlooked = 3, enough_to_be_sure = 8;
 constexpr uint64_t most = 100000;
 constexpr uint64_t pairs_to_settle = 3;
+/// Seconds a step, where looking seems to take none.
+constexpr double least_cost = 1e-5;
 /// A share of the budget; the rest is a reserve for windows with one pair more than average.
 constexpr double aimed_at = 0.9;
 /// In any window of this many steps looking takes at most `tolerated` times the share, if possible and each pair takes
@@ -51,13 +53,23 @@ std::string percent(double share) {
 }  // namespace
 
 Budget::Budget(double share, uint64_t fewest)
-    : share_(share), fewest_(std::max<uint64_t>(fewest, 2)), every_(std::max<uint64_t>(fewest, 4)) {}
+    : share_(share), may_look_at_all_(fewest <= 1), fewest_(std::max<uint64_t>(fewest, 2)), every_(fewest_) {}
 
 bool Budget::step(double seconds, bool looked) {
+  looked_ += looked ? 1 : 0;
+  const bool looked_at_all = looks_at_all();
+  if (is_chosen_ && looked) spare_ -= std::max(added_seconds_, least_cost);
+  if (is_chosen_ && looked_at_all && !looks_at_all()) return true;
+  const bool begins_epoch = std::exchange(begins_epoch_, false);
   if (++steps_ <= warm_up) return false;
   if (looked != pair_looked_) in_pair_ = 0;
   pair_looked_ = looked;
-  pair_seconds_ = in_pair_ == 0 ? seconds : pair_seconds_ + seconds;
+  if (begins_epoch) {
+    in_pair_ = 1;
+    pair_seconds_ = NAN;  // the second step's counts twice
+    return false;
+  }
+  pair_seconds_ = in_pair_ == 0 ? seconds : std::isnan(pair_seconds_) ? 2 * seconds : pair_seconds_ + seconds;
   if (++in_pair_ < 2) return false;
   in_pair_ = 0;
   if (!looked) {
@@ -65,6 +77,7 @@ bool Budget::step(double seconds, bool looked) {
     return false;
   }
   if (unlooked_.size() < enough_unlooked) return false;
+  if (is_chosen_ && looks_at_all()) return false;  // there is nothing just before to compare with
   // Compared with the pairs just before, because machines change their speed.
   step_seconds_ = median(unlooked_);
   keep(added_, pair_seconds_ / 2 - step_seconds_);
@@ -73,9 +86,11 @@ bool Budget::step(double seconds, bool looked) {
 
 bool Budget::choose() {
   added_seconds_ = estimate(added_);
-  if (++pairs_since_change_ < pairs_to_settle) return false;
+  if (++pairs_since_change_ < pairs_to_settle && is_chosen_) return false;
   const uint64_t wanted = wanted_every();
-  if (wanted == every_ || keeps_its_choice()) return false;
+  const bool is_first = !std::exchange(is_chosen_, true);
+  if (is_first) spare_ -= added_seconds_ * static_cast<double>(looked_);
+  if (!is_first && (wanted == every_ || keeps_its_choice())) return false;
   pairs_since_change_ = 0;
   every_ = wanted;
   return true;
@@ -109,7 +124,8 @@ double Budget::used_share() const {
 }
 
 std::string Budget::words() const {
-  return "looks at " + frequency() + " from now on: to look at one adds " +
+  const std::string when = looks_at_all() ? "once looking has taken half a second" : "from now on";
+  return "looks at " + frequency() + " " + when + ": to look at one adds " +
          percent(step_seconds_ > 0 ? added_seconds_ / step_seconds_ : 0) + " to its time, so that it takes " +
          percent(used_share()) + " of all; attach.budget is " + percent(share_);
 }
@@ -125,11 +141,17 @@ LookSchedule::LookSchedule(int64_t active, uint64_t every, double budget)
 }
 
 bool LookSchedule::begin_epoch(int64_t tick) {
+  const bool looked = looks();
   const bool was_active = std::exchange(active_, active_when_(tick));
-  if (active_ == was_active) return false;
-  if (active_) sampling_.restart();
-  if (budget_) budget_->interrupt();
-  return true;
+  if (budget_) {
+    sampling_.begin_epoch();
+    budget_->begin_epoch();
+  }
+  if (active_ != was_active) {
+    if (active_) sampling_.restart();
+    if (budget_) budget_->interrupt();
+  }
+  return active_ != was_active || looks() != looked;
 }
 
 bool LookSchedule::end_step(bool seen) {
@@ -159,8 +181,7 @@ std::string LookSchedule::take_news() {
 
 std::string LookSchedule::words() const {
   if (!budget_) return sampling_.every() > 1 ? ", looks at one step in " + std::to_string(sampling_.every()) : "";
-  return ", looks as often as " + rounded_text(100 * share_) + " % of the time allows (now at " + budget_->frequency() +
-         ")";
+  return ", looks as often as " + rounded_text(100 * share_) + " % of the time allows";
 }
 
 }  // namespace loupe

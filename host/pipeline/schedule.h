@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "config/sections.h"
 #include "core/clock.h"
@@ -16,18 +17,23 @@ namespace loupe {
 
 /// Chooses how often to look, so that looking takes no more than a share of the time, by comparing the times of steps
 /// that are looked at with those of steps that are not. One clock read per step; has no clock of its own.
+///
+/// Half a second is on the house: as long as looking has taken less than that in all, every step is looked at, but for
+/// those few to compare with. So a short program is looked at whole, and the beginning of a long one.
 class Budget {
  public:
   /// @param share  of a step's own time, 0.01 for 1 %
-  /// @param fewest  look at one step in at least this many, so that there are always steps to compare with
-  explicit Budget(double share, uint64_t fewest = 2);
+  /// @param fewest  look at one step in at least this many
+  explicit Budget(double share, uint64_t fewest = 1);
 
-  /// Look at one step in this many; at first one in four, or fewer.
-  uint64_t every() const { return every_; }
+  /// Look at one step in this many.
+  uint64_t every() const { return looks_at_all() ? 1 : every_; }
   /// A step of this duration has ended. Returns whether there is news for the user.
   bool step(double seconds, bool looked);
   /// Discards the current pair of steps: it was interrupted, or steps were not seen.
   void interrupt() { in_pair_ = 0; }
+  /// The next step is an epoch's first: what lies between two epochs counts to it, so that its time is not taken.
+  void begin_epoch() { begins_epoch_ = true; }
 
   /// The seconds of a step that is not looked at, and those that looking adds; 0 if unknown.
   double step_seconds() const { return step_seconds_; }
@@ -40,14 +46,21 @@ class Budget {
   std::string frequency() const { return "one step in " + std::to_string(every_); }
 
  private:
+  bool looks_at_all() const { return may_look_at_all_ && (steps_ < opening || (is_chosen_ && spare_ > 0)); }
   bool choose();
   uint64_t wanted_every() const;
   uint64_t held_in_windows(uint64_t every) const;
   bool keeps_its_choice() const;
 
+  static constexpr uint64_t opening = 8;  ///< steps, all of which are looked at
+  static constexpr double on_the_house = 0.5;
+
   double share_;
+  bool may_look_at_all_;
   uint64_t fewest_, every_;
-  uint64_t steps_ = 0, pairs_since_change_ = 0;
+  bool is_chosen_ = false, begins_epoch_ = false;
+  double spare_ = on_the_house;
+  uint64_t steps_ = 0, looked_ = 0, pairs_since_change_ = 0;
   // Adjacent steps are timed in pairs, for loops that do more at every second step.
   double pair_seconds_ = 0;
   int in_pair_ = 0;
@@ -58,6 +71,9 @@ class Budget {
 
 /// Which steps are looked at: of each 2n steps the first two, so that one step in n is looked at and each has a
 /// neighbour to compare with. A step lasts from the end of the previous one to its own end. Calls come one at a time.
+///
+/// Where it is told of epochs, the first steps of each are looked at, as long as that does not mean more than one step
+/// in n: what goes wrong between two epochs shows there, and epochs are looked at in the same places.
 class Sampling {
  public:
   explicit Sampling(uint64_t every) : every_(every) {}
@@ -72,9 +88,13 @@ class Sampling {
     if (fully_ > 0) --fully_;
     if (asked_for_ > fully_) fully_ = asked_for_;
     asked_for_ = 0;
-    constexpr uint64_t pair = 2;
-    if (++place_ >= pair * every_) place_ = 0;
+    ++in_epoch_;
+    if (++place_ >= pair * every_ && may_begin_pair()) place_ = 0;
     looking_ = every_ == 1 || place_ < pair || fully_ > 0;
+  }
+  void begin_epoch() {
+    epoch_before_ = std::exchange(in_epoch_, 0);
+    if (epoch_before_ >= pair * every_ || place_ >= pair * every_) restart();
   }
   /// Looks at each of the next `steps`, because something is wrong.
   void look_fully(uint64_t steps) { asked_for_ = steps; }
@@ -85,8 +105,13 @@ class Sampling {
   }
 
  private:
+  static constexpr uint64_t pair = 2;
+  /// Not where the next epoch begins sooner than the pair after this one would, as far as the epoch before says.
+  bool may_begin_pair() const { return in_epoch_ >= epoch_before_ || in_epoch_ + pair * every_ <= epoch_before_; }
+
   uint64_t every_;
-  uint64_t place_ = 0;  // of the present step, among the 2n
+  uint64_t place_ = 0;                        // of the present step, since a pair began
+  uint64_t in_epoch_ = 0, epoch_before_ = 0;  // steps; of the epoch before, 0 where it is unknown
   uint64_t fully_ = 0, asked_for_ = 0;
   bool looking_ = true;
 };
@@ -105,7 +130,7 @@ class LookSchedule {
   /// Whether the present step is.
   bool looks() const { return active_ && sampling_.looking(); }
   void set_active(ActiveWhen when) { active_when_ = std::move(when); }
-  /// Begins the epoch that ends with this tick. Returns whether `active` is new.
+  /// Begins the epoch that ends with this tick. Returns whether `active` or `looks` is new.
   bool begin_epoch(int64_t tick);
   /// Returns whether looking changes with the next step.
   /// @param seen  a tap saw the step, or the trainer reported it

@@ -39,6 +39,7 @@ constexpr const char* run_name_variable = "LOUPE_RUN_NAME";        ///< what the
 constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": end with 2 where nothing can be watched
 constexpr const char* run_trace_variable = "LOUPE_RUN_TRACE";      ///< so many steps are traced
 constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
+constexpr const char* run_every_step_variable = "LOUPE_RUN_EVERY_STEP";  ///< "1": whatever that takes
 constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the process that was started, not its children
 constexpr const char* run_hosts_variable = "LOUPE_RUN_HOSTS";      ///< folders of further installations, by ':'
 

@@ -23,6 +23,7 @@ namespace {
 // The console writes where the program's own results are not.
 constexpr const char* lens_of_results = "  - output_activation: {include: [+linear]}\n";
 constexpr const char* default_monitor = R"(loupe: 1
+attach: {budget: 3%}
 lenses:
   - health
   - loss_metrics
@@ -85,6 +86,10 @@ Config configuration_of_program(bool has_modules) {
     config.run_name = name.empty() ? program : name;
     config.run_directory = (folder.empty() ? working_folder() + "/loupe-runs" : folder) + "/" + config.run_name;
     config.has_run_directory = true;
+  }
+  if (is_set(run_every_step_variable, "1")) {
+    config.every = 1;
+    config.budget = 0;
   }
   if (const auto traced = number_in_environment(run_trace_variable, 1, most_traced))
     config.trace_steps = static_cast<uint64_t>(*traced);

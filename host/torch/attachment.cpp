@@ -216,20 +216,23 @@ void Attachment::meet(torch::optim::Optimizer& optimizer) {
 
 void Attachment::before_step(torch::optim::Optimizer& optimizer) {
   const std::lock_guard lock(*mutex_);
-  if (attached_ && is_active()) steps_.before(optimizer);
+  if (attached_ && is_active()) return steps_.before(optimizer);
+  if (attached_ && monitor_.active()) steps_.before_passing(optimizer);
 }
 
 void Attachment::after_step(torch::optim::Optimizer& optimizer) {
   loupe::note_step();
   const std::lock_guard lock(*mutex_);
   if (!attached_) return;
-  const bool active = is_active();
+  const bool active = is_active(), passes = !active && monitor_.active();
   if (active) {
     steps_.after(optimizer);
+  } else if (passes) {
+    steps_.after_passing(optimizer);
   } else {
     steps_.pass_by();
   }
-  monitor_.note_step(active ? steps_.latest() : nullptr, is_clock_ && steps_.counts(optimizer));
+  monitor_.note_step(active || passes ? steps_.latest() : nullptr, is_clock_ && steps_.counts(optimizer));
 }
 
 void Attachment::end_step() {
@@ -350,7 +353,7 @@ void Attachment::detach() {
 }
 
 bool Attachment::has_more_to_tell() const {
-  return !coverage_.is_whole() || is_script_ || !finds_code_ || !monitor_.sampling_words().empty();
+  return !coverage_.is_whole() || is_script_ || !finds_code_ || monitor_.config().every > 1;
 }
 
 std::string Attachment::summary() const {

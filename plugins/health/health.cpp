@@ -232,7 +232,12 @@ void Health::close_window(const Judge& judge, Model& model) {
       const bool is_early = losses_.training.epochs.size() < 2;
       if (now.trend == Trend::falls && !is_early && model.guessing.was_no_better()) now.trend = Trend::stays;
     }
-    judge_all(When::window, judge, now);
+    const Model::Window& window = model.window;
+    const std::string basis =
+        window.passed > 0 ? sentence(" (seen in ", window.steps, " of ", window.steps + window.passed, " steps)") : "";
+    Judge on_steps = judge;
+    on_steps.basis = basis.c_str();
+    judge_all(When::window, on_steps, now);
   }
   model.next_window();
   model.has_window_ended = true;
@@ -286,7 +291,6 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
     model->usual.clear();
     for (ParameterState& each : model->parameters) each.cut_off_steps = each.unoptimized_steps = 0;
   }
-  if (gap) rates_.forget_streaks();
   if (gap && loss_is_bad && !any_broken() && !loss_was_unseen_) {
     loss_was_unseen_ = true;
     steps_since_loss_ = 0;
@@ -318,6 +322,37 @@ void Health::follow_series(const loupe_optimizer& optimizer) {
   losses_.begin_series();
 }
 
+/// What an optimizer is set to and holds, which is known of each step.
+void Health::judge_settings(const Judge& judge, const loupe_step& step) {
+  const uint64_t before = std::exchange(last_told_step_, step.at.step);
+  if (before != 0 && step.at.step > before + 1) rates_.forget_streaks();
+  if (step.optimizer == nullptr) return;
+  const double epochs = step.epochs;
+  const double after_this = epochs - step.at.epoch;
+  const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // a rate of 0 is normal in the last tenth
+  for (const auto& model : models_) {
+    if (model->name != step.optimizer->model) continue;
+    const std::lock_guard lock(model->mutex);
+    Situation now = situation(model.get(), step.optimizer);
+    now.epochs_to_come = to_come;
+    judge_all(When::settings, judge, now);
+  }
+  annealed_ = rates_.is_annealed(step.optimizer);
+}
+
+void Health::passed(const loupe_step& step, Report& report) {
+  drop_detached();
+  const Judge judge = this->judge(report);
+  if (step.optimizer != nullptr) follow_series(*step.optimizer);
+  ++steps_since_tick_;
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    if (step.optimizer == nullptr || model->name == step.optimizer->model) ++model->window.passed;
+  }
+  judge_settings(judge, step);
+  judge_losses(judge);
+}
+
 void Health::step(const loupe_step& step, Report& report) {
   drop_detached();
   const Judge judge = this->judge(report);
@@ -341,24 +376,19 @@ void Health::step(const loupe_step& step, Report& report) {
     model->step.is_plain = stepped && model->may_be_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
     if (!model->step.is_plain || watched_.first_non_finite.is_taken()) model->follow();
   }
+  judge_settings(judge, step);
   if (step.optimizer != nullptr) {
-    const double epochs = step.epochs;
-    const double after_this = epochs - step.at.epoch;
-    const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // a rate of 0 is normal in the last tenth
     for (const auto& model : models_) {
       if (model->name != step.optimizer->model) continue;
       const std::lock_guard lock(model->mutex);
       model->trained_by = step.optimizer->id;
       model->window.had_no_rate = model->window.had_no_rate || !has_rate(step.optimizer);
-      Situation now = situation(model.get(), step.optimizer);
-      now.epochs_to_come = to_come;
-      judge_all(When::optimizer, judge, now);
+      judge_all(When::optimizer, judge, situation(model.get(), step.optimizer));
       model->searches_steps = std::string_view(step.optimizer->type) == "LBFGS";
       model->weight_decay = 0;
       for (std::size_t i = 0; i < step.optimizer->group_count; ++i)
         model->weight_decay = std::fmax(model->weight_decay, weight_decay_of(*step.optimizer->groups[i]).value_or(0));
     }
-    annealed_ = rates_.is_annealed(step.optimizer);
   }
   bool window_ended = false;
   for (const auto& model : models_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <loupe/draft/abi/step_time.h>
+#include <loupe/internal/passed_step.h>
 #include <loupe/lens.h>
 
 #include <algorithm>
@@ -44,6 +45,9 @@ class Health : public Lens {
   void forget(const Module& module) override;
   void step(const loupe_step& step, Report& report) override;
   void report(Report& report) override;
+  const void* get_extension(const char* id) override { return internal::passed_step_table<Health>(id); }
+  /// After a step that was not looked at.
+  void passed(const loupe_step& step, Report& report);
 
  private:
   static std::set<std::string> off(const Options& options) {
@@ -65,6 +69,7 @@ class Health : public Lens {
   Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
   /// What all rules may look at, of a model or of the losses only.
   Situation situation(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
+  void judge_settings(const Judge& judge, const loupe_step& step);
   void close_step(const Judge& judge, const Situation& situation);
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge);
@@ -121,6 +126,7 @@ class Health : public Lens {
   uint64_t newest_optimizer_ = 0;  ///< the highest id of those that stepped: ids ascend
   uint64_t steps_since_tick_ = 0;
   uint64_t last_step_ = 0;         ///< the last that was looked at
+  uint64_t last_told_step_ = 0;    ///< the last that was looked at or passed
   uint64_t steps_since_loss_ = 0;  ///< looked at since an unseen step's loss was not finite
   bool loss_turned_bad_ = false;   ///< since the last step that was looked at
   bool loss_was_unseen_ = false;   ///< it turned bad in a step that was not looked at

@@ -287,12 +287,12 @@ TEST(TickRule, FaultsHaveTheirPlaceAndRemedy) {
 
 TEST(AttachBudget, IsAShareInPercent) {
   EXPECT_EQ(config_of("{}").budget, 0);
-  EXPECT_EQ(config_of("attach: {budget: none}").budget, 0);
+  EXPECT_EQ(config_of("attach: {budget: off}").budget, 0);
   EXPECT_DOUBLE_EQ(config_of("attach: {budget: 1%}").budget, 0.01);
   EXPECT_DOUBLE_EQ(config_of("attach: {budget: 0.5 %}").budget, 0.005);
   for (const char* wrong : {"1", "0.01", "0%", "-1%", "101%", "much", "'%'"}) {
     EXPECT_SAYS(faults_of(std::string("attach: {budget: ") + wrong + "}\n"),
-                "attach.budget is a share of the time such as 1%");
+                "attach.budget is off or a share of the time such as 1%");
   }
 }
 

@@ -40,6 +40,34 @@ TEST(Sampling, LooksAtEveryStepForAWhileFromTheNextOnWhereAsked) {
   EXPECT_EQ(looks(sampling, 12), ".+++..++....");
 }
 
+/// The epochs of so many steps, each with a '|' before it.
+std::string looks_in_epochs(Sampling& sampling, int epochs, int steps) {
+  std::string text;
+  for (int i = 0; i < epochs; ++i) {
+    text += "|" + looks(sampling, steps);
+    sampling.begin_epoch();
+  }
+  return text;
+}
+
+TEST(Sampling, LooksAtTheBeginningOfEachEpochThatIsLongEnough) {
+  Sampling third(3);
+  EXPECT_EQ(looks_in_epochs(third, 3, 7), "|++....+|++.....|++.....") << "the first epoch's length is unknown";
+  Sampling second(2);
+  EXPECT_EQ(looks_in_epochs(second, 2, 9), "|++..++..+|++..++...");
+}
+
+TEST(Sampling, LooksAtTheBeginningOfSomeEpochsWhereEachWouldBeTooOften) {
+  Sampling sampling(5);
+  EXPECT_EQ(looks_in_epochs(sampling, 6, 4), "|++..|....|....|++..|....|....");
+}
+
+TEST(Sampling, GoesOnInAnEpochThatIsLongerThanTheOneBefore) {
+  Sampling sampling(2);
+  looks_in_epochs(sampling, 1, 5);
+  EXPECT_EQ(looks(sampling, 12), "++...++..++.");
+}
+
 TEST(Sampling, TakesAnotherDistanceWithoutBreakingAPair) {
   Sampling sampling(1);
   looks(sampling, 2);
@@ -56,17 +84,16 @@ struct Trainer {
     for (int i = 0; i < steps; ++i) {
       const double more = sampling.looking() ? added : 0;
       looked += more;
-      if (budget.step(step + more, sampling.looking())) {
-        sampling.set_every(budget.every());
-        ++changes;
-      }
+      changes += budget.step(step + more, sampling.looking()) ? 1 : 0;
+      sampling.set_every(budget.every());
+      looked_at += sampling.looking() ? 1 : 0;
       sampling.end_step();
     }
     return looked / (steps * step);
   }
   Budget budget;
-  Sampling sampling{4};
-  int changes = 0;
+  Sampling sampling{1};
+  int changes = 0, looked_at = 0;
 };
 
 TEST(Budget, HoldsTheShareAfterTheFirstFiftySteps) {
@@ -88,13 +115,51 @@ TEST(Budget, HoldsInEveryWindowOf200StepsWhatItMayTakeInOne) {
       const auto begin = taken.begin() + static_cast<std::ptrdiff_t>(first);
       ASSERT_LE(std::accumulate(begin, begin + 200, 0.0) / 200, 0.012 + 1e-9) << added << " from step " << first;
     }
-    EXPECT_LE(trainer.changes, 1) << "told once";
+    EXPECT_LE(trainer.changes, 2) << "told once it is known, and when half a second is over";
   }
 }
 
-TEST(Budget, LooksAtEverySecondStepWhereLookingCostsNothing) {
+TEST(Budget, LooksAtEveryStepUntilThatHasTakenHalfASecond) {
+  Trainer trainer(0.03);
+  trainer.run(300, 0.001);
+  EXPECT_GT(trainer.looked_at, 285) << "but for those to compare with";
+  EXPECT_EQ(trainer.changes, 1) << "told as soon as it is known";
+  EXPECT_EQ(trainer.budget.words().find("looks at one step in 2 once looking has taken half a second: "), 0U);
+  trainer.run(400, 0.001);
+  EXPECT_LT(trainer.looked_at, 620);
+  EXPECT_EQ(trainer.changes, 2) << "and when it is so";
+  EXPECT_EQ(trainer.budget.words().find("looks at one step in 2 from now on: "), 0U);
+}
+
+TEST(Budget, NeverLooksMoreOftenThanAskedFor) {
+  Budget budget(0.03, 5);
+  Sampling sampling(budget.every());
+  int looked_at = 0;
+  for (int i = 0; i < 500; ++i) {
+    looked_at += sampling.looking() ? 1 : 0;
+    budget.step(1, sampling.looking());
+    sampling.set_every(budget.every());
+    sampling.end_step();
+  }
+  EXPECT_EQ(looked_at, 100);
+}
+
+TEST(Budget, TakesWhatLiesBetweenTwoEpochsForNoCostOfTheirFirstSteps) {
+  Trainer trainer(0.03);
+  trainer.run(100, 0.1);
+  const uint64_t before = trainer.budget.every();
+  for (int epoch = 0; epoch < 50; ++epoch) {
+    trainer.budget.begin_epoch();
+    trainer.sampling.begin_epoch();
+    trainer.run(1, 0.1, 20);
+    trainer.run(19, 0.1);
+  }
+  EXPECT_EQ(trainer.budget.every(), before);
+}
+
+TEST(Budget, LooksAtEverySecondStepWhereLookingCostsNextToNothing) {
   Trainer trainer(0.01);
-  trainer.run(100, 0.001);
+  trainer.run(1000, 0.001);
   EXPECT_EQ(trainer.budget.every(), 2U);
   EXPECT_NEAR(trainer.budget.used_share(), 0.0005, 1e-6);
 }
@@ -168,7 +233,7 @@ class BudgetedSteps : public testing::Test {
 
 TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
   Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allows (now at one step in 4)");
+  EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allows");
   for (int i = 0; i < 300; ++i) {
     now += it.monitor.looks() ? 1.085 : 1;
     step(it, *it.layer, 1);

@@ -67,7 +67,7 @@ class Machine:
         folder.mkdir()
         command = [str(self.trainers / "gpu_trainer_plain")]
         if watched:
-            command = [self.loupe, "run", "--require", "--out", str(folder), "--name", "run"] + command
+            command = [self.loupe, "run", "--require", "--every-step", "--out", str(folder), "--name", "run"] + command
         if lenses:
             (folder / "monitor.yaml").write_text(
                 f"loupe: 1\nrun: {{dir: {folder}/run}}\nattach: {{summary: false}}\nlenses: {lenses}\nvisualizers: [record]\n"

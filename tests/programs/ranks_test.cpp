@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string loupe_run = LOUPE_COMMAND " run ";
+const std::string loupe_run = LOUPE_COMMAND " run --every-step ";
 
 /// Runs `programs`, one a rank, at the same time.
 Finished run_ranks(const std::vector<std::string>& programs, const fs::path& folder) {

@@ -108,6 +108,49 @@ TEST(Run, EndsEpochsWhereADataLoaderBeginsAnew) {
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 4U) << both.messages;
 }
 
+/// What the record says of how often steps are looked at, each with the epoch in which it was said.
+std::vector<std::pair<double, std::string>> notes_on_cost(const Both& both) {
+  std::vector<std::pair<double, std::string>> notes;
+  std::ifstream record(both.folder / "loupe-runs/trainers/record.jsonl");
+  for (std::string line; std::getline(record, line);) {
+    const auto parsed = nlohmann::json::parse(line);
+    const std::string text = parsed.value("text", "");
+    if (text.find("Loupe looks at") == 0) notes.emplace_back(parsed.value("epoch", 0.0), text);
+  }
+  return notes;
+}
+
+TEST(Run, SaysInOneLineInTheFirstEpochHowOftenItLooksToKeepToThreePercent) {
+  const Both both = run_trainer("falling_rate");
+  EXPECT_EQ(both.messages.find("loupe: Loupe looks at"), std::string::npos) << "the console says so\n" << both.messages;
+  expect_says(both, "Loupe looks at one step in ");
+  expect_says(both, "attach.budget is 3 %");
+  const auto notes = notes_on_cost(both);
+  ASSERT_FALSE(notes.empty());
+  EXPECT_LE(notes.size(), 2U) << "once it is known, and where half a second is over";
+  EXPECT_EQ(notes[0].first, 1) << notes[0].second;
+  expect_says(both, "learning_rate_change");
+}
+
+TEST(Run, LooksAtEveryStepWhereAskedToAndForATrace) {
+  const Both both = run_trainer("falling_rate", "--every-step");
+  expect_silent(both, "Loupe looks at");
+  EXPECT_TRUE(notes_on_cost(both).empty());
+  expect_says(both, "learning_rate_change");
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "all.yaml")
+      << "attach: {budget: off}\nlenses: [health]\nvisualizers: [{console: {to: stderr}}]\n";
+  std::ofstream(folder / "some.yaml")
+      << "attach: {budget: 5%}\nlenses: [health]\nvisualizers: [{console: {to: stderr}}]\n";
+  const auto told = [&](const std::string& options) {
+    return run(loupe_command + options + trainers + " falling_rate 2>&1", folder).output;
+  };
+  EXPECT_EQ(told(" run --config all.yaml ").find("Loupe looks at"), std::string::npos);
+  EXPECT_NE(told(" run --config some.yaml ").find("attach.budget is 5 %"), std::string::npos);
+  EXPECT_EQ(told(" run --every-step --config some.yaml ").find("Loupe looks at"), std::string::npos);
+  EXPECT_EQ(told(" trace ").find("Loupe looks at"), std::string::npos);
+}
+
 TEST(Run, TracesWhatThereIsOfAShortProgramOrSaysWhyNot) {
   const fs::path folder = fresh_folder();
   const auto told = [&](const std::string& program) {

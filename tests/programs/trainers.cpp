@@ -111,6 +111,21 @@ void epochs() {
   print_sum(net->parameters());
 }
 
+/// Epochs of 60 steps, with a schedule for epochs that is stepped after each batch.
+void falling_rate() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.5));
+  torch::optim::StepLR schedule(optimizer, 1, 0.7);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    net->train();
+    for (int step = 0; step < 60; ++step) {
+      train(net, optimizer, 1);
+      schedule.step();
+    }
+  }
+  print_sum(net->parameters());
+}
+
 /// A data set that takes long for each batch, and a loader without workers.
 void slow_loader() {
   Net net;
@@ -649,6 +664,7 @@ int main(int count, char** arguments) {
   if (shape == "lbfgs") lbfgs();
   if (shape == "forks") forks();
   if (shape == "script") script();
+  if (shape == "falling_rate") falling_rate();
   if (shape == "slow_loader") slow_loader();
   if (shape == "keeps_graphs") keeps_graphs();
   if (shape == "threads") threads();

@@ -90,7 +90,7 @@ class RealRuns(unittest.TestCase):
         digits = [BINARIES / "digits", "--config", ROOT / "configs/digits.yaml", "--epochs", "3", "--out", RUNS]
         subprocess.run(digits, check=True, capture_output=True, timeout=300)
         for fault, epochs in (("nan", "20"), ("vanishing", "6")):
-            sick = [BINARIES / "loupe", "run", "--out", RUNS / fault, "--", BINARIES / "digits_sick", fault, epochs]
+            sick = [BINARIES / "loupe", "run", "--every-step", "--out", RUNS / fault, "--", BINARIES / "digits_sick", fault, epochs]
             subprocess.run(sick, capture_output=True, timeout=300)
         cls.digits = RUNS / "runs" / "digits"
 

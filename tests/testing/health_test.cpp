@@ -769,6 +769,35 @@ TEST(SampledHealth, TakesARateThatIsZeroNowAndThenForNoFault) {
   EXPECT_EQ(net.found(), Names{"zero_learning_rate Net"});
 }
 
+TEST(SampledHealth, SaysOnHowManyStepsAFindingOfStatisticsStands) {
+  Net net = sampled();
+  for (int i = 0; i < 2; ++i) net.epoch({.gradient = {1e-7, 0.1, 0.1}}, 23);
+  ASSERT_EQ(net.found(), Names{"vanishing_gradient fc1"});
+  const std::string message = net.bench().findings().at(0).message;
+  EXPECT_NE(message.find(" (seen in 4 of 23 steps)"), std::string::npos) << message;
+}
+
+TEST(SampledHealth, SeesTheRatesOfStepsThatNobodyLooksAt) {
+  Net net = sampled();
+  net.epoch(Net::Step(), 23);
+  // Looked at are the first two of each ten, counted from the first step.
+  for (int i = 23; i < 25; ++i) {
+    net.bench().optimizer("SGD", 0.0);
+    net.step();
+  }
+  EXPECT_EQ(net.found(), Names{"zero_learning_rate Net"});
+  Net fallen = sampled();
+  double rate = 0.1;
+  for (int i = 0; i < 23; ++i) {
+    fallen.bench().optimizer("SGD", rate);
+    fallen.step();
+    rate *= 0.6;
+  }
+  fallen.bench().tick();
+  for (int i = 0; i < 3; ++i) fallen.step();
+  EXPECT_EQ(fallen.found(), Names{"learning_rate_change Net"});
+}
+
 TEST(Health, GoesOnAfterALayerIsForgotten) {
   Net net;
   net.epoch();

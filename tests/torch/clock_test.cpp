@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -308,6 +309,40 @@ TEST(SampledTraining, SeesGradientsThatNobodyClearsAndTakesClearedOnesForNone) {
     for (const Finding& each : inspector.findings()) found = found || each.rule == "gradients_not_cleared";
     EXPECT_EQ(found, !clears);
   }
+}
+
+/// The rules of what was found in steps of which the first two of each hundred are looked at.
+template <class Step>
+std::set<std::string> found_in_passed_steps(int steps, Step&& step) {
+  Trained it;
+  auto inspector = inspector_of("attach: {every: 50}\nlenses: [health]\n");
+  inspector.attach(*it.model, it.optimizer);
+  for (int i = 0; i < steps; ++i) {
+    it.model->zero_grad();
+    it.model->forward(torch::randn({5, 4})).pow(2).mean().backward();
+    step(it, i);
+  }
+  std::set<std::string> rules;
+  for (const Finding& each : inspector.findings()) rules.insert(each.rule);
+  return rules;
+}
+
+TEST(SampledTraining, SeesARateOfZeroInStepsThatNobodyLooksAt) {
+  const auto found = found_in_passed_steps(12, [](Trained& it, int i) {
+    for (auto& group : it.optimizer.param_groups())
+      static_cast<torch::optim::SGDOptions&>(group.options()).lr(i < 6 ? 0.01 : 0);
+    it.optimizer.step();
+  });
+  EXPECT_EQ(found, std::set<std::string>{"zero_learning_rate"});
+}
+
+TEST(SampledTraining, SeesANewOptimizerInEachStepThatNobodyLooksAt) {
+  std::optional<torch::optim::Adam> adam;
+  const auto found = found_in_passed_steps(12, [&](Trained& it, int) {
+    adam.emplace(it.model->parameters(), torch::optim::AdamOptions(1e-3));  // at the same address each time
+    adam->step();
+  });
+  EXPECT_EQ(found, std::set<std::string>{"new_optimizer"});
 }
 
 TEST(SampledTraining, FindsANaNOfAStepThatNobodyLooksAt) {

@@ -256,12 +256,21 @@ void OptimizerSteps::after(torch::optim::Optimizer& optimizer) {
   stepped(uint64_t{1} << slot);
 }
 
-bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {
+void OptimizerSteps::after_passing(torch::optim::Optimizer& optimizer) {
+  passed_by_ = true;
+  const std::size_t slot = known_slot_of(optimizer);
+  holders_[slot].has_state = !optimizer.state().empty();
+  latest_ = uint64_t{1} << slot;
+}
+
+std::size_t OptimizerSteps::known_slot_of(const torch::optim::Optimizer& optimizer) {
   const auto known = std::find_if(holders_.begin(), holders_.end(),
                                   [&](const Holder& holder) { return holder.optimizer == &optimizer; });
-  const std::size_t slot =
-      known != holders_.end() ? static_cast<std::size_t>(known - holders_.begin()) : slot_of(optimizer);
-  return (counting_ >> slot & 1) != 0;
+  return known != holders_.end() ? static_cast<std::size_t>(known - holders_.begin()) : slot_of(optimizer);
+}
+
+bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {
+  return (counting_ >> known_slot_of(optimizer) & 1) != 0;
 }
 
 void OptimizerSteps::stepped(uint64_t holders) {

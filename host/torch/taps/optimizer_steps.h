@@ -47,6 +47,9 @@ class OptimizerSteps {
   void after(torch::optim::Optimizer& optimizer);
   /// Skips a step.
   void pass_by() { passed_by_ = true; }
+  /// Around one of which nothing is told but that it was made.
+  void before_passing(torch::optim::Optimizer& optimizer) { slot_of(optimizer); }
+  void after_passing(torch::optim::Optimizer& optimizer);
   /// Whether the optimizer's steps are those of the run's clock: the first attached one's, or of one in its place,
   /// which holds some of the same parameters.
   bool counts(const torch::optim::Optimizer& optimizer);
@@ -86,6 +89,8 @@ class OptimizerSteps {
     bool is(const torch::optim::Optimizer& other) const;
   };
   std::size_t slot_of(const torch::optim::Optimizer& optimizer);
+  /// Of one that was seen before its step: without another look at what it holds.
+  std::size_t known_slot_of(const torch::optim::Optimizer& optimizer);
   void read(const torch::optim::Optimizer& optimizer, std::size_t slot);
   void mark(const torch::optim::Optimizer& optimizer, std::size_t slot);
   void stepped(uint64_t holders);

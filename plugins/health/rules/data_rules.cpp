@@ -115,13 +115,15 @@ void judge_order(const Judge& judge, const Situation& situation) {
   const bool all_are_same = now.all.size() == count && now.all == before.all;
   if (model.same_orders < enough || !all_are_same) return;
   const std::string epochs = sentence(" in each of the last ", model.same_orders + 1, " epochs");
+  const std::string batches =
+      model.had_gaps ? sentence(count, " batches that were looked at") : sentence("first ", count, " batches");
   Observation seen{.module = model.root, .value = static_cast<double>(model.same_orders + 1)};
   if (are_constant) {
-    seen.message = sentence("the first layer was given one number throughout, ", now.constant, ", in all of the first ",
-                            count, " batches", epochs, ": its input says nothing of the samples");
+    seen.message = sentence("the first layer was given one number throughout, ", now.constant, ", in all of the ",
+                            batches, epochs, ": its input says nothing of the samples");
     seen.advice = "see that the samples go into the model; a constant, such as a start token, is no fault";
   } else {
-    seen.message = sentence("the first ", count, " batches were the same, in the same order,", epochs);
+    seen.message = sentence("the ", batches, " were the same, in the same order,", epochs);
     seen.advice =
         "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does";
   }

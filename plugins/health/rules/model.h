@@ -174,6 +174,7 @@ struct Model {
   struct Window {
     static constexpr int64_t fewest_input_elements = 64;
     uint64_t steps = 0;
+    uint64_t passed = 0;       ///< steps beside them that were not looked at
     bool had_no_rate = false;  ///< in one of them
     // Of the inputs to the first layer.
     double input_sum = 0, input_sum_squares = 0;

@@ -13,6 +13,7 @@ namespace loupe::health {
 void RateHistory::Group::follow(double rate, uint64_t ticks) {
   constexpr double near = 0.1, next_to_nothing = 1e-4, many_times = 100, implausible = 10;
   steps = ticks == now_at ? steps + 1 : 1;
+  ++all_steps;
   now_at = ticks;
   if (first == 0) first = rate;
   high_steps = first > 0 && rate > many_times * first && rate > implausible ? high_steps + 1 : 0;
@@ -82,7 +83,7 @@ void judge_zero_rate(const Judge& judge, const Situation& situation) {
     // A warm-up may begin at 0, and annealing may end there.
     const bool annealed = group.largest > 0 && group.last_nonzero < 0.05 * group.largest;
     const bool may_be_meant = annealed && (situation.epochs_to_come < 1 || group.returned);
-    const uint64_t patience = may_be_meant ? std::max<uint64_t>(10, situation.model->steps / 10) : 2;
+    const uint64_t patience = may_be_meant ? std::max<uint64_t>(10, group.all_steps / 10) : 2;
     if (++group.zeros < patience) continue;
     const std::string which = group_name(optimizer, i);
     const double to_come = annealed ? situation.epochs_to_come : 0;
@@ -193,7 +194,7 @@ std::vector<Rule> optimizer_rules() {
   return {
       {.name = "zero_learning_rate",
        .help = "warning; a parameter group's rate stays 0",
-       .looks = {{When::optimizer, &judge_zero_rate}},
+       .looks = {{When::settings, &judge_zero_rate}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .fault = R"(torch::optim::SGD optimizer(model->parameters(), 1 / 1000);  // 0)",
        .repair = R"(torch::optim::SGD optimizer(model->parameters(), 1.0 / 1000);)"},
@@ -210,7 +211,7 @@ std::vector<Rule> optimizer_rules() {
 for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
       {.name = "new_optimizer",
        .help = "warning; one like the last is made for each step or epoch, and what it knew of the gradients is lost",
-       .looks = {{When::optimizer, &judge_new_optimizer}},
+       .looks = {{When::settings, &judge_new_optimizer}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
        .fault = R"(for (auto& batch : *loader) {
   torch::optim::Adam optimizer(model->parameters());  // knows nothing yet
@@ -220,7 +221,7 @@ for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
 for (auto& batch : *loader) step(optimizer, batch);)"},
       {.name = "learning_rate_change",
        .help = "warning; a rate falls to next to nothing within an epoch, or rises beyond what is plausible",
-       .looks = {{When::optimizer, &judge_rate_change}},
+       .looks = {{When::settings, &judge_rate_change}},
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
                                      "loss_not_decreasing"}}},

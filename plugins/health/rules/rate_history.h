@@ -21,6 +21,7 @@ struct RateHistory {
     double first = 0;          ///< not 0
     // The ticks before the last step with a rate near the largest, before the first with nearly none of it, and now.
     uint64_t high_at = 0, low_at = 0, now_at = 0;
+    uint64_t all_steps = 0;
     uint64_t steps = 0, low_steps = 0;  ///< of this epoch; of the one in which it fell, up to then
     uint64_t high_steps = 0;            ///< in a row, far above the first rate and beyond what is plausible
     bool is_low = false;                ///< it has come down to next to nothing within one epoch
@@ -39,7 +40,7 @@ struct RateHistory {
     return judged_with.try_emplace(optimizer, model).first->second == model;
   }
   std::map<uint64_t, const void*> judged_with;  ///< only to compare with
-  /// After steps that were not looked at: single zeros before and after them are not in a row.
+  /// After steps that nobody saw: single zeros before and after them are not in a row.
   void forget_streaks();
   /// Whether a rate has come down as at the end of a schedule, so that small steps are right.
   bool is_annealed(const loupe_optimizer* optimizer) const;

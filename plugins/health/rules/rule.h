@@ -29,7 +29,8 @@ struct StillTwin {
 
 /// When rules look at training. Those up to `tick` look at one model.
 enum class When {
-  optimizer,         ///< after a step of an optimizer that belongs to the model
+  settings,          ///< after each step of an optimizer that belongs to the model: what it is set to and holds
+  optimizer,         ///< the same, where the step was looked at
   parameters,        ///< after a step, where something about a parameter is not as usual
   step,              ///< after each step
   window,            ///< at the end of a window of steps
@@ -86,8 +87,11 @@ struct Judge {
   const Host& host;
   const Rule* rule = nullptr;
   When when = When::step;  ///< it looks now
+  const char* basis = "";  ///< " (seen in 24 of 812 steps)": of what it sees; empty where it looked at all
 
-  Judge by(const Rule& other, When now = When::step) const { return {ledger, limits, report, host, &other, now}; }
+  Judge by(const Rule& other, When now = When::step) const {
+    return {ledger, limits, report, host, &other, now, basis};
+  }
   double limit(const char* name) const { return limits[name]; }
   /// Reports at once, as a rule that needs no threshold does.
   void tell(Observation seen, std::string message = {}, std::string advice = {}) const {
@@ -95,7 +99,9 @@ struct Judge {
   }
   /// Reports once this was seen in as many windows in a row as the option `patience` says.
   void see(Observation seen, std::string message = {}, std::string advice = {}) const {
-    ledger.see(report, completed(std::move(seen), std::move(message), std::move(advice)));
+    Observation whole = completed(std::move(seen), std::move(message), std::move(advice));
+    whole.message += basis;
+    ledger.see(report, std::move(whole));
   }
 
  private:
