@@ -602,6 +602,8 @@ std::string Compare::folder_of(std::size_t run, const Names& shown) const {
 
 Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Readers& readers, const Names& shown) const {
   replay::VisualizerGroup group(chosen);
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (shows_together(chosen[i])) group.store_together(i);
   ReadingProgress progress(readers.size(), all_write_files(chosen));
   Played played;
   for (std::size_t i = 0; i < readers.size(); ++i) {
@@ -615,6 +617,7 @@ Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Reader
     const std::string left_out = player.play(shown[i], folder_of(i, shown));
     if (!left_out.empty()) played.left_out += "loupe: warning: " + left_out + "\n";
   }
+  group.flush_together();
   return played;
 }
 

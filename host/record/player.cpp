@@ -75,7 +75,7 @@ std::string Player::play(const std::string& name, const std::string& directory) 
     if (told.event) show(told);
   }
   if (editor_ != nullptr) editor_->end(has_ended());
-  visualizers_.tell(&loupe_visualizer::flush);
+  visualizers_.flush();
   if (ending_) end();
   return left_out();
 }

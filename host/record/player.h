@@ -4,10 +4,12 @@
 #include <loupe/detail/owned.h>
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -41,21 +43,34 @@ class VisualizerGroup : public ComponentContext {
   /// Calls one function of each, such as &loupe_visualizer::row.
   template <class... Arguments>
   void tell(Arguments&&... arguments) {
-    for (VisualizerNode* visualizer : visualizers_) {
-      detail::ErrorBuffer error;
-      if (visualizer->tell(arguments..., error.get()) != LOUPE_OK) fail(*visualizer, error.text());
-    }
+    for (VisualizerNode* visualizer : visualizers_) tell_one(*visualizer, arguments...);
+  }
+  /// One that shows all runs in one file, by its place: it has that stored once, by flush_together(), and not with
+  /// each.
+  void store_together(std::size_t place) { together_.insert(visualizers_[place]); }
+  void flush() {
+    for (VisualizerNode* visualizer : visualizers_)
+      if (together_.count(visualizer) == 0) tell_one(*visualizer, &loupe_visualizer::flush);
+  }
+  void flush_together() {
+    for (VisualizerNode* visualizer : together_) tell_one(*visualizer, &loupe_visualizer::flush);
   }
   /// What a line of the kind `finding` or `note` says.
   void tell_event(const RecordLine& line);
 
  private:
+  template <class... Arguments>
+  static void tell_one(VisualizerNode& visualizer, Arguments&&... arguments) {
+    detail::ErrorBuffer error;
+    if (visualizer.tell(arguments..., error.get()) != LOUPE_OK) fail(visualizer, error.text());
+  }
   [[noreturn]] static void fail(const VisualizerNode& visualizer, const char* what);
 
   std::deque<detail::Owned<loupe_run>> runs_;  // also those before, which visualizers may read
   std::atomic<const loupe_run*> run_{nullptr};
   std::deque<VisualizerNode> own_;
   std::vector<VisualizerNode*> visualizers_;
+  std::set<VisualizerNode*> together_;
 };
 
 /// Changes a record as it is played. Calls come in the order of the record.

@@ -53,7 +53,12 @@ class Html : public Visualizer {
         baseline_(options.get<std::string>("baseline")),
         budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
+  ~Html() override {
+    if (runs_.size() > 1 && is_changed_) write_last();
+  }
+
   void begin(const Run& run) override {
+    is_changed_ = true;
     if (!runs_.empty() && runs_.back().is_moved_to(run)) {
       file_ = path_.in(run);
       return;
@@ -100,15 +105,19 @@ class Html : public Visualizer {
     selection_.end_tick();
     is_in_tick_ = false;
     keep_within_budget();
-    if (pace_.is_due(seconds_since_write())) write();
+    const double seconds = seconds_since_write();
+    if (runs_.size() == 1 ? pace_.is_due(seconds) : pace_.is_cheap(seconds)) write();
   }
 
-  void flush() override { write(); }
+  void flush() override {
+    if (is_changed_) write();
+  }
   void end(const Ending& ending) override {
     selection_.end();
     if (has_earlier_) continue_earlier(INFINITY, false);
     current().story().end(ending);
-    write();
+    // With hundreds of runs in one file, to write all of them again for each takes longer than all else.
+    if (runs_.size() == 1 || pace_.is_due(seconds_since_write())) write();
   }
 
  private:
@@ -116,6 +125,7 @@ class Html : public Visualizer {
 
   RunHistory& current() {
     if (runs_.empty()) throw Error("the report got values before its run began");
+    is_changed_ = true;
     return runs_.back();
   }
 
@@ -173,6 +183,15 @@ class Html : public Visualizer {
     }
   }
 
+  /// Of several runs, what flush() was not called for.
+  void write_last() {
+    try {
+      write();
+    } catch (const std::exception& reason) {
+      host_.warn(reason.what());
+    }
+  }
+
   void write() {
     if (has_earlier_) return;  // the epoch to continue from is not known yet
     const auto before = Clock::now();
@@ -186,6 +205,7 @@ class Html : public Visualizer {
                    "' showed more than it can continue with; the earlier file is kept as '" + kept + "'");
       }
       file.commit(false);
+      is_changed_ = false;
       last_write_ = Clock::now();
       pace_.wrote(bytes, std::chrono::duration<double>(last_write_ - before).count());
     } catch (const std::system_error& reason) {
@@ -230,6 +250,7 @@ class Html : public Visualizer {
   bool has_record_ = false;        // the host replays the past out of a record
   bool replaces_earlier_ = false;  // the earlier file shows what this report does not
   bool is_in_tick_ = false;
+  bool is_changed_ = false;  // since it was written
   Pace pace_;
   Clock::time_point last_write_ = Clock::now();
 };

@@ -14,17 +14,22 @@ class Pace {
   /// Called at each tick. @param seconds since the last write ended
   bool is_due(double seconds) {
     ++ticks_;
-    const bool due = bytes_ < SMALL || ++waited_ >= std::max(MOST_TICKS, ticks_ / 20) || seconds >= 19 * cost_;
+    const bool due = bytes_ < SMALL || ++waited_ >= std::max(MOST_TICKS, ticks_ / 20) || is_cheap(seconds);
     if (due) waited_ = 0;
     return due;
   }
+  /// Whether a write costs a twentieth of the time at most. @param seconds since the last write ended
+  bool is_cheap(double seconds) const { return seconds >= 19 * cost_; }
   /// @param seconds that the write took
   void wrote(std::size_t bytes, double seconds) {
     bytes_ = bytes;
     cost_ = seconds;
   }
   /// Makes the next tick due, because writing at this one failed.
-  void failed() { bytes_ = 0; }
+  void failed() {
+    bytes_ = 0;
+    cost_ = 0;
+  }
 
  private:
   static constexpr std::size_t SMALL = std::size_t{2} << 20, MOST_TICKS = 20;
