@@ -11,12 +11,15 @@ if [[ ${2:-} == --unchecked ]]; then checks=false; fi
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "VERSION is missing, such as 1.0.0"
 [[ -z $(git status --porcelain) ]] || fail "the checkout is not clean: git status"
 minor=${version%.*} major=${version%%.*}
-changelog=sdk/CHANGELOG.md
+changelog=sdk/CHANGELOG.md promises=tests/promises/$minor
+if [[ $version == "$minor.0" && ! (-e $promises/run && -e $promises/good.yaml) ]]; then
+  fail "$promises has no run/ and good.yaml: a record and a YAML with all that $minor has, which later versions must read"
+fi
 
 # The version, wherever it is written by hand: tests/structure/check.py has the list and holds each to the first of these.
 sed -Ei "s/^(#define LOUPE_VERSION )\".*\"/\1\"$version\"/" host/include/loupe/version.h
 sed -Ei "s/(GIT_TAG v)[0-9.]+\)/\1$version)/" README.md
-sed -Ei "s/^version = \"[0-9.]+\"/version = \"$version\"/" sdk/rust/Cargo.toml sdk/rust/Cargo.lock
+sed -Ei "s/^version = \"[0-9.]+\"/version = \"$version\"/" sdk/rust/Cargo.toml
 sed -Ei "s/(loupe-)[0-9.]+(\+torch)/\1$version\2/" host/packaging/README.md
 sed -Ei "s/^(  \"version\": )\".*\"/\1\"$version\"/" host/packaging/vcpkg/ports/loupe/vcpkg.json
 sed -Ei "s/(libloupe_host\.so\.)[0-9]+/\1$major/" host/run/boundary.h
@@ -31,9 +34,9 @@ if [[ $version == "$minor.0" && ! -e tests/abi/$minor/SHA256SUMS ]] &&
 fi
 
 if $checks; then .ci/run; fi
-if [[ $version == "$minor.0" && ! -s tests/promises/$minor/promises.txt ]]; then
+if [[ $version == "$minor.0" && ! -s $promises/promises.txt ]]; then
   [[ -x build-ci/1.13/bin/loupe ]] || fail "what $minor promises is asked of build-ci/1.13/bin/loupe, which .ci/run builds"
-  tests/promises/promises.py --write build-ci/1.13/bin/loupe "tests/promises/$minor"
+  tests/promises/promises.py --write build-ci/1.13/bin/loupe "$promises"
 fi
 if $checks; then tests/package.sh deb; fi
 git add -A

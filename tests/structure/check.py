@@ -30,7 +30,6 @@ VERSIONS = {
     "README.md": r"GIT_TAG v([\d.]+)\)",
     "sdk/CHANGELOG.md": r"^## ([\d.]+)[, ]",
     "sdk/rust/Cargo.toml": r'^version = "(.*)"$',
-    "sdk/rust/Cargo.lock": r'^version = "(.*)"$',
     "host/packaging/README.md": r"loupe-([\d.]+)\+torch",
     "host/packaging/vcpkg/ports/loupe/vcpkg.json": r'^  "version": "(.*)",$',
 }
