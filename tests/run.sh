@@ -57,6 +57,7 @@ python3-selenium        tells it what to do
 python3-torch           loads the tensors that Loupe saves
 python3-venv            TensorBoard, MLflow and pandas go into environments of their own, by pip
 rustc                   compiles examples/rust_lens
+abigail-tools           compares the layouts that programs are compiled with
 groff-base              reads the manual's pages, and warns of what is wrong in them
 mandoc                  does so, too
 zsh                     completes what the command is given

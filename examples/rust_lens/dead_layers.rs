@@ -59,4 +59,4 @@ impl Lens for DeadLayers {
     }
 }
 
-loupe::plugin!("dead_layers", "0.1.0", "dead_layers" => DeadLayers);
+loupe::plugin!("dead_layers", "1.0.0", "dead_layers" => DeadLayers);

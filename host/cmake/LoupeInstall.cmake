@@ -39,7 +39,7 @@ foreach(component sdk testing host)
 endforeach()
 configure_package_config_file(host/cmake/loupe-config.cmake.in ${PROJECT_BINARY_DIR}/loupe-config.cmake
                               INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/loupe-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/loupe-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/loupe-config.cmake ${PROJECT_BINARY_DIR}/loupe-config-version.cmake
         DESTINATION ${package} COMPONENT development)
 

@@ -62,7 +62,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME loupe)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS
-    "libloupe-host0 (= ${LOUPE_DEBIAN_VERSION}), loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
+    "libloupe-host${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
 if(tools)
   set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "loupe-tools (= ${LOUPE_DEBIAN_VERSION})")
 endif()
@@ -85,7 +85,7 @@ from its original; and loupe check, which holds a plugin to the rules of the
 boundary.")
 
 # A package for each library, named by its SONAME, so that an incompatible one can be installed beside it.
-set(CPACK_DEBIAN_HOST_PACKAGE_NAME libloupe-host0)
+set(CPACK_DEBIAN_HOST_PACKAGE_NAME libloupe-host${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_HOST_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_HOST_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_HOST_DESCRIPTION "library that watches models of LibTorch
@@ -93,7 +93,7 @@ Loupe watches programs that train neural networks by LibTorch.
 
 This package has the library that trainers link which say themselves what is
 to be watched, and that the command loads into all others.")
-set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libloupe-testing0)
+set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libloupe-testing${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_TESTING_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_TESTING_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_TESTING_DESCRIPTION "library for the tests of lenses and visualizers
@@ -114,7 +114,7 @@ on the terminal, as a report, for TensorBoard and for Prometheus.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libloupe-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libloupe-host0 (= ${LOUPE_DEBIAN_VERSION}), libloupe-testing0 (= ${LOUPE_DEBIAN_VERSION}), loupe (= ${LOUPE_DEBIAN_VERSION})")
+    "libloupe-host${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), libloupe-testing${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), loupe (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtorch-dev, cmake, pkgconf")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers for trainers that use Loupe, and for its plugins
 Loupe watches programs that train neural networks by LibTorch.
@@ -129,7 +129,7 @@ file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
 foreach(component host testing)
   string(TOUPPER ${component} upper)
   file(WRITE ${PROJECT_BINARY_DIR}/debian/${component}/shlibs
-       "libloupe_${component} 0 ${CPACK_DEBIAN_${upper}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
+       "libloupe_${component} ${PROJECT_VERSION_MAJOR} ${CPACK_DEBIAN_${upper}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
   set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/triggers
                                                   ${PROJECT_BINARY_DIR}/debian/${component}/shlibs)
 endforeach()

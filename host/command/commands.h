@@ -22,6 +22,9 @@ void list_components(const Catalogue& catalogue, bool with_files, std::ostream& 
 /// Every plugin by file: name, version, description, author, license and homepage, as far as it tells them.
 void list_plugins(const Catalogue& catalogue, std::ostream& out);
 
+/// What a run loaded, by a record or the folder of one. Throws UsageError where that does not say so.
+void list_loaded(const std::string& run, std::ostream& out);
+
 /// A JSON Schema (draft 7) of the configuration, with every component of the catalogue.
 void write_schema(const Catalogue& catalogue, std::ostream& out);
 /// Every component of that name (or the configuration's own keys, for "config") with its options, what it gives and an

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,7 +13,10 @@
 
 #include "command/commands.h"
 #include "command/documents.h"
+#include "command/records.h"
+#include "command/usage_error.h"
 #include "config/sections.h"
+#include "core/run_folder.h"
 #include "core/text.h"
 
 namespace loupe {
@@ -94,6 +99,29 @@ void list_plugins(const Catalogue& catalogue, std::ostream& out) {
     write_about("license", plugin.license, out);
     write_about("homepage", plugin.homepage, out);
   }
+}
+
+void list_loaded(const std::string& run, std::ostream& out) try {
+  const std::filesystem::path file = std::filesystem::path(record_file(run)).parent_path() / loaded_file_name;
+  std::ifstream stream(file);
+  if (!stream) {
+    throw UsageError("'" + run + "' does not say what it loaded: '" + file.string() +
+                     "', which a run writes at its first tick, is not there");
+  }
+  const auto all = nlohmann::json::parse(stream);
+  const auto text = [](const nlohmann::json& of, const char* key) { return of.at(key).get<std::string>(); };
+  out << "loupe " << text(all, "loupe_version") << ", ABI " << text(all, "abi") << "\n";
+  for (const nlohmann::json& plugin : all.at("plugins")) {
+    out << text(plugin, "name") << " " << text(plugin, "version") << ", ABI " << text(plugin, "abi") << "\n  "
+        << text(plugin, "file") << "\n";
+    for (const nlohmann::json& each : plugin.at("components"))
+      out << "  " << text(each, "kind") << " " << text(each, "name") << "\n";
+    for (const nlohmann::json& draft : plugin.at("drafts"))
+      out << "  draft " << draft.get<std::string>() << ", which may change or go\n";
+  }
+} catch (const nlohmann::json::exception&) {
+  throw UsageError("'" + run + "' does not say what it loaded: '" + std::string(loaded_file_name) +
+                   "' beside its record is damaged");
 }
 
 void list_components(const Catalogue& catalogue, bool with_files, std::ostream& out) {

@@ -49,6 +49,10 @@ int main(int argc, char** argv) {
   add_plugins_option(*list);
   list->add_flag("--long", in_full,
                  "Also the file of each, and every plugin with its description, author, license and homepage");
+  std::string loaded;
+  list->add_option("--loaded", loaded,
+                   "What a run loaded instead, by its folder or record: components, plugins and drafts")
+      ->type_name("RUN");
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required()
@@ -108,6 +112,7 @@ int main(int argc, char** argv) {
       loupe::write_completion(commands, file);
       return 0;
     }
+    if (!loaded.empty()) return loupe::list_loaded(loaded, out), 0;
     const bool needs_all = list->parsed() || explaining->parsed() || as_schema;
     const loupe::Catalogue catalogue = loupe::standard_catalogue(paths, needs_all, errors);
     if (list->parsed()) {

@@ -244,6 +244,7 @@ bool RunFolder::keep_older(const std::vector<std::string>& named) {
       log(LOUPE_LOG_WARNING, "what an earlier run left in '" + path.string() + "' cannot be kept: " + error.message());
     } else if (is_record(path)) {
       paths.push_back((folder / run_notes_name).string());  // they speak of that run
+      paths.push_back((folder / loaded_file_name).string());
     }
   }
   for (const auto& [folder, kept] : kept_in) {

@@ -49,6 +49,8 @@ struct FileStamp {
 inline constexpr const char* run_lock_name = ".loupe.lock";
 /// The user's notes on the run in this folder, written by `loupe view`.
 inline constexpr const char* run_notes_name = "notes.json";
+/// What the run loaded, beside its record; `loupe list --loaded` reads it.
+inline constexpr const char* loaded_file_name = ".loupe.loaded.json";
 /// The prefix of folders of kept files; a number follows.
 inline constexpr const char* older_folder_prefix = "older-";
 /// The prefix of folders in which a run keeps its last steps; the number of a step follows.

@@ -39,6 +39,26 @@ bool has_name(const loupe_component& component, const std::string& name, bool as
   return std::find(component.aliases, component.aliases + count, name) != component.aliases + count;
 }
 
+/// What is wrong with a plugin's note beside what the plugin offers; empty if nothing.
+std::string note_fault(const ComponentIndex& index, const loupe_plugin& plugin) {
+  const std::string in_note = "the note in its file ";
+  std::set<std::pair<Kind, std::string>> offered;
+  for (std::size_t i = 0; i < plugin.component_count; ++i) {
+    const loupe_component* component = plugin.components[i];
+    if (component == nullptr || !LOUPE_OFFERS(*component, name) || component->interface_id == nullptr) return "";
+    const std::optional<Kind> kind = kind_of(component->interface_id);
+    if (!kind) continue;
+    offered.emplace(*kind, component->name);
+    if (!index.names(*kind, component->name))
+      return in_note + "lacks the " + kind_name(*kind) + " '" + component->name + "'";
+  }
+  for (const NamedComponent& named : index.components) {
+    if (offered.count({named.kind, named.name}) == 0)
+      return in_note + "has a " + kind_name(named.kind) + " '" + named.name + "', which it does not offer";
+  }
+  return "";
+}
+
 /// The fault of a component's description, in words that follow its name; empty if none.
 std::string option_fault(const loupe_component& component) {
   if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not give";
@@ -149,7 +169,11 @@ void Catalogue::add_file(const std::string& file, bool open_now) {
 void Catalogue::open(File& file) const {
   file.opened = true;
   try {
-    add_components(load_plugin(file.path), file.place);
+    const PluginLibrary& library = load_plugin(file.path);
+    const std::string fault = file.index.noted ? note_fault(file.index, *library.plugin) : "";
+    if (!fault.empty())
+      throw Error("the plugin '" + file.path + "' is not what it says: " + fault + "; build it again");
+    add_components(library, file.place);
   } catch (const std::exception& e) {
     file.problem = e.what();
     problems_.push_back(file.problem);

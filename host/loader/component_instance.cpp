@@ -98,8 +98,15 @@ ComponentHost::ComponentHost(std::string speaker, ComponentContext* surroundings
                [](void* context, const char* id) {
                  // Called by components only; an unknown thread was created by the plugin.
                  RunningComponent::claim_thread(host_of(context).speaker().c_str());
-                 return service(id);
+                 const void* table = service(id);
+                 if (table != nullptr) host_of(context).note_asked(id);
+                 return table;
                }};
+}
+
+void ComponentHost::note_asked(const char* id) const {
+  if (std::strstr(id, "/draft-") == nullptr || surroundings_ == nullptr) return;
+  if (LoadedComponents* loaded = surroundings_->loaded()) loaded->add_draft(plugin_path_, id);
 }
 
 void offer_interface(const char* id, const void* table) {

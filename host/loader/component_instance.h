@@ -12,6 +12,7 @@
 
 #include "core/strict.h"
 #include "loader/catalogue.h"
+#include "loader/loaded_components.h"
 #include "loader/running_component.h"
 
 namespace loupe {
@@ -30,6 +31,8 @@ class ComponentContext {
   virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
   /// The current LOUPE_PARAMETER_ bits of a parameter of an attached module; nullopt if there is none. Any thread.
   virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) = 0;
+  /// Where it is kept what they are; null if nowhere. Any thread.
+  virtual LoadedComponents* loaded() { return nullptr; }
 };
 
 /// The host as seen by one instance of a component; begins the component's log lines with its name.
@@ -47,6 +50,8 @@ class ComponentHost {
   bool leaves_out(int32_t level) const { return leaves_out_warnings_ && level == LOUPE_LOG_WARNING; }
   const std::string& speaker() const { return speaker_; }
   ComponentContext* surroundings() const { return surroundings_; }
+  /// The component asks for what has this id; drafts among them are kept.
+  void note_asked(const char* id) const;
 
  private:
   std::string speaker_, plugin_path_;
@@ -86,6 +91,7 @@ class ComponentInstance {
     error.check(call_component(host_->speaker().c_str(), error.get(), [&] {
       return component_->create(component_, host_->get(), options, &self_, error.get());
     }));
+    if (surroundings != nullptr && surroundings->loaded() != nullptr) surroundings->loaded()->add(entry);
   }
   ComponentInstance(ComponentInstance&& other) noexcept
       : component_(other.component_), self_(std::exchange(other.self_, nullptr)), host_(std::move(other.host_)) {}

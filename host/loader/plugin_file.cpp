@@ -199,11 +199,12 @@ const ElfW(Shdr) * ElfFile::section_of_type(ElfW(Word) type) const {
   return nullptr;
 }
 
-const ElfW(Shdr) * ElfFile::section_named(const char* name) const {
+std::vector<const ElfW(Shdr) *> ElfFile::sections_named(const char* name) const {
+  std::vector<const ElfW(Shdr)*> named;
   for (const ElfW(Shdr) & section : sections) {
-    if (std::strcmp(section_names.data() + section.sh_name, name) == 0) return &section;
+    if (std::strcmp(section_names.data() + section.sh_name, name) == 0) named.push_back(&section);
   }
-  return nullptr;
+  return named;
 }
 
 const ElfW(Phdr) * ElfFile::segment_of(ElfW(Addr) address, ElfW(Xword) size) const {
@@ -226,15 +227,23 @@ bool ComponentIndex::has_aliases(Kind kind) const {
 }
 
 ComponentIndex read_index(const ElfFile& elf) {
-  const ElfW(Shdr)* section = elf.section_named(LOUPE_ELF_SECTION);
+  const auto sections = elf.sections_named(LOUPE_ELF_SECTION);
+  if (sections.empty()) return {};
+  if (sections.size() > 1) elf.fail("it has " + std::to_string(sections.size()) + " notes of its components");
+  const ElfW(Xword) size = sections[0]->sh_size;
   loupe_elf_note head{};
-  if (section == nullptr || section->sh_size <= sizeof head || section->sh_size > largest_note) return {};
-  const std::vector<char> bytes = elf.file.read(section->sh_offset, section->sh_size);
+  if (size > largest_note) elf.fail("the note of its components has " + std::to_string(size) + " bytes");
+  if (size < sizeof head) elf.fail("the note of its components is cut short");
+  const std::vector<char> bytes = elf.file.read(sections[0]->sh_offset, size);
   std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.name_size != sizeof LOUPE_ELF_NAME || head.version != LOUPE_ELF_VERSION ||
-      std::memcmp(head.name, LOUPE_ELF_NAME, sizeof LOUPE_ELF_NAME) != 0 || head.text_size == 0 ||
-      head.text_size > bytes.size() - sizeof head || bytes[sizeof head + head.text_size - 1] != '\0')
-    return {};
+  if (head.name_size != sizeof LOUPE_ELF_NAME || std::memcmp(head.name, LOUPE_ELF_NAME, sizeof LOUPE_ELF_NAME) != 0)
+    elf.fail("the note of its components does not begin as one");
+  if (head.version != LOUPE_ELF_VERSION) return {};
+  if (head.text_size > size - sizeof head) elf.fail("the note of its components is cut short");
+  const auto end = bytes.begin() + sizeof head + head.text_size;
+  if (head.text_size == 0 || end[-1] != '\0') elf.fail("the note of its components has no end");
+  if (std::any_of(end, bytes.end(), [](char byte) { return byte != '\0'; }))
+    elf.fail("behind the note of its components lies another");
   ComponentIndex index{true, {}};
   std::istringstream text(std::string(bytes.data() + sizeof head, head.text_size - 1));
   for (std::string line; std::getline(text, line);) {
@@ -245,6 +254,28 @@ ComponentIndex read_index(const ElfFile& elf) {
     if (const auto kind = kind_of(id)) index.components.push_back({*kind, name, ending == "+"});
   }
   return index;
+}
+
+std::optional<loupe_entry> read_exported_entry(const ElfFile& elf) {
+  const ElfW(Shdr)* table = elf.section_of_type(SHT_DYNSYM);
+  if (table == nullptr || table->sh_link >= elf.sections.size()) return std::nullopt;
+  const ElfW(Shdr)& texts = elf.sections[table->sh_link];
+  std::vector<char> names = elf.file.read(texts.sh_offset, texts.sh_size);
+  names.push_back('\0');
+  const std::vector<char> symbols = elf.file.read(table->sh_offset, table->sh_size);
+  ElfW(Sym) symbol{};
+  for (std::size_t at = 0; at + sizeof symbol <= symbols.size(); at += sizeof symbol) {
+    std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
+    const bool is_it = symbol.st_shndx != SHN_UNDEF && symbol.st_name < names.size() &&
+                       std::strcmp(names.data() + symbol.st_name, LOUPE_ENTRY_SYMBOL) == 0;
+    if (!is_it) continue;
+    if (elf.segment_of(symbol.st_value, sizeof(loupe_entry)) == nullptr) return std::nullopt;
+    const auto bytes = elf.table_at<char>(symbol.st_value, sizeof(loupe_entry));
+    loupe_entry entry{};
+    std::memcpy(&entry, bytes.data(), offsetof(loupe_entry, get_extension));
+    return entry;
+  }
+  return std::nullopt;
 }
 
 }  // namespace loupe

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <link.h>
+#include <loupe/abi.h>
 #include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +52,9 @@ struct ElfFile {
   /// is cut short would kill the process.
   explicit ElfFile(const PluginFile& file);
 
-  /// The first section of that type, or name; null if none.
+  /// The first section of that type; null if none.
   const ElfW(Shdr) * section_of_type(ElfW(Word) type) const;
-  const ElfW(Shdr) * section_named(const char* name) const;
+  std::vector<const ElfW(Shdr) *> sections_named(const char* name) const;
   /// The segment that has a range of memory, with its whole size also in the file; null if none.
   const ElfW(Phdr) * segment_of(ElfW(Addr) address, ElfW(Xword) size) const;
   /// The file's content for a range of memory, which must lie in a segment and in the file.
@@ -68,9 +70,10 @@ struct ElfFile {
   std::vector<ElfW(Shdr)> sections;  ///< may be none: a file works without
   std::vector<char> section_names;   ///< ends in 0
 
- private:
   /// Throws the Error of a file whose bytes were changed: "the plugin 'x.so' is damaged: `what`; …".
   [[noreturn]] void fail(const std::string& what) const;
+
+ private:
   template <class T>
   std::vector<T> table(ElfW(Off) offset, std::size_t count) const {
     const std::vector<char> bytes = file.read(offset, count * sizeof(T));
@@ -99,7 +102,12 @@ struct ComponentIndex {
   bool has_aliases(Kind kind) const;
 };
 
-/// Reads the note of loupe/abi/entry.h. An invalid one counts as none. Throws Error if the file is cut short.
+/// Reads the note of loupe/abi/entry.h; one of another version counts as none. Throws Error if the file or the note is
+/// cut short, and if the note is not alone, larger than any, or not like one.
 ComponentIndex read_index(const ElfFile& elf);
+
+/// The mark and the versions of the entry that the file exports, without its function; none where the file does not
+/// have them, so that only loading shows them.
+std::optional<loupe_entry> read_exported_entry(const ElfFile& elf);
 
 }  // namespace loupe

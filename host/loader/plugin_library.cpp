@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "loader/plugin_file.h"
 #include "loupe/register_plugin.h"
@@ -46,6 +47,17 @@ PluginLibrary open_plugin(const std::string& file) {
   return opened;
 }
 
+/// Throws Error for a plugin of another major version.
+void refuse_other_major(const loupe_entry& entry, const std::string& file) {
+  if (entry.abi_major != LOUPE_ABI_MAJOR) {
+    const bool newer = entry.abi_major > LOUPE_ABI_MAJOR;
+    throw Error("the plugin '" + file + "' was built for ABI " + version_text(entry.abi_major, entry.abi_minor) +
+                ", this host has " + version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; " +
+                (newer ? "update Loupe, or rebuild the plugin against this Loupe's SDK"
+                       : "rebuild the plugin against this Loupe's SDK"));
+  }
+}
+
 struct Registered {
   const loupe_entry* entry;
   PluginLibrary library;
@@ -70,13 +82,7 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file) {
     throw Error("'" + file +
                 "' exports " LOUPE_ENTRY_SYMBOL " without Loupe's mark; rebuild it against loupe/plugin.h");
   }
-  if (entry.abi_major != LOUPE_ABI_MAJOR) {
-    const bool newer = entry.abi_major > LOUPE_ABI_MAJOR;
-    throw Error("the plugin '" + file + "' was built for ABI " + version_text(entry.abi_major, entry.abi_minor) +
-                ", this host has " + version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; " +
-                (newer ? "update Loupe, or rebuild the plugin against this Loupe's SDK"
-                       : "rebuild the plugin against this Loupe's SDK"));
-  }
+  refuse_other_major(entry, file);
   const auto* plugin = static_cast<const loupe_plugin*>(entry.get_extension(LOUPE_PLUGIN_ID));
   if (plugin == nullptr || plugin->struct_size < offsetof(loupe_plugin, component_count) + sizeof(std::size_t)) {
     throw Error("the plugin '" + file + "' (ABI " + version_text(entry.abi_major, entry.abi_minor) + ", host " +
@@ -100,6 +106,9 @@ const PluginLibrary& load_plugin(const std::string& file) {
   if (found != loaded.end()) return found->second;
   const PluginFile bytes(file);
   const ElfFile whole(bytes);
+  // Before any of its code runs, which loading does where it has objects that construct themselves.
+  const std::optional<loupe_entry> entry = read_exported_entry(whole);
+  if (entry && entry->magic == LOUPE_MAGIC) refuse_other_major(*entry, file);
   return loaded.emplace(file, open_plugin(file)).first->second;
 }
 

@@ -1,37 +1,46 @@
 #!/usr/bin/env bash
 # Prepares a release in a clean checkout: the version everywhere, the changelog's date, what a first minor version freezes, all
 # tests, and the packages. Publishes nothing: it ends with a commit, and says what is left to do. Needs root and Debian 12.
-#   host/packaging/release.sh VERSION
+#   host/packaging/release.sh VERSION [--unchecked]
+# --unchecked leaves out the tests and packages, which take hours, where CI has made them of this commit.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 fail() { echo "error: $*" >&2 && exit 1; }
-version=${1:-}
+version=${1:-} checks=true
+if [[ ${2:-} == --unchecked ]]; then checks=false; fi
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "VERSION is missing, such as 1.0.0"
 [[ -z $(git status --porcelain) ]] || fail "the checkout is not clean: git status"
-minor=${version%.*}
-changelog=sdk/CHANGELOG.md
-before=$(sed -n 's/^project(loupe VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
-[[ -n $before ]] || fail "CMakeLists.txt does not say which version it is"
-
-# The version, wherever the one before is told.
-mapfile -t files < <(git grep -lF "$before" -- CMakeLists.txt README.md host plugins sdk ':!sdk/CHANGELOG.md' ':!sdk/rust/Cargo.lock')
-sed -i "s/${before//./\\.}/$version/g" "${files[@]}"
-sed -i "s/SOVERSION [0-9]*/SOVERSION ${version%%.*}/" host/CMakeLists.txt
-
-heading="## $minor, not released yet"
-if [[ $version == "$minor.0" ]]; then
-  grep -qxF "$heading" "$changelog" || fail "$changelog has no heading '$heading'"
-  sed -i "s/^$heading\$/## $minor, $(date -u +%F)/" "$changelog"
-  if [[ ! -e tests/abi/$minor/SHA256SUMS ]]; then tests/abi/freeze.sh "$minor"; fi
+minor=${version%.*} major=${version%%.*}
+changelog=sdk/CHANGELOG.md promises=tests/promises/$minor
+if [[ $version == "$minor.0" && ! (-e $promises/run && -e $promises/good.yaml) ]]; then
+  fail "$promises has no run/ and good.yaml: a record and a YAML with all that $minor has, which later versions must read"
 fi
 
-.ci/run
-if [[ $version == "$minor.0" && ! -s tests/promises/$minor/promises.txt ]]; then
-  tests/promises/promises.py --write build-ci/1.13/bin/loupe "tests/promises/$minor"
+# The version, wherever it is written by hand: tests/structure/check.py has the list and holds each to the first of these.
+sed -Ei "s/^(#define LOUPE_VERSION )\".*\"/\1\"$version\"/" host/include/loupe/version.h
+sed -Ei "s/(GIT_TAG v)[0-9.]+\)/\1$version)/" README.md
+sed -Ei "s/^version = \"[0-9.]+\"/version = \"$version\"/" sdk/rust/Cargo.toml
+sed -Ei "s/(loupe-)[0-9.]+(\+torch)/\1$version\2/" host/packaging/README.md
+sed -Ei "s/^(  \"version\": )\".*\"/\1\"$version\"/" host/packaging/vcpkg/ports/loupe/vcpkg.json
+sed -Ei "s/(libloupe_host\.so\.)[0-9]+/\1$major/" host/run/boundary.h
+sed -Ei "s/(libloupe-(host|testing))[0-9]+/\1$major/g" tests/package/deb.sh tests/package/installed.sh
+
+sed -Ei "s/^## ${version//./\\.}, not released yet$/## $version, $(date -u +%F)/" "$changelog"
+grep -qE "^## ${version//./\\.}, [0-9-]+$" "$changelog" || fail "$changelog has no heading '## $version, not released yet'"
+python3 tests/structure/check.py .
+if [[ $version == "$minor.0" && ! -e tests/abi/$minor/SHA256SUMS ]] &&
+  [[ $minor == "$(sed -nE 's/^#define LOUPE_ABI_(MAJOR|MINOR) ([0-9]+)u$/\2/p' sdk/include/loupe/abi/entry.h | paste -sd.)" ]]; then
+  tests/abi/freeze.sh "$minor"
 fi
-tests/package.sh deb
+
+if $checks; then .ci/run; fi
+if [[ $version == "$minor.0" && ! -s $promises/promises.txt ]]; then
+  [[ -x build-ci/1.13/bin/loupe ]] || fail "what $minor promises is asked of build-ci/1.13/bin/loupe, which .ci/run builds"
+  tests/promises/promises.py --write build-ci/1.13/bin/loupe "$promises"
+fi
+if $checks; then tests/package.sh deb; fi
 git add -A
-git commit --quiet --message "Loupe $version"
+if ! git diff --cached --quiet; then git commit --quiet --message "Loupe $version"; fi
 cat <<END
 Loupe $version is committed, and its packages lie where tests/package.sh says. What is left:
   git tag -s v$version && git push origin HEAD v$version

@@ -208,6 +208,7 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   expect({State::attaching, State::visiting}, "watch");
   ModuleNode& module = surroundings_.node_of(watch.module);
   const CatalogueEntry& gatherer = require(catalogue_, Kind::gatherer, watch.gatherer);
+  if (LoadedComponents* loaded = surroundings_.loaded()) loaded->add(gatherer);
   const std::string owner = "the gatherer '" + std::string(watch.gatherer) + "'";
   GathererNode& node =
       module.gatherer(gatherer, option_cache_.of(gatherer, watch.gatherer_options, owner), watch.label);

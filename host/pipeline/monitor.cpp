@@ -557,6 +557,18 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
   if (is_first) display_.when_told(&AbnormalEnd::come_before_statics);
 }
 
+void Monitor::tell_loaded() try {
+  const std::filesystem::path record = display_.record();
+  if (record.empty() || !folder_.is_claimed() || !folder_.is_own()) return;
+  loaded_.tell_news([&](const std::string& text) {
+    NewFile file(record.parent_path() / loaded_file_name, record);
+    file.write(text);
+    file.take_the_place(false);
+  });
+} catch (const std::exception&) {
+  // A folder that cannot be written to is told of where the record is written.
+}
+
 void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t flags) {
   const Exclusive::Call call(serial_, "tick", "the inspector");
   const CallCount count(calls_);
@@ -581,6 +593,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   epoch_start_ = std::chrono::steady_clock::now();
   ++tick_;
   last_words_.prepare(display_.record(), epoch_);
+  tell_loaded();
   if (life_ == Life::runs) begin_epoch();  // asks a function of the trainer's
 }
 

@@ -184,10 +184,13 @@ class Monitor final : public LensContext {
     return modules_.flags(module, parameter);
   }
   void quarantined(const std::string& message) override { note(LOUPE_NOTE_QUARANTINE, message); }
+  LoadedComponents* loaded() override { return &loaded_; }
 
   void read_baseline();
   /// Logs new problems of plugins: lenses may load more at any time.
   void tell_problems();
+  /// Writes beside the record what was loaded, where there is more since the last time.
+  void tell_loaded();
   void begin_epoch();
   /// Shows the messages of the outbox. Between the calls of components.
   void show_messages();
@@ -231,6 +234,7 @@ class Monitor final : public LensContext {
   MonitorHost nobody_;
   MonitorHost* host_ = &nobody_;
   Config config_;
+  LoadedComponents loaded_;
   std::atomic<uint64_t> step_{0};
   ModuleTable modules_;
   Exclusive serial_;

@@ -27,7 +27,7 @@ struct RunListener {
 /// cannot.
 using RunStart = const RunListener* (*)(char* why, unsigned long size);
 constexpr const char* run_start_name = "loupe_run_start";
-constexpr const char* run_host_name = "libloupe_host.so.0";
+constexpr const char* run_host_name = "libloupe_host.so.1";
 /// What the version of LibTorch follows, in the watching library's file, that it was built with.
 #define LOUPE_BUILT_WITH_MARK "loupe-was-built-with-libtorch="
 constexpr const char* built_with_mark = LOUPE_BUILT_WITH_MARK;

@@ -72,6 +72,7 @@ class Visualizers final : public ComponentContext {
   const loupe_run* run() const override { return c_run_; }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override;
   std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t index) override;
+  LoadedComponents* loaded() override { return around_ != nullptr ? around_->loaded() : nullptr; }
 
   void drop_replaced();
   /// @param before the epoch with which a resumed run goes on, where it is known

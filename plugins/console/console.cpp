@@ -251,6 +251,6 @@ class Console : public Visualizer {
 }  // namespace
 }  // namespace loupe::console
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"console", "0.1.0", "Tables of the numbers in the terminal.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"console", LOUPE_VERSION, "Tables of the numbers in the terminal.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::console::Console);

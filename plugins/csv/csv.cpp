@@ -278,5 +278,5 @@ class Csv : public Visualizer {
 
 }  // namespace loupe::csv
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"csv", "0.1.0", "The numbers as one table.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"csv", LOUPE_VERSION, "The numbers as one table.", "the authors of Loupe", "MIT"}),
                   loupe::csv::Csv);

@@ -306,6 +306,6 @@ class DifferenceMonitorLens : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"difference_monitor", "0.1.0", "By how much attributes of modules change.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"difference_monitor", LOUPE_VERSION, "By how much attributes of modules change.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::DifferenceMonitorLens);

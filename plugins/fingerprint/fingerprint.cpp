@@ -177,6 +177,6 @@ class Fingerprint : public Lens {
 
 }  // namespace loupe::fingerprint
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"fingerprint", "0.1.0", "Keeps first steps to be compared.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"fingerprint", LOUPE_VERSION, "Keeps first steps to be compared.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::fingerprint::Fingerprint);

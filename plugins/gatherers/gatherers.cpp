@@ -123,7 +123,7 @@ static_assert(std::size(rows) == 12, "the list below has one TapGatherer for eac
 }  // namespace
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gatherers", "0.1.0", "The places that lenses take data from.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gatherers", LOUPE_VERSION, "The places that lenses take data from.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::TapGatherer<0>, loupe::TapGatherer<1>, loupe::TapGatherer<2>, loupe::TapGatherer<3>,
                   loupe::TapGatherer<4>, loupe::TapGatherer<5>, loupe::TapGatherer<6>, loupe::TapGatherer<7>,

@@ -46,7 +46,7 @@ class ParameterGradientGeometry : public GeometryLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gradient_geometry", "0.1.0",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"gradient_geometry", LOUPE_VERSION,
                                      "Norms and correlations of the parameters' gradients.", "the authors of Loupe",
                                      "MIT"}),
                   loupe::ParameterGradientGeometry);

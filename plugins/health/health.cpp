@@ -597,6 +597,6 @@ void Health::forget(const Module& module) {
 
 }  // namespace loupe::health
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"health", "0.1.0", "What is wrong with training, and what to do about it.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"health", LOUPE_VERSION, "What is wrong with training, and what to do about it.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::health::Health);

@@ -212,6 +212,7 @@ class Histograms : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"histograms", "0.1.0", "Histograms of activations, gradients and parameters.",
-                                     "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"histograms", LOUPE_VERSION,
+                                     "Histograms of activations, gradients and parameters.", "the authors of Loupe",
+                                     "MIT"}),
                   loupe::MagnitudeHistogram, loupe::Histograms);

@@ -257,6 +257,6 @@ class Html : public Visualizer {
 
 }  // namespace loupe::html
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"html", "1.0", "A report that opens in a browser.", "the authors of Loupe",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"html", LOUPE_VERSION, "A report that opens in a browser.", "the authors of Loupe",
                                      "MIT"}),
                   loupe::html::Html);

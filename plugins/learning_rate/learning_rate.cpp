@@ -37,6 +37,6 @@ class LearningRate : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"learning_rate", "0.1.0", "What optimizers are set to.", "the authors of Loupe",
-                                     "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"learning_rate", LOUPE_VERSION, "What optimizers are set to.",
+                                     "the authors of Loupe", "MIT"}),
                   loupe::LearningRate);

@@ -197,5 +197,6 @@ class LossMetrics : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"loss_metrics", "0.1.0", "Losses and metrics.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"loss_metrics", LOUPE_VERSION, "Losses and metrics.", "the authors of Loupe",
+                                     "MIT"}),
                   loupe::LossMetrics);

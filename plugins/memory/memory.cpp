@@ -143,6 +143,6 @@ class Memory : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"memory", "0.1.0", "What training holds in memory.", "the authors of Loupe",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"memory", LOUPE_VERSION, "What training holds in memory.", "the authors of Loupe",
                                      "MIT"}),
                   loupe::Memory);

@@ -223,5 +223,6 @@ class Mlflow : public Visualizer {
 }  // namespace
 }  // namespace loupe::mlflow
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"mlflow", "0.1.0", "Runs on an MLflow server.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"mlflow", LOUPE_VERSION, "Runs on an MLflow server.", "the authors of Loupe",
+                                     "MIT"}),
                   loupe::mlflow::Mlflow);

@@ -79,6 +79,6 @@ class OutputActivation : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_activation", "0.1.0", "Activity of outputs, and dead units.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_activation", LOUPE_VERSION, "Activity of outputs, and dead units.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::OutputActivation);

@@ -50,7 +50,7 @@ class OutputGradientGeometry : public GeometryLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_gradient_geometry", "0.1.0",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_gradient_geometry", LOUPE_VERSION,
                                      "Norms and correlations of the outputs' gradients.", "the authors of Loupe",
                                      "MIT"}),
                   loupe::OutputGradientGeometry);

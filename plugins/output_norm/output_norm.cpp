@@ -76,5 +76,5 @@ class OutputNorm : public SeriesLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_norm", "0.1.0", "Norms of outputs.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"output_norm", LOUPE_VERSION, "Norms of outputs.", "the authors of Loupe", "MIT"}),
                   loupe::OutputNorm);

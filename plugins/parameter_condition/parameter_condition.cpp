@@ -44,6 +44,6 @@ class ParameterCondition : public SeriesLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_condition", "0.1.0", "Condition numbers of parameters.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_condition", LOUPE_VERSION, "Condition numbers of parameters.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::ParameterCondition);

@@ -39,6 +39,6 @@ class ParameterDifference : public GeometryLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_difference", "0.1.0", "Norms and correlations of parameter updates.",
-                                     "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_difference", LOUPE_VERSION,
+                                     "Norms and correlations of parameter updates.", "the authors of Loupe", "MIT"}),
                   loupe::ParameterDifference);

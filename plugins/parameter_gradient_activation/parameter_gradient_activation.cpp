@@ -69,6 +69,6 @@ class ParameterGradientActivation : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_gradient_activation", "0.1.0", "Activity of the parameters' gradients.",
-                                     "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_gradient_activation", LOUPE_VERSION,
+                                     "Activity of the parameters' gradients.", "the authors of Loupe", "MIT"}),
                   loupe::ParameterGradientActivation);

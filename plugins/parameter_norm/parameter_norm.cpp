@@ -52,5 +52,6 @@ class ParameterNorm : public SeriesLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_norm", "0.1.0", "Norms of parameters.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"parameter_norm", LOUPE_VERSION, "Norms of parameters.", "the authors of Loupe",
+                                     "MIT"}),
                   loupe::ParameterNorm);

@@ -276,6 +276,6 @@ class Pipeline : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"pipeline", "0.1.0", "A lens that is put together in YAML.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"pipeline", LOUPE_VERSION, "A lens that is put together in YAML.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::Pipeline);

@@ -4,7 +4,7 @@
 #include "preprocessors/norms.h"
 #include "preprocessors/parameter_condition.h"
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"preprocessors", "0.1.0", "What makes numbers of tensors and pushed values.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"preprocessors", LOUPE_VERSION, "What makes numbers of tensors and pushed values.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::OutputActivation, loupe::OutputNorm, loupe::GradientActivation, loupe::GradientGeometry,
                   loupe::OutputGradientGeometry, loupe::ParameterDifferenceGeometry, loupe::ParameterNorm,

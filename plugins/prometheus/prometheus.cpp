@@ -209,6 +209,6 @@ class Prometheus : public Visualizer {
 
 }  // namespace loupe::prometheus
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"prometheus", "0.1.0", "The last numbers for a monitoring system.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"prometheus", LOUPE_VERSION, "The last numbers for a monitoring system.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::prometheus::Prometheus);

@@ -293,6 +293,6 @@ class Ranks : public Lens {
 
 }  // namespace loupe::ranks
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"ranks", "0.1.0", "Compares the processes of a run.", "the authors of Loupe",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"ranks", LOUPE_VERSION, "Compares the processes of a run.", "the authors of Loupe",
                                      "MIT"}),
                   loupe::ranks::Ranks);

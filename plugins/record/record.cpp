@@ -178,5 +178,6 @@ class Record : public Visualizer {
 }  // namespace
 }  // namespace loupe::record
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"record", "0.1.0", "The numbers as JSON Lines.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"record", LOUPE_VERSION, "The numbers as JSON Lines.", "the authors of Loupe",
+                                     "MIT"}),
                   loupe::record::Record);

@@ -285,5 +285,5 @@ class Recorder : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"recorder", "0.1.0", "Saves tensors.", "the authors of Loupe", "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"recorder", LOUPE_VERSION, "Saves tensors.", "the authors of Loupe", "MIT"}),
                   loupe::Recorder);

@@ -224,6 +224,6 @@ class StepTime : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"step_time", "0.1.0", "What a step's time is spent on.", "the authors of Loupe",
-                                     "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"step_time", LOUPE_VERSION, "What a step's time is spent on.",
+                                     "the authors of Loupe", "MIT"}),
                   loupe::StepTime);

@@ -293,6 +293,6 @@ class TensorBoard : public Visualizer {
 }  // namespace
 }  // namespace loupe::tensorboard
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"tensorboard", "1.0", "Event files for TensorBoard.", "the authors of Loupe",
-                                     "MIT"}),
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"tensorboard", LOUPE_VERSION, "Event files for TensorBoard.",
+                                     "the authors of Loupe", "MIT"}),
                   loupe::tensorboard::TensorBoard);

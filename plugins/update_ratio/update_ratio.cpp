@@ -86,6 +86,6 @@ class UpdateRatio : public SeriesLens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"update_ratio", "0.1.0", "Updates of parameters beside their size.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"update_ratio", LOUPE_VERSION, "Updates of parameters beside their size.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::ChangeRatio, loupe::UpdateRatio);

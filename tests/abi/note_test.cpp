@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <loupe/abi.h>
+#include <loupe/error.h>
 
 #include <cstring>
 #include <filesystem>
@@ -48,12 +49,12 @@ TEST(Note, OfAnotherVersionIsNone) {
   EXPECT_FALSE(index_after([](loupe_elf_note& head) { head.version = LOUPE_ELF_VERSION + 1; }).noted);
 }
 
-TEST(Note, ThatIsNotLikeThisIsNone) {
-  EXPECT_FALSE(index_after([](loupe_elf_note& head) { head.name[0] = 'G'; }).noted);
-  EXPECT_FALSE(index_after([](loupe_elf_note& head) { head.name_size = 8; }).noted);
-  EXPECT_FALSE(index_after([](loupe_elf_note& head) { head.text_size = 0; }).noted);
-  EXPECT_FALSE(index_after([](loupe_elf_note& head) { head.text_size = 0xFFFFFFF0u; }).noted);
-  EXPECT_FALSE(index_after([](loupe_elf_note& head) { --head.text_size; }).noted) << "no closing zero";
+TEST(Note, ThatIsNotLikeThisIsRefused) {
+  EXPECT_THROW(index_after([](loupe_elf_note& head) { head.name[0] = 'G'; }), Error);
+  EXPECT_THROW(index_after([](loupe_elf_note& head) { head.name_size = 8; }), Error);
+  EXPECT_THROW(index_after([](loupe_elf_note& head) { head.text_size = 0; }), Error);
+  EXPECT_THROW(index_after([](loupe_elf_note& head) { head.text_size = 0xFFFFFFF0u; }), Error);
+  EXPECT_THROW(index_after([](loupe_elf_note& head) { --head.text_size; }), Error) << "no closing zero";
 }
 
 }  // namespace

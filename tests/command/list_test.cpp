@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -133,12 +134,36 @@ TEST(List, AtLengthTellsOfEachPluginWhatItSaysOfItself) {
   EXPECT_EQ(listed.exit_code, 0);
   const std::size_t plugins = listed.output.find("\nplugins\n");
   ASSERT_NE(plugins, std::string::npos);
-  EXPECT_TRUE(std::regex_search(listed.output, std::regex("\n  loss_metrics 0\\.1\\.0\n    [^\n]+/loss_metrics\\.so\n"
+  EXPECT_TRUE(std::regex_search(listed.output, std::regex("\n  loss_metrics [0-9.]+\n    [^\n]+/loss_metrics\\.so\n"
                                                           "    description: Losses and metrics\\.\n"
                                                           "    author: the authors of Loupe\n    license: MIT\n  ")))
       << listed.output;
   EXPECT_TRUE(contains(listed.output.substr(plugins), "\n  probe 1.2.3\n    " PROBE_PLUGIN "\n"));
   EXPECT_FALSE(contains(loupe_command("list").output, "\nplugins\n"));
+}
+
+TEST(List, TellsWhatARunLoaded) {
+  const auto folder = fresh_folder();
+  std::ofstream(folder / "record.jsonl") << "{}\n";
+  const auto list = [&](const std::string& path) { return run(LOUPE_COMMAND " list --loaded " + path, folder); };
+  EXPECT_EQ(
+      list("record.jsonl").output,
+      "loupe: error: 'record.jsonl' does not say what it loaded: '.loupe.loaded.json', which a run writes at its first "
+      "tick, is not there\n");
+  std::ofstream(folder / ".loupe.loaded.json") << R"({"loupe_version": "1.2.3", "abi": "1.1", "plugins": [
+      {"file": "/p/mine.so", "name": "mine", "version": "7", "abi": "1.0", "more": 1, "drafts": ["loupe.x/draft-1"],
+       "components": [{"kind": "lens", "name": "a"}, {"kind": "visualizer", "name": "b"}]},
+      {"file": "/p/other.so", "name": "other", "version": "8", "abi": "1.1", "drafts": [], "components": []}]})";
+  const std::string expected =
+      "loupe 1.2.3, ABI 1.1\nmine 7, ABI 1.0\n  /p/mine.so\n  lens a\n  visualizer b\n"
+      "  draft loupe.x/draft-1, which may change or go\nother 8, ABI 1.1\n  /p/other.so\n";
+  EXPECT_EQ(list("record.jsonl").output, expected);
+  EXPECT_EQ(list(".").output, expected);
+  std::ofstream(folder / ".loupe.loaded.json") << R"({"loupe_version": 1})";
+  const Finished damaged = list(".");
+  EXPECT_EQ(damaged.exit_code, 2);
+  EXPECT_EQ(damaged.output,
+            "loupe: error: '.' does not say what it loaded: '.loupe.loaded.json' beside its record is damaged\n");
 }
 
 TEST(Describe, TellsWhatAComponentGivesAndHowItIsWritten) {

@@ -4,6 +4,7 @@
 #include <loupe/error.h>
 #include <loupe/files/gzip.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -60,6 +61,33 @@ TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeI
   EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
   EXPECT_GT(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
   EXPECT_EQ(told.messages.size(), 1u);
+}
+
+TEST(RecordedRun, HasBesideItWhatItLoaded) {
+  const Folder folder;
+  RecordedRun run(folder);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("digits")));
+  run.tick();
+  const auto loaded = [&] {
+    std::ifstream file(folder.path("digits/") + loaded_file_name);
+    return nlohmann::json::parse(file);
+  };
+  const nlohmann::json first = loaded();
+  EXPECT_EQ(first["abi"], "1.0");
+  std::vector<std::string> components;
+  for (const auto& plugin : first["plugins"]) {
+    EXPECT_TRUE(std::filesystem::exists(plugin["file"].get<std::string>())) << plugin;
+    EXPECT_EQ(plugin["version"], first["loupe_version"]);
+    EXPECT_EQ(plugin["abi"], "1.0");
+    for (const auto& each : plugin["components"])
+      components.push_back(each["kind"].get<std::string>() + " " + each["name"].get<std::string>());
+  }
+  EXPECT_NE(std::find(components.begin(), components.end(), "lens loss_metrics"), components.end());
+  EXPECT_NE(std::find(components.begin(), components.end(), "visualizer record"), components.end());
+  EXPECT_NE(std::find(components.begin(), components.end(), "gatherer push"), components.end());
+  EXPECT_EQ(std::find(components.begin(), components.end(), "lens health"), components.end()) << "nobody made one";
+  run.tick();
+  EXPECT_EQ(loaded(), first);
 }
 
 TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {

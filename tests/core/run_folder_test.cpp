@@ -158,12 +158,14 @@ TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
   folder.write("digits/incident-412-2/about.json", "x");
   folder.write("digits/incident-notes/mine", "x");
   folder.write("digits/notes.json", "{}");
+  folder.write(std::string("digits/") + loaded_file_name, "{}");
   RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_TRUE(run.keep_older({"record.jsonl"}));
   folder.write("digits/incident-412/about.json", "of this run");
   EXPECT_FALSE(run.keep_older({"report.html"}));
-  for (const char* name : {"record.jsonl", "incident-412/about.json", "incident-412-2/about.json", "notes.json"})
+  for (const char* name :
+       {"record.jsonl", "incident-412/about.json", "incident-412-2/about.json", "notes.json", loaded_file_name})
     EXPECT_TRUE(std::filesystem::exists(folder.path("digits/older-1/") + name)) << name;
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/incident-412/about.json")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/notes.json"))) << "it speaks of the earlier run";

@@ -8,7 +8,7 @@ usage() {
   cat <<'END'
 usage: tests/package.sh deb [--build FOLDER] [--root FOLDER] [--only-make]
 
-Leaves loupe, loupe-tools, loupe-plugins, libloupe-host0, libloupe-testing0 and libloupe-dev in FOLDER/packages, for the system and the
+Leaves loupe, loupe-tools, loupe-plugins, libloupe-host1, libloupe-testing1 and libloupe-dev in FOLDER/packages, for the system and the
 LibTorch that they are built on. Their maintainer is who DEBFULLNAME and DEBEMAIL name, else git's user.
   --build FOLDER  cut them from this build folder, whatever it was configured with (default: build-package)
   --root FOLDER   try them in this bare Debian, as debootstrap makes one, in place of this machine

@@ -22,7 +22,7 @@ traces() {
   find "${folders[@]}" -xdev -iname '*loupe*' -print 2>/dev/null | sort
 }
 
-own=(loupe loupe-tools loupe-plugins libloupe-host0 libloupe-testing0 libloupe-dev)
+own=(loupe loupe-tools loupe-plugins libloupe-host1 libloupe-testing1 libloupe-dev)
 if dpkg-query --show "${own[@]}" >/dev/null 2>&1; then fail "Loupe is installed here already; remove it first"; fi
 before=$(traces)
 
@@ -76,14 +76,14 @@ c++ -std=c++17 $(pkg-config --cflags loupe-sdk) lens/dead_units.cpp $(pkg-config
 LOUPE_PLUGIN_PATH=$PWD/lens loupe describe dead_units >/dev/null
 
 mapfile -t files < <(dpkg -L "${own[@]}" | grep -i loupe | sort -u)
-apt_get purge libloupe-dev libloupe-testing0 loupe-tools
+apt_get purge libloupe-dev libloupe-testing1 loupe-tools
 # The others alone watch programs.
 if loupe check --rules 2>tools.log; then fail "loupe check runs without its package"; fi
 grep -q 'install the package loupe-tools' tools.log || fail "loupe check does not say what it needs: $(cat tools.log)"
 ./trainer 2 >plain.txt
 loupe run --require --out alone ./trainer 2 >watched.txt 2>watched.log || fail "loupe run: $(cat watched.log)"
 cmp plain.txt watched.txt || fail "the trainer says something else where it is watched"
-apt_get purge loupe libloupe-host0 loupe-plugins
+apt_get purge loupe libloupe-host1 loupe-plugins
 for file in "${files[@]}"; do [[ ! -e $file ]] || fail "$file stays behind"; done
 after=$(traces)
 [[ $after == "$before" ]] || fail "this stays behind: $(diff <(echo "$before") <(echo "$after"))"

@@ -79,7 +79,7 @@ make_wheel() {
   config=$stage/loupe/lib/cmake/loupe
   version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$config/loupe-config-version.cmake")
   minor=$(sed -nE 's/.*was built with LibTorch ([0-9]+\.[0-9]+).*/\1/p' "$config/loupe-config.cmake")
-  patchelf --set-rpath "\$ORIGIN/../../torch/lib" "$stage/loupe/lib/libloupe_host.so.0"
+  patchelf --set-rpath "\$ORIGIN/../../torch/lib" "$stage"/loupe/lib/libloupe_host.so.[0-9]*
   mkdir "$stage/licenses"
   find "$stage/loupe" -name '*.so*' -print0 | xargs -0 "$third_party" notices "$stage/loupe/bin/loupe" "$stage"/loupe/libexec/loupe/* \
     >"$stage/licenses/third_party_notices"

@@ -94,6 +94,19 @@ def rewritten(loupe, folder):
             yield f"record {line}"
 
 
+def kept(loupe, folder):
+    return {*commands(loupe), *yaml(loupe), *rules(loupe), *diagnosis(loupe, folder), *exit_codes(loupe, folder), *rewritten(loupe, folder)}
+
+
+def gone(promised, now):
+    for words in ("command", "yaml", "rule", "diagnose", "loupe exits", "record"):
+        if not any(line.startswith(words + " ") for line in promised):
+            yield f"nothing is promised of '{words}'"
+    for line in promised:
+        if line not in now:
+            yield f"promised, and gone: {line}"
+
+
 def main():
     write = sys.argv[1] == "--write"
     loupe, folder = sys.argv[2:] if write else sys.argv[1:]
@@ -101,16 +114,13 @@ def main():
     file = folder / "promises.txt"
     if write:
         file.write_text("")
-    kept = {*commands(loupe), *yaml(loupe), *rules(loupe), *diagnosis(loupe, folder), *exit_codes(loupe, folder), *rewritten(loupe, folder)}
+    now = kept(loupe, folder)
     if write:
-        file.write_text("\n".join(sorted(kept)) + "\n")
+        file.write_text("\n".join(sorted(now)) + "\n")
     promised = file.read_text().splitlines()
-    for words in ("command", "yaml", "rule", "diagnose", "loupe exits", "record"):
-        if not any(line.startswith(words + " ") for line in promised):
-            sys.exit(f"{file} promises nothing of '{words}'")
-    gone = [line for line in promised if line not in kept]
-    print("\n".join(f"promised, and gone: {line}" for line in gone) or f"{len(promised)} promises are kept")
-    sys.exit(1 if gone else 0)
+    faults = list(gone(promised, now))
+    print("\n".join(faults) or f"{len(promised)} promises are kept")
+    sys.exit(1 if faults else 0)
 
 
 if __name__ == "__main__":

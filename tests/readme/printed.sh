@@ -37,7 +37,7 @@ printed_address="https://github.com/ORG/loupe"
 # there in place of the address that README.md prints. Its folder is to be called loupe, as the address ends.
 publish() {
   local version git=(git -C "$2" -c user.name=loupe -c user.email=loupe@localhost -c init.defaultBranch=main)
-  version=$(sed -n 's/^project(loupe VERSION \([0-9.]*\).*/\1/p' "$1/CMakeLists.txt")
+  version=$(sed -n 's/^#define LOUPE_VERSION "\(.*\)"$/\1/p' "$1/host/include/loupe/version.h")
   mkdir -p "$2"
   # As a checkout has it, changes that nobody committed included; a copy without a history is taken but for what was built.
   if git -C "$1" rev-parse --is-inside-work-tree >/dev/null 2>&1; then

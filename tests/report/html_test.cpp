@@ -103,7 +103,7 @@ TEST(HtmlReport, TellsOfTheRunAndItsTags) {
   EXPECT_EQ(run.at("directory"), directory);
   EXPECT_EQ(run.at("config"), "loupe: 1\n");
   EXPECT_EQ(run.at("started"), "2024-05-01T12:00:00Z");
-  EXPECT_EQ(run.at("loupe"), "0.1.0");
+  EXPECT_EQ(run.at("loupe"), "1.0.0");
   EXPECT_EQ(run.at("libtorch"), "1.13.1");
   EXPECT_EQ(run.at("models").at(0).at("parameters"), 10);
   const auto tag = run.at("tags").at(0);

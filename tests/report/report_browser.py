@@ -464,7 +464,7 @@ class SmallRun(Reading):
 
     def test_tells_of_the_run(self):
         table = self.find("#run").text
-        for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "0.1.0", "1.13.1", "completed"):
+        for part in ("digits", "DigitsNet", "1,199,882 parameters", "0 to 29", "1.0.0", "1.13.1", "completed"):
             self.assertIn(part, table)
         # The model's modules come first, the configuration last.
         self.script("for (const each of document.querySelectorAll('#run details')) each.open = true")

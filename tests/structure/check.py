@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails where a file includes a room above its own, is longer than a newcomer should have to read, or does not include its own
-header first, where the SDK has more headers than one looks through, and where a part of it is outside of its version's namespace.
+header first, where the SDK has more headers than one looks through, where a part of it is outside of its version's namespace,
+and where another version is written than that of host/include/loupe/version.h.
 
 Counts the lines of each room, too, which host/ARCHITECTURE.md tells.
 
@@ -24,6 +25,15 @@ MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 800, 200
 MOST_HEADERS_OF_AUTHORS = 19  # in loupe/ itself, so that a newcomer finds what to include
 
 SOURCES = {".h", ".cpp", ".c", ".js", ".css", ".html", ".py", ".rs", ".cmake"}
+# Where the version is written by hand; all else has it from host/include/loupe/version.h. host/packaging/release.sh sets it.
+VERSIONS = {
+    "README.md": r"GIT_TAG v([\d.]+)\)",
+    "sdk/CHANGELOG.md": r"^## ([\d.]+)[, ]",
+    "sdk/rust/Cargo.toml": r'^version = "(.*)"$',
+    "host/packaging/README.md": r"loupe-([\d.]+)\+torch",
+    "host/packaging/vcpkg/ports/loupe/vcpkg.json": r'^  "version": "(.*)",$',
+}
+MAJOR_VERSIONS = {"host/run/boundary.h": r"libloupe_host\.so\.(\d+)", "tests/package/installed.sh": r"libloupe-host(\d+)"}
 TOOLS = {"testing", "view", "port", "command", "check"}  # what does not go into a trainer
 
 
@@ -39,6 +49,16 @@ def counted(root: pathlib.Path) -> dict[str, int]:
         rooms[room] = lines_below(root / "host" / room, deep=room != "torch")
     library = sum(lines for room, lines in rooms.items() if room not in TOOLS)
     return rooms | {"the library": library} | {name: lines_below(root / name) for name in ("host", "sdk", "plugins", "tests")}
+
+
+def other_versions(root: pathlib.Path):
+    """What is wrong with the versions."""
+    version = re.search(r'^#define LOUPE_VERSION "(.*)"$', (root / "host/include/loupe/version.h").read_text(), re.MULTILINE)[1]
+    for wanted, places in ((version, VERSIONS), (version.partition(".")[0], MAJOR_VERSIONS)):
+        for path, pattern in places.items():
+            found = re.search(pattern, (root / path).read_text(), re.MULTILINE)
+            if found is None or found[1] != wanted:
+                yield f"{path}: has the version {found and found[1]}, and host/include/loupe/version.h {wanted}"
 
 
 def room_of(path: str) -> str:
@@ -124,6 +144,7 @@ def main() -> int:
             path = file.relative_to(root).as_posix()
             if file.is_file() and b"<loupe/detail/" in file.read_bytes():
                 faults.append(f"{path}: shows authors an include of loupe/detail, which is not theirs to include")
+    faults += other_versions(root)
     print("\n".join(faults) or "every room includes those below it alone")
     return 1 if faults else 0
 

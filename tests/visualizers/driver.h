@@ -69,7 +69,7 @@ class Driver {
             .name = name.c_str(),
             .directory = directory.c_str(),
             .config = config,
-            .loupe_version = "0.1.0",
+            .loupe_version = "1.0.0",
             .libtorch_version = "1.13.1",
             .started = "2024-05-01T12:00:00Z",
             .start_time = 1714564800.0,

@@ -45,7 +45,7 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(found[0]["kind"], "run");
   EXPECT_EQ(found[0]["name"], "digits");
   EXPECT_EQ(found[0]["config"], "loupe: 1\n");
-  EXPECT_EQ(found[0]["loupe_version"], "0.1.0");
+  EXPECT_EQ(found[0]["loupe_version"], "1.0.0");
   EXPECT_EQ(found[0]["libtorch_version"], "1.13.1");
   EXPECT_EQ(found[0]["started"], "2024-05-01T12:00:00Z");
   EXPECT_EQ(found[0]["resumed"], false);

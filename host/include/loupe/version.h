@@ -1,6 +1,6 @@
 #pragma once
 
-#define LOUPE_VERSION "0.1.0"
+#define LOUPE_VERSION "1.0.0"
 
 /// Marks what libloupe_host.so exports.
 #define LOUPE_API __attribute__((visibility("default")))

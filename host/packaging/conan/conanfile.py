@@ -1,6 +1,7 @@
 """Loupe for Conan 2: conan create host/packaging/conan"""
 
 import os
+import re
 
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
@@ -24,9 +25,8 @@ class Loupe(ConanFile):
     default_options = {"torch_dir": "", "boost/*:shared": True}
 
     def set_version(self):
-        lines = load(self, os.path.join(self.recipe_folder, "..", "..", "..", "CMakeLists.txt")).splitlines()
-        project = next(line for line in lines if line.startswith("project(loupe VERSION "))
-        self.version = project.split()[2]
+        text = load(self, os.path.join(self.recipe_folder, "..", "..", "include", "loupe", "version.h"))
+        self.version = re.search(r'^#define LOUPE_VERSION "(.*)"$', text, re.MULTILINE)[1]
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..", "..")

@@ -66,4 +66,4 @@ impl Lens for RowSums {
     }
 }
 
-loupe::plugin!("row_sums", "0.1.0", "row_sums" => RowSums);
+loupe::plugin!("row_sums", "1.0.0", "row_sums" => RowSums);

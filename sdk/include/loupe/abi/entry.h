@@ -61,7 +61,8 @@ typedef struct loupe_entry {
  * line for each component, each line with its end: the interface's id, a space and the name,
  *   loupe.lens/1 dead_units
  * and " +" behind it where the component has aliases, which stand in no note. All components are there or none. A
- * reader takes a note of another version, or one that is not like this, for none. */
+ * reader takes a note of another version for none. It refuses the file where the note is cut short, is not alone, has
+ * more than 1 MiB, is not like this, or names other components than there are. */
 #define LOUPE_ELF_SECTION ".note.loupe"
 #define LOUPE_ELF_NAME "Loupe"
 #define LOUPE_ELF_VERSION 1u

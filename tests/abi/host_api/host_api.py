@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Holds what programs are compiled and linked against to what it was: the functions that libloupe_host.so exports, by which
+name it is asked for, and the layouts and virtual functions of its classes, as abidiff compares them.
+
+    host_api.py SOURCE LIBRARY COMPILER           compares; exit code 1 where a program of before would not run
+    host_api.py --write SOURCE LIBRARY COMPILER   writes symbols.txt and layouts.xml, which a first minor version does once
+
+SOURCE is Loupe's folder, COMPILER a g++. What is added to a minor version is a function; a class that is handed to programs keeps
+its members.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent
+
+
+def printed(*command):
+    return subprocess.run([*map(str, command)], check=True, capture_output=True, text=True).stdout
+
+
+def exported(library):
+    """The functions of its own, and the types that programs catch and derive from."""
+    for line in printed("nm", "--dynamic", "--defined-only", library).splitlines():
+        kind, name = line.split()[1:3]
+        if kind == "T" and re.match(r"_ZNK?5loupe(?!.*4Impl)", name) or re.match(r"_ZTIN5loupe(?!.*4Impl)", name):
+            yield name.partition("@")[0]
+
+
+def library_faults(source, library, kept):
+    version = re.search(r'LOUPE_VERSION "(\d+)\.', (source / "host/include/loupe/version.h").read_text())[1]
+    name = re.search(r"\(SONAME\).*\[(.*)\]", printed("readelf", "--dynamic", library))
+    if name is None or name[1] != f"libloupe_host.so.{version}":
+        yield f"the library is called {name and name[1]}, and not libloupe_host.so.{version}"
+    gone = sorted(set(kept) - set(exported(library)))
+    for symbol, readable in zip(gone, printed("c++filt", *gone).splitlines() if gone else []):
+        yield f"{readable} is exported no more ({symbol})"
+
+
+def layouts(source, compiler, file):
+    """What debug information says of the classes, as XML."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = pathlib.Path(folder) / "layouts.so"
+        printed(compiler, "-std=c++17", "-g", "-O0", "-femit-class-debug-always", "-fPIC", "-shared", "-fvisibility=hidden",
+                "-fvisibility-inlines-hidden", "-I", here / "stub", "-I", source / "host/include", "-I", source / "sdk/include",
+                here / "layouts.cpp", "-o", library)
+        printed("abidw", "--suppressions", here / "foreign.suppr", "--headers-dir", source / "host/include/loupe",
+                "--drop-private-types", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed",
+                "--exported-interfaces-only", "--no-parameter-names", "--type-id-style", "hash", "--out-file", file, library)
+
+
+def layout_faults(source, compiler):
+    with tempfile.TemporaryDirectory() as folder:
+        now = pathlib.Path(folder) / "layouts.xml"
+        layouts(source, compiler, now)
+        done = subprocess.run(["abidiff", "--harmless", here / "layouts.xml", now], capture_output=True, text=True)
+        if done.returncode != 0:
+            yield done.stdout + done.stderr
+
+
+def main():
+    write = sys.argv[1] == "--write"
+    source, library, compiler = sys.argv[2:] if write else sys.argv[1:]
+    source = pathlib.Path(source)
+    if write:
+        (here / "symbols.txt").write_text("\n".join(sorted(exported(library))) + "\n")
+        layouts(source, compiler, here / "layouts.xml")
+    faults = [*library_faults(source, library, (here / "symbols.txt").read_text().split()), *layout_faults(source, compiler)]
+    print("\n".join(faults) or "programs of before run")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

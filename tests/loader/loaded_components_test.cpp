@@ -1,0 +1,81 @@
+// What an inspector loaded, as it is kept beside the record.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "folder.h"
+#include "loader/component_instance.h"
+#include "loader/loaded_components.h"
+
+namespace loupe {
+namespace {
+
+using Json = nlohmann::json;
+
+/// What a component asks for is kept here.
+struct Around : ComponentContext {
+  const loupe_run* run() const override { return nullptr; }
+  bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
+  std::optional<uint32_t> parameter_flags(const loupe_module&, std::size_t) override { return std::nullopt; }
+  LoadedComponents* loaded() override { return &all; }
+  LoadedComponents all;
+};
+
+Json news_of(LoadedComponents& loaded) {
+  Json news;
+  loaded.tell_news([&](const std::string& text) { news = Json::parse(text); });
+  return news;
+}
+
+TEST(LoadedComponents, NamesEachPluginWithItsVersionsComponentsAndDrafts) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("probe"));
+  catalogue.add_path(test_plugin("sound"));
+  Around around;
+  EXPECT_EQ(news_of(around.all), Json()) << "nothing is loaded";
+  around.all.add(*catalogue.find(Kind::lens, "probe"));
+  around.all.add(*catalogue.find(Kind::lens, "probe_lens"));  // which is the same
+  around.all.add(*catalogue.find(Kind::gatherer, "probe_forward"));
+  around.all.add_draft(test_plugin("probe"), "loupe.x/draft-1");
+  const Json news = news_of(around.all);
+  ASSERT_EQ(news.at("plugins").size(), 1u) << "the other was opened, and nothing of it made";
+  const Json& plugin = news["plugins"][0];
+  EXPECT_EQ(plugin.at("file"), test_plugin("probe"));
+  EXPECT_EQ(plugin.at("name"), "probe");
+  EXPECT_EQ(plugin.at("version"), "1.2.3");
+  EXPECT_EQ(plugin.at("abi"), "1.0");
+  EXPECT_EQ(plugin.at("components"), Json::parse(R"([{"kind": "lens", "name": "probe_lens"},
+                                                     {"kind": "gatherer", "name": "probe_forward"}])"));
+  EXPECT_EQ(plugin.at("drafts"), Json::array({"loupe.x/draft-1"}));
+  EXPECT_EQ(news_of(around.all), Json()) << "nothing came since";
+}
+
+TEST(LoadedComponents, AreToldAgainWhereTheyCouldNotBeWritten) {
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("sound"));
+  Around around;
+  around.all.add(*catalogue.find(Kind::visualizer, "sound"));
+  EXPECT_THROW(around.all.tell_news([](const std::string&) { throw std::runtime_error("the disk is full"); }),
+               std::runtime_error);
+  EXPECT_EQ(news_of(around.all).at("plugins").size(), 1u);
+}
+
+TEST(LoadedComponents, HaveTheDraftsThatAreThereAndAskedFor) {
+  static const int table = 0;
+  offer_interface("loupe.there/draft-1", &table);
+  offer_interface("loupe.no_draft/1", &table);
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("sound"));
+  const CatalogueEntry& sound = *catalogue.find(Kind::visualizer, "sound");
+  Around around;
+  around.all.add(sound);
+  const ComponentHost host("the visualizer 'sound'", &around, sound.library->path);
+  for (const char* id : {"loupe.there/draft-1", "loupe.no_draft/1", "loupe.not_there/draft-1"})
+    host.get()->get_extension(host.get()->context, id);
+  EXPECT_EQ(news_of(around.all).at("plugins").at(0).at("drafts"), Json::array({"loupe.there/draft-1"}));
+}
+
+}  // namespace
+}  // namespace loupe
