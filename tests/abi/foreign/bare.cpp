@@ -19,6 +19,7 @@ loupe_status visit(void*, const loupe_module*, loupe_error*) {
   return LOUPE_OK;
 }
 loupe_status report(void*, const loupe_tick*, const loupe_sink* sink, loupe_error* error) {
+  if (!LOUPE_OFFERS(*sink, tag) || !LOUPE_OFFERS(*sink, row)) return LOUPE_INVALID;
   loupe_tag tag = {};
   tag.struct_size = sizeof tag;
   tag.id = "Bare";
