@@ -1,16 +1,21 @@
 #include "loader/plugin_library.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <loupe/error.h>
 
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 
+#include "core/log.h"
 #include "loader/plugin_file.h"
 #include "loupe/register_plugin.h"
 
@@ -44,6 +49,34 @@ PluginLibrary open_plugin(const std::string& file) {
   PluginLibrary opened = read_entry(library->get<const loupe_entry>(LOUPE_ENTRY_SYMBOL), file);
   opened.path = std::filesystem::absolute(file).string();
   return opened;
+}
+
+/// Tells of a function that the plugin exports and that the process had before, from a library that every other one
+/// sees: the plugin's own calls reach that one, which may be of another version. Of inline functions it says nothing,
+/// as those of std are everywhere.
+void warn_of_mixed_libraries(const ElfFile& elf) {
+  for (const ElfW(Phdr) & segment : elf.segments) {
+    if (segment.p_type != PT_DYNAMIC || elf.segment_of(segment.p_vaddr, segment.p_filesz) == nullptr) continue;
+    for (const auto& entry : elf.table_at<ElfW(Dyn)>(segment.p_vaddr, segment.p_filesz)) {
+      if (entry.d_tag == DT_SYMBOLIC || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_SYMBOLIC) != 0)) return;
+    }
+  }
+  void* const process = ::dlopen(nullptr, RTLD_LAZY);
+  for (const ExportedSymbol& symbol : exported_symbols(elf)) {
+    if (ELF64_ST_BIND(symbol.entry.st_info) != STB_GLOBAL || symbol.name == LOUPE_ENTRY_SYMBOL ||
+        ELF64_ST_VISIBILITY(symbol.entry.st_other) == STV_PROTECTED)
+      continue;
+    ::Dl_info other{};
+    const void* taken = ::dlsym(process, symbol.name.c_str());
+    if (taken == nullptr || ::dladdr(taken, &other) == 0) continue;
+    const std::unique_ptr<char, decltype(&std::free)> plain(
+        abi::__cxa_demangle(symbol.name.c_str(), nullptr, nullptr, nullptr), &std::free);
+    log(LOUPE_LOG_WARNING, "the plugin '" + elf.file.path() + "' exports '" + (plain ? plain.get() : symbol.name) +
+                               "', which this process has from '" + other.dli_fname +
+                               "' too: the plugin uses that one, and may mix two versions of a library; hide what it "
+                               "brings, by loupe_add_plugin or the SDK's plugin.map");
+    return;
+  }
 }
 
 struct Registered {
@@ -100,7 +133,9 @@ const PluginLibrary& load_plugin(const std::string& file) {
   if (found != loaded.end()) return found->second;
   const PluginFile bytes(file);
   const ElfFile whole(bytes);
-  return loaded.emplace(file, open_plugin(file)).first->second;
+  const PluginLibrary& library = loaded.emplace(file, open_plugin(file)).first->second;
+  warn_of_mixed_libraries(whole);
+  return library;
 }
 
 const PluginLibrary& linked_plugin(const loupe_entry& entry) {
