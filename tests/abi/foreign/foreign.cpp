@@ -17,7 +17,7 @@ class Foreign : public loupe::Lens {
   void visit(const loupe::Module& module) override { layer_ = module.name(); }
   void report(loupe::Report& report) override {
     report.tag(NAME, {});
-    report.value(NAME, layer_, "yaml", YAML::Load("a: [1, 2]").answer());
+    report.value(NAME, layer_, "yaml", YAML::Load("a: [1, 2]").answer);
     report.value(NAME, layer_, "json", nlohmann::json::parse("{}").number());
     report.value(NAME, layer_, "symbol", shared_answer());
     report.value(NAME, layer_, "variable", shared_state);

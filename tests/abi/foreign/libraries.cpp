@@ -9,7 +9,7 @@ Node Load(const std::string& input) {
   return Node(static_cast<int>(input.size()));
 }
 std::string Dump(const Node& node) {
-  return "another library has " + std::to_string(node.answer());
+  return "another library has " + std::to_string(node.answer);
 }
 
 }  // namespace YAML

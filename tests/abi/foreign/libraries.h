@@ -7,15 +7,10 @@
 
 namespace YAML {
 
-/// 40 bytes, where yaml-cpp's are 64.
-class Node {
- public:
-  explicit Node(int answer) : answer_(answer) {}
-  int answer() const { return answer_; }
-
- private:
-  char other_[32] = "";
-  int answer_;
+struct Node {
+  explicit Node(int number) : answer(number) {}
+  char other[32] = "";
+  int answer;
 };
 /// yaml-cpp's is a std::runtime_error.
 class Exception : public std::exception {
