@@ -20,30 +20,11 @@
 namespace loupe::check {
 namespace {
 
-struct Symbol {
-  std::string name;
-  ElfW(Sym) entry;
-};
-
-/// The symbols that the file exports.
-std::vector<Symbol> exported(const ElfFile& elf) {
+std::vector<ExportedSymbol> exported(const ElfFile& elf) {
   const ElfW(Shdr)* table = elf.section_of_type(SHT_DYNSYM);
   if (table == nullptr || table->sh_link >= elf.sections.size() || table->sh_entsize != sizeof(ElfW(Sym)))
     throw Broken("it has no table of dynamic symbols; build it as a shared library, and do not strip its sections");
-  const ElfW(Shdr)& texts = elf.sections[table->sh_link];
-  const std::vector<char> names = elf.file.read(texts.sh_offset, texts.sh_size);
-  const std::vector<char> bytes = elf.file.read(table->sh_offset, table->sh_size);
-  std::vector<Symbol> symbols;
-  for (std::size_t at = sizeof(ElfW(Sym)); at + sizeof(ElfW(Sym)) <= bytes.size(); at += sizeof(ElfW(Sym))) {
-    Symbol symbol{};
-    std::memcpy(&symbol.entry, bytes.data() + at, sizeof symbol.entry);
-    if (symbol.entry.st_shndx == SHN_UNDEF || symbol.entry.st_shndx == SHN_ABS) continue;
-    if (ELF64_ST_BIND(symbol.entry.st_info) == STB_LOCAL || symbol.entry.st_name >= names.size()) continue;
-    const char* name = names.data() + symbol.entry.st_name;
-    symbol.name.assign(name, ::strnlen(name, names.size() - symbol.entry.st_name));
-    symbols.push_back(std::move(symbol));
-  }
-  return symbols;
+  return exported_symbols(elf);
 }
 
 /// A handwritten note may differ from the plugin: what it lacks is never found, what it has in addition is not there.
@@ -74,7 +55,7 @@ void check_exports(const Subject& subject) {
   const ElfFile elf(file);
   bool found = false;
   std::string others;
-  for (const Symbol& symbol : exported(elf)) {
+  for (const ExportedSymbol& symbol : exported(elf)) {
     if (symbol.name == LOUPE_ENTRY_SYMBOL) {
       found = true;
     } else if (symbol.name.rfind("__odr_asan", 0) == 0) {
@@ -97,7 +78,7 @@ void check_exports(const Subject& subject) {
 void check_read_without_running(const Subject& subject) {
   const PluginFile file(subject.file);
   const ElfFile elf(file);
-  for (const Symbol& symbol : exported(elf)) {
+  for (const ExportedSymbol& symbol : exported(elf)) {
     if (symbol.name != LOUPE_ENTRY_SYMBOL) continue;
     if (ELF64_ST_TYPE(symbol.entry.st_info) != STT_OBJECT || symbol.entry.st_size < sizeof(loupe_entry))
       throw Broken(LOUPE_ENTRY_SYMBOL " is no loupe_entry; it must be a constant of that type");

@@ -216,6 +216,28 @@ const ElfW(Phdr) * ElfFile::segment_of(ElfW(Addr) address, ElfW(Xword) size) con
   return nullptr;
 }
 
+std::vector<ExportedSymbol> exported_symbols(const ElfFile& elf) {
+  const ElfW(Shdr)* table = elf.section_of_type(SHT_DYNSYM);
+  if (table == nullptr || table->sh_link >= elf.sections.size() || table->sh_entsize != sizeof(ElfW(Sym))) return {};
+  const ElfW(Shdr)& texts = elf.sections[table->sh_link];
+  for (const ElfW(Shdr) * section : {table, &texts}) {
+    if (section->sh_offset > elf.file.size() || section->sh_size > elf.file.size() - section->sh_offset) return {};
+  }
+  const std::vector<char> names = elf.file.read(texts.sh_offset, texts.sh_size);
+  const std::vector<char> bytes = elf.file.read(table->sh_offset, table->sh_size);
+  std::vector<ExportedSymbol> symbols;
+  for (std::size_t at = sizeof(ElfW(Sym)); at + sizeof(ElfW(Sym)) <= bytes.size(); at += sizeof(ElfW(Sym))) {
+    ExportedSymbol symbol{};
+    std::memcpy(&symbol.entry, bytes.data() + at, sizeof symbol.entry);
+    if (symbol.entry.st_shndx == SHN_UNDEF || symbol.entry.st_shndx == SHN_ABS) continue;
+    if (ELF64_ST_BIND(symbol.entry.st_info) == STB_LOCAL || symbol.entry.st_name >= names.size()) continue;
+    const char* name = names.data() + symbol.entry.st_name;
+    symbol.name.assign(name, ::strnlen(name, names.size() - symbol.entry.st_name));
+    symbols.push_back(std::move(symbol));
+  }
+  return symbols;
+}
+
 bool ComponentIndex::names(Kind kind, const std::string& name) const {
   return std::any_of(components.begin(), components.end(),
                      [&](const auto& each) { return each.kind == kind && each.name == name; });

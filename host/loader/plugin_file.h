@@ -85,6 +85,14 @@ struct ElfFile {
   void read_sections();
 };
 
+struct ExportedSymbol {
+  std::string name;
+  ElfW(Sym) entry;
+};
+
+/// The symbols that a file defines for others; none where it has no table of them that can be read.
+std::vector<ExportedSymbol> exported_symbols(const ElfFile& elf);
+
 /// One component in a plugin's note.
 struct NamedComponent {
   Kind kind;

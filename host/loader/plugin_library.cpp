@@ -1,17 +1,22 @@
 #include "loader/plugin_library.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <loupe/error.h>
 
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 
+#include "core/log.h"
 #include "loader/plugin_file.h"
 #include "loupe/register_plugin.h"
 
@@ -55,6 +60,34 @@ void refuse_other_major(const loupe_entry& entry, const std::string& file) {
                 ", this host has " + version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR) + "; " +
                 (newer ? "update Loupe, or rebuild the plugin against this Loupe's SDK"
                        : "rebuild the plugin against this Loupe's SDK"));
+  }
+}
+
+/// Tells of a function that the plugin exports and that the process had before, from a library that every other one
+/// sees: the plugin's own calls reach that one, which may be of another version. Of inline functions it says nothing,
+/// as those of std are everywhere.
+void warn_of_mixed_libraries(const ElfFile& elf) {
+  for (const ElfW(Phdr) & segment : elf.segments) {
+    if (segment.p_type != PT_DYNAMIC || elf.segment_of(segment.p_vaddr, segment.p_filesz) == nullptr) continue;
+    for (const auto& entry : elf.table_at<ElfW(Dyn)>(segment.p_vaddr, segment.p_filesz)) {
+      if (entry.d_tag == DT_SYMBOLIC || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_SYMBOLIC) != 0)) return;
+    }
+  }
+  void* const process = ::dlopen(nullptr, RTLD_LAZY);
+  for (const ExportedSymbol& symbol : exported_symbols(elf)) {
+    if (ELF64_ST_BIND(symbol.entry.st_info) != STB_GLOBAL || symbol.name == LOUPE_ENTRY_SYMBOL ||
+        ELF64_ST_VISIBILITY(symbol.entry.st_other) == STV_PROTECTED)
+      continue;
+    ::Dl_info other{};
+    const void* taken = ::dlsym(process, symbol.name.c_str());
+    if (taken == nullptr || ::dladdr(taken, &other) == 0) continue;
+    const std::unique_ptr<char, decltype(&std::free)> plain(
+        abi::__cxa_demangle(symbol.name.c_str(), nullptr, nullptr, nullptr), &std::free);
+    log(LOUPE_LOG_WARNING, "the plugin '" + elf.file.path() + "' exports '" + (plain ? plain.get() : symbol.name) +
+                               "', which this process has from '" + other.dli_fname +
+                               "' too: the plugin uses that one, and may mix two versions of a library; hide what it "
+                               "brings, by loupe_add_plugin or the SDK's plugin.map");
+    return;
   }
 }
 
@@ -109,7 +142,9 @@ const PluginLibrary& load_plugin(const std::string& file) {
   // Before any of its code runs, which loading does where it has objects that construct themselves.
   const std::optional<loupe_entry> entry = read_exported_entry(whole);
   if (entry && entry->magic == LOUPE_MAGIC) refuse_other_major(*entry, file);
-  return loaded.emplace(file, open_plugin(file)).first->second;
+  const PluginLibrary& library = loaded.emplace(file, open_plugin(file)).first->second;
+  warn_of_mixed_libraries(whole);
+  return library;
 }
 
 const PluginLibrary& linked_plugin(const loupe_entry& entry) {

@@ -326,5 +326,18 @@ TEST(ComponentIndex, TellsDoublesWithoutOpeningEither) {
   EXPECT_EQ(catalogue.find(Kind::lens, "strange")->library->file, first);
 }
 
+TEST(LoadPlugin, TellsOfALibraryThatThePluginBringsAndTheProcessHas) {
+  const LogCapture log;
+  load_plugin(MIXED_PLUGINS "/mixed_not.so");
+  load_plugin(test_plugin("probe"));
+  EXPECT_EQ(log.messages, Texts{});
+  load_plugin(MIXED_PLUGINS "/mixed.so");
+  EXPECT_SAYS(only(log.messages), "the plugin '" MIXED_PLUGINS "/mixed.so' exports 'YAML::Load(");
+  EXPECT_SAYS(only(log.messages), "libyaml-cpp.so");
+  EXPECT_SAYS(only(log.messages), "the plugin uses that one, and may mix two versions of a library");
+  load_plugin(MIXED_PLUGINS "/mixed.so");
+  EXPECT_EQ(log.messages.size(), 1u) << "it is told once";
+}
+
 }  // namespace
 }  // namespace loupe

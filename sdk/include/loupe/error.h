@@ -8,6 +8,14 @@
 #include <string>
 #include <type_traits>
 
+#if !defined(__cpp_exceptions)
+#error "Loupe's C++ layer tells failures by exceptions: build without -fno-exceptions, or use loupe/abi.h alone"
+#endif
+
+/// For a function with a static variable. Of one that is visible there would be one in a process, which the second of
+/// two plugins would take from the first, though it may be another plugin's class of the same name.
+#define LOUPE_HIDDEN __attribute__((visibility("hidden")))
+
 namespace loupe {
 inline namespace v1_0 {
 

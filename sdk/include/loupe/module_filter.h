@@ -12,7 +12,7 @@ namespace loupe {
 inline namespace v1_0 {
 
 /// The names that YAML uses for families of modules, in the order of the LOUPE_FAMILY_ constants.
-inline const Strings& family_names() {
+LOUPE_HIDDEN inline const Strings& family_names() {
   static const auto& names =
       *new Strings{"other",     "activation", "dropout",   "linear",    "convolution", "normalization",
                    "recurrent", "pooling",    "embedding", "attention", "loss",        "padding"};

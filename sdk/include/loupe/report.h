@@ -16,7 +16,7 @@ inline namespace v1_0 {
 
 namespace detail {
 /// How many reports there have been on this thread: by it a Rule notices that it was not ended.
-inline uint64_t& reports_of_thread() {
+LOUPE_HIDDEN inline uint64_t& reports_of_thread() {
   thread_local uint64_t count = 0;
   return count;
 }

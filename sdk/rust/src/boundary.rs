@@ -39,6 +39,13 @@ pub unsafe fn copied<T: Struct>(from: *const T) -> Option<T> {
     copy_nonoverlapping(from as *const u8, copy.as_mut_ptr() as *mut u8, size);
     Some(copy.assume_init())
 }
+/// Writes a struct of the host's as far as its size reaches.
+pub(crate) unsafe fn fill<T: Struct>(into: *mut T, from: &T) {
+    let size = *(into as *const u32);
+    let bytes = (size as usize).min(std::mem::size_of::<T>());
+    copy_nonoverlapping(from as *const T as *const u8, into as *mut u8, bytes);
+    *(into as *mut u32) = size;
+}
 /// What must be there: a struct, or a function of a table.
 pub(crate) fn there<T>(found: Option<T>) -> Result<T> {
     let failure = || format!("the host lacks what ABI 1.0 has: {}", std::any::type_name::<T>());
@@ -51,6 +58,14 @@ pub(crate) unsafe fn text_of(text: *const c_char) -> String {
         return String::new();
     }
     CStr::from_ptr(text).to_string_lossy().into_owned()
+}
+/// None for null.
+pub(crate) unsafe fn text_or_none(text: *const c_char) -> Option<String> {
+    if text.is_null() { None } else { Some(text_of(text)) }
+}
+/// `count` of them; none for null.
+pub(crate) unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if first.is_null() { &[] } else { std::slice::from_raw_parts(first, count) }
 }
 pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap()
@@ -80,7 +95,7 @@ pub unsafe fn guarded(error: *mut loupe_error, work: impl FnOnce() -> Result) ->
         Err(panic) => {
             let words = panic.downcast_ref::<&str>().map(|text| text.to_string());
             let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
-            format!("the lens panicked: {}", words.unwrap_or_else(|| "it does not say why".to_string())).into()
+            format!("it panicked: {}", words.unwrap_or_else(|| "it does not say why".to_string())).into()
         }
     };
     if let Some(error) = copied(error).filter(|error| !error.message.is_null() && error.capacity > 0) {

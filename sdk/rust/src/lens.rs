@@ -1,12 +1,13 @@
 //! A lens, and the streams that it watches.
 
 use crate::abi::*;
-use crate::boundary::{asked, c_text, copied, guarded, or_null, there, Failure, Result, Struct};
+use crate::boundary::{asked, c_text, copied, fill, guarded, or_null, there, Failure, Result};
 use crate::plugin::{DeclaredOption, Options};
 use crate::report::Report;
+use crate::series::Series;
 use crate::view::{Event, Module, Tensor};
 use std::cell::{RefCell, UnsafeCell};
-use std::os::raw::{c_char, c_void};
+use std::os::raw::c_void;
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
 
@@ -54,12 +55,8 @@ struct Stream {
     measures: u32,
     passes: u32,
     function: Box<dyn FnMut(&Event) -> Option<f64> + Send>,
-    numbers: loupe_series,
-    /// The sum of the squared distances from the mean.
-    squares: f64,
+    series: Series,
 }
-
-const NO_NUMBERS: loupe_series = loupe_series { name: b"value\0".as_ptr() as *const c_char, ..loupe_series::EMPTY };
 
 impl Stream {
     fn process(&mut self, event: &Event) {
@@ -72,37 +69,13 @@ impl Stream {
             _ => None,
         };
         if let Some(value) = value {
-            self.push(value);
+            self.series.push(value);
         }
-    }
-    fn push(&mut self, value: f64) {
-        let numbers = &mut self.numbers;
-        numbers.last = value;
-        if !value.is_finite() {
-            numbers.nan_count += value.is_nan() as u64;
-            numbers.inf_count += value.is_infinite() as u64;
-            return;
-        }
-        numbers.minimum = if numbers.count == 0 { value } else { numbers.minimum.min(value) };
-        numbers.maximum = if numbers.count == 0 { value } else { numbers.maximum.max(value) };
-        numbers.count += 1;
-        numbers.sum += value;
-        let distance = value - numbers.mean;
-        numbers.mean += distance / numbers.count as f64;
-        self.squares += distance * (value - numbers.mean);
-        numbers.standard_deviation = (self.squares / numbers.count as f64).sqrt();
     }
 }
 
 unsafe fn stream<'a>(this: *mut c_void) -> &'a mut Stream {
     &mut *(this as *mut Stream)
-}
-/// Writes a struct of the host's as far as its size reaches.
-unsafe fn fill<T: Struct>(into: *mut T, from: &T) {
-    let size = *(into as *const u32);
-    let bytes = (size as usize).min(std::mem::size_of::<T>());
-    std::ptr::copy_nonoverlapping(from as *const T as *const u8, into as *mut u8, bytes);
-    *(into as *mut u32) = size;
 }
 
 unsafe extern "C" fn request(this: *mut c_void, request: *mut loupe_request, error: *mut loupe_error) -> loupe_status {
@@ -129,14 +102,13 @@ unsafe extern "C" fn read(
 ) -> loupe_status {
     guarded(error, || {
         if i == 0 {
-            return Ok(fill(row, &stream(this).numbers));
+            return Ok(fill(row, &stream(this).series.numbers));
         }
         Err(Failure { status: LOUPE_NOT_FOUND, message: format!("there is no series {}", i) })
     })
 }
 unsafe extern "C" fn reset(this: *mut c_void, _: *mut loupe_error) -> loupe_status {
-    stream(this).numbers = NO_NUMBERS;
-    stream(this).squares = 0.0;
+    stream(this).series.reset();
     LOUPE_OK
 }
 
@@ -156,27 +128,27 @@ pub struct Wiring<'a> {
 }
 
 /// A gatherer, such as "forward", and the parameter for one that needs it.
-pub type Gatherer<'a> = (&'a str, Option<&'a str>);
+pub type Gathered<'a> = (&'a str, Option<&'a str>);
 
 impl Wiring<'_> {
     /// The number that `function` makes of each event, as the series "value". With `measures`, LOUPE_MEASURE_ bits, the
     /// host measures; without, the event has its tensor.
-    pub fn each<F>(&mut self, module: &Module, gatherer: Gatherer, measures: u32, function: F) -> Result<Source>
+    pub fn each<F>(&mut self, module: &Module, gatherer: Gathered, measures: u32, function: F) -> Result<Source>
     where
         F: FnMut(&Event) -> Option<f64> + Send + 'static,
     {
         let passes = if gatherer.1.is_none() { LOUPE_PASS_TRAINING } else { LOUPE_PASS_BOTH };
-        let stream = Stream { measures, passes, function: Box::new(function), numbers: NO_NUMBERS, squares: 0.0 };
+        let stream = Stream { measures, passes, function: Box::new(function), series: Series::new("value") };
         self.add(module.place, gatherer, None, Some(Rc::new(UnsafeCell::new(stream))))
     }
     /// What a preprocessor of Loupe's or of another plugin makes of the events; without a module, of pushed values.
-    pub fn watch(&mut self, module: Option<&Module>, gatherer: Gatherer, preprocessor: &str) -> Result<Source> {
+    pub fn watch(&mut self, module: Option<&Module>, gatherer: Gathered, preprocessor: &str) -> Result<Source> {
         self.add(module.map_or(null(), |module| module.place), gatherer, Some(preprocessor), None)
     }
     fn add(
         &mut self,
         module: *const loupe_module,
-        (gatherer, label): Gatherer,
+        (gatherer, label): Gathered,
         preprocessor: Option<&str>,
         stream: Option<Rc<UnsafeCell<Stream>>>,
     ) -> Result<Source> {
@@ -250,32 +222,19 @@ unsafe extern "C" fn forget<T: Lens>(this: *mut c_void, module: *const loupe_mod
     end::<T>(this, module, null_mut());
 }
 
-pub(crate) unsafe extern "C" fn create<T: Lens>(
-    _: *const loupe_component,
-    _: *const loupe_host,
-    options: *const loupe_options,
-    this: *mut *mut c_void,
-    error: *mut loupe_error,
-) -> loupe_status {
-    guarded(error, || {
-        let lens = T::new(&Options::from(options)?)?;
-        let running = Running { lens, table: loupe_wiring::EMPTY, sources: Vec::new(), ended: Vec::new() };
-        *this = Box::into_raw(Box::new(RefCell::new(running))) as *mut c_void;
-        Ok(())
-    })
+unsafe fn create<T: Lens>(options: &Options) -> Result<*mut c_void> {
+    let lens = T::new(options)?;
+    let running = Running { lens, table: loupe_wiring::EMPTY, sources: Vec::new(), ended: Vec::new() };
+    Ok(Box::into_raw(Box::new(RefCell::new(running))) as *mut c_void)
 }
-pub(crate) unsafe extern "C" fn destroy<T: Lens>(this: *mut c_void) {
-    guarded(null_mut(), || Ok(drop(Box::from_raw(this as *mut RefCell<Running<T>>))));
+unsafe fn destroy<T: Lens>(this: *mut c_void) {
+    drop(Box::from_raw(this as *mut RefCell<Running<T>>));
 }
 
-/// The table of functions of a lens.
-pub(crate) fn table<T: Lens>() -> *const c_void {
-    Box::leak(Box::new(loupe_lens {
-        attach: Some(attach::<T>),
-        visit: Some(visit::<T>),
-        forget: Some(forget::<T>),
-        step: if T::STEPS { Some(step::<T>) } else { None },
-        report: Some(report::<T>),
-        ..loupe_lens::EMPTY
-    })) as *const loupe_lens as *const c_void
-}
+kind!(Lens, LOUPE_LENS_ID, loupe_lens {
+    attach: Some(attach::<T>),
+    visit: Some(visit::<T>),
+    forget: Some(forget::<T>),
+    step: if T::STEPS { Some(step::<T>) } else { None },
+    report: Some(report::<T>),
+});

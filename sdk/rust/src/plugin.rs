@@ -2,7 +2,6 @@
 
 use crate::abi::*;
 use crate::boundary::{c_text, copied, guarded, text_of, there, Result};
-use crate::lens::{create, destroy, table, Lens};
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -71,22 +70,62 @@ impl Options {
     }
 }
 
-/// The descriptor of a lens.
-pub fn component<T: Lens>(name: &str) -> *const loupe_component {
-    let options = T::options().into_iter().map(|option| Box::leak(Box::new(option.0)) as *const loupe_option);
+/// The descriptor of a component, with its table of functions.
+pub(crate) fn describe(
+    name: &str,
+    help: &str,
+    options: Vec<DeclaredOption>,
+    described: loupe_component,
+) -> *const loupe_component {
+    let options = options.into_iter().map(|option| Box::leak(Box::new(option.0)) as *const loupe_option);
     let options = Box::leak(options.collect::<Vec<_>>().into_boxed_slice());
     Box::leak(Box::new(loupe_component {
-        interface_id: LOUPE_LENS_ID.as_ptr() as *const c_char,
         name: forever(name),
-        help: forever(T::HELP),
+        help: forever(help),
         options: options.as_ptr(),
         option_count: options.len(),
-        table: table::<T>(),
-        create: Some(create::<T>),
-        destroy: Some(destroy::<T>),
-        ..loupe_component::EMPTY
+        ..described
     }))
 }
+
+/// Closes the file of a kind of component: `component::<T>(name)` is the descriptor of one. The file has the functions
+/// `create` and `destroy`.
+macro_rules! kind {
+    ($kind:ident, $id:ident, $table:ident { $($member:ident: $function:expr,)+ }) => {
+        unsafe extern "C" fn make<T: $kind>(
+            _: *const loupe_component,
+            _: *const loupe_host,
+            options: *const loupe_options,
+            this: *mut *mut c_void,
+            error: *mut loupe_error,
+        ) -> loupe_status {
+            guarded(error, || {
+                *this = create::<T>(&Options::from(options)?)?;
+                Ok(())
+            })
+        }
+        unsafe extern "C" fn unmake<T: $kind>(this: *mut c_void) {
+            guarded(std::ptr::null_mut(), || Ok(destroy::<T>(this)));
+        }
+        #[doc(hidden)]
+        pub fn component<T: $kind>(name: &str) -> *const loupe_component {
+            let table = Box::leak(Box::new($table { $($member: $function,)+ ..$table::EMPTY }));
+            let described = loupe_component {
+                interface_id: $id.as_ptr() as *const std::os::raw::c_char,
+                table: table as *const $table as *const c_void,
+                create: Some(make::<T>),
+                destroy: Some(unmake::<T>),
+                ..loupe_component::EMPTY
+            };
+            crate::plugin::describe(name, T::HELP, T::options(), described)
+        }
+    };
+}
+
+pub use crate::gatherer::component as gatherer;
+pub use crate::lens::component as lens;
+pub use crate::preprocessor::component as preprocessor;
+pub use crate::visualizer::component as visualizer;
 
 /// Answers the plugin's entry. `components` is called once.
 pub unsafe fn interface(
@@ -119,7 +158,7 @@ pub unsafe fn interface(
     place
 }
 
-/// The note of the plugin's lenses in its file: see LOUPE_ELF_SECTION.
+/// The note of the plugin's components in its file: see LOUPE_ELF_SECTION.
 #[repr(C, align(4))]
 pub struct Note<const SIZE: usize>(loupe_elf_note, [u8; SIZE]);
 impl<const SIZE: usize> Note<SIZE> {
@@ -133,16 +172,17 @@ impl<const SIZE: usize> Note<SIZE> {
 }
 
 /// Closes a plugin: `loupe::plugin!("dead_units", "1.0", "dead_units" => DeadUnits);` exports its one symbol. The second
-/// name, in snake_case, is the lens's in YAML; more lenses follow behind commas.
+/// name, in snake_case, is the lens's in YAML; more components follow behind commas, and those of other kinds say theirs:
+/// `gatherer "every_other" => EveryOther`, `preprocessor …`, `visualizer …`.
 #[macro_export]
 macro_rules! plugin {
-    ($name:expr, $version:expr, $($lens:literal => $kind:ty),+ $(,)?) => {
+    ($name:expr, $version:expr, $($($of:ident)? $component:literal => $kind:ty),+ $(,)?) => {
         unsafe extern "C" fn loupe_get_extension(id: *const std::os::raw::c_char) -> *const std::os::raw::c_void {
             $crate::plugin::interface(id, $name, $version, || {
-                vec![$($crate::plugin::component::<$kind>($lens)),+]
+                vec![$($crate::kind_of!(make $($of)? => $kind, $component)),+]
             })
         }
-        const LOUPE_LINES: &str = concat!($("loupe.lens/1 ", $lens, "\n",)+ "\0");
+        const LOUPE_LINES: &str = concat!($($crate::kind_of!(id $($of)?), " ", $component, "\n",)+ "\0");
         #[used]
         #[link_section = ".note.loupe"]
         static LOUPE_NOTE: $crate::plugin::Note<{ LOUPE_LINES.len() }> = $crate::plugin::Note::new(LOUPE_LINES);
@@ -155,4 +195,19 @@ macro_rules! plugin {
             get_extension: Some(loupe_get_extension),
         };
     };
+}
+/// What plugin! knows of a kind.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kind_of {
+    (id) => { "loupe.lens/1" };
+    (id lens) => { "loupe.lens/1" };
+    (id gatherer) => { "loupe.gatherer/1" };
+    (id preprocessor) => { "loupe.preprocessor/1" };
+    (id visualizer) => { "loupe.visualizer/1" };
+    (make => $kind:ty, $component:literal) => { $crate::plugin::lens::<$kind>($component) };
+    (make lens => $kind:ty, $component:literal) => { $crate::plugin::lens::<$kind>($component) };
+    (make gatherer => $kind:ty, $component:literal) => { $crate::plugin::gatherer::<$kind>($component) };
+    (make preprocessor => $kind:ty, $component:literal) => { $crate::plugin::preprocessor::<$kind>($component) };
+    (make visualizer => $kind:ty, $component:literal) => { $crate::plugin::visualizer::<$kind>($component) };
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles a source with a macro set, which must fail for the reason given. Without macro and reason, it must work:
-# the positive control.
+# Compiles a source with a macro set, or with an option of the compiler's, which must fail for the reason given. Without
+# macro and reason, it must work: the positive control.
 #   run.sh COMPILER INCLUDE-FOLDER SOURCE [MACRO EXTENDED-REGEX]
 set -euo pipefail
 export LC_ALL=C
@@ -11,7 +11,8 @@ if [[ -z $macro ]]; then
   compile
   exit
 fi
-if messages=$(compile "-D$macro"); then
+[[ $macro == -* ]] || macro=-D$macro
+if messages=$(compile "$macro"); then
   printf 'the source compiles with %s, and must not\n' "$macro"
   exit 1
 fi

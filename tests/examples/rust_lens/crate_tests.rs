@@ -3,7 +3,7 @@
 use loupe::{abi::*, copied, guarded, Result};
 use std::ffi::CStr;
 use std::io::Write;
-use std::os::raw::c_char;
+use std::os::raw::{c_char, c_void};
 use std::process::{Command, Stdio};
 
 /// Sizes, places and constants of all declarations, as the C compiler has them.
@@ -50,7 +50,7 @@ fn told(capacity: usize, work: impl FnOnce() -> Result) -> (loupe_status, String
 
 #[test]
 fn a_panic_becomes_a_failure_with_its_words() {
-    assert_eq!(told(100, || panic!("no layer {}", 3)), (LOUPE_FAILED, "the lens panicked: no layer 3".to_string()));
+    assert_eq!(told(100, || panic!("no layer {}", 3)), (LOUPE_FAILED, "it panicked: no layer 3".to_string()));
 }
 #[test]
 fn a_sentence_is_cut_between_two_characters() {
@@ -67,4 +67,69 @@ fn what_lies_beyond_a_structs_size_is_zero() {
     let read = unsafe { copied(&options) }.unwrap();
     assert_eq!((read.struct_size, read.value_count), (16, 0));
     assert!(unsafe { copied(std::ptr::null::<loupe_options>()) }.is_none());
+}
+
+loupe::plugin!("sums", "1.0", preprocessor "sums" => Sums);
+
+/// Pushes the scalar of each event.
+struct Sums;
+impl loupe::Preprocessor for Sums {
+    const HELP: &'static str = "what is pushed";
+    const SERIES: &'static [&'static str] = &["pushed", "unused"];
+
+    fn new(_: &loupe::Options) -> Result<Self> {
+        Ok(Sums)
+    }
+    fn request(&self) -> loupe_request {
+        loupe_request::EMPTY
+    }
+    fn process(&mut self, event: &loupe::Event, series: &mut [loupe::Series]) -> Result {
+        Ok(series[0].push(event.abi.scalar))
+    }
+}
+
+unsafe extern "C" fn keep(kept: *mut c_void, bytes: *const c_void, size: usize, _: *mut loupe_error) -> loupe_status {
+    (*(kept as *mut Vec<u8>)).extend(std::slice::from_raw_parts(bytes as *const u8, size));
+    LOUPE_OK
+}
+
+/// Numbers that several processes saw, merged, are those that one would have seen.
+#[test]
+fn states_of_a_preprocessor_merge_as_if_one_had_seen_all() {
+    unsafe {
+        let plugin = loupe_plugin_entry.get_extension.unwrap()(LOUPE_PLUGIN_ID.as_ptr() as *const c_char);
+        let component = **(*(plugin as *const loupe_plugin)).components;
+        let table = *(component.table as *const loupe_preprocessor);
+        let error = std::ptr::null_mut();
+        let made = |values: &[f64]| {
+            let mut this = std::ptr::null_mut();
+            let (host, options) = (loupe_host::EMPTY, loupe_options::EMPTY);
+            assert_eq!(component.create.unwrap()(&component, &host, &options, &mut this, error), LOUPE_OK);
+            for scalar in values {
+                let event = loupe_event { scalar: *scalar, ..loupe_event::EMPTY };
+                assert_eq!(table.process.unwrap()(this, &event, error), LOUPE_OK);
+            }
+            this
+        };
+        let numbers = |this| {
+            let mut read = loupe_series::EMPTY;
+            assert_eq!(table.read.unwrap()(this, 0, &mut read, error), LOUPE_OK);
+            let counts = [read.count, read.nan_count, read.inf_count].map(|count| count as f64);
+            let rest = [read.sum, read.mean, read.standard_deviation, read.minimum, read.maximum, read.last];
+            [counts.to_vec(), rest.to_vec()].concat()
+        };
+        let (all, first, empty) = (made(&[1.0, f64::NAN, 4.0, -7.0, f64::INFINITY, 2.0]), made(&[1.0, f64::NAN]), made(&[]));
+        for other in [made(&[4.0, -7.0, f64::INFINITY]), made(&[2.0]), empty] {
+            let mut kept = Vec::new();
+            assert_eq!(table.save_state.unwrap()(other, Some(keep), &mut kept as *mut _ as *mut c_void, error), LOUPE_OK);
+            let bytes = kept.as_ptr() as *const c_void;
+            assert_eq!(table.merge_state.unwrap()(first, bytes, kept.len() - 1, error), LOUPE_INVALID);
+            assert_eq!(table.merge_state.unwrap()(first, bytes, kept.len(), error), LOUPE_OK);
+        }
+        for (one, merged) in numbers(all).iter().zip(numbers(first)) {
+            assert!((one - merged).abs() < 1e-12, "{:?} and {:?}", numbers(all), numbers(first));
+        }
+        assert_eq!(table.reset.unwrap()(first, error), LOUPE_OK);
+        assert_eq!(numbers(first), vec![0.0; 9]);
+    }
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "core/log.h"
 #include "pipeline/monitor.h"
@@ -19,10 +21,11 @@ class RustLens : public testing::Test {
   }
   ~RustLens() override { set_log_sink({}); }
 
-  void start(const std::string& lens) {
-    monitor_.emplace(Config::from_text(
-        "plugins: {path: [" RUST_LENS_PLUGINS ", " LOUPE_BUILD_PLUGINS "]}\nvisualizers: []\nlenses: [" + lens + "]\n",
-        "a.yaml", "/"));
+  void start(const std::string& lens, const std::string& visualizer = "") {
+    monitor_.emplace(Config::from_text("plugins: {path: [" RUST_LENS_PLUGINS ", " LOUPE_BUILD_PLUGINS
+                                       "]}\nvisualizers: [" +
+                                           visualizer + "]\nlenses: [" + lens + "]\n",
+                                       "a.yaml", "/"));
   }
   std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t family = LOUPE_FAMILY_ACTIVATION) {
     ModuleDescription description;
@@ -142,12 +145,30 @@ TEST_F(RustLens, ReadsTensorsOtherPreprocessorsPushesAndStepsAndTellsFindings) {
   EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
 }
 
+TEST_F(RustLens, IsFedByAGathererAndAPreprocessorInRustAndShownByAVisualizer) {
+  const std::string file = ::testing::TempDir() + "loupe_rust_lines.txt";
+  start("mean_squares", "rust_lines: {path: " + file + "}");
+  const auto first = add("first"), second = add("second");
+  forward(*first, {1, 1, 1, 1, 1, 1});
+  forward(*first, {9, 9, 9, 9, 9, 9});  // not handed on
+  forward(*first, {3, 3, 3, 1, 1, 1});
+  forward(*second, {NAN, 0, 0, 0, 0, 0});
+  monitor_->tick(std::nullopt);
+  EXPECT_EQ(monitor_->display().last("Mean Squares", "first", "mean_square"), 3);
+  EXPECT_EQ(monitor_->display().last("Mean Squares", "second", "mean_square"), std::nullopt);
+  monitor_.reset();
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  EXPECT_EQ(text.str(), "epoch 1: Mean Squares, first, mean_square: 3\n");
+  EXPECT_EQ(messages_, std::vector<std::string>{});
+}
+
 TEST_F(RustLens, ThatPanicsIsPutAsideWithItsWords) {
   start("row_sums: {panics: true}");
   const auto first = add("first");
   EXPECT_TRUE(monitor_->lenses()[0]->quarantined());
   EXPECT_TRUE(std::any_of(messages_.begin(), messages_.end(), [](const std::string& message) {
-    return message.find("the lens panicked: it was told to") != std::string::npos;
+    return message.find("it panicked: it was told to") != std::string::npos;
   }));
 }
 

@@ -27,7 +27,7 @@ namespace detail {
 
 /// @tparam hands_on  the gatherer has no event() of its own
 template <bool hands_on>
-const loupe_gatherer* gatherer_table() {
+LOUPE_HIDDEN const loupe_gatherer* gatherer_table() {
   static const loupe_gatherer table = [] {
     loupe_gatherer gatherer{};
     gatherer.struct_size = sizeof gatherer;
@@ -63,7 +63,7 @@ inline Lens& attached(void* self) {
 
 /// @tparam takes_steps  the lens has a step() of its own
 template <bool takes_steps>
-const loupe_lens* lens_table() {
+LOUPE_HIDDEN const loupe_lens* lens_table() {
   static const loupe_lens table = [] {
     loupe_lens lens{};
     lens.struct_size = sizeof lens;
@@ -134,7 +134,7 @@ loupe_status show(void* self, loupe_error* error) {
 
 /// @tparam takes_progress  the visualizer has a progress() of its own
 template <bool takes_progress>
-const loupe_visualizer* visualizer_table() {
+LOUPE_HIDDEN const loupe_visualizer* visualizer_table() {
   static const loupe_visualizer table = [] {
     loupe_visualizer visualizer{};
     visualizer.struct_size = sizeof visualizer;
@@ -206,7 +206,7 @@ struct IgnoresProgress<T, std::enable_if_t<std::is_same_v<decltype(&T::progress)
 
 /// The descriptor of one component, with the storage it points at. Made once a process and never destroyed.
 template <class T>
-class Component {
+class LOUPE_HIDDEN Component {
  public:
   static const loupe_component* descriptor() {
     static const Component* component = new Component();
@@ -287,7 +287,7 @@ class Component {
 };
 
 template <class... Components>
-const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
+LOUPE_HIDDEN const void* plugin_interface(const char* id, const PluginInfo& info) noexcept {
   if (std::strcmp(id, LOUPE_PLUGIN_ID) != 0) return nullptr;
   try {
     static const std::array<const loupe_component*, sizeof...(Components)> components = {

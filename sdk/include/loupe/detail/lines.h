@@ -11,12 +11,12 @@ namespace loupe {
 inline namespace v1_0 {
 
 /// The names that YAML uses for ways to make one number of a series, in the order of Aggregate.
-inline const Strings& aggregation_names() {
+LOUPE_HIDDEN inline const Strings& aggregation_names() {
   static const auto& names = *new Strings{"mean", "median", "max", "min", "Q1", "Q3", "IQR", "std"};
   return names;
 }
 /// The names that YAML uses for bands.
-inline const Strings& band_names() {
+LOUPE_HIDDEN inline const Strings& band_names() {
   static const auto& names = *new Strings{"std", "Q1-Q3", "min-max"};
   return names;
 }

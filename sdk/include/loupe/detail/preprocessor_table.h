@@ -52,7 +52,7 @@ inline loupe_status quantiles(void* self, std::size_t index, const double* q, st
   return LOUPE_OK;
 }
 
-inline const loupe_preprocessor* preprocessor_table() {
+LOUPE_HIDDEN inline const loupe_preprocessor* preprocessor_table() {
   static const loupe_preprocessor table = [] {
     loupe_preprocessor made{};
     made.struct_size = sizeof made;

@@ -16,7 +16,7 @@ namespace draft {
 /// For the get_extension() of a lens with a function `std::optional<double> query(std::string_view key)`: the table
 /// behind LOUPE_DRAFT_LENS_QUERY_ID, null for another id.
 template <class Queried>
-const void* query_extension(const char* id) {
+LOUPE_HIDDEN const void* query_extension(const char* id) {
   if (std::strcmp(id, LOUPE_DRAFT_LENS_QUERY_ID) != 0) return nullptr;
   static const loupe_draft_lens_query table = [] {
     loupe_draft_lens_query made{};

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Whether a library of Loupe's exports names of its own alone, and not those of what it stands on: a plugin or a trainer may
+# have another version of that.
+#   library_exports.sh LIBRARY.so
+set -euo pipefail
+export LC_ALL=C
+exported=$(nm -DC --defined-only --format=posix "$1" | sed -E 's/ [A-Za-z] [0-9a-f]+( [0-9a-f]+)?$//')
+[[ $(wc -l <<<"$exported") -gt 20 ]] || { printf 'it exports hardly anything:\n%s\n' "$exported" && exit 1; }
+others=$(grep -vE '^((typeinfo|typeinfo name|vtable|VTT|guard variable|.*thunk to) ?(for )?)?loupe(::|_)' <<<"$exported" || true)
+[[ -z $others ]] || { printf 'it exports what is not its own:\n%s\n' "$others" && exit 1; }
