@@ -37,7 +37,7 @@ struct Clipped {
         // The targets say nothing of the inputs.
         const auto loss = nn::functional::cross_entropy(model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
         if (early) early(model->parameters());
-        loss.backward();
+        (scale * loss).backward();
         if (late) late(model->parameters());
         optimizer->step();
         inspector.push_loss(loss, /*train=*/true);
@@ -51,6 +51,7 @@ struct Clipped {
 
   nn::Sequential model{nullptr};
   std::unique_ptr<torch::optim::Optimizer> optimizer;
+  double scale = 1;  ///< of the loss
 };
 
 Clipped::Change scaled(const std::function<double()>& factor) {
@@ -74,6 +75,13 @@ TEST(Clips, AreNotWhatTakesAScaleOrANumberOfSamplesOut) {
   EXPECT_EQ(Clipped().said("tiny_clip", scaled([] { return 1.0 / 4096; })), "");
   EXPECT_EQ(Clipped().said("tiny_clip", scaled([] { return 1.0 / torch::randint(500, 2000, {1}).item<double>(); })), "")
       << "what is left varies";
+  Clipped both;
+  both.scale = 65536;
+  const auto divided_and_clipped = [](const std::vector<torch::Tensor>& parameters) {
+    scaled([] { return 1.0 / 65536; })(parameters);
+    clipped(0.1)(parameters);
+  };
+  EXPECT_EQ(both.said("tiny_clip", divided_and_clipped), "") << "most of it is the scale";
 }
 
 TEST(Clips, DoNotMatterToAdamAboveItsEps) {

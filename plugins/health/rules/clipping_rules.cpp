@@ -94,6 +94,9 @@ void judge_clip(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const ClippedSteps& clipped = model.window.clipped;
   if (clipped.count < fewest_looks_in_window || clipped.count < clipped.looks || !clipped.shrinks_steps) return;
+  // Larger gradients may be those of a scaled loss, which were divided by the scale before the clip.
+  constexpr double without_scale = 100;
+  if (clipped.before.high > without_scale) return;
   constexpr double same = 2e-3, other = 1e-2;
   const bool is_clip = clipped.after.spread() < same || clipped.largest.spread() < same;
   const double share = clipped.share(), limit = judge.limit("clip_share");
