@@ -68,9 +68,9 @@ Observation Judge::completed(Observation seen, std::string message, std::string 
 const std::vector<Rule>& rules() {
   static const auto& table = *[] {
     auto* all = new std::vector<Rule>();
-    for (const auto& theme :
-         {lens_rules, loop_rules, data_rules, optimizer_rules, setting_rules, norm_rules, loss_input_rules, clipping_rules,
-          gradient_rules, activation_rules, update_rules, collapse_rules, layer_rules, loss_rules, speed_rules}) {
+    for (const auto& theme : {lens_rules, loop_rules, data_rules, optimizer_rules, setting_rules, norm_rules,
+                              loss_input_rules, collapse_rules, clipping_rules, gradient_rules, activation_rules,
+                              update_rules, layer_rules, loss_rules, speed_rules}) {
       for (Rule& rule : theme()) all->push_back(std::move(rule));
     }
     return all;
