@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -68,6 +69,10 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
        };
        trainer.use_adam(0.01);
      }},
+    {"missing-pixel",
+     [](Trainer& trainer) {
+       trainer.digits.images.view({-1, pixels})[700][27] = std::nan("");
+     }},
     {"dead-units",
      [](Trainer& trainer) {
        const torch::NoGradGuard no_gradients;
@@ -87,6 +92,26 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
      }},
     {"eval-mode", [](Trainer& trainer) { trainer.trains_in_eval_mode = true; }},
     {"double-softmax", [](Trainer& trainer) { trainer.model->push_back(nn::Softmax(1)); }},
+    {"batch-norm-momentum",
+     [](Trainer& trainer) {
+       trainer.model = nn::Sequential(nn::Flatten(), nn::Linear(pixels, 64),
+                                      nn::BatchNorm1d(nn::BatchNorm1dOptions(64).momentum(0.99)), nn::ReLU(),
+                                      nn::Linear(64, classes));
+     }},
+    {"one-class",
+     [](Trainer& trainer) {
+       // 19 of 20 labels are lost, and read as 0
+       Tensor& labels = trainer.digits.labels;
+       labels = torch::where(torch::arange(labels.size(0)).remainder(20).eq(0), labels, torch::zeros_like(labels));
+     }},
+    {"target-scale",
+     [](Trainer& trainer) {
+       // prices of houses, so to speak
+       trainer.model = nn::Sequential(nn::Flatten(), nn::Linear(pixels, 64), nn::ReLU(), nn::Linear(64, 1));
+       trainer.loss = [](const Tensor& output, const Tensor& labels) {
+         return nn::functional::mse_loss(output.squeeze(1), 200000 + 10000 * labels.to(torch::kFloat));
+       };
+     }},
     {"raw-pixels", [](Trainer& trainer) { trainer.digits.images *= 255; }},
     {"overfitting",
      [](Trainer& trainer) {

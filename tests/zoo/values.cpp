@@ -119,6 +119,37 @@ void add_values(Trainers& zoo) {
                if (step == begin && run.planted) batch.answers = batch.answers * 1e30;
              }});
   });
+  // A target is missing in the source. The healthy one leaves it out of the mean.
+  zoo.add("non_finite", "mlp, missing target", {begin, {"", "Mlp", "fc3"}}, [](Run& run) {
+    const Examples data = curves(960, 8);
+    Mlp model(8, 32, 1);
+    fit(run, model, adam(model, 3e-3), data,
+        {.loss =
+             [&](const torch::Tensor& output, const torch::Tensor& answers) {
+               if (run.planted) return squared_error(output, answers);
+               const auto known = torch::isfinite(answers);
+               return squared_error(output.masked_select(known), answers.masked_select(known));
+             },
+         .on_batch =
+             [](Examples& batch, int64_t step) {
+               batch.answers = batch.answers.clone();
+               if (step == begin) batch.answers[3][0] = nan;
+             }});
+  });
+  // The logarithm of a probability that a mask has set to 0.
+  zoo.add("non_finite", "mlp, logarithm of 0", {begin, {"", "Mlp", "fc3"}}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 32, 4);
+    int64_t now = 0;
+    fit(run, model, adam(model, 3e-3), data,
+        {.loss =
+             [&](const torch::Tensor& output, const torch::Tensor& answers) {
+               auto right = output.softmax(1).gather(1, answers.unsqueeze(1));
+               if (now == begin) right = torch::relu(right - right.min());
+               return -torch::log(run.planted ? right : right.clamp_min(1e-6)).mean();
+             },
+         .on_batch = [&](Examples&, int64_t step) { now = step; }});
+  });
 }
 
 }  // namespace zoo

@@ -17,7 +17,7 @@ std::vector<Rule> lens_rules() {
   return {
       {.name = non_finite,
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; the first NaN or Inf of the run, and what made it",
+       .help = "error; the first NaN or Inf of the run, where it lies, and what made it",
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "constant_output", "loss_spike",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
        .fault = R"(auto p = torch::sigmoid(model->forward(x));
