@@ -163,11 +163,10 @@ constexpr KindOfLine kinds[] = {
 };
 
 const KindOfLine& kind_called(const std::string& name) {
-  std::vector<std::string> known;
-  for (const KindOfLine& each : kinds) {
+  for (const KindOfLine& each : kinds)
     if (each.name == name) return each;
-    known.emplace_back(each.name);
-  }
+  std::vector<std::string> known;
+  for (const KindOfLine& each : kinds) known.emplace_back(each.name);
   throw Error("a line cannot be of the kind '" + name + "'" + suggestion(name, known));
 }
 

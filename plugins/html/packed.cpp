@@ -13,14 +13,14 @@ namespace loupe::html {
 std::string page_json(const Json& json) {
   // ASCII also keeps the browser's copy of the data at one byte a character. In JSON, '<' occurs in strings only, so
   // escaping each keeps the document's meaning and leaves no "</script>" or "<!--" in it.
-  std::string text;
-  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
-    if (c == '<')
-      text += "\\u003c";
-    else
-      text += c;
-  }
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  for (std::size_t place = 0; (place = text.find('<', place)) != std::string::npos;) text.replace(place, 1, "\\u003c");
   return text;
+}
+
+std::string page_text(const std::string& text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; };
+  return std::all_of(text.begin(), text.end(), is_plain) ? '"' + text + '"' : page_json(text);
 }
 
 std::string page_document(const std::string& document) {

@@ -18,6 +18,8 @@ using Json = nlohmann::ordered_json;
 /// JSON that may stand inside an HTML script element: ASCII only, '<' escaped, bytes that are no UTF-8 replaced. NaN
 /// and infinities become null.
 std::string page_json(const Json& json);
+/// The same of a text: a report names each line of each layer.
+std::string page_text(const std::string& text);
 /// The same for a JSON document; other text becomes a string.
 std::string page_document(const std::string& document);
 /// An array of JSON documents.

@@ -335,15 +335,15 @@ void RunHistory::write(std::size_t index, const Write& write) const {
 }
 
 void RunHistory::write_layer(const Layer& layer, const Write& write) {
-  write("{\"name\":" + page_json(layer.name) + ",\"lines\":");
+  write("{\"name\":" + page_text(layer.name) + ",\"lines\":");
   write_list(write, layer.lines, [&](const Line& line) {
-    write("[" + page_json(line.name) + ",\"");
+    write("[" + page_text(line.name) + ",\"");
     write(line.values.text());
     write("\"]");
   });
   write(",\"bands\":");
   write_list(write, layer.bands, [&](const Band& band) {
-    write("[" + page_json(band.low_name) + "," + page_json(band.high_name) + ",\"");
+    write("[" + page_text(band.low_name) + "," + page_text(band.high_name) + ",\"");
     write(band.lows.text());
     write("\",\"");
     write(band.highs.text());

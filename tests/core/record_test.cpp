@@ -5,16 +5,19 @@
 #include <loupe/files/gzip.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/bounds.h"
 #include "core/last_words.h"
 #include "core/run_folder.h"
 #include "folder.h"
 #include "pipeline/monitor.h"
+#include "record/record_line.h"
 #include "record/resumed_history.h"
 #include "says.h"
 
@@ -355,6 +358,89 @@ TEST(JsonBounds, RefuseWhatTakesMemoryOrTimeWithoutEnd) {
                                    std::pair(members, "more members in one object than 1000")}) {
     EXPECT_SAYS(thrown_by<Error>([&text = text] { check_json_bounds(text); }), what);
   }
+}
+
+/// What is read of a line, or what is wrong with it.
+std::string read_back(const std::string& text) {
+  replay::RecordLine line;
+  try {
+    replay::parse_record_line(text, line);
+  } catch (const Error& e) {
+    const std::string what = e.what();
+    return what.substr(0, what.find(", from its character"));  // a text without an end has all that follows
+  }
+  nlohmann::json all = {line.kind, line.tag,  line.layer, line.line,   line.epoch,  line.value,
+                        line.low,  line.high, line.edges, line.counts, line.events, line.message};
+  return all.dump() + (std::signbit(line.value) ? "-" : "+");
+}
+
+TEST(RecordLines, AreReadTheSameWhetherTheyArePlainOrNot) {
+  const std::vector<std::string> values = {"0",
+                                           "-0",
+                                           "-0.0",
+                                           "7",
+                                           "-7",
+                                           "01",
+                                           "-",
+                                           "+1",
+                                           "1.",
+                                           ".5",
+                                           "1.5",
+                                           "1e5",
+                                           "1E+5",
+                                           "1e-5",
+                                           "1e",
+                                           "1e+",
+                                           "1.5e400",
+                                           "1e-400",
+                                           "5e-324",
+                                           "0.1",
+                                           "123456789012345678",
+                                           "18446744073709551615",
+                                           "18446744073709551616",
+                                           "-9223372036854775808",
+                                           "-9223372036854775809",
+                                           "0.30000000000000004",
+                                           "2.2250738585072011e-308",
+                                           "nan",
+                                           "inf",
+                                           "0x1",
+                                           "1 ",
+                                           "true",
+                                           "false",
+                                           "null",
+                                           "tru",
+                                           "\"NaN\"",
+                                           "\"-Infinity\"",
+                                           "\"x\"",
+                                           "[1]",
+                                           "[]",
+                                           "{}",
+                                           "",
+                                           "\"",
+                                           "\"\\u0041\"",
+                                           "\"a\tb\"",
+                                           "\"\xc3\x9c\"",
+                                           "\"\xc3\"",
+                                           "\"\xed\xa0\x80\""};
+  // A blank behind the line is not plain.
+  const auto expect_same = [](const std::string& text) { EXPECT_EQ(read_back(text), read_back(text + " ")) << text; };
+  for (const std::string& value : values) {
+    expect_same(R"({"kind":"value","epoch":1,"tag":"Loss","layer":"Loss","line":"mean","value":)" + value + "}");
+    expect_same(R"({"kind":"value","epoch":)" + value +
+                R"(,"tag":"Loss","layer":"Loss","line":"mean","value":1,"events":2})");
+    expect_same(R"({"kind":"value","epoch":1,"tag":)" + value + R"(,"layer":"a","line":"b","value":1})");
+    expect_same(R"({"kind":"value","epoch":1,"tag":"a","layer":"a","line":"b","value":1,"events":)" + value + "}");
+    expect_same(R"({"kind":"histogram","epoch":1,"tag":"a","layer":"b","line":"c","edges":["-Infinity",0,)" + value +
+                R"(],"counts":[1,2]})");
+    expect_same(R"({"kind":"value","epoch":1,"new":)" + value + R"(,"tag":"a","layer":"b","line":"c","value":1})");
+    expect_same(value);
+    expect_same(R"({"kind":)" + value + "}");
+  }
+  for (const char* each :
+       {"{}", "{", "{\"kind\":\"tick\",}", "{\"kind\":\"tick\" ,\"epoch\":1}", "{\"kind\":\"tick\"}x",
+        "{\"\":1,\"kind\":\"tick\",\"epoch\":1}", "{\"kind\":\"tick\",\"epoch\":1,\"epoch\":2}"})
+    expect_same(each);
 }
 
 }  // namespace
