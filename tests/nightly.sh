@@ -2,10 +2,10 @@
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
 # processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of every kind, each source by itself, Loupe as
-# a part of other projects, built as a whole in C++17 and C++20, the LibTorchs between the oldest and the newest, one in
-# a bare Debian 13, the demo, Debian packages on Debian 12 and 13, and another processor.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, tidy, mlflow, plain, parts, libtorch,
-#                                   debian13, demo, packages and arm64, all unless told otherwise
+# a part of other projects, built as a whole in C++17 and C++20, today's plugins in earlier hosts, the LibTorchs between the
+# oldest and the newest, one in a bare Debian 13, the demo, Debian packages on Debian 12 and 13, and another processor.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, tidy, mlflow, plain, parts, older,
+#                                   libtorch, debian13, demo, packages and arm64, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -106,6 +106,26 @@ parts() {
   done
 }
 
+# The plugins of today in the host of each minor version before; until there is a tag, of the tree in which 1.0 was frozen.
+older() {
+  local commit commits source
+  build digits loupe loupe_plugins
+  find_libtorch
+  mapfile -t commits < <(git tag --list 'v1.*.0')
+  if ((${#commits[@]} == 0)); then
+    mapfile -t commits < <(git log --format=%H --diff-filter=A -1 -- tests/abi/1.0/SHA256SUMS)
+  fi
+  ((${#commits[@]} > 0)) || fail "the history has neither a tag v1.0.0 nor the commit that froze 1.0: fetch it whole"
+  for commit in "${commits[@]}"; do
+    source=$root/build-nightly-older/$commit
+    rm -rf "$source" && mkdir -p "$source"
+    git archive "$commit" | tar -x -C "$source"
+    cmake -G Ninja -S "$source" -B "$source/build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON "-DCMAKE_PREFIX_PATH=$torch"
+    cmake --build "$source/build" --parallel "$(default_jobs)" --target digits loupe loupe_plugins
+    tests/abi/older_host.sh "$source/build" "$build_folder"
+  done
+}
+
 # Between the oldest and the newest, which CI tests. By clang++, as PyPI's newest there.
 libtorch() {
   install_newer_torch
@@ -152,7 +172,7 @@ packages() {
 
 arm64() { tests/arm64.sh; }
 
-all=(addresses threads zoo kills ranks fuzz tidy mlflow plain parts libtorch debian13 demo packages arm64)
+all=(addresses threads zoo kills ranks fuzz tidy mlflow plain parts older libtorch debian13 demo packages arm64)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
   [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"

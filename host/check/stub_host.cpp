@@ -252,6 +252,9 @@ struct StubWiring {
                            : tap == LOUPE_DRAFT_TAP_STEP_TIME   ? "LOUPE_DRAFT_TAP_STEP_TIME"
                            : tap == LOUPE_DRAFT_TAP_STEP_MEMORY ? "LOUPE_DRAFT_TAP_STEP_MEMORY"
                                                                 : "the tap " + std::to_string(tap));
+    } else if (tap > LOUPE_TAP_ATTRIBUTE) {
+      detail::write_error(error, "this host has no such tap");  // a plugin of a newer version goes on without
+      return LOUPE_UNSUPPORTED;
     }
     return LOUPE_OK;
   }

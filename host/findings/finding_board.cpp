@@ -31,7 +31,6 @@ void check_finding(const loupe_finding& given) {
     throw Error("the finding '" + text_of(finding.rule) + "' " + what, LOUPE_INVALID);
   };
   if (text_of(finding.message).empty()) fail("has no message; say in a sentence what is wrong");
-  if (finding.severity > LOUPE_SEVERITY_ERROR) fail("has no known severity");
   if (finding.id != 0) fail("has an id, which is the host's to give; leave it 0");
   if (finding.state != 0)
     fail(
@@ -45,7 +44,8 @@ const loupe_finding* FindingBoard::add(const loupe_finding& given, uint64_t step
   check_finding(finding);
   const bool is_over = (finding.flags & LOUPE_FINDING_OVER) != 0;
   finding.flags &= ~uint32_t{LOUPE_FINDING_OVER};  // the state says so
-  if (finding.severity == 0) finding.severity = LOUPE_SEVERITY_WARNING;
+  // Also for one that a plugin of a newer version knows.
+  if (finding.severity == 0 || finding.severity > LOUPE_SEVERITY_ERROR) finding.severity = LOUPE_SEVERITY_WARNING;
   if (finding.layer == nullptr && finding.module != nullptr) finding.layer = finding.module->name;
   if (finding.first_step == 0) finding.first_step = step;
   if (finding.last_step == 0) finding.last_step = step;

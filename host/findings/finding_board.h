@@ -16,7 +16,7 @@ namespace loupe {
 std::uint64_t finding_number(std::string_view source, std::string_view rule, std::string_view layer,
                              std::string_view parameter);
 
-/// Throws Error for a finding without rule or message, of unknown severity, or with members that only the host may set.
+/// Throws Error for a finding without rule or message, or with members that only the host may set.
 void check_finding(const loupe_finding& finding);
 
 /// The findings of a run: the last of each identity (source, rule, layer, parameter). Calls come one at a time.

@@ -180,11 +180,23 @@ def broken_promises(frozen, now, declared):
     for struct, member, kind in declared.members:
         if kind.split("[")[0].replace("const ", "") in structs - {"loupe_moment"}:
             yield f"{struct}.{member} holds a {kind} by value, which then could never grow"
+    yield from bare_arrays(declared)
     for enumeration in declared.enumerations:
         owners = {}
         for name in enumeration:
             if owners.setdefault(after[name], name) != name:
                 yield f"{name} has the value of {owners[after[name]]}"
+
+
+def bare_arrays(declared):
+    """Members that lay structs one behind another, so that each has its place by the size of those before: none could grow."""
+    structs = {struct for struct, member, _ in declared.members if member == "struct_size"}
+    names = {(struct, member) for struct, member, _ in declared.members}
+    for struct, member, kind in declared.members:
+        target = re.fullmatch(r"(?:const )?(\w+)\*", kind)
+        is_counted = any((struct, count) in names for count in (f"{member}_count", f"{member.removesuffix('s')}_count"))
+        if target and target[1] in structs and is_counted:
+            yield f"{struct}.{member} is an array of {target[1]}, which then could never grow: let it be one of pointers"
 
 
 def unexplained(frozen, now, changelog):

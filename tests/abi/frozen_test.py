@@ -75,6 +75,11 @@ class Changed(unittest.TestCase):
         self.assertIn("loupe_ending.told_in_the_changelog holds a loupe_progress by value", self.said_of(
             "abi/run.h", "} loupe_ending;", "  loupe_progress told_in_the_changelog;\n} loupe_ending;"))
 
+    def test_an_array_of_structs_that_grow(self):
+        self.assertIn("loupe_ending.told_in_the_changelogs is an array of loupe_progress, which then could never grow", self.said_of(
+            "abi/run.h", "} loupe_ending;",
+            "  const loupe_progress* told_in_the_changelogs;\n  size_t told_in_the_changelog_count;\n} loupe_ending;"))
+
     def test_a_table_of_functions_that_grows(self):
         self.assertIn("loupe_sink must not grow", self.said_of(
             "abi/lens.h", "} loupe_sink;", "  void (*told_in_the_changelog)(void* context);\n} loupe_sink;"))

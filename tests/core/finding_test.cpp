@@ -39,6 +39,13 @@ TEST(FindingBoard, KeepsWhatWasLastSaidOfARuleAndItsPlace) {
   EXPECT_EQ(board.standing().size(), 2u);
 }
 
+TEST(FindingBoard, TakesASeverityOfANewerVersionForAWarning) {
+  FindingBoard board;
+  const loupe_finding* raised = board.add(found(Finding{"newer", LOUPE_SEVERITY_ERROR + 1, "worse than all"}), 1, 1);
+  ASSERT_NE(raised, nullptr);
+  EXPECT_EQ(raised->severity, static_cast<uint32_t>(LOUPE_SEVERITY_WARNING));
+}
+
 TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
   FindingBoard board;
   Finding finding{"no_step", LOUPE_SEVERITY_ERROR, "nothing steps"};

@@ -21,7 +21,10 @@ class FrozenPlugin : public ::testing::TestWithParam<const char*> {
     const bool needs_libcxx = file().find("libcxx") != std::string::npos;
     if (needs_libcxx && ::dlopen("libc++.so.1", RTLD_LAZY) == nullptr) GTEST_SKIP() << "there is no libc++.so.1";
   }
-  static std::string file() { return std::string(LOUPE_FROZEN_PLUGINS "/") + GetParam(); }
+  static std::string file() {
+    const std::string name = GetParam();
+    return (name.find("_newer") != std::string::npos ? LOUPE_NEWER_PLUGINS "/" : LOUPE_FROZEN_PLUGINS "/") + name;
+  }
 
   /// Two ticks of two layers, of which the second has large outputs; then the run ends.
   /// @param check  called after each of the ticks
@@ -74,6 +77,8 @@ std::string name_of(const ::testing::TestParamInfo<const char*>& plugin) {
   return std::string(plugin.param, std::string(plugin.param).find('.'));
 }
 INSTANTIATE_TEST_SUITE_P(Built, FrozenPlugin, ::testing::Values(LOUPE_FROZEN_PLUGIN_NAMES), name_of);
+// The same sources, built with headers of a newer minor version: they fill and use what this host does not know.
+INSTANTIATE_TEST_SUITE_P(OfANewerMinor, FrozenPlugin, ::testing::Values("c_newer.so", "cpp_newer.so"), name_of);
 INSTANTIATE_TEST_SUITE_P(Built, FrozenLens, ::testing::Values("rust.so"), name_of);
 
 }  // namespace

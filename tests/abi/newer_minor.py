@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Writes what a newer minor version might be, made of the headers of today: each struct of data has members behind those of
+today, each enumeration another value or flag, there is an interface more, and LOUPE_ABI_MINOR is higher. The frozen sources of
+plugins then fill and use all that, so that a plugin is built of it that this host must run with the numbers of then.
+
+    newer_minor.py INCLUDE FROZEN OUT   writes OUT/include, OUT/kinds.c, OUT/kinds.cpp
+"""
+import pathlib
+import re
+import shutil
+import sys
+
+import frozen
+
+MEMBERS = "  uint64_t newer_number;\n  const char* newer_text;\n"
+FILLED = ', .newer_number = UINT64_C(0xA5A5A5A5A5A5A5A5), .newer_text = "newer"'
+
+
+def widened(text, grows):
+    for struct in grows:
+        text = text.replace(f"\n}} {struct};", f"\n{MEMBERS}}} {struct};")
+    return text
+
+
+def with_more_values(text):
+    """A value more in each enumeration, NAME_NEWER after its first NAME: a bit beside flags, the next number beside numbers."""
+
+    def add(found):
+        values = [eval(value.strip().rstrip("u").replace("u ", " "))  # a number of C, such as 1u << 3
+                  for value in re.findall(r"= ([\w <]+?)\s*(?:,|/\*|\}|$)", found[1], re.M) if "LOUPE" not in value]
+        newer = max(value for value in values if value < 0x80 or "<<" in found[1])
+        newer = 2 * newer if "<<" in found[1] else newer + 1
+        name = re.search(r"LOUPE_\w+", found[1])[0]
+        return found[0].replace("{", f"{{ {name}_NEWER = {newer}, ", 1)
+
+    return re.sub(r"^enum (\{.*?\});", add, text, flags=re.M | re.S)
+
+
+def filled(source, grows):
+    """A source in C whose structs of data have something in their newer members."""
+    types = dict((name, kind) for kind, name in re.findall(r"(loupe_\w+) (\w+) = \{", source))
+
+    def fill(found):
+        return found[0] + (FILLED if types.get(found[1], found[1]) in grows else "")
+
+    return re.sub(r"\.struct_size = sizeof\(?\s*(\w+)\)?", fill, source)
+
+
+# What the source in C has in addition, of a newer version.
+USES = {
+    "ABI 1.0 is made": "ABI 1.1 is made",
+    ".severity = LOUPE_SEVERITY_WARNING": ".severity = LOUPE_SEVERITY_INFO_NEWER",
+    '.id = "C Means",': '.id = "C Means", .type = LOUPE_SCALE_NUMERICAL_NEWER, .flags = LOUPE_TAG_LOG_Y_NEWER,',
+    "| LOUPE_FINDING_HAS_THRESHOLD,": "| LOUPE_FINDING_HAS_THRESHOLD | LOUPE_FINDING_HAS_VALUE_NEWER,",
+    ".flags = LOUPE_OPTION_HAS_MINIMUM,": ".flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_REQUIRED_NEWER,",
+    "= LOUPE_MEASURE_SUMS": "= LOUPE_MEASURE_SUMS | LOUPE_MEASURE_SUMS_NEWER",
+    "  ((outputs*)self)->taps = taps;\n": """  ((outputs*)self)->taps = taps;
+  const loupe_subscription unknown = {.struct_size = sizeof unknown, .tap = LOUPE_TAP_FORWARD_BEFORE_NEWER};
+  if (taps->subscribe(taps->context, &unknown, error) == LOUPE_OK)
+    return fail(error, LOUPE_FAILED, "this host has a tap of a newer version");
+""",
+    "  ((lens*)self)->wiring = wiring;\n": """  ((lens*)self)->wiring = wiring;
+  if (LOUPE_OFFERS(*wiring, get_extension) && wiring->get_extension(wiring->context, LOUPE_NEWER_ID) != NULL)
+    return fail(error, LOUPE_FAILED, "this host has an interface of a newer version");
+""",
+}
+
+
+def main():
+    include, old, out = map(pathlib.Path, sys.argv[1:4])
+    headers = sorted((include / "loupe/abi").glob("*.h"))
+    declared = frozen.Declared()
+    for path in headers:
+        declared.read(path.read_text())
+    tables = {struct for struct, _, kind in declared.members if "(" in kind}
+    grows = {struct for struct, member, _ in declared.members if member == "struct_size"} - tables
+    shutil.rmtree(out / "include", ignore_errors=True)
+    shutil.copytree(include, out / "include")
+    for path in headers:
+        text = with_more_values(widened(path.read_text(), grows))
+        if path.name == "entry.h":
+            text = re.sub(r"(#define LOUPE_ABI_MINOR )(\d+)u", lambda found: f"{found[1]}{int(found[2]) + 1}u", text)
+            text += '#define LOUPE_NEWER_ID "loupe.newer/1"\n'
+        (out / "include/loupe/abi" / path.name).write_text(text)
+    source = filled((old / "kinds.c").read_text(), grows)
+    for before, after in USES.items():
+        if before not in source:
+            sys.exit(f"{old}/kinds.c has no '{before}'")
+        source = source.replace(before, after)
+    (out / "kinds.c").write_text(source)
+    shutil.copy(old / "kinds.cpp", out / "kinds.cpp")
+
+
+if __name__ == "__main__":
+    main()
