@@ -7,7 +7,7 @@ packages+=$'\nclang                   compiles for libFuzzer\nlibclang-rt-dev   
 seconds=${1:-60}
 shift || true
 targets=("$@")
-if ((${#targets[@]} == 0)); then targets=(config http options record tensor); fi
+if ((${#targets[@]} == 0)); then targets=(config http options plugin record tensor); fi
 
 cd "$root"
 export CC=clang CXX=clang++

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -146,7 +147,10 @@ TEST_F(RustLens, ReadsTensorsOtherPreprocessorsPushesAndStepsAndTellsFindings) {
 }
 
 TEST_F(RustLens, IsFedByAGathererAndAPreprocessorInRustAndShownByAVisualizer) {
-  const std::string file = ::testing::TempDir() + "loupe_rust_lines.txt";
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "loupe_rust_lines";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "lines.txt").string();
   start("mean_squares", "rust_lines: {path: " + file + "}");
   const auto first = add("first"), second = add("second");
   forward(*first, {1, 1, 1, 1, 1, 1});
@@ -159,6 +163,7 @@ TEST_F(RustLens, IsFedByAGathererAndAPreprocessorInRustAndShownByAVisualizer) {
   monitor_.reset();
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
+  std::filesystem::remove_all(folder);
   EXPECT_EQ(text.str(), "epoch 1: Mean Squares, first, mean_square: 3\n");
   EXPECT_EQ(messages_, std::vector<std::string>{});
 }
