@@ -22,7 +22,7 @@ bool is_all_zero(const at::Tensor& tensor) {
   return bytes != nullptr && *bytes == 0 && std::memcmp(bytes, bytes + 1, tensor.nbytes() - 1) == 0;
 }
 
-bool is_readable(const at::Tensor& tensor) {
+bool has_plain_bytes(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.has_storage() &&
          tensor.numel() > 0 && tensor.is_contiguous();
 }
@@ -48,7 +48,8 @@ void declare_clip_taps() {
 }
 
 void note_clipped(const at::Tensor& tensor) {
-  if (active_attachments.load(std::memory_order_relaxed) == 0 || tensor.requires_grad() || !is_readable(tensor)) return;
+  if (active_attachments.load(std::memory_order_relaxed) == 0 || tensor.requires_grad() || !has_plain_bytes(tensor))
+    return;
   const bool is_early = clipped_zeros.load(std::memory_order_relaxed) != nullptr;
   if (is_early && clipped_later.load(std::memory_order_relaxed)) return;
   const bool is_zero = is_all_zero(tensor);
@@ -58,7 +59,7 @@ void note_clipped(const at::Tensor& tensor) {
 
 bool was_clipped_early(const at::Tensor& gradient) {
   const void* zeros = clipped_zeros.load(std::memory_order_relaxed);
-  return zeros != nullptr && is_readable(gradient) && const_data(gradient) == zeros && is_all_zero(gradient);
+  return zeros != nullptr && has_plain_bytes(gradient) && const_data(gradient) == zeros && is_all_zero(gradient);
 }
 
 bool was_clipped_later() {

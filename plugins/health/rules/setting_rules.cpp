@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
@@ -19,9 +21,11 @@ double rate_without_setting(std::string_view type) {
   return type == "RMSprop" || type == "Adagrad" ? 1e-2 : 0;
 }
 
-/// Nullopt for types that may do with their defaults as they like.
-std::optional<double> default_rate_of(const Judge& judge, const loupe_optimizer& optimizer) {
-  if (std::string_view(optimizer.type) == "optimizer") return std::nullopt;
+/// Of the steps that are looked at whole; asking takes long beside all else of the others. Nullopt for types that may
+/// do with their defaults as they like.
+std::optional<double> default_rate_of(const Judge& judge, const Situation& situation) {
+  if (!situation.model->resting.is_looking() || std::string_view(situation.optimizer->type) == "optimizer")
+    return std::nullopt;
   return draft::default_learning_rate(judge.host);
 }
 
@@ -38,7 +42,7 @@ bool has_same_rates(const loupe_optimizer& optimizer, const std::vector<double>&
 void judge_unused_rate(const Judge& judge, const Situation& situation) {
   const loupe_optimizer& optimizer = *situation.optimizer;
   if (!situation.rates->is_judged_with(situation.model, optimizer.id)) return;
-  const std::optional<double> rate = default_rate_of(judge, optimizer);
+  const std::optional<double> rate = default_rate_of(judge, situation);
   if (!rate || optimizer.group_count == 0) return;
   RateHistory::Defaults& known = situation.rates->defaults[optimizer.id];
   if (!has_same_rates(optimizer, known.groups)) {
@@ -67,7 +71,7 @@ void judge_default_rate(const Judge& judge, const Situation& situation) {
   const double usual = rate_without_setting(optimizer.type);
   if (usual == 0 || optimizer.group_count < 2) return;
   if (!situation.rates->is_judged_with(situation.model, optimizer.id)) return;
-  const std::optional<double> rate = default_rate_of(judge, optimizer);
+  const std::optional<double> rate = default_rate_of(judge, situation);
   if (!rate || *rate == usual) return;
   std::size_t without = optimizer.group_count, like_defaults = optimizer.group_count;
   for (std::size_t i = 0; i < optimizer.group_count; ++i) {
