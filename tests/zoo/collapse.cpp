@@ -9,7 +9,12 @@ namespace zoo {
 namespace {
 
 torch::Tensor shaken(const torch::Tensor& x) {
-  return x * (0.8 + 0.4 * torch::rand({x.size(0), 1})) + 0.3 * torch::randn_like(x);
+  return x * (0.8 + 0.4 * torch::rand({x.size(0), 1})) + torch::randn_like(x);
+}
+
+/// 16 features that two numbers explain.
+torch::Tensor of_two_factors() {
+  return torch::tanh(torch::randn({960, 2}).matmul(torch::randn({2, 16}))) + 0.05 * torch::randn({960, 16});
 }
 
 /// Two views of each sample are to be alike. Without a predictor behind a view that gets no gradients, one output for
@@ -23,7 +28,7 @@ void siamese(Run& run) {
   torch::optim::SGD predicting(predictor->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   run.inspector.attach(*encoder, encoding, "encoder");
   run.inspector.attach(*predictor, predicting, "predictor");
-  for_batches(run, 8, data, [&](const Examples& batch) {
+  for_batches(run, 12, data, [&](const Examples& batch) {
     const auto one = encoder->forward(shaken(batch.inputs)), other = encoder->forward(shaken(batch.inputs));
     const auto far = [&](const torch::Tensor& seen, const torch::Tensor& foreseen) {
       const auto likeness =
@@ -59,8 +64,7 @@ void pairs(Run& run) {
 
 /// The divergence of the code weighs so much that a code which says nothing is the best.
 void code(Run& run, int64_t width) {
-  const auto factors = torch::randn({960, 2});
-  const auto inputs = torch::tanh(factors.matmul(torch::randn({2, 16}))) + 0.05 * torch::randn({960, 16});
+  const auto inputs = of_two_factors();
   Vae model(16, 48, width);
   torch::optim::Adam optimizer(model->parameters(), 3e-3);
   run.inspector.attach(*model, optimizer);
@@ -75,19 +79,19 @@ void code(Run& run, int64_t width) {
 /// The codes begin far from anything that the encoder gives, so that one of them is the nearest to all; the healthy
 /// ones begin at what it gives.
 void codes(Run& run, int64_t rows, int64_t width) {
-  const Examples data = blobs(960, 16, 12);
+  const auto inputs = of_two_factors();
   Quantizer model(16, rows, width);
   {
     const torch::NoGradGuard none;
     if (run.planted) {
-      model->codes->weight.mul_(5);
+      model->codes->weight.mul_(10);
     } else {
-      model->codes->weight.copy_(model->encoder->forward(data.inputs.slice(0, 0, rows)));
+      model->codes->weight.copy_(model->encoder->forward(inputs.slice(0, 0, rows)));
     }
   }
   torch::optim::Adam optimizer(model->parameters(), 2e-3);
   run.inspector.attach(*model, optimizer);
-  for_batches(run, 8, data, [&](const Examples& batch) {
+  for_batches(run, 8, {inputs, inputs}, [&](const Examples& batch) {
     const auto [decoded, distance] = model->forward(batch.inputs);
     run.learn(optimizer, torch::mse_loss(decoded, batch.inputs) + distance);
   });
