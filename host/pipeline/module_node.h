@@ -76,6 +76,9 @@ class Stream {
   /// @param tensors  the inputs and outputs; may be null
   void dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors = nullptr, double scalar = 0,
                 const char* label = nullptr);
+  /// Has the memory that `dispatch` will use fetched into the caches meanwhile: in a large model an event finds none of
+  /// it there, and would wait for one line after the other. Any thread.
+  void fetch() const;
   /// Records that a forward of the module has no tensor of this index. Any thread.
   void lacks() { lacking_.store(true, std::memory_order_relaxed); }
   /// Returns true once if that was recorded and no event came.
