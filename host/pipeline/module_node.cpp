@@ -104,7 +104,7 @@ void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors
 }
 
 void Stream::fetch() const {
-  fetch_lines(&module_.mutex(), sizeof(ModuleMutex));
+  fetch_lines(&module_.mutex(), cache_line);
   for (const GathererNode* gatherer : gatherers_) gatherer->fetch();
 }
 

@@ -180,13 +180,14 @@ class ModuleNode {
     std::atomic<uint32_t> flags;
   };
 
+  // What every event reads, in one cache line.
   alignas(64) ModuleMutex mutex_;
-  Calls calls_;
   bool is_pushes_ = false;
   bool closed_ = false, keeps_last_steps_ = false;
   const std::atomic<uint64_t>& step_;
   const int64_t history_;
 
+  Calls calls_;
   ModuleDescription description_;
   std::deque<CParameter> c_parameters_;
   std::vector<const loupe_parameter*> c_parameter_pointers_;
