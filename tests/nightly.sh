@@ -3,9 +3,10 @@
 # ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
 # processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of every kind, each source by itself, Loupe as
 # a part of other projects, built as a whole in C++17 and C++20, today's plugins in earlier hosts, the LibTorchs between the
-# oldest and the newest, one in a bare Debian 13, the demo, Debian packages on Debian 12 and 13, and another processor.
+# oldest and the newest, one in a bare Debian 13, the demo, Debian packages on Debian 12 and 13, another processor, and
+# what watching costs in instructions.
 #   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, tidy, mlflow, plain, parts, older,
-#                                   libtorch, debian13, demo, packages and arm64, all unless told otherwise
+#                                   libtorch, debian13, demo, packages, arm64 and instructions, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -172,7 +173,14 @@ packages() {
 
 arm64() { tests/arm64.sh; }
 
-all=(addresses threads zoo kills ranks fuzz tidy mlflow plain parts older libtorch debian13 demo packages arm64)
+# Compares the instructions that watching adds to a step with those of the last release.
+instructions() {
+  command -v valgrind >/dev/null || fail "valgrind is missing, by which instructions are counted: apt-get install valgrind"
+  build bench_program bench_program_inspected loupe_bench # and the plugins
+  tests/benchmarks/instructions.py "$build_folder"
+}
+
+all=(addresses threads zoo kills ranks fuzz tidy mlflow plain parts older libtorch debian13 demo packages arm64 instructions)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
   [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/cache.h"
 #include "core/clock.h"
 #include "core/forks.h"
 #include "core/strict.h"
@@ -288,6 +289,13 @@ void GathererNode::event(loupe_event& event, ForwardTensors* tensors) {
   if (stop_) std::rethrow_exception(std::exchange(stop_, nullptr));
 }
 
+void GathererNode::fetch() const {
+  fetch_lines(&failed_, &taps_);
+  fetch_lines(&groups_, sizeof groups_);
+  fetch_lines(&on_processor_, &on_processor_ + 1);
+  fetch_lines(&subscribers_, sizeof subscribers_ - (few_subscribers - 1) * sizeof(Subscriber));
+}
+
 void GathererNode::emit(const loupe_event& event) {
   if (!in_event_) throw Error("a gatherer emits while it is given an event, and at no other time", LOUPE_INVALID);
   loupe_event out = detail::known_part(event);
@@ -309,6 +317,7 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     const bool is_measured = subscriber.is_measured();
+    fetch_lines(subscriber.self, 2 * cache_line);  // comes while the tensor is measured
     if (is_measured && event.tensor != nullptr) {
       if (subscriber.group != measured && !(on_device && is_measured_already(i, event.flags))) {
         measured = subscriber.group;

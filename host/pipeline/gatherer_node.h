@@ -135,6 +135,8 @@ class GathererNode {
   /// they are read.
   /// @param tensors  may be null
   void event(loupe_event& event, ForwardTensors* tensors);
+  /// Has the memory that `event` will use fetched into the caches. Any thread.
+  void fetch() const;
   /// Sets the value from which changes are counted, where the history is empty.
   void prime(const loupe_tensor& tensor);
   /// Call when lenses or sources behind it begin or cease to rest; the history of the latter begins anew.

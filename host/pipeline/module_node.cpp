@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/cache.h"
 #include "core/text.h"
 #include "timing/step_timer.h"
 
@@ -100,6 +101,11 @@ void Stream::dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors
                     .tensor = tensor,
                     .scalar = scalar};
   for (GathererNode* gatherer : gatherers_) gatherer->event(event, tensors);
+}
+
+void Stream::fetch() const {
+  fetch_lines(&module_.mutex(), cache_line);
+  for (const GathererNode* gatherer : gatherers_) gatherer->fetch();
 }
 
 bool Stream::take_lacking() {

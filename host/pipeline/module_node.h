@@ -76,6 +76,9 @@ class Stream {
   /// @param tensors  the inputs and outputs; may be null
   void dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors = nullptr, double scalar = 0,
                 const char* label = nullptr);
+  /// Has the memory that `dispatch` will use fetched into the caches meanwhile: in a large model an event finds none of
+  /// it there, and would wait for one line after the other. Any thread.
+  void fetch() const;
   /// Records that a forward of the module has no tensor of this index. Any thread.
   void lacks() { lacking_.store(true, std::memory_order_relaxed); }
   /// Returns true once if that was recorded and no event came.
@@ -177,13 +180,14 @@ class ModuleNode {
     std::atomic<uint32_t> flags;
   };
 
+  // What every event reads, in one cache line.
   alignas(64) ModuleMutex mutex_;
-  Calls calls_;
   bool is_pushes_ = false;
   bool closed_ = false, keeps_last_steps_ = false;
   const std::atomic<uint64_t>& step_;
   const int64_t history_;
 
+  Calls calls_;
   ModuleDescription description_;
   std::deque<CParameter> c_parameters_;
   std::vector<const loupe_parameter*> c_parameter_pointers_;

@@ -1,10 +1,13 @@
 // A trainer for loupe_bench to run: as it is, under `loupe run`, and, built once more, with an inspector of its own. It
-// prints the microseconds of a step.
+// prints the microseconds of a step. With STEPS it trains so many in counted_steps(), after a few others, for
+// instructions.py to count their instructions.
+//   bench_program MODEL SECONDS [STEPS]
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 #include "benchmarks/bench_models.h"
 #ifdef LOUPE_BENCH_INSPECTOR
@@ -12,6 +15,11 @@
 #endif
 
 using namespace loupe::bench;
+
+/// By a name that valgrind finds.
+extern "C" __attribute__((noinline)) void counted_steps(const std::function<void()>& step, int count) {
+  for (int i = 0; i < count; ++i) step();
+}
 
 int main(int count, char** arguments) {
   constexpr int blocks = 9, warm_up = 2;
@@ -45,6 +53,10 @@ int main(int count, char** arguments) {
     return taken.count() / steps;
   };
   block(3);
+  if (count > 3) {
+    counted_steps(step, std::atoi(arguments[3]));
+    return 0;
+  }
   const int steps = std::max(3, static_cast<int>(1e6 * seconds / (blocks + warm_up) / block(3)));
   for (int i = 0; i < warm_up; ++i) block(steps);
   std::vector<double> times;

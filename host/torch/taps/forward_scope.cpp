@@ -315,6 +315,7 @@ void ForwardScope::enter_with(const TensorList& inputs) {
       point->ran.fetch_or(how, std::memory_order_relaxed);
       point->node->calls().forward.note();
     }
+    if (point->is_awake()) point->forward->fetch();  // comes while the forward runs
     keep_hooks(*point);
     if (point->checks_steps.load(std::memory_order_relaxed) && thread_state().depth == 1) {
       if (const auto attachment = point->attachment.lock()) attachment->notice_unseen_step();

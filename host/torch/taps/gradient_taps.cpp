@@ -123,6 +123,7 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   if (active_attachments.load(std::memory_order_relaxed) == 0 || !instance().of(self->variable, watches))
     return real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
   for (const auto& each : watches) {
+    if (!each->stream->resting()) each->stream->fetch();
     if (each->part == Part::one_pass && !gradients.empty()) dispatch_tensor(each->stream, gradients[0], each->flags);
   }
   bool any_kept = false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/cache.h"
 #include "core/forks.h"
 #include "core/log.h"
 #include "torch/model/point_maker.h"
@@ -75,6 +77,32 @@ void note_gradient(const TapPoint& point, const ParameterTap& tap) {
 /// What counts the changes of a tensor; none are counted for one that was made in inference mode.
 uint32_t version_of(const at::Tensor& tensor) {
   return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
+}
+
+/// Has what the steps of the next modules' parameters will use fetched into the caches, one pointer after the other:
+/// nearer modules' has come by now. Modules with parameters and others, as of ReLU, often take turns.
+void fetch_after(const OptimizerSteps::Points& points, std::size_t now) {
+  constexpr std::size_t apart = 2;
+  const auto ahead = [&](std::size_t stages) {
+    const std::size_t place = now + stages * apart;
+    return place < points.size() ? points[place].get() : nullptr;
+  };
+  if (const TapPoint* point = ahead(4)) fetch_lines(&point->parameters, sizeof point->parameters);
+  if (const TapPoint* point = ahead(3)) {
+    for (const ParameterTap& tap : point->parameters) fetch_lines(&tap, &tap.name);
+  }
+  if (const TapPoint* point = ahead(2)) {
+    for (const ParameterTap& tap : point->parameters) {
+      fetch_lines(tap.tensor.unsafeGetTensorImpl(), sizeof(c10::TensorImpl));
+      if (tap.step != nullptr) fetch_lines(tap.step, sizeof(Stream));
+      if (tap.kept_gradient != nullptr) fetch_lines(tap.kept_gradient.get(), sizeof(KeptGradient));
+    }
+  }
+  if (const TapPoint* point = ahead(1)) {
+    for (const ParameterTap& tap : point->parameters) {
+      if (tap.step != nullptr && !tap.step->resting()) tap.step->fetch();
+    }
+  }
 }
 
 }  // namespace
@@ -275,7 +303,7 @@ bool OptimizerSteps::counts(const torch::optim::Optimizer& optimizer) {
 
 void OptimizerSteps::stepped(uint64_t holders) {
   latest_ = holders;
-  each_parameter([&](const TapPoint& point, ParameterTap& tap) {
+  const auto step = [&](const TapPoint& point, ParameterTap& tap) {
     note_gradient(point, tap);
     if ((tap.holders & holders) == 0 || !tap.tensor.requires_grad()) return;
     tap.stepped = tap.stepped_since_tick = true;
@@ -287,7 +315,13 @@ void OptimizerSteps::stepped(uint64_t holders) {
       if (of_step.clipped_early && !was_clipped_later()) flags |= LOUPE_DRAFT_EVENT_CLIPPED_EARLY;
     }
     dispatch_tensor(tap.step, tap.tensor, training_flags | flags);
-  });
+  };
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    fetch_after(points_, i);
+    for (ParameterTap& tap : points_[i]->parameters) {
+      if (!tap.is_buffer) step(*points_[i], tap);
+    }
+  }
 }
 
 void OptimizerSteps::by_hand() {
