@@ -422,7 +422,7 @@ std::string TickTables::text(Layout layout, const Findings& findings) {
   for (Table& table : tables_) {
     for (Row& row : table.rows()) {
       const auto& earlier = earlier_[table.key()][row.key];
-      row.earlier.assign(earlier.begin(), earlier.end());
+      row.earlier = earlier;
       row.finding = findings.standing_of(table.key(), row.key);
     }
   }
@@ -438,7 +438,7 @@ void TickTables::remember() {
     for (const Row& row : table.rows()) {
       auto& earlier = earlier_[table.key()][row.key];
       earlier.push_back(row.cells[row.main()]);
-      if (earlier.size() > std::max<std::size_t>(history_, 1)) earlier.pop_front();
+      if (earlier.size() > std::max<std::size_t>(history_, 1)) earlier.erase(earlier.begin());
     }
   }
 }

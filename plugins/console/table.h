@@ -111,7 +111,7 @@ class TickTables {
   std::map<std::string, Style> styles_;
   std::deque<Table> tables_;
   std::unordered_map<std::string, Table*> table_of_tag_;  // null for one that is not taken
-  std::unordered_map<std::string, std::unordered_map<std::string, std::deque<double>>> earlier_;
+  std::unordered_map<std::string, std::unordered_map<std::string, std::vector<double>>> earlier_;
 };
 
 }  // namespace loupe::console

@@ -1,35 +1,45 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// Items in the order in which their keys came first, each found by its key without a search through the others.
+/// Items in the order in which their keys came first, each found by its key without a search through the others. There
+/// may be very many lists of few items, so an empty one takes no memory of its own, and a short one has no index.
 template <class Item, class Key = std::string>
 class KeyedList {
  public:
   /// The item of this key, made where there is none yet. Valid until the next call.
   Item& operator[](const Key& key) {
-    const auto place = places_.try_emplace(key, items_.size());
-    if (place.second) items_.emplace_back();
-    return items_[place.first->second];
+    const std::size_t place = place_of(key);
+    if (place < items_.size()) return items_[place];
+    keys_.push_back(key);
+    items_.emplace_back();
+    if (keys_.size() * 2 > index_.size()) {
+      build_index();
+    } else {
+      put_into_index(keys_.size() - 1);
+    }
+    return items_.back();
   }
   /// The item of this key; null where there is none.
   Item* find(const Key& key) {
-    const auto place = places_.find(key);
-    return place == places_.end() ? nullptr : &items_[place->second];
+    const std::size_t place = place_of(key);
+    return place < items_.size() ? &items_[place] : nullptr;
   }
 
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
   void clear() {
     items_.clear();
-    places_.clear();
+    keys_.clear();
+    index_.clear();
   }
   /// By its place in the order.
   Item& at(std::size_t place) { return items_[place]; }
@@ -41,8 +51,39 @@ class KeyedList {
   auto end() const { return items_.end(); }
 
  private:
+  static constexpr std::size_t few = 8;
+
+  /// The number of items where there is none of this key.
+  std::size_t place_of(const Key& key) const {
+    std::size_t place = 0;
+    if (index_.empty()) {
+      while (place < items_.size() && !(keys_[place] == key)) ++place;
+      return place;
+    }
+    for (std::size_t slot = first_slot(key); index_[slot] != 0; slot = next_slot(slot)) {
+      place = index_[slot] - 1;
+      if (keys_[place] == key) return place;
+    }
+    return items_.size();
+  }
+  std::size_t first_slot(const Key& key) const { return std::hash<Key>()(key) & (index_.size() - 1); }
+  std::size_t next_slot(std::size_t slot) const { return (slot + 1) & (index_.size() - 1); }
+  void put_into_index(std::size_t place) {
+    std::size_t slot = first_slot(keys_[place]);
+    while (index_[slot] != 0) slot = next_slot(slot);
+    index_[slot] = static_cast<std::uint32_t>(place + 1);
+  }
+  void build_index() {
+    if (keys_.size() <= few) return;
+    std::size_t slots = 4 * few;
+    while (slots < 4 * keys_.size()) slots *= 2;
+    index_.assign(slots, 0);
+    for (std::size_t place = 0; place < keys_.size(); ++place) put_into_index(place);
+  }
+
   std::vector<Item> items_;
-  std::unordered_map<Key, std::size_t> places_;
+  std::vector<Key> keys_;             // of the items
+  std::vector<std::uint32_t> index_;  // places from 1 on, by the keys' hashes; empty where there are few
 };
 
 }  // namespace detail
