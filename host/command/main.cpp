@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   std::string loaded;
   list->add_option("--loaded", loaded,
                    "What a run loaded instead, by its folder or record: components, plugins and drafts")
-      ->type_name("RUN");
+      ->type_name("FILE");
   auto* describe = app.add_subcommand("describe", "A component's options, what it gives, and an example");
   describe->add_option("name", name, "The component, as YAML names it; 'config' for the configuration itself")
       ->required()

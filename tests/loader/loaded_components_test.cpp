@@ -46,8 +46,8 @@ TEST(LoadedComponents, NamesEachPluginWithItsVersionsComponentsAndDrafts) {
   EXPECT_EQ(plugin.at("name"), "probe");
   EXPECT_EQ(plugin.at("version"), "1.2.3");
   EXPECT_EQ(plugin.at("abi"), "1.0");
-  EXPECT_EQ(plugin.at("components"), Json::parse(R"([{"kind": "lens", "name": "probe_lens"},
-                                                     {"kind": "gatherer", "name": "probe_forward"}])"));
+  EXPECT_EQ(plugin.at("components"), Json::parse(R"([{"kind": "gatherer", "name": "probe_forward"},
+                                                     {"kind": "lens", "name": "probe_lens"}])"));
   EXPECT_EQ(plugin.at("drafts"), Json::array({"loupe.x/draft-1"}));
   EXPECT_EQ(news_of(around.all), Json()) << "nothing came since";
 }

@@ -10,11 +10,12 @@
 #include <loupe/register_plugin.h>
 
 LOUPE_API void errors(loupe::ConfigError, loupe::LogLevel) {}
-LOUPE_API void inspector(loupe::Inspector&, loupe::Epochs&, loupe::Steps&, loupe::Epochs::Iterator&, loupe::Steps::Iterator&) {}
+LOUPE_API void inspector(loupe::Inspector&, loupe::Epochs&, loupe::Steps&, loupe::Epochs::Iterator&,
+                         loupe::Steps::Iterator&) {}
 LOUPE_API void differences(loupe::DifferenceMonitor&, loupe::DifferenceSettings&) {}
 LOUPE_API void recorders(loupe::recorders::Settings&, loupe::recorders::Select&, loupe::recorders::ForwardPre&,
-               loupe::recorders::ForwardInput&, loupe::recorders::ForwardOutput&, loupe::recorders::BackwardInput&,
-               loupe::recorders::BackwardOutput&) {}
+                         loupe::recorders::ForwardInput&, loupe::recorders::ForwardOutput&,
+                         loupe::recorders::BackwardInput&, loupe::recorders::BackwardOutput&) {}
 LOUPE_API void reducers(loupe::Reducer&, loupe::reducers::Passthrough&, loupe::reducers::Event&,
-              loupe::reducers::ExponentialAverage&, loupe::reducers::CumulativeAverage&, loupe::reducers::Sum&,
-              loupe::reducers::Minimum&, loupe::reducers::Maximum&) {}
+                        loupe::reducers::ExponentialAverage&, loupe::reducers::CumulativeAverage&,
+                        loupe::reducers::Sum&, loupe::reducers::Minimum&, loupe::reducers::Maximum&) {}
