@@ -153,7 +153,7 @@ class Elements : public loupe::Elements {
       if (total > before) rows.push_back(row);
     }
     if (total == 0 || (total == count() && size(0) > 1)) return "";
-    if (size(0) == 1) return total == count() ? ", all of a batch of one row" : "";
+    if (size(0) == 1) return total == count() ? ", the whole of a batch of one row" : "";
     const std::string of_one = ", in column " + std::to_string(column) + " of " + std::to_string(columns);
     return (is_one_column ? of_one : "") + ", " + rows_text(rows, size(0));
   }
