@@ -228,17 +228,17 @@ void TimedSteps::stepped(uint64_t number, bool looks) {
   traces_ = false;
   if (!looks || steps_ < warm_up) return;
   const bool traces = trace_ && (!trace_->is_whole() || (is_early_ && steps_ >= trace_after_));
-  const bool is_due = (memory || time) && (asked_at_ == 0 || since >= (asked_since_tick_ ? every : at_least));
+  const bool is_due = (memory || time) && (asked_at_ == 0 || since >= pause());
   if (!is_due && !traces) return;
   traces_ = traces;
-  StepTimer::instance().request(this, {memory && !asked_since_tick_ && !traces, traces});
+  StepTimer::instance().request(this, {memory && asked_since_tick_ == 0 && !traces, traces});
   if (!is_due) return;
   asked_at_ = steps_;
-  asked_since_tick_ = true;
+  ++asked_since_tick_;
 }
 
 void TimedSteps::interrupt() {
-  asked_since_tick_ = false;
+  asked_since_tick_ = 0;
   if (traces_) return;                                  // the trace shows the tick
   if (StepTimer::instance().drop(this)) asked_at_ = 0;  // the next one will do
 }

@@ -74,12 +74,18 @@ class TimedSteps {
 
  private:
   void trace(const TimedStep& step);
+  /// Steps from the one that was timed last to the next.
+  uint64_t pause() const {
+    if (asked_since_tick_ == 0) return at_least;
+    return asked_since_tick_ < enough ? every : seldom;
+  }
   void tell_layers(const TimedStep& step);
   void tell_whole(const TimedStep& step);
 
-  /// A timed step takes some percent longer. The number is prime, so that what a loop does at each n-th step is timed
-  /// as often as it is done.
-  static constexpr uint64_t every = 17;
+  /// A timed step takes nearly half as long again where layers are small, so that a long epoch has fewer of them once
+  /// there are `enough` for a mean. The numbers are prime, so that what a loop does at each n-th step is timed as often
+  /// as it is done.
+  static constexpr uint64_t every = 17, seldom = 101, enough = 8;
   /// For short epochs.
   static constexpr uint64_t at_least = 8;
   static constexpr uint64_t warm_up = first - 1;
@@ -91,7 +97,7 @@ class TimedSteps {
   uint64_t steps_ = 0, asked_at_ = 0;
   bool is_early_ = true;  // the trace so far is for a run that ends earlier
   bool traces_ = false;   // the current step
-  bool asked_since_tick_ = false;
+  uint64_t asked_since_tick_ = 0;
 };
 
 }  // namespace loupe

@@ -42,7 +42,7 @@ constexpr Row rows[] = {
     {LOUPE_GATHER_OPTIMIZER_STEP, LOUPE_TAP_OPTIMIZER_STEP, Watched::parameter,
      "a parameter, after each optimizer step"},
     {LOUPE_DRAFT_GATHER_STEP_TIME, LOUPE_DRAFT_TAP_STEP_TIME, Watched::step,
-     "a draft: what a step takes, of a module or as a whole; one step in 17 is timed"},
+     "a draft: what a step takes, of a module or as a whole; one step in 17 is timed, in long epochs one in 101"},
     {LOUPE_DRAFT_GATHER_STEP_MEMORY, LOUPE_DRAFT_TAP_STEP_MEMORY, Watched::step,
      "a draft: what a step holds in memory, of a module or as a whole; of one step a tick"},
 };

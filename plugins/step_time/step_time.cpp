@@ -17,7 +17,8 @@ namespace loupe {
 class StepTime : public Lens {
  public:
   static constexpr const char* name = "step_time";
-  static constexpr const char* help = "what a step's time is spent on, and in which layers; one step in 17 is timed";
+  static constexpr const char* help =
+      "what a step's time is spent on, and in which layers; one step in 17 is timed, in long epochs one in 101";
   static std::vector<const char*> gives() {
     return {
         "Step Time: what a step takes, in parts that add up: waiting for data, forward, loss and backward, the "
@@ -101,8 +102,10 @@ class StepTime : public Lens {
         {"What a training step takes, from the end of one to the end of the next, in parts that add up to it: "
          "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, other "
          "(clipping, evaluation, acting), and Loupe itself. Wall time, as a mean of the steps that were timed, which "
-         "is one in 17 of those that are looked at: of the host, or of the device's queue from LibTorch 2.13 on. Where "
-         "only some are looked at (attach: {budget: 3%}), Loupe takes next to nothing of the others.",
+         "is one in 17 of those that are looked at, in long epochs one in 101: of the host, or of the device's queue "
+         "from "
+         "LibTorch 2.13 on. Where only some are looked at (attach: {budget: 3%}), Loupe takes next to nothing of the "
+         "others.",
          "Forward and backward take most of it, and backward about twice as long as forward.",
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
          "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
