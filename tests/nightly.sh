@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
-# ThreadSanitizer, the zoo with five seeds, runs of 20,000 epochs and of 300 models, 100 trainers, and 100 runs of four processes, killed at any moment, four
-# processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of every kind, each source by itself, Loupe as
+# ThreadSanitizer, the zoo with five seeds, runs of 20,000 epochs and of 300 models, 100 trainers, and 100 runs of
+# four processes, killed at any moment, four processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of every kind, each source by itself, Loupe as
 # a part of other projects, built as a whole in C++17 and C++20, the LibTorchs between the oldest and the newest, one in
 # a bare Debian 13, the demo, Debian packages on Debian 12 and 13, and another processor.
 #   tests/nightly.sh [PART...]      addresses, threads, zoo, long, kills, ranks, fuzz, tidy, mlflow, plain, parts, libtorch,
