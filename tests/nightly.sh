@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
-# ThreadSanitizer, the zoo with five seeds, 100 trainers, and 100 runs of four processes, killed at any moment, four
-# processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of every kind, each source by itself, Loupe as
-# a part of other projects, built as a whole in C++17 and C++20, today's plugins in earlier hosts, the LibTorchs between the
-# oldest and the newest, one in a bare Debian 13, the demo, Debian packages on Debian 12 and 13, another processor, and
-# what watching costs in instructions.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, kills, ranks, fuzz, tidy, mlflow, plain, parts, older,
+# ThreadSanitizer, the zoo with five seeds, runs of 20,000 epochs and of 300 models, 100 trainers, and 100 runs of four
+# processes, killed at any moment, four processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of
+# every kind, each source by itself, Loupe as a part of other projects, built as a whole in C++17 and C++20, today's plugins
+# in earlier hosts, the LibTorchs between the oldest and the newest, one in a bare Debian 13, the demo, Debian packages on
+# Debian 12 and 13, another processor, and what watching costs in instructions.
+#   tests/nightly.sh [PART...]      addresses, threads, zoo, long, kills, ranks, fuzz, tidy, mlflow, plain, parts, older,
 #                                   libtorch, debian13, demo, packages, arm64 and instructions, all unless told otherwise
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
@@ -28,6 +28,12 @@ build() {
 zoo() {
   build zoo
   OMP_NUM_THREADS=1 "$build_folder/bin/zoo" --seeds 5 --recall 0.95 --healthy 0.98
+}
+
+# What a long run takes at its end, counted in allocations and bytes.
+long() {
+  build allocation_tests
+  "$build_folder/bin/allocation_tests" --gtest_also_run_disabled_tests --gtest_filter='LongRuns.*'
 }
 
 # Every epoch that the console has shown must be in the record, and the record must read.
@@ -180,7 +186,7 @@ instructions() {
   tests/benchmarks/instructions.py "$build_folder"
 }
 
-all=(addresses threads zoo kills ranks fuzz tidy mlflow plain parts older libtorch debian13 demo packages arm64 instructions)
+all=(addresses threads zoo long kills ranks fuzz tidy mlflow plain parts older libtorch debian13 demo packages arm64 instructions)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
   [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"

@@ -5,10 +5,13 @@
 #include <torch/torch.h>
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
+#include <string>
 
 #include "benchmarks/bench_models.h"
 
@@ -184,6 +187,82 @@ TEST(Memory, IsFlatOverTwoHundredAttachmentsWithoutTicks) {
   }
   // Lists of what is told may be half full; one attachment takes 40 kilobytes.
   EXPECT_LT(bytes_held - early, 10'000);
+}
+
+namespace {
+
+/// What `loupe run` watches with, into a folder that goes with this.
+class WatchedByDefault {
+ public:
+  explicit WatchedByDefault(const std::string& visualizers)
+      : folder_(testing::TempDir() + "long_run_" + std::to_string(::getpid())),
+        inspector(loupe::Inspector::from_text(
+            "run: {dir: " + folder_ +
+            "}\nattach: {summary: false}\nlenses: [health, loss_metrics, learning_rate, output_activation, "
+            "gradient_geometry, parameter_difference]\nvisualizers: " +
+            visualizers + "\n")) {}
+  ~WatchedByDefault() {
+    inspector = loupe::Inspector::from_text("lenses: []\n");
+    std::filesystem::remove_all(folder_);
+  }
+  WatchedByDefault(const WatchedByDefault&) = delete;
+  WatchedByDefault& operator=(const WatchedByDefault&) = delete;
+
+ private:
+  std::string folder_;
+
+ public:
+  loupe::Inspector inspector;
+};
+
+}  // namespace
+
+// These two are run by tests/nightly.sh.
+
+TEST(LongRuns, DISABLED_HaveTicksThatCostAsMuchAtTheEndAsAtTheBeginning) {
+  torch::set_num_threads(1);
+  Training training;
+  // A report is written when that is worth its time, which no count of allocations tells.
+  WatchedByDefault watched("[record, csv]");
+  watched.inspector.attach(*training.model, training.optimizer);
+  constexpr int block = 1000, blocks = 20;
+  int64_t early_allocations = 0, early_bytes = 0, last_allocations = 0;
+  for (int i = 1; i <= blocks; ++i) {
+    const int64_t before = allocations;
+    for (int epoch = 0; epoch < block; ++epoch) {
+      training.step(&watched.inspector);
+      watched.inspector.tick_epoch();
+    }
+    last_allocations = allocations - before;
+    // By the first, memory has its size and every rule has had its look.
+    if (i == 2) {
+      early_allocations = last_allocations;
+      early_bytes = bytes_held;
+    }
+  }
+  EXPECT_GT(early_allocations, block) << "the counting does not see it";
+  EXPECT_LT(static_cast<double>(last_allocations), 1.05 * static_cast<double>(early_allocations));
+  EXPECT_LT(bytes_held - early_bytes, int64_t{1} << 20);
+}
+
+TEST(LongRuns, DISABLED_TakeLittleMemoryForEachOfHundredsOfModelsThatAreTrainedInTurn) {
+  torch::set_num_threads(1);
+  WatchedByDefault watched("[record, console: {to: stderr}, html]");
+  constexpr int models = 300, first = 100;
+  int64_t early = 0;
+  for (int model = 1; model <= models; ++model) {
+    {
+      Training training;
+      watched.inspector.attach(*training.model, training.optimizer);
+      for (int i = 0; i < 3; ++i) training.step(&watched.inspector);
+      watched.inspector.tick_epoch();
+      watched.inspector.detach();
+    }
+    if (model == first) early = bytes_held;
+  }
+  const int64_t each = (bytes_held - early) / (models - first);
+  RecordProperty("bytes", std::to_string(each));
+  EXPECT_LT(each, 130'000);
 }
 
 TEST(Memory, BeyondTheValuesThatAreComparedIsBelowTwentyKilobytesAModuleForResNet18) {

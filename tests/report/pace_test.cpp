@@ -50,7 +50,10 @@ TEST(Pace, WritesAtTheNextTickAfterAFailure) {
   Pace pace;
   pace.wrote(LARGE, 0.05);
   ASSERT_FALSE(pace.is_due(0));
+  ASSERT_FALSE(pace.is_cheap(0.9));
+  EXPECT_TRUE(pace.is_cheap(1));
   pace.failed();
+  EXPECT_TRUE(pace.is_cheap(0));
   EXPECT_TRUE(pace.is_due(0));
 }
 
