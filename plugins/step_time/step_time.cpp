@@ -103,9 +103,8 @@ class StepTime : public Lens {
          "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, other "
          "(clipping, evaluation, acting), and Loupe itself. Wall time, as a mean of the steps that were timed, which "
          "is one in 17 of those that are looked at, in long epochs one in 101: of the host, or of the device's queue "
-         "from LibTorch 2.13 on. Where only some are looked at (attach: {budget: 3%}), Loupe takes next to nothing of "
-         "the "
-         "others.",
+         "from LibTorch 2.13 on. Where only some are looked at (attach: {budget: 3%}), Loupe takes next to nothing "
+         "of the others.",
          "Forward and backward take most of it, and backward about twice as long as forward.",
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
          "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
