@@ -104,7 +104,8 @@ TEST_F(BlameOfTheFirstNaN, FallsOnTheParameterOfALayerThatRests) {
   const loupe::Finding found = trainer.only_finding();
   EXPECT_EQ(found.layer, "2");
   EXPECT_EQ(found.parameter, "bias");
-  EXPECT_TRUE(says(found, "the parameter 'bias' of '2' holds it, and did not after the last step")) << found.message;
+  EXPECT_TRUE(says(found, "the parameter 'bias' of '2' holds it, in row 1 of 16 (from 0), and did not after the last"))
+      << found.message;
 }
 
 TEST_F(BlameOfTheFirstNaN, FallsOnTheActivationWhereWhatItWasGivenIsFinite) {

@@ -55,8 +55,8 @@ class OriginOfANaN : public testing::Test {
     const Tensor made = loss(net(batch));
     if (pushes_first) inspector.push_loss(made, true);
     made.backward();
-    optimizer.step();
     if (!pushes_first) inspector.push_loss(made, true);
+    optimizer.step();
   }
   /// Of a step after two healthy ones.
   loupe::Finding told(const Tensor& batch, const Loss& loss) {
