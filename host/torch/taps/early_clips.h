@@ -10,9 +10,9 @@ void declare_clip_taps();
 
 /// A program changes a tensor in place as a clip does.
 void note_clipped(const at::Tensor& tensor);
-/// Whether a clip found this gradient to be all 0, as it is still, since the last step. Of all gradients that a clip was
-/// given, the first stands for the others. While a backward pass is about to add to it: then its memory was no other
-/// tensor's when it was clipped.
+/// Whether a clip found this gradient to be all 0, as it is still, since the last step. Of all gradients that a clip
+/// was given, the first stands for the others. While a backward pass is about to add to it: then its memory was no
+/// other tensor's when it was clipped.
 bool was_clipped_early(const at::Tensor& gradient);
 /// Whether anything that was not all 0 was clipped after that.
 bool was_clipped_later();
