@@ -30,7 +30,9 @@ struct Trainer {
   std::function<Tensor(const Tensor& output, const Tensor& labels)> loss =
       [](const Tensor& output, const Tensor& labels) { return nn::functional::cross_entropy(output, labels); };
   bool clears_gradients = true, trains_in_eval_mode = false;
+  double clip = 0;  // the largest norm of the gradients, or 0 for any
   int64_t trained_on = 1400;
+  Tensor validated_on = torch::arange(1400, digits.count());
 
   void use_sgd(double rate) { optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), rate); }
   void use_adam(double rate) { optimizer = std::make_unique<torch::optim::Adam>(model->parameters(), rate); }
@@ -81,6 +83,24 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
      }},
     {"high-rate", [](Trainer& trainer) { trainer.use_adam(0.5); }},
     {"no-zero-grad", [](Trainer& trainer) { trainer.clears_gradients = false; }},
+    {"tiny-clip",
+     [](Trainer& trainer) {
+       trainer.clip = 0.002;
+       trainer.use_sgd(0.1);
+     }},
+    {"collapse",
+     [](Trainer& trainer) {
+       // draws the outputs for all images together, and nothing pushes any apart
+       trainer.digits.images -= trainer.digits.images.mean(0);
+       trainer.loss = [](const Tensor& output, const Tensor&) {
+         return -nn::functional::cosine_similarity(output, output.roll(1, 0)).mean();
+       };
+     }},
+    {"shared-rows",
+     [](Trainer& trainer) {
+       // split once more, in another order: most of these are trained on
+       trainer.validated_on = torch::randperm(trainer.digits.count()).slice(0, 1400);
+     }},
     {"replaced-layer",
      [](Trainer& trainer) {
        trainer.use_adam(0.001);
@@ -129,6 +149,7 @@ double train(Trainer& trainer) {
     if (trainer.clears_gradients) trainer.optimizer->zero_grad();
     const Tensor loss = trainer.loss(trainer.model->forward(batch.images), batch.labels);
     loss.backward();
+    if (trainer.clip > 0) nn::utils::clip_grad_norm_(trainer.model->parameters(), trainer.clip);
     trainer.optimizer->step();
     sum += loss.item<double>() * static_cast<double>(indices.numel());
   }
@@ -138,7 +159,7 @@ double train(Trainer& trainer) {
 double validate(Trainer& trainer) {
   const torch::NoGradGuard no_gradients;
   trainer.model->eval();
-  const Digits batch = trainer.digits.at(torch::arange(1400, trainer.digits.count()));
+  const Digits batch = trainer.digits.at(trainer.validated_on);
   return trainer.loss(trainer.model->forward(batch.images), batch.labels).item<double>();
 }
 

@@ -357,7 +357,15 @@ void WatchedProgram::settle(bool all_there_is) {
     for (const auto& [other, held] : optimizers_) {
       if (other != optimizer) others.insert(held.parameters.begin(), held.parameters.end());
     }
-    for (const Attached& each : attached_) others.insert(each.parameters.begin(), each.parameters.end());
+    // What trained a model that is gone trains no longer; a part of it may live on in another.
+    const auto is_gone = [](const Attached& each) { return each.is_owned && each.owner.expired(); };
+    for (const Attached& each : attached_) {
+      if (!is_gone(each)) continue;
+      for (const auto* parameter : each.parameters) others.erase(parameter);
+    }
+    for (const Attached& each : attached_) {
+      if (!is_gone(each)) others.insert(each.parameters.begin(), each.parameters.end());
+    }
     const std::vector<FoundModel> found =
         wanted.empty() ? std::vector<FoundModel>() : modules_.find(wanted, others, section_.models);
     ParameterSet left = wanted;

@@ -274,6 +274,11 @@ TEST(Run, SaysThatAnOptimizerIsOfAModelThatIsGone) {
   expect_says(both, "none of the 4 parameters that it holds has a gradient");
 }
 
+TEST(Run, WatchesTheFrozenPartBesideATrainedOneWhereItMayStillChange) {
+  const Both both = run_trainer("frozen_part");
+  expect_says(both, "'Tuned#2.part.norm' is frozen, but in training mode");
+}
+
 TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
   Recorded recorded = run_both(trainers + " epochs").recorded();
   auto& losses = recorded.values["Loss"]["Loss"];

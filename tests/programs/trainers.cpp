@@ -53,6 +53,16 @@ struct ConvNetImpl : nn::Module {
 };
 TORCH_MODULE(ConvNet);
 
+struct TunedImpl : nn::Module {
+  ConvNet part;
+  nn::Linear head{nullptr};
+  explicit TunedImpl(const ConvNet& trained) : part(register_module("part", trained)) {
+    head = register_module("head", nn::Linear(2, 2));
+  }
+  Tensor forward(const Tensor& x) { return head(part(x)); }
+};
+TORCH_MODULE(Tuned);
+
 struct GeneratorImpl : NetImpl {};
 struct CriticImpl : NetImpl {};
 
@@ -420,6 +430,29 @@ void gone() {
   print_sum((*net)->parameters());
 }
 
+/// A part that was trained in one model goes on in another, where it is frozen but for what its batch norm keeps.
+void frozen_part() {
+  const ConvNet part;
+  const auto train_for = [](Tuned& net, const Tensors& parameters, int epochs) {
+    torch::optim::Adam optimizer(parameters, torch::optim::AdamOptions(0.01));
+    for (int i = 0; i < 6 * epochs; ++i) {
+      if (i % 6 == 0) net->train();
+      optimizer.zero_grad();
+      torch::nn::functional::cross_entropy(net->forward(torch::randn({16, 1, 6, 6})), labels()).backward();
+      optimizer.step();
+      if (i % 6 == 5) net->eval();
+    }
+  };
+  {
+    Tuned first(part);
+    train_for(first, first->parameters(), 2);
+  }
+  for (Tensor& parameter : part->parameters()) parameter.set_requires_grad(false);
+  Tuned second(part);
+  train_for(second, second->head->parameters(), 6);
+  print_sum(second->parameters());
+}
+
 void conv() {
   auto net = std::make_shared<ConvNetImpl>();
   Tensors parameters;
@@ -654,6 +687,7 @@ int main(int count, char** arguments) {
   if (shape == "own_optimizer") own_optimizer();
   if (shape == "gone") gone();
   if (shape == "conv") conv();
+  if (shape == "frozen_part") frozen_part();
   if (shape == "gan") gan();
   if (shape == "sequential") sequential();
   if (shape == "by_hand") by_hand();
