@@ -609,6 +609,7 @@ Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Reader
   for (std::size_t i = 0; i < readers.size(); ++i) {
     RunSummary& result = played.results.emplace_back(readers[i].run());
     progress.begin(readers[i].file());
+    group.set_more_follow(i + 1 < readers.size());
     replay::Player player(readers[i], group);
     player.set_on_line([&](const replay::RecordLine& line) {
       result.take(line, readers[i].text());
@@ -617,7 +618,6 @@ Compare::Played Compare::play(const std::vector<ComponentConfig>& chosen, Reader
     const std::string left_out = player.play(shown[i], folder_of(i, shown));
     if (!left_out.empty()) played.left_out += "loupe: warning: " + left_out + "\n";
   }
-  group.flush_together();
   return played;
 }
 

@@ -11,9 +11,11 @@ void LoadedComponents::add(const CatalogueEntry& entry) {
   made_[entry.library].emplace(entry.kind, entry.component->name);
 }
 
-void LoadedComponents::add_draft(const std::string& plugin, const std::string& draft) {
+/// Lenses may ask at each step, which allocates nothing the second time.
+void LoadedComponents::add_draft(const std::string& plugin, std::string_view draft) {
   const std::lock_guard lock(mutex_);
-  drafts_[plugin].insert(draft);
+  auto& drafts = drafts_[plugin];
+  if (drafts.find(draft) == drafts.end()) drafts.emplace(draft);
 }
 
 void LoadedComponents::tell_news(const std::function<void(const std::string&)>& tell) {

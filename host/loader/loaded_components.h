@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "loader/catalogue.h"
@@ -17,15 +18,15 @@ class LoadedComponents {
  public:
   void add(const CatalogueEntry& entry);
   /// @param plugin  the file; empty where it is part of the program
-  void add_draft(const std::string& plugin, const std::string& draft);
+  void add_draft(const std::string& plugin, std::string_view draft);
   /// Hands all of it over as JSON, where something came since the last time. What throws is tried again next time.
   void tell_news(const std::function<void(const std::string&)>& tell);
 
  private:
   std::mutex mutex_;
   std::map<const PluginLibrary*, std::set<std::pair<Kind, std::string>>> made_;
-  std::map<std::string, std::set<std::string>> drafts_;  // by file
-  std::size_t told_ = 0;                                 // of both
+  std::map<std::string, std::set<std::string, std::less<>>> drafts_;  // by file
+  std::size_t told_ = 0;                                              // of both
 };
 
 }  // namespace loupe

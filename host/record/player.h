@@ -45,15 +45,12 @@ class VisualizerGroup : public ComponentContext {
   void tell(Arguments&&... arguments) {
     for (VisualizerNode* visualizer : visualizers_) tell_one(*visualizer, arguments...);
   }
-  /// One that shows all runs in one file, by its place: it has that stored once, by flush_together(), and not with
-  /// each.
+  /// One that shows all runs in one file, by its place: it has that stored with the last run, and not with each.
   void store_together(std::size_t place) { together_.insert(visualizers_[place]); }
+  void set_more_follow(bool more_follow) { more_follow_ = more_follow; }
   void flush() {
     for (VisualizerNode* visualizer : visualizers_)
-      if (together_.count(visualizer) == 0) tell_one(*visualizer, &loupe_visualizer::flush);
-  }
-  void flush_together() {
-    for (VisualizerNode* visualizer : together_) tell_one(*visualizer, &loupe_visualizer::flush);
+      if (!more_follow_ || together_.count(visualizer) == 0) tell_one(*visualizer, &loupe_visualizer::flush);
   }
   /// What a line of the kind `finding` or `note` says.
   void tell_event(const RecordLine& line);
@@ -71,6 +68,7 @@ class VisualizerGroup : public ComponentContext {
   std::deque<VisualizerNode> own_;
   std::vector<VisualizerNode*> visualizers_;
   std::set<VisualizerNode*> together_;
+  bool more_follow_ = false;
 };
 
 /// Changes a record as it is played. Calls come in the order of the record.

@@ -59,6 +59,7 @@ class Html : public Visualizer {
 
   void begin(const Run& run) override {
     is_changed_ = true;
+    is_to_be_stored_ = false;
     if (!runs_.empty() && runs_.back().is_moved_to(run)) {
       file_ = path_.in(run);
       return;
@@ -110,6 +111,7 @@ class Html : public Visualizer {
   }
 
   void flush() override {
+    is_to_be_stored_ = true;
     if (is_changed_) write();
   }
   void end(const Ending& ending) override {
@@ -117,7 +119,7 @@ class Html : public Visualizer {
     if (has_earlier_) continue_earlier(INFINITY, false);
     current().story().end(ending);
     // With hundreds of runs in one file, to write all of them again for each takes longer than all else.
-    if (runs_.size() == 1 || pace_.is_due(seconds_since_write())) write();
+    if (runs_.size() == 1 || is_to_be_stored_ || pace_.is_due(seconds_since_write())) write();
   }
 
  private:
@@ -250,7 +252,8 @@ class Html : public Visualizer {
   bool has_record_ = false;        // the host replays the past out of a record
   bool replaces_earlier_ = false;  // the earlier file shows what this report does not
   bool is_in_tick_ = false;
-  bool is_changed_ = false;  // since it was written
+  bool is_changed_ = false;       // since it was written
+  bool is_to_be_stored_ = false;  // flush() was called in this run
   Pace pace_;
   Clock::time_point last_write_ = Clock::now();
 };

@@ -56,10 +56,10 @@ if fault == "unstable" and os.path.basename(os.getcwd()) == "2":
 print(json.dumps(result))
 '''
 LOUPE = '''#!/bin/sh
-# run --require --out FOLDER --name NAME TRAINER...
-if [ "$FAULT" != unwatched ]; then mkdir "$4/$6" && echo '{"kind": "run"}' >"$4/$6/record.jsonl"; fi
+# run --require --every-step --out FOLDER --name NAME TRAINER...
+if [ "$FAULT" != unwatched ]; then mkdir "$5/$7" && echo '{"kind": "run"}' >"$5/$7/record.jsonl"; fi
 if [ "$FAULT" = run ]; then echo '{"weights": "9", "outputs": "2", "milliseconds": 50.0, "synchronizations": 3, "copies": 2}' && exit; fi
-shift 6
+shift 7
 exec "$@"
 '''
 FAULTS = {

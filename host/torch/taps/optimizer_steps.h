@@ -48,7 +48,7 @@ class OptimizerSteps {
   /// Skips a step.
   void pass_by() { passed_by_ = true; }
   /// Around one of which nothing is told but that it was made.
-  void before_passing(torch::optim::Optimizer& optimizer) { slot_of(optimizer); }
+  void before_passing(torch::optim::Optimizer& optimizer) { read(optimizer, slot_of(optimizer)); }
   void after_passing(torch::optim::Optimizer& optimizer);
   /// Whether the optimizer's steps are those of the run's clock: the first attached one's, or of one in its place,
   /// which holds some of the same parameters.
