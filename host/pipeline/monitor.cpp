@@ -204,6 +204,7 @@ void Monitor::remove_module(const std::shared_ptr<ModuleNode>& module) {
 }
 
 void Monitor::announce(const ModelNode& model) {
+  schedule_.begin_model();
   const Exclusive::Call call(serial_, "model", "the visualizers");
   display_.model(*model.c_model());
   // The record and the report must say which values are estimates.

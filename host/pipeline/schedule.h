@@ -22,6 +22,8 @@ namespace loupe {
 /// those few to compare with. So a short program is looked at whole, and the beginning of a long one.
 class Budget {
  public:
+  static constexpr uint64_t opening = 8;  ///< steps, all of which are looked at
+
   /// @param share  of a step's own time, 0.01 for 1 %
   /// @param fewest  look at one step in at least this many
   explicit Budget(double share, uint64_t fewest = 1);
@@ -52,7 +54,6 @@ class Budget {
   uint64_t held_in_windows(uint64_t every) const;
   bool keeps_its_choice() const;
 
-  static constexpr uint64_t opening = 8;  ///< steps, all of which are looked at
   static constexpr double on_the_house = 0.5;
 
   double share_;
@@ -139,6 +140,10 @@ class LookSchedule {
   void skip_time();
   /// Something is wrong: looks at each of the next steps.
   void look_fully() { sampling_.look_fully(steps_to_see); }
+  /// A model begins, which may train for a few steps only: looks at its first ones, as at those of the first model.
+  void begin_model() {
+    if (budget_) sampling_.look_fully(Budget::opening);
+  }
   /// Returns news about the budget's choice, once; empty if nothing changed.
   std::string take_news();
   /// For the summary: ", looks at one step in 20"; empty if all are looked at.
