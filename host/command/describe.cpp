@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -110,15 +111,17 @@ void list_loaded(const std::string& run, std::ostream& out) try {
   }
   const auto all = nlohmann::json::parse(stream);
   const auto text = [](const nlohmann::json& of, const char* key) { return of.at(key).get<std::string>(); };
-  out << "loupe " << text(all, "loupe_version") << ", ABI " << text(all, "abi") << "\n";
+  std::ostringstream told;  // all or nothing
+  told << "loupe " << text(all, "loupe_version") << ", ABI " << text(all, "abi") << "\n";
   for (const nlohmann::json& plugin : all.at("plugins")) {
-    out << text(plugin, "name") << " " << text(plugin, "version") << ", ABI " << text(plugin, "abi") << "\n  "
-        << text(plugin, "file") << "\n";
+    told << text(plugin, "name") << " " << text(plugin, "version") << ", ABI " << text(plugin, "abi") << "\n  "
+         << text(plugin, "file") << "\n";
     for (const nlohmann::json& each : plugin.at("components"))
-      out << "  " << text(each, "kind") << " " << text(each, "name") << "\n";
+      told << "  " << text(each, "kind") << " " << text(each, "name") << "\n";
     for (const nlohmann::json& draft : plugin.at("drafts"))
-      out << "  draft " << draft.get<std::string>() << ", which may change or go\n";
+      told << "  draft " << draft.get<std::string>() << ", which may change or go\n";
   }
+  out << told.str();
 } catch (const nlohmann::json::exception&) {
   throw UsageError("'" + run + "' does not say what it loaded: '" + std::string(loaded_file_name) +
                    "' beside its record is damaged");

@@ -431,7 +431,7 @@ TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
   ASSERT_EQ(told.size(), 1U);
   EXPECT_NE(
       told[0].find(
-          "these rules are silent: gradients_not_cleared, repeated_rows, same_order, weights_reset, double_softmax, "),
+          "these rules are silent: gradients_not_cleared, repeated_rows, same_order, shared_rows, weights_reset, "),
       std::string::npos)
       << told[0];
 }
