@@ -7,7 +7,7 @@
 namespace loupe {
 
 void LoadedComponents::add(const CatalogueEntry& entry) {
-  if (entry.library == nullptr) return;  // a test's own component
+  if (entry.library == nullptr || entry.library->plugin == nullptr) return;  // a test's own component
   const std::lock_guard lock(mutex_);
   made_[entry.library].emplace(entry.kind, entry.component->name);
 }

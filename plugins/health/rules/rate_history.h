@@ -1,10 +1,12 @@
 #pragma once
 
 #include <loupe/abi.h>
+#include <loupe/draft/abi/tensor_math.h>
 
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +36,8 @@ struct RateHistory {
     uint32_t changes = 0;
     std::vector<double> groups = {};
   };
-  std::map<uint64_t, Defaults> defaults;  ///< by the optimizer
+  std::map<uint64_t, Defaults> defaults;                                          ///< by the optimizer
+  std::optional<const loupe_draft_optimizer_defaults_service*> defaults_service;  ///< once it was asked for
   /// Whether an optimizer of several models is judged with this one.
   bool is_judged_with(const void* model, uint64_t optimizer) {
     return judged_with.try_emplace(optimizer, model).first->second == model;

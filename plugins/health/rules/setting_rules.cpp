@@ -26,7 +26,9 @@ double rate_without_setting(std::string_view type) {
 std::optional<double> default_rate_of(const Judge& judge, const Situation& situation) {
   if (!situation.model->resting.is_looking() || std::string_view(situation.optimizer->type) == "optimizer")
     return std::nullopt;
-  return draft::default_learning_rate(judge.host);
+  auto& service = situation.rates->defaults_service;
+  if (!service) service = draft::optimizer_defaults(judge.host);
+  return draft::default_learning_rate(judge.host, *service);
 }
 
 bool has_same_rates(const loupe_optimizer& optimizer, const std::vector<double>& rates) {

@@ -121,13 +121,19 @@ bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take
   return table->lend(host.context(), &parameter, call, &take, nullptr) == LOUPE_OK;
 }
 
+/// To be asked for once; null where the host has none.
+inline const loupe_draft_optimizer_defaults_service* optimizer_defaults(const Host& host) {
+  return static_cast<const loupe_draft_optimizer_defaults_service*>(
+      host.get_extension(LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID));
+}
+
 /// In Lens::step: the learning rate in the defaults of the optimizer that has just stepped; see
 /// loupe_draft_optimizer_defaults_service. Nullopt where that is not known.
-inline std::optional<double> default_learning_rate(const Host& host) {
-  const auto* table =
-      static_cast<const loupe_draft_optimizer_defaults_service*>(host.get_extension(LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID));
+/// @param service  what optimizer_defaults() gave
+inline std::optional<double> default_learning_rate(const Host& host,
+                                                   const loupe_draft_optimizer_defaults_service* service) {
   double rate = 0;
-  if (table == nullptr || table->learning_rate(host.context(), &rate, nullptr) != LOUPE_OK) return std::nullopt;
+  if (service == nullptr || service->learning_rate(host.context(), &rate, nullptr) != LOUPE_OK) return std::nullopt;
   return rate;
 }
 
