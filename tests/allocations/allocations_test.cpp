@@ -138,7 +138,7 @@ TEST(Allocations, AreNotMadeInHooksAfterTheFirstEpoch) {
   EXPECT_EQ(extra_allocations("[parameter_difference]"), 0);
   // What parameters' gradients cost LibTorch itself, as below, and what it copies for each node of the one step in 17
   // that is timed: while a thread listens to operators, its state holds lists.
-  constexpr int64_t of_a_timed_step = 200;
+  constexpr int64_t of_a_timed_step = 220;
   EXPECT_LE(extra_allocations("[health]"), 5 * 5 * 2 + of_a_timed_step);
   EXPECT_EQ(extra_allocations("[loss_metrics, output_activation, output_norm, parameter_difference, parameter_norm]"),
             0);
