@@ -14,9 +14,11 @@
 #include <deque>
 #include <exception>
 #include <initializer_list>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -32,9 +34,19 @@ namespace {
 using torch::autograd::AccumulateGrad;
 using Function = torch::autograd::Node;
 
-/// The loss that this thread shows, and the graph of the last one that it showed.
+/// The loss that this thread shows.
 thread_local const at::Tensor* loss_in_view = nullptr;
-thread_local std::optional<WeakNodeHandle> last_loss;
+
+/// The graph of the last loss that any thread showed, for that thread.
+struct LastLoss {
+  std::mutex mutex;
+  std::thread::id thread;
+  std::optional<WeakNodeHandle> graph;
+};
+LastLoss& last_loss() {
+  static auto& last = *new LastLoss();
+  return last;
+}
 
 loupe_status lend_leaves(void*, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* context,
                          loupe_error* error) {
@@ -372,7 +384,12 @@ loupe_status find_steep(void*, const loupe_tensor* parameter, loupe_draft_take_m
     constexpr std::size_t most = 100000;
     const at::NoGradGuard no_graph;
     const void* leaf = const_data(native_tensor(parameter));
-    const NodeHandle loss = last_loss ? last_loss->lock() : NodeHandle();
+    NodeHandle loss;
+    {
+      const std::unique_lock lock(last_loss().mutex, std::try_to_lock);
+      if (lock && last_loss().graph && last_loss().thread == std::this_thread::get_id())
+        loss = last_loss().graph->lock();
+    }
     if (loss == nullptr) return;
     std::vector<NodeHandle> all{loss};
     std::unordered_map<const Function*, std::vector<const Function*>> above{{loss.get(), {}}};
@@ -407,7 +424,12 @@ loupe_status find_steep(void*, const loupe_tensor* parameter, loupe_draft_take_m
 
 LossInView::LossInView(const at::Tensor& loss) {
   loss_in_view = &loss;
-  if (loss.grad_fn() != nullptr) last_loss.emplace(loss.grad_fn());
+  if (loss.grad_fn() == nullptr) return;
+  // Where another thread shows one, or a fork caught it at that, this one is not remembered.
+  const std::unique_lock lock(last_loss().mutex, std::try_to_lock);
+  if (!lock) return;
+  last_loss().thread = std::this_thread::get_id();
+  last_loss().graph.emplace(loss.grad_fn());
 }
 
 LossInView::~LossInView() {
