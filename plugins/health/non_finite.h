@@ -29,8 +29,8 @@ struct Origin {
   const loupe_module* module = nullptr;
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;
-  std::string where = {};           ///< as Elements::place_of_non_finite() says it
-  std::vector<draft::Maker> steep;  ///< between the loss and a gradient's parameter
+  std::string where = {};                ///< as Elements::place_of_non_finite() says it
+  std::vector<draft::Maker> steep = {};  ///< between the loss and a gradient's parameter
 
   /// The inputs of an output's layer.
   struct Inputs {
@@ -42,7 +42,7 @@ struct Origin {
     std::string where = {};     ///< of the bad input or parameter
     int64_t masked_rows = 0;    ///< of a softmax: those that are -Inf throughout, in `rows`
     int64_t rows = 0, keys = 0;
-    std::vector<draft::Maker> maker;  ///< of the bad input, or of the output; at most one
+    std::vector<draft::Maker> maker = {};  ///< of the bad input, or of the output; at most one
   };
   std::optional<Inputs> inputs;
   bool begins_pass = false;  ///< the first layer of its forward
