@@ -369,7 +369,7 @@ TEST(Run, WatchesForkedChildrenInFoldersOfTheirOwn) {
 }
 
 TEST(Run, LooksUpNoAddressAndTakesNoFurtherLockHoweverOftenParametersAreAskedFor) {
-  const Both both = run_both(LOUPE_ASKING);
+  const Both both = run_both(LOUPE_ASKING, "--every-step");
   expect_unchanged(both);
   EXPECT_NE(both.watched.output.find("look-ups 0\nlook-ups 0\nlocks of 48 more layers 0\n"), std::string::npos)
       << both.watched.output;
