@@ -440,6 +440,7 @@ void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   in_tick_ = false;  // also where a lens's exception ended the last tick
   timed_.deliver();
   if (timed_.has_whole_trace()) write_trace();
+  uncounted_ = counts ? 0 : uncounted_ + 1;
   if (counts) {
     ++steps_;
     ++step_;
@@ -516,11 +517,15 @@ bool Monitor::has_console() const {
 }
 
 void Monitor::end_step(bool seen) {
-  if (!std::exchange(step_counted_, false)) return;
+  // Where the model that counts steps trains no more, those of the others say when to look.
+  constexpr uint64_t clock_stands = 16;
+  const bool is_counted = std::exchange(step_counted_, false);
+  if (!is_counted && uncounted_ < clock_stands) return;
   if (schedule_.end_step(seen)) {
     if (looks()) modules_.each([](ModuleNode& module) { module.forget_history(); });
     host_->looking_changed();
   }
+  if (!is_counted) return;
   if (const std::string news = schedule_.take_news(); !news.empty()) {
     if (!std::exchange(told_of_budget_, true) && !has_console()) log(LOUPE_LOG_INFO, news);
     note(LOUPE_NOTE_COST, news);

@@ -254,6 +254,7 @@ class Monitor final : public LensContext {
   bool in_tick_ = false;
   std::optional<uint64_t> incident_step_;  // of the last one
   bool step_counted_ = false;              // since the last end_step
+  uint64_t uncounted_ = 0;                 // steps since one that counted
   bool told_of_budget_ = false;            // by the log; later changes are notes alone
   double last_tick_;                       // as steady_time tells it
   uint64_t steps_ = 0, steps_before_ = 0;  // since the last tick, and in the one before
