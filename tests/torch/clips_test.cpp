@@ -123,7 +123,8 @@ TEST(SettingsOfOptimizers, SetWhereNoStepReadsThemAreTold) {
 }
 
 TEST(SettingsOfOptimizers, OfAGroupThatNamesNoRateAreToldAsInformation) {
-  const auto said = [](AdamOptions of_optimizer, AdamOptions of_biases) {
+  double rate = 0;  // that LibTorch gives the biases
+  const auto said = [&](AdamOptions of_optimizer, AdamOptions of_biases) {
     Clipped trainer;
     std::vector<torch::Tensor> weights, biases;
     for (const auto& each : trainer.model->parameters()) (each.dim() > 1 ? weights : biases).push_back(each);
@@ -131,10 +132,13 @@ TEST(SettingsOfOptimizers, OfAGroupThatNamesNoRateAreToldAsInformation) {
     groups.emplace_back(weights);
     groups.emplace_back(biases, std::make_unique<AdamOptions>(of_biases));
     trainer.optimizer = std::make_unique<torch::optim::Adam>(groups, of_optimizer);
+    rate = trainer.optimizer->param_groups()[1].options().get_lr();
     return trainer.said("default_rate", nullptr);
   };
   const std::string without = said(AdamOptions(3e-5), AdamOptions().weight_decay(0));
-  EXPECT_NE(without.find("group 1 of Adam has a learning rate of 0.001"), std::string::npos) << without;
+  // A newer LibTorch gives such a group the optimizer's rate.
+  const bool is_told = without.find("group 1 of Adam has a learning rate of 0.001") != std::string::npos;
+  EXPECT_EQ(is_told, rate == 1e-3) << without;
   EXPECT_EQ(said(AdamOptions(3e-5), AdamOptions(3e-5).weight_decay(0)), "");
   EXPECT_EQ(said(AdamOptions(1e-3), AdamOptions().weight_decay(0)), "");
 }
