@@ -7,8 +7,8 @@ namespace loupe {
 
 inline constexpr std::size_t cache_line = 64;  // where lines are longer, the same one may be fetched twice
 
-/// Has the memory from `begin` up to `end` fetched into the caches to be written, without waiting for it. It may be
-/// anybody's, or nobody's any more.
+/// Fetches the memory from `begin` up to `end` into the caches, to be written, without waiting for it. Safe for memory
+/// that was freed.
 inline void fetch_lines(const void* begin, const void* end) {
   auto line = reinterpret_cast<std::uintptr_t>(begin) / cache_line * cache_line;
   for (; line < reinterpret_cast<std::uintptr_t>(end); line += cache_line)

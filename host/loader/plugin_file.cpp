@@ -279,20 +279,10 @@ ComponentIndex read_index(const ElfFile& elf) {
 }
 
 std::optional<loupe_entry> read_exported_entry(const ElfFile& elf) {
-  const ElfW(Shdr)* table = elf.section_of_type(SHT_DYNSYM);
-  if (table == nullptr || table->sh_link >= elf.sections.size()) return std::nullopt;
-  const ElfW(Shdr)& texts = elf.sections[table->sh_link];
-  std::vector<char> names = elf.file.read(texts.sh_offset, texts.sh_size);
-  names.push_back('\0');
-  const std::vector<char> symbols = elf.file.read(table->sh_offset, table->sh_size);
-  ElfW(Sym) symbol{};
-  for (std::size_t at = 0; at + sizeof symbol <= symbols.size(); at += sizeof symbol) {
-    std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
-    const bool is_it = symbol.st_shndx != SHN_UNDEF && symbol.st_name < names.size() &&
-                       std::strcmp(names.data() + symbol.st_name, LOUPE_ENTRY_SYMBOL) == 0;
-    if (!is_it) continue;
-    if (elf.segment_of(symbol.st_value, sizeof(loupe_entry)) == nullptr) return std::nullopt;
-    const auto bytes = elf.table_at<char>(symbol.st_value, sizeof(loupe_entry));
+  for (const ExportedSymbol& symbol : exported_symbols(elf)) {
+    if (symbol.name != LOUPE_ENTRY_SYMBOL) continue;
+    if (elf.segment_of(symbol.entry.st_value, sizeof(loupe_entry)) == nullptr) return std::nullopt;
+    const auto bytes = elf.table_at<char>(symbol.entry.st_value, sizeof(loupe_entry));
     loupe_entry entry{};
     std::memcpy(&entry, bytes.data(), offsetof(loupe_entry, get_extension));
     return entry;

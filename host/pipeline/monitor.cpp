@@ -509,7 +509,7 @@ void Monitor::show_progress() {
   display_.progress(progress);
 }
 
-/// It shows notes, so that what they say need not be logged.
+/// A console shows notes, so what they say is not logged, too.
 bool Monitor::has_console() const {
   return std::any_of(config_.visualizers.begin(), config_.visualizers.end(), [](const ComponentConfig& each) {
     return std::string_view(each.entry.component->name) == "console";
@@ -517,7 +517,7 @@ bool Monitor::has_console() const {
 }
 
 void Monitor::end_step(bool seen) {
-  // Where the model that counts steps trains no more, those of the others say when to look.
+  // Once the model that counts steps trains no more, the steps of the others advance the schedule.
   constexpr uint64_t clock_stands = 16;
   const bool is_counted = std::exchange(step_counted_, false);
   if (!is_counted && uncounted_ < clock_stands) return;
@@ -572,7 +572,7 @@ void Monitor::tell_loaded() try {
     file.take_the_place(false);
   });
 } catch (const std::exception&) {
-  // A folder that cannot be written to is told of where the record is written.
+  // The record reports a folder that cannot be written to.
 }
 
 void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t flags) {

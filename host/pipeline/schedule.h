@@ -22,7 +22,7 @@ namespace loupe {
 /// those few to compare with. So a short program is looked at whole, and the beginning of a long one.
 class Budget {
  public:
-  static constexpr uint64_t opening = 8;  ///< steps, all of which are looked at
+  static constexpr uint64_t opening = 8;  ///< so many first steps are looked at, each
 
   /// @param share  of a step's own time, 0.01 for 1 %
   /// @param fewest  look at one step in at least this many
@@ -73,8 +73,8 @@ class Budget {
 /// Which steps are looked at: of each 2n steps the first two, so that one step in n is looked at and each has a
 /// neighbour to compare with. A step lasts from the end of the previous one to its own end. Calls come one at a time.
 ///
-/// Where it is told of epochs, the first steps of each are looked at, as long as that does not mean more than one step
-/// in n: what goes wrong between two epochs shows there, and epochs are looked at in the same places.
+/// With epochs, looks at the first steps of each, unless that would be more than one step in n: what goes wrong between
+/// two epochs shows there, and all epochs are sampled in the same places.
 class Sampling {
  public:
   explicit Sampling(uint64_t every) : every_(every) {}
@@ -140,7 +140,7 @@ class LookSchedule {
   void skip_time();
   /// Something is wrong: looks at each of the next steps.
   void look_fully() { sampling_.look_fully(steps_to_see); }
-  /// A model begins, which may train for a few steps only: looks at its first ones, as at those of the first model.
+  /// A further model begins, which may train for a few steps only: looks at the next steps.
   void begin_model() {
     if (budget_) sampling_.look_fully(Budget::opening);
   }

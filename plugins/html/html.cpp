@@ -53,10 +53,6 @@ class Html : public Visualizer {
         baseline_(options.get<std::string>("baseline")),
         budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
-  ~Html() override {
-    if (runs_.size() > 1 && is_changed_) write_last();
-  }
-
   void begin(const Run& run) override {
     is_changed_ = true;
     is_to_be_stored_ = false;
@@ -118,7 +114,7 @@ class Html : public Visualizer {
     selection_.end();
     if (has_earlier_) continue_earlier(INFINITY, false);
     current().story().end(ending);
-    // With hundreds of runs in one file, to write all of them again for each takes longer than all else.
+    // Of hundreds of runs in one file, those that more follow are stored with these.
     if (runs_.size() == 1 || is_to_be_stored_ || pace_.is_due(seconds_since_write())) write();
   }
 
@@ -182,15 +178,6 @@ class Html : public Visualizer {
       write();
     } catch (const Error&) {
       return;
-    }
-  }
-
-  /// Of several runs, what flush() was not called for.
-  void write_last() {
-    try {
-      write();
-    } catch (const std::exception& reason) {
-      host_.warn(reason.what());
     }
   }
 

@@ -40,6 +40,17 @@ TEST(Sampling, LooksAtEveryStepForAWhileFromTheNextOnWhereAsked) {
   EXPECT_EQ(looks(sampling, 12), ".+++..++....");
 }
 
+TEST(LookSchedule, LooksAtTheFirstStepsOfAFurtherModelOnceTheBudgetIsSpent) {
+  LookSchedule schedule(1, 1, 0.03);
+  while (schedule.looks()) schedule.end_step(true);
+  schedule.begin_model();
+  schedule.end_step(true);
+  for (uint64_t i = 0; i < Budget::opening; ++i) {
+    EXPECT_TRUE(schedule.looks()) << i;
+    schedule.end_step(true);
+  }
+}
+
 /// The epochs of so many steps, each with a '|' before it.
 std::string looks_in_epochs(Sampling& sampling, int epochs, int steps) {
   std::string text;

@@ -311,6 +311,21 @@ TEST(SampledTraining, SeesGradientsThatNobodyClearsAndTakesClearedOnesForNone) {
   }
 }
 
+TEST(SampledTraining, LooksAtAModelThatTrainsAfterTheOneThatCountsSteps) {
+  Trained first, second(1e-3);
+  auto inspector = inspector_of("attach: {every: 20}\nlenses: [health: {off: [repeated_batch]}]\n");
+  inspector.attach(*first.model, first.optimizer, "first");
+  inspector.attach(*second.model, second.optimizer, "second");
+  for (int i = 0; i < 30; ++i) first.step();
+  for (int i = 0; i < 200; ++i) {
+    second.model->forward(torch::randn({5, 4})).pow(2).sum().backward();  // nobody clears its gradients
+    second.optimizer.step();
+  }
+  std::set<std::string> rules;
+  for (const Finding& each : inspector.findings()) rules.insert(each.rule);
+  EXPECT_EQ(rules.count("gradients_not_cleared"), 1U);
+}
+
 /// The rules of what was found in steps of which the first two of each hundred are looked at.
 template <class Step>
 std::set<std::string> found_in_passed_steps(int steps, Step&& step) {

@@ -4,11 +4,11 @@
 
 namespace loupe {
 
-/// Declares taps of what clips do to gradients, to multiply them in place by one number, to the redirections; once.
-/// LibTorch's clips are inline functions, which no tap sees.
+/// Declares taps of `mul_` by a number, with which clips change gradients; once. LibTorch's clips themselves are inline
+/// functions, which no tap sees.
 void declare_clip_taps();
 
-/// A program changes a tensor in place as a clip does.
+/// Call before a program multiplies or clamps a tensor in place, as a clip does.
 void note_clipped(const at::Tensor& tensor);
 /// Whether a clip found this gradient to be all 0, as it is still, since the last step. Of all gradients that a clip
 /// was given, the first stands for the others. While a backward pass is about to add to it: then its memory was no

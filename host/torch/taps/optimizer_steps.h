@@ -47,7 +47,7 @@ class OptimizerSteps {
   void after(torch::optim::Optimizer& optimizer);
   /// Skips a step.
   void pass_by() { passed_by_ = true; }
-  /// Around one of which nothing is told but that it was made.
+  /// Call around a step that is not looked at: they keep up with what the optimizer is set to and holds.
   void before_passing(torch::optim::Optimizer& optimizer) { read(optimizer, slot_of(optimizer)); }
   void after_passing(torch::optim::Optimizer& optimizer);
   /// Whether the optimizer's steps are those of the run's clock: the first attached one's, or of one in its place,

@@ -142,9 +142,12 @@ std::string where_true(const at::Tensor& mask) {
   return text + ", " + rows_text({first, first + rows.numel()}, mask.size(0));
 }
 
-/// The number of elements of what a forward function gave, whose shape alone is kept for good.
+/// The number of elements of a function's output, whose shape autograd keeps; -1 where it is not known.
 int64_t count_of(const Function& node, uint32_t output) {
-  return output < node.num_inputs() ? node.input_metadata(output).zeros_like().numel() : -1;
+  if (output >= node.num_inputs() || node.input_metadata(output).is_nested_tensor()) return -1;
+  int64_t count = 1;
+  for (const c10::SymInt& size : node.input_metadata(output).shape_as_dim_vector()) count *= size.expect_int();
+  return count;
 }
 
 struct Maker {
@@ -192,8 +195,8 @@ std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   return std::nullopt;
 }
 
-/// Of the function farthest from the tensor whose output was seen not to be finite, while that is not known of what
-/// went in: if it says something about its output.
+/// Explains a NaN or Inf by the output of the farthest function that is known to give one, where its inputs are not
+/// known.
 std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output) {
   const std::string name = node->name();
   const bool is_nan = output.isnan().any().item<bool>();
