@@ -40,7 +40,7 @@ TEST(Sampling, LooksAtEveryStepForAWhileFromTheNextOnWhereAsked) {
   EXPECT_EQ(looks(sampling, 12), ".+++..++....");
 }
 
-TEST(LookSchedule, LooksAtTheFirstStepsOfAFurtherModelOnceTheBudgetIsSpent) {
+TEST(LookSchedule, LooksAtTheFirstStepsOfAFurtherModel) {
   LookSchedule schedule(1, 1, 0.03);
   while (schedule.looks()) schedule.end_step(true);
   schedule.begin_model();
