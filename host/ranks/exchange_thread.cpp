@@ -306,11 +306,9 @@ class ExchangeThread {
     }
     if (tick == nullptr) return !ends;
     pass_on(*tick);
-    next_tick_ = tick->number + 1;
+    if (shows()) finish_tick(tick->number);
     auto lines = lenses_.take_log();
     const std::lock_guard lock(shared_.mutex);
-    if (!shared_.ticks.empty()) shared_.ticks.pop_front();
-    shared_.ticks_changed();
     for (auto& line : lines) shared_.complete.log.push_back(std::move(line));
     shared_.has_complete = true;
     return true;
@@ -331,7 +329,16 @@ class ExchangeThread {
       lenses_.join(own, others);
       own.lenses = lenses_.take_states();
     }
+    // Whatever comes of it: where rank 0 takes it and ends before it answers, nothing is lost.
+    finish_tick(own.tick);
     send(own);
+  }
+
+  void finish_tick(uint64_t number) {
+    next_tick_ = number + 1;
+    const std::lock_guard lock(shared_.mutex);
+    if (!shared_.ticks.empty()) shared_.ticks.pop_front();
+    shared_.ticks_changed();
   }
 
   void send(const RankMessage& message) {
@@ -508,6 +515,14 @@ class ExchangeThread {
   bool told_unreadable_ = false;
 };
 
+/// Waits for what this rank still has to send, or for its end.
+bool has_more_to_send(Exchange::Shared& shared) {
+  std::unique_lock lock(shared.mutex);
+  const auto has_more = [&] { return !shared.ticks.empty() || !shared.incidents.empty(); };
+  shared.changed.wait(lock, [&] { return shared.ending || has_more(); });
+  return has_more();
+}
+
 }  // namespace
 
 void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_ptr<MergedLenses> lenses) {
@@ -533,6 +548,7 @@ void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_p
   if (lost.empty()) return;
   lost = lost.substr(0, lost.find('\n'));
   const bool shows = shared->settings.launch.shows();
+  if (!shows && !has_more_to_send(*shared)) return;
   shared->warn(
       "the store through which the ranks exchange their numbers is lost: " + lost + "; from now on " +
       (shows ? "this run shows the numbers of rank 0 alone" : "the numbers of this rank are in its own record alone") +

@@ -182,6 +182,20 @@ TEST(Exchange, GoesOnAloneWhereTheStoreIsLostHalfWay) {
   EXPECT_EQ(numbers_of(run.folder + "/rank-1").count("3.000000 Output Norm/one/mean"), 1u);
 }
 
+TEST(Exchange, TellsOfAStoreThatIsLostOnlyWhereTheRankHasMoreToSend) {
+  for (const int ticks_after : {0, 1}) {
+    RunOfRanks run(2, milliseconds(2000));
+    run.memory->set(&SharedMemory::cuts_off_after_tick, true);
+    for (int i = 0; i < 1 + ticks_after; ++i) {
+      for (const auto& rank : run.ranks) rank->forward(0, {3, 4});
+      run.tick();
+    }
+    run.end();
+    EXPECT_EQ(numbers_of(run.folder).at("1.000000 Output Norm/one/mean").events, 2u);
+    EXPECT_EQ(run.log().find("is lost: connection reset by peer") != std::string::npos, ticks_after > 0);
+  }
+}
+
 TEST(Exchange, DoesNotKeepARunFromEndingWhereTheStoreHangs) {
   RunOfRanks run(2, std::chrono::minutes(2));
   run.memory->set(&SharedMemory::hangs, true);

@@ -22,6 +22,7 @@ struct SharedMemory {
   std::map<std::string, std::set<std::string>> receivers;  ///< whose messages each box ever got
   bool is_lost = false;                                    ///< every call throws
   bool hangs = false;                                      ///< no call comes back
+  bool cuts_off_after_tick = false;  ///< whoever sent the numbers of a tick is answered nothing any more
 
   void set(bool SharedMemory::*what, bool on) {
     const std::lock_guard lock(mutex);
@@ -41,6 +42,9 @@ class MemoryStore final : public RankStore {
     const auto lock = open();
     memory_->entries[box + "/" + key] = bytes;
     memory_->receivers[box].insert(key);
+    if (!memory_->cuts_off_after_tick || box.find("tick-") == std::string::npos) return;
+    *cut_off_ = true;
+    throw std::runtime_error("connection reset by peer");
   }
   std::optional<std::string> read(const std::string& box, const std::string& key) override {
     const auto lock = open();

@@ -142,12 +142,10 @@ std::string where_true(const at::Tensor& mask) {
   return text + ", " + rows_text({first, first + rows.numel()}, mask.size(0));
 }
 
-/// The number of elements of a function's output, whose shape autograd keeps; -1 where it is not known.
+/// The number of elements of a function's output; -1 where it is not known. Autograd keeps its shape, and LibTorch 1.13
+/// tells it by a tensor of zeros alone.
 int64_t count_of(const Function& node, uint32_t output) {
-  if (output >= node.num_inputs() || node.input_metadata(output).is_nested_tensor()) return -1;
-  int64_t count = 1;
-  for (const c10::SymInt& size : node.input_metadata(output).shape_as_dim_vector()) count *= size.expect_int();
-  return count;
+  return output < node.num_inputs() ? node.input_metadata(output).zeros_like().numel() : -1;
 }
 
 struct Maker {
