@@ -289,6 +289,15 @@ Request LossInputLook::request() const {
   return request;
 }
 
+/// The maker, and sums of exponentials, are the same from step to step. Steps that are not looked at count, too.
+bool LossInputLook::is_time(const Event& event) {
+  constexpr uint64_t often = 8;
+  const uint64_t step = watched_.last_step.load(std::memory_order_relaxed);
+  const bool is_time = event.number() < often || event.number() % often == 0 || step >= last_time_ + often;
+  if (is_time) last_time_ = step;
+  return is_time;
+}
+
 void LossInputLook::process(const Event& event) {
   if (!event.grad_enabled()) return;
   if ((event.raw()->flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK) == LOUPE_DRAFT_LOSS_LIKENESS) {
@@ -299,9 +308,7 @@ void LossInputLook::process(const Event& event) {
   const Elements input(event.tensor().raw());
   const uint32_t flags = event.raw()->flags;
   const uint32_t function = flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK, maker = flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK;
-  // The maker, and sums of exponentials, are the same from step to step.
-  constexpr uint64_t often = 8;
-  const bool is_time = event.number() < often || event.number() % often == 0;
+  const bool is_time = this->is_time(event);
   LossFault fault;
   fault.function = name_of(function);
   const bool is_elementwise = function != LOUPE_DRAFT_LOSS_CROSS_ENTROPY && function != LOUPE_DRAFT_LOSS_NLL;

@@ -179,12 +179,16 @@ class DeviceStepLook : public Preprocessor {
 /// Watches what a loss function is given; in loss_input_look.cpp.
 class LossInputLook : public Preprocessor {
  public:
-  LossInputLook(Watched&, Model& model) : model_(model) {}
+  LossInputLook(Watched& watched, Model& model) : watched_(watched), model_(model) {}
   Request request() const override;
   void process(const Event& event) override;
 
  private:
+  bool is_time(const Event& event);
+
+  Watched& watched_;
   Model& model_;
+  uint64_t last_time_ = 0;  ///< the run's last step then
 };
 
 }  // namespace loupe::health

@@ -381,6 +381,24 @@ TEST(SampledTraining, FindsANaNOfAStepThatNobodyLooksAt) {
       << inspector.findings()[0].message;
 }
 
+TEST(SampledTraining, SeesThatMostTargetsAreOneClassInAsManyEpochsAsWhereItLooksAtEachStep) {
+  Trained it;
+  auto inspector = inspector_of("run: {tick: {steps: 200}}\nattach: {every: 10}\nlenses: [health]\n");
+  inspector.attach(*it.model, it.optimizer);
+  const at::Tensor targets = torch::zeros({40}, torch::kLong);
+  targets[39] = 1;
+  for (int i = 0; i < 1000; ++i) {
+    it.optimizer.zero_grad();
+    torch::cross_entropy_loss(it.model->forward(torch::randn({40, 4})), targets).backward();
+    it.optimizer.step();
+  }
+  inspector.tick_epoch();
+  std::string found;
+  for (const Finding& each : inspector.findings())
+    found += each.rule == "unbalanced_targets" ? each.message + "\n" : "";
+  EXPECT_NE(found.find("and that is all that the model answers"), std::string::npos) << found;
+}
+
 /// Steps past the virtual table, where no tap sees them.
 class OwnDescent final : public torch::optim::SGD {
  public:
