@@ -55,9 +55,9 @@ struct StateKeeper::Shared {
 /// The body of the thread.
 void StateKeeper::Shared::write() {
   EpochFile output(OutputPath(""), /*sync=*/false, &read_old_frame, Host(&log_of_file()), gzip());
-  std::string modules, news;  // all, and those that are not written yet
+  std::string all = header, news;  // with all modules, and with those that are not written yet
   bool is_failing = false;
-  const auto preamble = [&] { return Preamble{header + modules, header + modules, news}; };
+  const auto preamble = [&] { return Preamble{all, all, news}; };
   for (;;) {
     Item item;
     {
@@ -66,7 +66,7 @@ void StateKeeper::Shared::write() {
       if (items.empty()) break;
       item = std::move(items.front());
     }
-    modules += item.modules;
+    all += item.modules;
     news += item.modules;
     try {
       if (item.run) output.begin(item.run->get(), item.file);

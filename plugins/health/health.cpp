@@ -494,6 +494,12 @@ void Health::drop_detached() {
   for (auto each = gone; each != models_.end(); ++each)
     spare_tallies_.emplace_back((*each)->tallies.emptied(), (*each)->output_tally.emptied());
   models_.erase(gone, models_.end());
+  // At once, and not with each layer, of which a model that is detached has thousands.
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    if (!std::exchange(model->has_detached_layers, false)) continue;
+    for (Layer& layer : model->layers) layer.forget_detached();
+  }
 }
 
 void Health::visit(const Module& module) {
@@ -587,10 +593,10 @@ void Health::forget(const Module& module) {
       layer->rests = 0;
       layer->may_be_added_up = layer->is_added_up = layer->lacks_input = false;
       layer->neighbours = {};
-      for (Layer& other : model->layers) other.forget(*layer);
       layer->next_window();
     }
     for (ParameterState* each : parts->second.parameters) *each = {};
+    model->has_detached_layers = model->has_detached_layers || !parts->second.layers.empty();
     model->modules.erase(parts);
   }
 }

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <deque>
 #include <fstream>
+#include <iterator>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace loupe {
@@ -39,18 +41,22 @@ class Memory : public Lens {
     if (module.is_loss()) return;
     modules_[module.raw()->id] = module.raw();
     if (!shows_layers_ || !module.is_tapped() || module.is_functional()) return;
+    forgotten_.clear();
     Layer& layer = layers_.emplace_back();
     layer.module = module.raw();
+    places_[layer.module] = std::prev(layers_.end());
     watch(module, {LOUPE_DRAFT_GATHER_STEP_MEMORY}, layer.memory);
   }
   void forget(const Module& module) override {
     modules_.erase(module.raw()->id);
-    for (Layer& layer : layers_) {
-      if (layer.module == module.raw()) layer.module = nullptr;
-    }
+    const auto place = places_.find(module.raw());
+    if (place == places_.end()) return;
+    forgotten_.splice(forgotten_.end(), layers_, place->second);
+    places_.erase(place);
   }
 
   void report(Report& report) override {
+    forgotten_.clear();
     report.tag(memory_tag, memory_style());
     if (shows_layers_) report.tag(kept_tag, kept_style());
     Report::Row row(report);
@@ -66,7 +72,7 @@ class Memory : public Lens {
     row.tell(memory_tag);
     for (const Layer& layer : layers_) {
       const auto kept = layer.memory.mean("kept");
-      if (layer.module != nullptr && kept) report.value(kept_tag, layer.module->name, "kept", mebibytes(*kept));
+      if (kept) report.value(kept_tag, layer.module->name, "kept", mebibytes(*kept));
     }
   }
 
@@ -138,7 +144,9 @@ class Memory : public Lens {
   bool shows_layers_;
   draft::Folded step_;
   std::map<uint64_t, const loupe_module*> modules_;
-  std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
+  std::list<Layer> layers_;
+  std::unordered_map<const loupe_module*, std::list<Layer>::iterator> places_;
+  std::list<Layer> forgotten_;  // until the next call: their sources end with the one that forgets them
 };
 
 }  // namespace loupe

@@ -41,6 +41,7 @@ class Record : public Visualizer {
     const Run* own = recorded_run();
     run_ = run_line(own != nullptr ? *own : run);
     known_.clear();
+    has_new_ = true;
     selection_.begin();
     between_.clear();
     holds_back_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
@@ -116,10 +117,13 @@ class Record : public Visualizer {
     notice_run();
     for (Known& known : known_) {
       if (known.key != key) continue;
-      if (known.line != line) known = {key, std::move(line), false};
+      if (known.line == line) return;
+      known = {key, std::move(line), false};
+      has_new_ = true;
       return;
     }
     known_.push_back({key, std::move(line), false});
+    has_new_ = true;
   }
 
   /// A run that is replayed may go on in the midst of its record: what stands is then told anew.
@@ -131,7 +135,7 @@ class Record : public Visualizer {
     flush();  // what is left was said before
     run_ = std::move(line);
     known_.clear();
-    goes_on_ = true;
+    goes_on_ = has_new_ = true;
   }
 
   /// Between two ticks, what is urgent is written at once, for it may be the last that the process says. A resumed run
@@ -150,16 +154,21 @@ class Record : public Visualizer {
     written_ = true;
     file_.write(epoch, std::move(text), preamble());
     for (Known& each : known_) each.written = true;
+    news_.clear();
     goes_on_ = false;
   }
 
-  Preamble preamble() const {
-    std::string all = run_, news;
-    for (const Known& known : known_) {
-      all += known.line;
-      if (!known.written) news += known.line;
+  /// The line of a large model is long, and each urgent finding is a write: it is put together once.
+  Preamble preamble() {
+    if (std::exchange(has_new_, false)) {
+      all_ = run_;
+      news_.clear();
+      for (const Known& known : known_) {
+        all_ += known.line;
+        if (!known.written) news_ += known.line;
+      }
     }
-    return {all, all, goes_on_ ? all : news};
+    return {all_, all_, goes_on_ ? all_ : news_};
   }
 
   Selection selection_;
@@ -167,6 +176,8 @@ class Record : public Visualizer {
   EpochFile file_;
   std::string run_;
   std::vector<Known> known_;
+  std::string all_, news_;  // of what is known, and what of it is not written
+  bool has_new_ = true;     // they are not up to date
   double epoch_ = 0, between_epoch_ = 0;
   std::string tick_line_, text_;  // of the tick being told
   std::size_t last_size_ = 0;     // of the tick before, as ticks are much alike

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <list>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,23 +43,22 @@ class StepTime : public Lens {
   void attach() override { watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, step_); }
   void visit(const Module& module) override {
     if (!shows_layers_ || !module.is_tapped() || module.is_functional() || module.is_loss()) return;
-    const auto place = std::find_if(layers_.begin(), layers_.end(), [](const Layer& each) { return !each.is_used; });
-    Layer& layer = place != layers_.end() ? *place : layers_.emplace_back();
-    layer.is_used = true;
+    forgotten_.clear();
+    Layer& layer = layers_.emplace_back();
     layer.module = module.raw();
-    layer.time.reset_all();
-    layer.seconds.clear();
-    layer.steps = 0;
+    places_[layer.module] = std::prev(layers_.end());
     watch(module, {LOUPE_DRAFT_GATHER_STEP_TIME}, layer.time);
   }
   void forget(const Module& module) override {
-    for (Layer& layer : layers_) {
-      if (layer.module == module.raw()) layer.module = nullptr;
-    }
+    const auto place = places_.find(module.raw());
+    if (place == places_.end()) return;
+    forgotten_.splice(forgotten_.end(), layers_, place->second);
+    places_.erase(place);
     if (dominant_ && dominant_->module == module.raw()) dominant_.reset();
   }
 
   void report(Report& report) override {
+    forgotten_.clear();
     tell_tags(report);
     Report::Row row(report);
     for (const auto& [label, line] : parts()) {
@@ -64,8 +66,6 @@ class StepTime : public Lens {
     }
     row.tell(step_tag);
     report_layers(report);
-    // A source ends once its module is forgotten, which is after the last report of it.
-    for (Layer& layer : layers_) layer.is_used = layer.module != nullptr;
   }
 
  private:
@@ -86,7 +86,6 @@ class StepTime : public Lens {
     draft::Folded time;
     std::deque<double> seconds;  // of the last epochs
     uint64_t steps = 0;          // that were timed
-    bool is_used = false;
   };
 
   static const std::vector<std::pair<const char*, const char*>>& parts() {
@@ -148,7 +147,7 @@ class StepTime : public Lens {
     double all = 0;
     for (const Layer& layer : layers_) {
       const uint64_t steps = layer.time.count("forward");
-      if (layer.module == nullptr || steps == 0) continue;
+      if (steps == 0) continue;
       Report::Row row(report);
       row.value("forward", 1e3 * layer.time.mean("forward").value_or(0));
       row.value("backward", 1e3 * layer.time.mean("backward").value_or(0));
@@ -162,7 +161,7 @@ class StepTime : public Lens {
     }
     if (!(all > 0)) return;
     for (const Layer& layer : layers_) {
-      if (layer.module == nullptr || layer.time.count("forward") == 0) continue;
+      if (layer.time.count("forward") == 0) continue;
       report.value(share_tag, layer.module->name, seconds_of(layer) / all);
     }
     judge_slowest(report);
@@ -182,7 +181,7 @@ class StepTime : public Lens {
     std::size_t count = 0;
     const Layer* slowest = nullptr;
     for (Layer& layer : layers_) {
-      if (layer.module == nullptr || layer.time.count("forward") == 0) continue;
+      if (layer.time.count("forward") == 0) continue;
       layer.seconds.push_back(seconds_of(layer));
       layer.steps += layer.time.count("forward");
       if (layer.seconds.size() > most_epochs) layer.seconds.pop_front();
@@ -219,7 +218,9 @@ class StepTime : public Lens {
   bool shows_layers_;
   double dominating_share_;
   draft::Folded step_;
-  std::deque<Layer> layers_;  // kept after a module is forgotten: its source ends after that call
+  std::list<Layer> layers_;
+  std::unordered_map<const loupe_module*, std::list<Layer>::iterator> places_;
+  std::list<Layer> forgotten_;  // until the next call: their sources end with the one that forgets them
   bool told_calls_ = false;
   std::optional<Finding> dominant_;  // as it was told
 };

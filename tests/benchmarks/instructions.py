@@ -15,11 +15,18 @@ import tempfile
 
 KEPT = pathlib.Path(__file__).with_suffix(".json")
 TOLERANCE = 0.03
-STEPS = 10
+STEPS = 4
 MODELS = ["A", "D"]
 BOTH = "{parameters: [weight, bias]}"
 FOUR = f"[loss_metrics, output_activation, gradient_geometry: {BOTH}, parameter_difference: {BOTH}"
-LENSES = {"four": FOUR + "]", "health": "[health]", "four+health": FOUR + ", health]", "step_time": "[step_time]"}
+MORE = f"output_norm, output_gradient_geometry, parameter_gradient_activation: {BOTH}, parameter_norm: {BOTH}"
+LENSES = {
+    "four": FOUR + "]",
+    "health": "[health]",
+    "four+health": FOUR + ", health]",
+    "all": f"{FOUR}, {MORE}]",
+    "step_time": "[step_time]",
+}
 
 
 def instructions_of(program: pathlib.Path, model: str, config: str) -> float:

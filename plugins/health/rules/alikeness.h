@@ -81,9 +81,6 @@ struct Alikeness {
     }
   } answers_at_start, answers;
 
-  void forget(const Layer& gone) {
-    if (code.other == &gone) code = {};
-  }
   void next_window() {
     now = {};
     code.squares = code.other_squares = 0;

@@ -84,13 +84,14 @@ struct Layer {
   Source device_outputs, device_looks;  ///< the same where it lies on a device: its numbers, and that it ran
   uint32_t rests = 0;                   ///< what they omit: LOUPE_REST_ bits
 
-  /// The other layer is gone.
-  void forget(const Layer& other) {
-    if (neighbours.from == &other) neighbours.from = nullptr;
-    if (neighbours.to == &other) neighbours.to = nullptr;
+  /// Forgets those around it that are detached.
+  void forget_detached() {
+    const auto is_gone = [](const Layer* layer) { return layer != nullptr && layer->module == nullptr; };
+    if (is_gone(neighbours.from)) neighbours.from = nullptr;
+    if (is_gone(neighbours.to)) neighbours.to = nullptr;
     if (neighbours.to == nullptr) neighbours.taken = 0;
-    if (usual_from == &other || usual_to == &other) has_usual = false;
-    alike.forget(other);
+    if (is_gone(usual_from) || is_gone(usual_to)) has_usual = false;
+    if (is_gone(alike.code.other)) alike.code = {};
   }
   /// The layer that is looked at whose output, or a part of it, is its input while it rests; itself where its own input
   /// is looked at.

@@ -23,14 +23,36 @@ Finding finding_of(const Observation& seen) {
   return now;
 }
 
+bool is_among(const std::vector<const char*>& names, const Rule& rule) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strcmp(name, rule.name) == 0; });
+}
+
+/// Whether the findings of one rule may follow from those of another. Findings of thousands of layers are mostly of one
+/// rule, so that an answer serves for many in a row.
+class RulePair {
+ public:
+  bool may_follow(const Rule& cause, const Rule& effect) {
+    if (cause_ != &cause || effect_ != &effect) {
+      cause_ = &cause;
+      effect_ = &effect;
+      may_follow_ = std::any_of(cause.brings_about.begin(), cause.brings_about.end(),
+                                [&](const Effects& each) { return is_among(each.effects, effect); });
+    }
+    return may_follow_;
+  }
+
+ private:
+  const Rule *cause_ = nullptr, *effect_ = nullptr;
+  bool may_follow_ = false;
+};
+
 /// How `cause` can bring about `effect`; null where it cannot.
 const Effects* link_between(const Observation& cause, const Observation& effect) {
   const bool is_of_one_model =
       cause.module == nullptr || effect.module == nullptr || cause.module->model == effect.module->model;
   if (!is_of_one_model) return nullptr;
   for (const Effects& each : cause.rule->brings_about) {
-    const bool is_effect = std::any_of(each.effects.begin(), each.effects.end(),
-                                       [&](const char* name) { return std::strcmp(name, effect.rule->name) == 0; });
+    const bool is_effect = is_among(each.effects, *effect.rule);
     const bool is_bad_enough = each.strength != Strength::likely ||
                                (cause.severity > LOUPE_SEVERITY_INFO && cause.severity >= effect.severity);
     if (is_effect && is_bad_enough && (each.agrees == nullptr || each.agrees(cause, effect))) return &each;
@@ -73,8 +95,10 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
 void Ledger::explain(Observation& seen) const {
   const Entry* cause = nullptr;
   const Effects* by = nullptr;
+  RulePair rules;
   for (const Entry& each : entries_) {
-    const Effects* link = each.standing.stands() ? link_between(each.last, seen) : nullptr;
+    if (!each.standing.stands() || !rules.may_follow(*each.last.rule, *seen.rule)) continue;
+    const Effects* link = link_between(each.last, seen);
     if (link == nullptr || (by != nullptr && link->strength != Strength::sure)) continue;
     cause = &each;
     by = link;
@@ -84,8 +108,10 @@ void Ledger::explain(Observation& seen) const {
 }
 
 void Ledger::explain_by(Report& report, const Entry& cause) {
+  RulePair rules;
   for (Entry& each : entries_) {
     if (!each.standing.stands() || each.last.is_explained || &each == &cause) continue;
+    if (!rules.may_follow(*cause.last.rule, *each.last.rule)) continue;
     const Effects* link = link_between(cause.last, each.last);
     if (link == nullptr || link->strength == Strength::hint) continue;
     follow_from(cause.last, *link, each.last);

@@ -205,9 +205,10 @@ struct Model {
   uint64_t step_now = 1;  ///< the step that the events since the last one belong to
   uint64_t steps = 0;     ///< of its optimizers, that were looked at
   uint64_t ticks = 0;
-  bool has_window_ended = false;  ///< and the findings do not know yet
-  bool had_gaps = false;          ///< some steps were not looked at
-  uint64_t acting_steps = 0;      ///< before which it also ran without gradients
+  bool has_window_ended = false;     ///< and the findings do not know yet
+  bool had_gaps = false;             ///< some steps were not looked at
+  bool has_detached_layers = false;  ///< which others still refer to
+  uint64_t acting_steps = 0;         ///< before which it also ran without gradients
   const Layer* first_layer = nullptr;
   const Layer* last_layer = nullptr;  ///< of whole passes: the output
   /// The weights that the output of the last layer with weights depends on, as autograd's graph had it; empty where

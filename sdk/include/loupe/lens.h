@@ -10,11 +10,13 @@
 #include <loupe/report.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -111,12 +113,12 @@ class Lens {
   const loupe_wiring* wiring() const { return wiring_; }
   /// The preprocessors kept for the module may go at the next call: their sources end with this one.
   void let_go(const Module& module) {
-    for (Kept& kept : kept_) kept.is_forgotten = kept.is_forgotten || kept.module == module.id();
+    const auto kept = kept_.find(module.id());
+    if (kept == kept_.end()) return;
+    std::move(kept->second.begin(), kept->second.end(), std::back_inserter(forgotten_));
+    kept_.erase(kept);
   }
-  void drop_forgotten() {
-    kept_.erase(std::remove_if(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.is_forgotten; }),
-                kept_.end());
-  }
+  void drop_forgotten() { forgotten_.clear(); }
 
  protected:
   /// Puts a preprocessor behind a gatherer on a module.
@@ -127,8 +129,8 @@ class Lens {
   }
   /// The same with one that the lens keeps as long as it is needed, such as preprocessor_of() makes of a function.
   Source watch(const Module& module, const Watch& watched, std::unique_ptr<Preprocessor> own) {
-    kept_.push_back({module.id(), std::move(own), false});
-    return watch(module.raw(), watched, kept_.back().preprocessor.get());
+    Preprocessor* const kept = kept_[module.id()].emplace_back(std::move(own)).get();
+    return watch(module.raw(), watched, kept);
   }
   /// Shows `function` the tensors of two modules together, such as of a layer in a student and in its teacher. It takes
   /// `(const TensorView& first, const TensorView& second)` and gives a number or an optional one, which goes into the
@@ -146,11 +148,7 @@ class Lens {
   Source watch_pushes(const Watch& watched, Preprocessor& own) { return watch(nullptr, watched, &own); }
 
  private:
-  struct Kept {
-    uint64_t module;
-    std::unique_ptr<Preprocessor> preprocessor;
-    bool is_forgotten;
-  };
+  using Kept = std::vector<std::unique_ptr<Preprocessor>>;
 
   Source watch(const loupe_module* module, const Watch& watched, Preprocessor* own) {
     return watched.preprocessor_options().lend([&](const loupe_options* preprocessor_options) {
@@ -173,7 +171,8 @@ class Lens {
     });
   }
 
-  std::vector<Kept> kept_;
+  std::unordered_map<uint64_t, Kept> kept_;  // by modules
+  Kept forgotten_;
   const loupe_wiring* wiring_ = nullptr;
 };
 

@@ -12,16 +12,18 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace loupe {
 inline namespace v1_0 {
 
-/// What goes before the epochs that are written together.
+/// What goes before the epochs that are written together. It may be long, and is not copied: the texts are the
+/// caller's.
 struct Preamble {
-  std::string fresh;   ///< into a file that holds nothing
-  std::string joined;  ///< once, behind what an earlier run left
-  std::string more;    ///< behind this run's own epochs
+  std::string_view fresh;   ///< into a file that holds nothing
+  std::string_view joined;  ///< once, behind what an earlier run left
+  std::string_view more;    ///< behind this run's own epochs
 };
 
 /// A text file that grows by whole epochs. The file is opened for each of them, so that one that was moved, emptied or
@@ -122,12 +124,12 @@ class EpochFile {
   }
 
   template <class Write>
-  void put(const std::string& head, Write&& write) const {
+  void put(std::string_view head, Write&& write) const {
     if (!is_compressed()) {
       write(head);
       return waiting_.each_text(write);
     }
-    std::string before = head;
+    std::string before(head);
     waiting_.each_text([&](const std::string& text) {
       compression_->write_members(before + text, write);
       before.clear();
@@ -149,7 +151,7 @@ class EpochFile {
                ", and the complete earlier file is kept as '" + kept_.string() + "'");
   }
 
-  void replace(const std::string& head, const OlderEpochs* older) {
+  void replace(std::string_view head, const OlderEpochs* older) {
     Replacement replacement(file_);
     if (older != nullptr) {
       older->copy([&](const std::string& text) {
@@ -158,21 +160,20 @@ class EpochFile {
         replacement.write(text);
       });
     }
-    put(head, [&](const std::string& text) { replacement.write(text); });
+    put(head, [&](std::string_view text) { replacement.write(text); });
     // What an earlier run recorded is never lost.
     if (older != nullptr && kept_.empty() && std::filesystem::file_size(file_) > 0)
       kept_ = keep_replaced(file_, start_time_);
     replacement.commit(sync_);
   }
 
-  void append(const std::string& head, const std::string& fresh) {
+  void append(std::string_view head, std::string_view fresh) {
     make_folder_of(file_);
     const Descriptor output(file_, O_WRONLY | O_APPEND | O_CREAT);
     const struct stat before = output.status();
     const bool regular = S_ISREG(before.st_mode);
     try {
-      put(regular && before.st_size == 0 ? fresh : head,
-          [&](const std::string& text) { write_all(output.get(), text); });
+      put(regular && before.st_size == 0 ? fresh : head, [&](std::string_view text) { write_all(output.get(), text); });
       if (sync_) output.sync();
     } catch (const std::system_error&) {
       // Half an epoch would stand in the way of those that follow.
