@@ -242,7 +242,9 @@ TEST(LongRuns, DISABLED_HaveTicksThatCostAsMuchAtTheEndAsAtTheBeginning) {
   }
   EXPECT_GT(early_allocations, block) << "the counting does not see it";
   EXPECT_LT(static_cast<double>(last_allocations), 1.05 * static_cast<double>(early_allocations));
-  EXPECT_LT(bytes_held - early_bytes, int64_t{1} << 20);
+  // Of each epoch a few numbers are kept, such as its losses.
+  constexpr int64_t most_of_an_epoch = 100;
+  EXPECT_LT(bytes_held - early_bytes, most_of_an_epoch * block * (blocks - 2));
 }
 
 TEST(LongRuns, DISABLED_TakeLittleMemoryForEachOfHundredsOfModelsThatAreTrainedInTurn) {
@@ -262,7 +264,7 @@ TEST(LongRuns, DISABLED_TakeLittleMemoryForEachOfHundredsOfModelsThatAreTrainedI
   }
   const int64_t each = (bytes_held - early) / (models - first);
   RecordProperty("bytes", std::to_string(each));
-  EXPECT_LT(each, 130'000);
+  EXPECT_LT(each, 20'000);
 }
 
 TEST(Memory, BeyondTheValuesThatAreComparedIsBelowTwentyKilobytesAModuleForResNet18) {
