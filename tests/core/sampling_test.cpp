@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -236,21 +237,24 @@ class BudgetedSteps : public testing::Test {
  protected:
   BudgetedSteps() {
     now = 1000;
-    set_steady_clock([] { return now; });
+    set_steady_clock([] { return now.load(); });
   }
   ~BudgetedSteps() override { set_steady_clock(nullptr); }
-  static inline double now;
+  static inline std::atomic<double> now;  // read by the thread of the visualizers, too
 };
 
 TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
   Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allows");
   for (int i = 0; i < 300; ++i) {
-    now += it.monitor.looks() ? 1.085 : 1;
+    now = now + (it.monitor.looks() ? 1.085 : 1);
     step(it, *it.layer, 1);
   }
   it.tick();
-  EXPECT_SAYS(only(it.stage.take_messages()), "Loupe looks at one step in 10 from now on");
+  Texts told = it.stage.take_messages();
+  // By this clock a visualizer may take hours.
+  std::erase_if(told, [](const std::string& each) { return each.find("the visualizer") == 0; });
+  EXPECT_SAYS(only(told), "Loupe looks at one step in 10 from now on");
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 1U);
 }
 
