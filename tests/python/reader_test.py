@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""Reads runs with sdk/python/loupe, and holds what it says against what the commands say.
-
-usage: reader_test.py BINARIES FOLDER
-  BINARIES  has loupe, digits and digits_sick
-  FOLDER    where runs go, and a virtual environment with pandas, matplotlib and mypy
-"""
+"""Reads runs with sdk/python/loupe, and holds what it says against what the commands say. See made.py for the usage; BINARIES
+has loupe, digits and digits_sick, and the environment pandas, matplotlib and mypy."""
 
 import ast
 import csv
@@ -12,72 +8,20 @@ import gzip
 import json
 import math
 import os
-import pathlib
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-READER = ROOT / "sdk" / "python" / "loupe" / "__init__.py"
-sys.path.insert(0, str(ROOT / "sdk" / "python"))
-sys.dont_write_bytecode = True  # in the folder of the sources
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+from made import BINARIES, FOLDER, HEAD, PACKAGE, ROOT, Folder, at_night, command, environment, finding, line, made, main, module, rows, tick, value
 import loupe  # noqa: E402
+from loupe.lines import NAMED  # noqa: E402
 
-BINARIES, FOLDER = (pathlib.Path(each).resolve() for each in sys.argv[1:3])
 RUNS = FOLDER / "runs"
 WANTED = ("pandas==3.1.*", "matplotlib==3.11.*", "mypy==1.18.*")
-
-HEAD = {"kind": "run", "format": 3, "name": "made", "resumed": False, "start_time": 1.5, "rank": 0, "world_size": 1}
-
-
-def line(**members):
-    return json.dumps(members, separators=(",", ":"), ensure_ascii=False) + "\n"
-
-
-def value(epoch, number, tag="Loss", name="train_loss mean", layer="Loss"):
-    return line(kind="value", epoch=epoch, tag=tag, layer=layer, line=name, value=number, events=3)
-
-
-def tick(epoch):
-    return line(kind="tick", epoch=epoch, timestamp=1.5 + epoch, elapsed=float(epoch), step=10 * epoch, reason="epoch")
-
-
-def made(folder, text, name="record.jsonl"):
-    folder.mkdir(parents=True, exist_ok=True)
-    data = text.encode() if isinstance(text, str) else text
-    (folder / name).write_bytes(data)
-    return folder
-
-
-def rows(frame):
-    return frame if isinstance(frame, list) else frame.to_dict("records")
-
-
-def command(*arguments):
-    return subprocess.run([BINARIES / "loupe", *map(str, arguments)], capture_output=True, text=True, timeout=120)
-
-
-def environment():
-    """A Python that has pandas, matplotlib and mypy; None where pip cannot bring them."""
-    python = FOLDER / "environment" / "bin" / "python"
-    if not (FOLDER / "environment" / "complete").exists():
-        made = subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / "environment"])
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *WANTED]
-        if made.returncode != 0 or subprocess.run(pip, timeout=600).returncode != 0:
-            return None
-        (FOLDER / "environment" / "complete").touch()
-    return python
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
 
 class RealRuns(unittest.TestCase):
@@ -124,8 +68,8 @@ class RealRuns(unittest.TestCase):
             run = loupe.read(folder)
             own = [{**row, "record": str(folder / "record.jsonl")} for row in run.findings]
             for row in told:
-                row.update({key: loupe.NAMED.get(each, each) for key, each in row.items() if isinstance(each, str)})
-            self.assertEqual(list(own[0]), list(told[0]))
+                row.update({key: NAMED.get(each, each) for key, each in row.items() if isinstance(each, str)})
+            self.assertEqual([list(row) for row in own], [list(row) for row in told])
             same = lambda row: {key: "nan" if each != each else each for key, each in row.items()}  # noqa: E731
             self.assertEqual([same(row) for row in own], [same(row) for row in told])
             found += len(own)
@@ -163,31 +107,48 @@ class RealRuns(unittest.TestCase):
         self.assertEqual(sorted(repr(row["value"]) for row in found), sorted(repr(row["value"]) for row in table))
 
     def test_prints_a_summary(self):
-        for file in (READER.parent.parent, READER):  # as a package, and as the one file
-            way = ["-m", "loupe"] if file.is_dir() else [str(file)]
-            told = subprocess.run([sys.executable, *way, str(RUNS / "vanishing")], capture_output=True, text=True,
-                                  env={**os.environ, "PYTHONPATH": str(file)})  # fmt: skip
-            self.assertEqual((told.returncode, told.stderr), (0, ""))
-            self.assertRegex(told.stdout, r"(?s)completed after epoch 6.*findings?:\n    error: .*\n      advice: ")
-        told = subprocess.run([sys.executable, str(READER), str(RUNS / "nothing")], capture_output=True, text=True)
+        told = module(RUNS / "vanishing")
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertRegex(told.stdout, r"(?s)completed after epoch 6.*findings?:\n    error: .*\n      → ")
+        told = module(RUNS / "nothing")
         self.assertEqual(told.returncode, 2)
         self.assertIn("nothing: error: the record cannot be read", told.stderr)
 
+    @at_night
     def test_runs_the_notebook(self):
-        python = environment()
+        python = environment(*WANTED)
         if python is None:
             self.skipTest("pip brings no pandas and matplotlib")
         pictures = FOLDER / "pictures"
         shutil.rmtree(pictures, ignore_errors=True)
         subprocess.run([python, ROOT / "examples/notebook.py", RUNS, pictures], check=True, timeout=300,
-                       env={**os.environ, "PYTHONPATH": str(READER.parent.parent), "MPLBACKEND": "agg"})  # fmt: skip
+                       env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), "MPLBACKEND": "agg"})  # fmt: skip
         found = sorted(picture.name for picture in pictures.iterdir())
         self.assertEqual(found, ["gradients.png", "loss.png", "sweep.png"])
         for picture in pictures.iterdir():
             self.assertGreater(picture.stat().st_size, 10000, picture.name)
 
+    @at_night
+    def test_plots_the_losses_or_another_tag(self):
+        python = environment(*WANTED)
+        if python is None:
+            self.skipTest("pip brings no matplotlib")
+        program = """if True:
+            import loupe, sys
+            run = loupe.read(sys.argv[1])
+            axes = run.plot()
+            print(len(axes.lines), axes.get_title(), axes.get_legend() is not None)
+            print(run.plot("Weight Gradient Norm", axes=axes) is axes, len(axes.lines) > 5)
+            run.plot("Nothing")
+        """
+        told = subprocess.run([python, "-c", program, self.digits], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), "MPLBACKEND": "agg"})  # fmt: skip
+        self.assertRegex(told.stdout, r"^[1-9]\d* digits True\nTrue True\n")
+        self.assertIn("no values of 'Nothing'; known are: ", told.stderr)
+
+    @at_night
     def test_gives_frames_where_pandas_is(self):
-        python = environment()
+        python = environment(*WANTED)
         if python is None:
             self.skipTest("pip brings no pandas")
         program = """if True:
@@ -198,77 +159,10 @@ class RealRuns(unittest.TestCase):
             print(len(loupe.read(sys.argv[1]).values()))
         """
         told = subprocess.run([python, "-c", program, self.digits], check=True, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": str(READER.parent.parent)})  # fmt: skip
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)})  # fmt: skip
         count = told.stdout.split()[-1]
         kinds = "DataFrame ['tag', 'layer', 'line', 'epoch', 'step', 'value'] int64 float64"
         self.assertEqual(told.stdout, f"{kinds} {count} {count}\n{count}\n")
-
-
-class Damage(Folder):
-    def assert_as_commands(self, folder):
-        """The place is the command's, to the line."""
-        with self.assertRaises(loupe.RecordError) as caught:
-            loupe.read(folder)
-        told = command("diagnose", folder).stderr.replace("loupe: ", "")
-        place, _, what = str(caught.exception).partition(" error: ")
-        self.assertTrue(told.startswith(place + " error: "), f"{told!r} is not {caught.exception}")
-        return what, told.partition(" error: ")[2].strip(), caught.exception.run
-
-    def test_is_named_with_file_and_line(self):
-        good = line(**HEAD) + value(1, 0.5) + tick(1)
-        texts = {
-            "garbage": good + "garbage\n",
-            "list": good + "[1]\n",
-            "empty line": good + "\n" + tick(2),
-            "no kind": good + line(epoch=2),
-            "unknown kind": good + line(kind="valu", epoch=2),
-            "lacks": good + line(kind="value", epoch=2, tag="Loss", layer="Loss", value=1.0),
-            "text for a number": good + value(2, "many"),
-            "number for a text": good + value(2, 1.0, tag=7),
-            "null": good + value(2, None),
-            "broken number": good + value(2, 1.0).replace(":1.0", ":1.0.0") + tick(2),
-            "in the midst": good + value(2, 1.0) + value(2, 1.0)[:40] + "\n" + value(2, 2.0) + tick(2),
-            "not a severity": good + line(kind="finding", epoch=1, severity="bad", state="raised", rule="x", message=""),
-            "another run": good + line(**HEAD),
-            "no run": value(1, 0.5) + tick(1),
-            "newer": line(**{**HEAD, "format": 4}),
-            "no utf-8": good.encode() + b'{"kind":"value","epoch":2,"tag":"\xff","layer":"a","line":"b","value":1.0}\n',
-            "nothing": "",
-        }
-        for name, text in texts.items():
-            with self.subTest(name):
-                _, _, run = self.assert_as_commands(made(self.folder / name, text))
-                if name not in ("no run", "newer", "nothing"):
-                    self.assertEqual([row["value"] for row in rows(run.values())], [0.5])
-                    self.assertRaises(loupe.RecordError, run.update)
-                    self.assertEqual([row["value"] for row in rows(run.values())], [0.5], "and not twice")
-
-    def test_says_the_same_of_what_is_lacking(self):
-        good = line(**HEAD)
-        for text in (good + line(kind="tick"), good + line(kind="range", epoch=1, tag="a", layer="b", low=1, high=2)):
-            own, told, _ = self.assert_as_commands(made(self.folder, text))
-            self.assertEqual(own, told)
-
-    def test_of_a_compressed_record_is_told_from_its_end_being_cut_off(self):
-        first, second = (gzip.compress(text.encode()) for text in (line(**HEAD) + value(1, 0.5) + tick(1), value(2, 0.4) + tick(2)))
-        broken = bytearray(first + second + second)
-        broken[len(first) + len(second) // 2] ^= 0xFF
-        own, told, _ = self.assert_as_commands(made(self.folder / "broken", bytes(broken), "record.jsonl.gz"))
-        self.assertEqual(own, told)
-        cut = made(self.folder / "cut", (first + second)[:-9], "record.jsonl.gz")
-        with self.assertWarnsRegex(UserWarning, "ends with an epoch that was cut off, which is left out"):
-            run = loupe.read(cut)
-        self.assertEqual([each["epoch"] for each in run.ticks], [1])
-        self.assert_as_commands(made(self.folder / "at once", first[:-9], "record.jsonl.gz"))
-
-    def test_in_one_run_of_a_sweep_leaves_the_others_and_what_stands_before_it(self):
-        good = line(**HEAD) + value(1, 0.5) + tick(1)
-        made(self.folder / "bad", good + "garbage\n")
-        made(self.folder / "good", good)
-        made(self.folder / "good" / "older-1", good)
-        with self.assertWarnsRegex(UserWarning, r"bad/record.jsonl:4: error: this line is no JSON"):
-            table = rows(loupe.read_all(self.folder))
-        self.assertEqual([row["run"] for row in table], ["bad", "good"])
 
 
 class Reading(Folder):
@@ -286,6 +180,56 @@ class Reading(Folder):
         self.assertEqual(band, {"tag": "T", "layer": "σ", "line": "-σ..+σ", "epoch": 1, "step": 10, "low": -1.5, "high": math.inf})
         (histogram,) = run.histograms()
         self.assertEqual((histogram["edges"], histogram["counts"], histogram["step"]), ([0, 1, 2], [3, 4], 10))
+
+    def test_gives_a_number_of_a_single_step_at_its_step_and_not_among_those_of_whole_ticks(self):
+        own = line(kind="value", epoch=1, tag="Loss", layer="Loss", line="train_loss mean", value=0.7, events=1, step=3)
+        as_others_write_it = own.replace('"kind"', ' "kind"').replace('"step":3', '"step":4')
+        run = loupe.read(made(self.folder, line(**HEAD) + own + as_others_write_it + value(1, 0.5) + tick(1)))
+        self.assertEqual([(row["step"], row["value"]) for row in rows(run.values())], [(3, 0.7), (4, 0.7), (10, 0.5)])
+        self.assertEqual([(loss["count"], loss["last"]) for loss in run.losses()], [(1, 0.5)])
+
+    def test_gives_the_values_of_the_tags_that_are_asked_for(self):
+        run = loupe.read(made(self.folder, line(**HEAD) + value(1, 1, tag="A") + value(1, 2, tag="B") + value(1, 3, tag="C") + tick(1)))
+        self.assertEqual([row["value"] for row in rows(run.values("B"))], [2])
+        self.assertEqual([row["value"] for row in rows(run.values(tag=["C", "A"]))], [1, 3])
+        self.assertEqual(len(run.ranges("A")), 0)
+        with self.assertRaisesRegex(ValueError, "no tag 'b'; known are: A, B, C"):
+            run.values("b")
+
+    def test_gives_findings_as_a_frame_and_the_run_as_html(self):
+        evil = "<script>"
+        told = finding(1, message=evil, advice=evil) + finding(1, id=8, severity="info", rule="other")
+        run = loupe.read(made(self.folder, line(**{**HEAD, "name": evil}) + value(1, 0.5) + told + tick(1)))
+        self.assertEqual([(row["severity"], row["rule"]) for row in rows(run.findings_frame())], [("error", "dead_units"), ("info", "other")])
+        page = run._repr_html_()
+        self.assertNotIn(evil, page)
+        self.assertEqual(page.count("<tr>"), 3)
+        self.assertIn("train_loss 0.5", page)
+
+    def test_reads_what_loupe_itself_has_compressed(self):
+        """The first member then ends within a line, and each tick behind it is a member."""
+        layers, epochs = 90, 1800
+        with open(made(self.folder / "plain", line(**HEAD)) / "record.jsonl", "a") as file:
+            file.write(line(kind="tag", tag="Norm", type="numerical", log_y=False, big=False, annotate=False, y_minimum=None, y_maximum=None))
+            for epoch in range(1, epochs + 1):
+                file.writelines(value(epoch, math.sin(epoch * i + 1), "Norm", "mean", f"encoder.{i}.weight") for i in range(layers))
+                file.write(tick(epoch))
+        told = command("replay", self.folder / "plain", "--visualizer", "record", "--out", self.folder / "packed")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertEqual([each.name for each in (self.folder / "packed").iterdir()], ["record.jsonl.gz"])
+        plain, packed = loupe.read(self.folder / "plain"), loupe.read(self.folder / "packed")
+        self.assertEqual(len(rows(packed.values())), layers * epochs)
+        self.assertEqual(rows(packed.values()), rows(plain.values()))
+        self.assertFalse(packed.update())
+        with open(self.folder / "packed" / "record.jsonl.gz", "ab") as file:
+            text = (value(epochs + 1, 7.0, "Norm", "mean", "encoder.0.weight") + tick(epochs + 1)).encode()
+            file.write(gzip.compress(text[:40]))
+        packed.update()
+        self.assertEqual((len(packed.ticks), packed.cut_off), (epochs, "a line"))
+        with open(self.folder / "packed" / "record.jsonl.gz", "ab") as file:
+            file.write(gzip.compress(text[40:]))
+        packed.update()
+        self.assertEqual((rows(packed.values())[-1]["value"], packed.cut_off), (7.0, None))
 
     def test_leaves_out_an_epoch_without_an_end_and_takes_it_once_that_is_there(self):
         file = made(self.folder, line(**HEAD) + value(1, 0.5) + tick(1) + value(2, 0.4)) / "record.jsonl"
@@ -361,9 +305,10 @@ class Reading(Folder):
         trainer.send_signal(signal.SIGKILL)
         trainer.wait()
         run = loupe.read(record)
-        self.assertEqual(run.state, "killed")
+        self.assertEqual(run.state, "crashed")
         self.assertEqual([each["epoch"] for each in run.follow()], [each["epoch"] for each in run.ticks])
 
+    @at_night
     def test_reads_a_long_record_quickly_in_little_memory(self):
         epochs, layers, lines = 300, 100, 20
         with open(self.folder / "record.jsonl.gz", "wb") as file:
@@ -374,7 +319,7 @@ class Reading(Folder):
                 file.write(gzip.compress((text + tick(epoch)).encode()))
         begun = time.process_time()
         run = loupe.read(self.folder)
-        self.assertEqual(len(run._step), epochs * layers * lines)
+        self.assertEqual(len(run._columns), epochs * layers * lines)
         took, memory = time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
         size = (self.folder / "record.jsonl.gz").stat().st_size >> 20
         print(f"{size} MB of gzip, {epochs * layers * lines} values: {took:.2f} s of processor time, {memory} MB", file=sys.stderr)
@@ -382,22 +327,33 @@ class Reading(Folder):
         self.assertLess(took, 20)  # whatever else the machine does
 
 
-class TheFile(unittest.TestCase):
-    def test_is_of_python_3_9_and_its_types_are_checked(self):
-        ast.parse(READER.read_text(encoding="utf-8"), feature_version=(3, 9))
-        python = environment()
+class ThePackage(unittest.TestCase):
+    def test_is_of_python_3_9(self):
+        for file in PACKAGE.glob("*.py"):
+            ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 9))
+
+    @at_night
+    def test_has_types_that_agree(self):
+        python = environment(*WANTED)
         if python is None:
             self.skipTest("pip brings no mypy")
         checked = subprocess.run([python, "-m", "mypy", "--strict", "--no-site-packages", "--ignore-missing-imports",
-                                  "--python-version", "3.9", "--cache-dir", FOLDER / "mypy", READER],
+                                  "--python-version", "3.9", "--cache-dir", FOLDER / "mypy", PACKAGE],
                                  capture_output=True, text=True, timeout=300)  # fmt: skip
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
     def test_imports_the_standard_library_alone(self):
-        imports = [node for node in ast.walk(ast.parse(READER.read_text(encoding="utf-8"))) if isinstance(node, ast.Import)]
-        names = {name.name.partition(".")[0] for node in imports for name in node.names}
-        self.assertEqual(names - set(sys.stdlib_module_names), {"numpy", "pandas"})
+        names = set()
+        for file in PACKAGE.glob("*.py"):
+            nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+            names |= {name.name.partition(".")[0] for node in nodes if isinstance(node, ast.Import) for name in node.names}
+            names |= {node.module.partition(".")[0] for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+        self.assertEqual(names - set(sys.stdlib_module_names), {"matplotlib", "numpy", "pandas"})
+
+    def test_has_files_of_one_idea(self):
+        for file in PACKAGE.glob("*.py"):
+            self.assertLessEqual(file.read_text(encoding="utf-8").count("\n"), 800, file)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()
