@@ -14,7 +14,11 @@
 
 /// For a function with a static variable. Of one that is visible there would be one in a process, which the second of
 /// two plugins would take from the first, though it may be another plugin's class of the same name.
+#if defined(__GNUC__) && !defined(_WIN32)
 #define LOUPE_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define LOUPE_HIDDEN
+#endif
 
 namespace loupe {
 inline namespace v1_0 {

@@ -99,6 +99,8 @@ class Event {
     }
     return measured;
   }
+  /// Whether tensor() has the values of a sparse one; see LOUPE_REQUEST_SPARSE.
+  bool is_sparse() const { return (event_->flags & LOUPE_EVENT_SPARSE) != 0; }
   double scalar() const { return event_->scalar; }
   const char* label() const { return event_->label != nullptr ? event_->label : ""; }
   uint64_t number() const { return event_->number; }

@@ -18,6 +18,9 @@ class Host {
   explicit Host(const loupe_host* host) : host_(host) {}
 
   const char* version() const { return host_->version; }
+  /// The instance's, as the user knows it: the component's own, or what `as` gives it; "" from a host that does not
+  /// say.
+  const char* name() const { return LOUPE_OFFERS(*host_, name) ? host_->name : ""; }
   /// The file that this plugin was loaded from; "" where it is part of the program.
   const char* plugin_path() const { return host_->plugin_path; }
   /// One line to the user.

@@ -25,6 +25,11 @@ inline namespace v1_0 {
 
 using Step = loupe_step;
 
+/// Whether the taps told of all that led to the step. Of others only pushed values came (attach.every, attach.budget).
+inline bool is_measured(const Step& step) {
+  return (step.flags & LOUPE_STEP_MEASURED) != 0;
+}
+
 /// The numbers of one stream that a lens watches. A small value; good until the module is forgotten.
 class Source {
  public:
@@ -103,7 +108,7 @@ class Lens {
   /// The epoch, or stretch of steps, is over: report its numbers, after the tags that they belong to. The sources are
   /// reset afterwards.
   virtual void report(Report& report) = 0;
-  /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
+  /// After each step of an optimizer, measured or not: quick, for training waits. `report` takes findings alone.
   virtual void step(const Step&, Report&) {}
   /// What this lens offers beyond the ABI's table, by an id with a revision.
   virtual const void* get_extension(const char*) { return nullptr; }

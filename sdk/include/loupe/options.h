@@ -39,7 +39,7 @@ using Strings = std::vector<std::string>;
 ///
 ///     static std::vector<loupe::Option> options() {
 ///       return {{"aggregation", "mean", "how an epoch becomes one number", {"mean", "max"}},
-///               {"epsilon", 1e-8, "what counts as zero", 0.0, 1.0}};
+///               {"eps", 1e-8, "what counts as zero", 0.0, 1.0}};
 ///     }
 struct Option {
   Option(std::string name_, bool value, std::string help_) : Option(LOUPE_TYPE_BOOLEAN, name_, help_) {

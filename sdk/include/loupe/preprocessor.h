@@ -22,17 +22,19 @@ struct Request {
   bool pass_by_grad = false;  ///< tell evaluation by gradients being off rather than by module.eval()
   bool wants_tensor = false;  ///< events come with tensors, at once
   int unit_dimension = 1;
-  double epsilon = 1e-8;
+  double eps = 1e-8;
   uint32_t places = LOUPE_PLACE_BOTH;  ///< where tensors lie
+  bool takes_sparse = false;           ///< see LOUPE_REQUEST_SPARSE
 
   void write(loupe_request& request) const {
     request.flags = (wants_tensor ? uint32_t{LOUPE_REQUEST_TENSORS} : 0u) |
-                    (pass_by_grad ? uint32_t{LOUPE_REQUEST_PASS_BY_GRADIENT} : 0u);
+                    (pass_by_grad ? uint32_t{LOUPE_REQUEST_PASS_BY_GRADIENT} : 0u) |
+                    (takes_sparse ? uint32_t{LOUPE_REQUEST_SPARSE} : 0u) | uint32_t{LOUPE_REQUEST_UNITS};
     request.measures = measures;
     request.passes = passes;
     request.places = places;
     request.unit_dimension = unit_dimension;
-    request.epsilon = epsilon;
+    request.eps = eps;
   }
 };
 

@@ -40,10 +40,8 @@ class Report {
     Row(const Row&) = delete;
     Row& operator=(const Row&) = delete;
     ~Row() {
-      kept_.value_names.clear();
-      kept_.band_names.clear();
-      kept_.values.clear();
-      kept_.bands.clear();
+      for (auto* const names : {&kept_.value_names, &kept_.band_names}) names->clear();
+      for (auto* const numbers : {&kept_.values, &kept_.bands}) numbers->clear();
       kept_.pointers.clear();
       report_.spare_ = std::move(kept_);
     }
@@ -55,9 +53,9 @@ class Report {
     void range(std::string low_name, std::string high_name, double low, double high) {
       kept_.band_names.push_back(std::move(low_name));
       kept_.band_names.push_back(std::move(high_name));
-      kept_.bands.push_back(low);
-      kept_.bands.push_back(high);
+      kept_.bands.insert(kept_.bands.end(), {low, high});
     }
+    void at_step(uint64_t step) { step_ = step; }  ///< of those since the tick before; see LOUPE_MOST_STEP_NUMBERS
     /// To be called once; tells nothing where there are no numbers.
     void tell(const std::string& tag, const std::string& layer, uint64_t events = 0) {
       hand_on(tag, layer.c_str(), events);
@@ -71,6 +69,7 @@ class Report {
 
     Report& report_;
     Kept kept_;
+    uint64_t step_ = 0;
   };
 
   explicit Report(const loupe_sink* sink, const loupe_tick* tick = nullptr) : sink_(sink), tick_(tick) {
@@ -193,6 +192,7 @@ inline void Report::Row::hand_on(const std::string& tag, const char* layer, uint
   row.values = kept_.values.data();
   row.band_names = kept_.pointers.data() + row.value_count;
   row.bands = kept_.bands.data();
+  row.step = step_;
   if (!kept_.pointers.empty()) report_.row(row);
 }
 

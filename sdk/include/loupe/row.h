@@ -13,26 +13,28 @@ struct RowValue {
   const char *tag = nullptr, *layer = nullptr, *line = nullptr;
   double value = 0;
   uint64_t events = 0;
+  uint64_t step = 0;
 };
 /// The same of a band.
 struct RowRange {
   const char *tag = nullptr, *layer = nullptr, *low_name = nullptr, *high_name = nullptr;
   double low = 0, high = 0;
   uint64_t events = 0;
+  uint64_t step = 0;
 };
 
 /// Calls with each RowValue of a row.
 template <class Take>
 void each_value(const loupe_row& row, Take&& take) {
   for (std::size_t i = 0; i < row.value_count; ++i)
-    take(RowValue{row.tag, row.layer, row.value_names[i], row.values[i], row.events});
+    take(RowValue{row.tag, row.layer, row.value_names[i], row.values[i], row.events, row.step});
 }
 /// Calls with each RowRange of a row.
 template <class Take>
 void each_range(const loupe_row& row, Take&& take) {
   for (std::size_t i = 0; i < 2 * row.band_count; i += 2) {
     take(RowRange{row.tag, row.layer, row.band_names[i], row.band_names[i + 1], row.bands[i], row.bands[i + 1],
-                  row.events});
+                  row.events, row.step});
   }
 }
 

@@ -20,7 +20,7 @@ using Hyperparameter = loupe_option_value;
 using Ending = loupe_ending;
 
 /// Receives tags, values and findings, and shows or stores them. A subclass is made by a constructor that takes
-/// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap, and come on one
+/// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap, and come on a
 /// thread of the host's own, so that they may take their time: training waits only where several ticks wait to be told.
 /// What it throws is told once and never stops training; it is tried again at the next tick. Everything passed is
 /// borrowed for the call.
@@ -34,7 +34,8 @@ class Visualizer {
   /// Comes before the tag's first value; the same id again replaces what was said of it.
   virtual void tag(const Tag&) {}
   virtual void begin_tick(const Tick& tick) = 0;
-  /// Numbers of one layer of a tag; there may be several rows of it in a tick. See each_value and each_range.
+  /// Numbers of one layer of a tag; there may be several rows of it in a tick, some of single steps (row.step). See
+  /// each_value and each_range.
   virtual void row(const Row& row) = 0;
   virtual void histogram(const Histogram&) {}
   /// The tick is told. What it holds may be stored later, but by flush() at the latest.

@@ -30,7 +30,8 @@ pub trait Lens: Sized + Send + 'static {
     fn visit(&mut self, module: &Module, wiring: &mut Wiring) -> Result;
     /// The module is detached: its sources give nothing from now on.
     fn forget(&mut self, _module: &Module) {}
-    /// After each step of an optimizer: quick, for training waits. `report` takes findings alone.
+    /// After each step of an optimizer, measured or not (LOUPE_STEP_MEASURED): quick, for training waits. `report` takes
+    /// findings alone.
     fn step(&mut self, _step: &loupe_step, _report: &Report) -> Result {
         Ok(())
     }
@@ -40,7 +41,7 @@ pub trait Lens: Sized + Send + 'static {
 
 /// A stream that is watched: see Report::read.
 pub struct Source(pub(crate) *mut loupe_source);
-// It is only compared, but with a Report at hand: where it may be read.
+// Keep the Report's address only to compare it: a series may be read only during report.
 unsafe impl Send for Source {}
 
 pub(crate) struct Watched {
@@ -62,7 +63,7 @@ impl Stream {
     fn process(&mut self, event: &Event) {
         let value = match event.measurement().filter(|found| found.measures & self.measures == self.measures) {
             _ if self.measures == 0 => event.tensor().filter(Tensor::is_readable).and_then(|_| (self.function)(event)),
-            // A number made of the finite rest would look sound and not be.
+            // Ignoring NaN would give a value that looks valid but is not.
             Some(found) if found.nan_count > 0 => Some(f64::NAN),
             Some(found) if found.inf_count > 0 => Some(f64::INFINITY),
             Some(found) if found.numel > 0 => (self.function)(event),
@@ -82,7 +83,6 @@ unsafe extern "C" fn request(this: *mut c_void, request: *mut loupe_request, err
     guarded(error, || {
         let (mut asked, stream) = (there(copied(request))?, stream(this));
         asked.measures = stream.measures;
-        asked.unit_dimension = 1; // after that of the batch
         asked.passes = stream.passes;
         asked.flags |= if stream.measures == 0 { LOUPE_REQUEST_TENSORS } else { 0 };
         Ok(fill(request, &asked))

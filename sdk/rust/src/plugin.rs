@@ -183,6 +183,7 @@ macro_rules! plugin {
             })
         }
         const LOUPE_LINES: &str = concat!($($crate::kind_of!(id $($of)?), " ", $component, "\n",)+ "\0");
+        #[cfg(not(any(target_vendor = "apple", windows)))] // whose files have no notes
         #[used]
         #[link_section = ".note.loupe"]
         static LOUPE_NOTE: $crate::plugin::Note<{ LOUPE_LINES.len() }> = $crate::plugin::Note::new(LOUPE_LINES);

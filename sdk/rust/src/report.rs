@@ -37,9 +37,16 @@ impl Report<'_> {
     }
     /// Of a layer, or of the whole model. `events`: of how many it is made, 0 where that says nothing.
     pub fn value(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, events: u64) -> Result {
+        self.number(tag, layer, line, value, loupe_row { events, ..loupe_row::EMPTY })
+    }
+    /// The same of a single step, of those since the tick before.
+    pub fn value_at_step(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, step: u64) -> Result {
+        self.number(tag, layer, line, value, loupe_row { step, ..loupe_row::EMPTY })
+    }
+    fn number(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, row: loupe_row) -> Result {
         let (tag, layer, line) = (c_text(tag), layer.map(c_text), c_text(line));
         let (tag, layer, value_names, values) = (tag.as_ptr(), or_null(&layer), &line.as_ptr(), &value);
-        let told = loupe_row { tag, layer, events, value_count: 1, value_names, values, ..loupe_row::EMPTY };
+        let told = loupe_row { tag, layer, value_count: 1, value_names, values, ..row };
         let tell = there(self.sink.row)?;
         asked(|error| unsafe { tell(self.sink.context, &told, error) })
     }

@@ -359,7 +359,11 @@ struct PluginNote {
 }  // namespace loupe
 
 /// Puts the note into the plugin; a part of LOUPE_PLUGIN.
+#if defined(__ELF__)
 #define LOUPE_PLUGIN_NOTE(...)                                                          \
   __attribute__((section(LOUPE_ELF_SECTION), used,                                      \
                  aligned(4))) static constexpr ::loupe::detail::PluginNote<__VA_ARGS__> \
       loupe_plugin_note_ {}
+#else
+#define LOUPE_PLUGIN_NOTE(...) static_assert(true, "its file has no note")
+#endif

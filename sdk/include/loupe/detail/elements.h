@@ -27,10 +27,16 @@ class Elements {
   /// False where there are none to read: of an empty tensor, on a device, or of a type such as a complex one.
   bool readable() const { return kind_ != Kind::none; }
   bool floating() const { return kind_ != Kind::none && kind_ < Kind::int64; }
-  int64_t count() const { return tensor_->numel; }
-  int64_t dim() const { return tensor_->dim; }
-  /// A negative dimension counts from the end.
-  int64_t size(int64_t d) const { return tensor_->sizes[d < 0 ? d + tensor_->dim : d]; }
+  int64_t count() const { return tensor_ != nullptr ? tensor_->numel : 0; }
+  int64_t dim() const { return tensor_ != nullptr ? tensor_->dim : 0; }
+  /// A negative dimension counts from the end. Throws Error for one that the tensor does not have.
+  int64_t size(int64_t d) const {
+    const int64_t at = d < 0 ? d + dim() : d;
+    if (at < 0 || at >= dim())
+      throw Error("the size of dimension " + std::to_string(d) + " is asked of a tensor of the shape " + shape() +
+                  ": test dim() before");
+    return tensor_->sizes[at];
+  }
 
   /// By its place in row-major order, from 0.
   double at(int64_t place) const { return read_at(offset_of(place)); }

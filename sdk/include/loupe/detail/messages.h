@@ -153,7 +153,8 @@ inline constexpr auto members<loupe_row> = std::make_tuple(
     array("line", &loupe_row::value_names, &loupe_row::value_count),
     array("value", &loupe_row::values, &loupe_row::value_count),
     array("low_name", &loupe_row::band_names, &loupe_row::band_count, 2),
-    array("low", &loupe_row::bands, &loupe_row::band_count, 2), CountMember<loupe_row>{"events", &loupe_row::events});
+    array("low", &loupe_row::bands, &loupe_row::band_count, 2), CountMember<loupe_row>{"events", &loupe_row::events},
+    CountMember<loupe_row>{"step", &loupe_row::step});
 
 template <>
 inline constexpr auto members<loupe_histogram> = std::make_tuple(
@@ -191,7 +192,8 @@ template <>
 inline constexpr auto members<loupe_tick> = std::make_tuple(
     TimeMember<loupe_tick>{"time", &loupe_tick::at}, moment("elapsed", &loupe_tick::at, &loupe_moment::elapsed),
     moment("step", &loupe_tick::at, &loupe_moment::step), word("reason", &loupe_tick::reason, tick_words),
-    flag("incomplete", &loupe_tick::flags, LOUPE_TICK_INCOMPLETE), number(nullptr, &loupe_tick::number),
+    flag("incomplete", &loupe_tick::flags, LOUPE_TICK_INCOMPLETE), number("steps", &loupe_tick::steps),
+    number("measured_steps", &loupe_tick::measured_steps), number(nullptr, &loupe_tick::number),
     array(nullptr, &loupe_tick::optimizers, &loupe_tick::optimizer_count));
 
 template <>
@@ -205,7 +207,8 @@ inline constexpr auto members<loupe_run> = std::make_tuple(
     text("name", &loupe_run::name, Text::needed), text("started", &loupe_run::started, Text::needed),
     flag("resumed", &loupe_run::flags, LOUPE_RUN_RESUMED),
     text("loupe_version", &loupe_run::loupe_version, Text::needed),
-    text("libtorch_version", &loupe_run::libtorch_version, Text::needed),
+    text("framework", &loupe_run::framework, Text::needed),
+    text("framework_version", &loupe_run::framework_version, Text::needed),
     text("directory", &loupe_run::directory, Text::needed),
     PlainMember<loupe_run>{"start_time", &loupe_run::start_time}, number("rank", &loupe_run::rank),
     number("world_size", &loupe_run::world_size), text("train_loss", &loupe_run::train_loss, Text::needed),
@@ -253,15 +256,20 @@ inline constexpr auto members<loupe_parameter> = std::make_tuple(
 
 template <>
 inline constexpr auto members<loupe_optimizer> = std::make_tuple(
-    number(nullptr, &loupe_optimizer::id), text(nullptr, &loupe_optimizer::model),
-    text(nullptr, &loupe_optimizer::type), array(nullptr, &loupe_optimizer::groups, &loupe_optimizer::group_count));
+    number(nullptr, &loupe_optimizer::id), text(nullptr, &loupe_optimizer::model_name),
+    text(nullptr, &loupe_optimizer::type), array(nullptr, &loupe_optimizer::groups, &loupe_optimizer::group_count),
+    pointer(&loupe_optimizer::model));
+template <>
+inline constexpr auto members<loupe_held_parameter> = std::make_tuple(pointer(&loupe_held_parameter::module),
+                                                                      number(nullptr, &loupe_held_parameter::index));
 template <>
 inline constexpr auto members<loupe_parameter_group> = std::make_tuple(
     number(nullptr, &loupe_parameter_group::flags), number(nullptr, &loupe_parameter_group::learning_rate),
     number(nullptr, &loupe_parameter_group::weight_decay), number(nullptr, &loupe_parameter_group::tensor_count),
     number(nullptr, &loupe_parameter_group::element_count),
     number(nullptr, &loupe_parameter_group::unknown_tensor_count),
-    number(nullptr, &loupe_parameter_group::unknown_element_count), pointer(&loupe_parameter_group::settings));
+    number(nullptr, &loupe_parameter_group::unknown_element_count), pointer(&loupe_parameter_group::settings),
+    array(nullptr, &loupe_parameter_group::parameters, &loupe_parameter_group::parameter_count));
 
 }  // namespace messages
 

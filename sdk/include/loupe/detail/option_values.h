@@ -9,7 +9,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Options that a lens gives to a gatherer or preprocessor: {{"death", true}, {"epsilon", 1e-6}}.
+/// Options that a lens gives to a gatherer or preprocessor: {{"death", true}, {"eps", 1e-6}}.
 class OptionValues {
  public:
   struct Item {

@@ -77,6 +77,11 @@ class Copier {
     module.parent = nullptr;
     module.model = nullptr;
   }
+  static void leave_out(loupe_optimizer& optimizer) { optimizer.model = nullptr; }
+  static void leave_out(loupe_parameter_group& group) {
+    group.parameters = nullptr;
+    group.parameter_count = 0;
+  }
   static void leave_out(loupe_option_value& value) {
     if (value.type != LOUPE_TYPE_MAP) value.map = nullptr;
   }

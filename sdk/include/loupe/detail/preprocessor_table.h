@@ -59,7 +59,7 @@ LOUPE_HIDDEN inline const loupe_preprocessor* preprocessor_table() {
     made.get_extension = &get_extension<Preprocessor>;
     made.request = [](void* self, loupe_request* request, loupe_error* error) {
       return guarded(error, [&] {
-        need(request != nullptr && LOUPE_REACHES(*request, epsilon), "the request");
+        need(request != nullptr && LOUPE_REACHES(*request, eps), "the request");
         as<Preprocessor>(self).request().write(*request);
       });
     };

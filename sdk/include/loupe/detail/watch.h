@@ -29,10 +29,10 @@ class Watch {
     return *this;
   }
   /// What the host measures for a function: LOUPE_MEASURE_ bits. Without any, the function is given the tensor.
-  /// @param epsilon  for ACTIVITY: what counts as silent  @param unit_dimension  the dimension that counts units
-  Watch& measure(uint32_t measures, double epsilon = 1e-8, int unit_dimension = 1) {
+  /// @param eps  for ACTIVITY: what counts as silent  @param unit_dimension  the dimension that counts units
+  Watch& measure(uint32_t measures, double eps = 1e-8, int unit_dimension = 1) {
     measures_ = measures;
-    epsilon_ = epsilon;
+    eps_ = eps;
     unit_dimension_ = unit_dimension;
     return *this;
   }
@@ -47,7 +47,7 @@ class Watch {
     Request request;
     request.measures = measures_;
     request.wants_tensor = measures_ == 0;
-    request.epsilon = epsilon_;
+    request.eps = eps_;
     request.unit_dimension = unit_dimension_;
     return request;
   }
@@ -59,7 +59,7 @@ class Watch {
   const char* preprocessor_ = nullptr;
   OptionValues preprocessor_options_;
   uint32_t measures_ = 0;
-  double epsilon_ = 1e-8;
+  double eps_ = 1e-8;
   int unit_dimension_ = 1;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A draft: it may change or go without notice. Options that name other components, which the host checks.
+// A draft: it may change or go without notice. Options that name other components or files, which the host checks.
 
 #include <loupe/draft/abi/option_names.h>
 #include <loupe/options.h>
@@ -30,6 +30,14 @@ inline Option preprocessor_option(std::string name, const char* value, std::stri
 inline Option named_options(std::string name, std::string help) {
   Option option = Option::map(std::move(name), std::move(help));
   option.drafts = LOUPE_DRAFT_OPTION_OPTIONS;
+  return option;
+}
+
+/// A file. A relative path starts at the folder of the configuration, and the component gets the whole path; "" for one
+/// that a record names, which anybody may have written.
+inline Option file_option(std::string name, const char* value, std::string help) {
+  Option option(std::move(name), value, std::move(help));
+  option.drafts = LOUPE_DRAFT_OPTION_FILE;
   return option;
 }
 

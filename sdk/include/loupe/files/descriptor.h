@@ -1,6 +1,7 @@
 #pragma once
 
 #include <loupe/files/held_signals.h>
+#include <loupe/files/shared_output.h>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,10 +20,9 @@ inline std::system_error last_error() {
   return std::system_error(errno, std::generic_category());
 }
 
-/// Writes all of `text`. A reader that takes nothing for five seconds counts as an error, for training must not wait.
-/// Throws std::system_error.
-inline void write_all(int descriptor, std::string_view text) {
-  constexpr int patience_ms = 5000;
+/// Writes all of `text` to a file that was opened with O_NONBLOCK, as Descriptor does. A reader that takes nothing for
+/// `patience_ms` counts as an error (EAGAIN), for training must not wait. Throws std::system_error.
+inline void write_all(int descriptor, std::string_view text, int patience_ms = output_patience_ms) {
   const FatalSignalsHeld held;
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());

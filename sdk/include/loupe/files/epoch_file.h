@@ -18,17 +18,10 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What goes before the epochs that are written together. It may be long, and is not copied: the texts are the
-/// caller's.
-struct Preamble {
-  std::string_view fresh;   ///< into a file that holds nothing
-  std::string_view joined;  ///< once, behind what an earlier run left
-  std::string_view more;    ///< behind this run's own epochs
-};
-
 /// A text file that grows by whole epochs. The file is opened for each of them, so that one that was moved, emptied or
-/// deleted is noticed; epochs that could not be written are kept in memory and written together with the next. With a
-/// compression, a file that has become long gives way to a compressed one, to which each write adds a member.
+/// deleted is noticed; epochs that could not be written are kept in memory, up to 64 MiB of them, and written together
+/// with the next; the user and the file are told which were lost. With a compression, a file that has become long gives
+/// way to a compressed one, to which each write adds a member.
 class EpochFile {
  public:
   /// @param read how to read what an earlier run left  @param sync whether to wait for the disk at each epoch
@@ -65,9 +58,13 @@ class EpochFile {
     try {
       write_waiting(preamble);
     } catch (const std::system_error& reason) {
+      patience_ms_ = reason.code() == std::errc::resource_unavailable_try_again ? 0 : output_patience_ms;
+      const bool loses = waiting_.trim();
       const std::string lost = waiting_.lost().empty() ? "" : waiting_.lost() + " is lost, ";
-      throw cannot_write(file_, reason,
-                         lost + waiting_.span() + " is kept in memory and written as soon as the file can be");
+      const Error error = cannot_write(
+          file_, reason, lost + waiting_.span() + " is kept in memory and written as soon as the file can be");
+      if (loses) host_.warn(std::string(error.what()) + "; no more than 64 MiB are kept");
+      throw error;
     }
   }
 
@@ -77,7 +74,7 @@ class EpochFile {
     try {
       write_waiting(preamble);
     } catch (const std::system_error& reason) {
-      const std::string lost = waiting_.span();
+      const std::string lost = waiting_.lost_and_waiting();
       waiting_.clear();
       throw cannot_write(file_, reason, lost + " is lost");
     }
@@ -85,13 +82,17 @@ class EpochFile {
 
  private:
   void write_waiting(const Preamble& preamble) {
+    waiting_.put_first(preamble.lost);
     if (started_) {
       append(preamble.more, preamble.fresh);
     } else {
       start(preamble);
     }
     started_ = true;
+    if (!waiting_.lost().empty())
+      host_.warn("'" + file_.string() + "' can be written again, but " + waiting_.lost() + " is lost");
     waiting_.clear();
+    patience_ms_ = output_patience_ms;
     if (is_long()) compress();
   }
 
@@ -173,7 +174,8 @@ class EpochFile {
     const struct stat before = output.status();
     const bool regular = S_ISREG(before.st_mode);
     try {
-      put(regular && before.st_size == 0 ? fresh : head, [&](std::string_view text) { write_all(output.get(), text); });
+      put(regular && before.st_size == 0 ? fresh : head,
+          [&](std::string_view text) { write_all(output.get(), text, patience_ms_); });
       if (sync_) output.sync();
     } catch (const std::system_error&) {
       // Half an epoch would stand in the way of those that follow.
@@ -191,6 +193,7 @@ class EpochFile {
   double start_time_ = 0;
   bool resumed_ = false, started_ = false, stays_plain_ = true;
   WaitingEpochs waiting_;
+  int patience_ms_ = output_patience_ms;  // only one write waits for a pipe that nobody reads
 };
 
 }  // namespace v1_0

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -122,13 +123,28 @@ class OlderEpochs {
   bool later_inside_ = false, has_later_ = false, cut_off_ = false;
 };
 
-/// Epochs that are not written yet, up to 64 MiB of them; then the oldest are lost.
+/// What goes before the epochs that are written together. The caller keeps the texts, which may be long, until the call
+/// that takes them returns.
+struct Preamble {
+  std::string_view fresh;   ///< into a file that holds nothing
+  std::string_view joined;  ///< once, behind what an earlier run left
+  std::string_view more;    ///< behind this run's own epochs
+  /// Makes the line for epochs that were lost, before the first one that is not; may be empty.
+  std::function<std::string(const std::string& lost, double next)> lost = {};
+};
+
+/// Epochs that are not written yet.
 class WaitingEpochs {
  public:
   void add(double epoch, std::string text) {
     bytes_ += text.size();
     epochs_.push_back({epoch, std::move(text)});
+  }
+  /// Drops the oldest where more than 64 MiB wait. Returns whether they are the first to be lost.
+  bool trim() {
+    const bool was_whole = lost_.empty();
     while (bytes_ > most_bytes && epochs_.size() > 1) lose_first();
+    return was_whole && !lost_.empty();
   }
   void clear() {
     epochs_.clear();
@@ -137,11 +153,19 @@ class WaitingEpochs {
   }
   bool empty() const { return epochs_.empty(); }
   double first() const { return epochs_.front().number; }
-  /// For the user: the epochs that wait, and those that were lost; "" where none was.
+  // For the user: the epochs that wait, those that were lost ("" where none was), and both.
   std::string span() const { return in_words(first(), epochs_.back().number); }
   const std::string& lost() const { return lost_; }
+  std::string lost_and_waiting() const {
+    return in_words(lost_.empty() ? first() : first_lost_, epochs_.back().number);
+  }
+  /// The line for those that were lost, which each_text gives first.
+  void put_first(const std::function<std::string(const std::string&, double)>& lost_line) {
+    lost_line_ = !lost_.empty() && lost_line ? lost_line(lost_, first()) : "";
+  }
   template <class Take>
   void each_text(Take&& take) const {
+    if (!lost_line_.empty()) take(lost_line_);
     for (const Epoch& epoch : epochs_) take(epoch.text);
   }
 
@@ -165,7 +189,7 @@ class WaitingEpochs {
 
   std::deque<Epoch> epochs_;
   std::size_t bytes_ = 0;
-  std::string lost_;
+  std::string lost_, lost_line_;
   double first_lost_ = 0;
 };
 

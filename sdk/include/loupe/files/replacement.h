@@ -1,5 +1,6 @@
 #pragma once
 
+#include <loupe/detail/random_number.h>
 #include <loupe/files/descriptor.h>
 #include <loupe/files/output_path.h>
 
@@ -7,10 +8,8 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -74,7 +73,7 @@ class NewFile {
   void create() {
     constexpr int tries = 10;  // some file systems count no links
     for (int i = 0;; ++i) {
-      name_ = "." + target_.string() + "." + random_text() + ".tmp";
+      name_ = "." + target_.string() + "." + std::to_string(detail::random_number()) + ".tmp";
       output_.emplace(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
       while (::flock(output_->get(), LOCK_EX) != 0 && errno == EINTR) {
       }
@@ -90,11 +89,6 @@ class NewFile {
     const std::size_t point = file.find_last_not_of(digits, behind - 1);
     return file.compare(behind, end.size(), end) == 0 && point != std::string::npos && file[point] == '.' &&
            point + 1 < behind && point > 0 && point + 1 >= begin.size();
-  }
-  static std::string random_text() {
-    std::random_device source;  // the kernel's
-    const std::uint64_t number = (std::uint64_t{source()} << 32) | source();
-    return std::to_string(number);
   }
   void remove() { ::unlinkat(folder_.get(), name_.c_str(), 0); }
 

@@ -54,8 +54,8 @@ class LearningRates {
     std::map<std::string, int> named;
     for (std::size_t i = 0; i < tick.optimizer_count; ++i) {
       const loupe_optimizer& optimizer = *tick.optimizers[i];
-      std::string shown = optimizer.model != nullptr && *optimizer.model != '\0'
-                              ? std::string(optimizer.model) + " " + optimizer.type
+      std::string shown = optimizer.model_name != nullptr && *optimizer.model_name != '\0'
+                              ? std::string(optimizer.model_name) + " " + optimizer.type
                               : std::string(optimizer.type);
       if (const int before = named[shown]++; before > 0) shown += " " + std::to_string(before + 1);
       for (std::size_t group = 0; group < optimizer.group_count; ++group) {

@@ -1,8 +1,11 @@
 /* A draft: it may change or go without notice. Flags of events, modules and parameters that look at how a program
- * trains, and what else a source may rest from, of the bits that the core leaves to drafts. */
+ * trains, and what else a source may rest from, of the bits that the core leaves to drafts. A component asks for its id
+ * at create, and cannot use it where there is none; what is answered is not null, and is not read. */
 #pragma once
 
 #include <loupe/abi/events.h>
+
+#define LOUPE_DRAFT_FLAGS_ID "loupe.flags/draft-1"
 
 /* Of events. */
 enum {

@@ -1,8 +1,11 @@
-/* A draft: it may change or go without notice. What LibTorch's loss functions are given. */
+/* A draft: it may change or go without notice. What LibTorch's loss functions are given. A component asks for its id at
+ * create, and cannot use it where there is none; what is answered is not null, and is not read. */
 #pragma once
 
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
+
+#define LOUPE_DRAFT_LOSS_INPUT_ID "loupe.loss_input/draft-1"
 
 /* Of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the target,
  * which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */

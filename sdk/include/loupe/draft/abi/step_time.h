@@ -1,8 +1,11 @@
-/* A draft: it may change or go without notice. What single steps take, and what they hold in memory. */
+/* A draft: it may change or go without notice. What single steps take, and what they hold in memory. A component asks
+ * for its id at create, and cannot use it where there is none; what is answered is not null, and is not read. */
 #pragma once
 
 #include <loupe/abi/builtin.h>
 #include <loupe/abi/events.h>
+
+#define LOUPE_DRAFT_STEP_TIME_ID "loupe.step_time/draft-1"
 
 /* Of a step that was timed, once it is over; scalar: seconds of wall time, of the host, or of the queue of the device
  * that the optimizer's parameters are on, where that can be told.
