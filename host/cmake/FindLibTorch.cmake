@@ -1,4 +1,4 @@
-# Finds a LibTorch by how it lies: headers, libtorch_cpu.so and libc10.so under one folder, as the zip, PyPI's wheel and
+# Finds LibTorch by its folder layout: headers, libtorch_cpu.so and libc10.so under one folder, as the zip, PyPI's wheel and
 # Debian's package have them. LibTorch's own TorchConfig.cmake is not asked: that of a CUDA build ends without the CUDA
 # toolkit, of which Loupe needs nothing, and where there are two LibTorchs it takes parts of the other.
 #
@@ -25,7 +25,7 @@ function(loupe_look_for_torch path)
   if(NOT found)
     return()
   endif()
-  # The numbers are in the one or the other, by LibTorch's age.
+  # The version numbers are in one of two headers, depending on the LibTorch version.
   set(version)
   foreach(file ${api}/torch/version.h ${headers}/torch/headeronly/version.h)
     foreach(part MAJOR MINOR PATCH)

@@ -7,7 +7,7 @@ endif()
 # The scripts and styles that a page may import: those of the report, and beside them those of `loupe view`.
 file(GLOB LOUPE_PAGE_SOURCES CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/plugins/html/page/*.js ${PROJECT_SOURCE_DIR}/plugins/html/page/*.css
-     ${PROJECT_SOURCE_DIR}/host/view/page/*.js ${PROJECT_SOURCE_DIR}/host/view/page/*.css)
+     ${PROJECT_SOURCE_DIR}/host/tools/view/page/*.js ${PROJECT_SOURCE_DIR}/host/tools/view/page/*.css)
 
 # loupe_bundle(OUTPUT ENTRY): puts a module or a style sheet and all that it imports into one classic script or style
 # sheet, as a page takes it that is opened from a disk.

@@ -6,8 +6,9 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 # What the script that CMakeLists.txt installs first looks for.
 get_property(plugins GLOBAL PROPERTY LOUPE_BUILTIN_PLUGINS)
 get_property(tools GLOBAL PROPERTY LOUPE_BUILT_TOOLS)
+get_property(parts GLOBAL PROPERTY LOUPE_BUILT_PARTS)
 set(installed ${LOUPE_DOCUMENTS}/_loupe)
-foreach(target loupe ${tools} loupe_run loupe_host loupe_testing ${plugins})
+foreach(target loupe ${tools} loupe_run loupe_host loupe_listeners loupe_testing ${parts} ${plugins})
   string(APPEND installed "\n$<TARGET_FILE:${target}>")
 endforeach()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/loupe-is-built.cmake CONTENT "set(files [[${installed}]])
@@ -24,14 +25,16 @@ install(TARGETS loupe loupe_run RUNTIME COMPONENT command
 if(tools)
   install(TARGETS ${tools} DESTINATION libexec/loupe COMPONENT tools)
 endif()
-install(DIRECTORY sdk/include/loupe host/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(TARGETS ${parts} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/loupe/optional COMPONENT host)
+install(DIRECTORY sdk/include/loupe host/include/loupe host/optional/listeners/include/loupe
+        host/tools/testing/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)
-# The reader of the wheel's package, as the one file that it is.
-install(FILES sdk/python/loupe/__init__.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command RENAME loupe.py)
+# The package of the wheel, for PYTHONPATH.
+install(DIRECTORY sdk/python/loupe DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command PATTERN __pycache__ EXCLUDE)
 install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package} COMPONENT development)
 
 # One file of targets a component, so that whoever writes a plugin needs nothing of the others.
-foreach(component sdk testing host)
+foreach(component sdk testing host listeners)
   install(TARGETS loupe_${component} EXPORT loupe-${component}
           LIBRARY COMPONENT ${component} NAMELINK_COMPONENT development)
   install(EXPORT loupe-${component} FILE loupe-${component}-targets.cmake NAMESPACE loupe:: DESTINATION ${package}

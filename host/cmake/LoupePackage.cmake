@@ -49,7 +49,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
-set(CPACK_COMPONENTS_ALL command development host plugins testing)
+set(CPACK_COMPONENTS_ALL command development host listeners plugins testing)
 if(tools)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
@@ -57,6 +57,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${release})
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})  # one package's library needs another's
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME loupe)
@@ -93,6 +94,14 @@ Loupe watches programs that train neural networks by LibTorch.
 
 This package has the library that trainers link which say themselves what is
 to be watched, and that the command loads into all others.")
+set(CPACK_DEBIAN_LISTENERS_PACKAGE_NAME libloupe-listeners${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_LISTENERS_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LISTENERS_PACKAGE_DEPENDS "libloupe-host${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION})")
+set(CPACK_DEBIAN_LISTENERS_DESCRIPTION "library that records what passes through modules
+Loupe watches programs that train neural networks by LibTorch.
+
+This package has the library for programs that record what passes through
+modules, and what an optimizer's step changes, without a configuration.")
 set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libloupe-testing${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_TESTING_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_TESTING_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
@@ -114,7 +123,7 @@ on the terminal, as a report, for TensorBoard and for Prometheus.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libloupe-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libloupe-host${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), libloupe-testing${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), loupe (= ${LOUPE_DEBIAN_VERSION})")
+    "libloupe-host${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), libloupe-listeners${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), libloupe-testing${PROJECT_VERSION_MAJOR} (= ${LOUPE_DEBIAN_VERSION}), loupe (= ${LOUPE_DEBIAN_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtorch-dev, cmake, pkgconf")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers for trainers that use Loupe, and for its plugins
 Loupe watches programs that train neural networks by LibTorch.
@@ -126,7 +135,7 @@ visualizers of one's own and their tests. Plugins need no LibTorch.")
 # What programs need that link these libraries, and that the system is to look for them.
 set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/host/packaging/debian/without_scripts.cmake)
 file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
-foreach(component host testing)
+foreach(component host listeners testing)
   string(TOUPPER ${component} upper)
   file(WRITE ${PROJECT_BINARY_DIR}/debian/${component}/shlibs
        "libloupe_${component} ${PROJECT_VERSION_MAJOR} ${CPACK_DEBIAN_${upper}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")

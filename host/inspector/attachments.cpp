@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/log.h"
+#include "torch/model/registry.h"
 
 namespace loupe {
 
@@ -28,7 +29,7 @@ void Attachments::attach(torch::nn::Module& model, const std::vector<torch::opti
     for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
   }
   // For `loupe run`, its first lines say how much of a model is tapped.
-  const bool is_told = awaits_optimizers && !attachment->has_more_to_tell();
+  const bool is_told = is_only_watched() && !attachment->has_more_to_tell();
   if (monitor_.config().summary && !is_told) log(LOUPE_LOG_INFO, attachment->summary());
 }
 
@@ -50,6 +51,7 @@ void Attachments::detach(const std::string& name) {
       std::find_if(attachments_.begin(), attachments_.end(), [&](const auto& each) { return each->name() == name; });
   if (found == attachments_.end())
     throw std::invalid_argument("loupe: no model is attached under the name '" + name + "'");
+  if ((*found)->has_events()) (*found)->show_parameters();
   (*found)->detach();
   attachments_.erase(found);
 }
@@ -82,6 +84,10 @@ std::vector<const loupe_optimizer*> Attachments::optimizers() const {
 
 void Attachments::tick() {
   for (const auto& attachment : attachments_) attachment->tick();
+}
+
+void Attachments::after_tick() {
+  for (const auto& attachment : attachments_) attachment->after_tick();
 }
 
 void Attachments::follow_looking() {

@@ -37,6 +37,8 @@ class Attachments {
   std::vector<const loupe_optimizer*> optimizers() const;
   /// Delivers pending values at a tick.
   void tick();
+  /// See Attachment.
+  void after_tick();
   /// Follows whether the monitor looks, and primes comparisons if it does.
   void follow_looking();
   /// The trainer updated weights by hand.

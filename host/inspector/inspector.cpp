@@ -1,9 +1,12 @@
 #include "loupe/inspector.h"
 
 #include <loupe/detail/lines.h>
+#include <loupe/error.h>
 #include <loupe/text/words.h>
+#include <torch/version.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -20,35 +23,34 @@
 #include <utility>
 #include <vector>
 
+#include "core/built_with.h"
+#include "core/find.h"
 #include "core/forks.h"
 #include "core/log.h"
+#include "core/part.h"
 #include "core/text.h"
+#include "core/work.h"
 #include "inspector/attachments.h"
 #include "inspector/loops.h"
 #include "inspector/losses.h"
 #include "inspector/program_inspector.h"
 #include "inspector/thread_pool.h"
-#include "loader/component_instance.h"
 #include "loupe/log.h"
 #include "pipeline/monitor.h"
-#include "ranks/c10d_store.h"
-#include "ranks/join_ranks.h"
-#include "timing/step_timer.h"
+#include "pipeline/step_timing.h"
+#include "pipeline/tick_keeper.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
-#include "torch/script/script_model.h"
-#include "torch/taps/optimizer_reader.h"
-#include "torch/taps/timed_step.h"
-#include "torch/tensor/device_measurer.h"
+#include "torch/taps/script_calls.h"
+#include "torch/tensor/loss_in_view.h"
 #include "torch/tensor/services.h"
-#include "torch/tensor/tensor_file.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 
 /// An inspector: a monitor, and one class for each job around it. Members are called within enter, which holds the
 /// mutex.
-class Inspector::Impl final : public MonitorHost {
+class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public FoundValues {
  public:
   explicit Impl(Config config);
   /// Ends the run. Call before the destructor, while the trainer's callback may still use the inspector.
@@ -96,7 +98,9 @@ class Inspector::Impl final : public MonitorHost {
   void tell_kept_graphs();
   /// Takes a finding of the host.
   void publish(const Finding& finding);
-  const std::string& loss_name(bool train) const;
+  /// The trainer pushes such a loss itself: found ones are not shown.
+  void take_over_losses(bool train) { found_[train] = {.is_pushed = true}; }
+  const std::string& loss_name(bool train) const override;
   std::optional<double> loss(bool train, const std::string& aggregation);
 
   /// Whether another epoch, or another turn of the loop over steps, follows.
@@ -110,6 +114,19 @@ class Inspector::Impl final : public MonitorHost {
   Monitor& monitor() { return monitor_; }
   Attachments& attachments() { return attachments_; }
   Loops& loops() { return loops_; }
+  /// Finds losses, unless it does. Without the mutex, as end_finding.
+  void find_losses();
+  void end_finding();
+  void show_loss(const std::string& name, const at::Tensor& value, bool train) override;
+  void show_metric(const std::string& name, const at::Tensor& value) override;
+  void guessed(const std::string& text) override;
+  std::size_t model_count() override {
+    return enter([&] { return attachments_.all().size(); });
+  }
+  std::vector<std::string> models_of(const torch::optim::Optimizer& optimizer) override;
+  void show_first_losses();
+  void show_all_found() { found_[0].has_any = found_[1].has_any = true; }
+
   /// Whether a finding was answered with `stop`.
   bool should_stop() const { return should_stop_; }
 
@@ -121,12 +138,12 @@ class Inspector::Impl final : public MonitorHost {
 
   // The interface for the monitor.
   void before_tick() override;
+  void after_tick() override { attachments_.after_tick(); }
   std::vector<const loupe_optimizer*> optimizers() override { return attachments_.optimizers(); }
   void looking_changed() override { attachments_.follow_looking(); }
   void tick_due() override { loops_.step_ended(); }
   /// Answers a finding by the configuration's `on_finding`, and queues it for the trainer's callback.
   void finding_told(const loupe_finding& finding) override;
-  SaveTensor tensor_saver() override;
 
   void warn_of_parent();
   void warn_of_unthrown();
@@ -137,6 +154,13 @@ class Inspector::Impl final : public MonitorHost {
   // last, and so is destroyed first, since it calls all of them until its end.
   Attachments attachments_{monitor_};
   DeferredLosses losses_{monitor_};
+  /// Validation and training losses that the trainer does not push, as far as is known.
+  struct Found {
+    bool has_any = false, is_pushed = false;
+    std::optional<std::pair<std::string, at::Tensor>> first;  // until it is known that the trainer pushes none
+  };
+  std::array<Found, 2> found_;
+  std::atomic<bool> finds_{false};
   LossGraphs loss_graphs_;
   Loops loops_{monitor_, attachments_};
   bool should_stop_ = false;
@@ -152,22 +176,25 @@ Config joined(Config config) {
   return config;
 }
 
+constexpr char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
+
 void offer_services() {
   static const bool once = [] {
+    static_cast<void>(*static_cast<const volatile char*>(built_with));  // else the linker leaves it out
+    look_for_parts();
     leave_models_at_forks();
-    offer_interface(LOUPE_TENSORS_ID, &tensor_service());
-    offer_interface(LOUPE_DRAFT_TENSOR_MATH_ID, &tensor_math_service());
-    offer_interface(LOUPE_DRAFT_TENSOR_FILES_ID, &tensor_files_service());
-    offer_interface(LOUPE_DRAFT_FINGERPRINTS_ID, &fingerprint_service());
-    offer_interface(LOUPE_DRAFT_GRAPH_ID, &graph_service());
-    offer_interface(LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_state_service());
-    offer_interface(LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID, &optimizer_defaults_service());
-    set_device_measurer_factory(&make_device_measurer);
+    offer_tensor_services();
     set_tensor_version(&tensor_version);
     measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;
   }();
   static_cast<void>(once);
+}
+
+/// Has the numbers of a process of several merged with those of the others.
+void merge_ranks(Monitor& monitor, c10d::Store* store) {
+  if (monitor.config().launch.world_size == 1) return;
+  if (const auto* ranks = part<RanksTable>(RanksTable::without)) ranks->join(monitor, store);
 }
 
 using Optimizers = std::vector<std::reference_wrapper<torch::optim::Optimizer>>;
@@ -188,7 +215,7 @@ uint32_t loss_flags(bool train, bool keep) {
 }  // namespace
 
 Inspector::Impl::Impl(Config config) : monitor_(joined(std::move(config)), this) {
-  join_ranks(monitor_);
+  merge_ranks(monitor_, nullptr);
 }
 
 void Inspector::Impl::finish() {
@@ -216,7 +243,7 @@ void Inspector::Impl::warn_of_parent() {
   const LogToStderr past_the_sink;  // which may wait for a thread of the parent
   log(LOUPE_LOG_WARNING,
       "this process was forked from one that has an inspector, and calls it: nothing is watched or written here; make "
-      "an inspector of its own after the fork");
+      "its own inspector after the fork");
 }
 
 void Inspector::Impl::warn_of_unthrown() {
@@ -230,14 +257,9 @@ void Inspector::Impl::warn_of_unthrown() {
 }
 
 void Inspector::Impl::before_tick() {
+  show_first_losses();
   losses_.flush();
   attachments_.tick();
-}
-
-SaveTensor Inspector::Impl::tensor_saver() {
-  return [](const loupe_tensor& tensor, const std::filesystem::path& file) {
-    save_tensors({native_tensor(&tensor).detach()}, false, file);
-  };
 }
 
 void Inspector::Impl::finding_told(const loupe_finding& finding) {
@@ -284,7 +306,7 @@ void Inspector::Impl::attach_ranks(c10d::Store& store, int rank, int world_size)
                                 std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
                                 " of " + std::to_string(launch.world_size));
   }
-  join_ranks(monitor_, store_beside(store, exchange_prefix(config, MeetingPlace::of_job), rank_timeout(config)));
+  merge_ranks(monitor_, &store);
 }
 
 void Inspector::Impl::detach(const std::string& name) {
@@ -314,6 +336,60 @@ void Inspector::Impl::push_tensor(const std::string& label, const at::Tensor& va
   const LossInView in_view(value);
   if (value.device().is_cpu()) return push(label, value.item<double>(), flags);
   losses_.add(value, label, flags);
+}
+
+void Inspector::Impl::find_losses() {
+  if (!monitor_.config().redirect || is_of_parent() || finds_.exchange(true)) return;
+  const auto* table = part<FindTable>(FindTable::without);
+  if (table != nullptr) table->find(*this);
+}
+
+void Inspector::Impl::end_finding() {
+  const auto* table = opened<FindTable>();
+  if (finds_.exchange(false) && table != nullptr) table->forget(*this);
+}
+
+void Inspector::Impl::show_first_losses() {
+  for (const bool train : {false, true}) {
+    const auto first = std::exchange(found_[train].first, {});
+    if (first) push_tensor(first->first, first->second, loss_flags(train, /*keep=*/false));
+  }
+}
+
+void Inspector::Impl::show_loss(const std::string& name, const at::Tensor& value, bool train) {
+  if (is_of_parent()) return;
+  enter([&] {
+    Found& found = found_[train];
+    if (found.is_pushed) return;
+    if (!std::exchange(found.has_any, true)) {
+      found.first.emplace(name, value.detach());
+      return;
+    }
+    show_first_losses();
+    push_tensor(name, value, loss_flags(train, /*keep=*/false));
+  });
+}
+
+void Inspector::Impl::show_metric(const std::string& name, const at::Tensor& value) {
+  if (is_of_parent()) return;
+  enter([&] {
+    if (!found_[0].is_pushed) push_tensor(name, value, /*flags=*/0);
+  });
+}
+
+void Inspector::Impl::guessed(const std::string& text) {
+  enter_unlocked([&] { monitor_.note(LOUPE_NOTE_GUESS, text); });
+  log(LOUPE_LOG_INFO, text);
+}
+
+std::vector<std::string> Inspector::Impl::models_of(const torch::optim::Optimizer& optimizer) {
+  return enter([&] {
+    std::vector<std::string> names;
+    for (const auto& each : attachments_.all()) {
+      if (each->holds_any(optimizer)) names.push_back(each->shown_name());
+    }
+    return names;
+  });
 }
 
 void Inspector::Impl::tell_kept_graphs() {
@@ -404,18 +480,23 @@ Inspector::Impl& Inspector::impl() const {
   return *impl_;
 }
 void Inspector::end() {
-  // A forked child lacks its threads, and its files and locks are the parent's: it is left alone.
+  // A forked child lacks the threads, and its files and locks are the parent's: it is not watched.
   if (impl_ != nullptr && impl_->is_of_parent()) leave_to_parent(std::shared_ptr<Impl>(std::move(impl_)));
-  if (impl_ != nullptr) impl_->finish();
+  if (impl_ != nullptr) {
+    impl_->finish();  // which calls the trainer, who may attach models
+    impl_->end_finding();
+  }
   impl_.reset();
 }
 
 Inspector Inspector::from_yaml(const std::string& path) {
+  const ForksHeld whole;
   offer_services();
   return Inspector(std::make_unique<Impl>(Config::from_file(path)));
 }
 
 Inspector Inspector::from_text(const std::string& text, const std::string& name) {
+  const ForksHeld whole;
   offer_services();
   return Inspector(std::make_unique<Impl>(Config::from_text(text, name, ".")));
 }
@@ -427,7 +508,10 @@ void Inspector::attach(torch::nn::Module& model, torch::optim::Optimizer& optimi
   attach(model, Optimizers{optimizer}, name);
 }
 void Inspector::attach(torch::nn::Module& model, const Optimizers& optimizers, const std::string& name) {
-  impl().enter([&] { impl().attach(model, pointers_to(optimizers), name, false); });
+  const Config& config = impl().monitor().config();
+  const bool finds = config.redirect && (config.find || optimizers.empty());
+  if (finds) impl().find_losses();  // before anything is redirected, which is done at once then
+  impl().enter([&] { impl().attach(model, pointers_to(optimizers), name, false, finds); });
 }
 void Inspector::attach(const torch::jit::Module& model, const std::string& name) {
   attach(model, Optimizers(), name);
@@ -436,7 +520,9 @@ void Inspector::attach(const torch::jit::Module& model, torch::optim::Optimizer&
   attach(model, Optimizers{optimizer}, name);
 }
 void Inspector::attach(const torch::jit::Module& model, const Optimizers& optimizers, const std::string& name) {
-  impl().enter([&] { impl().attach(*ScriptModel::of(model), pointers_to(optimizers), name, false); });
+  const auto* scripts = part<ScriptTable>(without_scripts);
+  if (scripts == nullptr) return;
+  impl().enter([&] { impl().attach(*scripts->model_of(model), pointers_to(optimizers), name, false); });
 }
 void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
   impl().enter([&] { impl().attach_optimizer(optimizer); });
@@ -456,10 +542,16 @@ void Inspector::detach() {
 }
 
 void Inspector::push_loss(double value, bool train, bool keep) {
-  impl().enter([&] { impl().push(impl().loss_name(train), value, loss_flags(train, keep)); });
+  impl().enter([&] {
+    impl().take_over_losses(train);
+    impl().push(impl().loss_name(train), value, loss_flags(train, keep));
+  });
 }
 void Inspector::push_loss(const at::Tensor& value, bool train, bool keep) {
-  impl().enter([&] { impl().push_tensor(impl().loss_name(train), value, loss_flags(train, keep)); });
+  impl().enter([&] {
+    impl().take_over_losses(train);
+    impl().push_tensor(impl().loss_name(train), value, loss_flags(train, keep));
+  });
 }
 void Inspector::push_metric(const std::string& name, double value, bool keep) {
   impl().enter([&] { impl().push(name, value, keep ? uint32_t{LOUPE_EVENT_MEMORY} : 0U); });
@@ -613,17 +705,37 @@ std::string ProgramInspector::attach(Inspector& inspector, torch::nn::Module& mo
   });
   return share;
 }
+void ProgramInspector::follow_parameters(Inspector& inspector, const std::string& model) {
+  inspector.impl_->enter([&] {
+    for (const auto& each : inspector.impl_->attachments().all()) {
+      if (each->name() == model) each->follow_parameters();
+    }
+  });
+}
+std::optional<double> ProgramInspector::last_recorded_epoch(Inspector& inspector) {
+  return inspector.impl_->enter([&] {
+    const auto last = inspector.impl_->monitor().display().last_before(std::numeric_limits<double>::infinity());
+    return last ? std::optional(last->epoch) : std::nullopt;
+  });
+}
+void ProgramInspector::end(Inspector& inspector) {
+  inspector.impl_->enter([&] { inspector.impl_->monitor().end(LOUPE_END_COMPLETED, nullptr); });
+}
+void ProgramInspector::tick(Inspector& inspector, double epoch, uint32_t reason, uint32_t flags) {
+  inspector.impl_->enter_and_throw([&] { inspector.impl_->loops().tick(epoch, reason, flags); });
+}
+bool ProgramInspector::pays_for_report(Inspector& inspector) {
+  return inspector.impl_->enter([&] { return inspector.impl_->monitor().pays_for_report(); });
+}
 void ProgramInspector::begin_epochs_at(Inspector& inspector, double first) {
   inspector.impl_->enter([&] { inspector.impl_->monitor().begin_epochs_at(first); });
 }
 void ProgramInspector::note(Inspector& inspector, uint32_t kind, const std::string& text) {
   inspector.impl_->enter_unlocked([&] { inspector.impl_->monitor().note(kind, text); });
 }
-void ProgramInspector::push_loss(Inspector& inspector, const std::string& name, const at::Tensor& value, bool train) {
-  inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, loss_flags(train, /*keep=*/false)); });
-}
-void ProgramInspector::push_metric(Inspector& inspector, const std::string& name, const at::Tensor& value) {
-  inspector.impl_->enter([&] { inspector.impl_->push_tensor(name, value, /*flags=*/0); });
+FoundValues& ProgramInspector::values_of(Inspector& inspector) {
+  inspector.impl_->show_all_found();
+  return *inspector.impl_;
 }
 void ProgramInspector::publish(Inspector& inspector, const Finding& finding) {
   inspector.impl_->enter([&] { inspector.impl_->publish(finding); });

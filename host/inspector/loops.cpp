@@ -1,5 +1,7 @@
 #include "inspector/loops.h"
 
+#include <loupe/internal/bounds.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/bounds.h"
 #include "core/log.h"
 #include "core/text.h"
 
@@ -75,13 +76,13 @@ void Loops::begin_epochs(int first, int last) {
   begin_next_epoch(first);
 }
 
-void Loops::tick(std::optional<double> epoch) {
+void Loops::tick(std::optional<double> epoch, std::uint32_t reason, std::uint32_t flags) {
   if (epoch && !(std::fabs(*epoch) <= largest_count))
     throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
   monitor_.outbox()->rethrow();
   note_calling_thread();
   if (!epoch && position_.epoch && !position_.has_ticked && !ticks_come_by_themselves()) epoch = position_.epoch;
-  monitor_.tick(epoch);
+  monitor_.tick(epoch, reason, flags);
   position_.any_ticked = true;
   if (position_.epoch && monitor_.epoch() == *position_.epoch) position_.has_ticked = true;
 }

@@ -45,7 +45,7 @@ class Loops {
   void begin_epochs(int first, int last);
   /// Ticks now. Throws the outbox's exception.
   /// @param epoch  without one, the loop's; outside of a loop, one more than the last
-  void tick(std::optional<double> epoch);
+  void tick(std::optional<double> epoch, std::uint32_t reason = LOUPE_TICK_EPOCH, std::uint32_t flags = 0);
   /// Ends the loop's body: ticks unless the body did.
   void end_epoch(int epoch);
   /// Call after end_epoch, once the findings are delivered.

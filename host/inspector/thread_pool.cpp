@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-// at::parallel_for is a template that becomes OpenMP code in whoever compiles it, and so brings the compiler's OpenMP
-// runtime into the program, with threads of its own beside those of LibTorch's. Asking the runtime that is loaded
+// at::parallel_for is a template that becomes OpenMP code in the file that includes it, and so brings the compiler's
+// OpenMP runtime into the program, with its own threads beside those of LibTorch's. Asking the runtime that is loaded
 // already for its threads, by the entry that compilers call (GCC's, which LLVM's and Intel's offer too), avoids that.
 
 namespace loupe {

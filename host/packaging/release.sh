@@ -21,9 +21,9 @@ sed -Ei "s/^(#define LOUPE_VERSION )\".*\"/\1\"$version\"/" host/include/loupe/v
 sed -Ei "s/(GIT_TAG v)[0-9.]+\)/\1$version)/" README.md
 sed -Ei "s/^version = \"[0-9.]+\"/version = \"$version\"/" sdk/rust/Cargo.toml
 sed -Ei "s/(loupe-)[0-9.]+(\+torch)/\1$version\2/" host/packaging/README.md
-sed -Ei "s/^(  \"version\": )\".*\"/\1\"$version\"/" host/packaging/vcpkg/ports/loupe/vcpkg.json
-sed -Ei "s/(libloupe_host\.so\.)[0-9]+/\1$major/" host/run/boundary.h
-sed -Ei "s/(libloupe-(host|testing))[0-9]+/\1$major/g" tests/package/deb.sh tests/package/installed.sh
+sed -Ei "s/^(  version: )\".*\"/\1\"$version\"/" host/packaging/conda/recipe.yaml
+sed -Ei "s/(libloupe_host\.so\.)[0-9]+/\1$major/" host/optional/preload/boundary.h host/packaging/conda/recipe.yaml
+sed -Ei "s/(libloupe-(host|listeners|testing))[0-9]+/\1$major/g" tests/package/deb.sh tests/package/installed.sh
 
 sed -Ei "s/^## ${version//./\\.}, not released yet$/## $version, $(date -u +%F)/" "$changelog"
 grep -qE "^## ${version//./\\.}, [0-9-]+$" "$changelog" || fail "$changelog has no heading '## $version, not released yet'"
@@ -35,8 +35,8 @@ fi
 
 if $checks; then .ci/run; fi
 if [[ $version == "$minor.0" && ! -s $promises/promises.txt ]]; then
-  [[ -x build-ci/1.13/bin/loupe ]] || fail "what $minor promises is asked of build-ci/1.13/bin/loupe, which .ci/run builds"
-  tests/promises/promises.py --write build-ci/1.13/bin/loupe "$promises"
+  [[ -x build-tests/bin/loupe ]] || fail "what $minor promises is asked of build-tests/bin/loupe, which .ci/run builds"
+  tests/promises/promises.py --write build-tests/bin/loupe "$promises"
 fi
 if $checks; then tests/package.sh deb; fi
 git add -A

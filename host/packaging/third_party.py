@@ -166,7 +166,7 @@ def check(root: pathlib.Path, built: list[str]) -> list[str]:
     files += [file for folder in ("host", "sdk", "plugins") for file in sorted((root / folder).rglob("*")) if file.is_file()]
     for file in files:
         path = file.relative_to(root).as_posix()
-        if path.startswith(("host/packaging/", "host/new/")):
+        if path.startswith(("host/packaging/", "host/tools/new/")):
             continue
         if file.name == "CMakeLists.txt" or file.suffix == ".cmake":
             for name in found_by_cmake(file.read_text()):

@@ -3,10 +3,10 @@
 #include "torch/model/module_types.h"
 #include "torch/redirect/redirections.h"
 #include "torch/redirect/symbols.h"
-#include "torch/script/script_taps.h"
 #include "torch/taps/early_clips.h"
 #include "torch/taps/function_taps.h"
 #include "torch/taps/optimizer_taps.h"
+#include "torch/taps/script_calls.h"
 
 namespace loupe {
 

@@ -6,7 +6,6 @@
 #include <torch/optim/optimizer.h>
 #include <algorithm>
 #include <unordered_map>
-#include "torch/script/script_model.h"
 
 #include "core/log.h"
 #include "torch/all_taps.h"
@@ -18,6 +17,7 @@
 #include "torch/taps/forward_taps.h"
 #include "torch/taps/gradient_taps.h"
 #include "torch/taps/optimizer_taps.h"
+#include "torch/taps/script_calls.h"
 #include "torch/tensor/tensor_dispatch.h"
 
 namespace loupe {
@@ -54,10 +54,11 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   counts_always_ = monitor_.counts_every_step();
   if (counts_always_) counting_attachments.fetch_add(1);
   names_.root_type = short_type(model.name());
-  is_script_ = dynamic_cast<ScriptModel*>(&model) != nullptr;
+  auto* script = dynamic_cast<ScriptRoot*>(&model);
+  is_script_ = script != nullptr;
   if (is_script_) {
-    script_ = std::static_pointer_cast<ScriptModel>(model.shared_from_this());
-    prepare_script(script_);
+    script_ = std::shared_ptr<ScriptRoot>(model.shared_from_this(), script);
+    opened<ScriptTable>()->prepare(model);
   }
 
   model_ = std::make_shared<ModelNode>(names_.model, names_.root(), model.name());
@@ -252,7 +253,7 @@ void Attachment::stepped_by_hand() {
   monitor_.note_step(active ? steps_.latest() : nullptr, is_clock_);
 }
 
-/// Where another thread is in the middle of something else, such as a tick, the next forward looks.
+/// If another thread is busy, for example with a tick, the next forward looks.
 void Attachment::notice_unseen_step() {
   const std::unique_lock lock(*mutex_, std::try_to_lock);
   if (lock.owns_lock() && find_unseen_step()) monitor_.end_step(/*seen=*/false);
@@ -287,22 +288,35 @@ void Attachment::tick() {
     told_of_unseen_ = tell_of_unseen(points_, names_.root());
   }
   find_unseen_step();
+  follow_parameters();
+  steps_.check_at_tick();
+  show_parameters();
+}
+
+void Attachment::follow_parameters() {
   bool replaced = false;
   for (const auto& point : points_) replaced = follow(*point) || replaced;
   if (replaced) steps_.learn_parameters();
-  steps_.check_at_tick();
+}
+
+void Attachment::show_parameters() {
   for (const auto& point : points_) {
     for (const ParameterTap& tap : point->parameters) dispatch_tensor(tap.tick, tap.tensor, training_flags);
   }
 }
 
-bool Attachment::follow(TapPoint& point) {
-  if (!point.alive()) {
-    if (point.parameters.empty()) return false;
-    release_parameters(point);
-    monitor_.remove_module(point.node);
-    return true;
+void Attachment::after_tick() {
+  bool any = false;
+  for (const auto& point : points_) {
+    if (point->alive() || point->parameters.empty()) continue;
+    release_parameters(*point);
+    monitor_.remove_module(point->node);
+    any = true;
   }
+  if (any) steps_.learn_parameters();
+}
+
+bool Attachment::follow(TapPoint& point) {
   const auto module = point.owner.lock();
   if (module == nullptr) return false;
   bool replaced = false;
@@ -327,8 +341,10 @@ void Attachment::release_parameters(TapPoint& point) {
     if (tap.gradient != nullptr) LeafGradients::instance().forget(tap.tensor, *tap.gradient);
   }
   // Threads that ran the model know the point until they run another; the parameters need not wait for that.
+  std::vector<ParameterTap> released;
   const std::lock_guard lock(point.node->mutex());
-  point.parameters.clear();
+  const std::lock_guard lending(point.lending);
+  released.swap(point.parameters);
 }
 
 void Attachment::detach() {

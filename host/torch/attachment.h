@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -8,9 +9,9 @@
 
 #include "pipeline/monitor.h"
 #include "torch/model/coverage.h"
+#include "torch/model/module_types.h"
 #include "torch/model/point_maker.h"
 #include "torch/model/tap_point.h"
-#include "torch/script/script_taps.h"
 #include "torch/taps/optimizer_steps.h"
 
 namespace loupe {
@@ -60,8 +61,18 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void notice_unseen_step() override;
   /// Counts changes from the parameters as they are now.
   void prime();
-  /// Parameters at the end of an epoch; also follows parameters that were replaced and modules that died.
+  /// Watches the parameters that replaced others in the modules. Each tick does so, too.
+  void follow_parameters();
+  /// Parameters at the end of an epoch.
   void tick();
+  /// Lets go of modules that died, whose last values lenses have reported.
+  void after_tick();
+  /// Whether it gave anything since the last tick.
+  bool has_events() const {
+    return std::any_of(points_.begin(), points_.end(), [](const auto& each) { return each->node->has_events(); });
+  }
+  /// Sends the parameters as they are, or were when their module died.
+  void show_parameters();
 
   /// One line a module, and all of it in one.
   const std::vector<std::string>& coverage() const { return coverage_.lines(); }
@@ -80,7 +91,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void find_code(torch::nn::Module& model);
   void warn_of_inference_parameters() const;
   void tell_of_left_parameters();
-  /// Follows a module that died or whose parameters were replaced; true if there was anything.
+  /// Follows a module whose parameters were replaced; true if any was.
   bool follow(TapPoint& point);
   void release_parameters(TapPoint& point);
 
@@ -99,7 +110,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   LateModules late_modules_;
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false, awaits_optimizers_ = false;
-  std::shared_ptr<ScriptModel> script_;  // where the model is one, until its script dies
+  std::shared_ptr<ScriptRoot> script_;  // where the model is one, until its script dies
   bool is_script_ = false;
 };
 

@@ -56,9 +56,10 @@ class LOUPE_API Inspector {
   /// they are if the process ends by exit(), SIGINT or SIGTERM.
   ~Inspector();
 
-  /// Taps `model`, and `optimizer` if given. Several models may be attached at once, each under its own name, with
-  /// which the names of its layers then begin. Prints a summary of what is tapped. The model may be destroyed at any
-  /// time; it is not kept alive. Throws std::invalid_argument for a name in use.
+  /// Taps `model`, and `optimizer` if given. Without one, and with `attach: {find: true}`, optimizers are found as they
+  /// step, and losses where backward() is called; a loss that is pushed replaces a found one of its kind. Several
+  /// models may be attached at once, each under its own name, with which the names of its layers then begin. Prints
+  /// what is tapped. Does not keep the model alive. Throws std::invalid_argument for a name in use.
   void attach(torch::nn::Module& model, const std::string& name = "");
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
   /// The same for several optimizers of one model: `attach(*model, {encoder_optimizer, decoder_optimizer})`.

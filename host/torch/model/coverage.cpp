@@ -104,7 +104,7 @@ std::string reason(const TapPoint& point, const WhatRan& run) {
   if (module.full_type.find("loupe::Tapped<") != std::string::npos)
     return "called past its loupe::Tapped, or not at all; call forward through that type";
   if (point.perhaps)
-    return program_hooks.load(std::memory_order_relaxed) != nullptr
+    return is_only_watched()
                ? "not called, or its forward is its own"
                : "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
   // A program may leave out its dropouts while it evaluates.

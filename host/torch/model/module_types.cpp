@@ -7,7 +7,7 @@
 namespace loupe {
 namespace {
 
-/// Of a list of template arguments; up to the comma or bracket that ends it.
+/// One of a list of template arguments, up to the comma or bracket that ends it.
 std::string first_argument(const std::string& arguments) {
   int depth = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

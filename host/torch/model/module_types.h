@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/shared.h"
+
 namespace torch::nn {
 class Module;
 }
@@ -10,7 +12,7 @@ class Module;
 namespace loupe {
 
 /// "Linear" for "torch::nn::LinearImpl"; the class's own name for others.
-std::string short_type(const std::string& full_type);
+LOUPE_SHARED std::string short_type(const std::string& full_type);
 /// A LOUPE_FAMILY_ for a type of LibTorch's.
 uint32_t family_of(const std::string& short_type);
 
@@ -28,9 +30,14 @@ struct HasVisibility {
   virtual ~HasVisibility() = default;
   Visibility visibility;  ///< written before the module is attached
 };
+/// The root of a TorchScript model.
+struct ScriptRoot {
+  virtual ~ScriptRoot() = default;
+  virtual bool script_lives() const = 0;  ///< false: forget it
+};
 /// Lays what the taps of the module's own type need. Under a hold of the redirections.
 /// @param redirect  whether calls into LibTorch may be redirected (`taps: auto`)
-Visibility visibility_of(const torch::nn::Module& module, bool redirect);
+LOUPE_SHARED Visibility visibility_of(const torch::nn::Module& module, bool redirect);
 
 /// Declares every forward of LibTorch's modules to the redirections; once.
 void declare_forward_taps();

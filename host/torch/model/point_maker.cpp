@@ -127,7 +127,7 @@ std::string settings_of(const torch::nn::Module& module) {
   return settings;
 }
 
-/// The LOUPE_PARAMETER_ bits that follow from the tensor alone.
+/// The LOUPE_PARAMETER_ bits that follow from only the tensor.
 uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
   if (is_buffer) return LOUPE_PARAMETER_BUFFER;
   return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
@@ -181,27 +181,22 @@ void bind_attributes(TapPoint& point, const FoundModule& found, const Exposed& e
   }
 }
 
-/// @param own  of a module that nobody owns, such as one on the stack: it may be gone when a lens asks at the end of
-/// the program, but its tensors are kept
-at::Tensor parameter_named(const std::string& name, const torch::nn::Module* module,
-                           const std::vector<std::pair<std::string, at::Tensor>>& own) {
-  if (module == nullptr) {
-    const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == name; });
-    return found != own.end() ? found->second : at::Tensor();
-  }
-  return own_tensor(*module, name);
+/// A parameter of a module that died, until the tick after that, or of one that nobody owns, such as one on the stack,
+/// which may be gone when a lens asks at the end of the program.
+at::Tensor kept_parameter(const std::weak_ptr<TapPoint>& of, const std::string& name) {
+  const auto point = of.lock();
+  if (point == nullptr) return {};
+  const std::lock_guard lock(point->lending);
+  const auto found = std::find_if(point->parameters.begin(), point->parameters.end(),
+                                  [&](const ParameterTap& each) { return each.name == name; });
+  return found != point->parameters.end() ? found->tensor : at::Tensor();
 }
 
-decltype(ModuleDescription::lend) lender_of(const TapPoint& point) {
-  std::vector<std::pair<std::string, at::Tensor>> own;
-  if (!point.has_owner) {
-    for (const ParameterTap& tap : point.parameters) own.emplace_back(tap.name, tap.tensor);
-  }
-  return [owner = point.owner, has_owner = point.has_owner, own = std::move(own)](
-             const std::string& name, bool gradient, const ModuleDescription::Take& take) {
+decltype(ModuleDescription::lend) lender_of(const std::shared_ptr<TapPoint>& point) {
+  return [owner = point->owner, kept = std::weak_ptr<TapPoint>(point)](const std::string& name, bool gradient,
+                                                                       const ModuleDescription::Take& take) {
     const auto alive = owner.lock();
-    if (has_owner && alive == nullptr) return false;
-    const at::Tensor tensor = parameter_named(name, alive.get(), own);
+    const at::Tensor tensor = alive != nullptr ? own_tensor(*alive, name) : kept_parameter(kept, name);
     const at::Tensor lent = gradient && tensor.defined() ? tensor.grad() : tensor;
     if (!lent.defined()) return false;
     const TorchTensorView view(lent);
@@ -245,7 +240,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<Mod
     return is_attribute && attribute_reader(*found.module, found.path, label, exposed) != nullptr;
   };
 
-  description.lend = lender_of(*point);
+  description.lend = lender_of(point);
   point->node = monitor.take_module(std::move(description), model, parent);
   return point;
 }

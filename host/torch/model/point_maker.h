@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/shared.h"
 #include "pipeline/monitor.h"
 #include "torch/model/module_types.h"
 #include "torch/model/tap_point.h"
@@ -24,7 +25,7 @@ struct FoundModule {
   torch::nn::Module* module;
   std::string path;  ///< dotted; "" for the root
   bool is_leaf;      ///< no children are looked into
-  /// Where the same module was found first; its path, and nothing is below it here.
+  /// The path where the same module was found first; nothing is below it here.
   bool is_repeated = false;
   std::string first_path;
 };
@@ -40,7 +41,7 @@ struct LayerNames {
 
   /// The name for a dotted path; "" is the root.
   std::string of(const std::string& path) const;
-  /// Of the whole model.
+  /// For the whole model.
   std::string root() const { return of(""); }
 };
 
@@ -51,7 +52,7 @@ void warn_of_equal_names(const Monitor& monitor);
 using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::Tensor()>>;
 
 /// The module's own parameter or buffer of that name; undefined where it has none.
-at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
+LOUPE_SHARED at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
 
 /// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
 /// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.

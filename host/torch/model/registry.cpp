@@ -106,4 +106,21 @@ bool Registry::refresh(std::shared_ptr<const Table>& table, uint64_t& generation
 std::atomic<const ProgramHooks*> program_hooks{nullptr};
 std::atomic<std::uint64_t> unseen_steps{0};
 
+void count_active_attachments(int change) noexcept {
+  active_attachments.fetch_add(change);
+}
+const ProgramHooks* hooks_of_program() noexcept {
+  return program_hooks.load(std::memory_order_acquire);
+}
+void set_hooks_of_program(const ProgramHooks* hooks) noexcept {
+  program_hooks.store(hooks, std::memory_order_release);
+}
+bool is_only_watched() noexcept {
+  const ProgramHooks* hooks = hooks_of_program();
+  return hooks != nullptr && hooks->before_forward != nullptr;
+}
+std::uint64_t unseen_step_count() noexcept {
+  return unseen_steps.load(std::memory_order_relaxed);
+}
+
 }  // namespace loupe

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/forks.h"
+#include "core/shared.h"
 #include "torch/model/tap_point.h"
 #include "torch/redirect/symbols.h"
 
@@ -70,22 +71,31 @@ class Registry {
 
 /// How many attachments are active right now: 0 lets every tap through at the price of one branch.
 extern std::atomic<int> active_attachments;
+/// For parts of the host.
+LOUPE_SHARED void count_active_attachments(int change) noexcept;
 /// How many attachments count steps also while they are not active.
 extern std::atomic<int> counting_attachments;
 
-/// Tells `loupe run` what a program does that attached nothing itself, before the taps look for attachments. On the
+/// Tells the part `run` what a program does, before the taps look for attachments. On the
 /// program's threads. Functions must not throw; the current call already sees what they attach.
 struct ProgramHooks {
-  void (*before_forward)(torch::nn::Module& module);        ///< one that no other tapped forward surrounds
-  void (*before_script)(const torch::jit::Module& script);  ///< one without a ScriptModel
+  /// One that no other tapped forward surrounds. Null if the program attaches its models itself.
+  void (*before_forward)(torch::nn::Module& module);
+  /// One that no model stands for yet. Null in the same case.
+  void (*before_script)(const torch::jit::Module& script);
   void (*before_clearing)(const torch::optim::Optimizer& optimizer);
   void (*before_step)(const torch::optim::Optimizer& optimizer);
   void (*after_step)(const torch::optim::Optimizer& optimizer);
 };
-/// Null in a program that watches itself.
+/// Null in a program that watches itself and pushes its losses.
 extern std::atomic<const ProgramHooks*> program_hooks;
+LOUPE_SHARED const ProgramHooks* hooks_of_program() noexcept;
+LOUPE_SHARED void set_hooks_of_program(const ProgramHooks* hooks) noexcept;
+/// Whether the program attaches nothing itself.
+bool is_only_watched() noexcept;
 
 /// Steps of optimizers that no tap saw, and that were noticed by what they changed: those of the run's clock.
 extern std::atomic<std::uint64_t> unseen_steps;
+LOUPE_SHARED std::uint64_t unseen_step_count() noexcept;
 
 }  // namespace loupe

@@ -49,7 +49,7 @@ class WatchedModel {
   virtual void after_step(torch::optim::Optimizer& optimizer) = 0;
   /// After after_step of all models that the step concerns.
   virtual void end_step() = 0;
-  /// After end_step, when no lock is held: tells the trainer what lenses found.
+  /// After end_step, when no lock is held: reports the lenses' findings to the trainer.
   virtual void deliver_findings() = 0;
   /// At the start of a forward: looks for a step that no tap saw, by the versions of the parameters.
   virtual void notice_unseen_step() = 0;
@@ -131,7 +131,7 @@ struct ResultPoint {
   }
 };
 
-/// A function of LibTorch that is seen as a layer of its own, such as torch::relu.
+/// A function of LibTorch that counts as a separate layer, for example torch::relu.
 struct FunctionKind {
   const char* name;
   uint32_t family;
@@ -155,11 +155,12 @@ struct alignas(64) TapPoint : ResultPoint {
   std::shared_ptr<ForwardListener> listener;  // instead of streams
   Stream* before = nullptr;
   Stream* input_gradient = nullptr;
-  Stream* loss_input = nullptr;  // of the root alone
+  Stream* loss_input = nullptr;  // only of the root
   // Of the root alone: where its code lies, and whether nothing below it is tapped.
   std::vector<CodeRange> code;
   bool is_root = false, only_functions = false;
   std::vector<ParameterTap> parameters;
+  LeafMutex lending;  // while they are emptied, or lent for a module that died
 
   std::vector<AttributeTap> attributes_before, attributes_after;
   const WatchedModel* model_id = nullptr;  // only to compare with

@@ -17,7 +17,10 @@ Redirections& Redirections::instance() {
 
 void Redirections::declare(const std::string& symbol, void* tap, bool everywhere) {
   const std::lock_guard lock(mutex_);
-  if (!symbol.empty()) declared_[symbol] = {tap, everywhere};
+  if (symbol.empty() || !declared_.insert_or_assign(symbol, DeclaredTap{tap, everywhere}).second) return;
+  slots_.clear();
+  searched_.clear();
+  libraries_ = {};
 }
 
 void Redirections::know_libtorch(const void* address) {

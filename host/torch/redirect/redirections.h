@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/forks.h"
+#include "core/shared.h"
 #include "torch/redirect/slots.h"
 #include "torch/redirect/symbols.h"
 
@@ -31,15 +32,15 @@ void** virtual_entry(const void* object, Member member) {
 /// Nothing is redirected while nobody holds it; releasing writes everything back. Any thread.
 class Redirections {
  public:
-  static Redirections& instance();
+  LOUPE_SHARED static Redirections& instance();
 
-  /// Declares a function of LibTorch's and its tap; before the first hold. `everywhere`: also where LibTorch calls it
-  /// itself.
-  void declare(const std::string& symbol, void* tap, bool everywhere);
+  /// Declares a function of LibTorch's and its tap; what holds already redirects it with the next hold or
+  /// follow_libraries. `everywhere`: also where LibTorch calls it itself.
+  LOUPE_SHARED void declare(const std::string& symbol, void* tap, bool everywhere);
   /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
   void know_libtorch(const void* address);
   /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
-  void hold();
+  LOUPE_SHARED void hold();
   void release();
   /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
   void follow_libraries();

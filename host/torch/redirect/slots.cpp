@@ -16,7 +16,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "torch/redirect/dynamic_section.h"
+#include "core/dynamic_section.h"
+#include "core/own_code.h"
 
 namespace loupe {
 namespace {
@@ -59,7 +60,6 @@ class WantedSymbols {
 struct Search {
   WantedSymbols wanted;
   std::unordered_map<std::string, std::vector<Slot>>* found;
-  const void* own_base;
   std::unordered_set<const void*> libtorch_bases;
   SearchedObjects* searched;
 };
@@ -77,7 +77,7 @@ bool is_name_of_libtorch(std::string_view name) {
 
 int search_object(dl_phdr_info* info, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
-  if (reinterpret_cast<const void*>(info->dlpi_addr) == search.own_base) return 0;
+  if (is_own_library(*info)) return 0;
   if (search.searched != nullptr && !search.searched->insert(info->dlpi_addr).second) return 0;
   const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
   if (name.find("linux-vdso") != std::string_view::npos) return 0;
@@ -124,7 +124,7 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
                                                               const std::vector<const void*>& libtorch,
                                                               SearchedObjects* searched) {
   std::unordered_map<std::string, std::vector<Slot>> found;
-  Search search{WantedSymbols(symbols), &found, base_of(reinterpret_cast<const void*>(&base_of)), {}, searched};
+  Search search{WantedSymbols(symbols), &found, {}, searched};
   for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
   search.libtorch_bases.erase(base_of_program());
   search.libtorch_bases.erase(nullptr);

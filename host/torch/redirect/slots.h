@@ -21,7 +21,7 @@ struct Slot {
 using SearchedObjects = std::unordered_set<std::uintptr_t>;
 
 /// Every slot through which loaded objects call the symbols named, by symbol. Only for ELF on x86-64 and AArch64; empty
-/// elsewhere. This library's own slots are left out.
+/// elsewhere. Loupe's own slots are left out.
 /// @param libtorch  addresses of functions or data that LibTorch's libraries hold: the objects that hold them are
 ///   LibTorch's, whatever the path they were loaded from
 /// @param searched  objects to leave out, to which those that are searched now are added; may be null

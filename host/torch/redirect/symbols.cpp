@@ -25,8 +25,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/dynamic_section.h"
 #include "core/forks.h"
-#include "torch/redirect/dynamic_section.h"
 
 namespace loupe {
 namespace {
@@ -60,7 +60,7 @@ ExportedNames names_of(const dl_phdr_info& object) {
         names.push_back({object.dlpi_addr + symbol.st_value, section.strings + symbol.st_name});
     } while ((chains[i++ - first] & 1) == 0);
   }
-  // Of several names of a function the first counts, as it does for dladdr.
+  // The first of several names of a function counts, as it does for dladdr.
   std::stable_sort(names.begin(), names.end(),
                    [](const ExportedName& a, const ExportedName& b) { return a.address < b.address; });
   return names;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/shared.h"
+
 namespace torch::nn {
 class Module;
 }
@@ -11,7 +13,7 @@ class Module;
 namespace loupe {
 
 /// The name under which a function is exported; empty when its object does not export it. Any thread.
-std::string symbol_of(const void* function);
+LOUPE_SHARED std::string symbol_of(const void* function);
 
 /// Gives back the memory that symbol_of keeps for the next call, some megabytes.
 void forget_symbol_names();
@@ -31,6 +33,6 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root);
 
 /// The member functions of one class that the object has compiled in which `address` lies, as its symbol table says.
 /// Empty where that was stripped or cannot be read.
-std::vector<CodeRange> find_member_code(const std::string& type, const void* address);
+LOUPE_SHARED std::vector<CodeRange> find_member_code(const std::string& type, const void* address);
 
 }  // namespace loupe

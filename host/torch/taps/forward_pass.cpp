@@ -175,6 +175,7 @@ void loss_called(const at::Tensor& input, const at::Tensor& target, uint32_t fla
 void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
                      uint32_t flags) {
   if (!output.defined()) return;
+  const LoupeTime time;
   ThreadState& state = thread_state();
   if (state.depth > 0) {
     if (state.last != nullptr) tell_function(state, kind, input, output, flags);

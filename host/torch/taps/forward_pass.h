@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "core/shared.h"
 #include "torch/model/registry.h"
 #include "torch/taps/call_place.h"
 #include "torch/taps/unregistered.h"
@@ -14,7 +15,7 @@
 namespace loupe {
 
 constexpr int max_functions = 64;
-/// How many calls of one function after one module are told apart; a loop without modules may make any number.
+/// The number of calls of one function after one module with separate names; a loop without modules may make more.
 constexpr std::uint8_t max_occurrences = 100;
 
 class ForwardScope;
@@ -54,13 +55,13 @@ struct ThreadState {
   CallPlaces places;
   UnregisteredModules unregistered;
   std::uint32_t steps = 0;                   // of attached optimizers
-  bool listens = false;                      // to autograd's nodes, as far as known
+  bool listens = false;                      // to autograd's nodes, as far as the part `timing` knows
   const WatchedModel* last_model = nullptr;  // whose module or function ran last; only to compare with
   // A normalization whose forward was entered and whose operator was not yet called.
   torch::nn::Module* pending_norm = nullptr;
   const c10::TensorImpl* pending_input = nullptr;
 };
-ThreadState& thread_state();
+LOUPE_SHARED ThreadState& thread_state();
 
 /// Takes over what was attached or detached since.
 void refresh(ThreadState& state);
@@ -71,8 +72,8 @@ void begin_outermost(ThreadState& state, const torch::nn::Module& module, const 
                      const CallSite& site);
 /// A function was called: decides which forward it belongs to, and shows its result there.
 /// @param site  of the call  @param flags  LOUPE_DRAFT_EVENT_DROPS
-void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output, const CallSite& site,
-                     uint32_t flags = 0);
+LOUPE_SHARED void function_called(const FunctionKind& kind, const at::Tensor& input, const at::Tensor& output,
+                                  const CallSite& site, uint32_t flags = 0);
 /// Shows the inputs of a loss about to be computed to the model that ran last on this thread. There must be one.
 /// @param flags  LOUPE_DRAFT_LOSS_ bits
 void loss_called(const at::Tensor& input, const at::Tensor& target, uint32_t flags);

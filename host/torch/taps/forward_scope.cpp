@@ -11,11 +11,11 @@
 
 #include "core/log.h"
 #include "loupe/tapped.h"
+#include "pipeline/step_timing.h"
 #include "torch/model/registry.h"
 #include "torch/model/tap_point.h"
 #include "torch/taps/forward_taps.h"
 #include "torch/taps/gradient_taps.h"
-#include "torch/taps/timed_step.h"
 #include "torch/tensor/tensor_dispatch.h"
 #include "torch/tensor/tensor_view.h"
 
@@ -101,6 +101,7 @@ void send(Stream& stream, const TensorList& main, uint32_t flags, bool wants_ten
   if (main.size() <= index) return index > 0 ? stream.lacks() : void();
   const TorchTensorView view(*main[index]);
   if (!view.readable()) return tell_unreadable(*main[index], stream);
+  flags |= view.flags();
   if (!wants_tensors) return stream.dispatch(view.get(), flags);
   ForwardViews tensors(inputs, outputs, stream.module(), *main[index], view);
   stream.dispatch(view.get(), flags, &tensors);
@@ -178,13 +179,14 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
 }  // namespace
 
 ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
-    : module_(module), timer_(StepTimer::here()), site_(site), outer_(nullptr) {
-  if (timer_ != nullptr) timer_->enter_loupe();
+    : module_(module), listener_(WorkListener::here()), site_(site), outer_(nullptr) {
+  if (listener_ != nullptr) listener_->enter_loupe();
   ThreadState& state = thread_state();
   if (state.pending_norm != nullptr) close_stale_norm();
   if (state.depth == 0) {
-    if (timer_ != nullptr || state.listens) follow_timed_step();
-    if (const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire)) hooks->before_forward(*module);
+    if (listener_ != nullptr || state.listens) opened<TimingTable>()->begin_pass();
+    const ProgramHooks* hooks = program_hooks.load(std::memory_order_acquire);
+    if (hooks != nullptr && hooks->before_forward != nullptr) hooks->before_forward(*module);
     refresh(state);
   }
   entry_ = state.table->find(module);
@@ -207,13 +209,13 @@ ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
 }
 
 ForwardScope::~ForwardScope() {
-  if (timer_ != nullptr) end_time();  // where the forward threw
+  if (is_clocked_) end_time();  // where the forward threw
   struct EndOfWork {
-    StepTimer* timer;
+    WorkListener* listener;
     ~EndOfWork() {
-      if (timer != nullptr && StepTimer::here() != nullptr) timer->leave_loupe();
+      if (listener != nullptr) listener->leave_loupe();
     }
-  } const after{timer_};
+  } const after{listener_};
   ThreadState& state = thread_state();
   --state.depth;
   state.scope = outer_;
@@ -238,12 +240,14 @@ bool ForwardScope::trains() const {
 
 /// Loupe's own work is done and the forward begins. Results that Loupe's work shows were computed before.
 void ForwardScope::begin_time() {
-  timer_->leave_loupe();
+  own_.reset();
   runs_ = true;
-  if (entry_ == nullptr || timer_->is_in_loupe()) return;
-  is_timed_ = true;
-  timer_->enter_module(module_, trains(), static_cast<int64_t>(at::sequence_number::peek()), [&] {
-    StepTimer::Nodes nodes;
+  if (listener_ == nullptr) return;
+  listener_->leave_loupe();
+  if (entry_ == nullptr) return;
+  const auto made = static_cast<int64_t>(at::sequence_number::peek());
+  is_timed_ = listener_->enter_forward(module_, trains(), made, [this] {
+    WorkListener::Nodes nodes;
     for (const auto& point : entry_->points) {
       if (point->node != nullptr) nodes.emplace_back(point->node);
     }
@@ -252,9 +256,11 @@ void ForwardScope::begin_time() {
 }
 
 void ForwardScope::end_time() {
-  if (!std::exchange(runs_, false) || StepTimer::here() == nullptr) return;
-  if (is_timed_) timer_->leave_module(static_cast<int64_t>(at::sequence_number::peek()));
-  timer_->enter_loupe();
+  if (!std::exchange(runs_, false)) return;
+  own_.emplace(OwnTime::Of::hooks);
+  if (listener_ == nullptr) return;
+  if (is_timed_) listener_->leave_forward(static_cast<int64_t>(at::sequence_number::peek()));
+  listener_->enter_loupe();
 }
 
 /// A module that no attached model registered: the trainer's, another model's, or a forgotten one.
@@ -262,7 +268,7 @@ void ForwardScope::enter_unregistered() {
   ThreadState& state = thread_state();
   UnregisteredModule& known = state.unregistered.find(*module_);
   const CallPlace place = state.depth > 0 ? CallPlace() : place_of(state, site_);
-  // A forward that the compiler put into its caller cannot be told from the trainer's code.
+  // A forward that the compiler inlined looks like the trainer's code.
   const bool inside = state.depth > 0 || place.in_root;
   if (known.has_parameters && known.is_never_trained(*module_, state.steps, inside))
     tell_of_untrained(state, *module_, inside ? place.attachment : state.last_model);

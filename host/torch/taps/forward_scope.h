@@ -3,10 +3,13 @@
 #include <c10/util/SmallVector.h>
 #include <torch/nn/utils/rnn.h>
 
+#include <optional>
 #include <tuple>
 #include <vector>
 
-#include "timing/step_timer.h"
+#include "core/own_time.h"
+#include "core/shared.h"
+#include "core/work.h"
 #include "torch/model/tap_point.h"
 #include "torch/taps/forward_pass.h"
 
@@ -60,10 +63,10 @@ void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inp
 class ForwardScope {
  public:
   /// @param site  of the call to the forward, where a tap knows it
-  explicit ForwardScope(torch::nn::Module* module, const CallSite& site = {});
+  LOUPE_SHARED explicit ForwardScope(torch::nn::Module* module, const CallSite& site = {});
   ForwardScope(const ForwardScope&) = delete;
   ForwardScope& operator=(const ForwardScope&) = delete;
-  ~ForwardScope();
+  LOUPE_SHARED ~ForwardScope();
 
   bool watched() const { return entry_ != nullptr; }
   /// Before the forward runs.
@@ -74,12 +77,12 @@ class ForwardScope {
       if (wants_inputs()) (collect(inputs, arguments), ...);
       enter_with(inputs);
     }
-    if (timer_ != nullptr) begin_time();
+    if (is_clocked_) begin_time();
   }
   /// After it returned.
   template <class Result>
   void leave(const Result& result) {
-    if (timer_ != nullptr) end_time();
+    if (is_clocked_) end_time();
     if (entry_ == nullptr && kind_ == nullptr) return;
     TensorList outputs;
     collect(outputs, result);
@@ -89,10 +92,10 @@ class ForwardScope {
   /// The same with the tensors already collected.
   void enter_tensors(const TensorList& inputs) {
     if (entry_ != nullptr) enter_with(inputs);
-    if (timer_ != nullptr) begin_time();
+    if (is_clocked_) begin_time();
   }
   void leave_tensors(const TensorList& outputs) {
-    if (timer_ != nullptr) end_time();
+    if (is_clocked_) end_time();
     if (entry_ != nullptr) leave_with(outputs);
   }
 
@@ -100,15 +103,17 @@ class ForwardScope {
   void enter_unregistered();
   void leave_as_function(const TensorList& outputs);
   bool wants_inputs() const;
-  void enter_with(const TensorList& inputs);
+  LOUPE_SHARED void enter_with(const TensorList& inputs);
   void keep(const TensorList& inputs);
-  void leave_with(const TensorList& outputs);
-  void begin_time();
-  void end_time();
+  LOUPE_SHARED void leave_with(const TensorList& outputs);
+  LOUPE_SHARED void begin_time();
+  LOUPE_SHARED void end_time();
   bool trains() const;
 
+  std::optional<OwnTime> own_{OwnTime::Of::hooks};  // but while the forward itself runs
   torch::nn::Module* module_;
-  StepTimer* timer_;  // where the step is timed
+  WorkListener* listener_;  // where the step is timed
+  bool is_clocked_ = listener_ != nullptr || OwnTime::is_wanted();
   bool runs_ = false, is_timed_ = false;
   CallSite site_;
   ForwardScope* outer_;

@@ -298,8 +298,7 @@ ForwardTable::ForwardTable() {
 
 /// What a program does that may have Loupe compiled into it.
 std::string remedy(const torch::nn::Module& module) {
-  const bool is_only_watched = program_hooks.load(std::memory_order_relaxed) != nullptr;
-  return is_only_watched ? "" : "; use loupe::Tapped<" + module.name() + ">";
+  return is_only_watched() ? "" : "; use loupe::Tapped<" + module.name() + ">";
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct Activates<at::_ops::clamp_min> : ClampActivates {};
 template <>
 struct Activates<at::_ops::clamp_min_> : ClampActivates {};
 
-/// Whether a dropout was told to drop; nothing else takes a probability and whether it trains.
+/// Whether a dropout drops; no other function takes a probability and whether it trains.
 template <class... Arguments>
 uint32_t dropout_flags(const Arguments&...) {
   return 0;

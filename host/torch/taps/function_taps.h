@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/shared.h"
+
 namespace at {
 class Tensor;
 }
@@ -15,7 +17,7 @@ const FunctionKind* kind_of_module(const std::string& short_type);
 
 /// The function that an operator of the dispatcher's is, by its name without the overload, as "aten::relu_"; null for
 /// others.
-const FunctionKind* kind_of_operator(const std::string& name);
+LOUPE_SHARED const FunctionKind* kind_of_operator(const std::string& name);
 
 /// Declares the functions that are tapped outside of modules, such as torch::relu, to the redirections; once.
 void declare_function_taps();
@@ -31,6 +33,6 @@ struct LossFunctionListener {
 void declare_loss_function_taps();
 
 /// Also passes results to this listener, for good. Before the taps are held.
-void set_loss_function_listener(const LossFunctionListener& told);
+LOUPE_SHARED void set_loss_function_listener(const LossFunctionListener& told);
 
 }  // namespace loupe

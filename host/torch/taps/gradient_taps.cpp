@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include "core/work.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/early_clips.h"
@@ -122,6 +124,7 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
   Watches watches;
   if (active_attachments.load(std::memory_order_relaxed) == 0 || !instance().of(self->variable, watches))
     return real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
+  std::optional<LoupeTime> time(std::in_place);
   for (const auto& each : watches) {
     if (!each->stream->resting()) each->stream->fetch();
     if (each->part == Part::one_pass && !gradients.empty()) dispatch_tensor(each->stream, gradients[0], each->flags);
@@ -138,9 +141,11 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
     each_kept(&KeptGradient::before_sum);
     if (was_clipped_early(self->variable.grad())) each_kept(&KeptGradient::clipped_early);
   }
+  time.reset();
   variable_list result = real_apply.load(std::memory_order_acquire)(self, std::move(gradients));
   // Meanwhile no other thread may add to the sum, or replace it.
   const std::lock_guard lock(Access::mutex_of(*self));
+  time.emplace();
   each_kept(&KeptGradient::after_sum);
   for (const auto& each : watches) {
     if (each->part == Part::sum) dispatch_tensor(each->stream, self->variable.grad(), each->flags);

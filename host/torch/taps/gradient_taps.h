@@ -50,7 +50,7 @@ class LeafGradients {
     Stream* stream;
     Part part;
     uint32_t flags;
-    bool redirected;  // else a hook of its own brings the gradient
+    bool redirected;  // else a separate hook brings the gradient
     std::shared_ptr<KeptGradient> kept;
   };
   /// Never changed, so that an event takes one pointer with it.

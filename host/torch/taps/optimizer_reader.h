@@ -1,21 +1,24 @@
 #pragma once
 
-#include <loupe/draft/abi/tensor_math.h>
+#include <ATen/core/Tensor.h>  // FunctionRef.h of LibTorch 1.13 needs what this includes
+#include <c10/util/FunctionRef.h>
 
 #include <string>
 #include <vector>
 
+#include "core/shared.h"
 #include "pipeline/optimizer_facts.h"
 #include "torch/tensor/compat.h"
 
 namespace torch::optim {
 class Optimizer;
-}
+class OptimizerParamState;
+}  // namespace torch::optim
 
 namespace loupe {
 
 /// "Adam"; "optimizer" for a type that is not LibTorch's own.
-std::string optimizer_type(const torch::optim::Optimizer& optimizer);
+LOUPE_SHARED std::string optimizer_type(const torch::optim::Optimizer& optimizer);
 
 /// What each of the optimizer's groups is set to now. Fills the caller's vector, which keeps its memory from one step
 /// to the next.
@@ -34,13 +37,11 @@ class SteppedOptimizer {
   const torch::optim::Optimizer* before_;
 };
 
-/// LOUPE_DRAFT_OPTIMIZER_STATES_ID. The table lives for good.
-const loupe_draft_optimizer_state_service& optimizer_state_service();
+/// The innermost of these on this thread; null for none.
+LOUPE_SHARED const torch::optim::Optimizer* stepped_optimizer();
 
-/// LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID. The table lives for good.
-const loupe_draft_optimizer_defaults_service& optimizer_defaults_service();
-
-/// Bytes of the tensors that an optimizer of LibTorch's keeps; those of other types are not known.
-double state_bytes(const torch::optim::Optimizer& optimizer);
+/// Calls with the name of each tensor that an optimizer of LibTorch's keeps of a parameter, and with it.
+using TakeState = c10::function_ref<void(const std::string& name, const at::Tensor& tensor)>;
+LOUPE_SHARED void each_state(const torch::optim::OptimizerParamState& state, TakeState take);
 
 }  // namespace loupe

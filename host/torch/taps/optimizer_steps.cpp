@@ -119,7 +119,7 @@ void OptimizerSteps::each_parameter(Call&& call) {
 void OptimizerSteps::learn_parameters() {
   ParametersByModel::Set now;
   each_parameter([&](const TapPoint&, ParameterTap& tap) { now.insert(tap.tensor.unsafeGetTensorImpl()); });
-  attached_parameters().set(this, now);  // marked anew when seen next
+  attached_parameters().set(this, now);  // marked again when seen next
   const std::lock_guard lock(parameters_mutex_);
   parameters_ = std::move(now);
 }
@@ -177,6 +177,13 @@ bool OptimizerSteps::Holder::is(const torch::optim::Optimizer& other) const {
   return optimizer == &other && !(has_state && other.state().empty());
 }
 
+bool OptimizerSteps::is_left(const Holder& holder) const {
+  const std::lock_guard lock(parameters_mutex_);
+  return attached_.count(holder.optimizer) == 0 &&
+         std::none_of(holder.held.begin(), holder.held.end(),
+                      [&](const c10::TensorImpl* each) { return parameters_.count(each) != 0; });
+}
+
 std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   const uint64_t fingerprint = fingerprint_of(optimizer);
   const uint64_t generation = attached_parameters().generation();
@@ -184,8 +191,9 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     if (holders_[i].is(optimizer) && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation)
       return i;
-    // Made again over the same parameters, or given others.
-    if (holders_[i].optimizer == &optimizer || (same == holders_.size() && holders_[i].fingerprint == fingerprint))
+    // Made again over the same parameters or in place of replaced ones, or given others.
+    if (holders_[i].optimizer == &optimizer ||
+        (same == holders_.size() && (holders_[i].fingerprint == fingerprint || is_left(holders_[i]))))
       same = i;
   }
   if (same == holders_.size()) {
@@ -194,12 +202,15 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
     } else {
       same = next_reused_++ % most_holders;
     }
+  } else if (holders_[same].optimizer != &optimizer) {
+    same = slot_beside(same, optimizer);
   }
   Holder& holder = holders_[same];
   const bool marked = holder.fingerprint == fingerprint && holder.generation == generation;
   if (!marked) holder.values = 0;
   const std::string type = optimizer_type(optimizer);
-  if (!holder.is(optimizer) || holder.facts->get().type != type) {
+  const bool is_new = !holder.is(optimizer) || holder.facts->get().type != type;
+  if (is_new) {
     const uint64_t number = OptimizerNumbers::instance().take(this, optimizer, fingerprint);
     holder.facts = std::make_unique<OptimizerFacts>(number, names_.model, type);
   }
@@ -209,7 +220,25 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   holder.generation = generation;
   if (!marked) mark(optimizer, same);
   read(optimizer, same);
+  if (is_new || !marked)
+    holder.facts->set_parameters(holder.parameters, points_.empty() ? nullptr : points_[0]->node->c_module()->model);
   return same;
+}
+
+std::size_t OptimizerSteps::slot_beside(std::size_t slot, const torch::optim::Optimizer& optimizer) {
+  constexpr std::size_t most_displaced = 4;
+  const auto known = std::find_if(displaced_.begin(), displaced_.end(), [&](const Holder& each) {
+    return each.is(optimizer) && each.fingerprint == holders_[slot].fingerprint;
+  });
+  if (known != displaced_.end() && holders_.size() < most_holders) {
+    holders_.push_back(std::move(*known));
+    holders_.back().generation = UINT64_MAX;  // its parameters are to be marked with its new place
+    displaced_.erase(known);
+    return holders_.size() - 1;
+  }
+  if (displaced_.size() == most_displaced) displaced_.pop_front();
+  displaced_.push_back(std::exchange(holders_[slot], {}));
+  return slot;
 }
 
 void OptimizerSteps::read(const torch::optim::Optimizer& optimizer, std::size_t slot) {
@@ -240,10 +269,21 @@ void OptimizerSteps::mark(const torch::optim::Optimizer& optimizer, std::size_t 
   std::unordered_set<const c10::TensorImpl*>& held = holders_[slot].held;
   held.clear();
   holders_[slot].unknown.clear();
+  holders_[slot].parameters.clear();
+  std::unordered_map<const c10::TensorImpl*, loupe_held_parameter> own;
+  for (const auto& point : points_) {
+    for (std::size_t i = 0; i < point->parameters.size(); ++i) {
+      own.try_emplace(point->parameters[i].tensor.unsafeGetTensorImpl(),
+                      loupe_held_parameter{sizeof(loupe_held_parameter), 0, point->node->c_module(), i});
+    }
+  }
   for (const auto& group : optimizer.param_groups()) {
     Unknown& unknown = holders_[slot].unknown.emplace_back();
+    auto& parameters = holders_[slot].parameters.emplace_back();
     for (const at::Tensor& parameter : group.params()) {
       held.insert(parameter.unsafeGetTensorImpl());
+      if (const auto found = own.find(parameter.unsafeGetTensorImpl()); found != own.end())
+        parameters.push_back(found->second);
       if (attached_parameters().has(parameter.unsafeGetTensorImpl())) continue;
       ++unknown.tensors;
       unknown.elements += parameter.numel();
@@ -416,7 +456,8 @@ void OptimizerSteps::tell_of_unseen_changes() {
     const bool differs = values != 0 ? values != tap.values : is_newer;
     tap.values = values;
     set_flag(point, tap, LOUPE_DRAFT_PARAMETER_CHANGED, differs);
-    if (differs && !stepped && !some_unseen && changed.empty() && tap.trains() && tap.tensor.grad().defined())
+    const bool may_be_told = !stepped && !some_unseen && changed.empty() && point.alive();
+    if (differs && may_be_told && tap.trains() && tap.tensor.grad().defined())
       changed = "'" + tap.name + "' of '" + point.node->description().name + "'";
   });
   if (changed.empty() || std::exchange(told_of_changes_, true)) return;
@@ -424,7 +465,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
       "parameters of '" + names_.root() + "' (such as " + changed +
           ") changed since the last tick, but no step of an optimizer was seen, so their updates are "
           "not shown" +
-          (program_hooks.load(std::memory_order_relaxed) != nullptr
+          (is_only_watched()
                ? "; steps are seen of optimizers that are a torch::optim::Optimizer"
                : "; attach the optimizer that changes them, or call inspector.optimizer_stepped() after each step"));
 }
@@ -435,7 +476,7 @@ void OptimizerSteps::tell_of_uncovered() {
   std::vector<std::pair<const TapPoint*, std::string>> uncovered;  // a module and its parameters' names
   std::size_t count = 0;
   each_parameter([&](const TapPoint& point, const ParameterTap& tap) {
-    if (tap.holders != 0 || !tap.trains()) return;
+    if (tap.holders != 0 || !tap.trains() || !point.alive()) return;
     ++count;
     if (uncovered.empty() || uncovered.back().first != &point) {
       uncovered.emplace_back(&point, tap.name);
@@ -450,13 +491,14 @@ void OptimizerSteps::tell_of_uncovered() {
   }
   if (uncovered.size() > shown_modules)
     names += "; and those of " + std::to_string(uncovered.size() - shown_modules) + " more modules";
-  const bool is_only_watched = program_hooks.load(std::memory_order_relaxed) != nullptr;
-  log(LOUPE_LOG_WARNING, std::to_string(count) + " parameters of '" + names_.root() + "' require gradients, but no " +
-                             (is_only_watched ? "" : "attached ") +
-                             "optimizer holds them, so their updates are not shown: " + names + "; " +
-                             (is_only_watched ? "give them to an optimizer"
-                                              : "attach their optimizer too: inspector.attach_optimizer(optimizer)") +
-                             ", or freeze them");
+  const bool is_attached_by_none = is_only_watched();
+  log(LOUPE_LOG_WARNING,
+      std::to_string(count) + " parameters of '" + names_.root() + "' require gradients, but no " +
+          (is_attached_by_none ? "" : "attached ") + "optimizer holds them, so their updates are not shown: " + names +
+          "; " +
+          (is_attached_by_none ? "give them to an optimizer"
+                               : "attach their optimizer too: inspector.attach_optimizer(optimizer)") +
+          ", or freeze them");
 }
 
 }  // namespace loupe

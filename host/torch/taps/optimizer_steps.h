@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -81,14 +83,20 @@ class OptimizerSteps {
     uint64_t fingerprint;                      // of what it holds
     uint64_t generation;                       // of all attached models' parameters, when it was marked
     std::unique_ptr<OptimizerFacts> facts;
-    std::unordered_set<const c10::TensorImpl*> held;  // other models' parameters too
-    std::vector<Unknown> unknown;                     // of each group, what no attached model has
-    bool has_state;                                   // after its last step
-    uint64_t values;                                  // of some of them, as they were looked at last
+    std::unordered_set<const c10::TensorImpl*> held;            // other models' parameters too
+    std::vector<Unknown> unknown;                               // of each group, what no attached model has
+    std::vector<std::vector<loupe_held_parameter>> parameters;  // of each group, what this model has
+    bool has_state;                                             // after its last step
+    uint64_t values;                                            // of some of them, as they were looked at last
     /// Whether it is the one that stepped last at this address: another begins without its state.
     bool is(const torch::optim::Optimizer& other) const;
   };
+  /// Whether all that it holds was replaced in the model; false of one that the trainer attached itself.
+  bool is_left(const Holder& holder) const;
   std::size_t slot_of(const torch::optim::Optimizer& optimizer);
+  /// The slot of one that holds what another one held: that one's, unless it steps again after it lost its own, since
+  /// then both are there.
+  std::size_t slot_beside(std::size_t slot, const torch::optim::Optimizer& optimizer);
   /// Of one that was seen before its step: without another look at what it holds.
   std::size_t known_slot_of(const torch::optim::Optimizer& optimizer);
   void read(const torch::optim::Optimizer& optimizer, std::size_t slot);
@@ -105,7 +113,8 @@ class OptimizerSteps {
   mutable LeafMutex parameters_mutex_;
   std::unordered_set<const c10::TensorImpl*> parameters_;
   std::unordered_set<const torch::optim::Optimizer*> attached_;  // only to compare with
-  std::vector<Holder> holders_;  // 64 at most; one that came later takes the place of an old one
+  std::vector<Holder> holders_;   // 64 at most; one that came later takes the place of an old one
+  std::deque<Holder> displaced_;  // the last few that another one took the place of
   std::size_t next_reused_ = 0;
   std::vector<GroupFacts> groups_;  // to fill at each step
   uint64_t latest_ = 0;             // a bit for each that may have stepped last

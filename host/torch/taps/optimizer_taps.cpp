@@ -4,19 +4,20 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/forks.h"
-#include "timing/step_timer.h"
+#include "core/work.h"
+#include "pipeline/step_timing.h"
 #include "torch/model/registry.h"
 #include "torch/model/tap_point.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/early_clips.h"
 #include "torch/taps/forward_pass.h"
 #include "torch/taps/optimizer_reader.h"
-#include "torch/taps/timed_step.h"
 #include "torch/taps/unregistered.h"
 #include "torch/tensor/compat.h"
 
@@ -75,17 +76,17 @@ class RunningStep {
  public:
   RunningStep() {
     ++steps_running;
-    if (timer_ != nullptr) timer_->enter_optimizer();
+    if (listener_ != nullptr) listener_->enter_optimizer();
   }
   ~RunningStep() {
     --steps_running;
-    if (timer_ != nullptr && StepTimer::here() != nullptr) timer_->leave_optimizer();
+    if (listener_ != nullptr) listener_->leave_optimizer();
   }
   RunningStep(const RunningStep&) = delete;
   RunningStep& operator=(const RunningStep&) = delete;
 
  private:
-  StepTimer* timer_ = StepTimer::here();
+  WorkListener* listener_ = WorkListener::here();
 };
 
 template <class Call>
@@ -94,21 +95,21 @@ at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
   if (steps_running > 0) return call();
   const CountedStep counted;
   if (!anybody_counts()) return call();
+  std::optional<LoupeTime> time(std::in_place);
   const auto attachments = WatchedModels::instance().of(*optimizer);
   if (attachments.empty()) {
     note_other_optimizer(*optimizer);
+    time.reset();
     return call();
   }
-  {
-    const LoupeTime time;
-    for (const auto& attachment : attachments) attachment->before_step(*optimizer);
-  }
+  for (const auto& attachment : attachments) attachment->before_step(*optimizer);
+  time.reset();
   at::Tensor result;
   {
     const RunningStep running;
     result = call();
   }
-  const LoupeTime time;
+  time.emplace();
   {
     const SteppedOptimizer stepped(*optimizer);
     for (const auto& attachment : attachments) attachment->after_step(*optimizer);

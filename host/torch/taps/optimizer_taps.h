@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "core/shared.h"
+
 namespace torch::optim {
 class Optimizer;
 }
@@ -21,7 +23,7 @@ void tap_optimizer(torch::optim::Optimizer& optimizer, const std::shared_ptr<Wat
 /// The same for any optimizer that is later seen to hold its parameters.
 void await_optimizers(const std::shared_ptr<WatchedModel>& attachment);
 /// Makes the steps of LibTorch's own optimizers pass the taps, attached or not. Under a hold of the redirections.
-void await_optimizers();
+LOUPE_SHARED void await_optimizers();
 void forget_optimizers(const WatchedModel* attachment);
 
 /// Whether an optimizer is in a step on any thread, or has just taken one that was not reported yet.

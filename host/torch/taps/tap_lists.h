@@ -41,7 +41,7 @@
 /// Those with a further forward, of sequences that were packed.
 #define LOUPE_PACKED(ONE) ONE(GRU) ONE(LSTM) ONE(RNN)
 
-/// Those that run modules or functions that are worth a look of their own.
+/// Functions that run modules or functions which are tapped separately.
 #define LOUPE_INNERS(ONE) \
   ONE(AdaptiveLogSoftmaxWithLoss) ONE(Functional) ONE(Transformer) ONE(TransformerDecoder) \
   ONE(TransformerDecoderLayer) ONE(TransformerEncoder) ONE(TransformerEncoderLayer)

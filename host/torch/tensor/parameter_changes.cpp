@@ -66,7 +66,7 @@ void KeptGradient::before_sum(const at::Tensor& gradient) {
   if (same && !is_zero_in_sample(gradient)) {
     was_added_to_ = true;
   } else {
-    // Set to zero, made anew, or changed on purpose in another way.
+    // Set to zero, created again, or changed on purpose in another way.
     holds_used_ = was_added_to_ = false;
   }
 }

@@ -1,7 +1,14 @@
 #pragma once
 
 #include <loupe/abi.h>
-#include <loupe/draft/abi/tensor_math.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "core/part.h"
+#include "core/shared.h"
 
 namespace at {
 class Tensor;
@@ -9,27 +16,30 @@ class Tensor;
 
 namespace loupe {
 
-// The host services that stand on LibTorch, by their ids. The tables live for good.
+class DeviceMeasurer;
+struct TensorLending;
 
-/// LOUPE_TENSORS_ID
-const loupe_tensor_service& tensor_service();
-/// LOUPE_DRAFT_TENSOR_MATH_ID
-const loupe_draft_tensor_math_service& tensor_math_service();
-/// LOUPE_DRAFT_TENSOR_FILES_ID
-const loupe_draft_tensor_file_service& tensor_files_service();
-/// LOUPE_DRAFT_FINGERPRINTS_ID
-const loupe_draft_fingerprint_service& fingerprint_service();
-/// LOUPE_DRAFT_GRAPH_ID
-const loupe_draft_graph_service& graph_service();
+/// The work on tensors that few runs need: services for components, files, and measurements on a device.
+struct ServicesTable {
+  static constexpr Part part = Part::services;
+  static constexpr const char* without =
+      "tensors are not written to files, computed with or measured on a device, and no function is named for a NaN";
 
-/// While it lives, that service may be asked on this thread what made this loss; and what leads to it, until the
-/// program lets go of its graph.
-class LossInView {
- public:
-  explicit LossInView(const at::Tensor& loss);
-  ~LossInView();
-  LossInView(const LossInView&) = delete;
-  LossInView& operator=(const LossInView&) = delete;
+  const void* (*service)(const char* id);  ///< null for none of that id
+  /// Writes tensors to a file that C++'s torch::load and Python's torch.load both read, the latter also where it loads
+  /// nothing but weights. `as_list`: a list of tensors (std::vector<at::Tensor> in C++), else the first alone. Throws
+  /// std::runtime_error when the file cannot be written or a tensor is of a kind that neither could read.
+  void (*save)(const std::vector<at::Tensor>& tensors, bool as_list, const std::filesystem::path& file);
+  /// See DeviceMeasurerFactory.
+  std::unique_ptr<DeviceMeasurer> (*measurer)(const loupe_request& request, int64_t history);
+  const TensorLending& (*lending)();
 };
+
+/// LOUPE_TENSORS_ID. The table lives for good.
+const loupe_tensor_service& tensor_service();
+/// Offers that and all that the part has to components.
+void offer_tensor_services();
+/// See ServicesTable::save. Throws std::runtime_error also where the part is missing.
+LOUPE_SHARED void save_tensors(const std::vector<at::Tensor>& tensors, bool as_list, const std::filesystem::path& file);
 
 }  // namespace loupe

@@ -45,7 +45,8 @@ std::string what_it_is(const at::Tensor& tensor, Reason reason) {
       text << "are " << element_name(tensor.scalar_type());
       break;
     case of_layout:
-      text << "are laid out as " << tensor.layout() << ", and cannot be made dense";
+      text << "are laid out as " << tensor.layout()
+           << (tensor.is_sparse() ? ", with values to be added up on a device" : "");
       break;
     case of_device:
       text << "are on the device '" << tensor.device().type() << "', which has no elements to read";

@@ -27,7 +27,7 @@ inline void dispatch_tensor(Stream* stream, const at::Tensor& tensor, uint32_t f
   if (stream == nullptr || stream->resting() || !tensor.defined()) return;
   const TorchTensorView view(tensor);
   if (view.readable()) {
-    stream->dispatch(view.get(), flags);
+    stream->dispatch(view.get(), flags | view.flags());
   } else {
     tell_unreadable(tensor, *stream);
   }

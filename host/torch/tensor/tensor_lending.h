@@ -7,8 +7,8 @@
 
 namespace loupe {
 
-/// How `loupe check`, which is linked without LibTorch, lends LibTorch's tensors over memory of its own: the library
-/// that watches gives this, and is loaded only beside a plugin that needs LibTorch.
+/// How `loupe check`, which is linked without LibTorch, lends LibTorch's tensors over memory of its own: the part
+/// `services` gives this, and is loaded only beside a plugin that needs LibTorch.
 struct TensorLending {
   static constexpr std::size_t size = sizeof(void*);  ///< of an at::Tensor
 
@@ -18,9 +18,5 @@ struct TensorLending {
   bool (*make)(void* place, const loupe_tensor& view, const std::shared_ptr<const void>& memory);
   void (*destroy)(void* place);
 };
-
-/// `loupe_tensor_lending` of the watching library.
-using GetTensorLending = const TensorLending* (*)();
-constexpr const char* tensor_lending_name = "loupe_tensor_lending";
 
 }  // namespace loupe

@@ -159,7 +159,15 @@ void TorchTensorView::make_plain(const at::Tensor& tensor) {
   try {
     const at::NoGradGuard no_grad;
     plain_ = tensor.detach();
-    if (plain_.layout() != c10::kStrided) plain_ = plain_.to_dense();
+    sparse_ = plain_.is_sparse() || plain_.is_sparse_csr();
+    // To add up what stands twice, a device would have to be waited for.
+    if (plain_.is_sparse() && !plain_.is_coalesced() && !plain_.is_cpu()) return;
+    if (plain_.is_sparse()) plain_ = plain_.coalesce();
+    if (sparse_) {
+      plain_ = plain_.values();
+    } else if (plain_.layout() != c10::kStrided) {
+      plain_ = plain_.to_dense();
+    }
     if (plain_.is_neg()) plain_ = plain_.resolve_neg();
   } catch (const c10::Error&) {
     return;  // no plain form of it exists; the caller sees that it is not readable

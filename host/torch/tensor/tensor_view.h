@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/shared.h"
 #include "torch/tensor/compat.h"
 
 namespace loupe {
@@ -18,14 +19,14 @@ struct ElementType {
 };
 
 /// LOUPE_DTYPE_OPAQUE for what DLPack has no code for, such as quantized numbers.
-ElementType element_type(c10::ScalarType type);
+LOUPE_SHARED ElementType element_type(c10::ScalarType type);
 
-/// As LibTorch's users write it: "float32", "complex64", "qint8".
+/// The name that LibTorch's users write: "float32", "complex64", "qint8".
 std::string element_name(c10::ScalarType type);
 
-/// A loupe_tensor over an at::Tensor, which must outlive it. A sparse, conjugated or otherwise unreadable tensor is
-/// first made plain, at the price of a copy; one that cannot be, or has elements that cannot be measured, is told by
-/// readable().
+/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first made
+/// plain, at the price of a copy; of a sparse one, the view has the values, since made dense it might be thousands of
+/// times as large. One that cannot be seen so, or has elements that cannot be measured, is told by readable().
 class TorchTensorView {
  public:
   explicit TorchTensorView(const at::Tensor& tensor) {
@@ -39,6 +40,9 @@ class TorchTensorView {
   TorchTensorView& operator=(const TorchTensorView&) = delete;
 
   bool readable() const { return readable_; }
+  bool is_sparse() const { return sparse_; }
+  /// Added to the flags of its event.
+  uint32_t flags() const { return sparse_ ? uint32_t{LOUPE_EVENT_SPARSE} : 0; }
   const loupe_tensor* get() const { return &view_; }
 
  private:
@@ -46,19 +50,19 @@ class TorchTensorView {
     return tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_neg() && !tensor.is_conj() &&
            !tensor.is_quantized();
   }
-  void fill(const at::Tensor& tensor);
-  void make_plain(const at::Tensor& tensor);
+  LOUPE_SHARED void fill(const at::Tensor& tensor);
+  LOUPE_SHARED void make_plain(const at::Tensor& tensor);
 
   loupe_tensor view_;
   at::Tensor plain_;
-  bool readable_ = true;
+  bool readable_ = true, sparse_ = false;
 };
 
 /// How often the tensor behind it was changed in place; 0 where LibTorch does not count. See set_tensor_version.
 uint64_t tensor_version(const loupe_tensor& tensor);
 
 /// The LibTorch that this host is linked with, for loupe_tensor.native_library.
-const loupe_native_library& native_libtorch();
+LOUPE_SHARED const loupe_native_library& native_libtorch();
 
 /// The tensor behind a view that this host lent. Throws Error for any other.
 inline const at::Tensor& native_tensor(const loupe_tensor* tensor) {

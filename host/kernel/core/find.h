@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/part.h"
+
+namespace loupe {
+
+class FoundValues;
+
+/// The table of the part `run` by which an inspector gets losses that its trainer does not push.
+struct FindTable {
+  static constexpr Part part = Part::run;
+  static constexpr const char* without = "losses are not found; push them";
+  /// From now on the losses of the program are passed on. Not under the inspector's mutex, as forget.
+  void (*find)(FoundValues& values);
+  void (*forget)(const FoundValues& values);
+};
+
+}  // namespace loupe

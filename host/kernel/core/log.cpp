@@ -1,0 +1,106 @@
+#include "core/log.h"
+
+#include <loupe/abi.h>
+#include <loupe/files/shared_output.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "core/forks.h"
+#include "core/text.h"
+
+namespace loupe {
+namespace {
+
+ProcessMutex& sink_mutex() {
+  static auto* const instance = new ProcessMutex();
+  return *instance;
+}
+/// Held while a message is on its way: one at a time, but the sink may have something to say itself. A forked child
+/// begins with a free one, for the sink of a thread that it does not have may be at work.
+std::recursive_mutex& speaking() {
+  static std::recursive_mutex* const instance = [] {
+    at_fork([] { new (instance) std::recursive_mutex(); });
+    return new std::recursive_mutex();
+  }();
+  return *instance;
+}
+std::shared_ptr<const LogSink>& current() {
+  static auto& sink = *new std::shared_ptr<const LogSink>();
+  return sink;
+}
+
+thread_local bool prints_only = false;
+std::atomic<int> rank{0};
+std::atomic<uint64_t> unwritten{0};
+
+/// On a terminal a long message is broken between words, which the terminal itself does anywhere.
+/// Not through std::cerr: a failure would set an error flag that is the program's.
+void print(int level, const std::string& message) {
+  const char* const severity = level == LOUPE_LOG_ERROR ? "error: " : level == LOUPE_LOG_WARNING ? "warning: " : "";
+  const std::string line = std::string("loupe: ") + severity + printable(message);
+  const auto columns = terminal_columns(STDERR_FILENO);
+  std::string text = (columns ? wrapped_line(line, *columns) : line) + '\n';
+  // Only the first message waits for somebody who reads.
+  const uint64_t missing = unwritten;
+  if (missing > 0) text.insert(0, "\nloupe: " + unwritten_words(missing) + '\n');
+  if (write_shared(STDERR_FILENO, text.data(), text.size(), missing > 0 ? 0 : output_patience_ms) == text.size()) {
+    unwritten -= missing;
+  } else if (errno == EAGAIN) {
+    ++unwritten;
+  }
+}
+
+}  // namespace
+
+uint64_t unwritten_messages() {
+  return unwritten;
+}
+
+std::string unwritten_words(uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " message of Loupe's is" : " messages of Loupe's are") +
+         " missing on standard error, which nobody read";
+}
+
+void log_as_rank(int number) {
+  rank = number;
+}
+
+void log(int level, const std::string& text) {
+  const int own = rank;
+  if (own > 0 && level == LOUPE_LOG_INFO) return;
+  const std::string message = own > 0 ? "rank " + std::to_string(own) + ": " + text : text;
+  if (prints_only) return print(level, message);
+  const std::lock_guard one_at_a_time(speaking());
+  std::shared_ptr<const LogSink> sink;
+  {
+    const std::lock_guard lock(sink_mutex());
+    sink = current();
+  }
+  if (sink == nullptr || !*sink) return print(level, message);
+  try {
+    (*sink)(level, message);
+  } catch (...) {
+    print(level, message);
+  }
+}
+
+LogToStderr::LogToStderr() : before_(std::exchange(prints_only, true)) {}
+LogToStderr::~LogToStderr() {
+  prints_only = before_;
+}
+
+LogSink set_log_sink(LogSink sink) {
+  auto next = std::make_shared<const LogSink>(std::move(sink));
+  const std::lock_guard lock(sink_mutex());
+  const auto before = std::exchange(current(), std::move(next));
+  return before == nullptr ? LogSink() : *before;
+}
+
+}  // namespace loupe

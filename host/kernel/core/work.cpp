@@ -1,0 +1,11 @@
+#include "core/work.h"
+
+namespace loupe {
+
+constinit std::atomic<WorkListener*> WorkListener::listener_{nullptr};
+
+void WorkListener::set(WorkListener* listener) {
+  listener_.store(listener, std::memory_order_release);
+}
+
+}  // namespace loupe

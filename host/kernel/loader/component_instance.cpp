@@ -1,0 +1,191 @@
+#include "loader/component_instance.h"
+
+#include <loupe/draft/abi/flags.h>
+#include <loupe/draft/abi/history.h>
+#include <loupe/draft/abi/lens_query.h>
+#include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/abi/option_names.h>
+#include <loupe/draft/abi/ranks.h>
+#include <loupe/draft/abi/settings.h>
+#include <loupe/draft/abi/step_time.h>
+#include <loupe/draft/abi/tensor_math.h>
+#include <loupe/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "core/forks.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "loader/running_component.h"
+#include "loupe/version.h"
+
+namespace loupe {
+namespace {
+
+ComponentHost& host_of(void* context) {
+  return *static_cast<ComponentHost*>(context);
+}
+
+const loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service),
+                                       .run = [](void* context) -> const loupe_run* {
+                                         const ComponentContext* around = host_of(context).surroundings();
+                                         return around != nullptr ? around->run() : nullptr;
+                                       }};
+
+const loupe_parameter_service parameters_service = {
+    .struct_size = sizeof(loupe_parameter_service),
+    .lend =
+        [](void* context, const loupe_module* module, const char* name, uint32_t flags, loupe_take_tensor take,
+           void* taker, loupe_error* error) {
+          return detail::guarded(error, [&] {
+            ComponentContext* around = host_of(context).surroundings();
+            const bool gradient = (flags & LOUPE_LEND_GRADIENT) != 0;
+            if (module == nullptr || name == nullptr || take == nullptr)
+              throw Error("a parameter is asked for without a module, a name or a function that takes it",
+                          LOUPE_INVALID);
+            const bool found =
+                around != nullptr &&
+                around->lend(*module, name, gradient, [&](const loupe_tensor& tensor) { take(taker, &tensor); });
+            if (found) return;
+            throw Error("the module '" + std::string(module->name) + "' has no " +
+                            (gradient ? "gradient of '" : "parameter or buffer '") + name + "' now",
+                        LOUPE_NOT_FOUND);
+          });
+        },
+    .flags =
+        [](void* context, const loupe_module* module, std::size_t index, uint32_t* flags, loupe_error* error) {
+          return detail::guarded(error, [&] {
+            if (module == nullptr || flags == nullptr)
+              throw Error("the flags of a parameter are asked for without a module, or without a place for them",
+                          LOUPE_INVALID);
+            ComponentContext* around = host_of(context).surroundings();
+            const auto now = around != nullptr ? around->parameter_flags(*module, index) : std::nullopt;
+            if (!now) {
+              throw Error("the module '" + std::string(module->name) + "' is detached, or has no parameter of number " +
+                              std::to_string(index),
+                          LOUPE_NOT_FOUND);
+            }
+            *flags = *now;
+          });
+        }};
+
+// Services of the process as a whole, such as those that need LibTorch.
+ProcessMutex services_mutex;
+struct Service {
+  const void* table;
+  const void* (*load)(const char* id);
+};
+std::map<std::string, Service>& services() {
+  static auto& map = *new std::map<std::string, Service>();
+  return map;
+}
+void offer(const char* id, const Service& service) {
+  const std::lock_guard lock(services_mutex);
+  services()[id] = service;
+}
+
+// Drafts of flags, taps and gatherers, for which there is no table.
+constexpr std::string_view drafts_without_table[] = {LOUPE_DRAFT_FLAGS_ID, LOUPE_DRAFT_LOSS_INPUT_ID,
+                                                     LOUPE_DRAFT_STEP_TIME_ID, LOUPE_DRAFT_OPTION_NAMES_ID};
+// The others: some are services of LibTorch's part, and some are a component's to offer.
+constexpr std::string_view other_drafts[] = {LOUPE_DRAFT_HISTORY_ID,
+                                             LOUPE_DRAFT_LENS_QUERY_ID,
+                                             LOUPE_DRAFT_RANKS_ID,
+                                             LOUPE_DRAFT_SETTINGS_ID,
+                                             LOUPE_DRAFT_TENSOR_MATH_ID,
+                                             LOUPE_DRAFT_TENSOR_FILES_ID,
+                                             LOUPE_DRAFT_GRAPH_ID,
+                                             LOUPE_DRAFT_FINGERPRINTS_ID,
+                                             LOUPE_DRAFT_OPTIMIZER_STATES_ID,
+                                             LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID};
+
+/// What this Loupe has in the place of a draft that it does not know; empty for any other id.
+std::string instead_of(std::string_view id) {
+  const std::size_t stem = id.find("/draft-");
+  if (stem == std::string_view::npos) return "";
+  for (const auto& list : {std::vector(std::begin(drafts_without_table), std::end(drafts_without_table)),
+                           std::vector(std::begin(other_drafts), std::end(other_drafts))}) {
+    for (const std::string_view known : list) {
+      if (known == id) return "";
+      if (known.substr(0, stem + 1) == id.substr(0, stem + 1)) return "'" + std::string(known) + "'";
+    }
+  }
+  return "nothing";
+}
+
+const void* service(const char* id) {
+  if (id == nullptr) return nullptr;
+  if (std::find(std::begin(drafts_without_table), std::end(drafts_without_table), id) != std::end(drafts_without_table))
+    return drafts_without_table;
+  if (std::strcmp(id, LOUPE_RUN_ID) == 0) return &run_service;
+  if (std::strcmp(id, LOUPE_PARAMETERS_ID) == 0) return &parameters_service;
+  Service found{};
+  {
+    const std::lock_guard lock(services_mutex);
+    const auto offered = services().find(id);
+    if (offered != services().end()) found = offered->second;
+  }
+  return found.load != nullptr ? found.load(id) : found.table;
+}
+
+}  // namespace
+
+ComponentHost::ComponentHost(std::string speaker, ComponentContext* surroundings, std::string plugin_path,
+                             std::string name)
+    : speaker_(std::move(speaker)),
+      plugin_path_(std::move(plugin_path)),
+      name_(std::move(name)),
+      surroundings_(surroundings) {
+  host_ = {.struct_size = sizeof(loupe_host),
+           .abi_major = LOUPE_ABI_MAJOR,
+           .abi_minor = LOUPE_ABI_MINOR,
+           .version = LOUPE_VERSION,
+           .plugin_path = plugin_path_.c_str(),
+           .context = this,
+           .log =
+               [](void* context, int32_t level, const char* message) {
+                 detail::guarded(nullptr, [&] {
+                   if (host_of(context).leaves_out(level)) return;
+                   log(level,
+                       host_of(context).speaker() + ": " + (message != nullptr ? utf8(message) : "(no message)"));
+                 });
+               },
+           .get_extension =
+               [](void* context, const char* id) {
+                 // Called by components only; an unknown thread was created by the plugin.
+                 RunningComponent::claim_thread(host_of(context).speaker().c_str());
+                 const void* table = service(id);
+                 if (id != nullptr && std::strstr(id, "/draft-") != nullptr)
+                   host_of(context).note_asked(id, table != nullptr);
+                 return table;
+               },
+           .name = name_.c_str()};
+}
+
+void ComponentHost::note_asked(const char* id, bool has) const {
+  LoadedComponents* const loaded = surroundings_ != nullptr ? surroundings_->loaded() : nullptr;
+  if (has && loaded != nullptr) loaded->add_draft(plugin_path_, id);
+  const std::string instead = has ? "" : instead_of(id);
+  if (instead.empty()) return;
+  log(LOUPE_LOG_WARNING, speaker_ + " asks for '" + id + "', a draft that this Loupe does not have; it has " + instead +
+                             " in its place: build the plugin with this Loupe's SDK");
+}
+
+void offer_interface(const char* id, const void* table) {
+  offer(id, {table, nullptr});
+}
+
+void offer_interface(const char* id, const void* (*load)(const char* id)) {
+  offer(id, {nullptr, load});
+}
+
+loupe_status call_component_for_part(const char* speaker, loupe_error* error,
+                                     const std::function<loupe_status()>& body) {
+  return call_component(speaker, error, body);
+}
+
+}  // namespace loupe

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <loupe/abi.h>
+#include <loupe/error.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/shared.h"
+#include "core/strict.h"
+#include "loader/catalogue.h"
+#include "loader/loaded_components.h"
+#include "loader/running_component.h"
+
+namespace loupe {
+
+/// What the components of one inspector, or of one replay, share: their run and its parameters. Outlives them.
+class ComponentContext {
+ public:
+  virtual ~ComponentContext() = default;
+  /// Null without one. Any thread.
+  virtual const loupe_run* run() const = 0;
+  /// Whether two modules have one shown name, so that a lens has two values for it. Calls never overlap.
+  virtual bool has_equal_names() const { return false; }
+  using Take = std::function<void(const loupe_tensor&)>;
+  /// Calls `take` with a parameter or buffer of an attached module, or its gradient; false without one. Any
+  /// thread.
+  virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
+  /// The current LOUPE_PARAMETER_ bits of a parameter of an attached module; nullopt without one. Any thread.
+  virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) = 0;
+  /// Where it is kept what they are; null if nowhere. Any thread.
+  virtual LoadedComponents* loaded() { return nullptr; }
+};
+
+/// The host as seen by one instance of a component; begins the component's log lines with its name.
+class ComponentHost {
+ public:
+  /// @param speaker  "the lens 'x'"  @param surroundings  may be null
+  /// @param plugin_path  the file of its plugin; empty if part of the program
+  /// @param name  the instance's, as the user knows it
+  ComponentHost(std::string speaker, ComponentContext* surroundings, std::string plugin_path = "",
+                std::string name = "");
+  ComponentHost(const ComponentHost&) = delete;
+  ComponentHost& operator=(const ComponentHost&) = delete;
+
+  const loupe_host* get() const { return &host_; }
+  /// Drops its warnings from now on: they are about options that the user did not write.
+  void leave_out_warnings() { leaves_out_warnings_ = true; }
+  bool leaves_out(int32_t level) const { return leaves_out_warnings_ && level == LOUPE_LOG_WARNING; }
+  const std::string& speaker() const { return speaker_; }
+  ComponentContext* surroundings() const { return surroundings_; }
+  /// The component asks for what has this id, and `has` it or not; drafts are kept, or reported where they are gone.
+  void note_asked(const char* id, bool has) const;
+
+ private:
+  std::string speaker_, plugin_path_, name_;
+  ComponentContext* surroundings_;
+  bool leaves_out_warnings_ = false;
+  loupe_host host_;
+};
+
+/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must live for good. Any
+/// thread.
+void offer_interface(const char* id, const void* table);
+/// The same of a service that has to be loaded: `load` is called with its id, without a lock of Loupe's, whenever a
+/// component asks for it, and answers null where it cannot be.
+void offer_interface(const char* id, const void* (*load)(const char* id));
+
+/// Calls into a component: records who runs, and turns an exception, which must not leave a plugin, into a failure.
+template <class Body>
+loupe_status call_component(const char* speaker, loupe_error* error, Body&& body) {
+  const RunningComponent running(speaker);
+  try {
+    return body();
+  } catch (const std::exception& e) {
+    detail::write_error(error, (std::string("an exception left the plugin, which must not be: ") + e.what()).c_str());
+  } catch (...) {
+    detail::write_error(error, "an exception left the plugin, which must not be");
+  }
+  return LOUPE_FAILED;
+}
+
+/// The same for parts of the host, which cannot record who runs.
+LOUPE_SHARED loupe_status call_component_for_part(const char* speaker, loupe_error* error,
+                                                  const std::function<loupe_status()>& body);
+
+/// Owns a created component. Throws Error if it cannot be created.
+class ComponentInstance {
+ public:
+  ComponentInstance() = default;
+  /// @param speaker  its name for the user: "the lens 'x'"  @param surroundings  may be null
+  /// @param name  that the user gave it; empty: the component's
+  ComponentInstance(const CatalogueEntry& entry, const loupe_options* options, std::string speaker,
+                    ComponentContext* surroundings, const std::string& name = "")
+      : component_(entry.component),
+        host_(std::make_unique<ComponentHost>(std::move(speaker), surroundings, entry.library->path,
+                                              name.empty() ? entry.component->name : name)) {
+    detail::ErrorBuffer error;
+    error.check(call_component(host_->speaker().c_str(), error.get(), [&] {
+      return component_->create(component_, host_->get(), options, &self_, error.get());
+    }));
+    if (surroundings != nullptr && surroundings->loaded() != nullptr) surroundings->loaded()->add(entry);
+  }
+  ComponentInstance(ComponentInstance&& other) noexcept
+      : component_(other.component_), self_(std::exchange(other.self_, nullptr)), host_(std::move(other.host_)) {}
+  ComponentInstance& operator=(ComponentInstance&& other) noexcept {
+    std::swap(component_, other.component_);
+    std::swap(self_, other.self_);
+    std::swap(host_, other.host_);
+    return *this;
+  }
+  ~ComponentInstance() {
+    if (self_ == nullptr) return;
+    call_component(speaker(), nullptr, [&] {
+      component_->destroy(self_);
+      return LOUPE_OK;
+    });
+  }
+
+  void* self() const { return self_; }
+  /// See ComponentHost::leave_out_warnings.
+  void leave_out_warnings() { host_->leave_out_warnings(); }
+  const char* speaker() const { return host_->speaker().c_str(); }
+  /// The kind's table; Table must match the component's interface_id.
+  template <class Table>
+  const Table& table() const {
+    return *static_cast<const Table*>(component_->table);
+  }
+
+ private:
+  const loupe_component* component_ = nullptr;
+  void* self_ = nullptr;
+  std::unique_ptr<ComponentHost> host_;
+};
+
+}  // namespace loupe

@@ -1,0 +1,86 @@
+#include "loader/running_component.h"
+
+#include <loupe/files/shared_output.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "core/last_words.h"
+
+namespace loupe {
+
+thread_local constinit const char* RunningComponent::current_ = nullptr;
+
+namespace {
+
+struct Fault {
+  int signal;
+  const char* name;
+  struct sigaction before {};
+};
+Fault faults[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
+
+void write_text(const char* text) {
+  write_shared(STDERR_FILENO, text, std::strlen(text), 100);
+}
+
+std::atomic<bool> has_shown_progress{false};
+
+void let_all_rows_scroll() {
+  if (!has_shown_progress) return;
+  static const char text[] =
+      "\x1b"
+      "7\x1b[r\x1b"
+      "8\x1b[J";
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (::isatty(stream) == 1 && write_shared(stream, text, sizeof text - 1, 100) > 0) return;
+  }
+}
+
+// Only what POSIX calls async-signal-safe. A handler that was there before, of the program or of one of its libraries
+// (UCX brings one), runs next. If it lets the program go on, the lines that follow in the record overrule the last
+// words.
+void tell(int signal, siginfo_t* info, void* context) {
+  const Fault* fault = faults;
+  while (fault->signal != signal) ++fault;
+  LastWords::speak("failed", fault->name);
+  let_all_rows_scroll();
+  if (const char* speaker = RunningComponent::current()) {
+    write_text("loupe: error: a fault inside ");
+    write_text(speaker);
+    write_text("; take it out of the configuration to train on, and report it to its author\n");
+  }
+  if ((fault->before.sa_flags & SA_SIGINFO) != 0) return fault->before.sa_sigaction(signal, info, context);
+  if (fault->before.sa_handler != SIG_DFL) return fault->before.sa_handler(signal);
+  ::sigaction(signal, &fault->before, nullptr);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void note_shown_progress() {
+  has_shown_progress = true;
+}
+
+void name_components_in_crashes() {
+  static const bool once = [] {
+    for (Fault& fault : faults) {
+      if (::sigaction(fault.signal, nullptr, &fault.before) != 0) continue;
+      const bool takes_info = (fault.before.sa_flags & SA_SIGINFO) != 0;
+      if (!takes_info && fault.before.sa_handler == SIG_IGN) continue;
+      struct sigaction action = fault.before;
+      action.sa_sigaction = &tell;
+      action.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+      if (!takes_info && fault.before.sa_handler == SIG_DFL)
+        action.sa_flags |= SA_NODEFER;  // else raise() waits for a handler that waits for it
+      ::sigaction(fault.signal, &action, nullptr);
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+}  // namespace loupe

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "core/shared.h"
+#include "measure/elements.h"
+
+namespace loupe::measure {
+
+/// Memory that is kept and only ever grown, aligned for the widest vectors and never cleared: what it holds after
+/// `reserve` is unspecified.
+class Buffer {
+ public:
+  /// Makes room for `bytes`; what was held is lost where that takes new memory. Throws std::bad_alloc.
+  void reserve(size_t bytes) {
+    if (bytes <= capacity_) return;
+    memory_.reset();
+    capacity_ = 0;
+    memory_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kAlignment})));
+    capacity_ = bytes;
+  }
+
+  template <typename T>
+  T* as() {
+    return reinterpret_cast<T*>(memory_.get());
+  }
+
+  size_t capacity() const { return capacity_; }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{kAlignment}); }
+  };
+
+  std::unique_ptr<std::byte, Free> memory_;
+  size_t capacity_ = 0;
+};
+
+/// Which elements of a large tensor are compared with earlier ones: runs of 64, one at a random place in each of
+/// equally long parts of the tensor, so that cache lines and vector instructions serve and no region is left out. The
+/// places depend on nothing but the two numbers, and are thus the same in every event and every run.
+class Sample {
+ public:
+  static constexpr int64_t kRun = 64;
+
+  /// At most `limit` elements of a tensor with `numel`; all, without runs, if almost none would be left out.
+  LOUPE_SHARED Sample(int64_t numel, int64_t limit);
+
+  bool is_whole() const { return runs_ == 0; }
+  /// How many elements are compared.
+  int64_t size() const { return is_whole() ? numel_ : runs_ * kRun; }
+  int64_t runs() const { return runs_; }
+  /// Where a run begins in the tensor; ascending. Its elements are kept from run * kRun on.
+  LOUPE_SHARED int64_t place(int64_t run) const;
+  /// The first run that begins at `element` or later.
+  int64_t first_run_from(int64_t element) const;
+
+ private:
+  int64_t numel_;
+  int64_t blocks_;   ///< of kRun elements, that the tensor has
+  int64_t runs_;     ///< 0 for the whole tensor
+  double part_ = 1;  ///< blocks in each of the parts
+};
+
+/// What a sample says of the whole tensor: of `m` the products and changes are the sample's own, and are turned into
+/// those that the whole would have. The correlation is the sample's, with the norms as they are.
+/// @param size  the number of elements of the sample
+/// @param squares  the sample's sum of squares; `last_squares` that of the event before
+/// @param last_sum_squares  of the whole tensor at the event before
+LOUPE_SHARED void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares,
+                                 double last_sum_squares);
+
+/// The last one or two values of a stream, for those measures that compare a tensor with what it was before. Values are
+/// float or double, one after the other in the memory order of the tensor they came from, so that a dense tensor pairs
+/// up with them without looking anything up.
+class History {
+ public:
+  /// Gets ready for `tensor`, which is about to be compared and then kept, with its elements in memory order (`dense`)
+  /// or row-major order. Values that it cannot be compared with (another dtype or number of elements) are forgotten;
+  /// values kept in another order are put into this one, and a sample of them, whose places lie elsewhere in another
+  /// order, is forgotten. `depth` is how many old values to keep, 1 or 2; it never shrinks. `kept` is how many elements
+  /// are kept of each value: all, or fewer. Throws std::bad_alloc, with the history forgotten.
+  void prepare(const loupe_tensor& tensor, bool dense, int depth, int64_t kept);
+
+  /// How many old values can be compared with: 0, 1 or 2.
+  int held() const { return held_; }
+
+  /// The newest value held and the one before it; null without one.
+  template <typename T>
+  const T* last() {
+    return held_ > 0 ? slots_[newest_].as<T>() : nullptr;
+  }
+  template <typename T>
+  const T* older() {
+    return held_ > 1 ? slots_[1 - newest_].as<T>() : nullptr;
+  }
+
+  /// Where the prepared tensor is to be written: over the oldest value, which must have been read by then.
+  template <typename T>
+  T* to_write() {
+    return slots_[next_slot()].as<T>();
+  }
+
+  /// Says that the prepared tensor has been written to `to_write`.
+  void commit();
+
+  void forget() { held_ = 0; }
+  size_t bytes() const;
+
+ private:
+  int next_slot() const { return depth_ == 2 && held_ > 0 ? 1 - newest_ : newest_; }
+  bool same_order(const loupe_tensor& tensor, bool row_major) const;
+  void follow_order(const loupe_tensor& tensor, bool row_major);
+  void reorder(const std::vector<int64_t>& to, const std::vector<int64_t>& from);
+
+  Buffer slots_[2];
+  int newest_ = 0;
+  int held_ = 0;
+  int depth_ = 1;
+  Dtype dtype_ = {};
+  int64_t numel_ = 0;
+  int64_t kept_ = 0;
+  // The order of the elements. Row-major needs no sizes: it is the same whatever the shape.
+  bool row_major_ = true;
+  std::vector<int64_t> sizes_;
+  std::vector<int64_t> strides_;
+};
+
+}  // namespace loupe::measure

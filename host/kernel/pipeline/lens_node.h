@@ -1,0 +1,151 @@
+#pragma once
+
+#include <loupe/abi.h>
+#include <loupe/draft/abi/incidents.h>
+#include <loupe/draft/abi/rows.h>
+#include <loupe/internal/tally.h>
+
+#include <functional>
+#include <initializer_list>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "config/config.h"
+#include "core/shared.h"
+#include "loader/catalogue.h"
+#include "options/option_set.h"
+#include "pipeline/module_node.h"
+#include "show/display.h"
+
+namespace loupe {
+
+/// The options that a lens gives to components, each checked only once: most lenses give the same to every module. One
+/// thread.
+class OptionCache {
+ public:
+  /// `owner` names the component in errors. Throws Error as OptionSet::from_values.
+  std::shared_ptr<const OptionSet> of(const CatalogueEntry& entry, const loupe_options* values,
+                                      const std::string& owner);
+
+ private:
+  std::map<std::string, std::shared_ptr<const OptionSet>> sets_;  // by component and values
+};
+
+// Throw Error for a message that a lens may not send.
+void check_message(const loupe_tag& tag);
+void check_message(const loupe_row& row);
+void check_message(const loupe_histogram& histogram);
+
+/// What a lens needs from its monitor.
+class LensContext : public ComponentContext {
+ public:
+  /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
+  virtual ModuleNode& node_of(const loupe_module* module) = 0;
+  /// Takes a finding of a lens. Throws Error for one without rule or message.
+  virtual void publish(const loupe_finding& finding, const std::string& speaker) = 0;
+  /// The lens failed and will not be called again. Any thread.
+  virtual void quarantined(const std::string& message) = 0;
+};
+
+/// One lens of an inspector with its sources. Calls come one at a time.
+class LensNode {
+ public:
+  LOUPE_SHARED LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
+                        LensContext& surroundings);
+  LOUPE_SHARED ~LensNode();
+  LensNode(const LensNode&) = delete;
+  LensNode& operator=(const LensNode&) = delete;
+
+  const std::string& name() const { return guard_.lens(); }
+  bool quarantined() const { return guard_.quarantined(); }
+  /// Begins the epoch that ends with this tick. The lens rests if the epoch is inactive or not one of its own. Returns
+  /// whether that is new; its sources follow by ModuleNode::follow_lenses.
+  bool begin_epoch(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
+  bool resting() const { return guard_.resting(); }
+  /// Call at the end of a tick, `wall` seconds after the previous one: warns of a slow lens.
+  void judge_cost(double wall);
+  /// The estimated time it took since the last tick. Any thread.
+  double seconds() const { return guard_.cost().seconds(); }
+  LOUPE_SHARED void attach();
+  LOUPE_SHARED void visit(const ModuleNode& module);
+  void forget(const ModuleNode& module);
+  /// Reports the tick and resets the sources.
+  /// @param told  called in between; may be empty
+  LOUPE_SHARED void report(const loupe_tick& tick, Display& display, const std::function<void()>& told = {});
+  bool wants_steps() const;
+  void step(const loupe_step& step);
+  std::optional<double> query(const std::string& key);
+  /// Whether it judges what all lenses report.
+  bool hears_numbers() const { return rows_ != nullptr; }
+  /// Tells such a lens of a number of any lens.
+  void hear(const char* tag, const char* layer, const char* line, double value);
+  /// Lets such a lens judge the tick, once all have reported.
+  void end_numbers(const loupe_tick& tick);
+  /// Nullopt where it does not hear what is measured for others.
+  std::optional<Hearer> hearer() const;
+  /// Whether it keeps the last steps before a fault.
+  bool keeps_incidents() const { return incidents_ != nullptr; }
+  /// Whether such a lens is to write an incident because of a finding.
+  bool writes_at(const loupe_finding& finding);
+  /// Has such a lens write one, and returns its folder; empty where there were enough. Throws Error.
+  std::string write(const loupe_draft_incident& incident);
+
+ private:
+  friend class LensStatesOf;  // in a run of several processes: saves and merges the states of the sources
+  /// The current call of the lens, which decides what it may call back.
+  enum class State { idle, attaching, visiting, reporting, stepping };
+
+  template <class Call>
+  void guarded_call(State state, const std::string& where, Call&& call);
+  loupe_source& watch(const loupe_watch& watch);
+  void rest(loupe_source& source, uint32_t what);
+  loupe_tally& make_tally();
+  void use_tally(loupe_source& source, loupe_tally* tally);
+  loupe_tally_sums take_tally(loupe_tally* tally);
+  void check_is_own(const loupe_tally* tally) const;
+  const void* extension(const char* id) const;
+  void reset(loupe_source& source);
+  LOUPE_SHARED void reset_all();
+  uint64_t key_of(const loupe_source& source, const ModuleNode& module);
+  void make_wiring();
+  static const loupe_internal_tally& tally_table();
+  void make_sink();
+  void show_tag(const loupe_tag& tag);
+  void tell_finding(const loupe_finding& finding);
+  [[noreturn]] void refuse_untold(const char* tag) const;
+  /// Reports once that the lens watches nothing, where mistakes are errors.
+  void tell_blindness();
+  template <class Message>
+  void show(const Message& message, void (Display::*display)(const Message&));
+  std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
+  void expect(std::initializer_list<State> states, const char* function) const;
+
+  LensGuard guard_;
+  std::string suffix_;  // of its tags, if it has its own name
+  const Catalogue& catalogue_;
+  LensContext& surroundings_;
+  bool is_written_;
+  State state_ = State::idle;
+  Display* display_ = nullptr;               // while it reports
+  std::set<std::string, std::less<>> tags_;  // that were declared
+  std::set<std::string> types_;              // of the visited modules, where mistakes are errors
+  bool has_shown_ = false;                   // a value, range, histogram or finding
+  OptionCache option_cache_;
+  loupe_wiring wiring_{};
+  loupe_sink sink_{};
+  mutable LeafMutex tallies_mutex_;  // events use tallies on their own threads
+  std::list<loupe_tally> tallies_;
+  std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
+  std::unordered_map<uint64_t, loupe_source*> by_key_;
+  ComponentInstance instance_;  // after the sources, which may use preprocessors of the lens
+  const loupe_draft_rows* rows_;
+  const loupe_draft_incidents* incidents_;
+};
+
+}  // namespace loupe

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <loupe/abi.h>
+#include <loupe/detail/owned.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/shared.h"
+
+namespace loupe {
+
+class ShownVisualizer;
+
+/// Memory that is given back as a whole, or used again as a whole.
+class Blocks {
+ public:
+  LOUPE_SHARED void* take(std::size_t size, std::size_t alignment);
+  /// All that was taken ends.
+  void clear() { place_ = used_ = taken_ = 0; }
+  std::size_t taken() const { return taken_; }
+
+ private:
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t size;
+  };
+
+  std::vector<Block> blocks_;
+  std::size_t place_ = 0, used_ = 0;  // the block that is filled, and how far
+  std::size_t taken_ = 0;             // bytes in all
+};
+
+/// What was told in a tick, kept to be shown later. It may hold a hundred thousand values, so that what is copied is
+/// copied into blocks, without an allocation each.
+class HeldTick {
+ public:
+  using Call = std::function<void(ShownVisualizer&)>;  ///< what else each visualizer is told; several threads call it
+  using Told = std::variant<loupe_row*, loupe_histogram*, Call>;
+
+  // So much may wait for one visualizer: 64 small ticks, or 4 large ones.
+  static constexpr std::size_t most_waiting = 64, most_bytes = std::size_t{64} << 20;
+
+  explicit HeldTick(const loupe_tick& tick) { begin(tick); }
+  /// Forgets all that was told, for a tick that uses the same memory.
+  void begin(const loupe_tick& tick) {
+    told_.clear();
+    blocks_.clear();
+    tick_ = detail::Copier(blocks_).copy(&tick);
+  }
+
+  void add(const loupe_row& row) { told_.emplace_back(detail::Copier(blocks_).copy(&row)); }
+  void add(const loupe_histogram& histogram) { told_.emplace_back(detail::Copier(blocks_).copy(&histogram)); }
+  void add(Call call) { told_.emplace_back(std::move(call)); }
+
+  /// Its part of `most_bytes`.
+  std::size_t weight() const {
+    return std::clamp(blocks_.taken() + told_.size() * sizeof(Told), most_bytes / most_waiting, most_bytes / 4);
+  }
+
+  const loupe_tick& tick() const { return *tick_; }
+  const std::vector<Told>& told() const { return told_; }
+  std::vector<Told>& told() { return told_; }
+
+ private:
+  Blocks blocks_;
+  const loupe_tick* tick_ = nullptr;
+  std::vector<Told> told_;
+};
+
+}  // namespace loupe

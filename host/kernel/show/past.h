@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "loader/visualizer_node.h"
+
+namespace loupe {
+
+/// The past of a resumed run, for visualizers that do not keep it themselves: those with an option `past` ("all", or
+/// "values" for no notes and findings). One that stores runs plays it to them.
+class Past {
+ public:
+  /// Notes which visualizers want the past, and where the record is.
+  explicit Past(const std::vector<ComponentConfig>& visualizers = {});
+
+  bool is_wanted_by(const std::string& visualizer) const { return wanted_by_.count(visualizer) > 0; }
+  /// Tells a visualizer that has begun and wants it what there is before epoch `before`. Logs what is wrong.
+  /// @param storing  the first of the run's that has stored it; null where none does  @param directory the run's
+  void tell(VisualizerNode& visualizer, VisualizerNode* storing, const std::string& directory, double before);
+  /// The absolute path of the record; empty without one. Any thread.
+  /// @param directory the run's
+  std::string record_in(const std::string& directory) const;
+
+ private:
+  std::map<std::string, bool> wanted_by_;  // by name, whether notes and findings are wanted too
+  std::string start_, record_;             // the working directory at first; relative to the run's, or ""
+  bool is_missed_ = false;                 // the user knows that nobody tells it
+};
+
+}  // namespace loupe

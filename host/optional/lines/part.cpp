@@ -1,0 +1,4 @@
+#include "core/part.h"
+#include "lines/lines.h"
+
+LOUPE_PART(loupe::lines_table)

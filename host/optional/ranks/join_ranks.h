@@ -1,0 +1,9 @@
+#pragma once
+
+#include "pipeline/tick_keeper.h"
+
+namespace loupe {
+
+extern const RanksTable ranks_table;
+
+}  // namespace loupe

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <loupe/detail/owned.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+#include "core/locks.h"
+#include "pipeline/lens_node.h"
+#include "pipeline/module_table.h"
+#include "ranks/rank_message.h"
+#include "show/display.h"
+
+namespace loupe {
+
+/// Which ranks the ticks of a run lack.
+class MissingRanks {
+ public:
+  explicit MissingRanks(int world_size);
+  /// @param known  those that may be there: of a run that was recorded long ago, those that left anything
+  MissingRanks(int world_size, std::optional<std::set<int>> known);
+
+  /// A sentence for the user where a tick lacks other ranks than the one before; else empty.
+  /// @param there  whose numbers the tick has
+  /// @param why    says of missing ranks, of those that may be there, what is known of them
+  std::string note(std::vector<int> there, double epoch, const std::function<std::string(const std::set<int>&)>& why);
+  /// The last tick was shown with only the numbers of rank 0, and the log has said so.
+  void show_rank_0_alone();
+
+ private:
+  const int world_size_;
+  const std::optional<std::set<int>> known_;  // all unless given
+  std::vector<int> there_;                    // at the tick before, in order
+};
+
+/// The lenses of a run once more, for the numbers of several of its processes: they see no events, and are given the
+/// states of those that do. Calls come one at a time.
+class MergedLenses final : public LensContext {
+ public:
+  /// @param config  read in this call only
+  MergedLenses(const Config& config, const RunDescription& run);
+
+  void add_module(ModuleDescription module);
+  /// @param replicas  also what is the same in every replica of a model: for one of the messages
+  void merge(const RankMessage& message, bool replicas);
+  /// Merges what other ranks gathered, also into what `own` says of ranks and extremes.
+  void join(RankMessage& own, const std::vector<RankMessage>& others);
+  /// What was merged, as states again. All lenses are then empty.
+  std::vector<LensStates> take_states();
+
+  struct Report {
+    std::unique_ptr<HeldTick> tick;
+    std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;
+  };
+  /// What the lenses say of what was merged. All lenses are then empty.
+  Report report(const loupe_tick& tick);
+  /// Whether the lens reports on all ranks together, and not on its own process.
+  bool speaks_for_all(const std::string& speaker) const;
+  /// What the user is to know, once each: lenses that show rank 0's numbers, states that cannot be read.
+  std::vector<std::pair<int, std::string>> take_log() { return std::exchange(log_, {}); }
+
+ private:
+  struct Lens {
+    std::unique_ptr<LensNode> node;
+    std::string unable = {};  // why it shows rank 0's numbers
+    bool is_merged = false, told = false;
+  };
+  Lens* find(const std::string& name);
+  void tell_unable();
+
+  ModuleNode& node_of(const loupe_module* module) override { return modules_.node_of(module); }
+  const loupe_run* run() const override { return &display_.c_run(); }
+  bool has_equal_names() const override { return modules_.has_equal_names(); }
+  bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
+  std::optional<uint32_t> parameter_flags(const loupe_module&, std::size_t) override { return std::nullopt; }
+  void quarantined(const std::string& message) override { log_.emplace_back(LOUPE_LOG_WARNING, message); }
+  void publish(const loupe_finding& finding, const std::string& speaker) override;
+
+  const Catalogue catalogue_;
+  std::atomic<uint64_t> step_{0};
+  std::atomic<double> epoch_{0};
+  ModuleTable modules_;
+  std::map<std::string, std::shared_ptr<ModelNode>> models_;  // by the names they were attached under
+  Display display_;
+  LeafMutex findings_mutex_;
+  std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;
+  std::vector<std::pair<int, std::string>> log_;
+  std::vector<Lens> lenses_;  // last: they use all of the above as they end
+};
+
+}  // namespace loupe

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <loupe/row.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "pipeline/tick_keeper.h"
+#include "show/held_tick.h"
+
+namespace loupe {
+
+/// Along which path ranks send their numbers to rank 0: within each host first, then from host to host, so that no rank
+/// receives more than `2 * fan_in` messages at a tick.
+class RankTree {
+ public:
+  static constexpr int fan_in = 4;
+
+  /// @param per_host  how many ranks in a row share a host; at least 1
+  RankTree(int world_size, int per_host) : world_size_(world_size), per_host_(std::max(1, per_host)) {}
+
+  /// -1 for rank 0.
+  int parent(int rank) const {
+    const int local = rank % per_host_, host = rank / per_host_;
+    if (local > 0) return host * per_host_ + (local - 1) / fan_in;
+    return host > 0 ? (host - 1) / fan_in * per_host_ : -1;
+  }
+  std::vector<int> children(int rank) const {
+    std::vector<int> found;
+    const int local = rank % per_host_, host = rank / per_host_;
+    for (int child = local * fan_in + 1; child <= (local + 1) * fan_in && child < per_host_; ++child)
+      add(host * per_host_ + child, found);
+    if (local > 0) return found;
+    for (int child = host * fan_in + 1; child <= (host + 1) * fan_in; ++child) add(child * per_host_, found);
+    return found;
+  }
+  int depth(int rank) const {
+    int steps = 0;
+    for (; rank != 0; rank = parent(rank)) ++steps;
+    return steps;
+  }
+  /// Of the rank that is furthest from rank 0.
+  int height() const {
+    int height = 0;
+    for (int rank = 0; rank < world_size_; ++rank) height = std::max(height, depth(rank));
+    return height;
+  }
+
+ private:
+  void add(int rank, std::vector<int>& ranks) const {
+    if (rank < world_size_) ranks.push_back(rank);
+  }
+
+  int world_size_, per_host_;
+};
+
+/// The smallest and the largest that ranks had for one line of values.
+struct Extremes {
+  double low = 0, high = 0;
+  int low_rank = 0, high_rank = 0;
+};
+
+/// By a hash of tag, layer and line.
+using ExtremesByLine = std::unordered_map<uint64_t, Extremes>;
+uint64_t line_hash(const RowValue& value);
+
+/// What one rank, and those behind it in the tree, gathered until a tick.
+struct RankMessage {
+  uint64_t tick = 0;       ///< of the process's ticks, from 0
+  std::vector<int> ranks;  ///< whose numbers these are
+  std::vector<LensStates> lenses;
+  ExtremesByLine extremes;            ///< empty where nobody asked for them
+  std::map<int, std::string> faults;  ///< of ranks whose own records are not whole: why; of many, a few
+
+  /// @param replicas  also what is the same in every replica of a model: one rank's is enough
+  std::string bytes(bool replicas = true) const;
+  /// Throws Error for bytes that are no message, or one of another version.
+  static RankMessage read(std::string_view bytes);
+  /// Adds the values of a tick, as this rank's extremes.
+  void add_values(const HeldTick& tick, int rank);
+  void add_extremes(const ExtremesByLine& others);
+  void add_faults(const std::map<int, std::string>& others);
+  /// Adds to a tick of all ranks, for each line in which they differ, the one that is furthest out.
+  void add_furthest_to(HeldTick& tick) const;
+};
+
+}  // namespace loupe

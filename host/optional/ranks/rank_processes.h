@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ranks/job.h"
+
+namespace loupe {
+
+enum class ProcessState { gone, stopped, running };
+
+/// A process of this machine; one that only waits for its parent to notice its end is gone.
+ProcessState state_of_process(int process);
+
+/// Whether a thread of this process waits for nothing but a processor. False where the system does not show it.
+bool waits_for_processor(int thread);
+
+/// The ranks of the job for which a process runs on this machine, by the environments of this user's processes.
+std::set<int> running_ranks_of(const Job& job);
+
+/// The processes of the ranks of a run, as far as they have said who they are.
+class RankProcesses {
+ public:
+  enum class Presence {
+    unseen,     ///< never heard of
+    elsewhere,  ///< on another machine, where nothing shows how it is
+    running,
+    stopped,  ///< by a signal
+    gone,     ///< killed, crashed or ended
+  };
+
+  /// @param holder  what RunHolder::text() gave there
+  void add(int rank, std::string_view holder);
+  Presence presence_of(int rank) const;
+  /// On this machine; 0 where that is unknown.
+  int process_of(int rank) const;
+  /// Those on this machine, by rank.
+  const std::map<int, int>& here() const { return here_; }
+
+ private:
+  std::map<int, int> here_;
+  std::set<int> elsewhere_;
+};
+
+/// Says of the other ranks of a run which are worth waiting for, and why one does not answer.
+class RankWatch {
+ public:
+  RankWatch(const Job& job, std::chrono::milliseconds timeout) : job_(job), timeout_(timeout) {}
+
+  RankProcesses& processes() { return processes_; }
+  bool is_gone(int rank) const { return processes_.presence_of(rank) == RankProcesses::Presence::gone; }
+  /// Whether a rank that has not answered may still do so, so that the end of this process waits for it.
+  /// @param was_late  whether it did not answer in time before
+  bool may_come(int rank, bool was_late);
+
+  /// Whether a rank said that it ends.
+  using HasEnded = std::function<bool(int rank)>;
+  /// Why these are missing, in words.
+  std::string reasons(const std::set<int>& missing, const HasEnded& has_ended) const;
+  /// Which of these died, were stopped or go on again since the last call, in a sentence each.
+  /// @param is_last  no call follows: also reports a process that was just stopped
+  std::vector<std::string> news(const std::set<int>& ranks, const HasEnded& has_ended, bool is_last);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Job& job_;
+  const std::chrono::milliseconds timeout_;
+  RankProcesses processes_;
+  std::set<int> told_dead_, seen_stopped_, told_stopped_;
+  std::optional<Clock::time_point> looked_;
+  std::set<int> running_;  // by what the system shows, at that time
+};
+
+}  // namespace loupe

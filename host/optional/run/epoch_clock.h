@@ -1,0 +1,121 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/config.h"
+
+namespace loupe {
+
+/// Finds where a program begins its samples again: a batch whose rows were all seen in this epoch follows batches of
+/// new rows. Rows that are drawn at random recur slowly, and are no sign.
+class RecurringRows {
+ public:
+  /// The rows of the next step's batch, as hashes. True if the samples begin again with it.
+  bool take(const std::vector<std::uint64_t>& rows);
+  /// Whether further batches may show an epoch.
+  bool looks() const { return looks_; }
+  /// Whether it has reported an epoch that later batches showed to be none.
+  bool has_erred() const { return !looks_ && epoch_ > 0; }
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint32_t> epochs_;  // for each row, the epoch that had it last
+  std::vector<std::uint64_t> last_;
+  std::uint32_t epoch_ = 0;
+  std::size_t batches_ = 0;  // of this epoch
+  bool looks_ = true;
+};
+
+/// Decides where the epochs end of a program that does not say so. One thread at a time.
+class EpochClock {
+ public:
+  /// What a program does at the end of many an epoch, and some programs do at other times.
+  enum class Hint {
+    validation,  ///< a loss was computed without gradients
+    schedule,    ///< a scheduler of learning rates stepped
+    rows,        ///< the samples of this epoch come again
+  };
+
+  explicit EpochClock(const RunProgramSection& section) : kind_(section.epoch), length_(section.epoch_length) {
+    ticked();
+  }
+
+  /// After a step of an optimizer, which is only to compare with. True where an epoch ends with it: each of several
+  /// has taken the steps of one, or one of them twice as many.
+  bool stepped(const void* optimizer);
+  /// Before an optimizer clears gradients, before a backward pass, and before a step: whichever comes first. True where
+  /// an epoch has ended.
+  bool step_begins();
+  /// Before a backward pass, after `step_begins`. True where an epoch has ended although nothing steps, which is to be
+  /// seen too.
+  bool went_backward();
+  /// Before a model that trains is switched. True where an epoch has ended.
+  bool mode_set(bool trains);
+  /// Before an order of samples, which is only to compare with, begins again: that of a data loader, or one that the
+  /// program shuffles itself. True where an epoch has ended.
+  bool order_begins(const void* order, bool is_loader);
+  /// An optimizer was made in the place of another: it goes on with that one's steps.
+  void succeed(const void* former, const void* optimizer);
+  void hint(Hint hint);
+  /// What was hinted at were no epochs: steps are counted until something hints again.
+  void forget_hints() { follows_hints_ = false; }
+  /// An epoch was ended.
+  void ticked();
+  /// Whether anything was learnt since, or was meant to be in a program in which nothing has stepped yet.
+  bool has_passes() const { return steps_ > 0 || (!ever_stepped_ && backwards_ > 0); }
+  /// Whether models train, as far as train() and eval() say.
+  bool trains() const { return trains_; }
+  /// Whether epochs end where the program's own do, rather than after a number of steps.
+  bool knows_epochs() const { return knows_ends_ || follows_hints_ || kind_ != RunProgramSection::Epoch::automatic; }
+  /// Whether the rows of batches are of use: nothing that the program does shows its epochs for certain.
+  bool wants_rows() const { return is_automatic() && !knows_ends_; }
+  /// Whether an epoch is a number of steps or seconds, so that the last one may be broken off.
+  bool counts() const { return kind_ == RunProgramSection::Epoch::steps || kind_ == RunProgramSection::Epoch::seconds; }
+  /// The reason LOUPE_TICK_ of the epoch that has just ended. Before `ticked`.
+  std::uint32_t reason() const;
+  /// Whether it guesses where epochs end.
+  bool is_automatic() const { return kind_ == RunProgramSection::Epoch::automatic; }
+  /// What counts as an epoch, for the user.
+  std::string description() const;
+  /// The same in a few words.
+  std::string short_description() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Order {
+    const void* address;
+    std::uint64_t began_at;       // in passes
+    bool after_one_step = false;  // it began again, with a single step between
+    bool is_of_step = false;      // it begins again with each step, or in each
+  };
+  const void* latest_order() const;
+  std::uint64_t most_steps() const;
+
+  RunProgramSection::Epoch kind_;
+  double length_;
+  bool trains_ = true, switches_ = false;  // train() or eval() was called at all
+  bool evaluated_ = false;                 // since train() was called last
+  bool validated_ = false;                 // since train() was called last, a loss was computed without gradients
+  bool too_often_ = false;                 // the modes change with every step
+  bool knows_ends_ = false;                // an epoch ended by the modes, or where an order began again
+  bool follows_hints_ = false;             // an epoch ended by a hint
+  std::uint32_t due_ = 0;                  // the epoch ends where the next step begins, for this reason
+  std::uint32_t reason_;                   // an automatic one has ended
+  bool is_due_by_hint_ = false;
+  std::vector<Order> orders_;            // by when they began last
+  const void* feeding_order_ = nullptr;  // the one that began again before the last step
+  std::unordered_map<const void*, std::uint64_t> counts_;
+  bool ever_stepped_ = false;
+  std::uint64_t backwards_ = 0;      // since the last tick
+  std::uint64_t steps_ = 0;          // of the optimizer that took most
+  std::uint64_t passes_ = 0;         // since the program began: steps, and backward passes before the first
+  std::uint64_t switched_at_ = 0;    // how many passes there were when train() was called last
+  std::uint64_t hinted_at_[3] = {};  // the same for each hint
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace loupe

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace torch::nn {
+class Module;
+}
+
+namespace loupe {
+
+using ParameterSet = std::unordered_set<const c10::TensorImpl*>;
+
+/// A module with all parameters below it.
+struct FoundModel {
+  torch::nn::Module* module;
+  std::shared_ptr<torch::nn::Module> owner;  ///< null for one on the stack, or inside another object
+  ParameterSet parameters;
+};
+
+/// The modules of a program that were seen at work, and which of them are the models whose parameters an optimizer
+/// holds. One thread at a time.
+class ModelSearch {
+ public:
+  /// One that is alive now. Whether it was not known.
+  bool see(torch::nn::Module& module);
+  bool any() const { return !seen_.empty(); }
+  /// The module, of those seen and all below them, whose parameters are exactly, or most nearly, those wanted, together
+  /// with a frozen part that may still change; where no module holds them all, the fewest that hold some. Only modules
+  /// of these types are taken where any are named.
+  /// @param held_by_others  what other optimizers and models hold: a module that has more than was wanted has none of
+  /// these
+  std::vector<FoundModel> find(const ParameterSet& wanted, const ParameterSet& held_by_others,
+                               const std::vector<std::string>& types) const;
+
+ private:
+  struct SeenModule {
+    std::weak_ptr<torch::nn::Module> owner;
+    bool is_owned = false;
+    // For a module that is not owned: its own parameters and children, only to compare with, and all parameters.
+    std::vector<const void*> parts;
+    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> parameters;
+  };
+  static bool lives(const SeenModule& seen);
+  void forget_dead();
+  std::unordered_map<torch::nn::Module*, SeenModule> seen_;
+};
+
+}  // namespace loupe

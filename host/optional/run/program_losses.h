@@ -1,0 +1,183 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "inspector/program_inspector.h"
+#include "run/loss_names.h"
+#include "torch/redirect/symbols.h"
+#include "torch/tensor/compat.h"
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace loupe {
+
+/// Finds the place in the program that calls backward(). Where little is optimized, LibTorch's inline functions are
+/// functions of the program's own, and every call would come from the same place in them. One thread at a time.
+class CallOrigins {
+ public:
+  /// The place in the trainer's code, below that function, for the place in it; on the stack that the call is made on.
+  const void* of(const void* place);
+
+ private:
+  /// The inline functions that the place is in; null where it is the trainer's own code.
+  const std::vector<CodeRange>* inline_code_at(const void* place);
+
+  std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;    // by object
+  std::unordered_map<const void*, const std::vector<CodeRange>*> places_;  // those asked for before
+};
+
+/// How a number was computed that backward() is called on.
+struct MadeLoss {
+  /// The loss function of LibTorch's whose result it is, but for constant factors, and that result; null where it is
+  /// made of more than that.
+  const char* function = nullptr;
+  at::Tensor result;
+  bool has_factors = false;
+  /// What it was multiplied by at last, where that is a constant above 1, and what it was before; else 1, and itself.
+  double scale = 1;
+  at::Tensor unscaled;
+};
+
+/// Remembers the results of loss functions, and finds them in the graph that backward() is called on. One thread at a
+/// time.
+class LossMakers {
+ public:
+  /// A loss function gave a number that has a graph.
+  void computed(const at::Tensor& result, const char* function);
+  MadeLoss of(const at::Tensor& loss) const;
+
+ private:
+  struct ComputedLoss {
+    WeakNodeHandle node;
+    at::Tensor result;
+    const char* function;
+  };
+  std::deque<ComputedLoss> computed_;  // the latest
+};
+
+/// A parameter that a loss depends on.
+struct LossLeaf {
+  const c10::TensorImpl* parameter;  // only to compare with
+  std::vector<int64_t> shape;
+};
+/// Those of its graph, as far as that is looked through.
+std::vector<LossLeaf> leaves_of(const at::Tensor& loss);
+
+/// The same for two calls of backward() on one loss, as in both arms of an `if`: of the operations that it was computed
+/// by last, and the parameter nearest to it.
+std::uint64_t signature_of(const at::Tensor& loss);
+
+/// Finds out whether a program that multiplies its loss by a number, for gradients that half precision would round to
+/// 0, divides the gradients by it before each step: then the number is no part of the loss. One thread at a time.
+class LossScale {
+ public:
+  struct ScaledLoss {
+    std::string name;
+    at::Tensor loss;
+    MadeLoss made;
+  };
+
+  /// Not known before the second step.
+  std::optional<bool> is_divided_out() const { return is_divided_out_; }
+  /// A loss that was multiplied, until that is known.
+  void wait(ScaledLoss loss) { waiting_.push_back(std::move(loss)); }
+  std::vector<ScaledLoss> take() { return std::exchange(waiting_, {}); }
+  bool any_waits() const { return !waiting_.empty(); }
+  std::size_t count() const { return waiting_.size(); }
+
+  void after_backward();
+  void before_step(const torch::optim::Optimizer& optimizer);
+  /// For losses that must be shown before a step has decided it.
+  static bool is_likely(double scale);
+  bool is_likely_of_waiting() const { return is_likely(waiting_.back().made.scale); }
+
+ private:
+  using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+  at::Tensor watched() const;
+
+  std::optional<bool> is_divided_out_;
+  std::vector<ScaledLoss> waiting_;
+  std::optional<WeakTensor> parameter_;  // the one whose gradient is looked at
+  std::optional<double> as_made_;        // the size of its gradient behind the last backward pass
+  double at_step_ = 0;                   // the same at the step before
+};
+
+/// The losses of a program that does not name them: which calls of backward() are on one loss, what it is called, and
+/// which of the numbers that are computed while the program validates may be compared with it. One thread at a time.
+class ProgramLosses {
+ public:
+  /// Says what a loss is taken to be.
+  struct Tell {
+    std::function<void(const std::string& guess)> guess;
+    /// A trained loss, which has a name.
+    std::function<void(const std::string& name, const std::string& what)> trained;
+  };
+  struct Names {
+    std::string train, validation;
+    std::vector<std::string> given;
+  };
+  ProgramLosses(FoundValues& values, const Names& names, Tell tell);
+
+  /// A loss function of LibTorch gave a number, within a graph or without.
+  void computed(const at::Tensor& result, const char* function) { makers_.computed(result, function); }
+  void evaluated(const at::Tensor& result, const char* function, const void* place);
+  /// @param trainings  how many models are trained, each by its own optimizer
+  void before_backward(const at::Tensor& loss, const void* place, std::size_t trainings);
+  void after_backward() { scale_.after_backward(); }
+  void before_step(const torch::optim::Optimizer& optimizer);
+  /// @param models  whose parameters the optimizer holds
+  void after_step(const std::vector<std::string>& models);
+  void end_epoch();
+  /// Whether backward() was called on any number.
+  bool any() const { return names_.count() > 0; }
+  /// Whether any of them has no name yet.
+  bool any_nameless() const { return !nameless_.empty(); }
+
+ private:
+  struct Evaluated {
+    at::Tensor result;
+    const char* function;
+    const void* place;
+  };
+  /// What a loss function is to the program's main loss.
+  struct Role {
+    bool is_loss = false;
+    at::Tensor factor;  // of the loss to its result; undefined where they are equal
+  };
+  const void* origin_of(const at::Tensor& loss, const void* place, std::size_t trainings);
+  void note_role(const at::Tensor& loss, const MadeLoss& made, bool is_main);
+  void name_losses();
+  void show(const std::string& name, const at::Tensor& loss, const MadeLoss& made);
+  void show_scale(double scale);
+  void show_waiting(bool without_scale);
+
+  FoundValues& values_;
+  Tell tell_;
+  LossNames names_, validation_names_;
+  std::map<std::string_view, LossNames> names_of_parts_;
+  CallOrigins origins_;
+  LossMakers makers_;
+  LossScale scale_;
+  std::map<std::string_view, Role> roles_;
+  std::vector<Evaluated> early_;  // before the first backward()
+  std::vector<std::pair<const void*, std::uint64_t>> signatures_;
+  std::set<const void*> in_step_;  // on which backward() was called since the last step
+  // Losses of places that have no name yet, and the models whose optimizers stepped since.
+  std::vector<const void*> nameless_;
+  std::vector<std::pair<const void*, LossScale::ScaledLoss>> nameless_losses_;
+  std::set<std::string> stepped_;
+};
+
+}  // namespace loupe

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/reader/record_line.h"
+#include "record/run_summary.h"
+
+namespace loupe {
+
+/// What `record` calls its file.
+inline constexpr const char* record_name = "record.jsonl";
+
+/// The records that paths stand for: a file is one, a folder has its `record.jsonl`, in `merged` where `loupe merge`
+/// put that of all processes there, or else those of the folders in it, in the order of their names; also those that
+/// are compressed by now, under the name that they had before. Throws UsageError for a folder without any.
+std::vector<std::string> record_files(const std::vector<std::string>& paths);
+/// The same of one path. Throws UsageError where it stands for several.
+std::string record_file(const std::string& path);
+
+/// Shows on a separate line, on a terminal at standard error, how far the reading of records is, once it takes more
+/// than a second. The line goes with this. One at a time, while nothing else is written there.
+class ReadingProgress {
+ public:
+  /// @param records how many there are  @param shown false where something else writes to the terminal meanwhile
+  explicit ReadingProgress(std::size_t records, bool shown = true);
+  ~ReadingProgress() { clear(); }
+  ReadingProgress(const ReadingProgress&) = delete;
+  ReadingProgress& operator=(const ReadingProgress&) = delete;
+
+  /// Adds this number of records.
+  void expect(std::size_t more) { records_ += more; }
+  /// The next record is read from now on.
+  void begin(const std::string& record);
+  /// A line of it.
+  void take(const replay::RecordLine& line);
+  /// Makes room for what others write.
+  void clear();
+
+ private:
+  void draw(double now);
+
+  std::size_t records_, record_number_ = 0, lines_ = 0;
+  std::string record_;
+  double epoch_ = 0, begun_, drawn_ = 0;  // seconds
+  bool shown_, stands_ = false;
+};
+
+/// The records of a run's other processes, beside the record of rank 0.
+struct OtherRanks {
+  std::vector<std::string> records;
+  std::string lacking;  ///< which have none, in a sentence; empty where all have one
+};
+/// None for a run of one process, and for a record of another rank. Those of a merged run lie beside its folder.
+OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run);
+
+/// Whether `loupe merge` put a record into the folder of its run.
+bool is_merged(const std::string& record);
+
+/// What a rank ran with.
+struct RankSettings {
+  int rank = 0;
+  replay::RunSummary::SettingTexts settings;
+};
+/// A warning, as a record's line of a finding, that ranks ran with different settings; none where they did not.
+std::optional<replay::RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch);
+
+}  // namespace loupe

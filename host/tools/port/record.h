@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace loupe::port {
+
+// A file of fingerprints, as loupe/files/fingerprint.h describes it.
+
+struct Tensor {
+  uint64_t step = 0, index = 0, call = 0;
+  std::string what, module, name, dtype;
+  bool training = true;
+  std::vector<int64_t> shape;
+  int64_t non_finite = 0;
+  double sum = 0, sum_squares = 0, minimum = 0, maximum = 0;
+  std::vector<double> values;
+  std::vector<std::vector<double>> sums;
+
+  int64_t numel() const;
+  /// The root of the mean square of the finite elements.
+  double rms() const;
+  std::string full_name() const { return module.empty() ? name : module + "." + name; }
+  bool is(const char* what_) const { return what == what_; }
+  /// An input or output of a forward.
+  bool is_forward() const { return is("input") || is("output"); }
+};
+
+struct Module {
+  std::string name, type, settings;
+  bool functional = false;
+};
+
+struct Optimizer {
+  uint64_t step = 0, optimizer = 0, group = 0;
+  std::string type;
+  std::map<std::string, double> settings;
+};
+
+struct Record {
+  std::string file;
+  std::string called;  ///< name in messages: the language, or the folder if both runs use the same language
+  std::string language, libtorch;
+  uint64_t steps = 0;  ///< that are begun
+  uint64_t asked = 0;  ///< steps that were to be kept
+  std::vector<Module> modules;
+  std::vector<Optimizer> optimizers;
+  /// By steps, and within one in the order in which it computes them: parameters, forwards, losses, gradients of
+  /// outputs, those of parameters, updates, buffers.
+  std::vector<Tensor> tensors;
+
+  const Module* module(const std::string& name) const;
+  /// The same tensor in this record: `module` in place of its module's name. Null without one.
+  const Tensor* find(const Tensor& like, const std::string& module) const;
+  /// The first of that step, kind and module; null without one.
+  const Tensor* find(uint64_t step, const char* what, const std::string& module, const std::string& name = "") const;
+
+  /// Whether an optimizer has stepped in it.
+  bool has_stepped(uint64_t step) const;
+
+  /// Makes the index of tensors again after their numbers changed.
+  void index_places();
+
+  std::map<std::string, std::size_t> places;  // of the tensors, by their keys
+};
+
+/// @param path the file, or a folder that has its `fingerprint.jsonl`. Throws ConfigError for what is no such file,
+/// with its place, and UsageError for a folder without one.
+Record read_record(const std::string& path);
+
+/// What is set otherwise in one of two modules or optimizers, "eps is 1e-05 in Python and 0.001 in C++", as far as both
+/// say, in whatever way their languages print it.
+std::vector<std::string> other_settings(const Module& a, const Module& b, const Record& first, const Record& second);
+/// The same of the optimizers at a step. A line for each setting, with the group where there are several.
+std::vector<std::string> other_settings(uint64_t step, const Record& first, const Record& second);
+
+/// "twice in C++ and once in Python".
+std::string times_text(std::size_t own, const Record& first, std::size_t theirs, const Record& second);
+
+}  // namespace loupe::port

@@ -1,0 +1,246 @@
+import {button, element, formatEpoch, formatNumber, plural} from "../../../../plugins/html/page/text.js";
+import {smallCurve} from "../../../../plugins/html/page/axis.js";
+import {STATES} from "./common.js";
+
+/** A number out of a record: a text stands for what JSON cannot hold, null for an unknown one. */
+function numberOf(value) { return value === null ? null : Number(value); }
+
+const STATE_ORDER = ["running", "reading", "unknown", "crashed", "damaged", "failed", "interrupted", "ended",
+  "completed"];
+
+/** The loss for which most runs have a best value; the validation loss if at least half have one. Null without any. */
+export function comparedLoss(runs) {
+  const counts = new Map();
+  for (const {losses} of runs)
+    for (const {name, best} of losses) if (best !== null) counts.set(name, (counts.get(name) || 0) + 1);
+  const weight = (name) => counts.get(name) * (name.startsWith("val") ? 2 : 1);
+  return [...counts.keys()].reduce((a, b) => (a === null || weight(b) > weight(a) ? b : a), null);
+}
+
+function lossNamed(run, name) { return run.losses.find((loss) => loss.name === name); }
+
+/** The lowest value of the compared loss in any of the runs; null where fewer than two have one. */
+export function lowestOf(runs, compared) {
+  const best = runs.map((run) => lossNamed(run, compared)).filter((loss) => loss && loss.best !== null);
+  return best.length < 2 ? null : Math.min(...best.map((loss) => loss.best));
+}
+
+/** A text that may break within its long names, but not within a number. */
+export function breakableText(text) {
+  return text.split(/(?<=[_:/]|[.-](?!\d))(?=\S)/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
+}
+
+function startedCell({started}) {
+  const time = new Date(started * 1000), [day, clock] = time.toLocaleString("sv").split(" ");
+  return [element("time", {datetime: time.toISOString()}, element("span", {class: "whole-words"}, day), " ",
+      clock.slice(0, 5))];
+}
+
+/** "12 s", "3 min", "5 h", "2 days" */
+function formatAge(seconds) {
+  if (seconds < 100) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
+  return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : plural(Math.round(seconds / 86400), "day");
+}
+
+/** Updates the ages on the page. @param now the time of the server's clock, in seconds */
+export function showAges(now) {
+  for (const age of document.querySelectorAll("[data-written]"))
+    age.textContent = `written ${formatAge(now - Number(age.dataset.written))} ago`;
+}
+
+function stateCell(run) {
+  const goesOn = ["running", "unknown"].includes(run.state);
+  return [element("div", {class: `state ${run.state}`}, STATES[run.state] || run.state),
+    run.resumed ? element("div", {class: "muted small"}, "resumed") : null,
+    run.why === "" ? null : element("div", {class: "muted small why", title: run.why}, breakableText(run.why)),
+    goesOn ? element("div", {class: "muted small whole-words", "data-written": run.written}) : null];
+}
+
+/** The duration of a run until now; null if its record does not have it. */
+function durationOf({seconds}) { return seconds > 0 ? seconds : null; }
+
+function durationCell(run) {
+  const seconds = durationOf(run);
+  return [seconds === null ? "–" : element("span", {class: "whole-words"}, formatAge(seconds))];
+}
+
+function epochCell(run) {
+  if (run.epoch === null) return ["–"];
+  const step = `step ${run.step.toLocaleString("en")}`;
+  return [formatEpoch(run.epoch), element("div", {class: "muted small whole-words"}, step)];
+}
+
+function curveCell(run) {
+  const values = run.curve === null ? [] : run.curve.values.map(numberOf);
+  const finite = values.filter(Number.isFinite);
+  const ends = [values[0], values[values.length - 1]].map((value) => formatNumber(value));
+  const label = `${run.curve?.name} from ${ends.join(" to ")}`;
+  const series = {values, isMissing: () => false};
+  const isSteep = Math.min(...finite) > 0 && Math.max(...finite) > 100 * Math.min(...finite);
+  const curve = smallCurve({epochs: values}, series, {log: isSteep}, label);
+  return [curve === null ? "–" : element("div", {title: `${label}${isSteep ? ", logarithmic" : ""}`}, curve)];
+}
+
+/** The loss that the column names stands out; the others follow in small print with their names. */
+function lossLines(losses, compared, textOf) {
+  const main = losses.find(({name}) => name === compared);
+  const others = losses.filter((loss) => loss !== main).map((loss) =>
+    element("div", {class: "muted small loss"}, `${loss.name} `, textOf(loss)));
+  // A row of two lines may lack the room for all.
+  const title = others.map(({textContent}) => textContent).join("\n") || null;
+  return [main === undefined ? "–" : element("div", {class: "loss", title}, textOf(main)), ...others];
+}
+
+function lastCell({losses}, {compared}) {
+  return lossLines(losses, compared, ({last}) =>
+    element("span", {class: typeof last === "string" ? "broken" : null}, formatNumber(numberOf(last))));
+}
+
+function bestCell({losses}, {compared, lowest}) {
+  const isLoss = ({metric, best}) => !metric && best !== null;
+  return lossLines(losses.filter(isLoss), compared, ({name, best, best_epoch: epoch}) => {
+    const text = formatNumber(best), when = `in epoch ${formatEpoch(epoch)}`;
+    if (name !== compared) return element("span", {title: when}, text);
+    const value = best === lowest ? element("span", {class: "badge lowest"}, `${text} best`) : text;
+    return element("span", {}, value, element("div", {class: "muted small"}, when));
+  });
+}
+
+function findingCell({findings, state}) {
+  const {counts, worst} = findings;
+  if (worst === null) return [state === "damaged" || state === "reading" ? "–" : "none"];
+  const isHealthy = counts.error + counts.warning === 0 && !["failed", "crashed"].includes(state);
+  if (isHealthy) return [element("div", {class: "healthy", title: `${worst.gone ? "resolved: " : ""}${worst.text}`}, "healthy")];
+  const words = (kind) => (kind === "gone" ? `${counts[kind]} resolved` : plural(counts[kind], kind));
+  const badges = ["error", "warning", "gone"].filter((kind) => counts[kind] > 0)
+      .map((kind) => element("span", {class: `badge ${kind}`}, words(kind)));
+  const rule = worst.rule.replaceAll("_", " ");
+  return [element("div", {class: `rule ${worst.gone ? "gone" : worst.severity}`},
+      `${rule.charAt(0).toUpperCase()}${rule.slice(1)}${worst.gone ? " (resolved)" : ""}`),
+    element("div", {class: "worst", title: worst.text}, breakableText(worst.text)),
+    element("div", {class: "badges"}, badges)];
+}
+
+/** A click on a tag filters by it. */
+function tagsCell({tags}, {filterBy}) {
+  if (tags.length === 0) return ["–"];
+  return [element("div", {class: "badges", title: tags.join(" ")},
+      tags.map((tag) => button({class: "badge tag", onclick: () => filterBy(`tag=${tag}`)}, tag)))];
+}
+
+function noteCell({note}) { return note === "" ? ["–"] : [element("div", {class: "note-text", title: note}, note)]; }
+
+/** One error weighs more than any number of warnings. */
+function weightOf({findings: {counts}}) {
+  return ["error", "warning", "info", "gone"].reduce((weight, kind) => 1000 * weight + Math.min(counts[kind], 999), 0);
+}
+
+function settingText(value) {
+  if (value === undefined) return "–";
+  return String(value);
+}
+
+// "Sequential 17 optimizer rate" belongs to one of several models of a kind.
+const OF_A_MODEL = /^(.+?)(?: \d+)?( optimizer.*)$/s;
+const MOST_APART = 3;
+
+/** The values of one setting in many models: the least and the largest number, or the texts. */
+function valuesInWords(values) {
+  const different = [...new Set(values)].sort((a, b) => a - b);
+  if (different.length === 1) return different[0];
+  if (different.every((value) => typeof value === "number"))
+    return `${formatNumber(different[0])} … ${formatNumber(different.at(-1))}`;
+  const more = different.length - MOST_APART;
+  return [...different.slice(0, MOST_APART), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
+
+/** Settings with those of many models of one kind, as a program makes them in turn, as one: "Sequential optimizer". */
+export function foldedSettings(settings) {
+  const kindOf = ([name]) => name.replace(OF_A_MODEL, "$1$2"), kinds = new Map();
+  for (const each of settings) kinds.set(kindOf(each), [...(kinds.get(kindOf(each)) || []), each]);
+  return [...kinds].flatMap(([kind, all]) => (all.length <= MOST_APART ? all :
+    [[`${kind} (each model)`, valuesInWords(all.map(([, value]) => value))]]));
+}
+
+function settingOf(run, name) { return run.settings.find(([each]) => each === name)?.[1]; }
+
+/** A loss for sorting: what is not finite is worse than any number. */
+function sortable(value) {
+  if (value === undefined || value === null) return null;
+  return Number.isFinite(value) ? value : Infinity;
+}
+
+/**
+ * The columns of a table of these runs: those of the settings in which they differ among them. `value` is what a column
+ * is sorted by, null last; `descends` says whether the largest comes first at the first click.
+ */
+export function columnsOf(runs, compared) {
+  const lossOf = (run) => lossNamed(run, compared) || {};
+  const by = compared === null ? "" : ` · ${compared}`;
+  const tags = {key: "tags", title: "Tags", cell: tagsCell, value: (run) => run.tags[0] ?? null};
+  const note = {key: "note", title: "Note", cell: noteCell, value: (run) => run.note || null};
+  const setting = (name) => ({key: `:${name}`, title: name, value: (run) => settingOf(run, name) ?? null,
+    cell: (run) => breakableText(settingText(settingOf(run, name)))});
+  return [
+    {key: "name", title: "Run", value: (run) => run.name},
+    // Tags and notes have a column if any run has them.
+    ...(runs.some((run) => run.tags.length > 0) ? [tags] : []),
+    {key: "state", title: "State", cell: stateCell, value: (run) => STATE_ORDER.indexOf(run.state)},
+    {key: "started", title: "Started", cell: startedCell, descends: true, value: (run) => run.started},
+    {key: "duration", title: "Duration", cell: durationCell, descends: true, value: durationOf},
+    {key: "epoch", title: "Epoch", cell: epochCell, descends: true, value: (run) => run.epoch},
+    {key: "curve", title: "Loss", cell: curveCell},
+    {key: "last", title: `Last${by}`, cell: lastCell, value: (run) => sortable(numberOf(lossOf(run).last ?? null))},
+    {key: "best", title: `Best${by}`, cell: bestCell, value: (run) => sortable(lossOf(run).best)},
+    {key: "finding", title: "Worst finding", cell: findingCell, descends: true, value: weightOf},
+    ...(runs.some((run) => run.note !== "") ? [note] : []),
+    ...differingSettings(runs).map(setting),
+  ];
+}
+
+/** Runs with settings: a run has none before its optimizer steps. */
+function told(runs) { return runs.filter(({settings}) => settings.length > 0); }
+
+function isAlike(runs, name) { return new Set(runs.map((run) => settingText(settingOf(run, name)))).size === 1; }
+
+function settingNames(runs) { return [...new Set(runs.flatMap(({settings}) => settings.map(([name]) => name)))]; }
+
+function differingSettings(runs) { return settingNames(runs).filter((name) => !isAlike(told(runs), name)); }
+
+/** The settings that need no column: in how many runs they are the same, and each as [name, text]. */
+export function alikeSettings(runs) {
+  const some = told(runs), names = settingNames(runs).filter((name) => isAlike(some, name));
+  return {count: some.length, settings: names.map((name) => [name, settingText(settingOf(some[0], name))])};
+}
+
+/** The text that the filter searches. */
+export function wordsOf(run) {
+  const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
+  const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
+  const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
+  return [run.name, run.folder, ...run.tags, run.note, run.archived ? "archived" : "", run.state,
+    STATES[run.state], run.why, run.resumed ? "resumed" : "", ...rules, ...plainRules, worst?.text,
+    ...severities, ...settings].join("\n").toLowerCase();
+}
+
+/** Whether a run has all words of the filter. `tag=v1` is a whole tag, not v10. @param words as wordsOf() has them */
+export function hasAll(wanted, run, words) {
+  return wanted.every((word) => (word.startsWith("tag=") ?
+    run.tags.some((tag) => `tag=${tag}`.toLowerCase() === word) : words.includes(word)));
+}
+
+/** Runs in the order of a column; equal ones and those without a value by their start. */
+export function sorted(runs, column, descends) {
+  const compare = (a, b) => {
+    if (typeof a === "string" || typeof b === "string")
+      return String(a).localeCompare(String(b), "en", {numeric: true});
+    return Number(a) === Number(b) ? 0 : a < b ? -1 : 1;
+  };
+  return [...runs].sort((a, b) => {
+    const [x, y] = [a, b].map(column.value);
+    const newest = b.started - a.started || b.id - a.id;
+    if (x === null || y === null) return (x === null) - (y === null) || newest;
+    return (descends ? compare(y, x) : compare(x, y)) || newest;
+  });
+}

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "core/shared.h"
+#include "torch/tensor/compat.h"
+
+namespace loupe {
+
+/// While it lives, the service LOUPE_DRAFT_GRAPH_ID may be asked on this thread what made this loss; and what leads to
+/// it, until the program lets go of its graph.
+class LossInView {
+ public:
+  explicit LossInView(const at::Tensor& loss);
+  ~LossInView();
+  LossInView(const LossInView&) = delete;
+  LossInView& operator=(const LossInView&) = delete;
+};
+
+/// The loss that this thread shows; null for none.
+LOUPE_SHARED const at::Tensor* loss_in_view();
+/// The graph of the last loss that any thread showed, if this one did; null for none.
+LOUPE_SHARED NodeHandle last_graph_here();
+
+}  // namespace loupe

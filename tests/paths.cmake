@@ -1,0 +1,23 @@
+# loupe_test_paths(TARGET NAME VALUE [NAME VALUE]...): macros of a test for the places of files, each a std::string, in the
+# header paths.h, which is the target's own. The values are in one source, so that the compiler cache that holds the others
+# serves a checkout in any place. Once a target; an object library that is a part of it includes ${TARGET_paths}/paths.h.
+function(loupe_test_paths target)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/paths/${target})
+  set(header "#pragma once\n#include <string>\nnamespace loupe::test::paths {\n")
+  set(source "#include \"paths.h\"\nnamespace loupe::test::paths {\n")
+  set(macros "")
+  set(places ${ARGN})
+  while(places)
+    list(POP_FRONT places name value)
+    string(TOLOWER ${name} constant)
+    string(APPEND header "extern const char ${constant}[];\n")
+    string(APPEND macros "#define ${name} std::string{::loupe::test::paths::${constant}}\n")
+    string(APPEND source "const char ${constant}[] = \"${value}\";\n")
+  endwhile()
+  file(GENERATE OUTPUT ${folder}/paths.h CONTENT "${header}}\n${macros}")
+  file(GENERATE OUTPUT ${folder}/paths.cpp CONTENT "${source}}\n")
+  set_source_files_properties(${folder}/paths.cpp PROPERTIES GENERATED ON SKIP_PRECOMPILE_HEADERS ON)
+  target_sources(${target} PRIVATE ${folder}/paths.cpp)
+  target_include_directories(${target} PRIVATE ${folder})
+  set(${target}_paths ${folder} PARENT_SCOPE)
+endfunction()
