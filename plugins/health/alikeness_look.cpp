@@ -7,25 +7,6 @@
 #include "health/watches.h"
 
 namespace loupe::health {
-namespace {
-
-/// The mean square of some elements; NaN where they cannot be read.
-double mean_square(const TensorView& tensor) {
-  constexpr int64_t most = 128;
-  const Elements elements(tensor.raw());
-  if (!elements.readable()) return NAN;
-  double sum = 0;
-  int64_t count = 0;
-  elements.read_by([&](const auto& at) {
-    elements.sample(most, [&](int64_t place) {
-      sum += at(place) * at(place);
-      ++count;
-    });
-  });
-  return sum / static_cast<double>(count);
-}
-
-}  // namespace
 
 /// A pass is looked at if its input is; see Model::Pass::input_share.
 void OutputWatch::look_for_alikeness(const Event& event) {
@@ -91,6 +72,7 @@ void OutputWatch::look_at_choice(const Event& event) {
   if (!rows.readable() || rows.floating() || rows.count() < fewest || (made.last != width && made.second != width))
     return;
   ++layer_.alike.choice.looks;
+  model_.has_codebook = true;
   rows.sample(most, [&](int64_t place) { layer_.alike.choice.take(static_cast<int64_t>(rows.at(place))); });
 }
 
@@ -100,9 +82,13 @@ void OutputWatch::look_for_code(const Event& event) {
   const TensorView output = event.tensor();
   if (event.input_count() == 0 || output.dim() < 2) return;
   const loupe_tensor* input = event.input(0).raw();
-  Model::Pass::Made now{
-      &layer_,        input->data,        output.raw()->data, output.numel(), output.size(output.dim() - 1),
-      output.size(1), mean_square(output)};
+  Model::Pass::Made now{&layer_,
+                        input->data,
+                        output.raw()->data,
+                        output.numel(),
+                        output.size(output.dim() - 1),
+                        output.size(1),
+                        Elements(output.raw()).mean_square()};
   if (made.layer != nullptr && made.layer != &layer_ && made.input == now.input && made.count == now.count) {
     // Three are queries, keys and values.
     now.is_one_of_many = made.before != nullptr || made.is_one_of_many;

@@ -6,6 +6,7 @@
 #include <loupe/plugin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -42,9 +43,7 @@ void Health::tell_unregistered(const Judge& judge) {
               sentence(
                   count == 1 ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
                   names, ") that no watched model has registered: ", count == 1 ? "its" : "their",
-                  " parameters get gradients, and no step changes them"),
-              "make it with register_module in the constructor of the module that uses it, or give its parameters to "
-              "an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)");
+                  " parameters get gradients, and no step changes them"));
   }
 }
 
@@ -116,7 +115,8 @@ void Health::end_windows(Report& report, bool is_tick) {
 }
 
 Situation Health::situation(Model* model, const loupe_optimizer* optimizer) {
-  Situation now{.model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer};
+  Situation now{
+      .model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer, .passes = &watched_.passes};
   // A loss is reported to the model that ran last, whatever it compares.
   for (const auto& each : models_) {
     now.compares_outputs = now.compares_outputs || each->compares_outputs;
@@ -227,10 +227,7 @@ void Health::close_window(const Judge& judge, Model& model) {
       const std::lock_guard lock(losses_.mutex);
       now.is_stuck = is_one_training() && !losses_.has_come_down();
       now.has_loss_halved = losses_.has_halved();
-      if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend();
-      // After far too large steps a loss may come down to a guess and stay there.
-      const bool is_early = losses_.training.epochs.size() < 2;
-      if (now.trend == Trend::falls && !is_early && model.guessing.was_no_better()) now.trend = Trend::stays;
+      if (models_.size() == 1 && !model.acts()) now.trend = losses_.trend(model.guessing.was_no_better());
     }
     const Model::Window& window = model.window;
     const std::string basis =
@@ -243,20 +240,34 @@ void Health::close_window(const Judge& judge, Model& model) {
   model.has_window_ended = true;
 }
 
-void Health::judge_losses(const Judge& judge) {
+/// @param is_measured  the last step was looked at
+void Health::judge_losses(const Judge& judge, bool is_measured) {
+  Situation now = situation();
+  for (const auto& model : models_) {
+    const std::lock_guard lock(model->mutex);
+    now.acts = now.acts || model->acts();
+    if (is_measured && std::abs(std::log(model->input_jump)) > std::abs(std::log(now.input_jump)))
+      now.input_jump = model->input_jump;
+  }
   const std::lock_guard lock(losses_.mutex);
-  judge_all(When::losses, judge, situation());
+  judge_all(When::losses, judge, now);
 }
 
 void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained) {
+  double input_square = NAN;
+  for (const auto& model : models_) {
+    const std::lock_guard of_model(model->mutex);
+    if (model->steps > 0) input_square = model->usual_input_square;
+  }
   const std::lock_guard lock(losses_.mutex);
-  const Losses::EpochEnd ended = losses_.end_epoch();
+  const Losses::EpochEnd ended = losses_.end_epoch(input_square);
   if (any_broken()) return;
   Situation now = situation();
   now.guessing = &guessing;
   const bool repeats =
       std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->repeats_by_habit; });
   now.acts = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->acts(); });
+  now.may_grow = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->may_grow(); });
   if (trained > 1 && ended.training) judge_all(When::losses_of_models, judge, now);
   if (trained != 1) return;
   now.has_slow_swings = !rates_.any_returned() && !repeats;
@@ -311,7 +322,7 @@ void Health::follow_series(const loupe_optimizer& optimizer) {
   if (before == 0 || before >= optimizer.id) return;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    const bool is_its = model->name == optimizer.model;
+    const bool is_its = model->name == optimizer.model_name;
     if (is_its && model->newest.after_a_step + model->newest.after_an_epoch > 0) return;
   }
   for (const auto& model : models_) {
@@ -331,7 +342,7 @@ void Health::judge_settings(const Judge& judge, const loupe_step& step) {
   const double after_this = epochs - step.at.epoch;
   const double to_come = after_this > 0.1 * epochs ? after_this : 0;  // a rate of 0 is normal in the last tenth
   for (const auto& model : models_) {
-    if (model->name != step.optimizer->model) continue;
+    if (model->name != step.optimizer->model_name) continue;
     const std::lock_guard lock(model->mutex);
     Situation now = situation(model.get(), step.optimizer);
     now.epochs_to_come = to_come;
@@ -340,17 +351,15 @@ void Health::judge_settings(const Judge& judge, const loupe_step& step) {
   annealed_ = rates_.is_annealed(step.optimizer);
 }
 
-void Health::passed(const loupe_step& step, Report& report) {
-  drop_detached();
-  const Judge judge = this->judge(report);
-  if (step.optimizer != nullptr) follow_series(*step.optimizer);
-  ++steps_since_tick_;
+void Health::passed(const loupe_step& step, const Judge& judge) {
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
-    if (step.optimizer == nullptr || model->name == step.optimizer->model) ++model->window.passed;
+    if (step.optimizer != nullptr && model->name != step.optimizer->model_name) continue;
+    ++model->window.passed;
+    model->had_gaps = true;
   }
   judge_settings(judge, step);
-  judge_losses(judge);
+  judge_losses(judge, /*is_measured=*/false);
 }
 
 void Health::step(const loupe_step& step, Report& report) {
@@ -362,6 +371,7 @@ void Health::step(const loupe_step& step, Report& report) {
   }
   if (step.optimizer != nullptr) follow_series(*step.optimizer);
   ++steps_since_tick_;
+  if (!is_measured(step)) return passed(step, judge);
   take_loss();
   met_non_finite_ = watched_.first_non_finite.take_met() || loss_turned_bad_;
   notice_gap(step.at.step, std::exchange(loss_turned_bad_, false));
@@ -372,14 +382,13 @@ void Health::step(const loupe_step& step, Report& report) {
     ends_windows = ends_windows && !model->is_on_device;
     model->take_tallies();
     const bool stepped = model->step.sums.counts.stepped > 0;
-    model->start.changed = model->start.changed || model->step.sums.weights.changed > 0;
     model->step.is_plain = stepped && model->may_be_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
     if (!model->step.is_plain || watched_.first_non_finite.is_taken()) model->follow();
   }
   judge_settings(judge, step);
   if (step.optimizer != nullptr) {
     for (const auto& model : models_) {
-      if (model->name != step.optimizer->model) continue;
+      if (model->name != step.optimizer->model_name) continue;
       const std::lock_guard lock(model->mutex);
       model->trained_by = step.optimizer->id;
       model->window.had_no_rate = model->window.had_no_rate || !has_rate(step.optimizer);
@@ -405,7 +414,7 @@ void Health::step(const loupe_step& step, Report& report) {
           model->resting.end_step(*model, may_rest, changes_);
         }
         model->next_step();
-      } else if (step.optimizer == nullptr || model->name == step.optimizer->model) {
+      } else if (step.optimizer == nullptr || model->name == step.optimizer->model_name) {
         // The sums of a step did not come.
         model->resting.wake(*model, changes_);
       }
@@ -413,7 +422,7 @@ void Health::step(const loupe_step& step, Report& report) {
     make_changes();
   }
   tell_unseen_loss(judge);
-  judge_losses(judge);
+  judge_losses(judge, /*is_measured=*/true);
   if (std::exchange(met_unregistered_, false)) tell_unregistered(judge);
   if (window_ended) end_windows(report, /*is_tick=*/false);
 }
@@ -459,7 +468,7 @@ void Health::report(Report& report) {
   // If steps were not looked at, the next one that is may show what made it.
   if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
     tell_lone_loss(judge);
-  judge_losses(judge);
+  judge_losses(judge, /*is_measured=*/false);
   judge_epoch(judge, guessing, trainings());
   judge_speed(judge);
   end_windows(report, /*is_tick=*/true);

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <loupe/draft/abi/flags.h>
+#include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/step_time.h>
-#include <loupe/internal/passed_step.h>
+#include <loupe/draft/need.h>
+#include <loupe/draft/rows.h>
 #include <loupe/lens.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "health/baseline/baseline.h"
 #include "health/rules/losses.h"
 #include "health/rules/rate_history.h"
 #include "health/rules/rule.h"
@@ -32,24 +37,41 @@ class Health : public Lens {
 
   Health(const Options& options, const Host& host)
       : limits_(options),
-        watched_(host, reported_dead_share(limits_)),
+        watched_(host, limits_["dead_share"]),
         ledger_(off(options), options.get<int>("patience"), options.get<int>("cooldown")),
-        window_(options.get<uint64_t>("window")) {}
+        window_(options.get<uint64_t>("window")) {
+    for (const char* id : {LOUPE_DRAFT_FLAGS_ID, LOUPE_DRAFT_LOSS_INPUT_ID, LOUPE_DRAFT_STEP_TIME_ID})
+      draft::need(host, id);
+    const auto baseline = options.get<std::string>("baseline");
+    if (!baseline.empty() && !ledger_.is_off(BaselineWatch::rule))
+      baseline_.emplace(Baseline::read(baseline), options.get<int>("patience"));
+  }
 
   void attach() override {
     losses_.host = &watched_.host;
     watch_pushes({"push"}, losses_);
+    watch_pushes({"push"}, pass_watch_);
     watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, speed_watch_);
   }
   void visit(const Module& module) override;
   void forget(const Module& module) override;
   void step(const loupe_step& step, Report& report) override;
   void report(Report& report) override;
-  const void* get_extension(const char* id) override { return internal::passed_step_table<Health>(id); }
-  /// After a step that was not looked at.
-  void passed(const loupe_step& step, Report& report);
+  const void* get_extension(const char* id) override {
+    const bool judges = baseline_ && std::strcmp(id, LOUPE_DRAFT_ROWS_ID) == 0;
+    return judges ? draft::rows_extension<Health>() : nullptr;
+  }
+  void number(const char* tag, const char* layer, const char* line, double value) {
+    baseline_->add(tag, layer, line, value);
+  }
+  void end_tick(Report& report) {
+    for (const Finding& finding : baseline_->end_tick(report.tick().at.epoch)) report.finding(finding);
+    if (const std::string lacking = baseline_->take_lacking(); !lacking.empty()) watched_.host.warn(lacking);
+  }
 
  private:
+  /// After a step that was not measured.
+  void passed(const loupe_step& step, const Judge& judge);
   static std::set<std::string> off(const Options& options) {
     const Strings names = options.get<Strings>("off");
     return {names.begin(), names.end()};
@@ -72,7 +94,7 @@ class Health : public Lens {
   void judge_settings(const Judge& judge, const loupe_step& step);
   void close_step(const Judge& judge, const Situation& situation);
   void close_window(const Judge& judge, Model& model);
-  void judge_losses(const Judge& judge);
+  void judge_losses(const Judge& judge, bool is_measured);
   void judge_speed(const Judge& judge);
   void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
   void judge_non_finite(const Judge& judge, Model& model);
@@ -113,6 +135,8 @@ class Health : public Lens {
   Losses losses_;
   Speed speed_;
   SpeedWatch speed_watch_{speed_};
+  std::optional<BaselineWatch> baseline_;
+  PassWatch pass_watch_{watched_.passes};
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
   std::optional<Observation> non_finite_;                       ///< as it was reported last

@@ -226,21 +226,11 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
 
 /// The cross entropy of a few samples, fewer where there are many classes; NaN unless targets are whole numbers.
 double cross_entropy_of(const Elements& input, const Elements& targets) {
-  if (!input.readable() || !input.floating() || input.dim() != 2) return NAN;
-  if (!targets.readable() || targets.floating() || targets.dim() != 1 || targets.size(0) != input.size(0)) return NAN;
   constexpr int64_t few = 32, most_scores = 8192;
-  const Scores scores(input);
-  const int64_t samples = std::min({few, scores.samples, 1 + most_scores / std::max<int64_t>(1, scores.classes)});
-  double sum = 0;
-  for (int64_t sample = 0; sample < samples; ++sample) {
-    const auto right = static_cast<int64_t>(targets.at(sample));
-    if (right < 0 || right >= scores.classes) return NAN;
-    double largest = -INFINITY, exp_sum = 0;
-    for (int64_t c = 0; c < scores.classes; ++c) largest = std::max(largest, scores.at(sample, c));
-    for (int64_t c = 0; c < scores.classes; ++c) exp_sum += std::exp(scores.at(sample, c) - largest);
-    sum += largest + std::log(exp_sum) - scores.at(sample, right);
-  }
-  return sum / static_cast<double>(samples);
+  if (!input.readable() || input.dim() != 2 || targets.dim() != 1) return NAN;
+  const int64_t samples = std::min({few, input.size(0), 1 + most_scores / std::max<int64_t>(1, input.size(1))});
+  const MeanLoss found = mean_cross_entropy(input, targets, samples);
+  return found.count == samples ? found.mean : NAN;
 }
 
 /// Takes some pairs of outputs and targets of one shape.
@@ -257,13 +247,20 @@ void compare(const Elements& input, const Elements& targets, const LossFault& lo
   model.target_tally.take_look(loss.function);
 }
 
+/// Numbers without an order.
+uint64_t mixed(uint64_t number) {
+  number = (number + 1) * 0x9e3779b97f4a7c15;
+  return (number ^ number >> 32) * 0xd6e8feb86659fd93 >> 8;
+}
+
 /// Some targets of a loss over classes, each with the class of the highest score.
 struct Answers {
   static constexpr int64_t most = 64;
   std::array<int64_t, most> targets{}, answers{};
-  int64_t count = 0, classes = 0;
+  int64_t count = 0, classes = 0, right = 0;
 
-  Answers(const Elements& input, const Elements& labels) {
+  /// @param look  a number that differs from look to look: other places are read in each
+  Answers(const Elements& input, const Elements& labels, uint64_t look) {
     constexpr int64_t most_scores = 8192;
     if (!input.readable() || !input.floating() || input.dim() < 2 || input.count() == 0) return;
     if (!labels.readable() || labels.floating() || labels.dim() == 0) return;
@@ -271,13 +268,16 @@ struct Answers {
     if (labels.size(0) != scores.samples || labels.count() != scores.samples * scores.inner) return;
     classes = scores.classes;
     const int64_t taken = std::min({most, labels.count(), 1 + most_scores / classes});
+    const auto shift = static_cast<int64_t>(mixed(look) % static_cast<uint64_t>(labels.count()));
     for (int64_t i = 0; i < taken; ++i) {
-      const int64_t place = scattered_place(i, taken, labels.count());
-      const auto at = static_cast<std::size_t>(i);
-      targets[at] = static_cast<int64_t>(labels.at(place));
+      const int64_t place = (scattered_place(i, taken, labels.count()) + shift) % labels.count();
+      const auto target = static_cast<int64_t>(labels.at(place));
+      if (target < 0 || target >= classes) continue;  // as -100, which is ignored where nothing else is said
+      const auto at = static_cast<std::size_t>(count++);
+      targets[at] = target;
       answers[at] = scores.highest(place / scores.inner, place % scores.inner);
+      right += answers[at] == target ? 1 : 0;
     }
-    count = taken;
   }
 };
 
@@ -289,17 +289,22 @@ Request LossInputLook::request() const {
   return request;
 }
 
-/// The maker, and sums of exponentials, are the same from step to step. Steps that are not looked at count, too.
+/// The maker, and sums of exponentials, are the same from step to step. All parts of a step are looked at, since they
+/// may differ in kind, and the number of steps between two looks varies, as it may be the length of a cycle. Steps that
+/// are not looked at count, too.
 bool LossInputLook::is_time(const Event& event) {
-  constexpr uint64_t often = 8;
-  const uint64_t step = watched_.last_step.load(std::memory_order_relaxed);
-  const bool is_time = event.number() < often || event.number() % often == 0 || step >= last_time_ + often;
-  if (is_time) last_time_ = step;
-  return is_time;
+  constexpr uint64_t at_first = 8, fewest_between = 5, more_between = 7, most_parts = 64;
+  if (event.step() != last_time_) {
+    if (event.number() >= at_first && event.step() < next_time_) return false;
+    last_time_ = event.step();
+    next_time_ = last_time_ + fewest_between + mixed(last_time_) % more_between;
+    parts_ = 0;
+  }
+  return ++parts_ <= most_parts;
 }
 
 void LossInputLook::process(const Event& event) {
-  if (!event.grad_enabled()) return;
+  if (!event.grad_enabled()) return watched_.passes.take_evaluation(/*of_model=*/false);
   if ((event.raw()->flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK) == LOUPE_DRAFT_LOSS_LIKENESS) {
     model_.compares_outputs = true;
     return;
@@ -339,8 +344,14 @@ void LossInputLook::process(const Event& event) {
   // With weights or ignored targets, the loss differs from that of these samples.
   const bool all_count = (flags & LOUPE_DRAFT_LOSS_CHOOSES_TARGETS) == 0;
   std::optional<Answers> answers;
-  if (is_compared && takes_classes && all_count) answers.emplace(input, Elements(event.input(1).raw()));
+  if (is_compared && takes_classes && all_count) answers.emplace(input, Elements(event.input(1).raw()), event.number());
+  const bool has_targets = event.input_count() > 1;
+  watched_.passes.expect(takes_classes && has_targets && watched_.passes.wants_means()
+                             ? mean_cross_entropy(input, Elements(event.input(1).raw()))
+                             : MeanLoss{});
   const std::lock_guard lock(model_.mutex);
+  model_.passing.take_loss(
+      event, {function, fault.function, loss, answers ? answers->count : 0, answers ? answers->right : 0});
   if (event.number() == 0 && function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY && !std::isnan(loss)) {
     model_.first_cross_entropy = loss;
     model_.classes = input.size(1);

@@ -217,8 +217,7 @@ void Health::add_growth(Observation& seen, const Model* model) {
   seen.message += sentence("; before it ", losses_.shown(loss), " had grown from ", losses.front(), " to ",
                            losses.back(), " in ", losses.size(), " steps");
   seen.advice = "lower the learning rate, or clip the gradients between backward() and step()";
-  if (model == nullptr || model->window.input_count == 0) return;
-  const double scale = std::sqrt(model->window.input_sum_squares / static_cast<double>(model->window.input_count));
+  const double scale = model != nullptr ? model->window.input_scale() : NAN;
   if (scale > limits_["input_scale"])
     seen.advice = sentence("normalize the model's input, whose root mean square is ", scale, ", or ", seen.advice);
 }

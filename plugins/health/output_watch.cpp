@@ -104,6 +104,8 @@ void OutputWatch::read_input(const Event& event) {
 void OutputWatch::look(const Event& event) {
   ++events_;
   if (model_.pass.first == &layer_ && !model_.shared_rows.is_off) compare_rows(event);
+  model_.passing.take_run(layer_, event,
+                          {.is_first = model_.pass.first == &layer_, .is_last = model_.last_layer == &layer_});
   if (!event.training()) return;
   if (model_.pass.first == &layer_) look_at_input(event);
   if (model_.resting.is_looking()) model_.flow.take(layer_, event);
@@ -146,7 +148,7 @@ void OutputWatch::look_for_life(const TensorView& output) {
   const auto silent_share = [&] {
     return static_cast<double>(units - layer_.alive_units) / static_cast<double>(units);
   };
-  layer_.knows_life = silent_share() == 0 || silent_share() < watched_.reported_dead_share;
+  layer_.knows_life = silent_share() == 0 || silent_share() < watched_.dead_share;
   if (layer_.knows_life) return;
   int64_t inner = 1;
   for (int64_t d = dimension + 1; d < output.dim(); ++d) inner *= output.size(d);
@@ -410,6 +412,7 @@ void OutputWatch::look_at_input(const Event& event) {
     look.is_constant = model_.epoch.inputs.is_open() && input.are_constant();
     look.constant = look.is_constant ? input.at(0) : 0;
     look_at_rows(input);
+    if (input.floating()) look.square = input.mean_square();
   }
   if (!input.floating() || events_ % 4 != 1) return;
   if (event.grad_enabled()) count_rows(input);
@@ -461,29 +464,14 @@ void OutputWatch::look_at_rows(const Elements& input) {
 
 /// Counts different rows, until there are enough.
 void OutputWatch::count_rows(const Elements& input) {
-  constexpr int64_t fewest_columns = 8, most_columns = 16, most_rows = 64;
+  constexpr int64_t most_rows = 64;
   DistinctRows& known = model_.distinct_rows;
-  if (known.is_many || input.dim() < 2 || input.size(0) < DistinctRows::fewest_in_batch) return;
-  const int64_t columns = input.count() / input.size(0), rows = std::min(most_rows, input.size(0));
-  if (columns < fewest_columns) return;
-  const int64_t looked_at = std::min(columns, most_columns);
-  const auto mix = [&](uint64_t hash, int64_t place) {
-    return (hash ^ input.bits(place)) * 0x9e3779b97f4a7c15 ^ hash >> 29;
-  };
+  if (known.is_many || !HashedRows::fits(input) || input.size(0) < DistinctRows::fewest_in_batch) return;
+  const HashedRows hashed(input);
+  const int64_t rows = std::min(most_rows, hashed.rows());
   for (int64_t row = 0; row < rows && !known.is_many; ++row) {
-    uint64_t hash = 0;
-    bool is_discrete = true;
-    for (int64_t i = 0; i < looked_at; ++i) {
-      const int64_t place = row * columns + scattered_place(i, looked_at, columns);
-      const double value = input.at(place);
-      is_discrete = is_discrete && value == std::floor(value);
-      hash = mix(hash, place);
-    }
-    known.take(hash, is_discrete, [&] {
-      uint64_t all = 0;
-      for (int64_t place = row * columns; place < (row + 1) * columns; ++place) all = mix(all, place);
-      return all;
-    });
+    const uint64_t quick = hashed.quick(row);
+    known.take(quick, quick == 0, [&] { return hashed.whole(row); });
   }
   known.smallest_batch = known.looks == 0 ? rows : std::min(known.smallest_batch, rows);
   ++known.looks;

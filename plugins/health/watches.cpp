@@ -99,6 +99,7 @@ void GradientNumbers::process(const Event& event) {
     model_.epoch.has_backward = model_.step.added_up = true;
     state_.follow(model_.step_now);
     if (++state_.gradients == 1) ++model_.step.sums.counts.gradients;
+    model_.passing.take_gradient(state_.gradients, norm);
     state_.gradient_norm = norm;
   }
   if (is_finite(measured) || !watched_.first_non_finite.meets_first()) return;
@@ -133,12 +134,16 @@ void StepWatch::process(const Event& event) {
       state_.clipped_early = (event.raw()->flags & LOUPE_DRAFT_EVENT_CLIPPED_EARLY) != 0;
       state_.has_change = has_change(measured) && state_.is_finite;  // a change to NaN cannot be judged
       state_.change_norm = change;
+      state_.gradients_of_step = state_.gradients;
       if (state_.gradients > 0) state_.take_gradient(state_.gradient_norm);
       if (state_.has_change) state_.take_change(change);
       model_.note_step(state_);
     } else if (has_change(measured)) {
       state_.take_change(change);
     }
+    // Far above rounding, so that the elements that are compared change, too.
+    constexpr double clearly = 1e-6;
+    if (state_.is_matrix() && change > clearly * state_.norm) model_.start.changed = true;
   }
   if (!is_finite(measured) && watched_.first_non_finite.meets_first()) note_non_finite(event);
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);

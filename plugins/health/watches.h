@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,12 @@ namespace loupe::health {
 
 /// What the events of all models share.
 struct Watched {
-  Watched(const Host& host_, double reported_dead_share_) : host(host_), reported_dead_share(reported_dead_share_) {}
+  Watched(const Host& host_, double dead_share_) : host(host_), dead_share(dead_share_) {}
   Host host;
-  double reported_dead_share;  ///< the share of silent units from which dead_units speaks
+  double dead_share;  ///< the share of silent units from which dead_units speaks
   FirstNonFinite first_non_finite;
   std::atomic<uint64_t> last_step{0};  ///< on the run's clock: the last step that was looked at
+  Passes passes;
 };
 
 /// Reads nothing, so that nothing waits for the device.
@@ -29,6 +31,7 @@ inline Request at_once_on_devices() {
   Request request;
   request.wants_tensor = true;
   request.places = LOUPE_PLACE_DEVICE;
+  request.takes_sparse = true;
   return request;
 }
 inline bool is_finite(const Measurement& measured) {
@@ -47,6 +50,20 @@ class SpeedWatch : public Preprocessor {
  private:
   Speed& speed_;
   Speed::Step step_;
+};
+
+/// Takes the losses of backward passes, and their scale.
+class PassWatch : public Preprocessor {
+ public:
+  explicit PassWatch(Passes& passes) : passes_(passes) {}
+  Request request() const override { return {}; }
+  void process(const Event& event) override {
+    if (event.is_loss() && event.training()) passes_.take(event.scalar());
+    if (std::string_view(event.label()) == "loss scale") passes_.take_scale(event.scalar());
+  }
+
+ private:
+  Passes& passes_;
 };
 
 /// Watches a layer's output: numbers that other lenses share, and, where its elements can be read, also its input.
@@ -121,6 +138,7 @@ class GradientNumbers : public Preprocessor {
   Request request() const override {
     Request request;
     request.measures = LOUPE_MEASURE_SUMS;
+    request.takes_sparse = true;
     return request;
   }
   void process(const Event& event) override;
@@ -188,7 +206,8 @@ class LossInputLook : public Preprocessor {
 
   Watched& watched_;
   Model& model_;
-  uint64_t last_time_ = 0;  ///< the run's last step then
+  uint64_t last_time_ = UINT64_MAX, next_time_ = 0;  ///< the steps that are looked at
+  uint64_t parts_ = 0;                               ///< of the last one
 };
 
 }  // namespace loupe::health

@@ -144,8 +144,7 @@ void judge_early_clip(const Judge& judge, const Situation& situation) {
                       model.early_clips,
                       " steps that were looked at: that changes nothing, and the step takes them as "
                       "they are, with a norm of ",
-                      std::sqrt(squares)),
-             "call clip_grad_norm_ or clip_grad_value_ after loss.backward() and before optimizer.step()");
+                      std::sqrt(squares)));
 }
 
 }  // namespace
@@ -154,6 +153,8 @@ std::vector<Rule> clipping_rules() {
   return {
       {.name = "early_clip",
        .help = "warning; gradients are clipped before backward() makes them",
+       .measure = "changes of gradients that are 0, before the backward pass of three steps in a row",
+       .remedy = "call clip_grad_norm_ or clip_grad_value_ after loss.backward() and before optimizer.step()",
        .looks = {{When::step, &judge_early_clip}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"non_finite", "exploding_gradient", "loss_spike", "diverging_loss", "update_ratio",
@@ -172,6 +173,7 @@ optimizer.step();)"},
       {.name = "tiny_clip",
        .tag = "Weight Gradient Norm",
        .help = "warning or info; a clip leaves next to nothing of the gradients, in all steps",
+       .remedy = "raise the limit of the clip to what gradients usually have: it is for the few that are far larger",
        .looks = {{When::step, &look_at_clip}, {When::window, &judge_clip}},
        .limits = {{"clip_share", 0.01,
                    "share of the gradients' norm that a clip leaves, below which it leaves too little", 0.0, 1.0}},

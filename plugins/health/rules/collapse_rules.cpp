@@ -123,9 +123,7 @@ void judge_choice(const Judge& judge, const Situation& situation) {
         sentence(used == 1 ? "one row" : sentence(used, " rows"), " of the ", rows, " of '", layer.name, "' ",
                  used == 1 ? "was" : "were", " chosen for all of the ", choice.seen,
                  " choices of the last steps that were looked at: the others are never used, and get no "
-                 "gradients"),
-        "let the rows begin at outputs of the encoder, such as those of the first batch, and those that nobody "
-        "chooses begin again at others");
+                 "gradients"));
   }
 }
 
@@ -136,6 +134,8 @@ std::vector<Rule> collapse_rules() {
       {.name = "collapsed_output",
        .help = "warning or info; the outputs for different samples have become nearly the same: embeddings, the code "
                "of a VAE, the choices of a policy",
+       .measure = "the share of the last output that differs by row: below 0.1, or 0.02 where no loss compares outputs",
+       .remedy = "let the loss push samples apart, or weigh the divergence of a code, or an entropy bonus, less",
        .looks = {{When::window, &judge_embedding}, {When::window, &judge_code}, {When::window, &judge_policy}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"constant_output", "vanishing_gradient", "update_ratio", "dead_units"}}},
@@ -148,6 +148,9 @@ auto loss = -0.5 * (torch::cosine_similarity(p1, z2.detach()).mean() +
                     torch::cosine_similarity(p2, z1.detach()).mean());)"},
       {.name = "unused_codes",
        .help = "warning; of the rows of a codebook, one or two in a hundred are ever chosen",
+       .measure = "which rows of a codebook are chosen in 64 choices or more: one in 32 and fewer",
+       .remedy = "let the rows begin at outputs of the encoder, such as those of the first batch, and those that "
+                 "nobody chooses begin again at others",
        .looks = {{When::window, &judge_choice}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"constant_output", "dead_units", "poor_initialization", "loss_not_decreasing"}}},

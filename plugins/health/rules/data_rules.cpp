@@ -23,8 +23,7 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
   if (++model.same_inputs < (model.step.input.is_one_row ? enough_of_one_row : enough) || !model.may_repeat()) return;
   judge.tell({.module = model.input_module(), .value = static_cast<double>(model.same_inputs + 1)},
              sentence("the model's input has been the same, bit for bit, for ", model.same_inputs + 1,
-                      " steps, after it had changed with each step"),
-             "see that the loop takes the next batch of its data loader");
+                      " steps, after it had changed with each step"));
 }
 
 /// Nothing can be learnt from a batch that repeats one row while its targets differ.
@@ -136,6 +135,8 @@ std::vector<Rule> data_rules() {
   return {
       {.name = "repeated_batch",
        .help = "warning; the input stopped changing",
+       .measure = "the bits of a step's input, against the step before: three in a row; twenty of one row",
+       .remedy = "see that the loop takes the next batch of its data loader",
        .looks = {{When::step, &judge_repeated_batch}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
@@ -145,6 +146,8 @@ for (int step = 0; step < 1000; ++step) train_on(batch);)",
       {.name = "repeated_rows",
        .help = "error or warning; the rows of a batch are all the same, and their targets differ, or there are but few "
                "of them",
+       .measure = "the bits of rows: all of a batch are equal, three times in a row, or too few differ in all",
+       .remedy = "clone what is made of a buffer that is filled again; see that each index gives another sample",
        .looks = {{When::step, &judge_equal_rows}, {When::window, &judge_few_rows}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "constant_output", "loss_oscillating", "loss_not_decreasing"}}},
@@ -162,6 +165,8 @@ auto batch = torch::stack(rows);)"},
       {.name = "same_order",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the batches come in the same order in each epoch",
+       .measure = "the bits of the inputs of the first steps of three epochs",
+       .remedy = "unless the order is meant, shuffle the samples in each epoch, as samplers::RandomSampler does",
        .looks = {{When::step, &keep_input}, {When::tick, &judge_order}},
        .is_blind_on_devices = true,
        .fault = R"(using namespace torch::data;
@@ -172,6 +177,8 @@ auto loader =
     make_data_loader<samplers::RandomSampler>(training_data, 64);)"},
       {.name = "shared_rows",
        .help = "warning or info; samples of the validation are those of the training",
+       .measure = "the bits of rows of validation, against those of training: a twentieth of 32 or more",
+       .remedy = "split the data once, by one order of all indices, before samples are repeated, and keep each part",
        .looks = {{When::tick, &judge_shared_rows}},
        .is_blind_on_devices = true,
        .fault = R"(auto some = torch::randperm(1000).slice(0, 0, 800);

@@ -29,6 +29,11 @@ inline int64_t scattered_place(int64_t i, int64_t parts, int64_t count) {
   return static_cast<int64_t>((static_cast<uint64_t>(i) * length + within) >> bits_below);
 }
 
+/// The hash of some bits with those before.
+inline uint64_t mixed(uint64_t hash, uint64_t bits) {
+  return (hash ^ bits) * 0x9e3779b97f4a7c15 ^ hash >> 29;
+}
+
 /// What else the rules ask of a tensor's elements now and then; the host measures what every event needs.
 class Elements : public loupe::Elements {
  public:
@@ -68,10 +73,16 @@ class Elements : public loupe::Elements {
   /// Hashes the bits of at most `most` elements.
   uint64_t hash(int64_t most) const {
     auto hash = static_cast<uint64_t>(count());
-    read_bits_by([&](const auto& bits) {
-      sample(most, [&](int64_t place) { hash = (hash ^ bits(place)) * 0x9e3779b97f4a7c15 ^ hash >> 29; });
-    });
+    read_bits_by([&](const auto& bits) { sample(most, [&](int64_t place) { hash = mixed(hash, bits(place)); }); });
     return hash;
+  }
+  /// Of some; NaN where they cannot be read.
+  double mean_square() const {
+    constexpr int64_t most = 128;
+    if (!readable()) return NAN;
+    double sum = 0;
+    read_by([&](const auto& at) { sample(most, [&](int64_t place) { sum += at(place) * at(place); }); });
+    return sum / static_cast<double>(std::min(most, count()));
   }
   /// Whether one stored row stands for all, as after expand().
   bool repeats_first_row() const { return dim() > 0 && tensor()->strides[0] == 0; }
@@ -184,6 +195,52 @@ class Elements : public loupe::Elements {
     }
     for (int64_t i = 0; i < most; ++i) call(scattered_place(i, most, count()));
   }
+};
+
+/// Some rows of an input by their hashes: a quick one of a few elements, and one of more where that decides.
+class HashedRows {
+ public:
+  explicit HashedRows(const Elements& input)
+      : input_(input), columns_(input.count() / input.size(0)), rows_(std::min(most_rows, input.size(0))) {}
+
+  static bool fits(const Elements& input) {
+    constexpr int64_t fewest_columns = 8;
+    return input.readable() && input.floating() && input.dim() >= 2 && input.size(0) > 1 &&
+           input.count() / input.size(0) >= fewest_columns;
+  }
+  int64_t rows() const { return rows_; }
+  /// 0 for a row of whole numbers, which may come again.
+  uint64_t quick(int64_t row) const {
+    bool is_discrete = true;
+    const uint64_t hash = hash_of(row, few, [&](int64_t place) {
+      const double value = input_.at(place);
+      is_discrete = is_discrete && value == std::floor(value);
+    });
+    return is_discrete ? 0 : std::max<uint64_t>(hash, 1);
+  }
+  uint64_t whole(int64_t row) const {
+    return hash_of(row, many, [](int64_t) {});
+  }
+
+ private:
+  static constexpr int64_t most_rows = 256, few = 16, many = 256;
+
+  template <class See>
+  uint64_t hash_of(int64_t row, int64_t most, See&& see) const {
+    const int64_t count = std::min(columns_, most);
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t place = row * columns_ + (count == columns_ ? i : scattered_place(i, count, columns_));
+      see(place);
+      hash = mixed(hash, input_.bits(place));
+    }
+    // The order of the hashes decides which rows are kept.
+    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93;
+    return hash ^ hash >> 32;
+  }
+
+  const Elements& input_;
+  int64_t columns_, rows_;
 };
 
 }  // namespace loupe::health

@@ -86,10 +86,9 @@ Observation observation_of(const Slope& slope, double limit) {
           .place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0};
 }
 
-/// Whether all gradients of the last step were divided by a power of two between backward and step, as a scaled loss
-/// needs it.
-bool are_scaled(const Judge& judge, const Model& model) {
-  constexpr double rounding = 1e-4, smallest = 0.5;
+/// What is left of the norm of the gradients that backward made, as the last step took them: less than 1 where a loss
+/// was scaled and they were divided by its scale, or where they were clipped; 1 where that is not known.
+double share_used(const Judge& judge, const Model& model) {
   double squares = 0;
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || each.gradient_count == 0) continue;
@@ -99,9 +98,9 @@ bool are_scaled(const Judge& judge, const Model& model) {
       gradient.sample(gradient.count(), [&](int64_t place) { squares += gradient.at(place) * gradient.at(place); });
     });
   }
-  if (!(squares > 0) || !(model.last_gradient_squares > 0)) return false;
-  const double scale = std::log2(model.last_gradient_squares / squares) / 2;
-  return scale > smallest && std::abs(scale - std::round(scale)) < rounding;
+  const double now = model.step.sums.weights.gradient_squares;
+  const double made = now > 0 ? now : model.last_gradient_squares;
+  return squares > 0 && made > squares ? std::sqrt(squares / made) : 1;
 }
 
 /// Reports a gradient so much larger than its parameter that no rate fits both.
@@ -114,13 +113,14 @@ void judge_size(const Judge& judge, const Model& model, const std::vector<const 
     largest = size;
     worst = each;
   }
-  if (worst == nullptr || largest <= judge.limit("exploding_norm") || are_scaled(judge, model)) return;
+  if (worst == nullptr || largest <= judge.limit("exploding_norm")) return;
+  const double share = share_used(judge, model);
+  largest *= share;
+  if (largest <= judge.limit("exploding_norm")) return;
   judge.tell(
       {.module = worst->module, .parameter = worst->name, .value = largest, .threshold = judge.limit("exploding_norm")},
-      sentence("the gradient norm of '", worst->layer, "' is ", mean_gradient(*worst), ", which is ", largest,
-               " times the norm of the weights themselves"),
-      "initialize with smaller weights, normalize inputs and targets, or clip the gradients between backward() and "
-      "step()");
+      sentence("the gradient norm of '", worst->layer, "' is ", share * mean_gradient(*worst), ", which is ", largest,
+               " times the norm of the weights themselves"));
 }
 
 /// Whether a step of the optimizer can make a change of that size, or weights were loaded meanwhile.
@@ -152,18 +152,24 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
 /// Advises what the layers on the way do not have yet.
 std::string advice_against_vanishing(const Model& model, const Slope& slope, std::size_t depth) {
   constexpr std::size_t deep = 4;
-  const auto has = [&](Role role) {
+  const auto has = [&](auto&& is_so) {
     return std::any_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
       const bool is_between =
           slope.first->runs == nullptr || slope.last->runs == nullptr ||
           (layer.first_run > slope.first->runs->first_run && layer.first_run < slope.last->runs->first_run);
-      return layer.role == role && is_between;
+      return is_between && is_so(layer);
     });
   };
+  // What is not given the output of the layer before may be given a sum.
+  const auto may_be_given_a_sum = [](const Layer& layer) {
+    return (layer.has_usual ? layer.usual_from : layer.neighbours.from) == nullptr;
+  };
   std::string means;
-  if (has(Role::bounded)) means += "ReLU-like activations instead of sigmoid or tanh, ";
-  if (!has(Role::normalization)) means += "normalization between layers, ";
-  if (depth >= deep) means += "skip connections, ";
+  if (has([](const Layer& layer) { return layer.role == Role::bounded; }))
+    means += "ReLU-like activations instead of sigmoid or tanh, ";
+  if (!has([](const Layer& layer) { return layer.role == Role::normalization; }))
+    means += "normalization between layers, ";
+  if (depth >= deep && !has(may_be_given_a_sum)) means += "skip connections, ";
   return "use " + means + (means.empty() ? "" : "or ") + "a better initialization";
 }
 
@@ -209,6 +215,9 @@ struct Grid {
 };
 
 void judge_vanishing(const Judge& judge, const Situation& situation) {
+  // Before a weight that began with zeros, as that of an output or a gate may, gradients are small until it has grown.
+  const auto& parameters = situation.model->parameters;
+  if (std::any_of(parameters.begin(), parameters.end(), [](const auto& each) { return each.is_still_small(); })) return;
   const std::vector<const ParameterState*> weights = weights_on_path(*situation.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
@@ -227,15 +236,17 @@ void judge_vanishing(const Judge& judge, const Situation& situation) {
 
 void judge_exploding(const Judge& judge, const Situation& situation) {
   judge_size(judge, *situation.model, weights_with_gradients(*situation.model));
-  const auto slope = slope_of(weights_on_path(*situation.model));
+  auto slope = slope_of(weights_on_path(*situation.model));
   if (!slope) return;
   const double limit = judge.limit("exploding_ratio");
   if (!(slope->ratio() > limit) || !(slope->at_first > 1)) return;
+  const double share = share_used(judge, *situation.model);
+  slope->at_first *= share;
+  slope->at_last *= share;
+  if (!(slope->at_first > 1)) return;
   judge.see(
       observation_of(*slope, limit),
-      sentence("gradients explode on the way to the first layer: ", slope->figures(), ", a ratio of ", slope->ratio()),
-      "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning rate, "
-      "or initialize with smaller weights");
+      sentence("gradients explode on the way to the first layer: ", slope->figures(), ", a ratio of ", slope->ratio()));
 }
 
 /// Compares the norm over all weights with the largest so far, after each step.
@@ -248,16 +259,17 @@ void judge_gradient_jump(const Judge& judge, const Situation& situation) {
   const double limit = judge.limit("exploding_factor") * model.largest_gradient;
   const ParameterState* largest = nullptr;
   if (model.gradient_steps >= steps_enough && norm > limit && norm > 1) largest = model.parameter_of(part.largest);
-  if (largest != nullptr) {
+  const double used = largest != nullptr ? share_used(judge, model) * norm : 0;
+  if (used > limit && used > 1) {
     Observation seen{
         .module = largest->module,
         .parameter = largest->name,
-        .message = sentence("the gradient's norm is ", norm, ", where the largest of the ", model.gradient_steps,
+        .message = sentence("the gradient's norm is ", used, ", where the largest of the ", model.gradient_steps,
                             " steps before was ", model.largest_gradient, "; most of it is in '", largest->layer, "'"),
         .advice =
             "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning "
             "rate, and look at the batch of this step",
-        .value = norm,
+        .value = used,
         .threshold = limit};
     // Steps that were not looked at may have been as large, so that it must keep growing.
     if (model.had_gaps) {
@@ -271,7 +283,7 @@ void judge_gradient_jump(const Judge& judge, const Situation& situation) {
 }
 
 void judge_first_step(const Judge& judge, const Situation& situation) {
-  const Model& model = *situation.model;
+  Model& model = *situation.model;
   if (model.steps != 1) return;
   const ParameterState* worst = nullptr;
   std::size_t replaced = 0, all = 0;
@@ -284,16 +296,16 @@ void judge_first_step(const Judge& judge, const Situation& situation) {
   }
   // Only a part of a model starts near 0 on purpose, and one step may solve a linear model.
   if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
+  model.overshoot = sentence("the first step put other values in the place of ", replaced, " of ", all,
+                             " weights rather than change them: that of '", worst->layer, "' has a norm of ",
+                             worst->norm, " now, and was changed by ", worst->change_norm);
   judge.tell(
       {.module = worst->module, .parameter = worst->name, .value = worst->change_norm / worst->norm, .threshold = 0.95},
-      sentence("the first step put other values in the place of ", replaced, " of ", all,
-               " weights rather than change them: that of '", worst->layer, "' has a norm of ", worst->norm,
-               " now, and was changed by ", worst->change_norm),
-      "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm");
+      model.overshoot, "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm");
 }
 
 void judge_update_ratios(const Judge& judge, const Situation& situation) {
-  const Model& model = *situation.model;
+  Model& model = *situation.model;
   if (model.searches_steps) return;
   // Steps may be larger during the warm-up.
   const bool is_first = model.steps == model.window.steps;
@@ -336,6 +348,7 @@ void judge_update_ratios(const Judge& judge, const Situation& situation) {
       .advice = high > 0 ? "lower the learning rate" : "raise the learning rate",
       .value = worst_ratio,
       .threshold = high > 0 ? highest : judge.limit("update_low")};
+  if (high > 0) model.overshoot = seen.message;
   if (is_first) return judge.tell(seen);
   judge.see(seen);
 }
@@ -350,9 +363,7 @@ void judge_underflow(const Judge& judge, const Situation& situation) {
       judge.see({.module = each.module, .parameter = each.name, .value = grid.zero_share(), .threshold = half},
                 sentence(percent(grid.zero_share()), " of the gradient of ", shown(each),
                          " are 0, and the others, up to ", grid.largest, ", are multiples of ",
-                         std::ldexp(1.0, grid.exponent), ": what float16 computes is too small for it, and becomes 0"),
-                "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the loss "
-                "by a scale before backward(), such as 65536, and divide the gradients by it before the step");
+                         std::ldexp(1.0, grid.exponent), ": what float16 computes is too small for it, and becomes 0"));
     });
   }
 }
@@ -363,7 +374,8 @@ std::vector<Rule> gradient_rules() {
   return {
       {.name = "vanishing_gradient",
        .tag = "Weight Gradient Norm",
-       .help = "error or warning; first layer's gradient against the last's",
+       .help = "error or warning; the first layer's gradient is far below the last's",
+       .remedy = "use ReLU-like activations, normalization between layers, skip connections or a better initialization",
        .looks = {{When::window, &judge_vanishing}},
        .limits = {{"vanishing_ratio", 1e-3,
                    "first layer's gradient norm over the last's, below which it vanishes (AutoTrainer)", 0.0},
@@ -371,6 +383,7 @@ std::vector<Rule> gradient_rules() {
                    "and its own norm, below which that is an error rather than a warning (AutoTrainer)", 0.0}},
        .evidence = Evidence::weight_gradients,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 2,
        .fault = R"(for (int i = 0; i < 12; ++i) {
   net->push_back(torch::nn::Linear(64, 64));
   net->push_back(torch::nn::Sigmoid());  // its slope is at most 0.25
@@ -381,14 +394,17 @@ std::vector<Rule> gradient_rules() {
 })"},
       {.name = "exploding_gradient",
        .tag = "Weight Gradient Norm",
-       .help = "warning; the same, or a norm far above all before",
+       .help = "warning; the first layer's gradient is far above the last's, or a norm far above all before",
+       .remedy = "clip the gradients before the step, lower the rate, use smaller weights, or normalize inputs",
        .looks = {{When::step, &judge_gradient_jump}, {When::window, &judge_exploding}},
-       .limits = {{"exploding_ratio", 70.0, "the same ratio above which gradients explode (AutoTrainer)", 1.0},
+       .limits = {{"exploding_ratio", 70.0,
+                   "the first layer's gradient norm over the last's, above which gradients explode (AutoTrainer)", 1.0},
                   {"exploding_factor", 10.0, "a gradient norm over the largest so far, above which it explodes", 1.0},
                   {"exploding_norm", 1e3, "a gradient norm over the norm of its weights, above which it explodes",
                    0.0}},
        .evidence = Evidence::weight_gradients,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 1,
        .fault = R"(loss.backward();  // through 500 steps of an RNN
 optimizer.step();)",
        .repair = R"(loss.backward();
@@ -397,6 +413,10 @@ optimizer.step();)"},
       {.name = "gradient_underflow",
        .tag = "Gradient Norm",
        .help = "warning; most of a gradient is too small for float16, and became 0",
+       .measure =
+           "256 elements of each gradient: half and more are 0, and the others multiples of what float16 can hold",
+       .remedy = "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the "
+                 "loss by a scale before backward(), such as 65536, and divide the gradients by it before the step",
        .looks = {{When::window, &judge_underflow}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
@@ -414,12 +434,13 @@ std::vector<Rule> update_rules() {
       {.name = "update_ratio",
        .tag = "Weight Update Ratio",
        .help = "warning; a step's norm over the parameter's, too large or too small",
+       .remedy = "lower the learning rate where steps are too large, raise it where they are too small",
        .looks = {{When::step, &judge_first_step}, {When::window, &judge_update_ratios}},
        .limits = {{"update_low", 1e-6,
                    "update norm over parameter norm, below which hardly anything is learned; the usual range is 1e-4 "
                    "to 1e-2 (Karpathy, CS231n: 1e-3)",
                    0.0},
-                  {"update_high", 0.1, "the same, above which steps are too large", 0.0}},
+                  {"update_high", 0.1, "a step's norm over the parameter's, above which steps are too large", 0.0}},
        .evidence = Evidence::update_ratios,
        .fault = R"(// A step of Adam changes each weight by about its learning rate.
 torch::optim::Adam optimizer(model->parameters(), 0.5);)",

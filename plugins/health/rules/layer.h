@@ -43,6 +43,9 @@ struct Layer {
 
   uint64_t trained_at = 0;  ///< Model::step_now when it last ran in training
 
+  // In evaluation: without gradients since the last tick, and with them ever.
+  bool was_evaluated = false, learns_in_evaluation = false;
+
   // At the first step: over the units, the mean of each unit's variance over the batch.
   double start_variance = 0;
   int64_t start_looks = 0;
@@ -139,6 +142,7 @@ struct alignas(64) ParameterState {
   // Since the last step.
   uint64_t seen_at = 0;  ///< Model::step_now when the rest of these were brought up to date
   double gradient_norm = 0, change_norm = 0, norm = 0;
+  uint32_t gradients_of_step = 0;  ///< how many its last step took
   uint32_t gradients = 0;
   bool stepped = false, not_cleared = false, is_finite = true, has_change = false;
   bool is_sampled = false;  ///< the change is estimated from some of the elements
@@ -159,11 +163,13 @@ struct alignas(64) ParameterState {
   uint64_t unoptimized_hash = 0;                      ///< of its values at the first of the former; 0: not read
   bool changes_elsewhere = false;                     ///< although no optimizer holds it
   uint64_t seen_gradients = 0, nonzero_gradients = 0;
-  bool told_of_zeros = false;   ///< all of its first gradients were 0
-  double largest_gradient = 0;  ///< norm, of all steps so far
-  bool ever_changed = false;    ///< from one tick to the next
-  double first_norm = 0;        ///< after the first step
-  bool began_at_zero = false;   ///< so that its first steps are larger than it was
+  uint64_t telling_gradients = 0;  ///< of steps in which no weight of the model was all zeros
+  bool told_of_zeros = false;      ///< all of its first gradients were 0
+  bool told_unreached = false;     ///< no gradient came to it as long as each step was measured
+  double largest_gradient = 0;     ///< norm, of all steps so far
+  bool ever_changed = false;       ///< from one tick to the next
+  double first_norm = 0;           ///< after the first step
+  bool began_at_zero = false;      ///< so that its first steps are larger than it was
 
   const loupe_module* module = nullptr;  ///< null once it is detached
   std::size_t index = 0;                 ///< in the module's parameters
@@ -182,6 +188,15 @@ struct alignas(64) ParameterState {
     uint32_t flags = parameter->flags;
     if (service != nullptr) service->flags(host, module, index, &flags, nullptr);
     return (flags & flag) != 0;
+  }
+  /// Whether gradients pass through it, as through a weight or a scale, unless it is all zeros.
+  bool passes_gradients() const { return is_matrix() || name.find("bias") == std::string::npos; }
+  /// Whether it began with zeros, and is still far smaller than others of its shape begin.
+  bool is_still_small() const {
+    constexpr double far = 0.1;
+    if (!began_at_zero || !passes_gradients() || parameter == nullptr || parameter->numel == 0) return false;
+    const int64_t units = is_matrix() ? parameter->sizes[0] : parameter->numel;
+    return norm < far * std::sqrt(static_cast<double>(units));  // of usual weights, whose rows have a norm near 1
   }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
   /// Whether elements outside of the sample may have changed: an embedding changes only in the rows that were read.
@@ -210,9 +225,9 @@ struct alignas(64) ParameterState {
   void take_change(double change) {
     largest_change = std::max(largest_change, change);
     ++change_count;
+    if (steps == 0) began_at_zero = is_all_new(change);
     if (!(norm > 0)) return;
     if (steps == 0) first_norm = norm;
-    if (steps == 0) began_at_zero = is_all_new(change);
     ratio_sum += change / norm;
     largest_ratio = std::max(largest_ratio, change / norm);
     ++ratio_count;

@@ -56,12 +56,22 @@ void judge_variances(const Judge& judge, const Model& model) {
     return std::none_of(path.begin(), path.end(), [&](const ParameterState* each) { return each->runs == layer; });
   };
   if (!path.empty()) layers.erase(std::remove_if(layers.begin(), layers.end(), is_off), layers.end());
-  if (layers.size() < 3) return;
+  // Zeros are put there on purpose, as in an output or a gate.
+  const auto begins_with_zeros = [&](const Layer* layer) {
+    return std::any_of(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
+      return each.runs == layer && each.is_matrix() && each.began_at_zero;
+    });
+  };
+  layers.erase(std::remove_if(layers.begin(), layers.end(),
+                              [&](const Layer* layer) { return variance(*layer) == 0 || begins_with_zeros(layer); }),
+               layers.end());
+  // What is far better than a guess in its first steps was trained before.
+  if (layers.size() < 3 || model.guessing.is_far_better()) return;
   std::sort(layers.begin(), layers.end(), [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
   const double first = variance(*layers.front()), last = variance(*layers.back());
   if (!(first > 0) || !std::isfinite(last)) return;
   const double steps = static_cast<double>(layers.size() - 1);
-  const double factor = std::pow(std::max(last, 1e-300) / first, 1 / steps);
+  const double factor = std::pow(last / first, 1 / steps);
   // The usual initialization shrinks the variance, to a tenth a layer with ReLU and to a fortieth with sigmoid.
   constexpr double more_to_shrink = 3;
   constexpr std::size_t layers_to_shrink = 4;
@@ -142,46 +152,81 @@ bool cuts_off(const Model& model, const Layer& layer) {
   });
 }
 
-/// Good networks have silent units, too: they are a fault where nothing passes, or where the loss stays.
-bool is_harmful(const Judge& judge, const Situation& situation, const Layer& layer, double share) {
+/// Whether so many silent units may be why the loss stays: good networks have some, too.
+bool may_hold_back(const Judge& judge, const Situation& situation, double share) {
   constexpr double nearly_all = 0.9;
-  if (share == 1 && cuts_off(*situation.model, layer)) return true;
   if (situation.trend == Trend::falls) return false;
   // Agents and players see few situations at a time, in which many units stay silent.
   const bool says_little = situation.has_other_models || situation.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
 }
 
-void judge_dead_units(const Judge& judge, const Situation& situation, const Layer& layer) {
+/// The share of a layer's units that were silent for all samples of the window; 0 below the limit.
+double silent_share(const Judge& judge, const Layer& layer) {
   constexpr int64_t fewest_looks = 4, fewest_samples = 64;
   const auto units = static_cast<int64_t>(layer.alive.size());
-  if (units == 0 || layer.looks < fewest_looks || layer.samples < fewest_samples) return;
+  if (layer.role != Role::rectifier || units == 0 || layer.looks < fewest_looks || layer.samples < fewest_samples)
+    return 0;
   const double share = static_cast<double>(units - layer.alive_units) / static_cast<double>(units);
-  if (share < reported_dead_share(judge.limits)) return;
-  const bool is_error = is_harmful(judge, situation, layer, share), is_whole = share == 1;
-  Observation seen{.severity = is_error ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO,
-                   .module = layer.module,
-                   .message = sentence(units - layer.alive_units, " of ", units, " units of '", layer.name, "' (",
-                                       percent(share), ") were silent for all ", layer.samples,
+  return share < judge.limit("dead_share") ? 0 : share;
+}
+
+/// The same where that does harm; else 0.
+double dead_share(const Judge& judge, const Situation& situation, const Layer& layer) {
+  const double share = silent_share(judge, layer);
+  if (share == 0) return 0;
+  return (share == 1 && cuts_off(*situation.model, layer)) || may_hold_back(judge, situation, share) ? share : 0;
+}
+
+/// Whether about as many were silent at the first batch.
+bool began_silent(const Layer& layer, double share) {
+  constexpr double nearly_as_many = 0.9;
+  return layer.silent_at_first >= nearly_as_many * share;
+}
+
+std::string silent_units(const Layer& layer, double share) {
+  const auto units = static_cast<int64_t>(layer.alive.size());
+  return sentence(units - layer.alive_units, " of ", units, " units of '", layer.name, "' (", percent(share), ")");
+}
+
+/// Units that fell silent after steps far beyond what is usual: these are the cause.
+void judge_high_rate(const Judge& judge, const Situation& situation) {
+  const Model& model = *situation.model;
+  if (model.overshoot.empty() || model.guessing.is_far_better()) return;
+  for (const Layer& layer : model.layers) {
+    const double share = silent_share(judge, layer);
+    if (share == 0 || began_silent(layer, share)) continue;
+    return judge.see({.module = model.root, .value = share, .threshold = judge.limit("dead_share"), .may_recede = true},
+                     sentence(model.overshoot, "; now ", silent_units(layer, share), " are silent"));
+  }
+}
+
+void judge_dead_units(const Judge& judge, const Situation& situation, const Layer& layer) {
+  const double share = dead_share(judge, situation, layer);
+  if (share == 0) return;
+  const Model& model = *situation.model;
+  Observation seen{.module = layer.module,
+                   .message = sentence(silent_units(layer, share), " were silent for all ", layer.samples,
                                        " samples of the last steps: no gradient comes through them"),
                    .value = share,
-                   .threshold = is_error ? judge.limit("dead_share") : reported_dead_share(judge.limits),
+                   .threshold = judge.limit("dead_share"),
                    .place = layer.first_run,
                    .may_recede = true};
   if (situation.trend == Trend::stays) seen.message += ", and the loss does not get better";
-  constexpr double nearly_as_many = 0.9;
-  const bool began_so = layer.silent_at_first >= nearly_as_many * share;
-  if (is_whole && &layer == situation.model->last_layer) {
+  constexpr double small = 0.05;
+  const double scale = model.window.input_scale();
+  if (share == 1 && &layer == model.last_layer) {
     seen.advice =
         sentence("leave out the '", layer.type, "' behind the model's output, which cuts off all that is below 0");
-  } else if (!is_error) {
-    seen.advice = "there is nothing to do as long as the loss comes down: many good networks have silent units";
-  } else if (began_so) {
+  } else if (!began_silent(layer, share)) {
+    seen.advice = "lower the learning rate, or use LeakyReLU";
+  } else if (scale < small) {
+    seen.advice = sentence("bring the model's input to unit scale: its root mean square is ", scale,
+                           ", so that the biases decide which units are silent");
+  } else {
     seen.advice =
         "it was so from the first step on: see that the biases of the layer before do not begin far below 0 and that "
         "what goes in is of unit scale, or use LeakyReLU";
-  } else {
-    seen.advice = "lower the learning rate, or use LeakyReLU";
   }
   judge.see(seen);
 }
@@ -195,11 +240,9 @@ void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool
   layer.began_saturated = layer.began_saturated || is_first;
   // A network that learns may become confident.
   if (!layer.began_saturated && loss_halved) return;
-  judge.see(
-      {.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
-      sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
-               ", where its slope is nearly 0"),
-      "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate");
+  judge.see({.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
+            sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
+                     ", where its slope is nearly 0"));
 }
 
 /// Whether nothing trains its scale and shift: neither an optimizer nor the program itself.
@@ -229,9 +272,7 @@ void judge_equal_units(const Judge& judge, const Situation& situation) {
 }
 
 void judge_dead(const Judge& judge, const Situation& situation) {
-  for (const Layer& layer : situation.model->layers) {
-    if (layer.role == Role::rectifier) judge_dead_units(judge, situation, layer);
-  }
+  for (const Layer& layer : situation.model->layers) judge_dead_units(judge, situation, layer);
 }
 
 void judge_saturated(const Judge& judge, const Situation& situation) {
@@ -293,13 +334,11 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
     behind = next;
   }
   if (before == nullptr) return;
-  judge.see({.module = behind->module},
-            sentence("'", behind->name, "' is given the output of '", before->name,
-                     "' as it is: two linear layers in a row can do no more than one",
-                     more <= 0   ? ""
-                     : more == 1 ? "; so is another"
-                                 : sentence("; so are ", more, " more")),
-            "put an activation between them, such as a ReLU, or leave one out");
+  judge.see({.module = behind->module}, sentence("'", behind->name, "' is given the output of '", before->name,
+                                                 "' as it is: two linear layers in a row can do no more than one",
+                                                 more <= 0   ? ""
+                                                 : more == 1 ? "; so is another"
+                                                             : sentence("; so are ", more, " more")));
 }
 
 void judge_input_scale(const Judge& judge, const Situation& situation) {
@@ -314,7 +353,7 @@ void judge_input_scale(const Judge& judge, const Situation& situation) {
   if (model.window.input_count < Model::Window::fewest_input_elements || normalizes || model.first_layer == nullptr)
     return;
   const double mean = model.window.input_sum / static_cast<double>(model.window.input_count);
-  const double scale = std::sqrt(model.window.input_sum_squares / static_cast<double>(model.window.input_count));
+  const double scale = model.window.input_scale();
   const double low = 0.01 / judge.limit("input_scale");
   if (scale <= judge.limit("input_scale") && scale >= low) return;
   const auto silent = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
@@ -342,8 +381,7 @@ void judge_small_batch_norm(const Judge& judge, const Situation& situation) {
               .value = static_cast<double>(model.step.small_norm_values),
               .threshold = 2},
              sentence("'", model.step.small_norm->name, "' normalizes by the statistics of ",
-                      model.step.small_norm_values, " values a channel: its output says little of them"),
-             "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm");
+                      model.step.small_norm_values, " values a channel: its output says little of them"));
 }
 
 void judge_running_momentum(const Judge& judge, const Situation& situation) {
@@ -392,6 +430,8 @@ std::vector<Rule> norm_rules() {
   return {
       {.name = "small_batch_norm",
        .help = "warning; batch statistics of one or two values",
+       .measure = "the number of values a channel in training: 2 and fewer",
+       .remedy = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm",
        .looks = {{When::step, &judge_small_batch_norm}},
        .fault = R"(// Two values a channel, for a BatchNorm1d:
 auto options = torch::data::DataLoaderOptions().batch_size(2);)",
@@ -399,6 +439,8 @@ auto options = torch::data::DataLoaderOptions().batch_size(2);)",
     torch::data::DataLoaderOptions().batch_size(32).drop_last(true);)"},
       {.name = "running_statistics",
        .help = "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
+       .measure = "a batch norm's momentum, above 0.5, and its mode where nothing trains it",
+       .remedy = "use a momentum of about 0.1, and call eval() on a frozen part after each model->train()",
        .looks = {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}},
        .fault = R"(// What other libraries call 0.9 is 0.1 here.
 auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);)",
@@ -408,29 +450,48 @@ auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);)",
 
 std::vector<Rule> activation_rules() {
   return {
+      {.name = "high_learning_rate",
+       .severity = LOUPE_SEVERITY_ERROR,
+       .tag = "Weight Update Ratio",
+       .help = "error; steps changed the weights far too much, and units have been silent since",
+       .measure =
+           "the change of the weights by a step, beyond update_high, and the share of silent units, beyond dead_share",
+       .remedy = "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm",
+       .looks = {{When::window, &judge_high_rate}},
+       .is_blind_on_devices = true,
+       .brings_about = {{.effects = {"dead_units", "saturated_activation", "constant_output", "update_ratio",
+                                     "exploding_gradient", "vanishing_gradient", "unchanged_parameter", "loss_spike",
+                                     "diverging_loss", "loss_oscillating", "loss_not_decreasing"},
+                         .strength = Strength::sure}},
+       .fault = R"(torch::optim::Adam optimizer(model->parameters(), 1.0);)",
+       .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
       {.name = "dead_units",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Output Activations",
-       .help = "error or info; ReLU-like units silent for a whole window of samples; an error where nothing passes or "
-               "the loss stays",
+       .help = "error; ReLU-like units are silent for a whole window of samples, and nothing passes or the loss stays",
+       .remedy =
+           "lower the learning rate, normalize the input, see that biases do not begin far below 0, or use LeakyReLU",
        .looks = {{When::window, &judge_dead}},
        .limits = {{"dead_share", 0.5,
-                   "share of a layer's units silent for a whole window that is an error while the loss stays; half of "
-                   "it is told as information",
-                   0.0, 1.0}},
+                   "share of a layer's units silent for a whole window that is an error while the loss stays", 0.0,
+                   1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &silences},
                         {.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 2,
        .fault = R"(// One such step leaves the biases of ReLUs far below 0.
 torch::optim::SGD optimizer(model->parameters(), 5.0);)",
        .repair = R"(torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
       {.name = "saturated_activation",
        .tag = "Output Norm",
        .help = "warning; tanh or sigmoid pressed to its bounds",
+       .remedy =
+           "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate",
        .looks = {{When::window, &judge_saturated}},
        .limits = {{"saturated_share", 0.5, "share of a tanh's or sigmoid's outputs pressed to the bounds", 0.0, 1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 2,
        .fault = R"(// With pixels from 0 to 255 tanh is -1 or 1, and its slope 0.
 auto hidden = torch::tanh(first->forward(pixels));)",
        .repair = R"(auto hidden = torch::tanh(first->forward(pixels / 127.5 - 1));)"},
@@ -441,6 +502,7 @@ std::vector<Rule> layer_rules() {
   return {
       {.name = "poor_initialization",
        .help = "error or warning; equal units, or a variance that grows or shrinks by layer",
+       .remedy = "initialize weights at random for their activation: kaiming_normal_ for ReLU, xavier_normal_ for tanh",
        .looks = {{When::step, &judge_start}, {When::window, &judge_equal_units}},
        .limits =
            {{"variance_factor", 10.0,
@@ -456,6 +518,7 @@ std::vector<Rule> layer_rules() {
 })"},
       {.name = "unnormalized_input",
        .help = "warning; inputs far from unit scale",
+       .remedy = "subtract the training data's mean and divide by its standard deviation",
        .looks = {{When::window, &judge_input_scale}},
        .limits = {{"input_scale", 10.0, "root mean square of the model's input, above which it is not normalized",
                    0.0}},
@@ -468,10 +531,13 @@ std::vector<Rule> layer_rules() {
        .repair = R"(auto x = (image.to(torch::kFloat) - mean) / deviation;)"},
       {.name = "constant_output",
        .help = "warning; a layer's output does not depend on its input",
+       .measure = "how much a layer's output and input differ from sample to sample",
+       .remedy = "look at its weights and at what saturates before it; give a softmax two elements or more",
        .looks = {{When::step, &judge_lone_softmax}, {When::window, &judge_constant}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &blocks_gradient},
                         {.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 2,
        .fault = R"(torch::nn::Linear head(128, 1);
 auto p = torch::softmax(head->forward(x), 1);  // of one value: 1)",
        .repair = R"(torch::nn::Linear head(128, 1);
@@ -479,6 +545,8 @@ auto p = torch::sigmoid(head->forward(x));)"},
       {.name = "linear_chain",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; one linear layer is given the output of another as it is",
+       .measure = "each linear layer's input, against the output of the layer before",
+       .remedy = "put an activation between them, such as a ReLU, or leave one out",
        .looks = {{When::window, &judge_linear_chain}},
        .is_blind_on_devices = true,
        .fault = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),

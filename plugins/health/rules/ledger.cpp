@@ -50,7 +50,8 @@ class RulePair {
 const Effects* link_between(const Observation& cause, const Observation& effect) {
   const bool is_of_one_model =
       cause.module == nullptr || effect.module == nullptr || cause.module->model == effect.module->model;
-  if (!is_of_one_model) return nullptr;
+  const bool is_later = cause.since > effect.since && cause.since - effect.since > cause.rule->epochs_unseen;
+  if (!is_of_one_model || is_later) return nullptr;
   for (const Effects& each : cause.rule->brings_about) {
     const bool is_effect = is_among(each.effects, *effect.rule);
     const bool is_bad_enough = each.strength != Strength::likely ||
@@ -121,10 +122,13 @@ void Ledger::explain_by(Report& report, const Entry& cause) {
 
 void Ledger::see(Report& report, Observation seen, int patience) {
   if (is_off(seen.rule->name)) return;
-  explain(seen);
   Entry& entry = entry_of(seen);
+  const bool begins = !entry.standing.stands() && entry.standing.streak() == 0;
+  seen.since = begins ? ticks_ : entry.last.since;
+  explain(seen);
   const bool recedes = seen.may_recede && seen.severity < entry.standing.finding().severity;
-  const bool turns = recedes || (seen.is_explained && !entry.last.is_explained);
+  const bool is_of_new_module = seen.module != nullptr && entry.standing.finding().module == nullptr;
+  const bool turns = recedes || is_of_new_module || (seen.is_explained && !entry.last.is_explained);
   entry.standing.see(finding_of(seen), turns);
   entry.last = std::move(seen);
   if (!entry.standing.stands() && entry.standing.streak() < patience) return;
@@ -133,6 +137,7 @@ void Ledger::see(Report& report, Observation seen, int patience) {
 }
 
 void Ledger::end(Report& report, const StretchEnd& ended) {
+  ticks_ += ended.tick ? 1 : 0;
   for (Entry& entry : entries_) {
     const Finding& finding = entry.standing.finding();
     if (!(entry.last.at_tick ? ended.tick : ended.window(finding.module))) continue;

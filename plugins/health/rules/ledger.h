@@ -26,6 +26,7 @@ struct Observation {
   const char* tag = "";        ///< "": its rule's
   uint64_t place = 0;          ///< of its layer in the order in which layers run, from 1; 0 where that is unknown
   bool at_tick = false;        ///< its rule looks at ticks; set by Judge
+  uint64_t since = 0;          ///< the ticks before it was first seen; set by Ledger
   bool may_recede = false;     ///< it may turn out to be harmless: its severity may fall, and it ends as information
   const char* caused_by = "";  ///< the rule of the finding from which it follows
   bool is_explained = false;   ///< it follows from a finding of another rule, and is only information
@@ -74,6 +75,7 @@ class Ledger {
 
   std::set<std::string> off_;
   int patience_, cooldown_;
+  uint64_t ticks_ = 0;
   std::deque<Entry> entries_;
 };
 

@@ -46,8 +46,8 @@ void tell_zeros(const Judge& judge, const ParameterState& state) {
               .parameter = state.name,
               .value = 0,
               .place = state.runs != nullptr ? state.runs->first_run : 0},
-             sentence("the gradient of ", shown(state), " has been 0 in each of the first ", steps_enough,
-                      " steps: the loss does not depend on it"),
+             sentence("the gradient of ", shown(state), " has been 0 in each of the first ", state.seen_gradients,
+                      " steps, so that it learns nothing"),
              "see that its output is used by the loss, and that neither what goes into its module nor what comes after "
              "it is all zero");
 }
@@ -146,8 +146,7 @@ void judge_clearing(const Judge& judge, const Situation& situation) {
   if (first == nullptr) return;
   judge.tell({.module = model.root},
              sentence("the step used gradients that still held those of the step before, of ", kept, " of ",
-                      model.step.sums.counts.stepped, " parameters, such as ", shown(*first)),
-             "call optimizer.zero_grad() once between two steps, before the backward pass");
+                      model.step.sums.counts.stepped, " parameters, such as ", shown(*first)));
 }
 
 void judge_effect(const Judge& judge, const Situation& situation) {
@@ -222,6 +221,11 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
     any_gradient =
         any_gradient || (each.stepped && (model.is_on_device ? each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) : has_numbers));
   }
+  // Before a weight that is all zeros, as that of an output or a gate may begin, gradients are 0 until it has moved.
+  constexpr uint64_t patience = 32, looks_enough = 6;
+  const bool any_zeros = std::any_of(model.parameters.begin(), model.parameters.end(), [](const ParameterState& each) {
+    return each.stepped && each.passes_gradients() && each.has_change && each.is_all_new(each.change_norm);
+  });
   for (ParameterState& each : model.parameters) {
     const bool trains = each.is(LOUPE_PARAMETER_TRAINABLE);
     const bool has_gradient = each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) || each.gradients > 0;
@@ -234,10 +238,12 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;
       ++each.seen_gradients;
+      each.telling_gradients += any_zeros ? 0 : 1;
     }
-    const bool is_zero = trains && each.is_matrix() && any_gradient && each.nonzero_gradients == 0 &&
-                         each.seen_gradients == steps_enough;
-    if (is_zero) {
+    const bool is_told =
+        each.telling_gradients >= steps_enough || (model.steps >= patience && each.seen_gradients >= looks_enough);
+    const bool is_zero = trains && each.is_matrix() && any_gradient && each.nonzero_gradients == 0 && is_told;
+    if (is_zero && !each.told_of_zeros) {
       each.told_of_zeros = true;
       tell_zeros(judge, each);
     } else if (each.cut_off_steps == steps_enough) {
@@ -292,13 +298,18 @@ void judge_validation_mode(const Judge& judge, const Situation& situation) {
 }
 
 void judge_no_step(const Judge& judge, const Situation& situation) {
-  const Model& model = *situation.model;
+  Model& model = *situation.model;
   const bool changed = std::any_of(model.parameters.begin(), model.parameters.end(),
                                    [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
-  if (!model.epoch.has_backward || situation.was_stepped || changed) return;
+  const bool lacks_steps = model.epoch.has_backward && !situation.was_stepped && !changed;
+  model.epochs_without_step = lacks_steps ? model.epochs_without_step + 1 : 0;
+  // A step may still come for what one takes: of replicas on threads each may end an epoch as it begins the next.
+  const bool are_too_many =
+      std::any_of(model.parameters.begin(), model.parameters.end(),
+                  [](const ParameterState& each) { return each.gradients > std::max(each.gradients_of_step, 1U); });
+  if (!lacks_steps || (!are_too_many && model.epochs_without_step < 2)) return;
   judge.tell({.module = model.root},
-             "gradients were made in this epoch, but no optimizer stepped and no parameter changed",
-             "call optimizer.step() after backward()");
+             "gradients were made in this epoch, but no optimizer stepped and no parameter changed");
 }
 
 /// Reports again what still holds of each parameter.
@@ -314,17 +325,20 @@ void judge_standing(const Judge& judge, const Situation& situation) {
 }
 
 void judge_never_reached(const Judge& judge, const Situation& situation) {
-  const Model& model = *situation.model;
+  Model& model = *situation.model;
   if (model.is_broken) return;
   // Where nothing has gradients at all, nothing_trainable reports that.
   if (std::all_of(model.parameters.begin(), model.parameters.end(),
                   [](const ParameterState& each) { return each.steps_with_gradient == 0; }))
     return;
   constexpr uint64_t steps_enough = 4;
-  for (const ParameterState& each : model.parameters) {
+  for (ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
-    if (each.ever_changed) continue;                   // in steps that were not looked at
+    if (each.ever_changed) continue;                   // past its optimizer
     if (each.cut_off_steps >= steps_enough) continue;  // reported as cut off
+    // A gradient may have come in a step that was not measured.
+    each.told_unreached = each.told_unreached || !model.had_gaps;
+    if (!each.told_unreached) continue;
     judge.see({.module = each.module, .parameter = each.name},
               sentence(shown(each), " is in the optimizer, but in ", each.steps,
                        " steps no gradient came to it, so it never changed"),
@@ -354,8 +368,7 @@ void judge_stale(const Judge& judge, const Situation& situation) {
   judge.tell({.module = lacking.front()->module},
              sentence("the optimizer ", situation.optimizer->type, " holds ", foreign.unknown,
                       " parameters that the model does not have, and does not hold ", lacking.size(),
-                      " that it has, such as ", shown(*lacking.front())),
-             "make the optimizer anew after a layer is replaced or the model is copied");
+                      " that it has, such as ", shown(*lacking.front())));
 }
 
 /// Reports parameters that get gradients in the steps of their model's optimizers, of which none holds them, unless the
@@ -389,8 +402,15 @@ void judge_standing_unheld(const Judge& judge, const Situation& situation) {
 }
 
 void judge_untrainable(const Judge& judge, const Situation& situation) {
-  const Model& model = *situation.model;
-  if (model.parameters.empty() || any_is(model, LOUPE_PARAMETER_TRAINABLE)) return;
+  Model& model = *situation.model;
+  const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
+  const bool is_frozen = model.step.sums.counts.stepped == 0 && !model.parameters.empty() &&
+                         (foreign.tensors == 0 || foreign.unknown < foreign.tensors) &&
+                         !any_is(model, LOUPE_PARAMETER_TRAINABLE);
+  model.frozen_steps = is_frozen ? model.frozen_steps + 1 : 0;
+  // A critic is frozen only while the policy steps.
+  constexpr uint32_t enough_of_a_trained_one = 32;
+  if (model.frozen_steps < (model.steps > 0 ? enough_of_a_trained_one : steps_enough)) return;
   judge.tell({.module = model.root},
              sentence("none of the ", model.parameters.size(), " parameters of ", whose(model),
                       " requires a gradient, though an optimizer steps"),
@@ -409,9 +429,7 @@ void judge_still_target(const Judge& judge, const Situation& situation) {
   judge.tell({.module = twin->root, .value = static_cast<double>(model.steps)},
              sentence("'", twin->name, "' has the shape of ", whose(model), ", which acts and learns, and ran ",
                       twin->passes, " times without gradients, but its weights have never changed in ", model.steps,
-                      " steps: targets that are made with it do not follow what is learned"),
-             "copy the weights of the net that learns into it every few hundred steps, or blend a little of them in at "
-             "each; see that they are not copied from the target itself");
+                      " steps: targets that are made with it do not follow what is learned"));
 }
 
 }  // namespace
@@ -421,6 +439,8 @@ std::vector<Rule> loop_rules() {
       {.name = "gradients_not_cleared",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a step's gradients still hold those of the step before",
+       .measure = "whether a gradient was 0 when the first backward pass after a step began",
+       .remedy = "call optimizer.zero_grad() once between two steps, before the backward pass",
        .looks = {{When::parameters, &judge_clearing}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
@@ -438,6 +458,8 @@ std::vector<Rule> loop_rules() {
       {.name = "no_step",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; gradients are made in a whole epoch, and no optimizer steps",
+       .measure = "gradients and steps between two ticks; two epochs in a row",
+       .remedy = "call optimizer.step() after backward()",
        .looks = {{When::tick, &judge_no_step}},
        .brings_about = {{.effects = {"loss_not_decreasing", "unchanged_parameter"}}},
        .fault = R"(optimizer.zero_grad();
@@ -448,6 +470,8 @@ optimizer.step();)"},
       {.name = "no_effect",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a step changes nothing, or, with 16 bits, less than the type can hold",
+       .measure = "changes of weights with gradients above 1e-5; with 16 bits 95 % of a weight left as it was",
+       .remedy = "give the optimizer the model's own parameters, clear them before backward(), and raise a tiny rate",
        .looks = {{When::settings, &judge_copies},
                  {When::parameters, &judge_effect},
                  {When::window, &judge_device_effect}},
@@ -461,7 +485,9 @@ optimizer.step();)"},
       {.name = "nothing_trainable",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; nothing requires a gradient, or the loss reaches nothing",
-       .looks = {{When::settings, &judge_untrainable}, {When::parameters, &judge_reach}},
+       .measure = "whether any parameter that the optimizer holds is trainable and gets a gradient; two steps in a row",
+       .remedy = "call requires_grad_(true) for what is to be trained; see that no detach() cuts off the loss",
+       .looks = {{When::optimizer, &judge_untrainable}, {When::parameters, &judge_reach}},
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "dead_units", "constant_output",
                                      "update_ratio", "loss_not_decreasing"}}},
        .fault = R"(auto output = model->forward(x).detach();  // ends the graph here
@@ -472,6 +498,8 @@ auto loss = torch::mse_loss(output, y);
 loss.backward();)"},
       {.name = "unchanged_parameter",
        .help = "warning; in no optimizer, or cut off from the loss",
+       .measure = "gradients and steps of each parameter; two steps in a row, or 32 behind a weight that is zero",
+       .remedy = "give it to the optimizer, see that the loss depends on it, or freeze it by requires_grad_(false)",
        .looks = {{When::optimizer, &judge_unheld},
                  {When::parameters, &judge_unreached},
                  {When::window, &judge_standing},
@@ -484,6 +512,8 @@ torch::optim::Adam optimizer(model->encoder->parameters());)",
       {.name = "stale_optimizer",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the optimizer holds parameters that the model no longer has",
+       .measure = "the optimizer's tensors, against the model's parameters",
+       .remedy = "make the optimizer anew after a layer is replaced or the model is copied",
        .looks = {{When::settings, &judge_stale}},
        .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
        .fault = R"(torch::optim::Adam optimizer(model->parameters());
@@ -495,6 +525,8 @@ model->head = model->replace_module("head", head);
 torch::optim::Adam optimizer(model->parameters());)"},
       {.name = "mode_mismatch",
        .help = "error or warning; trained in eval mode, validated in training mode, dropout left on",
+       .measure = "the mode of each layer when it runs in training and in validation",
+       .remedy = "call train() before each training epoch and eval() before each validation",
        .looks = {{When::step, &judge_training_mode}, {When::tick, &judge_validation_mode}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
        .fault = R"(for (int epoch = 0; epoch < 20; ++epoch) {
@@ -509,7 +541,10 @@ torch::optim::Adam optimizer(model->parameters());)"},
   validate(model);
 })"},
       {.name = "still_target",
-       .help = "warning; an agent learns, and the net of its shape that makes the targets never follows",
+       .help = "warning; an agent learns, and the net of its shape that makes the targets, attached too, never follows",
+       .measure = "changes of a net that makes targets, in 300 steps of the one that learns; 20000 of a copy",
+       .remedy = "copy the weights of the net that learns into it every few hundred steps, or blend a little of them "
+                 "in at each; see that they are not copied from the target itself",
        .looks = {{When::tick, &judge_still_target}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
        .fault = R"(if (step % 500 == 0) copy_weights(/*from=*/target, /*to=*/target);)",

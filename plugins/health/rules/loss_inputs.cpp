@@ -20,22 +20,26 @@ void Guessing::take_cross_entropy(double loss, int64_t classes) {
   ++looks_;
 }
 
+Guessing::Compared Guessing::compared() const {
+  if (is_cross_entropy()) return {cross_entropy_ / looks_, uniform_ / looks_};
+  constexpr double rounding = 1e-6;
+  const double count = static_cast<double>(pairs_), mean = target_sum_ / count;
+  const double variance = target_squares_ / count - mean * mean;
+  return {squares_ / count, variance > rounding * mean * mean ? variance : 0};
+}
+
+bool Guessing::is_far_better() const {
+  constexpr double far = 0.7;
+  return looks_ > 0 && compared().loss < far * compared().guess;
+}
+
 void Guessing::end_epoch() {
   constexpr uint32_t looks_enough = 8;
-  constexpr double nearly = 0.98;
   if (looks_ < looks_enough) return;
-  double loss = cross_entropy_ / looks_, guess = uniform_ / looks_;
-  if (!is_cross_entropy()) {
-    const double count = static_cast<double>(pairs_), mean = target_sum_ / count;
-    loss = squares_ / count;
-    guess = target_squares_ / count - mean * mean;
-    constexpr double rounding = 1e-6;
-    if (!(guess > rounding * mean * mean)) guess = 0;
-  }
-  const bool is_no_better = guess > 0 && loss >= nearly * guess;
-  epochs_ = is_no_better ? epochs_ + 1 : 0;
-  text_ = is_cross_entropy() ? "guessing among " + std::to_string(classes_) + " classes gives " + number(guess)
-                             : "the mean of the targets as a constant answer gives " + number(guess);
+  const Compared now = compared();
+  epochs_ = now.is_no_better() ? epochs_ + 1 : 0;
+  text_ = is_cross_entropy() ? "guessing among " + std::to_string(classes_) + " classes gives " + number(now.guess)
+                             : "the mean of the targets as a constant answer gives " + number(now.guess);
   cross_entropy_ = uniform_ = squares_ = target_sum_ = target_squares_ = 0;
   pairs_ = 0;
   looks_ = 0;
@@ -103,9 +107,7 @@ void judge_balance(const Judge& judge, const Situation& situation) {
              sentence(percent(targets.share()), " of the targets of ", targets.function(), " are class ",
                       targets.common_class(), ", one of ", targets.classes(),
                       (is_all_it_answers ? ", and that is all that the model answers"
-                                         : ": a model that always answers it is right as often")),
-             "if that class is padding, give the loss ignore_index; if the others are rare, give the loss a weight for "
-             "each class or sample the rare ones more often, and look at how many of each class are right");
+                                         : ": a model that always answers it is right as often")));
 }
 
 void judge_target_scale(const Judge& judge, const Situation& situation) {
@@ -115,9 +117,7 @@ void judge_target_scale(const Judge& judge, const Situation& situation) {
   judge.tell({.module = model.output_module(), .value = targets.target_size(), .threshold = targets.output_size()},
              sentence("the targets of ", targets.function(),
                       " are far larger than what the model gives: ", targets.target_size(), " beside ",
-                      targets.output_size(), ", as root mean squares of the last epoch"),
-             "scale the targets before training, such as by their mean and standard deviation, and scale the outputs "
-             "back where they are used");
+                      targets.output_size(), ", as root mean squares of the last epoch"));
 }
 
 void judge_double_softmax(const Judge& judge, const Situation& situation) {
@@ -125,8 +125,7 @@ void judge_double_softmax(const Judge& judge, const Situation& situation) {
   if (model.step.loss_fault.kind != LossFault::Kind::distribution) return;
   judge.tell({.module = model.output_module()},
              "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies softmax "
-             "itself, and twice flattens the gradients",
-             "leave out the softmax at the end of the model, or take the logarithm and use nll_loss");
+             "itself, and twice flattens the gradients");
 }
 
 /// What to say of each fault after "mse_loss is given …".
@@ -174,6 +173,8 @@ std::vector<Rule> loss_input_rules() {
       {.name = "double_softmax",
        .tag = "Loss",
        .help = "warning; a cross entropy of what is a distribution already",
+       .measure = "sums of the scores of eight samples: 1 each",
+       .remedy = "leave out the softmax at the end of the model, or take the logarithm and use nll_loss",
        .looks = {{When::step, &judge_double_softmax}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"vanishing_gradient", "loss_not_decreasing"}}},
@@ -184,6 +185,8 @@ auto loss = torch::cross_entropy_loss(scores, y);)"},
       {.name = "loss_input",
        .tag = "Loss",
        .help = "error, warning or info; a loss function is given what it does not take",
+       .measure = "shapes, ranges and sums of what a loss function is given, and which function made it",
+       .remedy = "give it what its name takes: scores or logarithms of probabilities, in the shape of the targets",
        .looks = {{When::step, &judge_loss_input}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "exploding_gradient", "dead_units",
@@ -196,6 +199,9 @@ auto loss = torch::mse_loss(output, y);)"},
       {.name = "unbalanced_targets",
        .tag = "Loss",
        .help = "warning or info; most targets are one class; a warning where the model answers no other",
+       .measure = "the classes of 256 targets or more: 75 % are one; of two or three classes 90 %",
+       .remedy = "if that class is padding, give the loss ignore_index; if the others are rare, give the loss a weight "
+                 "for each class or sample the rare ones more often, and look at how many of each class are right",
        .looks = {{When::tick, &judge_balance}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "constant_output", "vanishing_gradient", "loss_not_decreasing"}}},
@@ -207,6 +213,10 @@ auto loss = F::cross_entropy(scores, tokens, options);)"},
       {.name = "target_scale",
        .tag = "Loss",
        .help = "warning; epochs go by and the targets are far larger than what the model gives",
+       .measure =
+           "root mean squares of targets, above 100, and of outputs, below a twentieth of that; three epochs in a row",
+       .remedy = "scale the targets before training, such as by their mean and standard deviation, and scale the "
+                 "outputs back where they are used",
        .looks = {{When::tick, &judge_target_scale}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",

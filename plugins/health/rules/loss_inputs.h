@@ -42,15 +42,24 @@ class Guessing {
   /// At a tick; continues where too few steps were looked at since the last.
   void end_epoch();
   /// Whether the loss was no better for several epochs in a row.
-  bool is_no_better() const { return epochs_ >= epochs_enough; }
+  bool is_no_better() const { return epochs_ >= epochs_enough && !is_better_since(); }
   /// Whether it was no better at the last comparison.
-  bool was_no_better() const { return epochs_ > 0; }
+  bool was_no_better() const { return epochs_ > 0 && !is_better_since(); }
+  /// Whether the loss is far lower since the last comparison, if anything was taken.
+  bool is_far_better() const;
   bool is_cross_entropy() const { return classes_ > 0; }
   /// "guessing among 5 classes gives 1.61", where it was compared.
   const std::string& text() const { return text_; }
 
  private:
   static constexpr int epochs_enough = 3;
+  struct Compared {
+    double loss, guess;
+    bool is_no_better() const { return guess > 0 && loss >= 0.98 * guess; }
+  };
+  /// What was taken since the last comparison; there must be some.
+  Compared compared() const;
+  bool is_better_since() const { return looks_ > 0 && !compared().is_no_better(); }
   double cross_entropy_ = 0, uniform_ = 0;
   double squares_ = 0, target_sum_ = 0, target_squares_ = 0;
   int64_t pairs_ = 0, classes_ = 0;

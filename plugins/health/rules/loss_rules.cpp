@@ -49,8 +49,17 @@ EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
   return std::min_element(begin, end, [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
 }
 
-void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::string& shown) {
-  constexpr uint64_t enough = 10;
+/// "; with it the root mean square of the model's input went to 1.6 times what it was"; empty where it did not change.
+std::string jump_of_input(const Situation& situation) {
+  constexpr double clearly = 1.4;
+  const double times = situation.input_jump;
+  if (times < clearly && times > 1 / clearly) return "";
+  return sentence("; with it the root mean square of the model's input went to ", times, " times what it was");
+}
+
+/// @param enough  losses that are only taken for a beginning
+void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::string& shown, const Situation& situation,
+                     uint64_t enough) {
   for (const double loss : losses.pending) {
     if (losses.seen < enough) losses.first += loss / static_cast<double>(enough);
     if (losses.seen >= enough) {
@@ -65,7 +74,7 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
       const Place late = end - static_cast<std::ptrdiff_t>(lately);
       constexpr double far_above = 5;
       const double mean_lately = mean_of(late, end), largest_lately = *std::max_element(late, end);
-      const bool sudden = loss > 0.5 * std::abs(losses.first) &&
+      const bool sudden = !situation.acts && loss > 0.5 * std::abs(losses.first) &&
                           loss > judge.limit("hard_spike_factor") * mean_lately && loss > far_above * largest_lately &&
                           largest_lately < far_above * mean_lately &&
                           jump_to(loss, end) > far_above * largest_jump(losses.recent);
@@ -78,7 +87,8 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
       const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > (usual > clearly ? clearly * usual : clearly);
       if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
-      const bool stays = static_cast<double>(losses.spikes) >= judge.limit("spikes");
+      // An agent's loss grows with what it gains.
+      const bool stays = !situation.acts && static_cast<double>(losses.spikes) >= judge.limit("spikes");
       // A loss that is higher from an epoch's first batch on comes from another stage or data set.
       if (stays && losses.began_with_epoch && !hard) {
         losses.recent.clear();
@@ -86,15 +96,24 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
         losses.seen = 0;
         losses.first = 0;
       } else if (hard || stays) {
-        judge.tell({.value = loss,
-                    .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
-                                      : judge.limit("spike_factor") * mean},
-                   hard ? sentence(shown, " jumped to ", loss, ", where the mean of the last ", lately, " was ",
-                                   mean_lately, " and the largest of the last ", losses.recent.size(), " was ", largest)
-                        : sentence(shown, " was above ", judge.limit("spike_factor"), " times its mean of ", mean,
-                                   " for ", losses.spikes, " times in a row, last ", loss),
-                   "look at the batch of this step, clip the gradients between backward() and step(), or lower the "
-                   "learning rate");
+        // Another stage has other inputs; a batch that is far from all others is to be looked at.
+        constexpr double far_away = 3;
+        const std::string with_input = jump_of_input(situation);
+        const double jump = situation.input_jump;
+        const bool is_stage = !with_input.empty() && jump < far_away && jump > 1 / far_away;
+        judge.tell(
+            {.severity = is_stage ? LOUPE_SEVERITY_INFO : LOUPE_SEVERITY_WARNING,
+             .value = loss,
+             .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
+                               : judge.limit("spike_factor") * mean},
+            (hard ? sentence(shown, " jumped to ", loss, ", where the mean of the last ", lately, " was ", mean_lately,
+                             " and the largest of the last ", losses.recent.size(), " was ", largest)
+                  : sentence(shown, " was above ", judge.limit("spike_factor"), " times its mean of ", mean, " for ",
+                             losses.spikes, " times in a row, last ", loss)) +
+                with_input,
+            with_input.empty() ? ""
+                               : "see why the inputs changed, and scale them all alike, unless harder samples "
+                                 "are meant to come later");
       }
     }
     ++losses.seen;
@@ -106,16 +125,26 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
 }
 
 void judge_spikes(const Judge& judge, const Situation& situation) {
+  constexpr uint64_t few = 10;
   for (Losses::Training& each : situation.losses->trainings)
-    judge_spikes_of(judge, each, situation.losses->shown(each));
+    judge_spikes_of(judge, each, situation.losses->shown(each), situation, situation.acts ? most_recent : few);
+}
+
+/// The loss of an agent may grow with what it gains, but not in so many epochs in a row, and a hundredfold.
+bool grows_without_end(const std::vector<Losses::Epoch>& epochs) {
+  constexpr std::size_t in_a_row = 8;
+  return epochs.size() > in_a_row &&
+         std::is_sorted(epochs.end() - in_a_row - 1, epochs.end(),
+                        [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
 }
 
 void judge_divergence(const Judge& judge, const Situation& situation) {
+  constexpr double hundredfold = 100;
   const std::vector<Losses::Epoch>& epochs = situation.losses->training.epochs;
-  if (epochs.size() < 2 || situation.acts) return;
+  if (epochs.size() < 2 || (situation.may_grow && !grows_without_end(epochs))) return;
   const double now = epochs.back().mean;
   const auto best = lowest_of(epochs.begin(), epochs.end() - 1);
-  const double limit = judge.limit("diverging_factor") * best->mean;
+  const double limit = (situation.may_grow ? hundredfold : judge.limit("diverging_factor")) * best->mean;
   if (!(best->mean > 0) || !(now > limit) || !(now > epochs.front().mean)) return;
   if (!epochs.back().compares_to(*best)) return;
   // Twice nearly nothing is still nearly nothing.
@@ -124,8 +153,9 @@ void judge_divergence(const Judge& judge, const Situation& situation) {
   judge.tell({.value = now, .threshold = limit},
              sentence("the training loss grows: ", now, " in epoch ", epochs.back().number, ", where it was ",
                       best->mean, " in epoch ", best->number),
-             "lower the learning rate or clip the gradients between backward() and step(); see that the loss is "
-             "minimized, not maximized");
+             situation.acts ? "see that a target which is made of the model's own answers ends where the episode ends, "
+                              "and follows the model slowly; else lower the learning rate"
+                            : "");
 }
 
 /// A loss may fall below 0, as that of a density does, but one that grows in size with each epoch has no bound.
@@ -142,8 +172,7 @@ void judge_unbounded(const Judge& judge, const Situation& situation) {
   }
   judge.tell({.value = now, .threshold = -far_beyond * std::max(std::abs(first), 1.0)},
              sentence("the training loss fell below 0 and grows in size with each epoch: ", first, " in the first, ",
-                      epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"),
-             "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound");
+                      epochs[epochs.size() - 2].mean, " in the last but one, ", now, " in the last"));
 }
 
 void judge_stagnation(const Judge& judge, const Situation& situation) {
@@ -163,15 +192,14 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
   const bool is_guess =
       guessing != nullptr && guessing->is_no_better() && !comes_down && (guessing->is_cross_entropy() || !decreased);
   // Training from a checkpoint may have converged.
-  const bool stays = !decreased && first != 0 && !situation.losses->began_late && !crosses_zero(*situation.losses);
+  const bool stays = !decreased && first != 0 && !situation.may_grow && !situation.losses->began_late &&
+                     !crosses_zero(*situation.losses);
   if (!stays && !is_guess) return;
   judge.tell({.value = now, .threshold = first},
              sentence("the training loss ",
                       stays ? sentence("has not come down in ", epochs.size(), " epochs") : "is no better than a guess",
                       ": ", first, stays ? " in the first, " : " in the first epoch, ", now, " in the last",
-                      is_guess ? ", and " + guessing->text() : ""),
-             "try another learning rate, and see that inputs belong to their targets, shuffled together, and that the "
-             "step changes the model");
+                      is_guess ? ", and " + guessing->text() : ""));
 }
 
 void judge_oscillation(const Judge& judge, const Situation& situation) {
@@ -243,23 +271,30 @@ void judge_adversaries(const Judge& judge, const Situation& situation) {
     judge.tell({.value = won.back().mean, .threshold = little * won.front().mean},
                sentence(losses.shown(winner), " has fallen from ", won.front().mean, " to ", won.back().mean,
                         ", while ", losses.shown(loser), " has grown from ", lost.front().mean, " to ",
-                        lost.back().mean, ": if the two models are trained against each other, the first has won"),
-               "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels");
+                        lost.back().mean, ": if the two models are trained against each other, the first has won"));
   }
 }
 
 void judge_overfitting(const Judge& judge, const Situation& situation) {
-  constexpr std::size_t patience = 2;
+  constexpr std::size_t patience = 3;
   const std::vector<Losses::Epoch>& held_out = situation.losses->validation.epochs;
   const std::vector<Losses::Epoch>& trained = situation.losses->training.epochs;
   if (held_out.size() < patience + 1 || trained.size() < 2) return;
-  const auto best = lowest_of(held_out.begin(), held_out.end());
-  const auto since = static_cast<std::size_t>(held_out.end() - best - 1);
-  if (since < patience || !(best->mean > 0)) return;
-  // A tenth of a loss that has come down from far above means nothing.
-  constexpr double share_lost = 0.05;
-  const double won = std::max(held_out.front().mean - best->mean, 0.0);
-  const double limit = std::max(judge.limit("overfitting_factor") * best->mean, best->mean + share_lost * won);
+  // One low epoch may be luck: the one beside it bears it out.
+  EpochPlace best = held_out.begin() + 1;
+  const auto of_two = [](EpochPlace each) { return std::max(each->mean, (each - 1)->mean); };
+  for (EpochPlace each = best; each != held_out.end(); ++each) best = of_two(each) < of_two(best) ? each : best;
+  const double lowest = of_two(best);
+  const auto since = static_cast<std::size_t>(held_out.end() - best);
+  if (since < patience || !(lowest > 0)) return;
+  // A tenth of a loss that has come down from far above means nothing; one that never came down may be noise, unless it
+  // grows in each epoch.
+  constexpr double share_lost = 0.05, fallen = 0.95, far_above = 1.5;
+  const double first = held_out.front().mean;
+  const bool grows = std::is_sorted(held_out.end() - patience - 1, held_out.end(),
+                                    [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
+  const double factor = lowest < fallen * first || grows ? judge.limit("overfitting_factor") : far_above;
+  const double limit = std::max(factor * lowest, lowest + share_lost * (first - lowest));
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
                                        [&](const Losses::Epoch& each) { return each.mean > limit; });
   const Losses::Epoch& then = trained[trained.size() - 1 - std::min(since, trained.size() - 1)];
@@ -268,12 +303,12 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
   // Losses of densities fall below 0, too; in others the sign is wrong.
   const bool is_below_zero = trained.back().mean < 0;
-  judge.tell(
-      {.value = held_out.back().mean, .threshold = limit},
-      sentence("the validation loss grows while the training loss falls: it was lowest with ", best->mean, ", and is ",
-               held_out.back().mean, " ", since, " epochs later, beside a training loss of ", trained.back().mean),
-      sentence(is_below_zero ? "see that the loss is minimized, not maximized; else " : "",
-               "stop at the best epoch, or use more data, augmentation, dropout or weight decay"));
+  const auto at_best = lowest_of(held_out.begin(), held_out.end());
+  judge.tell({.value = held_out.back().mean, .threshold = limit},
+             sentence("the validation loss grows while the training loss falls: it was lowest with ", at_best->mean,
+                      ", and is ", held_out.back().mean, " ", held_out.end() - at_best - 1,
+                      " epochs later, beside a training loss of ", trained.back().mean),
+             is_below_zero ? "see that the loss is minimized, not maximized" : "");
 }
 
 }  // namespace
@@ -283,6 +318,9 @@ std::vector<Rule> loss_rules() {
       {.name = "loss_not_decreasing",
        .tag = "Loss",
        .help = "warning; epochs go by and the training loss stays where it began, or is no better than a guess",
+       .measure = "the means of three epochs and more: within 0.01 of the first, or no better than a constant answer",
+       .remedy = "try another learning rate, and see that inputs belong to their targets, shuffled together, and that "
+                 "the step changes the model",
        .looks = {{When::training_epoch, &judge_stagnation}},
        .evidence = Evidence::training_loss,
        .fault = R"(auto x = inputs.index_select(0, torch::randperm(count));
@@ -295,6 +333,8 @@ auto y = targets.index_select(0, order);)"},
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
        .help = "error; the training loss is below 0 and grows in size",
+       .measure = "the means of four epochs: 1.5 times as far below 0 each, and ten times the first",
+       .remedy = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound",
        .looks = {{When::training_epoch, &judge_unbounded}},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
@@ -303,7 +343,8 @@ auto y = targets.index_select(0, order);)"},
        .repair = R"(auto loss = error + divergence;)"},
       {.name = "loss_spike",
        .tag = "Loss",
-       .help = "warning; a loss far above those before",
+       .help = "warning or info; a loss far above those before",
+       .remedy = "look at the batch of this step, clip the gradients before the step, or lower the learning rate",
        .looks = {{When::losses, &judge_spikes}},
        .limits = {{"spike_factor", 2.0, "a loss over the mean of those before, above which it spikes when it stays so",
                    1.0},
@@ -312,6 +353,7 @@ auto y = targets.index_select(0, order);)"},
                    1.0}},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 0,
        .fault = R"(auto loss = torch::mse_loss(output, y);  // squares an outlier
 loss.backward();
 optimizer.step();)",
@@ -322,12 +364,14 @@ optimizer.step();)"},
       {.name = "loss_oscillating",
        .tag = "Loss",
        .help = "warning; the training loss swings and does not come down",
+       .remedy = "lower the learning rate or the momentum, use larger batches, and shuffle the samples in each epoch",
        .looks = {{When::training_epoch, &judge_oscillation}},
        .limits = {{"oscillation", 0.5,
                    "mean change from one loss to the next over their mean, above which it oscillates; above the loss's "
                    "start 0.6 times that",
                    0.0}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 2,
        .fault = R"(// Steps beyond the minimum, to and fro.
 auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
        .repair = R"(auto options = torch::optim::SGDOptions(0.01).momentum(0.9);)"},
@@ -335,11 +379,14 @@ auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
        .help = "error; an epoch's loss is far above the lowest",
+       .remedy = "lower the learning rate or clip the gradients before the step; see that the loss is minimized, not "
+                 "maximized",
        .looks = {{When::training_epoch, &judge_divergence}},
        .limits = {{"diverging_factor", 2.0, "an epoch's loss over the lowest epoch's so far, above which it diverges",
                    1.0}},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 1,
        .fault = R"(auto loss = torch::mse_loss(model->forward(x), y);
 (-loss).backward();  // makes it larger with each step
 optimizer.step();)",
@@ -349,9 +396,13 @@ optimizer.step();)"},
       {.name = "overfitting",
        .tag = "Loss",
        .help = "warning; the validation loss grows while the training loss falls",
+       .remedy = "stop at the best epoch, or use more data, augmentation, dropout or weight decay",
        .looks = {{When::validation_epoch, &judge_overfitting}},
-       .limits = {{"overfitting_factor", 1.1,
-                   "an epoch's validation loss over the lowest so far, while the training loss falls", 1.0}},
+       .limits =
+           {{"overfitting_factor", 1.1,
+             "the validation losses of three epochs over the lowest two in a row, and a twentieth of their fall above "
+             "these, while the training loss falls; 1.5 where they never fell and do not grow in each epoch",
+             1.0}},
        .evidence = Evidence::both_losses,
        .fault = R"(for (int epoch = 0; epoch < 500; ++epoch) {
   train(model);
@@ -368,6 +419,9 @@ optimizer.step();)"},
        .severity = LOUPE_SEVERITY_INFO,
        .tag = "Loss",
        .help = "info; of two models with losses of their own, one's falls to next to nothing while the other's grows",
+       .measure =
+           "two losses' means: one below a twentieth of its first, the other above twice its own; two epochs in a row",
+       .remedy = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels",
        .looks = {{When::losses_of_models, &judge_adversaries}},
        .fault = R"(for (int i = 0; i < 5; ++i) train_discriminator(batch);
 train_generator();  // learns nothing from a judge who is always right)",

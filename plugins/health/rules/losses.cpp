@@ -182,7 +182,7 @@ bool Losses::has_halved() const {
 
 bool Losses::has_come_down() const {
   const std::vector<Epoch>& epochs = training.epochs;
-  const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && training.count == 0);
+  const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && !training.is_under_way());
   // A tenth of a loss below 0 means nothing.
   return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * beginning();
 }
@@ -193,15 +193,28 @@ double Losses::beginning() const {
   return are_means ? first : std::max(first, training.start);
 }
 
-Trend Losses::trend() const {
-  constexpr std::size_t first_epochs = 2;
+Trend Losses::trend(bool is_guess) const {
+  constexpr std::size_t few = 3;   // epochs, this one among them if it is under way
   constexpr double as_good = 0.1;  // of the improvement
+  constexpr double lower = 0.98;
   const std::vector<Epoch>& epochs = training.epochs;
   if (epochs.empty() && training.count == 0) return Trend::unknown;
-  if (began_late || epochs.size() < first_epochs || !(epochs.front().mean > 0)) return Trend::falls;
-  const auto best =
-      std::min_element(epochs.begin(), epochs.end(), [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; });
-  const bool is_at_best = training.mean_now() <= best->mean + as_good * (beginning() - best->mean);
+  const std::size_t recent = few - (training.is_under_way() ? 1 : 0);
+  if (began_late || epochs.empty() || !(epochs.front().mean > 0)) return Trend::falls;
+  // It may come down to a guess from far above, and then stay.
+  if (is_guess && epochs.size() > 1) {
+    const Epoch& last = epochs[epochs.size() - (training.is_under_way() ? 1 : 2)];
+    if (!(training.mean_now() < lower * last.mean)) return Trend::stays;
+  }
+  if (epochs.size() <= recent) return Trend::falls;
+  const auto middle = epochs.end() - static_cast<std::ptrdiff_t>(recent);
+  const auto lowest = [](auto begin, auto end) {
+    return std::min_element(begin, end, [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; })->mean;
+  };
+  const double before = lowest(epochs.begin(), middle);
+  const double lately = std::min(lowest(middle, epochs.end()), training.mean_now());
+  if (lately < lower * before) return Trend::falls;
+  const bool is_at_best = training.mean_now() <= before + as_good * (beginning() - before);
   return has_come_down() && is_at_best ? Trend::falls : Trend::stays;
 }
 
@@ -213,7 +226,10 @@ bool Losses::Epoch::compares_to(const Epoch& other) const {
   constexpr double nearly = 0.9;
   const auto few = static_cast<double>(std::min(count, other.count)),
              many = static_cast<double>(std::max(count, other.count));
-  return few + 1 >= nearly * many;
+  constexpr double twice = 2;
+  const double square = input_square / other.input_square;
+  const bool is_other_input = square > twice || square < 1 / twice;
+  return few + 1 >= nearly * many && !is_other_input;
 }
 
 void Losses::begin_series() {
@@ -226,12 +242,14 @@ void Losses::begin_series() {
   began_late = true;  // the model may have learned before
 }
 
-Losses::EpochEnd Losses::end_epoch() {
+Losses::EpochEnd Losses::end_epoch(double input_square) {
   for (Training& each : trainings) {
     each.since_tick = 0;
     if (&each != &main) each.side.end_epoch();
   }
-  return {training.end_epoch(), validation.end_epoch()};
+  const EpochEnd ended{training.end_epoch(), validation.end_epoch()};
+  if (ended.training) training.epochs.back().input_square = input_square;
+  return ended;
 }
 
 }  // namespace loupe::health

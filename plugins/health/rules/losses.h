@@ -52,8 +52,10 @@ struct Losses : Preprocessor {
   bool has_halved() const;
   /// Whether the training loss is a tenth below its start, or it is too early to expect that.
   bool has_come_down() const;
-  /// `falls` where it has come down, and is as good as at its best.
-  Trend trend() const;
+  /// `falls` where one of the last three epochs made it lower than all before, or where it has come down and is as good
+  /// as at its best.
+  /// @param is_guess  it is no better than a guess, to which it may come down from far above, and then stay
+  Trend trend(bool is_guess = false) const;
   /// Whether the latest training loss of any name was NaN or Inf.
   bool is_bad_now() const;
   /// Another training begins, with a new model or optimizer, and is not compared with the losses before it.
@@ -62,14 +64,17 @@ struct Losses : Preprocessor {
   struct EpochEnd {
     bool training, validation;
   };
-  EpochEnd end_epoch();
+  /// @param input_square  see Epoch
+  EpochEnd end_epoch(double input_square = NAN);
 
   struct Epoch {
     double mean = 0, mean_change = 0;
     double mean_change_of_two = 0;  ///< over every second loss: small where two kinds of loss alternate
     uint64_t count = 0;
-    std::size_t number = 0;  ///< from 1; epochs with a NaN are counted but not kept
-    /// Whether both have about as many losses: a growing data set, or a stage of a curriculum, is another task.
+    std::size_t number = 0;     ///< from 1; epochs with a NaN are counted but not kept
+    double input_square = NAN;  ///< mean of the model's input at its end, where it was looked at
+    /// Whether both have about as many losses, and inputs of about the same size: a growing data set, or a stage of a
+    /// curriculum, is another task.
     bool compares_to(const Epoch& other) const;
   };
   struct Side {
@@ -83,8 +88,10 @@ struct Losses : Preprocessor {
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
     void add(double loss);
     bool end_epoch();
-    /// The mean of this epoch, or of the last one if this has no loss yet; there must be one.
-    double mean_now() const { return count > 0 ? sum / static_cast<double>(count) : epochs.back().mean; }
+    /// Whether this epoch has a quarter as many losses as the last one: the mean of fewer is noise.
+    bool is_under_way() const { return epochs.empty() ? count > 0 : 4 * count >= epochs.back().count; }
+    /// The mean of this epoch, or of the last one unless this is under way; there must be one.
+    double mean_now() const { return is_under_way() ? sum / static_cast<double>(count) : epochs.back().mean; }
   };
 
   /// The training losses of one name.

@@ -14,7 +14,11 @@ void Model::begin_run(Layer& layer, const Event& event) {
     pass.first = first_layer = &layer;
   }
   if (layer.first_run == 0) layer.first_run = ++runs;
-  if (event.training()) layer.trained_at = step_now;
+  if (event.training()) {
+    layer.trained_at = step_now;
+  } else {
+    (event.grad_enabled() ? layer.learns_in_evaluation : layer.was_evaluated) = true;
+  }
   ++(event.training() ? step.training_runs : step.evaluation_runs);
   (event.training() ? pass.training : pass.evaluation) = true;
   pass.with_grad = pass.with_grad || event.grad_enabled();
@@ -121,6 +125,12 @@ void Model::next_step() {
   ++step_now;
   last_gradient_squares = step.sums.weights.gradient_squares;
   if (step.input.is_known) last_input = step.input;
+  constexpr double newest = 1.0 / 16;
+  const double square = step.input.square;
+  input_jump = usual_input_square > 0 && square > 0 ? std::sqrt(square / usual_input_square) : 1;
+  if (std::isfinite(square))
+    usual_input_square = usual_input_square > 0 ? usual_input_square + newest * (square - usual_input_square) : square;
+  passing.next_step();
   step = {};
 }
 
@@ -128,6 +138,7 @@ void Model::next_window() {
   for (Layer& layer : layers) layer.next_window();
   for (ParameterState& parameter : parameters) parameter.next_window();
   window = {};
+  passing.next_window();
 }
 
 void Model::next_epoch() {

@@ -16,6 +16,7 @@
 
 #include "health/rules/layer.h"
 #include "health/rules/loss_inputs.h"
+#include "health/rules/passing.h"
 #include "health/rules/resting.h"
 #include "health/rules/row_sketch.h"
 
@@ -135,6 +136,7 @@ struct Model {
     bool is_known = false, is_whole = false;
     bool is_one_row = false;   ///< as the state of an agent, which may stay where it is
     bool is_constant = false;  ///< one number throughout
+    double square = NAN;       ///< mean of some elements, of numbers
     double constant = 0;
     uint64_t some = 0;  ///< of some of its elements
     uint64_t all = 0;   ///< of all, where `is_whole`; 0 where some are all
@@ -180,6 +182,8 @@ struct Model {
     double input_sum = 0, input_sum_squares = 0;
     int64_t input_count = 0;
     bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
+    /// Root mean square; NaN where none was looked at.
+    double input_scale() const { return std::sqrt(input_sum_squares / static_cast<double>(input_count)); }
     ClippedSteps clipped;
   } window;
   /// The inputs of an epoch's first steps.
@@ -205,8 +209,9 @@ struct Model {
   uint64_t step_now = 1;  ///< the step that the events since the last one belong to
   uint64_t steps = 0;     ///< of its optimizers, that were looked at
   uint64_t ticks = 0;
+  uint32_t epochs_without_step = 0;  ///< in a row, of those in which gradients came
   bool has_window_ended = false;     ///< and the findings do not know yet
-  bool had_gaps = false;             ///< some steps were not looked at
+  bool had_gaps = false;             ///< some steps were not measured
   bool has_detached_layers = false;  ///< which others still refer to
   uint64_t acting_steps = 0;         ///< before which it also ran without gradients
   const Layer* first_layer = nullptr;
@@ -220,9 +225,12 @@ struct Model {
   int same_orders = 0;   ///< for how many epochs in a row the inputs were the same
   InputLook last_input;  ///< of the step before
   uint32_t same_inputs = 0, changed_inputs = 0;
+  double usual_input_square = NAN;  ///< mean over the last steps
+  double input_jump = 1;            ///< root mean square of the last step's input over that of those before
   bool repeats_by_habit = false;
   uint32_t equal_row_steps = 0;  ///< in a row
   uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer had as many times as there were targets
+  uint32_t frozen_steps = 0;     ///< of its optimizer, in a row, in which none of its parameters was trainable
   uint32_t early_clips = 0;      ///< steps in a row, of those looked at, whose gradients were clipped before backward
   DistinctRows distinct_rows;
   SharedRows shared_rows;
@@ -232,6 +240,7 @@ struct Model {
   int64_t classes = 0;
   Guessing guessing;
   TargetTally target_tally;
+  Passing passing;
   // What its losses compare; read without the mutex.
   std::atomic<bool> compares_outputs{false};  ///< outputs with outputs
   std::atomic<bool> compares_targets{false}, compares_classes{false}, compares_numbers{false};
@@ -264,19 +273,23 @@ struct Model {
     uint64_t looked_at = UINT64_MAX;  ///< the number of ticks before it
     uint64_t hash = 0;                ///< of some elements of each weight
     bool is_known = false;
-    bool changed = false;  ///< a step has changed weights since
+    bool changed = false;  ///< a step has clearly changed a weight since
     int same = 0;          ///< how often in a row they were the same again, although they had changed
     using Weights = std::vector<std::pair<const loupe_module*, std::string>>;
     Weights weights;  ///< what was looked at, kept for its memory
   } start;
   double first_distance = NAN;       ///< see still_target: of one that is not trained from the one of its shape
+  std::string overshoot;             ///< says how far beyond what is usual its steps went; empty where none did
   bool has_equal_units = false;      ///< in the first steps, which was reported
+  bool has_codebook = false;         ///< an embedding is asked for what a layer chose
   double last_gradient_squares = 0;  ///< over all weights, of the step before, as backward made them
   double largest_gradient = 0;       ///< norm over all weights, of all steps so far
   uint64_t gradient_steps = 0;       ///< how many these were
 
   /// Whether it acts, or makes its own targets, as in reinforcement learning: its losses then follow what it does.
   bool acts() const { return 4 * acting_steps > steps; }
+  /// Its loss may grow while it learns: what it acts for does, or a code that moves away from its codebook.
+  bool may_grow() const { return acts() || has_codebook; }
   /// Whether an input that repeats would be a fault.
   bool may_repeat() const { return changed_inputs >= 2 && !repeats_by_habit; }
   /// Whether inputs are hashed as a whole.

@@ -92,8 +92,7 @@ void judge_zero_rate(const Judge& judge, const Situation& situation) {
                         " is 0, so that its steps change nothing",
                         to_come >= 1 ? sentence(", and the loop still has ", to_come,
                                                 to_come == 1 ? " more epoch" : " more epochs", " after this one")
-                                     : ""),
-               "see where the rate is set; to freeze parameters, use requires_grad_(false)");
+                                     : ""));
   }
 }
 
@@ -115,9 +114,7 @@ void judge_rate_change(const Judge& judge, const Situation& situation) {
                sentence("the learning rate of ", optimizer.type,
                         fell ? sentence(" fell from ", group.largest, " to ", rate, ", most of it within ",
                                         group.low_steps, " steps of one epoch, and training goes on")
-                             : sentence(" rose from ", group.first, " to ", rate)),
-               "a schedule that counts epochs is to be stepped once an epoch, not with each batch; else see where the "
-               "rate is set");
+                             : sentence(" rose from ", group.first, " to ", rate)));
   }
 }
 
@@ -142,8 +139,7 @@ void judge_decay(const Judge& judge, const Situation& situation) {
   judge.see({.module = model.root, .value = share, .threshold = collapsed},
             sentence("weight decay outweighs the gradients: of the weights' norm after the first step ", percent(share),
                      " is left, and a step takes a decay of ", decay, " (", model.weight_decay,
-                     " times the weights) beside a gradient of ", gradient),
-            "lower the weight decay, usual are 1e-5 to 1e-2");
+                     " times the weights) beside a gradient of ", gradient));
 }
 
 void judge_reset(const Judge& judge, const Situation& situation) {
@@ -153,8 +149,7 @@ void judge_reset(const Judge& judge, const Situation& situation) {
   judge.tell(
       {.module = model.root, .value = static_cast<double>(model.start.same + 1)},
       sentence("the weights of ", whose(model), " were the same at the beginning of each of the last ",
-               model.start.same + 1, " epochs, although steps changed them in between: something sets them back"),
-      "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once");
+               model.start.same + 1, " epochs, although steps changed them in between: something sets them back"));
 }
 
 void judge_new_optimizer(const Judge& judge, const Situation& situation) {
@@ -184,8 +179,7 @@ void judge_new_optimizer(const Judge& judge, const Situation& situation) {
   const uint32_t times = in_steps ? newest.after_a_step : newest.after_an_epoch;
   judge.tell({.module = model.root, .value = static_cast<double>(times + 1)},
              sentence("a new ", optimizer.type, " was made for the same parameters in each of the last ", times + 1,
-                      (in_steps ? " steps" : " epochs"), ": its averages of the gradients begin again each time"),
-             "make the optimizer once, before the loop; to change the learning rate, set it in its options");
+                      (in_steps ? " steps" : " epochs"), ": its averages of the gradients begin again each time"));
 }
 
 }  // namespace
@@ -194,12 +188,17 @@ std::vector<Rule> optimizer_rules() {
   return {
       {.name = "zero_learning_rate",
        .help = "warning; a parameter group's rate stays 0",
+       .measure = "a group's rate in each step: 0 twice in a row, later where a schedule ends",
+       .remedy = "see where the rate is set; to freeze parameters, use requires_grad_(false)",
        .looks = {{When::settings, &judge_zero_rate}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 1,
        .fault = R"(torch::optim::SGD optimizer(model->parameters(), 1 / 1000);  // 0)",
        .repair = R"(torch::optim::SGD optimizer(model->parameters(), 1.0 / 1000);)"},
       {.name = "weights_reset",
        .help = "warning; each epoch begins with the same weights again",
+       .measure = "weights at the begin of three epochs, between which steps changed them by 1e-6 and more",
+       .remedy = "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once",
        .looks = {{When::tick, &judge_reset}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
@@ -211,6 +210,8 @@ std::vector<Rule> optimizer_rules() {
 for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
       {.name = "new_optimizer",
        .help = "warning; one like the last is made for each step or epoch, and what it knew of the gradients is lost",
+       .measure = "how often in a row an optimizer of the same size takes the place of the last one: four times",
+       .remedy = "make the optimizer once, before the loop; to change the learning rate, set it in its options",
        .looks = {{When::settings, &judge_new_optimizer}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
        .fault = R"(for (auto& batch : *loader) {
@@ -221,10 +222,15 @@ for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
 for (auto& batch : *loader) step(optimizer, batch);)"},
       {.name = "learning_rate_change",
        .help = "warning; a rate falls to next to nothing within an epoch, or rises beyond what is plausible",
+       .measure =
+           "a group's rate, against the largest and the first so far: below 1e-4 of that, or above 100 times and 10",
+       .remedy = "a schedule that counts epochs is to be stepped once an epoch, not with each batch; else see where "
+                 "the rate is set",
        .looks = {{When::settings, &judge_rate_change}},
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
                                      "loss_not_decreasing"}}},
+       .epochs_unseen = 1,
        .fault = R"(torch::optim::StepLR schedule(optimizer, 1, 0.5);
 for (auto& batch : *loader) {
   step(optimizer, batch);
@@ -236,6 +242,8 @@ schedule.step();  // once an epoch)"},
       {.name = "excessive_weight_decay",
        .tag = "Weight Norm",
        .help = "warning; decay outweighs the gradients, and the weights vanish",
+       .measure = "a quarter of the weights' first norm is left, and the decay is half as large as the gradient",
+       .remedy = "lower the weight decay, usual are 1e-5 to 1e-2",
        .looks = {{When::window, &judge_decay}},
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output", "update_ratio"},
                          .strength = Strength::sure},

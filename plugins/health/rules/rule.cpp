@@ -1,5 +1,6 @@
 #include "health/rules/rule.h"
 
+#include <loupe/draft/option_names.h>
 #include <loupe/error.h>
 #include <loupe/text/number_text.h>
 
@@ -18,14 +19,20 @@ std::vector<Rule> lens_rules() {
       {.name = non_finite,
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the first NaN or Inf of the run, where it lies, and what made it",
+       .measure = "outputs, gradients and stepped parameters, where a NaN or Inf reaches parameters or the loss",
+       .remedy = "see what the finding names: an operation without a finite result or slope, data, or steps too large",
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "constant_output", "loss_spike",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
+       .epochs_unseen = 0,
        .fault = R"(auto p = torch::sigmoid(model->forward(x));
 auto loss = -(y * p.log()).mean();  // log(0) is -inf)",
        .repair = R"(auto scores = model->forward(x);
 auto loss = torch::binary_cross_entropy_with_logits(scores, y);)"},
       {.name = unregistered_module,
        .help = "warning; a module with parameters runs in the model and is never trained",
+       .measure = "modules that run within the model, against those that it registers",
+       .remedy = "make it with register_module in the constructor of the module that uses it, or give its parameters "
+                 "to an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)",
        .fault = R"(struct Net : torch::nn::Module {
   torch::nn::Linear hidden{784, 128};  // parameters() does not have it
 };)",
@@ -35,6 +42,8 @@ auto loss = torch::binary_cross_entropy_with_logits(scores, y);)"},
 };)"},
       {.name = "departs_from_baseline",
        .help = "warning; the first series outside of what good runs show, where a baseline is given",
+       .measure = "each series of each epoch, against the range that it has in the good runs",
+       .remedy = "compare what differs between this run and the good ones: data, settings, code",
        .fault = R"(// The runs that `loupe learn` was given had a rate of 1e-3.
 torch::optim::Adam optimizer(model->parameters(), 1e-2);)",
        .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
@@ -62,15 +71,16 @@ Observation Judge::completed(Observation seen, std::string message, std::string 
   if (*seen.tag == '\0') seen.tag = rule->tag;
   if (!message.empty()) seen.message = std::move(message);
   if (!advice.empty()) seen.advice = std::move(advice);
+  if (seen.advice.empty()) seen.advice = rule->remedy;
   return seen;
 }
 
 const std::vector<Rule>& rules() {
   static const auto& table = *[] {
     auto* all = new std::vector<Rule>();
-    for (const auto& theme : {lens_rules, loop_rules, data_rules, optimizer_rules, setting_rules, norm_rules,
-                              loss_input_rules, collapse_rules, clipping_rules, gradient_rules, activation_rules,
-                              update_rules, layer_rules, loss_rules, speed_rules}) {
+    for (const auto& theme : {lens_rules, loop_rules, data_rules, comparison_rules, optimizer_rules, setting_rules,
+                              norm_rules, loss_input_rules, collapse_rules, clipping_rules, gradient_rules,
+                              activation_rules, update_rules, layer_rules, loss_rules, speed_rules}) {
       for (Rule& rule : theme()) all->push_back(std::move(rule));
     }
     return all;
@@ -106,8 +116,9 @@ std::vector<Option> options() {
       {"patience", 2, "windows in a row in which a statistical rule must see something before it speaks", 1, 1e6},
       {"cooldown", 3, "windows without it, after which a finding is over", 1, 1e6},
       {"window", 100, "steps that are judged together; a tick ends a window of 4 steps or more too", 4, 1e9},
-      {"baseline", "",
-       "what `loupe learn` made of the records of good runs, for departs_from_baseline; relative to the YAML file"},
+      draft::file_option("baseline", "",
+                         "what `loupe learn` made of the records of good runs, for departs_from_baseline; relative to "
+                         "the YAML file"),
   };
   for (const Rule& rule : rules()) options.insert(options.end(), rule.limits.begin(), rule.limits.end());
   return options;
@@ -119,10 +130,6 @@ bool has_rate(const loupe_optimizer* optimizer) {
     if (learning_rate_of(*optimizer->groups[i]) != 0.0) return true;  // also where it is not known
   }
   return false;
-}
-
-double reported_dead_share(const Limits& limits) {
-  return limits["dead_share"] / 2;
 }
 
 std::string shown(const ParameterState& state) {

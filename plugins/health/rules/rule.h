@@ -56,11 +56,14 @@ struct Situation {
   bool is_stuck = false;                  ///< the loss has hardly come down
   bool has_loss_halved = false;           ///< since the first epoch
   bool has_other_models = false;          ///< several models are trained
-  bool acts = false;                      ///< the one model that is trained, see Model::acts
+  bool acts = false;                      ///< any model, see Model::acts
+  bool may_grow = false;                  ///< any model, see Model::may_grow
+  double input_jump = 1;                  ///< root mean square of a model's input over that of the steps before
   bool was_validated = false;             ///< a validation loss was pushed since the last tick
   bool was_stepped = false;               ///< an optimizer stepped since the last tick
   bool has_slow_swings = true;            ///< swings over many losses are a fault, as no schedule makes them on purpose
   const StillTwin* still_twin = nullptr;  ///< of the model
+  Passes* passes = nullptr;               ///< of all models
   // By the loss functions of all models.
   bool compares_outputs = false;  ///< how alike outputs are
   bool compares_targets = false;  ///< outputs with targets
@@ -136,11 +139,16 @@ struct Rule {
   uint32_t severity = LOUPE_SEVERITY_WARNING;  ///< of its findings, where an observation has no other
   const char* tag = "";                        ///< the plot of a built-in lens that shows them; the same holds
   const char* help;                            ///< severity and meaning, a line
+  const char* measure = "";                    ///< what is looked at, and where it has no limits, how much is too much
+  const char* remedy = "";                     ///< the advice of its findings, where an observation has no other
   std::vector<Look> looks = {};                ///< none: the lens, or the host, applies it by itself
   std::vector<Option> limits = {};             ///< its thresholds, which rules may share
   bool is_blind_on_devices = false;            ///< it reads elements, which it can do on a processor only
   Evidence evidence = Evidence::none;
   std::vector<Effects> brings_about = {};
+  /// It may last for so many epochs before it is seen: what was seen earlier does not follow from it. Most may hold
+  /// from the first step on.
+  uint64_t epochs_unseen = UINT64_MAX;
   // A few lines of a trainer that have the fault, and the same lines repaired; no line has more than 74 columns, so
   // that `loupe explain` fits a terminal of 80.
   const char* fault = "";
@@ -152,6 +160,7 @@ const std::vector<Rule>& rules();
 // The themes, each at the end of the source with its functions.
 std::vector<Rule> loop_rules();
 std::vector<Rule> data_rules();
+std::vector<Rule> comparison_rules();
 std::vector<Rule> optimizer_rules();
 std::vector<Rule> setting_rules();
 std::vector<Rule> norm_rules();
@@ -181,8 +190,6 @@ constexpr const char* unregistered_module = "unregistered_module";
 constexpr uint32_t steps_enough = 2;
 /// Whether any group's learning rate is not 0, as far as known. `optimizer` may be null.
 bool has_rate(const loupe_optimizer* optimizer);
-/// The share of silent units from which dead_units speaks; half of its limit.
-double reported_dead_share(const Limits& limits);
 
 // Words for messages.
 /// "'weight' of 'fc1'".

@@ -61,9 +61,7 @@ void judge_unused_rate(const Judge& judge, const Situation& situation) {
       {.module = situation.model->root, .value = known.groups[0], .threshold = known.rate},
       sentence("the learning rate in the defaults() of ", optimizer.type, " was set ", known.changes, " times, from ",
                known.first, " to ", known.rate, ", but that of its ", optimizer.group_count > 1 ? "groups" : "group",
-               " stays ", known.groups[0], ": a step takes the rate of the group"),
-      "set the rate of each group: for (auto& group : optimizer.param_groups()) group.options().set_lr(rate); "
-      "defaults() are for groups that are added later, without options");
+               " stays ", known.groups[0], ": a step takes the rate of the group"));
 }
 
 /// Options that a group is given replace the optimizer's as a whole. A group may be meant to have that rate, so that
@@ -110,8 +108,7 @@ void judge_batch_not_first(const Judge& judge, const Situation& situation) {
                       "' takes the first dimension of its input for time, as batch_first is "
                       "false, but that has ",
                       step.times, " places, as many as there are targets, and the second has ", step.sequences,
-                      ": it goes from one sample of the batch to the next as if they followed each other in time"),
-             sentence("set batch_first(true) in its options, or give it (time, batch, features)"));
+                      ": it goes from one sample of the batch to the next as if they followed each other in time"));
 }
 
 }  // namespace
@@ -120,6 +117,9 @@ std::vector<Rule> setting_rules() {
   return {
       {.name = "unused_rate",
        .help = "warning; a schedule sets the learning rate where no step reads it",
+       .measure = "the rates in the optimizer's defaults() and in its groups: set twice, and never taken",
+       .remedy = "set the rate of each group: for (auto& group : optimizer.param_groups()) "
+                 "group.options().set_lr(rate); defaults() are for groups that are added later, without options",
        .looks = {{When::optimizer, &judge_unused_rate}},
        .brings_about = {{.effects = {"loss_oscillating", "loss_not_decreasing"}, .strength = Strength::hint}},
        .fault = R"(using torch::optim::AdamOptions;
@@ -136,6 +136,8 @@ for (int epoch = 0; epoch < 20; ++epoch) {
       {.name = "default_rate",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; a group has LibTorch's own learning rate beside others that have the optimizer's",
+       .measure = "each group's rate, against LibTorch's own and the optimizer's",
+       .remedy = "name the rate in the options of each group",
        .looks = {{When::optimizer, &judge_default_rate}},
        .fault = R"(// Beside AdamW(groups, AdamWOptions(3e-5)): a rate of 1e-3.
 groups.emplace_back(biases, std::make_unique<AdamWOptions>(
@@ -144,6 +146,8 @@ groups.emplace_back(biases, std::make_unique<AdamWOptions>(
                                 AdamWOptions(3e-5).weight_decay(0)));)"},
       {.name = "batch_not_first",
        .help = "warning; a recurrent layer takes the samples of a batch for a sequence",
+       .measure = "the sizes of a recurrent layer's input, against the number of targets, three steps in a row",
+       .remedy = "set batch_first(true) in its options, or give it (time, batch, features)",
        .looks = {{When::step, &judge_batch_not_first}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},

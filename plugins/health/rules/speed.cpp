@@ -61,9 +61,7 @@ void judge_input_bound(const Judge& judge, const Situation& situation) {
   if (share <= judge.limit("waiting_share") || usual.waiting < least) return;
   judge.tell({.value = share, .threshold = judge.limit("waiting_share")},
              sentence(percent(share), " of a step goes by before its forward begins, waiting for data: ",
-                      duration_text(usual.waiting), " of ", duration_text(usual.all())),
-             "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before "
-             "training, what it does for each sample");
+                      duration_text(usual.waiting), " of ", duration_text(usual.all())));
 }
 
 /// Inputs that grow on purpose, as in a curriculum, make the forward slower, too.
@@ -92,9 +90,7 @@ void judge_slowdown(const Judge& judge, const Situation& situation) {
   judge.tell({.value = factor, .threshold = judge.limit("slower_factor")},
              sentence("steps are slower with each epoch: what took ", duration_text(before.rest() + before.forward),
                       " in epoch ", before.last_epoch, " takes ", duration_text(now.rest() + now.forward), " in epoch ",
-                      now.last_epoch, ", most of it in ", most.name),
-             "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is "
-             "carried on without detach(), a hook or a file that is added to");
+                      now.last_epoch, ", most of it in ", most.name));
 }
 
 }  // namespace
@@ -104,6 +100,8 @@ std::vector<Rule> speed_rules() {
       {.name = "input_bound",
        .tag = "Step Time",
        .help = "warning; most of a step goes by waiting for data",
+       .remedy = "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before training, "
+                 "what it does for each sample",
        .looks = {{When::speed, &judge_input_bound}},
        .limits = {{"waiting_share", 0.5, "share of a step that is spent waiting for data, above which that is told",
                    0.0, 1.0}},
@@ -114,6 +112,8 @@ std::vector<Rule> speed_rules() {
       {.name = "slower_each_epoch",
        .tag = "Step Time",
        .help = "warning; epoch by epoch steps take longer, though the model's forward does not",
+       .remedy = "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is carried "
+                 "on without detach(), a hook or a file that is added to",
        .looks = {{When::speed, &judge_slowdown}},
        .limits = {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told",
                    1.0}},

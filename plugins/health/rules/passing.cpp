@@ -1,0 +1,509 @@
+#include "health/rules/passing.h"
+
+#include <loupe/draft/abi/loss_input.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "health/rules/alikeness.h"
+
+namespace loupe::health {
+namespace {
+
+bool is_near_one(double value) {
+  return std::abs(value - 1) < 1e-3;
+}
+
+/// Whether the target counts for a loss over classes: -100 is left out by default.
+bool counts(double target, int64_t classes) {
+  return target >= 0 && target < static_cast<double>(classes);
+}
+
+}  // namespace
+
+void KeptInput::take(const Elements& from) {
+  kept = 0;
+  if (from.dim() == 0 || from.count() == 0 || 4 * (from.count() / from.size(0)) > most) return;
+  dim = from.dim();
+  first = from.size(0);
+  second = dim > 1 ? from.size(1) : 1;
+  columns = from.count() / first;
+  kept = std::min(first, most / columns);
+  is_floating = from.floating();
+  values.resize(most);
+  from.read_by([&](const auto& at) {
+    for (int64_t place = 0; place < kept * columns; ++place) values[static_cast<std::size_t>(place)] = at(place);
+  });
+}
+
+int64_t SameColumns::first() const {
+  const auto last = std::find(alive.rbegin(), alive.rend(), uint8_t{1});
+  return last == alive.rend() ? -1 : static_cast<int64_t>(alive.rend() - last) - 1;
+}
+
+int64_t SameColumns::tail() const {
+  const auto found = std::find(tails.begin(), tails.end(), uint8_t{1});
+  return found == tails.end() ? 0 : static_cast<int64_t>(found - tails.begin());
+}
+
+void SameColumns::take(const KeptInput& input, const Elements& targets, uint32_t of) {
+  if (input.kept == 0 || !targets.readable() || targets.dim() == 0 || targets.size(0) < 2) return;
+  const int64_t samples = targets.size(0);
+  const bool is_first = samples == input.first;
+  // Layers of LibTorch's may have time first.
+  if (!is_first && (input.dim < 2 || samples != input.second || input.kept != input.first)) return;
+  const int64_t length = is_first ? input.columns : input.first * (input.columns / input.second);
+  const int64_t its_width = targets.count() / samples;
+  if (its_width > length || its_width > KeptInput::most || (!input.is_floating && its_width > 1)) return;
+  if (looks == 0) {
+    function = of;
+    width = its_width;
+    columns = length;
+    in_step = !is_first || input.dim > 2 ? input.columns / input.second : length;
+    alive.assign(static_cast<std::size_t>(columns - width + 1), width <= most_width || width == columns ? 1 : 0);
+    tails.assign(static_cast<std::size_t>(width <= most_width ? width / 2 + 1 : 1), 1);
+    tails[0] = 0;
+  }
+  if (of != function || its_width != width || length != columns) return;
+  const int64_t inner = is_first ? columns : input.columns / input.second;
+  const auto given = [&](int64_t row, int64_t column) {
+    const int64_t place =
+        is_first ? row * columns + column : (column / inner * input.second + row) * inner + column % inner;
+    return input.values[static_cast<std::size_t>(place)];
+  };
+  const int64_t rows_taken = is_first ? input.kept : samples;
+  const auto is_same = [&](int64_t row, int64_t column, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (given(row, column + i) != targets.at(row * width + i)) return false;
+    }
+    return true;
+  };
+  for (int64_t row = 0; row < rows_taken; ++row) {
+    for (std::size_t column = 0; column < alive.size(); ++column)
+      alive[column] &= alive[column] != 0 && is_same(row, static_cast<int64_t>(column), width) ? 1 : 0;
+    for (std::size_t n = 1; n < tails.size(); ++n)
+      tails[n] &= tails[n] != 0 && is_same(row, columns - static_cast<int64_t>(n), static_cast<int64_t>(n)) ? 1 : 0;
+    changes += row > 0 && targets.at(row * width) != targets.at((row - 1) * width) ? 1 : 0;
+  }
+  rows += rows_taken;
+  ++looks;
+}
+
+void TokenShift::take_output(const Elements& from) {
+  scores = 0;
+  if (!from.readable() || !from.floating() || from.dim() < 2) return;
+  const int64_t width = from.size(-1), places = from.count() / width;
+  constexpr auto most_places = static_cast<int64_t>(std::tuple_size_v<decltype(output)> / 4);
+  scores = std::min<int64_t>(4, width);
+  output.fill(NAN);
+  for (int64_t place = 0; place < std::min(places, most_places); ++place) {
+    for (int64_t i = 0; i < scores; ++i) output[static_cast<std::size_t>(4 * place + i)] = from.at(place * width + i);
+  }
+}
+
+/// How many places of the model's output the loss leaves out at the front; -1 where that is not known.
+int64_t TokenShift::cut_at_front(const Elements& given, int64_t length, int64_t whole) const {
+  if (length == whole) return 0;
+  if (scores == 0 || !given.readable() || given.dim() < 2) return -1;
+  int64_t inner = 1;
+  for (int64_t d = 2; d < given.dim(); ++d) inner *= given.size(d);
+  for (int64_t place = 0; place <= furthest; ++place) {
+    bool is_it = given.size(1) >= scores;
+    for (int64_t i = 0; is_it && i < scores; ++i)
+      is_it = given.at(i * inner) == output[static_cast<std::size_t>(4 * place + i)];
+    if (is_it) return place;
+  }
+  return -1;
+}
+
+/// In (samples, time), and in (time, samples): flat targets may be of either.
+void TokenShift::take(const KeptInput& input, const Elements& given, const Elements& targets, double share_of_guess) {
+  if (input.kept == 0 || input.is_floating || input.dim != 2 || !targets.readable() || targets.floating()) return;
+  if (!given.readable() || given.dim() < 2) return;
+  int64_t found = -1, compared = 0, looked = 0;
+  bool any_next = false;
+  for (const bool time_first : {false, true}) {
+    const Shares shares = shares_of(input, given, targets, time_first);
+    if (!shares.are_known) continue;
+    ++looked;
+    any_next = any_next || shares.of[1] >= 0.5;
+    const int64_t only = shares.only();
+    if (only < 0) continue;
+    found = only;
+    compared = shares.places[static_cast<std::size_t>(only)];
+  }
+  if (looked == 0) return;
+  takes_next = takes_next || any_next;
+  if (found < 0) return void(++others);
+  if (found != by) looks = 0, places = 0;
+  by = found;
+  ++looks;
+  places += compared;
+  loss = share_of_guess;
+}
+
+TokenShift::Shares TokenShift::shares_of(const KeptInput& input, const Elements& given, const Elements& targets,
+                                         bool time_first) const {
+  constexpr int64_t fewest_places = 32, shortest = 4;
+  Shares shares;
+  const int64_t samples = time_first ? input.second : input.first, whole = time_first ? input.first : input.second;
+  const int64_t length = targets.count() / samples;
+  if (targets.count() % samples != 0 || length > whole || length < whole - furthest || length < shortest) return shares;
+  if (time_first && (input.kept != input.first || length != whole)) return shares;
+  const int64_t cut = cut_at_front(given, length, whole);
+  if (cut < 0) return shares;
+  const int64_t classes = given.size(1), rows = time_first ? samples : input.kept;
+  std::array<int64_t, furthest + 1> same{};
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t t = 0; t < length; ++t) {
+      const double target = targets.at(time_first ? t * samples + row : row * length + t);
+      if (!counts(target, classes)) continue;
+      for (int64_t moved = 0; moved <= std::min(furthest, whole - 1 - t - cut); ++moved) {
+        const int64_t at = t + cut + moved, place = time_first ? at * samples + row : row * whole + at;
+        ++shares.places[static_cast<std::size_t>(moved)];
+        same[static_cast<std::size_t>(moved)] += input.values[static_cast<std::size_t>(place)] == target ? 1 : 0;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    if (shares.places[i] >= fewest_places)
+      shares.of[i] = static_cast<double>(same[i]) / static_cast<double>(shares.places[i]);
+  }
+  shares.are_known = true;
+  return shares;
+}
+
+/// By how many places the targets are moved; -1 where it is none, or words come again, so that several fit.
+int64_t TokenShift::Shares::only() const {
+  constexpr double nearly_all = 0.98, half = 0.5;
+  const auto found = std::find_if(of.begin(), of.end(), [](double share) { return share >= nearly_all; });
+  const bool is_only = std::count_if(of.begin(), of.end(), [](double share) { return share >= half; }) == 1;
+  return found != of.end() && is_only ? found - of.begin() : -1;
+}
+
+void RepeatedRows::take(const Elements& input) {
+  constexpr int64_t fewest_rows = 4, most_rows = 1024, fewest_columns = 4, looked_at = 32;
+  constexpr uint32_t looks_enough = 32;
+  times = 0;
+  outputs_differ = false;
+  // What puts batches together does so from the first on.
+  if (batches == 0 && looks == looks_enough) return;
+  if (!input.floating() || input.dim() < 2 || input.size(0) < fewest_rows || input.size(0) > most_rows) return;
+  const int64_t count = input.size(0), columns = input.count() / count;
+  if (columns < fewest_columns) return;
+  ++looks;
+  const auto is_as_first = [&](int64_t row) {
+    for (int64_t i = 0; i < std::min(columns, looked_at); ++i) {
+      if (input.bits(i) != input.bits(row * columns + i)) return false;
+    }
+    return true;
+  };
+  int64_t again = 1;
+  while (again < count && !is_as_first(again)) ++again;
+  if (again == count) return;
+  hashes.clear();
+  bool any_fraction = false;
+  const auto hash_of = [&](int64_t row, int64_t taken) {
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < taken; ++i) {
+      const int64_t place = row * columns + (taken == columns ? i : scattered_place(i, taken, columns));
+      hash = mixed(hash, input.bits(place));
+      if (!any_fraction) any_fraction = input.at(place) != std::floor(input.at(place));
+    }
+    return hash;
+  };
+  for (int64_t row = 0; row < count; ++row) hashes.emplace_back(hash_of(row, std::min(columns, looked_at)), row);
+  if (!any_fraction) return;  // states, words and the like repeat by nature
+  std::sort(hashes.begin(), hashes.end());
+  int64_t smallest = count, largest = 0;
+  for (std::size_t begin = 0, end = 0; begin < hashes.size(); begin = end) {
+    while (end < hashes.size() && hashes[end].first == hashes[begin].first) ++end;
+    smallest = std::min(smallest, static_cast<int64_t>(end - begin));
+    largest = std::max(largest, static_cast<int64_t>(end - begin));
+  }
+  if (smallest < 2 || smallest != largest || largest == count) return;
+  for (std::size_t i = 1; i < hashes.size(); ++i) {
+    const bool is_pair = hashes[i].first == hashes[i - 1].first;
+    if (is_pair && hash_of(hashes[i].second, columns) != hash_of(hashes[i - 1].second, columns)) return;
+  }
+  times = smallest;
+  rows = count;
+  one = hashes[0].second;
+  other = hashes[1].second;
+}
+
+/// A model that is random by itself may be given each sample several times on purpose.
+void RepeatedRows::take_output(const Elements& output) {
+  constexpr double rounding = 1e-4;
+  constexpr int64_t most = 64;
+  if (times == 0 || !output.readable() || output.dim() == 0 || output.size(0) != rows) return;
+  const int64_t columns = output.count() / rows;
+  for (int64_t i = 0; i < std::min(most, columns) && !outputs_differ; ++i) {
+    const double a = output.at(one * columns + i), b = output.at(other * columns + i);
+    outputs_differ = std::abs(a - b) > rounding * (std::abs(a) + std::abs(b));
+  }
+}
+
+void RepeatedRows::take_targets(const Elements& targets) {
+  has_same_targets = times > 0 && targets.dim() > 0 && targets.size(0) == rows;
+  const int64_t width = has_same_targets ? targets.count() / rows : 0;
+  for (int64_t i = 0; i < width && has_same_targets; ++i)
+    has_same_targets = targets.at(one * width + i) == targets.at(other * width + i);
+}
+
+/// Until it is known; all, since few may mark what a mask leaves out.
+void TargetRange::take(const Elements& from, const char* of) {
+  constexpr uint32_t enough = 8;
+  constexpr double rounding = 1e-3, near = 0.25;
+  if (looks >= enough || !from.readable()) return;
+  ++looks;
+  function = of;
+  from.read_by([&](const auto& at) {
+    for (int64_t place = 0; place < from.count(); ++place) {
+      const double value = at(place);
+      if (!std::isfinite(value)) continue;
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+      if (value >= -rounding && value <= 1 + rounding) {
+        has_low = has_low || value < near;
+        has_high = has_high || value > 1 - near;
+      } else {
+        are_various = are_various || (!std::isnan(outside) && value != outside);
+        outside = value;
+      }
+    }
+  });
+}
+
+void BoundedScores::take(const Elements& from, double of, int64_t count, int64_t right_ones) {
+  constexpr int64_t most = 1024;
+  if (from.dim() != 2 || !std::isfinite(of)) return;
+  from.sample(most, [&](int64_t place) {
+    smallest = std::min(smallest, from.at(place));
+    largest = std::max(largest, from.at(place));
+  });
+  classes = from.size(1);
+  answers += count;
+  right += right_ones;
+  loss += of;
+  ++looks;
+}
+
+/// A model that is mostly right, and whose scores are free, would make them larger.
+void BoundedScores::end_epoch() {
+  constexpr uint32_t looks_enough = 4;
+  constexpr double bound = 1.0005, near = 0.8;
+  if (looks < looks_enough) return;
+  were_larger = were_larger || largest > bound || smallest < -bound;
+  floor = std::log1p(static_cast<double>(classes - 1) * std::exp(-2.0));
+  guess = std::log(static_cast<double>(classes));
+  epochs = !were_larger && largest > near && 2 * right > answers ? epochs + 1 : 0;
+  now = loss / looks;
+  smallest = largest = loss = 0;
+  answers = right = 0;
+  looks = 0;
+}
+
+void InputRange::take(const Elements& from) {
+  constexpr int64_t most = 1024;
+  constexpr double too_large = 1e30, smallest_normal = 1.17e-38;
+  if (!from.floating() || from.is_low_precision() || from.count() < 16) return;
+  ++batches;
+  from.sample(most, [&](int64_t place) {
+    const double value = std::abs(from.at(place));
+    if (!std::isfinite(value)) return;
+    ++seen;
+    largest = std::max(largest, value);
+    const bool is_huge = value > too_large, is_denormal = value > 0 && value < smallest_normal;
+    huge += is_huge ? 1 : 0;
+    denormal += is_denormal ? 1 : 0;
+    if (is_huge || (is_denormal && huge == 0)) example = from.at(place);
+  });
+}
+
+void SoftmaxLook::take(const Layer& layer, const Elements& output) {
+  constexpr int64_t fewest = 4, most_rows = 1024, lines = 8;
+  if (!output.readable() || !output.floating() || output.dim() < 2 || output.count() == 0) return;
+  const bool is_logarithm = layer.type.front() == 'L' || layer.type.front() == 'l';
+  const auto at = [&](int64_t place) { return is_logarithm ? std::exp(output.at(place)) : output.at(place); };
+  const int64_t batch = output.size(0), n = output.count() / batch;
+  if (over_batch != nullptr || batch < fewest || batch > most_rows || n < 2) return;
+  for (int64_t d = 1; d < output.dim(); ++d) {
+    if (output.size(d) == batch) return;
+  }
+  const int64_t taken = std::min(lines, n);
+  for (int64_t i = 0; i < taken; ++i) {
+    const int64_t column = scattered_place(i, taken, n);
+    double sum = 0;
+    for (int64_t row = 0; row < batch; ++row) sum += at(row * n + column);
+    if (!is_near_one(sum)) return;
+  }
+  // Along no other dimension of the first samples.
+  int64_t inner_size = n;
+  for (int64_t d = 1; d < output.dim(); ++d) {
+    inner_size /= output.size(d);
+    bool any_other = false;
+    for (int64_t row = 0; row < std::min(lines, batch) && !any_other; ++row) {
+      double sum = 0;
+      for (int64_t i = 0; i < output.size(d); ++i) sum += at(row * n + i * inner_size);
+      any_other = std::abs(sum - 1) > 0.05;
+    }
+    if (!any_other) return;
+  }
+  over_batch = &layer;
+  rows = batch;
+  inner = n;
+  is_attention = output.dim() == 4 && output.size(2) == output.size(3);
+}
+
+void Passing::take_run(const Layer& layer, const Event& event, const Run& run) {
+  ran_without_grad = ran_without_grad || !event.grad_enabled();
+  if (!event.grad_enabled() || !event.tensor()) return;
+  const Elements output(event.tensor().raw());
+  const bool has_input = event.input_count() > 0;
+  // The words may go in behind their places, which are an embedding, too.
+  if (has_input && !run.is_first && input.dim == 1 && layer.module->family == LOUPE_FAMILY_EMBEDDING) {
+    const Elements words(event.input(0).raw());
+    if (words.readable() && words.dim() == 2 && (same.is_open() || shift.is_open())) input.take(words);
+  }
+  if (run.is_first && has_input) {
+    const Elements given(event.input(0).raw());
+    input.kept = 0;
+    repeats.times = 0;
+    if (given.readable()) {
+      range.take(given);
+      repeats.take(given);
+      if (same.is_open() || (shift.is_open() && !given.floating())) input.take(given);
+    }
+    shift.recurrent = 0;
+  }
+  if (run.is_last) repeats.take_output(output);
+  if (same.is_open() && output.readable() && output.dim() > 1 && output.count() > 0)
+    same.narrowest = std::min(same.narrowest, output.count() / output.size(0));
+  same.drops = same.drops || layer.role == Role::dropout;
+  if (shift.is_open() && input.kept > 0 && !input.is_floating) {
+    if (run.is_last) shift.take_output(output);
+    const bool is_recurrent = layer.module->family == LOUPE_FAMILY_RECURRENT;
+    shift.recurrent += is_recurrent ? 1 : 0;
+    const char* settings = Module(layer.module).settings().data();
+    if (is_recurrent && std::strstr(settings, "bidirectional=true") != nullptr) shift.sees_all = true;
+    if (layer.module->family == LOUPE_FAMILY_ATTENTION) shift.sees_all = true;  // its mask is not known
+    if (layer.role == Role::softmax && output.readable() && output.dim() >= 3 && output.size(-1) > 2 &&
+        output.size(-1) == output.size(-2)) {
+      const int64_t width = output.size(-1);
+      (output.at(1) == 0 && output.at(width - 1) == 0 && output.at(2 * width - 1) == 0 ? shift.is_causal
+                                                                                       : shift.sees_all) = true;
+    }
+  }
+  if (layer.role == Role::softmax) softmax.take(layer, output);
+}
+
+void Passing::take_loss(const Event& event, const Given& given) {
+  if (event.input_count() < 2) return;
+  const Elements inputs(event.tensor().raw()), target(event.input(1).raw());
+  if (!inputs.readable() || !target.readable()) return;
+  const bool is_binary = given.function == LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY ||
+                         given.function == LOUPE_DRAFT_LOSS_BINARY_CROSS_ENTROPY_WITH_LOGITS;
+  const bool is_entropy = given.function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY;
+  const bool has_classes = is_entropy || given.function == LOUPE_DRAFT_LOSS_NLL;
+  if (is_binary) targets.take(target, given.name);
+  const int64_t classes = inputs.dim() > 1 ? inputs.size(1) : inputs.count();
+  const double guess = std::log(static_cast<double>(std::max<int64_t>(classes, 2)));
+  if (is_entropy) scores.take(inputs, given.loss, given.answers, given.right);
+  repeats.take_targets(target);
+  if (has_classes && shift.is_open()) shift.take(input, inputs, target, given.loss / guess);
+  same.take(input, target, given.function);
+}
+
+void Passing::next_step() {
+  input.kept = 0;
+  repeats.times = 0;
+  repeats.has_same_targets = false;
+  softmax.over_batch = nullptr;
+  squares.fill(0);
+}
+
+void Passing::next_window() {
+  range.largest = 0;
+}
+
+MeanLoss mean_cross_entropy(const Elements& scores, const Elements& targets, int64_t most_targets) {
+  constexpr int64_t most = 16384;
+  if (!scores.readable() || !scores.floating() || scores.dim() < 2 || scores.count() == 0) return {};
+  const int64_t classes = scores.size(1), inner = scores.count() / scores.size(0) / classes;
+  if (!targets.readable() || targets.floating() || targets.count() * classes != scores.count()) return {};
+  const int64_t taken = std::min(targets.count(), most_targets);
+  if (taken * classes > std::max(most, classes)) return {};
+  MeanLoss found;
+  double sum = 0;
+  for (int64_t place = 0; place < taken; ++place) {
+    const double right = targets.at(place);
+    if (!counts(right, classes)) continue;
+    const int64_t first = place / inner * classes * inner + place % inner;
+    double largest = -INFINITY, exp_sum = 0;
+    for (int64_t c = 0; c < classes; ++c) largest = std::max(largest, scores.at(first + c * inner));
+    for (int64_t c = 0; c < classes; ++c) exp_sum += std::exp(scores.at(first + c * inner) - largest);
+    sum += largest + std::log(exp_sum) - scores.at(first + static_cast<int64_t>(right) * inner);
+    ++found.count;
+  }
+  found.mean = sum / static_cast<double>(found.count);
+  return found;
+}
+
+void Passes::expect(const MeanLoss& loss) {
+  const std::lock_guard lock(mutex_);
+  expected_ = loss;
+}
+
+/// A program that adds up gradients does so from the first steps on.
+bool Passes::wants_means() const {
+  constexpr uint32_t steps_enough = 64;
+  const std::lock_guard lock(mutex_);
+  return passes_before_ > 1 && (several_ < steps_enough || uneven_steps + summed_steps > 0);
+}
+
+void Passes::take(double loss) {
+  const std::lock_guard lock(mutex_);
+  ++step_.passes;
+  const MeanLoss expected = std::exchange(expected_, {});
+  if (!(expected.mean > 0) || !std::isfinite(loss)) {
+    step_.is_known = false;
+    return;
+  }
+  step_.fewest = std::min(step_.fewest, expected.count);
+  step_.most = std::max(step_.most, expected.count);
+  step_.smallest = std::min(step_.smallest, loss / expected.mean);
+  step_.largest = std::max(step_.largest, loss / expected.mean);
+}
+
+void Passes::take_scale(double scale) {
+  const std::lock_guard lock(mutex_);
+  scale_ = scale;
+}
+
+void Passes::take_evaluation(bool of_model) {
+  const std::lock_guard lock(mutex_);
+  (of_model ? evaluates_models_ : evaluates_losses_) = true;
+}
+
+bool Passes::evaluates_others() {
+  const std::lock_guard lock(mutex_);
+  const bool has_losses = std::exchange(evaluates_losses_, false);
+  return !std::exchange(evaluates_models_, false) && has_losses;
+}
+
+double Passes::scale() const {
+  const std::lock_guard lock(mutex_);
+  return scale_;
+}
+
+Passes::Step Passes::end_step() {
+  const std::lock_guard lock(mutex_);
+  passes_before_ = step_.passes;
+  several_ += passes_before_ > 1 ? 1 : 0;
+  expected_ = {};
+  return std::exchange(step_, {});
+}
+
+}  // namespace loupe::health
