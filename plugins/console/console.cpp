@@ -1,5 +1,6 @@
 // The visualizer `console`, for people who watch the trainer's terminal or read its log.
 
+#include <loupe/detail/run_state.h>
 #include <loupe/plugin.h>
 #include <loupe/text/number_text.h>
 
@@ -27,9 +28,9 @@ class Console : public Visualizer {
  public:
   static constexpr const char* name = "console";
   static constexpr const char* help =
-      "what is wrong, and how the run stands: a panel that stays in place on a terminal, a line a tick elsewhere";
+      "prints findings and the state of the run: a panel on a terminal, one line for each tick elsewhere";
   static std::vector<const char*> gives() {
-    return {"findings in words, and the run's numbers, on the terminal or wherever its output goes"};
+    return {"findings in words and the run's numbers, on the terminal or in its log"};
   }
   static constexpr const char* example = "console: {detail: all, layers: 20, tags: [\"*Norm\", Loss]}";
   static std::vector<Option> options() {
@@ -38,14 +39,14 @@ class Console : public Visualizer {
              "auto: a panel on a terminal that has room for it, else lines; lines: one a tick; all: tables of all "
              "numbers at each tick",
              {"auto", "lines", "all"}},
-            {"layers", 12, "most rows a table; 0 shows all", 0, 1e6},
-            {"history", 12, "epochs in the small curve behind each row; 0 for none", 0, 1000},
+            {"layers", 12, "most rows of a table; 0 shows all", 0, 1e6},
+            {"history", 12, "epochs in the small curve of each row; 0 for none", 0, 1000},
             {"past",
              "values",
-             "what the small curves show of a resumed run from before, out of what `record` kept",
+             "whether the small curves of a resumed run begin with its earlier values, read from `record`",
              {"values", "none"}},
             {"tags", Strings{}, "which tags to show, as patterns such as \"*Norm\"; all of them when empty"},
-            {"every", 1, "a line or tables of the first tick and of each n-th after it; findings come at once", 1, 1e9},
+            {"every", 1, "print the first tick and each n-th after it; findings are printed at once", 1, 1e9},
             {"progress", true, "show steps, steps a second and the time left between ticks, on a terminal only"},
             {"color", "auto", "auto: on a terminal, unless NO_COLOR is set", {"auto", "always", "never"}},
             {"to", "stdout", "where to write", {"stdout", "stderr"}}};
@@ -75,10 +76,13 @@ class Console : public Visualizer {
     }
     directory_ = run.directory;
     headlines_.begin(run.train_loss, run.validation_loss);
+    broken_loss_ = {};
+    broken_loss_.begin(run.train_loss, run.validation_loss);
+    parts_ = {};
     tables_.clear();
     findings_.clear();
     model_layers_.clear();
-    // The lens whose silence means something.
+    // Without this lens, no finding means nothing.
     looks_for_findings_ = std::any_of(run.lenses, run.lenses + run.lens_count,
                                       [](const char* lens) { return std::string_view(lens) == "health"; });
     ticks_ = 0;
@@ -100,16 +104,21 @@ class Console : public Visualizer {
     in_tick_ = true;
     tables_.begin_tick();
   }
-  void row(const loupe::Row& row) override { tables_.take(row); }
+  void row(const loupe::Row& row) override {
+    if (row.step > 0) return;  // tables and headlines show whole ticks
+    tables_.take(row);
+    each_value(row, [&](const RowValue& value) { broken_loss_.value(row.tag, value.line, value.value); });
+  }
   void finding(const loupe_finding& finding) override {
     findings_.take(finding);
+    broken_loss_.finding(finding.id, text_of(finding.rule), finding.severity, finding.state);
     if (in_tick_) return;
     // An error may be the last that a run has to say, and the next tick hours away.
     const std::string text = findings_.urgent(layout());
     if (!text.empty()) show(text, "a finding is lost");
   }
   void note(const Note& note) override {
-    // A lens that was put aside finds nothing any more.
+    // A disabled lens finds nothing.
     if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
     // The log has these already.
     for (const uint32_t kind : {LOUPE_NOTE_GUESS, LOUPE_NOTE_INCIDENT, LOUPE_NOTE_RANKS, LOUPE_NOTE_UNOBSERVED})
@@ -120,6 +129,7 @@ class Console : public Visualizer {
     in_tick_ = false;
     tables_.end_tick(host_);
     headlines_.take(tables_.all(), epoch_, is_whole_);
+    parts_.take(tables_.all());
     if (is_past_) return tables_.remember();
     is_shown_ = ticks_++ % every_ == 0;
     tell_tick();
@@ -168,23 +178,25 @@ class Console : public Visualizer {
   std::string summary(const Ending& ending) const {
     if (ticks_ == 0 && findings_.count() == 0) return "";
     const Layout layout = this->layout();
-    std::string title = ending.how == LOUPE_END_FAILED        ? "the run failed"
-                        : ending.how == LOUPE_END_INTERRUPTED ? "the run was interrupted"
-                                                              : "the run ended";
-    title = (run_.empty() ? "" : run_ + " · ") + title + " after epoch " + number_text(epoch_);
-    std::string text = heading(title, layout);
+    const StateOfRun state = state_of_end(ending.how, text_of(ending.message), broken_loss_.name());
+    std::string text =
+        heading((run_.empty() ? "" : run_ + " · ") + state.word + " after epoch " + number_text(epoch_), layout);
     const auto add = [&](const std::string& sentence) {
       for (const std::string& line : wrapped(sentence, layout.width)) text += line.empty() ? "" : line + '\n';
     };
-    if (ending.message != nullptr) add(harmless(ending.message));
+    add(harmless(state.why));
     const std::string standing = findings_.summary(layout);
     text += standing;
-    if (standing.empty() && findings_.count() > 0) text += "no finding stands at the end of the run\n";
-    if (findings_.count() == 0 && looks_for_findings_ && ticks_ > 0)
-      text += "no findings up to epoch " + number_text(epoch_) + '\n';
+    if (looks_for_findings_ && ticks_ > 0 && findings_.counts().empty() && state.word != "failed") {
+      const std::string epochs = number_text(epoch_) + (epoch_ == 1 ? " epoch" : " epochs");
+      text += colored("Training looks healthy", green, layout) + ": no problems " +
+              (findings_.count() > 0 ? "at the end\n" : "found in " + epochs + '\n');
+    } else if (standing.empty() && findings_.count() > 0) {
+      text += "No problems at the end.\n";
+    }
     if (ticks_ == 0) return text;
     add(headlines_.best());
-    add(parts_in_a_line(tables_.all()));
+    add(parts_.in_a_line());
     std::error_code none;
     const std::filesystem::path folder = directory_, report = folder / "report.html";
     if (!directory_.empty() && std::filesystem::is_regular_file(report, none)) {
@@ -217,12 +229,15 @@ class Console : public Visualizer {
     if (below.empty()) all = below_.removed();
     write(all + text + (below.empty() ? "" : below_.with(below, size)), lost);
   }
-  void write(const std::string& text, const std::string& lost) const {
+  void write(const std::string& text, const std::string& lost) {
     if (text.empty()) return;
     try {
       terminal_.write(text);
     } catch (const std::system_error& reason) {
-      throw Error("cannot write to " + terminal_.name() + ": " + reason.code().message() + "; " + lost);
+      below_ = Region();  // whether it is there is not known
+      const bool is_unread = reason.code() == std::errc::resource_unavailable_try_again;
+      throw Error("cannot write to " + terminal_.name() + ": " +
+                  (is_unread ? "nobody reads it" : reason.code().message()) + "; " + lost);
     }
   }
 
@@ -235,6 +250,8 @@ class Console : public Visualizer {
   Detail detail_ = Detail::lines;
   std::string run_, of_all_, directory_, progress_text_;
   Headlines headlines_;
+  BrokenLoss broken_loss_;
+  Parts parts_;
   Layers model_layers_;
   Findings findings_;
   Pace pace_;

@@ -12,7 +12,7 @@
 namespace loupe::console {
 namespace {
 
-constexpr std::size_t first_column = 9;  // as wide as "warning" and a gap
+constexpr std::size_t first_column = 9;  // as wide as "resolved" and a gap
 constexpr std::size_t most_still = 5;
 
 std::string shown(const char* text) {
@@ -70,7 +70,7 @@ void Findings::take(const loupe_finding& finding) {
   standing_.erase(rank_of(*entry));
   const bool new_to_reader = !gone && (!entry->stands || entry->severity != finding.severity);
   if (new_to_reader) entry->news = News::raised;
-  // What came and went between two ticks was never shown.
+  // A finding that came and went between two ticks was never shown.
   if (gone && entry->stands) entry->news = entry->shown ? News::gone : News::none;
   entry->stands = !gone;
   entry->rule = rule;
@@ -171,7 +171,7 @@ std::string Findings::still_standing(const std::set<RuleKey>& growing, double ep
               "still, for " + epochs(first.first_epoch, epoch) + ": " + first.called() + and_more(numbers.size() - 1),
               layout);
   }
-  if (others > 0) text += further_lines("… and " + std::to_string(others) + " more still stand", layout);
+  if (others > 0) text += further_lines("… and " + std::to_string(others) + " more are still open", layout);
   return text;
 }
 
@@ -183,16 +183,16 @@ std::string Findings::gone_by_rule(const WorstFirst& order, double epoch, const 
   }
   std::string text;
   for (const auto& [key, all] : by_rule) {
-    text += lines("gone", nullptr,
-                  "after " + epochs(all.front()->first_epoch, epoch - 1) + ": " + all.front()->called() +
-                      and_more(all.size() - 1),
-                  layout);
+    text += lines(
+        "resolved", nullptr,
+        all.front()->called() + and_more(all.size() - 1) + " (" + epochs(all.front()->first_epoch, epoch - 1) + ")",
+        layout);
   }
   return text;
 }
 
 /// The findings of each rule and severity together, in the order of their first.
-/// @param by_advice  keeps those apart that advise something else
+/// @param by_advice  keeps findings with different advice apart
 std::vector<Findings::Group> Findings::grouped(const std::vector<const Entry*>& some, bool by_advice) {
   std::vector<Group> groups;
   for (const Entry* each : some) {
@@ -221,8 +221,8 @@ std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layo
     const auto told = told_.find(key_of(*worst));
     if (told != told_.end() && !worst->place.empty()) {
       text += lines(worst->severity,
-                    worst->rule + ": also of " + worst->place + and_more(others.size()) + ", now " +
-                        std::to_string(told->second.size() + others.size() + 1) + " in all",
+                    worst->rule + ": now also in " + worst->place + and_more(others.size()) + " (" +
+                        std::to_string(told->second.size() + others.size() + 1) + " in all)",
                     layout);
       continue;
     }
@@ -231,7 +231,7 @@ std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layo
     for (std::size_t i = 0; i < others.size() && i < most; ++i) places += (i > 0 ? ", " : "") + others[i]->place;
     if (others.size() > most) places += and_more(others.size() - most);
     text += in_full(*worst, layout);
-    if (!places.empty()) text += further_lines("also of " + places, layout);
+    if (!places.empty()) text += further_lines("also in " + places, layout);
   }
   return text;
 }
@@ -292,12 +292,13 @@ std::unordered_map<std::string, std::uint32_t> Findings::worst_by_layer() const 
 
 std::string Findings::summary(const Layout& layout) const {
   constexpr std::size_t most = 12;
-  const std::vector<Brief> briefs = worst_by_rule();
+  std::vector<Brief> briefs = worst_by_rule();
+  std::erase_if(briefs, [](const Brief& each) { return each.severity < LOUPE_SEVERITY_WARNING; });
   std::string text;
   std::size_t shown = 0;
   for (const Brief& each : briefs) {
     if (shown++ == most) break;
-    // As far as that is a few lines.
+    // Only if that is a few lines.
     const std::size_t row = layout.width - first_column;
     text += lines(each.severity, shortened_end(each.text, 4 * row), layout);
     if (!each.advice.empty()) text += further_lines(shortened_end("→ " + each.advice, 3 * row), layout);

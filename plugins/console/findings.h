@@ -24,7 +24,7 @@ class Findings {
   void take(const loupe_finding& finding);
 
   /// Lines on what changed since this was last asked, the worst first; "" where nothing did.
-  /// @param with_standing  also what still stands beside that
+  /// @param with_standing  also list findings that are still open
   std::string news(double epoch, const Layout& layout, bool with_standing = true);
   /// The same for new errors only, which cannot wait for a tick.
   std::string urgent(const Layout& layout);
@@ -36,7 +36,7 @@ class Findings {
   };
   /// One a rule, the worst first.
   std::vector<Brief> worst_by_rule() const;
-  /// The same as lines, each with what to do about it; "" where nothing stands.
+  /// Errors and warnings as lines, each with its remedy; "" without any.
   std::string summary(const Layout& layout) const;
   /// Counts the standing errors and warnings: "1 error, 2 warnings"; "" if there are none.
   std::string counts() const;

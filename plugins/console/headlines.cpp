@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t most_values = 60;
 constexpr const char* loss_tag = "Loss";
 
-/// Plots that go by the names of their lines.
+/// Plots whose rows are named by line, not by layer.
 bool is_named_by_row(const std::string& tag) {
   return tag == loss_tag || tag == "Metrics" || tag == "Loss & Metrics";
 }
@@ -28,7 +28,7 @@ bool is_of_whole_model(const Table& table) {
   return style.big && !style.probability && !style.relation && !style.bounded;
 }
 
-/// How many events of a loss were NaN, as the lenses tell it beside.
+/// How many events of a loss were NaN, by the lenses' count.
 double nan_count_of(const std::deque<Table>& tables, const std::string& tag, const std::string& loss) {
   for (const Table& table : tables) {
     if (table.key() != "Non-Finite Values") continue;
@@ -92,6 +92,12 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
     const auto is_over = [&](const Number& each) { return each.tag == table.key() && each.epoch != epoch; };
     numbers_.erase(std::remove_if(numbers_.begin(), numbers_.end(), is_over), numbers_.end());
   }
+  // If several losses are trained, for example an actor's and a critic's, the lowest value is not the best.
+  const auto is_trained = [&](const Number& each) { return each.is_loss && each.name.rfind(validation_, 0) != 0; };
+  if (std::count_if(numbers_.begin(), numbers_.end(), is_trained) < 2) return;
+  for (Number& each : numbers_) {
+    if (is_trained(each)) each.best = NAN;
+  }
 }
 
 std::string Headlines::in_a_line(double epoch) const {
@@ -118,24 +124,38 @@ std::string Headlines::best() const {
   return text;
 }
 
-std::string parts_in_a_line(const std::deque<Table>& tables) {
+void Parts::take(const std::deque<Table>& tables) {
+  constexpr std::size_t most_epochs = 1000;
   const auto table = std::find_if(tables.begin(), tables.end(), [](const Table& each) {
     return each.style().relation && each.style().big && !each.style().unit.empty();
   });
-  if (table == tables.end()) return "";
+  if (table == tables.end()) return;
+  title_ = table->title();
+  unit_ = table->style().unit;
+  for (const Row& row : table->rows()) {
+    const double value = row.cells[row.main()];
+    if (!std::isfinite(value)) continue;
+    auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& each) { return each.name == row.name; });
+    if (part == parts_.end()) part = parts_.insert(part, {row.name, {}});
+    part->values.push_back(value);
+    if (part->values.size() > most_epochs) part->values.pop_front();
+  }
+}
+
+std::string Parts::in_a_line() const {
   std::vector<std::pair<double, std::string>> parts;
   double whole = 0;
-  for (const Row& row : table->rows()) {
-    const double part = row.cells[row.main()];
-    if (!std::isfinite(part)) continue;
-    parts.emplace_back(part, row.name);
-    whole += part;
+  for (const Part& part : parts_) {
+    std::vector<double> values(part.values.begin(), part.values.end());
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    parts.emplace_back(*middle, part.name);
+    whole += *middle;
   }
   if (!(whole > 0)) return "";
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = table->title() + " " +
-                     (whole >= 99.5 ? std::to_string(std::lround(whole)) : rounded_text(whole, 2)) + " " +
-                     table->style().unit;
+  std::string text =
+      title_ + " " + (whole >= 99.5 ? std::to_string(std::lround(whole)) : rounded_text(whole, 2)) + " " + unit_;
   const char* before = ": ";
   for (const auto& [part, name] : parts) {
     const long percent = std::lround(100 * part / whole);
@@ -198,10 +218,6 @@ std::string progress_line(const Progress& progress, std::size_t width) {
   }
   if (const double left = seconds_left(progress); left >= 0) {
     parts.push_back({duration_text(left) + " left" + (progress.epochs > 0 ? "" : " in this epoch"), 5});
-  }
-  if (progress.seconds > 0 && progress.lens_seconds > 0) {
-    const double share = std::min(100 * progress.lens_seconds / progress.seconds, 100.0);
-    parts.push_back({"lenses " + (share < 1 ? "<1" : std::to_string(std::lround(share))) + " %", 2});
   }
 
   const auto joined = [&parts] {

@@ -23,7 +23,7 @@ class Headlines {
     bool is_loss = false;
     double last = NAN, epoch = 0;
     double nan_count = 0;               ///< of a loss: how many of the last epoch's were NaN
-    double best = NAN, best_epoch = 0;  ///< of a loss: its least
+    double best = NAN, best_epoch = 0;  ///< of a loss: its least; NaN where several are trained
     std::deque<double> values;          ///< the last of them, oldest first
   };
 
@@ -44,9 +44,22 @@ class Headlines {
   std::deque<Number> numbers_;
 };
 
-/// Says what a whole is made of, the largest part first: "Step Time 17 ms: forward 41 %, loss and backward 37 %". Of
-/// the first plot whose parts have a unit; "" where there is none.
-std::string parts_in_a_line(const std::deque<Table>& tables);
+/// What a whole is made of, of the first plot whose parts have a unit: by the medians of the run's epochs, as a few
+/// steps of the last one may not be like the others.
+class Parts {
+ public:
+  void take(const std::deque<Table>& tables);
+  /// The largest part first: "Step Time 17 ms: forward 41 %, loss and backward 37 %"; "" where there is no such plot.
+  std::string in_a_line() const;
+
+ private:
+  struct Part {
+    std::string name;
+    std::deque<double> values;  ///< of the last epochs
+  };
+  std::string title_, unit_;
+  std::vector<Part> parts_;
+};
 
 /// "epoch 3 of 20  ━━━━━╸────  412 of 938 steps  98.3 steps/s  2 min 10 s left  lenses 4 %", at most `width` columns:
 /// leaves out what does not fit, the least needed first.

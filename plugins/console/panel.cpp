@@ -42,8 +42,27 @@ std::string Layers::strip(std::size_t width, const std::unordered_map<std::strin
 
 namespace {
 
+using SeverityByLayer = std::unordered_map<std::string, std::uint32_t>;
+
+/// LOUPE_SEVERITY_ by layer: of its worst finding, and an error for NaN and infinity, which a finding reports only for
+/// the layer where they began.
+SeverityByLayer severity_by_layer(const PanelView& view) {
+  SeverityByLayer worst = view.findings.worst_by_layer();
+  for (const Table& table : view.tables) {
+    if (table.style().big) continue;
+    const bool counts_broken = table.key() == "Non-Finite Values";
+    for (const Row& row : table.rows()) {
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        if (row.known[i] && (counts_broken ? row.cells[i] > 0 : !std::isfinite(row.cells[i])))
+          worst[row.key.substr(0, row.key.find(':'))] = LOUPE_SEVERITY_ERROR;
+      }
+    }
+  }
+  return worst;
+}
+
 /// The first few plots that have a number for each layer, as one table; without those in which all are the same.
-Table numbers_of_layers(const std::deque<Table>& tables) {
+Table numbers_of_layers(const std::deque<Table>& tables, const SeverityByLayer& worst) {
   constexpr std::size_t most = 4;
   Table all("layers", Style());
   std::size_t count = 0;
@@ -62,11 +81,14 @@ Table numbers_of_layers(const std::deque<Table>& tables) {
     }
     ++count;
   }
+  for (Row& row : all.rows()) {
+    if (const auto found = worst.find(row.key); found != worst.end()) row.finding = found->second;
+  }
   return all;
 }
 
 constexpr std::size_t least_lines = 12, most_numbers = 4, most_findings = 4;
-// A terminal with so many rows has room for a curve of the loss.
+// A terminal with this number of rows has room for a curve of the loss.
 constexpr std::size_t tall = 30, curve_rows = 5;
 constexpr std::size_t wide = 160, left_of_wide = 80, count_column = 11;
 
@@ -99,10 +121,19 @@ void add_numbers(const PanelView& view, std::size_t width, std::vector<std::stri
 }
 
 /// The loss over the epochs, as high as several lines.
-void add_curve(const PanelView& view, std::size_t width, std::vector<std::string>& lines) {
+void add_curve(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
   for (const Headlines::Number& each : view.headlines.all()) {
     if (!each.is_loss || each.values.size() < 2) continue;
     const std::vector<double> values(each.values.begin(), each.values.end());
+    // Its name, and the ends of its axis.
+    double low = NAN, high = NAN;
+    for (const double value : values) {
+      low = std::fmin(low, value);
+      high = std::fmax(high, value);
+    }
+    const std::string title = each.name + " over the last " + std::to_string(values.size()) + " epochs, " +
+                              short_number(low) + " to " + short_number(high);
+    lines.push_back(colored(shortened(title, width), dim, layout));
     for (std::string& line : curve(values, Scale::data, width, curve_rows)) lines.push_back(std::move(line));
     return;
   }
@@ -111,7 +142,9 @@ void add_curve(const PanelView& view, std::size_t width, std::vector<std::string
 /// What is wrong, where, and what to do: whole where a few lines hold it.
 void add_findings(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
   const std::vector<Findings::Brief> worst = view.findings.worst_by_rule();
-  if (worst.empty() && view.looks_for_findings) lines.push_back(colored("✓ no findings so far", green, layout));
+  const bool is_healthy = std::none_of(worst.begin(), worst.end(),
+                                       [](const auto& each) { return each.severity >= LOUPE_SEVERITY_WARNING; });
+  if (is_healthy && view.looks_for_findings) lines.push_back(colored("✓ Training looks healthy so far", green, layout));
   const std::size_t room = width - 2;
   const auto add = [&](const std::string& sign, const std::string& text, std::size_t rows) {
     bool first = true;
@@ -127,11 +160,8 @@ void add_findings(const PanelView& view, std::size_t width, const Layout& layout
     add(colored(is_error ? "× " : "! ", is_error ? red : yellow, layout), each.text, is_first ? 3 : 1);
     if (is_first && !each.advice.empty()) add("  ", "→ " + each.advice, 3);
   }
-  if (worst.size() > shown) {
-    const std::string more = std::to_string(worst.size() - shown);
-    lines.push_back(
-        colored((shown > 0 ? "  … and " + more + " more" : "  " + more + " info") + ", see the report", dim, layout));
-  }
+  if (worst.size() > shown && shown > 0)
+    lines.push_back(colored("  … and " + std::to_string(worst.size() - shown) + " more, see the report", dim, layout));
 }
 
 /// The rows that the panel may take below its title; the rest is the program's.
@@ -139,22 +169,22 @@ std::size_t most_rows(const Size& size) {
   return std::max(least_lines, size.rows / 2) - 1;
 }
 
-std::vector<std::string> left_of(const PanelView& view, std::size_t width, const Size& size, const Layout& layout) {
+std::vector<std::string> left_of(const PanelView& view, const SeverityByLayer& worst, std::size_t width,
+                                 const Size& size, const Layout& layout) {
   std::vector<std::string> lines;
   if (!view.progress.empty()) lines.push_back(shortened(view.progress, width));
   add_numbers(view, width, lines);
-  if (size.rows >= tall) add_curve(view, width, lines);
+  if (size.rows >= tall) add_curve(view, width, layout, lines);
   if (view.layers.count() > 0) {
     const std::string count = left_aligned(std::to_string(view.layers.count()) + " layers", count_column);
-    lines.push_back(count + view.layers.strip(width - display_width(count), view.findings.worst_by_layer(), layout));
+    lines.push_back(count + view.layers.strip(width - display_width(count), worst, layout));
   }
-  add_findings(view, width, layout, lines);
-  if (lines.size() > most_rows(size)) lines.resize(most_rows(size));
   return lines;
 }
 
-std::vector<std::string> right_of(const PanelView& view, std::size_t width, std::size_t rows, const Layout& layout) {
-  const Table table = numbers_of_layers(view.tables);
+std::vector<std::string> right_of(const PanelView& view, const SeverityByLayer& worst, std::size_t width,
+                                  std::size_t rows, const Layout& layout) {
+  const Table table = numbers_of_layers(view.tables, worst);
   if (table.rows().empty()) return {};
   Layout beside = layout;
   beside.width = width;
@@ -177,15 +207,21 @@ bool has_room_for_panel(const Size& size) {
 std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout) {
   const std::size_t width = size.columns - 1;
   const bool is_wide = size.columns >= wide;
-  std::vector<std::string> lines = left_of(view, is_wide ? left_of_wide : width, size, layout);
+  const SeverityByLayer worst = severity_by_layer(view);
+  std::vector<std::string> lines = left_of(view, worst, is_wide ? left_of_wide : width, size, layout), found;
+  add_findings(view, width, layout, found);
   if (is_wide) {
-    const std::vector<std::string> right = right_of(view, width - left_of_wide - 2, most_rows(size), layout);
+    const std::size_t rows = std::max(lines.size(), most_rows(size) - std::min(most_rows(size), found.size()));
+    const std::vector<std::string> right = right_of(view, worst, width - left_of_wide - 2, rows, layout);
     if (lines.size() < right.size()) lines.resize(right.size());
     for (std::size_t i = 0; i < right.size(); ++i) {
       const std::size_t taken = visible_width(lines[i]);
       lines[i] += std::string(left_of_wide + 2 - std::min(taken, left_of_wide + 2), ' ') + right[i];
     }
   }
+  // Over the whole width.
+  lines.insert(lines.end(), found.begin(), found.end());
+  if (lines.size() > most_rows(size)) lines.resize(most_rows(size));
   Layout of_title = layout;
   of_title.width = width;
   const std::string counts = view.findings.counts();

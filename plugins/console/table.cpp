@@ -111,7 +111,7 @@ class Severities {
   explicit Severities(const Table& table) : table_(table) {}
 
   Severity of(std::size_t row, std::size_t column) const;
-  /// Indices of at most so many rows, 0 for all, as they are to be shown. Probabilities: the worst first, by severity,
+  /// Indices of at most `most` rows, 0 for all, in the order to show them. Probabilities: the worst first, by severity,
   /// then the least activation rate or the largest death rate. Other numbers: in the order of the model, where they
   /// fade or grow from layer to layer; of more rows than that, the bad ones and others evenly spread over the model.
   std::vector<std::size_t> shown(std::size_t most) const;
@@ -286,7 +286,7 @@ class Columns {
       numbers_.pop_back();
     }
     if (!fits()) sparkline_ = 0;
-    // Names come before longer curves.
+    // Give names their width first, then widen the curves.
     name_ = std::min(std::max(names, layout.names), layout.width - std::min(right_of_name(), layout.width));
     if (sparkline_ > 0) sparkline_ = std::min(epochs, sparkline_ + layout.width - name_ - right_of_name());
   }

@@ -29,7 +29,7 @@ struct Style {
 struct Row {
   std::string key;              ///< as the lens names it
   std::string name;             ///< to show
-  std::vector<double> cells;    ///< one a column; NaN where `known` says that there is none
+  std::vector<double> cells;    ///< one a column; NaN if `known` is false
   std::vector<bool> known;      ///< which cells have a value
   std::vector<double> earlier;  ///< the main cell at earlier ticks, oldest first
   std::uint32_t finding = 0;    ///< LOUPE_SEVERITY_ of the worst that stands of it, 0 without any
@@ -44,6 +44,7 @@ class Table {
   Table(std::string tag, Style style);
 
   void add(const loupe::Row& row) {
+    if (row.step > 0) return;  // a table is of whole ticks
     each_value(row, [&](const RowValue& value) { add(value); });
     each_range(row, [&](const RowRange& range) { add(range); });
   }
@@ -79,7 +80,7 @@ class Table {
 /// The table as lines. Where the width does not suffice, columns are left out from the right, and said so.
 std::string rendered(const Table& table, const Layout& layout);
 
-/// What the lenses tell in a tick, a table a tag, and each row's main number at the ticks before.
+/// The lenses' numbers of a tick, one table for each tag, and each row's main number at earlier ticks.
 class TickTables {
  public:
   /// @param history  how many ticks to keep
@@ -96,7 +97,7 @@ class TickTables {
   void end(const Host& host) { tags_.end(host); }
 
   const std::deque<Table>& all() const { return tables_; }
-  /// As lines, with the numbers of the ticks before.
+  /// The table as lines, with the numbers of earlier ticks.
   std::string text(Layout layout, const Findings& findings);
   /// Once a tick, after its text.
   void remember();

@@ -1,6 +1,7 @@
 #include "console/terminal.h"
 
 #include <loupe/files/descriptor.h>
+#include <loupe/files/shared_output.h>
 #include <loupe/text/environment.h>
 #include <stdio_ext.h>
 #include <sys/ioctl.h>
@@ -34,7 +35,7 @@ bool is_dumb() {
   return terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
 }
 
-/// Why a write of so many bytes would raise a signal: an errno, or 0.
+/// Why a write of this number of bytes would raise a signal: an errno, or 0.
 int what_hinders(int descriptor, std::size_t bytes) {
   pollfd end{descriptor, POLLOUT, 0};
   if (::poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0) return EPIPE;
@@ -65,14 +66,21 @@ Size Terminal::size() const {
   return {0, columns ? std::max(static_cast<std::size_t>(*columns), least) : usual};
 }
 
-void Terminal::write(const std::string& text) const {
+void Terminal::write(const std::string& text) {
   FILE* const stream = descriptor_ == STDOUT_FILENO ? stdout : stderr;
   // What the program has buffered is the program's: where it cannot be written, its own write has to find that out.
   if (const int reason = what_hinders(descriptor_, ::__fpending(stream)); reason != 0)
     throw std::system_error(reason, std::generic_category());
+  const int patience_ms = std::exchange(is_unread_, true) ? 0 : output_patience_ms;
+  pollfd ready{descriptor_, POLLOUT, 0};
+  if (::__fpending(stream) > 0 && ::poll(&ready, 1, patience_ms) == 0)
+    throw std::system_error(EAGAIN, std::generic_category());
   // Not std::cout: it shares C's buffer, or has one that only the program's own threads may touch.
   std::fflush(stream);
-  write_all(descriptor_, ascii_ ? ascii(text) : text);
+  const std::string shown = ascii_ ? ascii(text) : text;
+  const bool is_written = write_shared(descriptor_, shown.data(), shown.size(), patience_ms) == shown.size();
+  is_unread_ = !is_written && errno == EAGAIN;
+  if (!is_written) throw last_error();
 }
 
 namespace {

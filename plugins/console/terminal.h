@@ -36,16 +36,17 @@ class Terminal {
   /// A terminal that can rewrite its last line.
   bool is_live() const { return live_; }
   bool has_color() const { return color_; }
-  /// As it is now; 100 columns and no rows if unknown.
+  /// The size now; 100 columns and no rows if unknown.
   Size size() const;
-  /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error.
-  void write(const std::string& text) const;
+  /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error; EAGAIN
+  /// where nobody reads, for which only the first write waits a few seconds.
+  void write(const std::string& text);
   const std::string& name() const { return name_; }
 
  private:
   std::string name_;
   int descriptor_;
-  bool live_, ascii_, color_;
+  bool live_, ascii_, color_, is_unread_ = false;
 };
 
 }  // namespace loupe::console

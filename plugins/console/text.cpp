@@ -16,19 +16,19 @@
 namespace loupe::console {
 namespace {
 
+// Made as the plugin is opened: a program that forked while the display's thread made it at its first use had a child
+// that waits for it for ever. Null leaves the thread's locale as it is.
+const locale_t utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+
 /// While it lives, this thread's C functions read UTF-8.
 class Utf8 {
  public:
-  Utf8() : before_(uselocale(locale())) {}
+  Utf8() : before_(uselocale(utf8_locale)) {}
   ~Utf8() { uselocale(before_); }
   Utf8(const Utf8&) = delete;
   Utf8& operator=(const Utf8&) = delete;
 
  private:
-  static locale_t locale() {
-    static const locale_t made = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-    return made;  // null leaves the thread's locale as it is
-  }
   locale_t before_;
 };
 

@@ -63,11 +63,12 @@ std::string beginning(double epoch, const char* tag, const char* layer, const st
   return number_text(epoch) + ',' + field(tag) + ',' + field(layer) + ',' + field(line) + ',';
 }
 
-/// The last three columns, which all rows of a tick have in common: the run's name, steps so far, and seconds since
-/// 1970; empty where unknown.
-std::string moment_fields(const std::string& run, const Tick& tick) {
+/// The last three columns: the run's name, the step of a row that has one, else the steps so far, and seconds since
+/// 1970 at the tick; empty where unknown.
+std::string moment_fields(const std::string& run, const Tick& tick, uint64_t own_step) {
   const std::string time = tick.at.time > 0 ? number_text(tick.at.time) : "";
-  return ',' + field(run) + ',' + (tick.at.step > 0 ? std::to_string(tick.at.step) : "") + ',' + time;
+  const uint64_t step = own_step > 0 ? own_step : tick.at.step;
+  return ',' + field(run) + ',' + (step > 0 ? std::to_string(step) : "") + ',' + time;
 }
 
 std::string value_row(double epoch, const RowValue& value, const std::string& moment) {
@@ -239,15 +240,18 @@ class Csv : public Visualizer {
   }
   void begin_tick(const Tick& tick) override {
     epoch_ = tick.at.epoch;
-    moment_ = moment_fields(run_, tick);
+    tick_ = detail::known_part(tick);
+    moment_ = moment_fields(run_, tick_, 0);
     selection_.begin_tick();
     text_.clear();
     findings_.begin_tick(tick);
   }
   void row(const Row& row) override {
     if (!selection_.takes(row)) return;
-    each_value(row, [&](const RowValue& value) { text_ += value_row(epoch_, value, moment_); });
-    each_range(row, [&](const RowRange& range) { text_ += range_row(epoch_, range, moment_); });
+    const std::string own = row.step > 0 ? moment_fields(run_, tick_, row.step) : "";
+    const std::string& moment = row.step > 0 ? own : moment_;
+    each_value(row, [&](const RowValue& value) { text_ += value_row(epoch_, value, moment); });
+    each_range(row, [&](const RowRange& range) { text_ += range_row(epoch_, range, moment); });
   }
   void finding(const loupe_finding& finding) override { findings_.finding(finding); }
   void end_tick() override {
@@ -271,6 +275,7 @@ class Csv : public Visualizer {
   EpochFile file_;
   FindingsFile findings_;
   double epoch_ = 0;
+  Tick tick_{};  // its moment alone is read
   std::string run_, moment_, text_;
 };
 

@@ -220,6 +220,7 @@ class DifferenceMonitorLens : public Lens {
          Difference::options(),
          {{"train_update", true, "look while the module is in training mode"},
           {"eval_update", true, "look while it is in evaluation mode"},
+          {"prepend", false, "makes no difference: lenses never see each other's work in a forward"},
           inplace_option(),
           {"log_scale", false, "show differences on a logarithmic axis"},
           line_option(),

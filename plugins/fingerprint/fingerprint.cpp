@@ -52,7 +52,7 @@ class File {
   bool is_begun_ = false;
 };
 
-/// Hands the tensors of one stream on, and has them written. It keeps no numbers of its own.
+/// Hands on the tensors of one stream, which are then written. It keeps no numbers.
 class Reading : public Preprocessor {
  public:
   using Take = void (*)(Writing&, const Place&, const Event&);
@@ -104,7 +104,7 @@ class Fingerprint : public Lens {
       host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
                  " steps were seen, so that the fingerprint has no more; attach the optimizer where it has none");
     } catch (const std::exception&) {
-      // Nobody is left to be told.
+      // No one can receive a message any more.
     }
   }
 
@@ -152,7 +152,7 @@ class Fingerprint : public Lens {
   }
 
   void step(const loupe_step& step, Report&) override {
-    if (is_over_) return;
+    if (is_over_ || !is_measured(step)) return;
     writing_.end_step(step);
     file_.append(writing_);
     if (!writing_.is_complete()) return;

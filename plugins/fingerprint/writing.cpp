@@ -264,7 +264,7 @@ std::string Writing::new_text() {
     JsonLine(text, "fingerprint")
         .whole("format", fingerprint_format)
         .text("language", "C++")
-        .text("libtorch", run != nullptr && run->libtorch_version != nullptr ? run->libtorch_version : "")
+        .text("libtorch", run != nullptr && run->framework_version != nullptr ? run->framework_version : "")
         .text("model", model_type_)
         .whole("steps", steps_)
         .done();

@@ -32,7 +32,7 @@ class Writing {
 
   /// From an event.
   void take(const Place& place, const loupe_tensor& tensor, bool training, uint32_t index = 0);
-  /// Of several tensors that are one call's.
+  /// For several tensors of one call.
   void take(const Place& place, const Event& event, bool inputs);
   void take_gradient(const Place& place, const Event& event);
   /// The parameter as it now is: what is kept is the change.

@@ -1,5 +1,4 @@
 #include <loupe/files/output_path.h>
-#include <loupe/files/readable.h>
 #include <loupe/files/replacement.h>
 #include <loupe/plugin.h>
 #include <loupe/visualizers/selection.h>
@@ -7,10 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <exception>
 #include <filesystem>
 #include <list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -37,19 +34,15 @@ class Html : public Visualizer {
   static std::vector<Option> options() {
     return with_selection(
         {{"path", "report.html", "the report's file; relative to the run's directory"},
-         {"past",
-          "all",
-          "what to show of a resumed run from before, out of what `record` or the report kept",
-          {"all", "values", "none"}},
-         {"baseline", "", "of several runs, the name of the one that the others are compared with"},
-         {"megabytes", 48, "a report about to grow beyond this keeps every second epoch of what it has", 1, 2000}});
+         {"past", "all", "how much of a resumed run's past to show, read from `record`", {"all", "values", "none"}},
+         {"baseline", "", "the name of the run that others are compared with"},
+         {"megabytes", 48, "a larger report drops every second epoch", 1, 2000}});
   }
 
   Html(const Options& options, const Host& host)
       : selection_(options, host),
         host_(host),
         path_(options),
-        past_(options.get<std::string>("past")),
         baseline_(options.get<std::string>("baseline")),
         budget_(options.get<std::size_t>("megabytes") * 1000 * 1000) {}
 
@@ -67,7 +60,8 @@ class Html : public Visualizer {
     selection_.begin();
     const bool is_resumed = (run.flags & LOUPE_RUN_RESUMED) != 0;
     start_time_ = is_resumed ? run.start_time : 0;
-    has_earlier_ = is_resumed && runs_.size() == 1 && read_earlier();
+    has_earlier_ = is_resumed && runs_.size() == 1 && finds_earlier();
+    shows_past_ = keeps_earlier_ = false;
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
@@ -80,7 +74,7 @@ class Html : public Visualizer {
   void begin_tick(const Tick& tick) override {
     if (!selection_.begin_tick()) return;
     is_in_tick_ = true;
-    if (has_earlier_) continue_earlier(tick.at.epoch, tick.at.time > 0 && tick.at.time < start_time_);
+    if (has_earlier_) go_on(tick.at.time > 0 && tick.at.time < start_time_);
     current().begin_tick(tick);
   }
   void row(const Row& row) override {
@@ -92,7 +86,7 @@ class Html : public Visualizer {
   void finding(const loupe_finding& finding) override {
     current().story().finding(finding);
     const bool is_urgent = finding.severity == LOUPE_SEVERITY_ERROR && finding.state == LOUPE_FINDING_RAISED;
-    if (is_urgent && !is_in_tick_ && pace_.is_due(seconds_since_write())) write_early();
+    if (is_urgent && !is_in_tick_ && pace_.is_due_early(seconds_since_write())) write_early();
   }
   void note(const Note& note) override { current().story().note(note); }
   void hyperparameter(const Hyperparameter& value) override { current().story().hyperparameter(value); }
@@ -112,9 +106,9 @@ class Html : public Visualizer {
   }
   void end(const Ending& ending) override {
     selection_.end();
-    if (has_earlier_) continue_earlier(INFINITY, false);
+    if (has_earlier_) go_on(false);
     current().story().end(ending);
-    // Of hundreds of runs in one file, those that more follow are stored with these.
+    // A run is stored together with those that follow it, since one file may have hundreds.
     if (runs_.size() == 1 || is_to_be_stored_ || pace_.is_due(seconds_since_write())) write();
   }
 
@@ -127,32 +121,16 @@ class Html : public Visualizer {
     return runs_.back();
   }
 
-  /// Reads what an earlier process left, before anything is written over it. Returns whether there is any.
-  bool read_earlier() {
+  /// Whether an earlier process left something that this report takes the place of.
+  bool finds_earlier() const {
     std::error_code none;
-    if (!std::filesystem::is_regular_file(file_, none) || std::filesystem::file_size(file_, none) == 0) return false;
-    constexpr std::size_t most = std::size_t{512} << 20;  // more than a browser shows
-    try {
-      earlier_ = RunHistory::read(read_file(file_, most));
-    } catch (const std::exception&) {
-      earlier_.reset();  // it cannot be read, and is kept beside the new one
-    }
-    return true;
+    return std::filesystem::is_regular_file(file_, none) && std::filesystem::file_size(file_, none) > 0;
   }
-  /// Continues the earlier report from `epoch` on.
-  /// @param is_past whether the host replays the tick out of the record: the run itself then comes later
-  void continue_earlier(double epoch, bool is_past) {
-    if (earlier_ && past_ != "none" && current().ticks() == 0)
-      current().continue_from(*earlier_, epoch, past_ == "all");
-    if (is_past) {
-      has_record_ = true;
-      return;
-    }
-    // The host compares with the record, where there is one.
-    const std::string other = earlier_ && !has_record_ ? current().differences_from(*earlier_) : "";
-    if (!other.empty()) host_.warn("this run continues '" + file_.string() + "' with changes: " + other);
-    replaces_earlier_ = past_ == "none" || !earlier_ || earlier_->last_epoch() >= epoch;
-    earlier_.reset();
+  /// @param is_past whether the tick was before the run was resumed: the run itself then comes later
+  void go_on(bool is_past) {
+    shows_past_ = shows_past_ || is_past;
+    if (is_past) return;
+    keeps_earlier_ = !shows_past_;
     has_earlier_ = false;
   }
 
@@ -182,16 +160,16 @@ class Html : public Visualizer {
   }
 
   void write() {
-    if (has_earlier_) return;  // the epoch to continue from is not known yet
+    if (has_earlier_) return;  // the old file may be the only past until the run has a tick
     const auto before = Clock::now();
     try {
       Replacement file(file_);
       const std::size_t bytes = write_page(file);
-      if (replaces_earlier_) {
+      if (keeps_earlier_) {
         const std::string kept = keep_replaced(file_, start_time_).string();
-        replaces_earlier_ = false;
+        keeps_earlier_ = false;
         host_.warn("the report '" + file_.string() +
-                   "' showed more than it can continue with; the earlier file is kept as '" + kept + "'");
+                   "' begins where the run was resumed; the earlier report is kept as '" + kept + "'");
       }
       file.commit(false);
       is_changed_ = false;
@@ -229,15 +207,14 @@ class Html : public Visualizer {
   Selection selection_;
   Host host_;
   OutputPath path_;
-  std::string past_, baseline_;
+  std::string baseline_;
   std::size_t budget_;
   std::filesystem::path file_;
   std::list<RunHistory> runs_;
-  double start_time_ = 0;  // of a resumed run: earlier ticks belong to its past
-  std::optional<RunHistory> earlier_;
-  bool has_earlier_ = false;       // there is a file of an earlier process that is not continued yet
-  bool has_record_ = false;        // the host replays the past out of a record
-  bool replaces_earlier_ = false;  // the earlier file shows what this report does not
+  double start_time_ = 0;       // of a resumed run: earlier ticks belong to its past
+  bool has_earlier_ = false;    // there is a file of an earlier process, and the run has not gone on yet
+  bool shows_past_ = false;     // the host has replayed it from a record
+  bool keeps_earlier_ = false;  // the earlier file shows what this report does not
   bool is_in_tick_ = false;
   bool is_changed_ = false;       // since it was written
   bool is_to_be_stored_ = false;  // flush() was called in this run

@@ -54,12 +54,6 @@ std::uint32_t bits_of(double value) {
 
 }  // namespace
 
-PackedSeries::PackedSeries(const std::string& text) {
-  const std::size_t mark = text.find(':');
-  if (mark != std::string::npos) first_ = std::stoul(text.substr(0, mark));
-  values_ = mark == std::string::npos ? text : text.substr(mark + 1);
-}
-
 void PackedSeries::put(std::size_t column, double value) {
   if (values_.empty()) first_ = column;
   const std::size_t place = (column - first_) * PACKED_SIZE;

@@ -42,14 +42,10 @@ char base64_digit(std::uint32_t six_bits);
 /// it back.
 class PackedSeries {
  public:
-  PackedSeries() = default;
-  /// What text() returned.
-  explicit PackedSeries(const std::string& text);
-
   /// Between the last number and this one there is none. NaN and infinities stay what they are; a finite value beyond
   /// the range becomes the largest.
   void put(std::size_t column, double value);
-  /// Drops all behind the first so many columns.
+  /// Drops all columns after the first `columns`.
   void cut(std::size_t columns);
   /// Keeps the columns for which `stays` is true.
   void thin(const std::function<bool(std::size_t)>& stays);
@@ -68,8 +64,6 @@ class PackedSeries {
 class HistogramHistory {
  public:
   std::string line;  ///< its name in the page
-  /// Reads what json() wrote. Throws if it is something else.
-  static HistogramHistory read(const Json& json);
 
   void put(double epoch, const Histogram& histogram);
   /// Forgets the histograms at `epoch` and later.

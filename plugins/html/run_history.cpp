@@ -10,15 +10,13 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <limits>
-#include <map>
 #include <string_view>
 #include <utility>
 
 namespace loupe::html {
 namespace {
 
-constexpr std::size_t MOST_NOTES = 1000;
+constexpr std::size_t MOST_NOTES = 1000, MOST_STEPS = 1000;
 
 Json text_or_null(const char* text) {
   return text != nullptr && *text != '\0' ? Json(text) : Json();
@@ -34,6 +32,7 @@ void RunStory::put(Keyed& list, const std::string& key, std::string json) {
 
 void RunStory::finding(const loupe_finding& finding) {
   constexpr double farthest = 1e300;  // which JSON can hold
+  losses_.finding(finding.id, text_of(finding.rule), finding.severity, finding.state);
   const char* layer = layer_of(finding);
   put(findings_, std::to_string(finding.id),
       page_json({{"id", finding.id},
@@ -80,10 +79,13 @@ void RunStory::hyperparameter(const Hyperparameter& value) {
 }
 
 void RunStory::end(const Ending& ending) {
-  ending_ = page_json({{"how", ending.how},
-                       {"step", ending.at.step},
-                       {"epoch", ending.at.epoch},
-                       {"message", text_or_null(ending.message)}});
+  how_ = ending.how;
+  end_message_ = text_of(ending.message);
+  ending_ = page_json({{"step", ending.at.step}, {"epoch", ending.at.epoch}});
+}
+
+StateOfRun RunStory::state(std::uint32_t flags) const {
+  return has_ended() ? state_of_end(how_, end_message_, losses_.name()) : state_without_end(flags);
 }
 
 std::string RunStory::json_members() const {
@@ -123,14 +125,15 @@ RunHistory::RunHistory(const Run& run)
       directory_(text_of(run.directory)),
       config_(text_of(run.config)),
       loupe_version_(text_of(run.loupe_version)),
-      libtorch_version_(text_of(run.libtorch_version)),
+      libtorch_version_(text_of(run.framework_version)),
       started_(text_of(run.started)),
       begun_(utc_text(static_cast<double>(std::time(nullptr)))),
       settings_(settings_of(run.settings)),
+      flags_(run.flags),
       ranks_(run.world_size),
-      start_time_(run.start_time),
-      resumed_((run.flags & LOUPE_RUN_RESUMED) != 0),
-      is_incident_((run.flags & LOUPE_RUN_INCIDENT) != 0) {}
+      start_time_(run.start_time) {
+  story_.losses().begin(text_of(run.train_loss), text_of(run.validation_loss));
+}
 
 bool RunHistory::is_moved_to(const Run& run) {
   if (run.start_time != start_time_ || text_of(run.name) != name_ || text_of(run.directory) == directory_ ||
@@ -162,6 +165,8 @@ void RunHistory::begin_tick(const Tick& tick) {
   last_tick_ = tick.at.time > 0 ? utc_text(tick.at.time) : "";
   story_.reopen();
   if (!epochs_.empty() && epochs_.back() >= epoch) forget_from(epoch);
+  epoch_before_ = epochs_.empty() ? epoch - 1 : epochs_.back();
+  step_before_ = epochs_.empty() ? 0 : steps_.back();
   if (last_is_provisional_) keep(epochs_.size() - 1);
   epochs_.push_back(epoch);
   steps_.push_back(static_cast<double>(tick.at.step));
@@ -183,15 +188,73 @@ void RunHistory::forget_from(double epoch) {
       if (layer.first_broken >= epoch) layer.first_broken = NAN;
     }
   }
+  const double last = epochs_.empty() ? -INFINITY : epochs_.back();
+  change_step_lines([last](StepLine& line) {
+    line.cut(
+        static_cast<std::size_t>(std::upper_bound(line.epochs.begin(), line.epochs.end(), last) - line.epochs.begin()));
+  });
 }
 
 void RunHistory::row(const Row& row) {
+  row.step == 0 ? put_numbers(row) : put_step(row);
+}
+
+void RunHistory::put_step(const Row& row) {
+  const auto step = static_cast<double>(row.step);
+  const double last = steps_[column()], before = step_before_ < last ? step_before_ : 0;
+  if (step <= before || step > last) return;
+  const double share = (step - before) / (last - before);
+  const double place = epoch_before_ + share * (epochs_.back() - epoch_before_);
+  auto& lines = layer_of(row.tag, loupe::layer_of(row)).step_lines;
+  const auto put = [&](const char* name, double value) {
+    StepLine& line = lines[name];
+    line.name = name;
+    series_bytes_ -= line.bytes();
+    line.put(place, value);
+    series_bytes_ += line.bytes();
+  };
+  each_value(row, [&](const RowValue& value) { put(value.line, value.value); });
+  each_range(row, [&](const RowRange& range) {
+    put(range.low_name, range.low);
+    put(range.high_name, range.high);
+  });
+}
+
+void RunHistory::StepLine::put(double epoch, double value) {
+  if (told++ % stride != 0) return;
+  if (epochs.size() == MOST_STEPS) thin();
+  if ((told - 1) % stride != 0) return;
+  values.put(epochs.size(), value);
+  epochs.push_back(std::round(epoch * 1e4) / 1e4);
+}
+
+void RunHistory::StepLine::cut(std::size_t points) {
+  epochs.resize(points);
+  values.cut(points);
+  told = points * stride;
+}
+
+void RunHistory::StepLine::thin() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < epochs.size(); i += 2) epochs[kept++] = epochs[i];
+  epochs.resize(kept);
+  values.thin([](std::size_t i) { return i % 2 == 0; });
+  stride *= 2;
+}
+
+std::size_t RunHistory::StepLine::bytes() const {
+  constexpr std::size_t of_an_epoch = 7;
+  return values.bytes() + of_an_epoch * epochs.size();
+}
+
+void RunHistory::put_numbers(const Row& row) {
   Layer& layer = layer_of(row.tag, loupe::layer_of(row));
   each_value(row, [&](const RowValue& value) {
     if (!std::isfinite(value.value) && std::isnan(layer.first_broken)) layer.first_broken = epochs_[column()];
     Line& line = layer.lines[value.line];
     line.name = value.line;
     put(line.values, value.value);
+    story_.losses().value(row.tag, value.line, value.value);
   });
   each_range(row, [&](const RowRange& range) {
     Band& band = layer.bands[std::string(range.low_name) + '\n' + range.high_name];
@@ -252,6 +315,19 @@ void RunHistory::change_series(Change&& change) {
   }
 }
 
+template <class Change>
+void RunHistory::change_step_lines(Change&& change) {
+  for (TagHistory& tag : tags_) {
+    for (Layer& layer : tag.layers) {
+      for (StepLine& line : layer.step_lines) {
+        series_bytes_ -= line.bytes();
+        change(line);
+        series_bytes_ += line.bytes();
+      }
+    }
+  }
+}
+
 void RunHistory::keep(std::size_t columns) {
   for (auto* axis : {&epochs_, &steps_, &seconds_}) axis->resize(columns);
   change_series([&](PackedSeries& values) { values.cut(columns); });
@@ -274,6 +350,7 @@ void RunHistory::thin() {
     *axis = std::move(kept);
   }
   change_series([&](PackedSeries& values) { values.thin(stays); });
+  change_step_lines([](StepLine& line) { line.thin(); });
   stride_ *= 2;
   last_is_provisional_ = (told_ - 1) % stride_ != 0;
 }
@@ -305,6 +382,7 @@ void RunHistory::write(std::size_t index, const Write& write) const {
   const std::string id = "run-" + std::to_string(index);
   const auto open = [&](const std::string& name) { write("<script type=\"application/json\" id=\"" + name + "\">"); };
   open(id);
+  const StateOfRun state = story_.state(flags_);
   std::string told = page_json({{"name", name_},
                                 {"directory", directory_},
                                 {"config", config_},
@@ -315,8 +393,10 @@ void RunHistory::write(std::size_t index, const Write& write) const {
                                 {"started", started_},
                                 {"begun", begun_},
                                 {"lastTick", last_tick_},
-                                {"resumed", resumed_},
-                                {"incident", is_incident_},
+                                {"resumed", (flags_ & LOUPE_RUN_RESUMED) != 0},
+                                {"incident", (flags_ & LOUPE_RUN_INCIDENT) != 0},
+                                {"state", in_words(state.word)},
+                                {"why", state.why},
                                 {"ended", story_.has_ended()},
                                 {"stride", stride_},
                                 {"epochs", epochs_},
@@ -341,6 +421,10 @@ void RunHistory::write_layer(const Layer& layer, const Write& write) {
     write(line.values.text());
     write("\"]");
   });
+  write(",\"steps\":");
+  write_list(write, layer.step_lines, [&](const StepLine& line) {
+    write(page_json(Json::array({line.name, line.stride, line.epochs, line.values.text()})));
+  });
   write(",\"bands\":");
   write_list(write, layer.bands, [&](const Band& band) {
     write("[" + page_text(band.low_name) + "," + page_text(band.high_name) + ",\"");
@@ -352,174 +436,6 @@ void RunHistory::write_layer(const Layer& layer, const Write& write) {
   write(",\"histograms\":");
   write_list(write, layer.histograms, [&](const HistogramHistory& histogram) { write(histogram.json()); });
   write("}");
-}
-
-namespace {
-
-/// Null if the page has no element of this id.
-Json script_of(std::string_view page, const std::string& id) {
-  const std::string opening = "<script type=\"application/json\" id=\"" + id + "\">";
-  const std::size_t found = page.find(opening);
-  if (found == std::string_view::npos) return nullptr;
-  const std::string_view rest = page.substr(found + opening.size());
-  return Json::parse(rest.substr(0, rest.find("</script>")));
-}
-
-double number_of(const Json& json, double none = NAN) {
-  return json.is_null() ? none : json.get<double>();
-}
-
-std::string text_in(const Json& list, std::size_t index) {
-  return list.at(index).get<std::string>();
-}
-
-/// What a finding is kept by, its number; see RunStory::finding.
-std::string identity_of(const Json& finding) {
-  return std::to_string(finding.at("id").get<std::uint64_t>());
-}
-
-std::vector<double> numbers_of(const Json& json) {
-  std::vector<double> numbers;
-  for (const Json& each : json) numbers.push_back(number_of(each));
-  return numbers;
-}
-
-}  // namespace
-
-HistogramHistory HistogramHistory::read(const Json& json) {
-  HistogramHistory history;
-  history.line = json.at("line").get<std::string>();
-  for (const Json& edges : json.at("edges")) {
-    std::vector<double>& own = history.edges_.emplace_back();
-    for (const Json& edge : edges) {
-      const double infinite = std::numeric_limits<double>::infinity();
-      own.push_back(number_of(edge, own.empty() ? -infinite : infinite));
-    }
-  }
-  for (const Json& each : json.at("columns")) {
-    history.columns_.push_back({each.at(0).get<double>(), each.at(1).get<std::size_t>(), each.at(2).get<std::size_t>(),
-                                each.at(3).get<std::string>(), number_of(each.at(4))});
-    if (history.columns_.back().edges >= history.edges_.size()) throw Error("a histogram has no edges");
-    history.bytes_ += history.columns_.back().levels.size();
-  }
-  history.told_ = history.columns_.size();
-  return history;
-}
-
-RunStory::RunStory(const Json& run) : lost_notes_(run.at("lostNotes").get<std::size_t>()) {
-  for (const Json& each : run.at("findings")) put(findings_, identity_of(each), page_json(each));
-  for (const Json& each : run.at("notes")) keep_note(page_json(each));
-}
-
-void RunStory::continue_from(const RunStory& earlier, double epoch) {
-  const Keyed findings = std::exchange(findings_, {});
-  const std::deque<std::string> notes = std::exchange(notes_, {});
-  bytes_ = 0;
-  for (const std::string& text : hyperparameters_) bytes_ += text.size();
-  for (const std::string& text : earlier.findings_) {
-    Json finding = Json::parse(text);
-    if (!(number_of(finding.at("firstEpoch"), 0) < epoch)) continue;
-    finding["gone"] = true;  // the continued run looks again and repeats what is still wrong
-    put(findings_, identity_of(finding), page_json(finding));
-  }
-  for (const std::string& text : findings) put(findings_, identity_of(Json::parse(text)), text);
-  for (const std::string& text : earlier.notes_) {
-    if (number_of(Json::parse(text).at("epoch"), 0) < epoch) keep_note(text);
-  }
-  for (const std::string& text : notes) keep_note(text);
-  lost_notes_ += earlier.lost_notes_;
-}
-
-std::optional<RunHistory> RunHistory::read(const std::string& page) try {
-  const Json run = script_of(page, "run-0");
-  if (run.is_null() || !script_of(page, "run-1").is_null()) return std::nullopt;
-  RunHistory history;
-  history.story_ = RunStory(run);
-  history.settings_ = run.at("settings").get<Settings>();
-  for (const Json& model : run.at("models")) history.models_.push_back(page_json(model));
-  history.stride_ = run.at("stride").get<std::size_t>();
-  history.epochs_ = numbers_of(run.at("epochs"));
-  history.steps_ = numbers_of(run.at("steps"));
-  history.seconds_ = numbers_of(run.at("seconds"));
-  history.told_ = history.epochs_.size() * history.stride_;
-  const Json& tags = run.at("tags");
-  for (std::size_t i = 0; i < tags.size(); ++i) {
-    const Json& told = tags[i];
-    TagHistory& tag = history.tag_of(told.at("name").get<std::string>().c_str());
-    tag.words = told.at("words").get<std::array<std::string, 5>>();
-    tag.type = told.at("type").get<std::uint32_t>();
-    tag.log_y = told.at("log").get<bool>();
-    tag.big = told.at("big").get<bool>();
-    tag.annotate = told.at("annotate").get<bool>();
-    tag.y_minimum = number_of(told.at("low"));
-    tag.y_maximum = number_of(told.at("high"));
-    const std::vector<double> broken = numbers_of(told.at("broken"));
-    for (const Json& each : script_of(page, "run-0-tag-" + std::to_string(i))) {
-      Layer& layer = history.layer_of(tag.name, each.at("name").get<std::string>());
-      for (const Json& line : each.at("lines"))
-        layer.lines[text_in(line, 0)] = {text_in(line, 0), PackedSeries(text_in(line, 1))};
-      for (const Json& band : each.at("bands"))
-        layer.bands[text_in(band, 0) + '\n' + text_in(band, 1)] = {
-            text_in(band, 0), text_in(band, 1), PackedSeries(text_in(band, 2)), PackedSeries(text_in(band, 3))};
-      for (const Json& told_histogram : each.at("histograms")) {
-        HistogramHistory histogram = HistogramHistory::read(told_histogram);
-        history.series_bytes_ += histogram.bytes();
-        layer.histograms[histogram.line] = std::move(histogram);
-      }
-      for (const Line& line : layer.lines) history.series_bytes_ += line.values.bytes();
-      for (const Band& band : layer.bands) history.series_bytes_ += band.lows.bytes() + band.highs.bytes();
-      if (const std::size_t place = tag.layers.size() - 1; place < broken.size()) layer.first_broken = broken[place];
-    }
-  }
-  return history;
-} catch (const std::exception&) {
-  return std::nullopt;  // no report, or one of another version
-}
-
-std::string RunHistory::differences_from(const RunHistory& earlier) const {
-  const auto named = [](const RunHistory& run) {
-    std::map<std::string, std::string> all;
-    for (const auto& [name, value] : run.settings_) all["'" + name + "'"] = value;
-    all.erase("'run.resume'");
-    for (const std::string& text : run.models_) {
-      const Json model = Json::parse(text, nullptr, false);
-      if (model.is_object()) all["the model '" + model.value("name", "") + "'"] = text;
-    }
-    return all;
-  };
-  const auto before = named(earlier), now = named(*this);
-  std::string all;
-  const auto add = [&](const std::string& name, const char* how) { all += (all.empty() ? "" : ", ") + name + how; };
-  for (const auto& [name, value] : now) {
-    const auto known = before.find(name);
-    if (known == before.end()) {
-      add(name, " is new");
-    } else if (known->second != value) {
-      add(name, " is another");
-    }
-  }
-  for (const auto& [name, value] : before) {
-    if (now.count(name) == 0) add(name, " is gone");
-  }
-  return all;
-}
-
-void RunHistory::continue_from(RunHistory earlier, double epoch, bool with_story) {
-  earlier.forget_from(epoch);
-  if (earlier.epochs_.empty()) return;
-  for (TagHistory& now : tags_) {
-    TagHistory& tag = earlier.tag_of(now.name);
-    now.layers = std::move(tag.layers);
-    tag = std::move(now);
-  }
-  tags_ = std::move(earlier.tags_);
-  series_bytes_ = earlier.series_bytes_;
-  epochs_ = std::move(earlier.epochs_);
-  steps_ = std::move(earlier.steps_);
-  seconds_ = std::move(earlier.seconds_);
-  told_ = earlier.told_;
-  stride_ = earlier.stride_;
-  if (with_story) story_.continue_from(earlier.story_, epoch);
 }
 
 }  // namespace loupe::html

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <loupe/detail/keyed_list.h>
+#include <loupe/detail/run_state.h>
 #include <loupe/visualizer.h>
 
 #include <array>
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,17 +18,13 @@
 
 namespace loupe::html {
 
-/// What a run says in words: findings, notes, hyperparameters and how it ended. Each is kept as the JSON that the page
+/// The words of a run: findings, notes, hyperparameters and how it ended. Each is kept as the JSON that the page
 /// holds.
 class RunStory {
  public:
   RunStory() = default;
-  /// Reads an object with the members that json_members() wrote. Throws if they are something else.
-  explicit RunStory(const Json& run);
-  /// Puts what an earlier part of the run found and noted before `epoch` in front.
-  void continue_from(const RunStory& earlier, double epoch);
 
-  /// A new one replaces the one before of its number.
+  /// A finding with a known id replaces the earlier one.
   void finding(const loupe_finding& finding);
   /// Beyond 1,000 notes, the oldest are dropped.
   void note(const Note& note);
@@ -42,6 +38,9 @@ class RunStory {
   bool is_empty() const { return findings_.empty() && notes_.empty() && hyperparameters_.empty(); }
   /// In characters.
   std::size_t bytes() const { return bytes_; }
+  /// The run's state; `flags` are those of loupe_run.
+  StateOfRun state(std::uint32_t flags) const;
+  BrokenLoss& losses() { return losses_; }
   /// Members of a JSON object: "findings", "notes", "lostNotes", "hyperparameters" as [name, text], "ending" or null.
   std::string json_members() const;
 
@@ -53,7 +52,9 @@ class RunStory {
   Keyed findings_, hyperparameters_;
   std::deque<std::string> notes_;
   std::size_t lost_notes_ = 0, bytes_ = 0;
-  std::string ending_;
+  std::string ending_, end_message_;
+  std::uint32_t how_ = 0;  // of the ending
+  BrokenLoss losses_;
 };
 
 /// What a configuration says, as texts by dotted names.
@@ -66,12 +67,6 @@ class RunHistory {
   using Write = std::function<void(std::string_view)>;
 
   explicit RunHistory(const Run& run);
-  /// Reads the run out of a report; nothing where the page is no report or holds several runs.
-  static std::optional<RunHistory> read(const std::string& page);
-  /// Puts what an earlier part of the run showed before `epoch` in front. @param with_story its findings and notes too
-  void continue_from(RunHistory earlier, double epoch, bool with_story);
-  /// Says how the configuration and the models differ from the earlier ones; "" where they do not.
-  std::string differences_from(const RunHistory& earlier) const;
   /// Whether `run` is this one, moved to another folder. If so, takes over the folder.
   bool is_moved_to(const Run& run);
 
@@ -79,13 +74,13 @@ class RunHistory {
   void model(const Model& model);
   /// Epochs ascend: values of the tick's epoch and later ones are forgotten first.
   void begin_tick(const Tick& tick);
+  /// The values of a row of a single step, and the ends of its bands, become points between two epochs.
   void row(const Row& row);
   void histogram(const Histogram& histogram);
 
   RunStory& story() { return story_; }
   bool is_empty() const { return epochs_.empty() && story_.is_empty(); }
   std::size_t ticks() const { return epochs_.size(); }
-  double last_epoch() const { return epochs_.empty() ? -INFINITY : epochs_.back(); }
   /// The size of what write() writes, in characters.
   std::size_t bytes() const;
   /// Drops every second epoch, also of those to come; the last one is always kept.
@@ -102,9 +97,23 @@ class RunHistory {
     std::string low_name, high_name;
     PackedSeries lows, highs;
   };
+  /// A line's numbers of single steps, at most MOST_STEPS: beyond that, every second one is dropped, also of those to
+  /// come.
+  struct StepLine {
+    std::string name;
+    std::vector<double> epochs;  ///< where each stands between two epochs
+    PackedSeries values;
+    std::size_t stride = 1, told = 0;
+
+    void put(double epoch, double value);
+    void cut(std::size_t points);
+    void thin();
+    std::size_t bytes() const;
+  };
   struct Layer {
     std::string name;
     detail::KeyedList<Line> lines;
+    detail::KeyedList<StepLine> step_lines;
     detail::KeyedList<Band> bands;                   // by both names
     detail::KeyedList<HistogramHistory> histograms;  // by line
     double first_broken = NAN;                       // the first epoch with NaN or infinity
@@ -118,26 +127,30 @@ class RunHistory {
     detail::KeyedList<Layer> layers;
   };
 
-  RunHistory() = default;
   TagHistory& tag_of(const std::string& name);
   Layer& layer_of(const std::string& tag, const std::string& name);
   std::size_t column() const;
   void keep(std::size_t columns);
   void forget_from(double epoch);
   void put(PackedSeries& values, double value);
+  void put_numbers(const Row& row);
+  void put_step(const Row& row);
   template <class Change>
   void change_series(Change&& change);
+  template <class Change>
+  void change_step_lines(Change&& change);
   static std::string describe(const TagHistory& tag);
   static void write_layer(const Layer& layer, const Write& write);
 
   std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
   Settings settings_;
+  std::uint32_t flags_ = 0;
   int ranks_ = 1;  // how many processes the run has
   double start_time_ = 0;
   std::vector<std::string> models_;  ///< a JSON object each
   RunStory story_;
-  bool resumed_ = false, is_incident_ = false;
   std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
+  double epoch_before_ = 0, step_before_ = 0;     // of the tick before this one
   std::size_t told_ = 0, stride_ = 1;
   std::size_t series_bytes_ = 0;      // counted as it changes: it is asked for at every tick
   bool last_is_provisional_ = false;  // the last epoch is off the stride: the next one takes its place

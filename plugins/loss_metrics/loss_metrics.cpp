@@ -1,3 +1,4 @@
+#include <loupe/draft/abi/ranks.h>
 #include <loupe/draft/lens_query.h>
 #include <loupe/layers.h>
 #include <loupe/lenses/explanation.h>
@@ -10,7 +11,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "loss_metrics/loss_by_step.h"
 
 namespace loupe {
 
@@ -19,9 +23,11 @@ class LossMetrics : public Lens {
   static constexpr const char* name = "loss_metrics";
   static constexpr const char* help = "the training and validation loss, and the metrics that the trainer pushes";
   static std::vector<const char*> gives() {
-    return {"Loss: the training and validation loss; called Loss & Metrics where both share a plot",
-            "Metrics: each pushed metric, from its first value on",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+    return {
+        "Loss: the training and validation loss; called Loss & Metrics where both share a plot. Its lines called "
+        "step are the loss within the epoch: at most 100 points in the first, fewer in later ones",
+        "Metrics: each pushed metric, from its first value on",
+        "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
   }
   static constexpr const char* example = "loss_metrics: {loss_range: [], metrics: [accuracy]}";
   static std::vector<Option> options() {
@@ -67,17 +73,31 @@ class LossMetrics : public Lens {
     loss_modules_.emplace_back(module,
                                watch(module, Watch("forward").preprocessor("loss_module", loss_module_options_)));
   }
-  void forget(const Module& module) override { loupe::forget(loss_modules_, module); }
+  void forget(const Module& module) override {
+    by_step_.forget();
+    loupe::forget(loss_modules_, module);
+  }
+
+  void step(const Step& step, Report&) override {
+    if (!by_step_.is_due(step.at.step)) return;
+    by_step_.take(pushed_losses_);
+    for (const Layer& layer : loss_modules_) by_step_.take(layer.source);
+  }
 
   void report(Report& report) override {
     report.tag(loss_tag_, explained(style(), loss_explained()));
     if (!metrics_.empty() || metrics_seen_) introduce_metrics(report);
     numbers_.clear();
+    by_step_.begin_report();
     for (const Layer& layer : loss_modules_) report_loss_module(report, layer);
     for (std::size_t i = 0; i < pushed_losses_.series_count(); ++i) {
       const SeriesNumbers loss = pushed_losses_.read(i);
-      if (numbers_.count(std::string(loss.name()) + " mean") == 0) report_loss(report, loss, loss.name());
+      const std::string shown = loss.name();
+      if (numbers_.count(shown + " mean") > 0) continue;
+      report_loss(report, loss, shown);
+      by_step_.write(report, pushed_losses_, i, loss_tag_, shown + " step");
     }
+    by_step_.end_report();
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) report_metric(report, pushed_metrics_.read(i));
     tell_misspelt();
   }
@@ -87,12 +107,15 @@ class LossMetrics : public Lens {
     const auto found = numbers_.find(key);
     return found != numbers_.end() ? std::optional<double>(found->second) : std::nullopt;
   }
-  const void* get_extension(const char* id) override { return draft::query_extension<LossMetrics>(id); }
+  /// Only the course within an epoch needs steps; all else is merged over ranks.
+  const void* get_extension(const char* id) override {
+    return std::string_view(id) == LOUPE_DRAFT_RANKS_ID ? this : draft::query_extension<LossMetrics>(id);
+  }
 
  private:
   static std::set<std::string> names_of(const Strings& names) { return {names.begin(), names.end()}; }
 
-  /// Metrics may come in some epochs only, so that one that has not come is told where another nearly has its name.
+  /// Metrics may come in some epochs only: warns of a missing one only if another has nearly its name.
   void tell_misspelt() {
     Strings others;
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) {
@@ -108,7 +131,7 @@ class LossMetrics : public Lens {
     }
   }
 
-  /// A loss module's values go by the names under which the trainer's pushes are filed.
+  /// A loss module's values have the names of the losses that the trainer pushes.
   static std::string loss_name(const loupe_run* run, bool train) {
     if (train) return run != nullptr ? run->train_loss : "train_loss";
     return run != nullptr ? run->validation_loss : "val_loss";
@@ -117,7 +140,8 @@ class LossMetrics : public Lens {
   static Explanation loss_explained() {
     return {
         "What is minimised: the training and the validation loss as the trainer pushed them or a loss "
-        "module gave them, as a mean over the epoch; a band is their spread over its steps.",
+        "module gave them, as a mean over the epoch; a band is their spread over its steps. Step: the mean of a few "
+        "steps each, at most 100 points in the first epoch and fewer in later ones.",
         "Both fall, first fast and then slowly, with validation a little above training.",
         "Training does not fall: try another learning rate, and look for faults in data and labels. "
         "It jumps or is NaN: lower the rate or clip gradients. Validation rises while training falls: "
@@ -144,11 +168,13 @@ class LossMetrics : public Lens {
   void report_loss_module(Report& report, const Layer& layer) {
     for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
       const SeriesNumbers loss = layer.source.read(i);
-      report_loss(report, loss, loss_modules_.size() > 1 ? layer.name + " " + loss.name() : loss.name());
+      const std::string shown = loss_modules_.size() > 1 ? layer.name + " " + loss.name() : loss.name();
+      report_loss(report, loss, shown);
+      by_step_.write(report, layer.source, i, loss_tag_, shown + " step");
     }
   }
   void report_loss(Report& report, const SeriesNumbers& loss, const std::string& shown) {
-    // A mean of the other losses would look sound and not be.
+    // A mean of the other losses would look valid but is not.
     const bool is_broken = loss.nan_count() > 0;
     remember(loss, loss.name(), is_broken);
     remember(loss, shown, is_broken);
@@ -182,7 +208,7 @@ class LossMetrics : public Lens {
 
   Host host_;
   std::set<std::string> metrics_;
-  std::set<std::string> metrics_come_;  // or were told
+  std::set<std::string> metrics_come_;  // or had a warning
   bool watches_loss_modules_;
   OptionValues loss_module_options_;
   Strings loss_line_names_;
@@ -193,6 +219,7 @@ class LossMetrics : public Lens {
   bool metrics_seen_ = false;
   std::map<std::string, double, std::less<>> numbers_;
   NonFinite non_finite_;
+  LossByStep by_step_;
 };
 
 }  // namespace loupe

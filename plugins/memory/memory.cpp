@@ -1,5 +1,6 @@
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/folded.h>
+#include <loupe/draft/need.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
 
@@ -34,7 +35,9 @@ class Memory : public Lens {
     return {{"layers", true, "also show what each layer keeps, not only the whole"}};
   }
 
-  Memory(const Options& options, const Host& host) : host_(host), shows_layers_(options.get<bool>("layers")) {}
+  Memory(const Options& options, const Host& host) : host_(host), shows_layers_(options.get<bool>("layers")) {
+    draft::need(host, LOUPE_DRAFT_STEP_TIME_ID);
+  }
 
   void attach() override { watch_pushes({LOUPE_DRAFT_GATHER_STEP_MEMORY}, step_); }
   void visit(const Module& module) override {

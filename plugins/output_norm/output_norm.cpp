@@ -25,7 +25,8 @@ class OutputNorm : public SeriesLens {
                             {"activation", true, "look at activation modules and functions by default"},
                             {"comparison_plot", true, "also show each layer's share of all layers' norms"},
                             {"comparison_aggregation", "none",
-                             "how an epoch becomes one number there; none is as the first line", aggregations}},
+                             "how an epoch becomes one number there; none is as the first line", aggregations},
+                            {"channel_last", false, "makes no difference: a sample's norm has no channels"}},
                            ModuleFilter::options(),
                            pass_options(),
                            {output_option()}});

@@ -46,7 +46,7 @@ inline std::string tag_text(const std::string& text, const std::vector<std::pair
   return tidy;
 }
 
-/// A lens without code: any gatherer, any preprocessor, any modules, told in YAML.
+/// A lens without code: YAML names its gatherer, preprocessor and modules.
 class Pipeline : public Lens {
  public:
   static constexpr const char* name = "pipeline";
@@ -195,7 +195,7 @@ class Pipeline : public Lens {
     }
   }
 
-  /// A title that does not tell several parameters or series apart gets their names at its end.
+  /// Appends the names of several parameters or series to a title that does not distinguish them.
   std::string title(const std::string& parameter, const std::string& series, bool several) const {
     std::string tag = tag_;
     const auto tell_apart = [&](const char* word) {

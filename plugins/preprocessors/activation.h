@@ -26,7 +26,7 @@ class Activation : public Preprocessor {
   explicit Activation(const Options& options) : activation_(add_series(LOUPE_SERIES_ACTIVATION, keep_from(options))) {
     if (options.get<bool>("death")) death_ = &add_series(LOUPE_SERIES_DEATH, keep_from(options));
     request_.measures = LOUPE_MEASURE_ACTIVITY;
-    request_.epsilon = options.get<double>("eps");
+    request_.eps = options.get<double>("eps");
   }
   static std::vector<Option> common_options() {
     return {{"death", true, "also the share of units that are silent in a whole event"},

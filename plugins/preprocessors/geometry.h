@@ -55,13 +55,14 @@ class Geometry : public Preprocessor {
   Series* correlation_ = nullptr;
 };
 
-/// Of the tensor as it comes.
+/// Takes the tensor itself.
 class TensorGeometry : public Geometry {
  public:
   Request request() const override {
     Request request;
     request.measures = LOUPE_MEASURE_SUMS;
     if (wants_correlation()) request.measures |= LOUPE_MEASURE_PREVIOUS;
+    request.takes_sparse = !wants_correlation();  // the rows of two sparse gradients are not the same
     return request;
   }
 
@@ -109,7 +110,7 @@ class OutputGradientGeometry : public TensorGeometry {
   explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
 };
 
-/// Of what a parameter changed by since the last event.
+/// Takes the change of a parameter since the last event.
 class ParameterDifferenceGeometry : public Geometry {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_DIFFERENCE_GEOMETRY;

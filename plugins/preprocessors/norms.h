@@ -25,7 +25,9 @@ class OutputNorm : public Preprocessor {
   static constexpr const char* example = "pipeline: {gather: forward, preprocess: output_norm}";
   static std::vector<Option> options() {
     return joined_options({{normalize_option("divide by the square root of a sample's number of elements"),
-                            inplace_option(), quantiles_option()},
+                            inplace_option(),
+                            quantiles_option(),
+                            {"channel_last", false, "makes no difference: a sample's norm has no channels"}},
                            pass_options()});
   }
   explicit OutputNorm(const Options& options)
@@ -69,6 +71,7 @@ class ParameterNorm : public Preprocessor {
   Request request() const override {
     Request request;
     request.measures = LOUPE_MEASURE_SUMS;
+    request.takes_sparse = true;
     return request;
   }
 

@@ -40,6 +40,27 @@ std::string difference(const Said& said, const std::string& name, Value&& value)
   return groups.size() <= most ? text : text + " and others in the other ranks";
 }
 
+/// Whether a count differs by more than batches do that are not divided evenly, which leave one rank with one more.
+bool differs(const Said& said, uint64_t RankRecord::*count) {
+  uint64_t fewest = UINT64_MAX, most = 0;
+  for (const auto& [rank, record] : said.records) {
+    fewest = std::min(fewest, record.*count);
+    most = std::max(most, record.*count);
+  }
+  return most > fewest + 2 && static_cast<double>(most) > 1.1 * static_cast<double>(fewest);
+}
+
+/// Whether most ranks tell a loss for each step, and all of them some: one that tells few of many, or none, shows less
+/// than it does.
+bool have_losses_of_each_batch(const Said& said) {
+  std::size_t often = 0;
+  for (const auto& [rank, record] : said.records) {
+    if (record.losses == 0) return false;
+    often += record.losses >= record.steps ? 1 : 0;
+  }
+  return 2 * often > said.records.size();
+}
+
 /// Names for fingerprints, which nobody can read: "A", "B".
 std::string letter_of(uint64_t number, std::vector<uint64_t>& known) {
   auto place = std::find(known.begin(), known.end(), number);
@@ -80,9 +101,9 @@ void Judge::raise(Finding finding, std::string essence) {
   raised_[key] = {std::move(finding), std::move(essence)};
 }
 
-void Judge::keep(const std::string& rule) {
+void Judge::keep(const std::function<bool(const Finding&)>& is_its) {
   for (const auto& each : standing_) {
-    if (each.second.finding.rule == rule) raised_.insert(each);
+    if (is_its(each.second.finding)) raised_.insert(each);
   }
 }
 
@@ -101,22 +122,16 @@ void Judge::judge_settings(const Said& said) {
       difference(said, "the configuration is",
                  [&](const RankRecord& record) { return letter_of(record.config, configs); }),
       difference(said, "Loupe is", [](const RankRecord& record) { return record.loupe_version; }),
-      difference(said, "LibTorch is", [](const RankRecord& record) { return record.libtorch_version; }),
+      difference(said, "LibTorch is", [](const RankRecord& record) { return record.framework_version; }),
       difference(said, "the learning rate is",
                  [](const RankRecord& record) { return number_text(record.learning_rate); })};
-  // Batches that are not divided evenly leave one rank with one more.
-  uint64_t fewest = UINT64_MAX, most = 0;
-  for (const auto& [rank, record] : said.records) {
-    fewest = std::min(fewest, record.forwards);
-    most = std::max(most, record.forwards);
-  }
-  const bool is_any_evaluated = std::any_of(said.records.begin(), said.records.end(), [](const auto& each) {
-    return each.second.forwards == 0 && !each.second.evaluated.empty();
-  });
-  if (!is_any_evaluated && most > fewest + 2 && static_cast<double>(most) > 1.1 * static_cast<double>(fewest)) {
-    parts.push_back(difference(said, "the number of training batches since the last tick is",
-                               [](const RankRecord& record) { return std::to_string(record.forwards); }));
-  }
+  const auto add_count = [&](const char* name, uint64_t RankRecord::*count) {
+    if (differs(said, count))
+      parts.push_back(difference(said, std::string("the number of ") + name + " since the last tick is",
+                                 [&](const RankRecord& record) { return std::to_string(record.*count); }));
+  };
+  add_count("steps", &RankRecord::steps);
+  if (have_losses_of_each_batch(said)) add_count("training losses, one for each batch,", &RankRecord::losses);
   std::string text;
   for (const std::string& part : parts) {
     if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
@@ -129,15 +144,17 @@ void Judge::judge_settings(const Said& said) {
   raise(std::move(finding), text);
 }
 
-/// Layers that do something else in eval mode, and are in that mode in some ranks alone.
+/// Layers that behave differently in eval mode, and are in that mode in only some ranks.
 void Judge::judge_modes(const Said& said) {
   std::map<std::string, std::vector<int>> ranks_of;
   std::vector<int> all;
   for (const auto& [rank, record] : said.records) {
-    if (record.steps == 0) continue;
+    if (record.compared == 0) continue;
     all.push_back(rank);
     for (const std::string& module : record.evaluated) ranks_of[module].push_back(rank);
   }
+  if (all.size() < 2)
+    return keep([](const Finding& finding) { return finding.rule == "ranks_differ" && !finding.layer.empty(); });
   std::map<std::vector<int>, std::vector<std::string>> by_ranks;
   for (const auto& [module, ranks] : ranks_of) {
     if (ranks.size() < all.size()) by_ranks[ranks].push_back(module);
@@ -162,6 +179,9 @@ void Judge::judge_modes(const Said& said) {
 
 void Judge::judge_batches(const Said& said) {
   constexpr std::size_t fewest = 3;
+  if (std::all_of(said.records.begin(), said.records.end(),
+                  [](const auto& each) { return each.second.batches.size() < fewest; }))
+    return keep([](const Finding& finding) { return finding.rule == "same_data"; });
   std::map<std::vector<uint64_t>, std::vector<int>> by_batches;
   for (const auto& [rank, record] : said.records) {
     const bool is_known = std::find(record.batches.begin(), record.batches.end(), 0) == record.batches.end();
@@ -178,8 +198,8 @@ void Judge::judge_batches(const Said& said) {
   if (text.empty()) return;
   Finding finding;
   finding.rule = "same_data";
-  finding.message = text + " train on identical batches: all of the first " + std::to_string(compared) +
-                    " since the last tick are the same, bit for bit";
+  finding.message = text + " train on identical batches: all of the " + std::to_string(compared) +
+                    " that were compared since the last tick are the same, bit for bit";
   finding.advice =
       "give each rank a part of its own: a DistributedRandomSampler with the world's size and the rank, or another "
       "seed";
@@ -189,6 +209,9 @@ void Judge::judge_batches(const Said& said) {
 void Judge::judge_masks(const Said& said) {
   constexpr int fewest_each = 8, fewest = 64;
   const auto& first = said.records.begin()->second.batches;
+  if (std::all_of(said.records.begin(), said.records.end(),
+                  [](const auto& each) { return each.second.batches.empty(); }))
+    return keep([](const Finding& finding) { return finding.rule == "same_dropout"; });
   if (std::all_of(said.records.begin(), said.records.end(),
                   [&](const auto& each) { return each.second.batches == first; }))
     return;  // on the same data that is no surprise
@@ -226,29 +249,41 @@ void Judge::judge_masks(const Said& said) {
 }
 
 void Judge::judge_non_finite(const Said& said) {
+  // The loss is known of every step, and outputs and gradients of those that a rank measured.
+  if (!judge_origin(said, &RankRecord::non_finite)) judge_origin(said, &RankRecord::bad_loss);
+}
+
+bool Judge::judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*kind) {
   const RankRecord::NonFinite* first = nullptr;
   for (const auto& [rank, record] : said.records) {
-    if (record.has_non_finite && (first == nullptr || record.non_finite.step < first->step)) first = &record.non_finite;
+    const RankRecord::NonFinite& own = record.*kind;
+    if (own.is_there() && (first == nullptr || own.step < first->step)) first = &own;
   }
-  if (first == nullptr) return;
+  if (first == nullptr) return false;
   std::vector<int> origins, receivers;
   uint64_t received = UINT64_MAX;
+  bool is_seen_at_once = true;
   for (const auto& [rank, record] : said.records) {
-    if (!record.has_non_finite) continue;
-    if (record.non_finite.step == first->step) {
+    const RankRecord::NonFinite& own = record.*kind;
+    if (own.step == first->step) {
       origins.push_back(rank);
-    } else {
-      receivers.push_back(rank);
-      received = std::min(received, record.non_finite.step);
+      is_seen_at_once = is_seen_at_once && own.finite_before == own.step;
+      continue;
     }
+    if (own.finite_before <= first->step) return false;  // it may have had one before
+    if (!own.is_there()) continue;
+    receivers.push_back(rank);
+    received = std::min(received, own.step);
   }
-  if (origins.size() == said.records.size()) return;  // no one rank's
+  if (origins.size() == said.records.size()) return false;  // no one rank's
+  if (origins.size() > 1 && !is_seen_at_once) return false;
   Finding finding;
   finding.rule = "rank_non_finite";
   finding.severity = LOUPE_SEVERITY_ERROR;
   finding.layer = first->module;
   finding.message = "the first NaN or Inf came up in " + detail::list_of_ranks(origins) + ", after step " +
-                    std::to_string(first->step) + ", in " + first->what + " of " + first->module;
+                    std::to_string(first->step) + ", in " + first->what +
+                    (first->module.empty() ? "" : " of " + first->module);
   if (!receivers.empty()) {
     finding.message += "; " + detail::list_of_ranks(receivers) + " had none before step " + std::to_string(received) +
                        ": it reached them through the averaged gradients";
@@ -257,6 +292,7 @@ void Judge::judge_non_finite(const Said& said) {
       "look at that rank's data and its record (rank-N in the run's folder); the other ranks did nothing wrong";
   finding.first_step = first->step;
   raise(std::move(finding), detail::list_of_ranks(origins));
+  return true;
 }
 
 /// Who holds the others up waits least for them.
@@ -269,7 +305,7 @@ void Judge::judge_times(const Said& said) {
   int culprit = -1;
   double least = 0, step = 0;
   for (const auto& [rank, record] : said.records) {
-    if (!(record.step_seconds > 0) || !(record.waited_seconds >= 0) || record.steps < fewest_steps) continue;
+    if (!(record.step_seconds > 0) || !(record.waited_seconds >= 0) || record.timed < fewest_steps) continue;
     if (waits.empty() || record.waited_seconds < least) {
       culprit = rank;
       least = record.waited_seconds;
@@ -278,7 +314,8 @@ void Judge::judge_times(const Said& said) {
     step = std::max(step, record.step_seconds);
   }
   const bool enough = waits.size() >= 2 && static_cast<double>(waits.size()) >= fewest_answers * said.world_size;
-  const double seconds = enough ? upper_median(waits) - least : 0, lag = seconds >= least_seconds ? seconds / step : 0;
+  if (!enough) return keep([](const Finding& finding) { return finding.rule == "straggler"; });
+  const double seconds = upper_median(waits) - least, lag = seconds >= least_seconds ? seconds / step : 0;
   int ticks = 0;
   for (const auto& [rank, record] : said.records) {
     const int row = in_a_row("straggler " + std::to_string(rank), rank == culprit && lag >= slow);
@@ -288,10 +325,9 @@ void Judge::judge_times(const Said& said) {
   Finding finding;
   finding.rule = "straggler";
   finding.severity = lag >= very_slow ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_WARNING;
-  finding.message = "rank " + std::to_string(culprit) + " holds the others up: between backward and step it waits " +
-                    rounded_text(least * 1e3) + " ms, the others " + rounded_text(upper_median(waits) * 1e3) +
-                    " ms of a step of " + rounded_text(step * 1e3) + " ms (medians), in the last " +
-                    std::to_string(ticks) + " ticks";
+  finding.message = "rank " + std::to_string(culprit) + " is slowest: between backward and step the others wait " +
+                    rounded_text(upper_median(waits) * 1e3) + " of " + rounded_text(step * 1e3) + " ms, it waits " +
+                    rounded_text(least * 1e3) + " ms (medians of the last " + std::to_string(ticks) + " ticks)";
   finding.advice =
       "see what that rank does more than the others: its host, its share of the data, its data loader, its clock rate";
   finding.value = lag;
@@ -310,12 +346,15 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
   }
   const bool are_two = number.of_two && all.size() == 2;
   const bool enough = all.size() >= 3 || are_two;  // of two nobody can say which one is odd
+  if (!enough)
+    return keep(
+        [&](const Finding& finding) { return finding.rule == "rank_imbalance" && finding.parameter == number.name; });
   std::sort(all.begin(), all.end());
-  const double middle = !enough ? NAN : are_two ? all.front() : all[all.size() / 2];
+  const double middle = are_two ? all.front() : all[all.size() / 2];
   for (const auto& [rank, record] : said.records) {
     const double own = record.*number.value;
     bool is_odd = false;
-    if (enough && is_known(record)) {
+    if (is_known(record)) {
       // As factors: how far it is from the nearest other, and the others from each other. Only the first and the last
       // can be further than that.
       const bool is_first = own == all.front(), is_last = own == all.back();
@@ -348,7 +387,7 @@ void Judge::judge_balance(const Said& said) {
       said, {inputs, 2, &RankRecord::input, "prepare the inputs alike in every rank: the same scale and normalization",
              nullptr, /*of_two=*/true});
   judge_balance_of(said, {"batch size", 1.5, &RankRecord::batch_size, share});
-  // Ranks that train models of their own have losses of their own.
+  // Ranks that train separate models have separate losses.
   const bool is_one_model = std::none_of(raised_.begin(), raised_.end(), [](const auto& each) {
     const Finding& finding = each.second.finding;
     return finding.severity == LOUPE_SEVERITY_ERROR &&

@@ -45,6 +45,8 @@ class Judge {
   void judge_batches(const Said& said);
   void judge_masks(const Said& said);
   void judge_non_finite(const Said& said);
+  /// Whether it is known where the first of this kind came up.
+  bool judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*kind);
   void judge_times(const Said& said);
   void judge_balance(const Said& said);
   /// What the ranks have a number each of.
@@ -62,8 +64,8 @@ class Judge {
   int in_a_row(const std::string& key, bool is_so);
   /// @param essence  what makes it another finding where it changes; figures that come with each tick do not
   void raise(Finding finding, std::string essence);
-  /// The rule could not be judged: what stands of it goes on to stand.
-  void keep(const std::string& rule);
+  /// A rule could not be judged: its findings that stand go on to stand.
+  void keep(const std::function<bool(const Finding&)>& is_its);
 
   struct Raised {
     Finding finding;

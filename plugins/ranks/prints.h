@@ -44,7 +44,7 @@ inline uint64_t fingerprint_of(std::string_view text) {
   return fingerprint_of(text.data(), text.size());
 }
 
-/// Of a tensor in the processor's memory without gaps; 0 for others, which cannot be told.
+/// The print of a contiguous tensor in the processor's memory; 0 for others.
 inline uint64_t fingerprint_of(const TensorView& tensor) {
   if (!tensor || !tensor.is_cpu() || !tensor.is_contiguous() || tensor.raw()->data == nullptr) return 0;
   const auto bytes =
@@ -68,7 +68,7 @@ class Prints {
         service_(static_cast<const loupe_draft_fingerprint_service*>(host.get_extension(LOUPE_DRAFT_FINGERPRINTS_ID))) {
   }
 
-  /// 0 where it cannot be told. Waits for no device: of a tensor there it is a place, which numbers() fills.
+  /// 0 if unknown. Waits for no device: for a tensor there it is a place, which numbers() fills.
   uint64_t take(const TensorView& tensor) {
     if (!tensor) return 0;
     if (tensor.is_cpu()) {
@@ -106,7 +106,7 @@ class Prints {
     error.check(service_->read(host_.context(), handles.data(), handles.size(), numbers_.data(), error.get()));
     for (uint64_t& each : numbers_) each = fingerprint_of(&each, sizeof each);  // of any bits, whatever the sum is
   }
-  /// Puts what was read into its places. What was taken since then cannot be told.
+  /// Puts the numbers that were read into their places. Prints taken since then stay unknown.
   void fill(std::vector<uint64_t>& prints) const {
     for (uint64_t& print : prints) {
       if ((print & on_device) == 0 || (print & is_place) == 0) continue;

@@ -72,25 +72,61 @@ Replica Replica::read(std::string_view bytes) {
   return replica;
 }
 
+namespace {
+
+void write(StateWriter& state, const MeasuredStep& measured) {
+  for (const uint64_t number : {measured.step, measured.forwards, measured.rows}) state.number(number);
+  for (const double number :
+       {measured.input_squares, measured.input_elements, measured.gradient_squares, measured.seconds, measured.waited})
+    state.real(number);
+  write(state, measured.batches);
+  write(state, measured.evaluated);
+}
+
+MeasuredStep read_measured(StateReader& state) {
+  MeasuredStep measured;
+  for (uint64_t* number : {&measured.step, &measured.forwards, &measured.rows}) *number = state.number();
+  for (double* number : {&measured.input_squares, &measured.input_elements, &measured.gradient_squares,
+                         &measured.seconds, &measured.waited})
+    *number = state.real();
+  measured.batches = read_numbers(state);
+  measured.evaluated = read_numbers(state);
+  return measured;
+}
+
+void write(StateWriter& state, const RankRecord::NonFinite& non_finite) {
+  state.number(non_finite.step);
+  state.text(non_finite.module);
+  state.text(non_finite.what);
+  state.number(non_finite.finite_before);
+}
+
+RankRecord::NonFinite read_non_finite(StateReader& state) {
+  RankRecord::NonFinite non_finite;
+  non_finite.step = state.number();
+  non_finite.module = state.text();
+  non_finite.what = state.text();
+  non_finite.finite_before = state.number();
+  return non_finite;
+}
+
+}  // namespace
+
 std::string RankRecord::bytes() const {
   StateWriter state;
-  for (const uint64_t number : {model, config, steps, forwards, all_steps}) state.number(number);
-  for (const double number : {learning_rate, batch_size, loss, gradient, input, step_seconds, waited_seconds})
-    state.real(number);
+  for (const uint64_t number : {model, config, steps, losses, all_steps}) state.number(number);
+  for (const double number : {learning_rate, loss, device_gradient}) state.real(number);
   state.text(loupe_version);
-  state.text(libtorch_version);
-  write(state, batches);
+  state.text(framework_version);
+  state.number(measured.size());
+  for (const MeasuredStep& each : measured) write(state, each);
   state.number(masks.size());
   for (const auto& [module, mask] : masks) {
     state.text(module);
     state.text(mask);
   }
-  state.number(evaluated.size());
-  for (const std::string& module : evaluated) state.text(module);
-  state.number(has_non_finite ? 1 : 0);
-  state.number(non_finite.step);
-  state.text(non_finite.module);
-  state.text(non_finite.what);
+  write(state, non_finite);
+  write(state, bad_loss);
   return state.bytes();
 }
 
@@ -98,23 +134,18 @@ RankRecord RankRecord::read(std::string_view bytes) {
   RankRecord record;
   if (bytes.empty()) return record;
   StateReader state(bytes);
-  for (uint64_t* number : {&record.model, &record.config, &record.steps, &record.forwards, &record.all_steps})
+  for (uint64_t* number : {&record.model, &record.config, &record.steps, &record.losses, &record.all_steps})
     *number = state.number();
-  for (double* number : {&record.learning_rate, &record.batch_size, &record.loss, &record.gradient, &record.input,
-                         &record.step_seconds, &record.waited_seconds})
-    *number = state.real();
+  for (double* number : {&record.learning_rate, &record.loss, &record.device_gradient}) *number = state.real();
   record.loupe_version = state.text();
-  record.libtorch_version = state.text();
-  record.batches = read_numbers(state);
+  record.framework_version = state.text();
+  for (uint64_t left = state.count(); left > 0; --left) record.measured.push_back(read_measured(state));
   for (uint64_t left = state.count(); left > 0; --left) {
     std::string module = state.text();
     record.masks.emplace_back(std::move(module), state.text());
   }
-  for (uint64_t left = state.count(); left > 0; --left) record.evaluated.push_back(state.text());
-  record.has_non_finite = state.number() != 0;
-  record.non_finite.step = state.number();
-  record.non_finite.module = state.text();
-  record.non_finite.what = state.text();
+  record.non_finite = read_non_finite(state);
+  record.bad_loss = read_non_finite(state);
   state.finish();
   return record;
 }

@@ -59,7 +59,7 @@ class Facts : public Preprocessor {
   }
 
  private:
-  static constexpr uint64_t version = 1;
+  static constexpr uint64_t version = 2;
   std::size_t most_;
   std::map<std::string, std::vector<int>> groups_;
 };
@@ -70,7 +70,7 @@ struct GradientShape {
   double norm = NAN, largest = NAN;  ///< of the same elements
 };
 
-/// What replicas of a model have in common while all is well.
+/// The numbers that replicas of a model have in common in a healthy run.
 struct Replica {
   std::vector<uint64_t> start;       ///< of each parameter, before its first training forward
   std::vector<uint64_t> parameters;  ///< the same at the tick; 0: a buffer, or cannot be told
@@ -79,8 +79,8 @@ struct Replica {
     std::vector<uint64_t> used;  ///< of each parameter's, as the optimizer used it; 0: there is none
     GradientShape shape = {};
   };
-  std::vector<Gradients> gradients;  ///< of the steps that were looked at
-  /// Of what optimizers keep of each parameter, by the state's name; 0: nothing, or cannot be told.
+  std::vector<Gradients> gradients;  ///< of some steps, the same in each rank
+  /// Prints of the optimizers' states of each parameter, by the state's name; 0: none, or unknown.
   using States = std::map<std::string, std::vector<uint64_t>>;
   States first_states;  ///< after each optimizer's first step
   States states;        ///< at the tick
@@ -89,31 +89,52 @@ struct Replica {
   static Replica read(std::string_view bytes);
 };
 
+/// What one step of a model showed in one rank.
+struct MeasuredStep {
+  uint64_t step = 0;  ///< of the model's, from 1
+  uint64_t forwards = 0, rows = 0;
+  double input_squares = 0, input_elements = 0;  ///< of some elements of the inputs
+  double gradient_squares = 0;                   ///< before they are averaged; NaN: on a device
+  double seconds = NAN, waited = NAN;            ///< since the step before, and since the last gradient
+  std::vector<uint64_t> batches;                 ///< fingerprints of the first inputs, in some of the steps
+  std::vector<uint64_t> evaluated;               ///< modules that ran in eval mode alone, as ModelWatch numbers them
+};
+
 /// What each rank has for itself.
 struct RankRecord {
   // What it ran with.
   uint64_t model = 0;  ///< a fingerprint of the modules' names and parameters' shapes
   uint64_t config = 0;
-  std::string loupe_version, libtorch_version;
+  std::string loupe_version, framework_version;
   double learning_rate = NAN;
-  // Since the last tick.
-  uint64_t steps = 0, forwards = 0;
-  uint64_t all_steps = 0;   ///< since the start
-  double batch_size = NAN;  ///< the mean number of rows
-  double loss = NAN;        ///< the mean of the training losses
-  double gradient = NAN;    ///< the root mean square of the norms of all gradients, before they are averaged
-  double input = NAN;       ///< the root mean square of the model's input
-  double step_seconds = NAN, waited_seconds = NAN;         ///< medians over steps
-  std::vector<uint64_t> batches;                           ///< fingerprints of the first inputs
-  std::vector<std::pair<std::string, std::string>> masks;  ///< of dropout layers: what was kept, see masks.h
-  std::vector<std::string> evaluated;  ///< modules that ran in eval mode while the others trained; the first few
+  // Numbers of every step since the last tick, measured or not.
+  uint64_t steps = 0, losses = 0;
+  double loss = NAN;       ///< the mean of the training losses
+  uint64_t all_steps = 0;  ///< since the start
+  // Numbers of measured steps.
+  std::vector<MeasuredStep> measured;  ///< some of them
+  double device_gradient = NAN;        ///< as `gradient`, where every step was measured
+  std::vector<std::pair<std::string, std::string>>
+      masks;  ///< of the first step: what dropout layers kept, see MaskWatch
   // Since the start.
   struct NonFinite {
-    uint64_t step = 0;
-    std::string module, what;  ///< "its output"
+    static constexpr uint64_t never = UINT64_MAX;
+    uint64_t step = never;       ///< after which the first one was seen
+    std::string module, what;    ///< "its output"
+    uint64_t finite_before = 0;  ///< all was seen to be finite after the step before this one
+    bool is_there() const { return step != never; }
   };
-  bool has_non_finite = false;
-  NonFinite non_finite;  ///< the first
+  NonFinite non_finite;  ///< in outputs and gradients
+  NonFinite bad_loss;
+
+  // Of the measured steps that the ranks have in common; see common_steps.h.
+  uint64_t compared = 0, timed = 0;                 ///< how many these are, and those of known times
+  double batch_size = NAN;                          ///< the mean number of rows
+  double gradient = NAN;                            ///< the root mean square of the norms of all gradients
+  double input = NAN;                               ///< the root mean square of the model's input
+  double step_seconds = NAN, waited_seconds = NAN;  ///< medians
+  std::vector<uint64_t> batches;
+  std::vector<std::string> evaluated;  ///< modules that ran in eval mode alone; the first few
 
   std::string bytes() const;
   static RankRecord read(std::string_view bytes);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "ranks/common_steps.h"
 #include "ranks/judge.h"
 #include "ranks/prints.h"
 #include "ranks/watches.h"
@@ -16,11 +18,10 @@
 namespace loupe::ranks {
 namespace {
 
-double median(std::vector<double>& numbers) {
-  if (numbers.empty()) return NAN;
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
+/// After how many steps of the run the last of these began, of those before `step`; and the next. 0: after none.
+uint64_t finite_before(const std::vector<uint64_t>& steps, uint64_t step) {
+  const auto next = std::lower_bound(steps.begin(), steps.end(), step);
+  return next != steps.begin() ? *std::prev(next) + 1 : 0;
 }
 
 }  // namespace
@@ -62,6 +63,7 @@ class Ranks : public Lens {
     // The model's own input; where nobody sees its forward, that of its first layer.
     if (!std::exchange(model->has_input, model->has_input || module.is_tapped()) && module.is_tapped()) {
       watch(module, {"forward"}, keep<InputWatch>(*model, [this, model] {
+              if (model->all_steps > 0) return;
               for (const ModelWatch::Tensor& tensor : model->tensors)
                 model->start.push_back(tensor.is_buffer ? 0 : fingerprint(*model, tensor));
             }));
@@ -95,28 +97,22 @@ class Ranks : public Lens {
   }
 
   void step(const loupe_step& step, Report&) override {
-    if (step.optimizer == nullptr) return;
-    ModelWatch* model = model_of(step.optimizer->model);
+    ModelWatch* model = step.optimizer != nullptr ? model_of(step.optimizer->model_name)
+                        : models_.size() == 1     ? &models_.front()->watch
+                                                  : nullptr;
     if (model == nullptr) return;
-    const double time = now();
-    ++model->all_steps;
-    {
-      const std::lock_guard lock(model->mutex);
-      constexpr std::size_t most = 256;
-      if (model->last_step > 0 && model->last_gradient > model->last_step && model->step_seconds.size() < most) {
-        model->step_seconds.push_back(time - model->last_step);
-        model->waited_seconds.push_back(time - model->last_gradient);
-      }
-      model->last_step = time;
-      model->last_gradient = 0;
-    }
+    const uint64_t position = model->steps++;
+    const uint64_t number = ++model->all_steps;
+    take_measured(*model, position, is_measured(step), step.at.step);
+    if (step.optimizer == nullptr) return;
     if (step.optimizer->group_count > 0)
       model->learning_rate = learning_rate_of(*step.optimizer->groups[0]).value_or(NAN);
     model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors, model->prints);
+    // The same in each rank, whichever its host measures.
     constexpr uint64_t first_steps = 3;
-    if (model->steps++ > 0 && model->all_steps > first_steps) return;
+    if (position > 0 && number > first_steps) return;
     Replica::Gradients gradients;
-    gradients.step = model->all_steps;
+    gradients.step = number;
     GradientShapes shapes;
     for (const ModelWatch::Tensor& tensor : model->tensors) {
       gradients.used.push_back(
@@ -183,7 +179,7 @@ class Ranks : public Lens {
     return nullptr;
   }
 
-  /// 0 where there is none, or where it cannot be told.
+  /// 0 if there is no print, or it is unknown.
   template <class Look>
   uint64_t fingerprint(ModelWatch& model, const ModelWatch::Tensor& tensor, bool gradient, Look&& look) const {
     uint64_t print = 0;
@@ -196,6 +192,32 @@ class Ranks : public Lens {
   }
   uint64_t fingerprint(ModelWatch& model, const ModelWatch::Tensor& tensor) const {
     return fingerprint(model, tensor, false, [](const TensorView&) {});
+  }
+
+  /// The events of a finished step.
+  static void take_measured(ModelWatch& model, uint64_t position, bool is_measured, uint64_t step_of_run) {
+    const double time = now();
+    const std::lock_guard lock(model.mutex);
+    const double last_gradient = std::exchange(model.last_gradient, 0),
+                 last_step = std::exchange(model.last_step, time);
+    if (!is_measured) return;
+    MeasuredStep measured = std::exchange(model.now, {});
+    for (std::size_t i = 0; i < model.modes.size(); ++i) {
+      if (model.modes[i]->take_only_evaluates()) measured.evaluated.push_back(i);
+    }
+    ++model.measured_count;
+    measured.step = model.all_steps;
+    // What lies between two epochs is no part of a step.
+    if (position > 0 && last_step > 0 && last_gradient > last_step) {
+      measured.seconds = time - last_step;
+      measured.waited = time - last_gradient;
+    }
+    model.measured.add(position, std::move(measured));
+    if (step_of_run == 0 || (!model.finite_steps.empty() && model.finite_steps.back() == step_of_run - 1)) return;
+    constexpr std::size_t most_steps = 8192;  // of an epoch without an end
+    if (model.finite_steps.size() == most_steps)
+      model.finite_steps.erase(model.finite_steps.begin(), model.finite_steps.begin() + most_steps / 2);
+    model.finite_steps.push_back(step_of_run - 1);
   }
 
   /// What this process says of itself.
@@ -218,36 +240,32 @@ class Ranks : public Lens {
     if (run != nullptr) {
       record.config = fingerprint_of(run->config);
       record.loupe_version = run->loupe_version;
-      record.libtorch_version = run->libtorch_version;
+      record.framework_version = run->framework_version;
     }
     record.learning_rate = model.learning_rate;
-    record.steps = std::exchange(model.steps, 0);
+    record.steps = model.steps.exchange(0);
     record.all_steps = model.all_steps;
+    record.losses = losses_.count();
     record.loss = losses_.mean();
-    constexpr std::size_t most_evaluated = 16;
-    for (const ModeWatch* mode : model.modes) {
-      if (record.steps > 0 && mode->only_evaluates() && record.evaluated.size() < most_evaluated)
-        record.evaluated.push_back(mode->module());
-    }
+    record.bad_loss = losses_.first_bad();
     {
       const std::lock_guard lock(model.mutex);
       model.prints.fill(model.start);
       replica.start = model.start;
-      record.forwards = std::exchange(model.forwards, 0);
-      const uint64_t rows = std::exchange(model.rows, 0);
-      if (record.forwards > 0) record.batch_size = static_cast<double>(rows) / static_cast<double>(record.forwards);
-      const double squares = std::exchange(model.gradient_squares, 0);
-      if (record.steps > 0) record.gradient = std::sqrt(squares / static_cast<double>(record.steps));
-      if (model.input_elements > 0) record.input = std::sqrt(model.input_squares / model.input_elements);
-      model.input_squares = model.input_elements = 0;
-      record.step_seconds = median(model.step_seconds);
-      record.waited_seconds = median(model.waited_seconds);
-      model.step_seconds.clear();
-      model.waited_seconds.clear();
-      record.batches = std::exchange(model.batches, {});
-      model.prints.fill(record.batches);
+      const double squares = std::exchange(model.late_gradient_squares, 0);
+      const uint64_t measured = std::exchange(model.measured_count, 0);
+      if (model.is_on_device && record.steps > 0 && measured == record.steps)
+        record.device_gradient = std::sqrt(squares / static_cast<double>(measured));
+      record.measured = model.measured.take();
+      for (MeasuredStep& each : record.measured) {
+        model.prints.fill(each.batches);
+        if (model.is_on_device) each.gradient_squares = NAN;
+      }
       record.masks = std::exchange(model.masks, {});
-      record.has_non_finite = model.has_non_finite;
+      if (!model.finite_steps.empty())
+        model.non_finite.finite_before =
+            std::max(model.non_finite.finite_before, finite_before(model.finite_steps, model.non_finite.step));
+      model.finite_steps.clear();
       record.non_finite = model.non_finite;
     }
     const int rank = run != nullptr ? run->rank : 0;
@@ -275,6 +293,9 @@ class Ranks : public Lens {
       for (const int rank : ranks) said.records[rank] = RankRecord::read(bytes);
     }
     if (said.records.size() < 2) return;
+    std::vector<std::string> modes;
+    for (const ModeWatch* mode : model.watch.modes) modes.push_back(mode->module());
+    compare_common_steps(said.records, modes);
     said.replicas = groups_of(model.watch.replica);
     said.buffers = groups_of(model.watch.buffers);
     said.states = groups_of(model.watch.states);

@@ -165,7 +165,7 @@ std::string scaling_text(const Said& said, const std::vector<std::vector<int>>& 
   }
   if (scalings.size() != 1) return "each rank clips or scales them by itself, as they differ by their size alone";
   const std::string odd = detail::list_of_ranks(parts.back()), others = detail::list_of_ranks(parts.front());
-  // Of as many nobody can say which are odd.
+  // In a tie, the odd ones are unknown.
   const std::string who = parts.back().size() < parts.front().size() ? odd : "one of the two";
   if (scalings.front().limit)
     return "those of " + odd + " have no element above " + rounded_text(*scalings.front().limit) +
@@ -189,8 +189,9 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   // A program's model may be gone when its last tick comes. What stands does not end by that.
   const bool is_any_known = std::any_of(said.replicas.begin(), said.replicas.end(), is_known);
   if (knew_parameters_ && !is_any_known) {
-    keep("replica_drift");
-    return keep("gradients_not_averaged");
+    return keep([](const Finding& finding) {
+      return finding.rule == "replica_drift" || finding.rule == "gradients_not_averaged";
+    });
   }
   knew_parameters_ = is_any_known;
   if (said.replicas.empty()) return;
@@ -221,7 +222,10 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
         said.replicas,
         [&](const Replica& replica) -> const std::vector<uint64_t>& { return gradients_at(replica, each.step); },
         is_parameter);
-    ++steps;
+    const auto has_step = [&](const Said::Group& group) { return !gradients_at(group.replica, each.step).empty(); };
+    const bool is_compared =
+        said.replicas.size() == 1 || std::count_if(said.replicas.begin(), said.replicas.end(), has_step) >= 2;
+    steps += is_compared ? 1 : 0;
     if (!at) continue;
     if (different_steps++ > 0) continue;
     first_step = each.step;
@@ -235,19 +239,21 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
       });
     }
   }
-  // Where ranks step by gradients of their own and average parameters, their optimizers' states are their own, too.
+  // Ranks that step by separate gradients and average parameters have separate optimizer states, too.
   const auto has_equal_gradients = [&](std::size_t i) {
     const auto& used = said.replicas.front().replica.gradients;
-    return different_steps == 0 && is_parameter(i) && std::any_of(used.begin(), used.end(), [&](const auto& each) {
-             return i < each.used.size() && each.used[i] != 0;
-           });
+    return steps > 0 && different_steps == 0 && is_parameter(i) &&
+           std::any_of(used.begin(), used.end(),
+                       [&](const auto& each) { return i < each.used.size() && each.used[i] != 0; });
   };
   const auto state = first_different_state(said.states, &Replica::states, has_equal_gradients);
   const bool is_from_start =
       state && first_different_state(said.states, &Replica::first_states, has_equal_gradients).has_value();
   const std::string equal_gradients =
-      "the gradients that they used were equal in " +
-      (steps == 1 ? "the step that was compared" : "all " + std::to_string(steps) + " steps that were compared");
+      steps == 0 ? "the gradients that they used could not be compared"
+                 : "the gradients that they used were equal in " +
+                       (steps == 1 ? "the step that was compared"
+                                   : "all " + std::to_string(steps) + " steps that were compared");
   const std::string advice_on_states =
       is_from_start ? "let all ranks restore their optimizers' states from the same checkpoint, or none of them, and "
                       "compare the optimizers' settings"
@@ -265,7 +271,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
       finding.advice = advice_on_states;
       raise(std::move(finding), who(state->parts));
     }
-    // Each rank normalizes by what it saw: that is no fault, but surprises whoever saves or evaluates on one rank.
+    // Each rank normalizes by its own batches. That is no fault, but surprises a user who evaluates on one rank.
     const auto buffer = first_difference(said.buffers, now, is_buffer);
     if (!buffer) return;
     Finding finding = finding_at(*buffer, "replica_drift", LOUPE_SEVERITY_INFO);
@@ -276,7 +282,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     return raise(std::move(finding), "buffers");
   }
 
-  // Where a few gradients differ alone, they were averaged, and changed afterwards.
+  // If only a few gradients differ, they were averaged, and changed afterwards.
   const auto gradient_parts = split(said, first_gradient, [&](const Replica& replica) -> const std::vector<uint64_t>& {
     return gradients_at(replica, first_step);
   });

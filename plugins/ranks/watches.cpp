@@ -77,25 +77,24 @@ Request InputWatch::request() const {
 }
 
 void InputWatch::process(const Event& event) {
-  constexpr std::size_t most_batches = 8;
+  constexpr std::size_t most_batches = 4;  // of a step
   if (!event.grad_enabled()) return;
   if (starts_) std::exchange(starts_, nullptr)();
   const std::lock_guard lock(model_.mutex);
-  ++model_.forwards;
-  if (event.input_count() > 0) {
-    const TensorView input = event.input(0);
-    if (input && input.dim() > 0) model_.rows += static_cast<uint64_t>(input.size(0));
-    if (model_.batches.size() < most_batches) {
-      model_.batches.push_back(model_.prints.take(input));
-      const Elements elements(input);
-      if (!elements.floating()) return;
-      for_some(elements, [&](double element) {
-        if (!std::isfinite(element)) return;
-        model_.input_squares += element * element;
-        ++model_.input_elements;
-      });
-    }
-  }
+  MeasuredStep& now = model_.now;
+  ++now.forwards;
+  if (event.input_count() == 0) return;
+  const TensorView input = event.input(0);
+  if (input && input.dim() > 0) now.rows += static_cast<uint64_t>(input.size(0));
+  if (now.batches.size() == most_batches || !KeptSteps::has_inputs(model_.steps)) return;
+  now.batches.push_back(model_.prints.take(input));
+  const Elements elements(input);
+  if (!elements.floating()) return;
+  for_some(elements, [&](double element) {
+    if (!std::isfinite(element)) return;
+    now.input_squares += element * element;
+    ++now.input_elements;
+  });
 }
 
 Request NumbersWatch::request() const {
@@ -114,9 +113,14 @@ void NumbersWatch::process(const Event& event) {
   const std::lock_guard lock(model_.mutex);
   if (came_now) model_.last_gradient = time;
   if (is_bad) {
-    if (!std::exchange(model_.has_non_finite, true)) model_.non_finite = {event.step(), module_, what_};
+    RankRecord::NonFinite& first = model_.non_finite;
+    if (first.is_there()) return;
+    first.step = event.step();
+    first.module = module_;
+    first.what = what_;
   } else if (measured != nullptr) {
-    model_.gradient_squares += measured->sum_squares;
+    (came_now ? model_.now.gradient_squares : model_.late_gradient_squares) += measured->sum_squares;
+    model_.is_on_device = model_.is_on_device || !came_now;
   }
 }
 
@@ -128,7 +132,7 @@ Request MaskWatch::request() const {
 }
 
 void MaskWatch::process(const Event& event) {
-  if (is_taken_ || event.input_count() == 0) return;
+  if (is_taken_ || model_.steps > 0 || event.input_count() == 0) return;
   const TensorView input = event.input(0), output = event.tensor();
   const auto is_plain = [](const TensorView& tensor) {
     return tensor && tensor.is_cpu() && tensor.is_contiguous() && tensor.is_of(LOUPE_DTYPE_FLOAT, 32);
@@ -152,6 +156,13 @@ void LossWatch::process(const Event& event) {
   if (!event.is_loss() || !event.training()) return;
   sum_ += event.scalar();
   ++count_;
+  if (first_bad_.is_there()) return;
+  if (std::isfinite(event.scalar())) {
+    first_bad_.finite_before = event.step() + 1;
+  } else {
+    first_bad_.step = event.step();
+    first_bad_.what = "the training loss";
+  }
 }
 
 }  // namespace loupe::ranks

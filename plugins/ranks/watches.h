@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "ranks/common_steps.h"
 #include "ranks/prints.h"
 #include "ranks/rank_record.h"
 
@@ -113,27 +114,28 @@ struct ModelWatch {
   // differ.
   Facts replica{16}, buffers{4}, states{16}, records{SIZE_MAX};
 
-  // Of events, which may come on several threads.
+  // Numbers of events, which may come on several threads.
   std::mutex mutex;
-  std::vector<uint64_t> start, batches;
+  std::vector<uint64_t> start;
   std::vector<std::pair<std::string, std::string>> masks;
-  uint64_t forwards = 0, rows = 0;
-  double gradient_squares = 0;
-  double input_squares = 0, input_elements = 0;  ///< of some elements of the first inputs
-  double last_gradient = 0;                      ///< when it came, on the steady clock; 0: none since the last step
-  bool has_non_finite = false;
+  MeasuredStep now;                  ///< the step that is going on, as far as it is measured
+  bool is_on_device = false;         ///< numbers come at the tick
+  double late_gradient_squares = 0;  ///< which came so
+  double last_gradient = 0;          ///< when it came, on the steady clock; 0: none since the last step
   RankRecord::NonFinite non_finite;
+  std::vector<uint64_t> finite_steps;  ///< of the run, that were measured since the last tick: how many came before
 
-  // Of steps, which come one at a time.
-  uint64_t steps = 0, all_steps = 0;
+  // Numbers of steps, which come one at a time; events read them.
+  std::atomic<uint64_t> steps{0}, all_steps{0};  ///< since the last tick, and ever
   double last_step = 0, learning_rate = NAN;
-  std::vector<double> step_seconds, waited_seconds;
+  uint64_t measured_count = 0;  ///< since the last tick
+  KeptSteps measured;
   std::vector<Replica::Gradients> gradients;
   OptimizerStates optimizer_states;
-  std::vector<const ModeWatch*> modes;
+  std::vector<ModeWatch*> modes;
 };
 
-/// The model's inputs and how often it runs in training.
+/// The model's inputs and how often it runs in training, in the steps that are measured.
 class InputWatch : public Preprocessor {
  public:
   /// @param starts  is called once, after the first training forward
@@ -160,7 +162,8 @@ class NumbersWatch : public Preprocessor {
   bool is_gradient_;
 };
 
-/// What dropout keeps: of the first elements one character each, 'k' kept, 'd' dropped, '?' where the input was 0.
+/// What dropout keeps in the first step after a tick: of the first elements one character each, 'k' kept, 'd' dropped,
+/// '?' where the input was 0.
 class MaskWatch : public Preprocessor {
  public:
   static constexpr int64_t most_elements = 256;
@@ -181,26 +184,34 @@ class ModeWatch : public Preprocessor {
   explicit ModeWatch(std::string module) : module_(std::move(module)) {}
   Request request() const override { return {}; }
   void process(const Event& event) override;
-  void reset() override { trains_ = evaluates_ = false; }
-  bool only_evaluates() const { return evaluates_ && !trains_; }
+  void reset() override { take_only_evaluates(); }
+  /// Since the last call.
+  bool take_only_evaluates() {
+    const bool evaluates = evaluates_.exchange(false), trains = trains_.exchange(false);
+    return evaluates && !trains;
+  }
   const std::string& module() const { return module_; }
 
  private:
   std::string module_;
-  bool trains_ = false, evaluates_ = false;
+  std::atomic<bool> trains_{false}, evaluates_{false};
 };
 
-/// The training losses that the trainer pushes.
+/// The training losses that the trainer pushes, in every step.
 class LossWatch : public Preprocessor {
  public:
   Request request() const override { return {}; }
   void process(const Event& event) override;
   void reset() override { sum_ = 0, count_ = 0; }
   double mean() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : NAN; }
+  uint64_t count() const { return count_; }
+  /// Numbers of the whole run.
+  const RankRecord::NonFinite& first_bad() const { return first_bad_; }
 
  private:
   double sum_ = 0;
   uint64_t count_ = 0;
+  RankRecord::NonFinite first_bad_;
 };
 
 /// Seconds on the steady clock.

@@ -1,15 +1,23 @@
-// The visualizer `record`: everything a run tells, as JSON Lines.
+// The visualizer `record`: everything a run tells, as JSON Lines. It plays what it stored to the others of a run that
+// goes on.
 
+#include <loupe/draft/abi/history.h>
 #include <loupe/files/epoch_file.h>
 #include <loupe/files/gzip.h>
 #include <loupe/plugin.h>
 #include <loupe/visualizers/selection.h>
 
 #include <cmath>
+#include <cstring>
+#include <ctime>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "record/earlier_run.h"
+#include "record/history.h"
+#include "record/run_facts.h"
 #include "record/written_line.h"
 
 namespace loupe::record {
@@ -35,26 +43,36 @@ class Record : public Visualizer {
   Record(const Options& options, const Host& host)
       : selection_(options, host),
         host_(host),
-        file_(OutputPath(options), options.get<bool>("sync"), &read_old_line, host, gzip()) {}
+        path_(options),
+        file_(path_, options.get<bool>("sync"), &read_old_line, host, gzip()) {}
 
   void begin(const Run& run) override {
     const Run* own = recorded_run();
     run_ = run_line(own != nullptr ? *own : run);
     known_.clear();
     has_new_ = true;
+    // A replay's files go elsewhere than those of the run that it shows.
+    if (own != nullptr && std::strcmp(own->directory, run.directory) == 0) know_facts();
     selection_.begin();
     between_.clear();
     holds_back_ = (run.flags & LOUPE_RUN_RESUMED) != 0;
     in_tick_ = goes_on_ = written_ = false;
+    if (holds_back_ && !std::exchange(is_compared_, true)) earlier_ = EarlierRun::read(path_.in(run).string());
+    earlier_record_ = path_.named_in(run.directory).string();
     file_.begin(run);
   }
-  void model(const Model& model) override { know(std::string("model ") + model.name, model_line(model)); }
+  void model(const Model& model) override {
+    std::string line = model_line(model);
+    if (earlier_) models_[model.name] = replay::parse_model_line(line);
+    know(std::string("model ") + model.name, std::move(line));
+  }
   void tag(const Tag& tag) override { know(std::string("tag ") + tag.id, tag_line(tag)); }
   void hyperparameter(const Hyperparameter& told) override {
     know(std::string("hyperparameter ") + told.name, hyperparameter_line(told));
   }
   void begin_tick(const Tick& tick) override {
     notice_run();
+    if (earlier_) warn_of_differences();
     epoch_ = tick.at.epoch;
     if (!selection_.begin_tick()) return;
     tick_line_ = tick_line(tick);
@@ -101,9 +119,33 @@ class Record : public Visualizer {
       file_.end(preamble());  // there is no later try
     }
   }
+  const void* get_extension(const char* id) override {
+    static const loupe_draft_history history = {
+        .struct_size = sizeof(loupe_draft_history),
+        .last =
+            [](void* self, const char* directory, double before, loupe_moment* at, loupe_error* error) {
+              return detail::guarded(error, [&] {
+                const auto earlier = EarlierRun::read(of(self).path_.in(directory).string(), before);
+                if (!earlier || !earlier->last)
+                  throw Error(std::string("no epoch is recorded in '") + directory + "'", LOUPE_NOT_FOUND);
+                *at = *earlier->last;
+              });
+            },
+        .play =
+            [](void* self, const char* directory, double before, uint32_t flags, const loupe_visualizer* to,
+               void* to_self, loupe_error* error) {
+              return detail::guarded(error, [&] {
+                const bool with_events = (flags & LOUPE_DRAFT_HISTORY_EVENTS) != 0;
+                play_past(of(self).path_.in(directory), before, with_events, *to, to_self);
+              });
+            }};
+    return std::strcmp(id, LOUPE_DRAFT_HISTORY_ID) == 0 ? &history : nullptr;
+  }
 
  private:
-  /// A line that stands for the whole run, from when it is told on.
+  static const Record& of(void* self) { return static_cast<const Record&>(detail::as<Visualizer>(self)); }
+
+  /// A line that is valid for the rest of the run.
   struct Known {
     std::string key, line;
     bool written;
@@ -112,6 +154,38 @@ class Record : public Visualizer {
   /// The run as the host knows it: in a replay with the folder that it had, not the one where files go now. Null where
   /// the host does not say.
   const Run* recorded_run() const { return host_.run(); }
+
+  /// What the run is, as hyperparameters, which views and comparisons of runs show; a program's own of these names
+  /// replace them.
+  void know_facts() {
+    std::vector<std::pair<std::string, std::string>> facts = run_facts();
+    facts.emplace_back("versions", versions_of(*recorded_run()));
+    for (const auto& [name, text] : facts)
+      hyperparameter({.struct_size = sizeof(Hyperparameter),
+                      .type = LOUPE_TYPE_STRING,
+                      .name = name.c_str(),
+                      .string = text.c_str()});
+  }
+  /// "Loupe 1.0.0, libtorch 2.6.0"
+  static std::string versions_of(const Run& run) {
+    const std::string framework = *run.framework != '\0' ? std::string(", ") + run.framework : "";
+    return std::string("Loupe ") + run.loupe_version + framework +
+           (*run.framework_version != '\0' ? std::string(" ") + run.framework_version : "");
+  }
+
+  /// By now the models are known.
+  void warn_of_differences() {
+    const EarlierRun earlier = *std::exchange(earlier_, std::nullopt);
+    const auto warn = [&](const char* what, const std::string& differences) {
+      if (differences.empty()) return;
+      host_.warn("this run continues '" + earlier_record_ + "' with another " + what + ": " + differences +
+                 "; if it is a different run, leave out 'resume' under run or set another 'dir'");
+    };
+    if (const Run* own = recorded_run())
+      warn("configuration", other_settings(earlier.settings(host_), compared_settings(own->settings)));
+    warn("model", earlier.other_models(models_));
+    models_.clear();
+  }
 
   void know(const std::string& key, std::string line) {
     notice_run();
@@ -126,13 +200,13 @@ class Record : public Visualizer {
     has_new_ = true;
   }
 
-  /// A run that is replayed may go on in the midst of its record: what stands is then told anew.
+  /// A replayed run may be resumed in the middle of its record, which then reports open findings again.
   void notice_run() {
     const Run* own = recorded_run();
     if (own == nullptr || (own->flags & LOUPE_RUN_RESUMED) == 0) return;
     std::string line = run_line(*own);
     if (line == run_) return;
-    flush();  // what is left was said before
+    flush();  // the lines left were reported before
     run_ = std::move(line);
     known_.clear();
     goes_on_ = has_new_ = true;
@@ -168,22 +242,34 @@ class Record : public Visualizer {
         if (!known.written) news_ += known.line;
       }
     }
-    return {all_, all_, goes_on_ ? all_ : news_};
+    return {all_, all_, goes_on_ ? all_ : news_, &lost_line};
+  }
+  static std::string lost_line(const std::string& lost, double next) {
+    const std::string text = lost + " is lost, because the record could not be written";
+    return note_line({.struct_size = sizeof(Note),
+                      .kind = LOUPE_NOTE_UNOBSERVED,
+                      .text = text.c_str(),
+                      .at = {.epoch = next, .time = static_cast<double>(std::time(nullptr))}});
   }
 
   Selection selection_;
   Host host_;
+  OutputPath path_;
   EpochFile file_;
+  std::optional<EarlierRun> earlier_;  // of a run that goes on, until its first tick
+  std::string earlier_record_;
+  Models models_;             // as long
+  bool is_compared_ = false;  // or about to be
   std::string run_;
   std::vector<Known> known_;
   std::string all_, news_;  // of what is known, and what of it is not written
   bool has_new_ = true;     // they are not up to date
   double epoch_ = 0, between_epoch_ = 0;
-  std::string tick_line_, text_;  // of the tick being told
+  std::string tick_line_, text_;  // of the current tick
   std::size_t last_size_ = 0;     // of the tick before, as ticks are much alike
   std::string between_;           // told outside of a tick, and not written yet
   bool in_tick_ = false, holds_back_ = false, written_ = false;
-  bool goes_on_ = false;  // the run's line has to be written anew
+  bool goes_on_ = false;  // the run's line has to be written again
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ void add_members(JsonLine& line, const S& message) {
   });
   line.done();
 }
-/// @param epoch  the one that it was told in
+/// @param epoch  in which it was reported
 template <class S>
 std::string line_of(const char* kind, double epoch, const S& message) {
   std::string text;
@@ -135,6 +135,7 @@ void add_value_line(std::string& text, double epoch, const RowValue& value) {
       .text("line", value.line)
       .number("value", value.value)
       .count("events", value.events)
+      .count("step", value.step)
       .done();
 }
 
@@ -148,6 +149,7 @@ void add_range_line(std::string& text, double epoch, const RowRange& range) {
       .number("low", range.low)
       .number("high", range.high)
       .count("events", range.events)
+      .count("step", range.step)
       .done();
 }
 

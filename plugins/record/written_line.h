@@ -21,7 +21,7 @@ void add_value_line(std::string& text, double epoch, const RowValue& value);
 void add_range_line(std::string& text, double epoch, const RowRange& range);
 void add_histogram_line(std::string& text, double epoch, Histogram histogram);
 std::string hyperparameter_line(const Hyperparameter& told);
-/// @param epoch the one it was told in
+/// @param epoch in which it was reported
 std::string finding_line(double epoch, loupe_finding finding);
 std::string note_line(const Note& note);
 /// Closes an epoch: without this line the epoch is not whole.

@@ -224,7 +224,7 @@ class Recorder : public Lens {
     const double since = run != nullptr ? run->start_time : 0;
     if (!goes_on && !std::exchange(saved_, true)) keep_recorded(folder, since);
     if (each_epoch_) folder /= number_text(report.epoch());
-    // Of a run that goes on, only the epochs that are trained again give way.
+    // A resumed run overwrites only the epochs that are trained again.
     if (goes_on && epochs_.insert(report.epoch()).second) keep_recorded(folder, since);
     try {
       std::filesystem::create_directories(folder);
@@ -245,7 +245,7 @@ class Recorder : public Lens {
       throw cannot_write(folder / "modules.txt", reason, "the tensors are there, and not which module each is of");
     }
   }
-  /// A folder that has nothing recorded in it is left alone.
+  /// Leaves a folder without recordings as it is.
   void keep_recorded(const std::filesystem::path& folder, double since) const {
     try {
       bool recorded = std::filesystem::exists(folder / "modules.txt");

@@ -292,7 +292,7 @@ class RunStatistics : public Lens {
     const double steps = static_cast<double>(last_.number - first_->number) / (last_.elapsed - first_->elapsed);
     report.value(step_tag, "steps", steps);
     const uint64_t taken = last_.number - first_->number + 1;
-    // A layer that runs several times a step does not tell the size of a batch.
+    // A layer that runs several times a step does not show the size of a batch.
     if (samples_.samples() == 0 || (!counts_model_ && samples_.events() > taken)) return;
     const double each = static_cast<double>(samples_.samples()) / static_cast<double>(taken);
     report.value(sample_tag, "samples", steps * each);

@@ -1,5 +1,6 @@
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/folded.h>
+#include <loupe/draft/need.h>
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
 #include <loupe/text/number_text.h>
@@ -25,7 +26,8 @@ class StepTime : public Lens {
   static std::vector<const char*> gives() {
     return {
         "Step Time: what a step takes, in parts that add up: waiting for data, forward, loss and backward, the "
-        "optimizer, other, Loupe",
+        "optimizer, other",
+        "Loupe Time: what Loupe takes of a step that is measured",
         "Layer Time: what each layer takes in a step, forward and backward, without the layers inside it",
         "Layer Time Share: each layer's share of that",
         "Layer Calls: how often a layer runs in a step, where that is not once"};
@@ -37,8 +39,10 @@ class StepTime : public Lens {
              "share of all layers' time above which a single one is told, where there are 8 or more", 0.0, 1.0}};
   }
 
-  explicit StepTime(const Options& options)
-      : shows_layers_(options.get<bool>("layers")), dominating_share_(options.get<double>("dominating_share")) {}
+  StepTime(const Options& options, const Host& host)
+      : shows_layers_(options.get<bool>("layers")), dominating_share_(options.get<double>("dominating_share")) {
+    draft::need(host, LOUPE_DRAFT_STEP_TIME_ID);
+  }
 
   void attach() override { watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, step_); }
   void visit(const Module& module) override {
@@ -65,18 +69,21 @@ class StepTime : public Lens {
       if (const auto seconds = step_.mean(label)) row.value(line, 1e3 * *seconds);
     }
     row.tell(step_tag);
+    if (const auto seconds = step_.mean("loupe")) report.value(loupe_tag, "Loupe", 1e3 * *seconds);
     report_layers(report);
   }
 
  private:
   void tell_tags(Report& report) {
     report.tag(step_tag, step_style());
+    report.tag(loupe_tag, loupe_style());
     if (!shows_layers_) return;
     report.tag(layer_tag, layer_style());
     report.tag(share_tag, share_style());
   }
 
   static constexpr const char* step_tag = "Step Time";
+  static constexpr const char* loupe_tag = "Loupe Time";
   static constexpr const char* layer_tag = "Layer Time";
   static constexpr const char* share_tag = "Layer Time Share";
   static constexpr const char* calls_tag = "Layer Calls";
@@ -89,9 +96,11 @@ class StepTime : public Lens {
   };
 
   static const std::vector<std::pair<const char*, const char*>>& parts() {
-    static const auto& all = *new std::vector<std::pair<const char*, const char*>>{
-        {"waiting", "waiting for data"}, {"forward", "forward"}, {"backward", "loss and backward"},
-        {"optimizer", "optimizer step"}, {"other", "other"},     {"loupe", "Loupe"}};
+    static const auto& all = *new std::vector<std::pair<const char*, const char*>>{{"waiting", "waiting for data"},
+                                                                                   {"forward", "forward"},
+                                                                                   {"backward", "loss and backward"},
+                                                                                   {"optimizer", "optimizer step"},
+                                                                                   {"other", "other"}};
     return all;
   }
 
@@ -99,18 +108,27 @@ class StepTime : public Lens {
     TagStyle style = explained(
         {},
         {"What a training step takes, from the end of one to the end of the next, in parts that add up to it: "
-         "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, other "
-         "(clipping, evaluation, acting), and Loupe itself. Wall time, as a mean of the steps that were timed, which "
-         "is one in 17 of those that are looked at, in long epochs one in 101: of the host, or of the device's queue "
-         "from LibTorch 2.13 on. Where only some are looked at (attach: {budget: 3%}), Loupe takes next to nothing "
-         "of the others.",
+         "waiting for data (until the next forward begins), forward, loss and backward, the optimizer's step, and "
+         "other (clipping, evaluation, acting), without Loupe. Wall time, as a mean of the steps that were timed, "
+         "which "
+         "is one in 17 of those that are measured, in long epochs one in 101: of the host, or of the device's queue "
+         "from LibTorch 2.13 on.",
          "Forward and backward take most of it, and backward about twice as long as forward.",
          "Waiting for data: give the data loader more workers, or do once what it does for each sample. The "
-         "optimizer: let it take several parameters at once, or larger batches. Loupe: look less often (attach: "
-         "{budget: 1%}), or with fewer lenses."});
+         "optimizer: let it take several parameters at once, or larger batches."});
     style.type = LOUPE_SCALE_RELATION;
     style.big = true;
     style.unit = "ms";
+    return style;
+  }
+  static TagStyle loupe_style() {
+    TagStyle style = explained(
+        {},
+        {"What Loupe takes of a step that is measured, beside what Step Time shows. It takes next to nothing of the "
+         "others, where attach: {budget: 3%} leaves some out.",
+         "Less than the step itself.", "Measure fewer steps (attach: {budget: 1%}), or with fewer lenses."});
+    style.unit = "ms";
+    style.y_minimum = 0;
     return style;
   }
   static TagStyle layer_style() {
@@ -222,7 +240,7 @@ class StepTime : public Lens {
   std::unordered_map<const loupe_module*, std::list<Layer>::iterator> places_;
   std::list<Layer> forgotten_;  // until the next call: their sources end with the one that forgets them
   bool told_calls_ = false;
-  std::optional<Finding> dominant_;  // as it was told
+  std::optional<Finding> dominant_;  // as it was reported
 };
 
 }  // namespace loupe

@@ -79,21 +79,27 @@ void EventFile::write() {
     waiting_.push_back(std::exchange(tick_, std::string()));
   }
   if (waiting_.empty()) return;
-  while (waiting_bytes_ > MOST_WAITING_BYTES && waiting_.size() > 1) {
-    waiting_bytes_ -= waiting_.front().size();
-    waiting_.pop_front();
-    lost_ = true;
-  }
   try {
     append();
   } catch (const std::system_error& reason) {
-    const std::string lost = lost_ ? "the oldest of what waits is lost, the rest" : "what was told";
-    throw cannot_write(file_.empty() ? folder_ : file_, reason,
-                       lost + " is kept in memory and written as soon as the file can be");
+    const bool was_whole = lost_ == 0;
+    for (; waiting_bytes_ > MOST_WAITING_BYTES && waiting_.size() > 1; ++lost_) {
+      waiting_bytes_ -= waiting_.front().size();
+      waiting_.pop_front();
+    }
+    const std::string lost = lost_ > 0 ? "the oldest of what waits is lost, the rest" : "what was told";
+    const Error error = cannot_write(file_.empty() ? folder_ : file_, reason,
+                                     lost + " is kept in memory and written as soon as the file can be");
+    if (was_whole && lost_ > 0) host_.warn(std::string(error.what()) + "; no more than 64 MiB are kept");
+    throw error;
+  }
+  if (lost_ > 0) {
+    host_.warn("'" + file_.string() + "' can be written again, but lacks the numbers of " + std::to_string(lost_) +
+               (lost_ == 1 ? " tick" : " ticks"));
   }
   waiting_.clear();
   waiting_bytes_ = 0;
-  lost_ = false;
+  lost_ = 0;
 }
 
 void EventFile::open() {

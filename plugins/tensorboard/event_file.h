@@ -21,7 +21,7 @@ class EventFile {
   EventFile(std::filesystem::path folder, const Host& host);
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// Adds a summary to the tick, as of now.
+  /// Adds a summary to the tick, with the current time.
   void add_summary(std::int64_t step, const std::string& summary);
   /// Adds the mark that a process begins at `step`: TensorBoard then forgets what the files before hold of it and
   /// later.
@@ -38,7 +38,7 @@ class EventFile {
   std::string tick_;
   std::deque<std::string> waiting_;
   std::size_t waiting_bytes_ = 0;
-  bool lost_ = false;
+  std::size_t lost_ = 0;  // ticks
 };
 
 }  // namespace loupe::tensorboard

@@ -5,7 +5,7 @@
 namespace loupe::tensorboard {
 
 // The protobuf messages that TensorBoard reads, as far as Loupe writes them: their fields' numbers. They are written
-// with protozero, which is headers only: a LibTorch may export a protobuf runtime of its own, and a second one in the
+// with protozero, which is headers only: a LibTorch may export its own protobuf runtime, and a second one in the
 // same process would get mixed up with it.
 
 enum class Event : protozero::pbf_tag_type {
@@ -47,7 +47,7 @@ enum class Shape : protozero::pbf_tag_type { message_dimension = 2 };
 enum class Dimension : protozero::pbf_tag_type { int64_size = 1 };
 constexpr int TENSOR_FLOAT = 1, TENSOR_STRING = 7;
 
-// Of the plugin "custom_scalars".
+// Messages of the plugin "custom_scalars".
 enum class Layout : protozero::pbf_tag_type { message_category = 2 };
 enum class Category : protozero::pbf_tag_type { string_title = 1, message_chart = 2, bool_closed = 3 };
 enum class Chart : protozero::pbf_tag_type { string_title = 1, message_lines = 2, message_bands = 3 };
@@ -55,7 +55,7 @@ enum class ChartLines : protozero::pbf_tag_type { string_tag_expression = 1 };
 enum class ChartBands : protozero::pbf_tag_type { message_band = 1 };
 enum class ChartBand : protozero::pbf_tag_type { string_value = 1, string_lower = 2, string_upper = 3 };
 
-// Of the plugin "hparams".
+// Messages of the plugin "hparams".
 enum class HyperparameterData : protozero::pbf_tag_type {
   message_experiment = 2,
   message_session_start = 3,

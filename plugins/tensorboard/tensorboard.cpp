@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -123,7 +124,7 @@ std::string Story::markdown() {
 
 /// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, findings and notes as a text,
 /// and as hyperparameters what the run was set to before its first tick: its optimizer, that one's learning rate, and
-/// what the trainer told. The config says how Loupe watches, and is shown as a text. A folder a run.
+/// what the trainer told. The config says how Loupe watches, and is shown as a text. One folder for each run.
 class TensorBoard : public Visualizer {
  public:
   static constexpr const char* name = "tensorboard";
@@ -174,14 +175,17 @@ class TensorBoard : public Visualizer {
   void begin_tick(const Tick& tick) override {
     step_ = std::llround(tick.at.epoch * steps_per_epoch_);
     summary_.clear();
+    summaries_.clear();
     if (!selection_.begin_tick()) return;
     if (!described_) file().add_start(step_);
   }
 
   void row(const Row& row) override {
     if (!selection_.takes(row)) return;
+    // TensorBoard counts one thing for a chart: numbers of single steps are at their steps, by whatever epochs go.
+    std::string& summary = row.step > 0 ? summaries_[static_cast<std::int64_t>(row.step)] : summary_;
     const auto add = [&](const char* name, double number) {
-      add_scalar(summary_, scalar_name(row.tag, layer_of(row), name), number);
+      add_scalar(summary, scalar_name(row.tag, layer_of(row), name), number);
     };
     each_value(row, [&](const RowValue& value) {
       charts_.line(row.tag, layer_of(row), value.line);
@@ -215,6 +219,7 @@ class TensorBoard : public Visualizer {
       add_text(layout, "custom_scalars__config__", "custom_scalars", charts_.layout());
       file.add_summary(step_, layout);
     }
+    for (const auto& [step, summary] : summaries_) file.add_summary(step, summary);
     file.add_summary(step_, summary_);
     tell_story();
     file.write();
@@ -288,6 +293,7 @@ class TensorBoard : public Visualizer {
   bool described_ = false;
   std::int64_t step_ = 0;
   std::string summary_;
+  std::map<std::int64_t, std::string> summaries_;  // of single steps
 };
 
 }  // namespace

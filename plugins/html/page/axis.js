@@ -2,7 +2,7 @@ import {formatEpoch, formatNumber, isPlain, textWidth} from "./text.js";
 import {nearestIndex, runs, TICK} from "./data.js";
 import {chosenScale, epochWindow, showsDifferences, state} from "./state.js";
 
-// Numbers whose largest is so many times the least are drawn by their logarithm.
+// Numbers whose largest is this many times the least are drawn by their logarithm.
 const SPREAD = 1000;
 
 /** Numbers as labels, in one notation and in as many digits as it takes that no two different ones read the same. */
@@ -108,7 +108,7 @@ export function valueTicksWidth(scale, [low, high], pixels) {
 }
 
 /**
- * What plots go by. All else on the page, as the part on show, the cursor and the marks, goes by epoch; so each run has
+ * The axis of the plots. Everything else on the page, for example the cursor and the marks, uses epochs; so each run has
  * its places on every axis beside its epochs.
  */
 const AXES = ["epoch", "step", "time"];
@@ -131,32 +131,39 @@ for (const run of runs)
 export const knownAxes =
   AXES.filter((name) => runs.every((run) => run.epochs.length === 0 || run.places[name] !== null));
 
-/** The name of the axis that plots go by. */
+/** The name of the plots' axis. */
 export function axisName() { return state.axis === "epoch" ? TICK : state.axis; }
 
-/** Where each tick of a run stands. */
-export function placesOf(run) { return run.places[state.axis]; }
+/** Where each tick of a run, or each of some moments of it, stands. */
+export function placesOf(moments) { return moments.places[state.axis]; }
 
-/** Where an epoch stands that need not have a tick of its own. */
-export function placeOfEpoch(run, epoch) {
-  if (state.axis === "epoch") return epoch;
-  const places = placesOf(run), {epochs} = run;
+/** Where an epoch stands that need not have its own tick. Before the first tick, the run began at 0. */
+export function placeOfEpoch(run, epoch, axis = state.axis) {
+  if (axis === "epoch") return epoch;
+  const places = run.places[axis], {epochs} = run;
   const nearest = nearestIndex(epochs, epoch), next = epochs[nearest] < epoch ? nearest + 1 : nearest;
   if (next < 0 || next >= epochs.length) return places[places.length - 1];
-  if (next === 0 || epochs[next] === epoch) return places[next];
-  const share = (epoch - epochs[next - 1]) / (epochs[next] - epochs[next - 1]);
-  return places[next - 1] + share * (places[next] - places[next - 1]);
+  if (epochs[next] === epoch) return places[next];
+  const [from, before] = next === 0 ? [epochs[0] - 1, 0] : [epochs[next - 1], places[next - 1]];
+  const share = Math.max(0, (epoch - from) / (epochs[next] - from));
+  return before + share * (places[next] - before);
 }
 
-/** The epoch at a place: that of the nearest tick of any of the runs. */
-export function epochAt(shownRuns, place) {
+/** The moments of single steps of a run, which lie between two epochs. */
+export function momentsAt(run, epochs) {
+  const along = (axis) => run.places[axis] && epochs.map((epoch) => placeOfEpoch(run, epoch, axis));
+  return {epochs, places: Object.fromEntries(AXES.map((axis) => [axis, along(axis)]))};
+}
+
+/** The epoch at a place: that of the nearest moment of any of the runs. */
+export function epochAt(allMoments, place) {
   if (state.axis === "epoch") return place;
   let nearest = null;
-  for (const run of shownRuns) {
-    const i = nearestIndex(placesOf(run), place);
+  for (const moments of allMoments) {
+    const i = nearestIndex(placesOf(moments), place);
     if (i < 0) continue;
-    const distance = Math.abs(placesOf(run)[i] - place);
-    if (nearest === null || distance < nearest.distance) nearest = {distance, epoch: run.epochs[i]};
+    const distance = Math.abs(placesOf(moments)[i] - place);
+    if (nearest === null || distance < nearest.distance) nearest = {distance, epoch: moments.epochs[i]};
   }
   return nearest === null ? null : nearest.epoch;
 }
@@ -219,7 +226,7 @@ export function momentInWords(run, epoch) {
   return `${words} · ${there}`;
 }
 
-/** Ticks of the axis that plots go by: as many as fit beside each other. @param whole whether places are whole */
+/** Ticks of the plots' axis: as many as fit beside each other. @param whole whether places are whole */
 export function placeTicks(low, high, pixels, whole) {
   if (state.axis === "time") return timeTicks(low, high, pixels);
   for (let room = state.axis === "epoch" ? 46 : 70;; room *= 1.5) {

@@ -240,7 +240,7 @@ export class Card {
     const layers = visibleRuns().map((run) => [run, run.layers(tag.name).get(layerName)]).filter(([, layer]) => layer);
     const drawn = layers.filter(([, layer]) => layer.lines.length > 0).map(([run]) => run);
     const labelled = this.size !== "small" && innerWidth > 640;
-    // Parts of one run are stacked; those of another belong on a ground of their own.
+    // Parts of one run are stacked; those of another belong on their own ground.
     for (const shownRuns of tag.type === RELATION ? drawn.map((run) => [run]) : drawn.length > 0 ? [drawn] : [])
       slot((plot, legend) => new LineChart(plot, legend, tag, layerName, shownRuns, labelled));
     for (const [run, {histograms}] of layers) {

@@ -1,21 +1,23 @@
 import {element, fill, formatEpoch, formatNumber, textWidth} from "./text.js";
 import {addTo, firstEpoch, lastEpoch, lineNames, median, nearestIndex, NUMERICAL, PROBABILITY, RELATION, runs, Series,
-  TICK} from "./data.js";
+  silenceInWords, TICK} from "./data.js";
 import {gatheredMarks, markElement, marksOf} from "./findings.js";
 import {announce, baselineRun, chosenScale, differenceSeries, epochWindow, on, setZoom, showsDifferences,
   state} from "./state.js";
-import {asHtml, axisName, epochAt, LINEAR, LOGARITHMIC, momentInWords, placeOfEpoch, placesOf, placeTicks, scaleOf,
+import {asHtml, axisName, epochAt, LINEAR, LOGARITHMIC, momentInWords, momentsAt, placeOfEpoch, placesOf, placeTicks, scaleOf,
   shownPlaces, valueTicks, valueTicksWidth, valueTitle} from "./axis.js";
 import {lineColour, themeColour, withAlpha} from "./colours.js";
 
 // The aggregations and bands that lenses name; what stands before them says whose they are: "train_loss mean".
-const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|[-+−]σ)$/;
+const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|step|[-+−]σ)$/s;
 const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
-// As many as there are colours, less one for the rest.
+// The number of colours, less one for the rest.
 const SHOWN_PARTS = 7;
-// A run that reaches so many times as high as all others is cut off, for it would flatten them.
+// A run that is DIVERGED times as high as all others is cut off, because it would flatten them.
 const DIVERGED = 20;
 const MOST_WITH_BANDS = 4;
+// Single steps are drawn behind their epochs, thin and faint.
+const STEP_ALPHA = 0.45;
 // How much of the average so far each further value leaves as it is.
 export const SMOOTHINGS = [["0", "none"], ["0.6", "light (0.6)"], ["0.9", "medium (0.9)"], ["0.97", "strong (0.97)"]];
 
@@ -57,18 +59,26 @@ function chartSeries(tag, layerName, shownRuns) {
       const series =
         hasDifferences ? differenceSeries(run, measured, baselineRun().line(tag.name, layerName, name)) : measured;
       const dash = several ? own : bySubject && tag.type !== RELATION ? same : 0;
-      lines.push({run, series, drawn: drawnSeries(tag, series), name, label: labelOf(run, name),
+      lines.push({run, at: run, series, drawn: drawnSeries(tag, series), name, label: labelOf(run, name),
         colour: lineColour(several ? run.index : bySubject ? subject : own), dash: DASHES[dash % DASHES.length]});
+    }
+    for (const [name, stride, epochs, packed] of hasDifferences || isCrowded ? [] : layer.steps) {
+      const series = new Series(packed, epochs.length), subject = indexIn(subjects, subjectOf(name));
+      const bound = stride > 1 ? ` (1 of ${stride} points)` : "";
+      lines.push({run, at: momentsAt(run, epochs), series, drawn: drawnSeries(tag, series), name,
+        label: labelOf(run, name) + bound, dash: null, isOfSteps: true,
+        colour: lineColour(several ? run.index : subject)});
     }
     for (const [lowName, highName, low, high] of hasDifferences || isCrowded ? [] : layer.bands) {
       const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
       const own = all.filter(({name}) => subjectOf(name) === subjectOf(lowName));
-      bands.push({run, name: bandName(lowName, highName), lowName, highName,
-        low: /^Loss/.test(tag.name) && own.every(isNeverNegative) ? atLeastZero(unpacked(low)) : unpacked(low),
-        high: unpacked(high),
+      const [least, most] = limitsOf(tag, own);
+      bands.push({run, at: run, name: bandName(lowName, highName), lowName, highName,
+        low: within(unpacked(low), least, most), high: within(unpacked(high), least, most),
         colour: lineColour(several ? run.index : subject), alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11});
     }
   }
+  lines.sort((a, b) => (b.isOfSteps ? 1 : 0) - (a.isOfSteps ? 1 : 0));
   // The widest lies at the back.
   bands.sort((a, b) => a.alpha - b.alpha);
   return {lines, bands};
@@ -76,10 +86,17 @@ function chartSeries(tag, layerName, shownRuns) {
 
 function isNeverNegative({series}) { return series.values.every((value) => !(value < 0)); }
 
-/** A deviation below a loss that cannot be negative ends at 0. */
-function atLeastZero(series) {
+/** The limits of a tag's values: those that it names; 0 below a loss or a norm that is never negative. */
+function limitsOf(tag, lines) {
+  const least = /^Loss|Norm\b/.test(tag.name) && lines.every(isNeverNegative) ? 0 : -Infinity;
+  return [tag.low ?? least, tag.high ?? Infinity];
+}
+
+/** A deviation ends at the limits of the values. */
+function within(series, least, most) {
   series.values.forEach((value, i) => {
-    if (value < 0) series.values[i] = 0;
+    if (value < least) series.values[i] = least;
+    else if (value > most) series.values[i] = most;
   });
   return series;
 }
@@ -137,18 +154,18 @@ function smoothed(series, weight) {
   return made;
 }
 
-/** What is drawn of a line: its values, or their average. Shares of a whole stay what they are. */
+/** What is drawn of a line: its values, or their average. Shares are not averaged. */
 function drawnSeries(tag, series) {
   return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing) : series;
 }
 
-/** What dygraphs takes: rows of a place and each line's height; null where there is none, NaN where it broke. */
+/** What dygraphs takes: rows of a place and each line's height; null without one, NaN where it broke. */
 function chartRows(lines, {up}) {
-  const shownRuns = [...new Set(lines.map((line) => line.run))];
-  const places = [...new Set(shownRuns.flatMap((run) => placesOf(run)))].sort((a, b) => a - b);
+  const allMoments = [...new Set(lines.map((line) => line.at))];
+  const places = [...new Set(allMoments.flatMap(placesOf))].sort((a, b) => a - b);
   const rows = places.map((place) => [place, ...lines.map(() => null)]);
   const rowOf = new Map(places.map((place, row) => [place, row]));
-  lines.forEach(({run, drawn: series}, column) => placesOf(run).forEach((place, i) => {
+  lines.forEach(({at, drawn: series}, column) => placesOf(at).forEach((place, i) => {
     const value = series.at(i);
     if (value === null) return;
     rows[rowOf.get(place)][column + 1] = Number.isFinite(up(value)) ? up(value) : NaN;
@@ -162,8 +179,8 @@ function divergedRuns(tag, {lines}, [first, last], scale) {
   if (scale !== LINEAR || tag.type !== NUMERICAL || shownRuns.length < 2) return [];
   const highs = shownRuns.map((run) => {
     let high = 0;
-    for (const {series} of lines.filter((line) => line.run === run)) {
-      run.epochs.forEach((epoch, i) => {
+    for (const {series, at} of lines.filter((line) => line.run === run)) {
+      at.epochs.forEach((epoch, i) => {
         const value = Math.abs(series.values[i]);
         if (epoch >= first && epoch <= last && Number.isFinite(value)) high = Math.max(high, value);
       });
@@ -190,7 +207,7 @@ function valueLimits(tag, {lines, bands}, [first, last], scale) {
   const isShown = ({run}) => diverged.every((each) => run !== each.run);
   const forEachShown = (items, visit) => {
     for (const item of items.filter(isShown)) {
-      item.run.epochs.forEach((epoch, i) => {
+      item.at.epochs.forEach((epoch, i) => {
         if (epoch >= first && epoch <= last) visit(item, i, epoch);
       });
     }
@@ -235,7 +252,7 @@ function valueLimits(tag, {lines, bands}, [first, last], scale) {
 
 const liveCharts = new Set();
 let hovered = null;
-// As many stand above a plot; all are in the table of the runs.
+// The number of entries above a plot; the table of the runs has all.
 const MOST_ENTRIES = 40;
 // The room of the rotated title beside the numbers.
 const TITLE_WIDTH = 15;
@@ -245,32 +262,34 @@ const {touchstart, touchmove, touchend, ...withoutTouch} = Dygraph.defaultIntera
 const CHART_INTERACTION = {...withoutTouch, dblclick: () => setZoom(firstEpoch, lastEpoch)};
 
 /**
- * An entry of a legend, and a function that shows the values in a row of its run; of the last ones for -1.
- * @param name a text, or an element
+ * An entry of a legend, and a function that shows the values at a moment; the last ones for -1.
+ * @param at what has the moments  @param name a text, or an element
  */
-function entryOf(run, kind, style, name, text) {
+function entryOf(run, at, kind, style, name, text) {
   const value = element("b", {}), swatch = element("i", {class: `swatch ${kind}`, style, "aria-hidden": "true"});
   const show = (row) => {
     const [words, isBroken] = text(row);
     value.textContent = words;
     value.classList.toggle("alarm", isBroken);
   };
-  return {item: element("span", {class: "entry"}, swatch, element("span", {}, name), value), show, run,
+  return {item: element("span", {class: "entry"}, swatch, element("span", {}, name), value), show, run, at,
     isCurve: true};
 }
 
 function bandShade(colour, alpha) { return `color:${withAlpha(colour, Math.min(1, alpha * 2.4))}`; }
 
-/** The entries of a plot's legend: [{item, show, run}]. */
-function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
+/** The entries of a plot's legend: [{item, show, run, at}]. */
+function legendEntries({tag, series: {lines: drawn, bands}, stacked, scale}) {
+  const lines = [...drawn.filter((line) => !line.isOfSteps), ...drawn.filter((line) => line.isOfSteps)];
   const entries = [], first = lines[0].run;
-  const plain = (run, kind, ...text) => entries.push({item: element("span", {class: kind}, ...text), show() {}, run});
-  if (stacked && runs.length > 1) entries.push({item: element("strong", {}, first.label), show() {}, run: first});
+  const plain = (run, kind, ...text) =>
+    entries.push({item: element("span", {class: kind}, ...text), show() {}, run, at: run});
+  if (stacked && runs.length > 1) plain(first, "", element("strong", {}, first.label));
   const several = runs.length > 1 && !stacked, names = [...new Set(lines.map(({name}) => name))];
-  const ofLines = (some) => some.forEach(({run, series, colour, dash, label}) => {
+  const ofLines = (some) => some.forEach(({run, at, series, colour, dash, label}) => {
     // Whose colour it is stands above all plots.
     const name = several ? element("span", {class: "run-name"}, run.label) : label;
-    const made = entryOf(run, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, name, (row) => {
+    const made = entryOf(run, at, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, name, (row) => {
       const number = row < 0 ? series.last() : series.at(row);
       return [formatNumber(number), number !== null && !Number.isFinite(number)];
     });
@@ -293,7 +312,7 @@ function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
     }
   } else {
     for (const {run, name, low, high, colour, alpha} of bands) {
-      entries.push(entryOf(run, "area", bandShade(colour, alpha), name, (row) => {
+      entries.push(entryOf(run, run, "area", bandShade(colour, alpha), name, (row) => {
         const numbers = [low, high].map((series) => (row < 0 ? series.last() : series.at(row)));
         return [numbers.map((number) => formatNumber(number, 3)).join(" … "), false];
       }));
@@ -303,6 +322,9 @@ function legendEntries({tag, series: {lines, bands}, stacked, scale}) {
   for (const {run, high} of diverged.slice(0, 3))
     plain(run, "entry alarm", `${run.label} reaches ${formatNumber(high, 3)} and is cut off`);
   if (diverged.length > 3) plain(first, "entry alarm", `and ${diverged.length - 3} more are cut off`);
+  const silence = runs.length > 1 ? "" : silenceInWords(first, tag, lines.filter((line) => !line.isOfSteps)
+    .map(({series}) => series));
+  if (silence !== "") plain(first, "entry", silence);
   if (showsDifferences(tag)) plain(first, "entry", `difference to ${baselineRun().label}, without bands`);
   if (state.smoothing > 0 && !stacked)
     plain(first, "entry", `smoothed (exponential, ${state.smoothing}); faint and in numbers: as measured`);
@@ -349,15 +371,18 @@ export class LineChart {
   draw() {
     const {lines} = this.series;
     this.rows = chartRows(lines, this.scale);
-    this.whole = this.rows.every(([place]) => Number.isInteger(place));
-    // Where epochs are closer than pixels, thick lines would bury their bands.
-    const thick = this.stacked || (this.rows.length > this.plot.clientWidth && state.smoothing === 0) ? 1 : 1.7;
+    const ticks = this.shownRuns.flatMap(placesOf);
+    this.whole = ticks.every(Number.isInteger);
+    // Thick lines would hide their bands if epochs are closer than pixels.
+    const thick = this.stacked || (ticks.length > this.plot.clientWidth && state.smoothing === 0) ? 1 : 1.7;
     const box = element("div", {class: "graph"});
     this.plot.replaceChildren(box);
     this.graph = new Dygraph(box, this.rows, {
       labels: [state.axis, ...lines.map((_, i) => String(i))],
-      colors: lines.map((line) => line.colour),
-      series: Object.fromEntries(lines.map((line, i) => [String(i), {strokePattern: line.dash}])),
+      colors: lines.map(({colour, run, isOfSteps}) =>
+        (isOfSteps && run.epochs.length > 2 ? withAlpha(colour, STEP_ALPHA) : colour)),
+      series: Object.fromEntries(lines.map(({dash, isOfSteps}, i) =>
+        [String(i), {strokePattern: dash, ...(isOfSteps ? {strokeWidth: 1} : {})}])),
       strokeWidth: thick, fillGraph: this.stacked, stackedGraph: this.stacked, fillAlpha: 0.55,
       connectSeparatedPoints: true, drawPoints: this.rows.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
       legend: "never", xRangePad: 0,
@@ -379,7 +404,7 @@ export class LineChart {
       ],
       highlightCallback: (event, place, points, row, name) => {
         this.pointAt(lines[name]?.run ?? null);
-        announce("cursor", epochAt(this.shownRuns, place));
+        announce("cursor", epochAt(this.moments(), place));
       },
       unhighlightCallback: () => {
         this.pointAt(null);
@@ -387,7 +412,7 @@ export class LineChart {
       },
       zoomCallback: (low, high) => {
         const [first, last] = this.dateWindow();
-        if (low !== first || high !== last) setZoom(epochAt(this.shownRuns, low), epochAt(this.shownRuns, high));
+        if (low !== first || high !== last) setZoom(epochAt(this.moments(), low), epochAt(this.moments(), high));
       },
     });
     this.place();
@@ -398,12 +423,22 @@ export class LineChart {
     if (this.shownRuns.length < 2 || this.stacked || this.pointed === run) return;
     const before = this.pointed;
     this.pointed = run;
-    // Where the pointer has gone on to a row of a table, that one's run is pointed at by now.
+    // The pointer may have moved to a row of a table, whose run is then the one pointed at.
     if (run !== null || hovered === before) announce("hover", run);
   }
 
+  /** The moments of its runs, and those of the steps that it shows. */
+  moments() { return [...new Set([...this.shownRuns, ...this.series.lines.map(({at}) => at)])]; }
+
+  /** The epochs on show, from the first step on. */
+  window() {
+    const steps = this.series.lines.filter(({isOfSteps}) => isOfSteps).map(({at}) => at.epochs[0] ?? Infinity);
+    return state.zoom ?? [Math.min(firstEpoch, ...steps), lastEpoch];
+  }
+
   dateWindow() {
-    const [first, last] = shownPlaces(this.shownRuns);
+    let [first, last] = shownPlaces(this.shownRuns);
+    if (state.zoom === null) first = Math.min(first, ...this.moments().map((at) => placesOf(at)[0] ?? Infinity));
     const room = last > first ? (last - first) * 0.012 : 0.5;
     return [first - room, last + room];
   }
@@ -411,7 +446,7 @@ export class LineChart {
   /** What part is on show, with room for the labels of both axes: the last one along the epochs stands at its place. */
   layout({x, y}) {
     const dateWindow = this.dateWindow(), [low, high] = dateWindow, {clientWidth, clientHeight} = this.plot;
-    const valueRange = valueLimits(this.tag, this.series, epochWindow(), this.scale) || [0, 1];
+    const valueRange = valueLimits(this.tag, this.series, this.window(), this.scale) || [0, 1];
     const beside = valueTicksWidth(this.scale, valueRange, clientHeight - 40);
     const ticks = placeTicks(low, high, clientWidth - beside - TITLE_WIDTH - 20, this.whole);
     const below = Math.max(20, ...ticks.map(({label}) => textWidth(label) + 4));
@@ -461,11 +496,11 @@ export class LineChart {
   /** Draws the measured values faintly behind smoothed lines. */
   drawMeasured(context, graph) {
     context.lineWidth = 1;
-    for (const {run, series, colour} of this.series.lines) {
+    for (const {at, series, colour} of this.series.lines) {
       context.strokeStyle = withAlpha(colour, 0.35);
       context.beginPath();
       let isBroken = true;
-      placesOf(run).forEach((place, i) => {
+      placesOf(at).forEach((place, i) => {
         const value = series.at(i);
         if (value === null) return;
         const isDrawn = Number.isFinite(this.scale.up(value));
@@ -479,8 +514,8 @@ export class LineChart {
   /** A stroke at the foot of the plot wherever a line was NaN or infinite. */
   markBroken(context, area, graph) {
     context.fillStyle = themeColour("alarm");
-    for (const {run, series} of this.series.lines) {
-      placesOf(run).forEach((place, i) => {
+    for (const {at, series} of this.series.lines) {
+      placesOf(at).forEach((place, i) => {
         if (series.isBroken(i)) context.fillRect(graph.toDomXCoord(place) - 1, area.y + area.h - 7, 2, 7);
       });
     }
@@ -502,7 +537,8 @@ export class LineChart {
   }
 
   labelWidth() {
-    return Math.min(this.plot.clientWidth * 0.25, Math.max(...this.series.lines.map((line) => textWidth(line.label))));
+    return Math.min(this.plot.clientWidth * 0.25, Math.max(
+      ...this.series.lines.filter(({isOfSteps}) => !isOfSteps).map((line) => textWidth(line.label))));
   }
 
   /** The lines' names at their ends, moved apart where they would overlap. */
@@ -511,7 +547,7 @@ export class LineChart {
     if (!this.labelled) return;
     const area = this.graph.getArea(), height = 14;
     const [first, last] = this.graph.xAxisRange();
-    const labels = this.series.lines.map((line) => {
+    const labels = this.series.lines.filter(({isOfSteps}) => !isOfSteps).map((line) => {
       const values = line.drawn.values, places = placesOf(line.run);
       const end = places.findLastIndex((place, i) => place >= first && place <= last && Number.isFinite(values[i]));
       return {line, y: end < 0 ? null : this.yOf(values[end])};
@@ -539,7 +575,7 @@ export class LineChart {
   }
 
   showValues(epoch) {
-    for (const {show, run} of this.entries) show(epoch === null ? -1 : nearestIndex(run.epochs, epoch));
+    for (const {show, at} of this.entries) show(epoch === null ? -1 : nearestIndex(at.epochs, epoch));
     this.legend.title = epoch === null ? "last values" : `values at ${TICK} ${formatEpoch(epoch)}`;
   }
 

@@ -72,6 +72,12 @@ export function cssColour(packed) {
   return [`rgb(${channels.join(" ")})`, lightness > 0.5 ? "dark" : "light"];
 }
 
+/** Black or white, whichever is read better on a colour. */
+export function inkOn(colour) {
+  const [red, green, blue] = rgb(colour).map((each) => ((each / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#000000" : "#ffffff";
+}
+
 export function sequentialColours() { return colourTable(SEQUENTIAL); }
 
 export function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_DARK : DIVERGING_ON_LIGHT); }
@@ -80,7 +86,7 @@ const THEME_KEY = "loupe-theme";
 
 /**
  * Light or dark: as the system says until the reader chooses, in this page or in another that shares its store.
- * @param button switches; null where there is none  @param changed is called after each change
+ * @param button switches; null without one  @param changed is called after each change
  */
 export function followTheme(button, changed = () => {}) {
   const darkPreferred = matchMedia("(prefers-color-scheme: dark)");

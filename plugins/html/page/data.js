@@ -1,3 +1,5 @@
+import {formatEpoch} from "./text.js";
+
 export const NUMERICAL = 0, PROBABILITY = 1, RELATION = 2;
 
 export const BASE64 = new Uint8Array(128);
@@ -53,6 +55,9 @@ class Run {
     this.label = this.name || "run";
     // The last steps before an incident are all that there will be.
     this.ended = told.ended || told.incident;
+    // A report that its own run wrote says "running" for ever if the process was killed.
+    this.isOld = Date.now() - new Date(this.lastTick || this.begun) > 24 * 3600 * 1000;
+    if (this.state === "running" && this.isOld) this.state = "running or crashed";
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
     this.layersRead = new Map();
     const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
@@ -69,7 +74,7 @@ class Run {
     return this.moduleOrder.size;
   }
 
-  /** In the order of the modules, which is not the one in which lenses tell of them. */
+  /** In the order of the modules. Lenses report them in another order. */
   inOrder(items, nameOf) {
     const places = new Map(items.map((item) => [item, this.placeInModel(nameOf(item))]));
     return [...items].sort((a, b) => places.get(a) - places.get(b));
@@ -105,6 +110,24 @@ for (const run of runs) {
 
 /** What a tick is called: those of an incident are steps, and its report shows nothing else. */
 export const TICK = runs.some((run) => run.incident) ? "step" : "epoch";
+
+/** Whether a budget left out steps of a run. Losses and metrics are measured in all. */
+function leavesOutSteps(run, {name}) {
+  return run.notes.some(({kind}) => kind === "cost") && !/^(Loss|Metric)/.test(name);
+}
+
+/** What is said where the last numbers of a tag are older than the run: " (not measured since epoch 6, budget 3%)". */
+export function silenceInWords(run, tag, allSeries) {
+  const last = allSeries.reduce((latest, {bits}) =>
+    Math.max(latest, bits.findLastIndex((each) => each !== MISSING_BITS)), -1);
+  if (last < 0 || last >= run.epochs.length - 1) return "";
+  const budget = run.settings.find(([name]) => name === "attach.budget")?.[1];
+  const isLeftOut = leavesOutSteps(run, tag), since = `${TICK} ${formatEpoch(run.epochs[last])}`;
+  return isLeftOut && budget ? `not measured since ${since} (budget ${budget})` : `no value since ${since}`;
+}
+
+/** What is said in the place of a number that an epoch lacks. */
+export function lackInWords(run, tag) { return leavesOutSteps(run, tag) ? "not measured" : "no value"; }
 
 /** Adds to the list that a map has under a key. */
 export function addTo(lists, key, item) {

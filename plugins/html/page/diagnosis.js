@@ -1,13 +1,13 @@
 import {breakable, button, element, fill, formatNumber, plural, section} from "./text.js";
 import {addTo, allEpochs, bigTags, layerTags, lineNames, nearestIndex, runs, Series, showsLayer} from "./data.js";
-import {ERROR, findings, gatheredMarks, INFO, markElement, momentOf, notes, placeOf, runLabel, SEVERITIES, severityName,
+import {ABOUT_MEASURING, ERROR, findings, gatheredMarks, INFO, isHealthy, markElement, momentOf, notes, placeOf, runLabel, SEVERITIES, severityName,
   TIMED_NOTES, titleOf, WARNING, wasJudged} from "./findings.js";
 import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
 import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces, smallCurve} from "./axis.js";
 import {tellingLine} from "./heat_map.js";
 import {Card, goToCard} from "./cards.js";
 
-// Not by colour alone.
+// A mark shows it as well as a colour.
 const SIGNS = {error: "✕", warning: "!", info: "i"};
 
 /** Where findings of a rule stood, from and to an epoch; what touches is one stretch. Those that stand go on. */
@@ -27,7 +27,7 @@ function stretchesOf(findings) {
   return stretches;
 }
 
-/** The worst finding that stands, else the worst that is over. */
+/** The worst open finding, else the worst resolved one. */
 function worstOf(findings) {
   const standing = findings.filter(({gone}) => !gone), some = standing.length > 0 ? standing : findings;
   return some.reduce((worst, each) => (each.severity > worst.severity ? each : worst));
@@ -42,7 +42,7 @@ function stretchInWords(worst, {findings}) {
   return [`${severityName(worst)}: ${titleOf(first.rule)}`, where, when].filter(Boolean).join(", ");
 }
 
-/** What started when, a row a rule over the axis that plots go by, with the marks of notes and the plots' cursor. */
+/** Findings over time: a row for each rule on the axis of the plots, with marks of notes and the plots' cursor. */
 class Timeline {
   /** @param shown findings, in the order of their rules' rows  @param goTo called with the finding of a bar */
   constructor(shown, goTo) {
@@ -59,7 +59,7 @@ class Timeline {
     this.axis = element("div", {class: "timeline-axis"}, this.labels, this.over);
     this.unit = element("span", {class: "timeline-name timeline-unit muted"});
     const noted = this.marks.length > 0 ? [element("span", {class: "timeline-name muted"}, "Notes"), this.foot] : [];
-    this.root = element("div", {class: "timeline", role: "group", "aria-label": "What stood when",
+    this.root = element("div", {class: "timeline", role: "group", "aria-label": "Findings over time",
       onpointermove: (event) => this.point(event), onpointerleave: () => announce("cursor", null)},
     this.rows.flatMap(({name, track}) => [name, track]), noted, this.unit, this.axis);
     new ResizeObserver(() => this.draw()).observe(this.axis);
@@ -83,7 +83,7 @@ class Timeline {
     const noted = notes.filter(({kind, epoch}) => TIMED_NOTES.includes(kind) && epoch !== null)
       .map(({run, kind, epoch, text}) => ({run, epoch, severity: 0, text: `${titleOf(kind)}: ${text}`}));
     const resumed = runs.flatMap((run) => resumptionsOf(run).map((epoch) =>
-      ({run, epoch, severity: 0, text: "The run went on here after a stop."})));
+      ({run, epoch, severity: 0, text: "The run was resumed here."})));
     return [...noted, ...resumed];
   }
 
@@ -147,7 +147,7 @@ class Timeline {
   }
 }
 
-// With more runs than this, all findings of a rule share one card.
+// All findings of a rule share one card if there are more runs than this.
 const MOST_APART = 6;
 const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
@@ -183,7 +183,9 @@ function extent(group) {
 function curveOf(finding) {
   const place = placeOf(finding), tag = place && place.tag;
   if (!tag || (!tag.big && place.layer === undefined)) return null;
-  const line = tellingLine(lineNames(tag.name));
+  const lines = lineNames(tag.name), named = lines.filter((each) => finding.message.includes(each.replace(/ mean$/, "")));
+  // A finding that compares losses blames the validation loss.
+  const line = named.find((each) => / mean$/.test(each) && each.startsWith("val")) ?? tellingLine(lines);
   const series = finding.run.line(tag.name, tag.big ? tag.name : place.layer, line);
   return series && smallCurve(finding.run, series, tag, `${line} over the epochs`);
 }
@@ -194,13 +196,12 @@ function placeLink(finding, openPlace) {
     button({class: "link", onclick: () => openPlace(place)}, place.tag ? `Show ${place.tag.name}` : "Show the layer");
 }
 
-/** When it was first and last seen, and by whom. */
+/** When it was first and last seen. */
 function spanOf(finding) {
   const since = momentOf(finding.firstEpoch, finding.firstStep);
   return [
     finding.gone ? `from ${since} to ${momentOf(finding.lastEpoch, finding.lastStep)}` : `since ${since}`,
     finding.gone && finding.count > 1 ? `seen ${finding.count.toLocaleString("en")} times` : null,
-    finding.source ? `told by ${finding.source}` : null,
   ].filter(Boolean).join(" · ");
 }
 
@@ -211,7 +212,7 @@ function messageOf({message, file, line}) {
 
 const toldIncidents = new Set();
 
-/** Says once where the last steps before one of these findings are kept, and which command shows them. */
+/** Where the last steps before one of these findings are saved, and which command shows them; said once. */
 function incidentsOf(group) {
   const isAbout = (note) => group.some(({run, id}) => run === note.run && id === note.finding);
   const own = notes.filter((note) => !toldIncidents.has(note) && isAbout(note));
@@ -261,30 +262,34 @@ function noteItem(note) {
       ...runLabel(note), element("span", {}, note.text));
 }
 
+// How Loupe measured the run is in the table of the run.
+const shownNotes = notes.filter(({kind}) => !ABOUT_MEASURING.includes(kind));
+
 /** What happened, folded where there is something worse to read. */
 function notesPart(isFolded) {
-  if (notes.length === 0) return [];
+  if (shownNotes.length === 0) return [];
   const lost = runs.reduce((sum, run) => sum + run.lostNotes, 0);
-  const parts = [...longList(notes.map(noteItem), SHOWN_NOTES, "notes"),
+  const parts = [...longList(shownNotes.map(noteItem), SHOWN_NOTES, "notes"),
     lost > 0 ? element("p", {class: "muted"}, `${plural(lost, "earlier note")} left out.`) : null];
   return isFolded ?
-    [element("details", {class: "notes"}, element("summary", {}, plural(notes.length, "note")), ...parts)] : parts;
+    [element("details", {class: "notes"}, element("summary", {}, plural(shownNotes.length, "note")), ...parts)] : parts;
 }
 
-/** "1 error, 2 warnings": how many rules found something of each. */
+/** "1 error, 2 warnings": the number of rules that found something of each. */
 function countsOf(groups) {
-  return [ERROR, WARNING, INFO]
+  return [ERROR, WARNING]
       .map((severity) => [groups.filter(([worst]) => worst.severity === severity).length, SEVERITIES[severity]])
       .filter(([count]) => count > 0)
-      .map(([count, name]) => (name === "info" ? `${count} info` : plural(count, name)))
+      .map(([count, name]) => plural(count, name))
       .join(", ");
 }
 
 const cardOf = new Map();
 
-/** What stood when; a bar leads to its card, which may be folded away. Behind findingsSection(); null without any. */
+/** Findings over time; a bar leads to its card, which may be folded away. Call findingsSection() before. */
 export function timelineSection() {
-  if (cardOf.size === 0 || allEpochs.length === 0 || runs.length > MOST_APART) return null;
+  const areHints = [...cardOf.keys()].every(({severity}) => severity === INFO);
+  if (areHints || allEpochs.length === 0 || runs.length > MOST_APART) return null;
   const goTo = (finding) => {
     const card = cardOf.get(finding);
     for (let outer = card.closest("details"); outer !== null; outer = outer.parentElement.closest("details"))
@@ -298,11 +303,23 @@ export function timelineSection() {
 /** Whether a rule follows from another, which it must not hide. */
 function isConsequence([{severity, causedBy}]) { return severity === INFO && causedBy !== null; }
 
+/** What a page says of runs without an error or a warning. @param resolved how many findings were resolved */
+function healthInWords(resolved) {
+  // A tick may be of several epochs, and a long report leaves some out.
+  const epochs = Math.max(...runs.map(({epochs: all}) =>
+    (all.length === 0 ? 0 : Math.round(all[all.length - 1] - Math.min(all[0], 1) + 1))));
+  const whole = plural(epochs, "epoch");
+  const ended = runs.every((run) => run.ended) ? "" : " so far";
+  const found = resolved > 0 ? `All ${resolved > 1 ? `${resolved} problems` : "problems"} were resolved.` :
+    epochs > 0 ? `No problems found in ${whole}.` : "No problems found yet.";
+  return `${runs.every(isHealthy) ? `Training looks healthy${ended}. ` : ""}${found}`;
+}
+
 /** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
 export function findingsSection(openPlace) {
   const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
   const looked = runs.some(wasJudged);
-  if (!looked && notes.length === 0) return null;
+  if (!looked && shownNotes.length === 0) return null;
   const parts = [];
   const cardsOf = (groups) => groups.map((group) => {
     const card = ruleCard(group, openPlace);
@@ -310,16 +327,23 @@ export function findingsSection(openPlace) {
     return card;
   });
   const groups = byRule(standing), following = groups.filter(isConsequence);
-  if (standing.length > 0)
-    parts.push(...longList(cardsOf(groups.filter((group) => !isConsequence(group))), SHOWN_CARDS, "rules"));
-  else if (looked) parts.push(element("p", {class: "calm"}, over.length > 0 ? "No findings now." : "No findings."));
+  const isHint = ([{severity}]) => severity === INFO;
+  const hints = groups.filter((group) => isHint(group) && !isConsequence(group));
+  if (standing.some(({severity}) => severity > INFO))
+    parts.push(...longList(cardsOf(groups.filter((group) => !isHint(group))), SHOWN_CARDS, "rules"));
+  else if (looked) parts.push(element("p", {class: "calm"}, healthInWords(over.filter(({severity}) => severity > INFO).length)));
   if (following.length > 0) {
     const names = [...new Set(following.map(([{rule}]) => titleOf(rule)))].join(", ");
-    parts.push(element("details", {class: "following"}, element("summary", {}, `What may follow from these: ${names}`),
+    parts.push(element("details", {class: "following"}, element("summary", {}, `Probably consequences: ${names}`),
         element("ul", {class: "told"}, cardsOf(following))));
   }
+  if (hints.length > 0) {
+    const names = [...new Set(hints.map(([{rule}]) => titleOf(rule)))].join(", ");
+    parts.push(element("details", {class: "hints"}, element("summary", {}, `${plural(hints.length, "hint")}: ${names}`),
+        element("ul", {class: "told"}, cardsOf(hints))));
+  }
   if (over.length > 0) {
-    parts.push(element("details", {class: "over"}, element("summary", {}, `${plural(over.length, "finding")} gone`),
+    parts.push(element("details", {class: "over"}, element("summary", {}, `${over.length} resolved`),
         element("ul", {class: "told"}, cardsOf(byRule(over)))));
   }
   parts.push(...notesPart(looked));
@@ -392,8 +416,8 @@ function eventsList(run, openLayer) {
   });
   const wasBroken = run.layers("Non-Finite Values").size > 0;
   return [element("ol", {class: "events"}, rows), element("p", {class: "muted"}, wasBroken ?
-    "Within a step: outputs, then losses, gradients, parameters. Of several layers the folder does not say which was first." :
-    "No tensor that was looked at in these steps held NaN or ∞.")];
+    "Within a step: outputs, then losses, gradients, parameters. The order of several layers is not known." :
+    "No tensor measured in these steps held NaN or ∞.")];
 }
 
 /** What was measured of the blamed module: the first and the last number of each line. */
@@ -432,8 +456,8 @@ export function incidentSection(openLayer) {
   const settings = run.hyperparameters.filter(([name]) => !name.startsWith("incident."));
   const cards = layer === undefined ? [] : layerTags.filter((tag) => showsLayer(tag, layer))
       .map((tag) => new Card(tag, layer, tag.name));
-  const kept = run.epochs.length === 0 ? "No step was looked at." :
-    `${plural(run.epochs.length, "step")} that were looked at, from ${run.epochs[0].toLocaleString("en")} to ` +
+  const kept = run.epochs.length === 0 ? "No step was measured." :
+    `${plural(run.epochs.length, "measured step")}, from ${run.epochs[0].toLocaleString("en")} to ` +
       `${run.epochs[run.epochs.length - 1].toLocaleString("en")}.`;
   return section("incident", ["Incident", ` at step ${Number(said.get("step")).toLocaleString("en")}` +
       (said.has("epoch") ? ` in epoch ${said.get("epoch")}` : "")], null, element("div", {class: "panel"},

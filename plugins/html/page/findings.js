@@ -4,9 +4,9 @@ import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} 
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-// The kinds of notes that happened at a time: the trainer's, a lens that was put aside, an incident.
+// The kinds of notes that happened at a time: the trainer's, a lens that was disabled, an incident.
 export const TIMED_NOTES = ["trainer", "quarantine", "incident"];
-// Lenses that tell findings, as a configuration names them.
+// Lenses that report findings, by their names in a configuration.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
 
 /** "Vanishing gradient" of "vanishing_gradient" */
@@ -19,6 +19,11 @@ export function severityName({severity}) { return SEVERITIES[severity] || "info"
 
 /** Whether anything looked for findings in a run: one without any is healthy then. */
 export function wasJudged(run) { return run.findings.length > 0 || TELLS_FINDINGS.test(run.config); }
+
+/** Whether a run was judged and has neither an error nor a warning now. */
+export function isHealthy(run) {
+  return !run.incident && wasJudged(run) && !run.findings.some(({gone, severity}) => !gone && severity >= WARNING);
+}
 
 /** Sorts by severity, then by a rule's first finding, and within a rule the layer farthest beyond its threshold first. */
 function worstFirst(all) {
@@ -47,7 +52,7 @@ for (const finding of findings) {
 /** The findings of a layer or one of its parameters, the worst first. */
 function findingsAbout(run, layerName) { return findingsByName.get(run).get(layerName) || []; }
 
-/** Those that are not over and more than a hint. */
+/** Open findings, without hints. */
 export function standingFindings(run, layerName) {
   return findingsAbout(run, layerName).filter(({gone, severity}) => !gone && severity >= WARNING);
 }
@@ -58,7 +63,7 @@ export function severitiesOf(run, layerName, tag) {
   return {severity: standing.length > 0 ? standing[0].severity : 0, shownSeverity: shown ? shown.severity : 0};
 }
 
-/** Where a finding is seen: its plot's tag, and the layer where there is a plot a layer; null where nowhere. */
+/** The plot of a finding: its tag, and the layer if each has a plot; null without any. */
 export function placeOf(finding) {
   const tag = tagNamed.get(finding.tag);
   if (tag && tag.big) return {tag};
@@ -92,14 +97,17 @@ export function momentOf(epoch, step) {
 
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
 
-// Marks nearer to each other than this many pixels become one, which shows at most so many lines.
+// Notes on how Loupe measured a run, as opposed to what happened in it.
+export const ABOUT_MEASURING = ["guess", "cost", "unobserved"];
+
+// Marks nearer to each other than this many pixels become one, which shows at most MARK_LINES lines.
 const MARK_ROOM = 9, MARK_LINES = 8, MOST_MARKED = 6;
 
 /** What to mark on the time axis of a plot: its layer's findings, or all for the whole model, and notes. */
 export function marksOf(tag, layerName, shownRuns) {
   // The marks of many runs would be everywhere.
   if (shownRuns.length > MOST_MARKED) return [];
-  const concerned = tag.big ? findings.filter(({run}) => shownRuns.includes(run)) :
+  const concerned = tag.big ? findings.filter(({run, severity}) => severity > INFO && shownRuns.includes(run)) :
     shownRuns.flatMap((run) => [...findingsAbout(run, null), ...findingsAbout(run, layerName)]);
   const found = concerned.map(({firstEpoch, severity, run, layer, message}) =>
     ({epoch: firstEpoch, severity, text: `${layer && tag.big ? `${layer}: ` : ""}${message}`, run}));
@@ -165,7 +173,7 @@ export function brokenLayers() {
       (tag.broken || []).forEach((epoch, i) => {
         if (epoch !== null) add(run, tag.layers[i], epoch, tag.name);
       });
-      // Averages leave such numbers out, so lenses count them under a tag of its own.
+      // Averages leave such numbers out, so lenses count them under a separate tag.
       if (tag.name !== "Non-Finite Values") continue;
       for (const [name, layer] of run.layers(tag.name)) {
         for (const [line, packed] of layer.lines) {

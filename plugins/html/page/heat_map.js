@@ -1,6 +1,7 @@
 import {button, element, fill, formatEpoch, formatNumber, plural, section, selector} from "./text.js";
 import {helpButton, hideTooltip, showTooltip} from "./popup.js";
-import {kindOf, lineNames, mappedTags, median, PROBABILITY, runs, Series, TICK} from "./data.js";
+import {kindOf, lackInWords, lineNames, mappedTags, median, PROBABILITY, runs, Series, silenceInWords,
+  TICK} from "./data.js";
 import {culpritOf, ERROR, SEVERITIES, severitiesOf, severityName, standingFindings, WARNING,
   worstInHeatMap} from "./findings.js";
 import {announce, chosenScale, epochWindow, isFound, on, setState, state} from "./state.js";
@@ -12,7 +13,7 @@ export const ORDERS =
 const HIGH_IS_BAD = /death|dead|condition|non-finite|\bnan\b|\binf\b/i;
 const LOW_IS_BAD = /activation_rate|active/i;
 
-/** Which end of a line's numbers is bad: "highest", "lowest", or null where neither is by itself, as of a norm. */
+/** Which end of a line's numbers is bad: "highest" or "lowest"; null if neither is, for example of a norm. */
 function badEnd(tag, lineName) {
   return HIGH_IS_BAD.test(`${tag.name} ${lineName}`) ? "highest" : LOW_IS_BAD.test(lineName) ? "lowest" : null;
 }
@@ -22,14 +23,8 @@ export function tellingLine(names) {
   return names.find((name) => HIGH_IS_BAD.test(name)) || names.find((name) => /\bmean$/.test(name)) || names[0];
 }
 
-/** The order of a tag's layers. Where no end is bad, what tells is how a number fades or grows from layer to layer. */
+/** The order of a tag's layers: that of the model if no end is bad, since growth from layer to layer matters then. */
 export function orderOf(tag, lineName) { return state.order ?? (badEnd(tag, lineName) === null ? "model" : "worst"); }
-
-/** What "worst first" means for a tag's line, in words. */
-function worstMeans(tag, lineName) {
-  const last = badEnd(tag, lineName) || "furthest from the median layer";
-  return `NaN or ∞ first, then layers with a finding of this tag, then the ${last} of late`;
-}
 
 /** What the worst of a line's numbers is called, and whether `a` is worse than `b`. */
 function worstOf(tag, lineName) {
@@ -202,7 +197,7 @@ function heatTable({rows, columns, run, tag, line}) {
 
 // Some layers always take longer than others, which says nothing of how the model learns.
 const IS_TIME = /^Layer (Time|Calls)/;
-// So many of a line's numbers tell where its colours end.
+// The number of samples of a line that place the ends of its colours.
 const SAMPLES = 12;
 
 const contrasts = new Map();
@@ -272,7 +267,7 @@ export function firstTagName(run) {
 
 export const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
 
-// As many numbers tell where the colours end; to sort more takes longer than to draw them.
+// This many samples place the ends of the colours; sorting more takes longer than drawing them.
 const MOST_SAMPLES = 12000;
 
 /** The heat map of layer by epoch for a chosen tag, and beside it one epoch's values from layer to layer. */
@@ -332,7 +327,7 @@ export class Overview {
     if (focused >= 0) this.controls.querySelectorAll("select")[focused].focus();
   }
 
-  /** What shows a finding is seen in the order of the layers. */
+  /** Cells with a finding are visited in layer order. */
   order() {
     const worst = worstInHeatMap(this.run);
     return state.order === null && worst !== undefined && worst.tag === this.tag.name ? "model" :
@@ -354,9 +349,10 @@ export class Overview {
     const sorted = ranked(told.filter(({name}) => isFound(name)), this.columns, tag, line, order);
     this.rows = limit === "all" ? sorted : sorted.slice(0, Number(limit));
     const called = ORDERS.find(([each]) => each === order)[1].toLowerCase();
-    const which = order === "worst" ? worstMeans(tag, line) : called, count = this.rows.length;
-    this.caption.textContent =
-      `${count} of ${plural(told.length, "layer")} · ${which} · click a row for the layer's plots`;
+    const count = this.rows.length;
+    const silence = silenceInWords(run, tag, told.map(({series}) => series));
+    this.caption.textContent = [`${count} of ${plural(told.length, "layer")}`, called, ...(silence ? [silence] : []),
+      "click a row for the layer's plots"].join(" · ");
     this.canvas.setAttribute("aria-label", `Heat map of ${tag.name}, ${count} layers by ` +
       `${plural(this.columns.length, TICK)}, ${called}. Arrow keys move, Enter opens the layer.`);
     const broken = told.some(({series}) => this.columns.some((i) => series.isBroken(i)));
@@ -415,7 +411,7 @@ export class Overview {
   paint(context) {
     const {scale, columns} = this;
     const [broken, missing] = ["alarm", "missing"].map((name) => packColour(rgb(themeColour(name))));
-    // With more epochs than pixels, a pixel shows the one of its epochs that stands out.
+    // A pixel shows the epoch that stands out most if there are more epochs than pixels.
     const pixels = Math.min(columns.length, Math.round(this.area.width * (devicePixelRatio || 1)));
     const standsOut = scale.diverging ? Math.abs : (value) => value;
     const ends = Uint32Array.from({length: pixels + 1}, (_, pixel) => Math.floor((pixel * columns.length) / pixels));
@@ -438,7 +434,7 @@ export class Overview {
     context.textAlign = "right";
     const every = Math.ceil(12 / this.rowHeight);
     this.rows.forEach(({name, kind}, row) => {
-      // Those left at the end have no room of their own.
+      // Those left at the end have no room.
       if (row % every !== 0 || (row > 0 && this.rows.length - row < every)) return;
       const middle = this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight;
       context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
@@ -458,10 +454,11 @@ export class Overview {
     });
   }
 
-  /** The values of the epoch pointed at, else of the last one, as bars on the scale of the colours. */
+  /** The values of the epoch pointed at, else of the last one with any, as bars on the scale of the colours. */
   drawProfile(context) {
     const {x, width} = this.profile, {y, height} = this.area, {scale} = this;
-    const column = this.columns[this.cell ? this.cell.column : this.columns.length - 1];
+    const has = (each) => this.rows.some(({series}) => !series.isMissing(each));
+    const column = this.cell ? this.columns[this.cell.column] : this.columns.findLast(has);
     if (column === undefined) return;
     const zero = scale.diverging ? x + width / 2 : x;
     context.fillStyle = themeColour("missing");
@@ -511,7 +508,7 @@ export class Overview {
     const value = series.at(column), epoch = this.run.epochs[column];
     showTooltip(x, y, [
       kind === "" ? name : `${name} · ${kind}`, `${TICK} ${formatEpoch(epoch)}`,
-      `${this.line}: ${value === null ? "no value" : formatNumber(value)}`,
+      `${this.line}: ${value === null ? lackInWords(this.run, this.tag) : formatNumber(value)}`,
       ...standingFindings(this.run, name).slice(0, 2).map((finding) => `${severityName(finding)}: ${finding.message}`),
     ]);
     announce("cursor", epoch);
@@ -555,7 +552,7 @@ export class Overview {
   }
 }
 
-/** `text` cut at its front to fit `width` pixels: the end of a layer's name tells more than its beginning. */
+/** `text` cut at its front to fit `width` pixels, since the end of a layer's name says more than its beginning. */
 function fitText(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let low = 0, high = text.length;

@@ -10,7 +10,7 @@ const MOST_OUTLINES = 20;
 // The share of the plot's height that the highest outline takes; the rest is for setting them off from each other.
 const TALLEST = 0.4;
 
-/** As many as the eye tells apart, evenly spread, including the first and the last. */
+/** As many as the eye can distinguish, evenly spread, including the first and the last. */
 function evenlyChosen(columns) {
   const last = columns.length - 1, steps = Math.min(last, MOST_OUTLINES - 1);
   return Array.from({length: steps + 1}, (_, i) => columns[steps === 0 ? last : Math.round((i * last) / steps)]);
@@ -63,7 +63,7 @@ function drawOutlines(context, area, outlines, pointed) {
   }
 }
 
-/** The outline that is seen at a point; where there is none, the one whose line is nearest above or below. */
+/** The outline at a point; else the one whose line is nearest above or below it. */
 function outlineAt(outlines, x, y) {
   const topAt = ({points}) => {
     const next = Math.max(1, points.findIndex((point) => point[0] >= x));

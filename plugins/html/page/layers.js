@@ -1,6 +1,7 @@
 import {breakable, button, element, fill, formatEpoch, formatNumber, plural, section} from "./text.js";
 import {helpButton} from "./popup.js";
-import {addTo, kindOf, layerNames, layerTags, lineNames, runs, Series, shapeOf, showsLayer, TICK} from "./data.js";
+import {addTo, kindOf, layerNames, layerTags, lineNames, runs, Series, shapeOf, showsLayer, silenceInWords,
+  TICK} from "./data.js";
 import {culpritOf, ERROR, severitiesOf, severityName, standingFindings, wasJudged} from "./findings.js";
 import {announce, isFound, on, setState, state, visibleRuns} from "./state.js";
 import {cssColour, packColour, rgb, themeColour} from "./colours.js";
@@ -15,7 +16,7 @@ export class Layers {
     this.groups = layerTags.map((tag) => new LayerGroup(tag, openLayer));
     const fold = (text, open) => button({onclick: () => this.groups.forEach(({root}) => root.open = open)}, text);
     const buttons = element("div", {class: "buttons"}, fold("Unfold all", true), fold("Fold all", false));
-    this.root = section("layers", "Layers", buttons, this.groups.map(({root}) => root));
+    this.root = section("layers", "Layers", buttons, this.groups.map(({box}) => box));
     for (const change of ["search", "order"]) on(change, () => this.groups.forEach((group) => group.refresh()));
   }
 
@@ -36,7 +37,9 @@ class LayerGroup {
     this.more = element("div", {class: "more"});
     const open = state.openTags.includes(tag.name);
     this.root = element("details", {class: "group", open, "data-tag": tag.name, ontoggle: () => this.toggled()},
-        element("summary", {}, element("h3", {}, tag.name, helpButton(tag)), this.count), this.grid, this.more);
+        element("summary", {}, element("h3", {}, tag.name), this.count), this.grid, this.more);
+    // Beside the heading, not in it: a screen reader does not find a button within a button.
+    this.box = element("div", {class: "group-box"}, this.root, helpButton(tag));
     this.refresh();
   }
 
@@ -55,6 +58,7 @@ class LayerGroup {
     if (!this.root.open) return;
     this.names = this.ordered(found);
     this.show(CARDS_AT_ONCE);
+    if (found.length === 0) this.more.append(element("p", {class: "muted"}, "No layer matches the search."));
   }
 
   ordered(names) {
@@ -144,7 +148,7 @@ function healthOf(run, name, since) {
   return wasJudged(run) ? {level: "calm", words: ["no warnings"]} : {level: "unknown", words};
 }
 
-/** The layers of a run that have plots of their own. */
+/** The layers of a run that have their own plots. */
 function plottedLayers(run) { return new Set(run.tags.filter(({big}) => !big).flatMap(({layers}) => layers)); }
 
 /** The modules of a run, each followed by the functions behind it, as "fc1:relu", that have plots or findings. */
@@ -172,7 +176,7 @@ class ModelPicture {
     Object.assign(this, {run, openLayer});
     const standing = broken.filter(([, , , of, last]) => of === run && last === undefined);
     const since = new Map(standing), plotted = plottedLayers(run);
-    // A container counts as a layer only if it has parameters of its own or something is wrong with it.
+    // A container counts as a layer only if it has its own parameters or something is wrong with it.
     this.layers = modulesAndFunctions(run).map((module) => {
       const {name} = module;
       return {...module, health: healthOf(run, name, since.get(name)), hasPlots: plotted.has(name)};
@@ -229,9 +233,11 @@ class ModelPicture {
       tile.title = [...told, ...shown].join("\n");
       tile.setAttribute("aria-label", [...told, ...shown].join(", "));
     });
-    const last = columns.length === 0 ? "" : ` as of ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
-    const ring = this.culprit === undefined ? "" : ` Ringed: ${this.culprit}, ${this.blame}.`;
-    this.filling.textContent = `Filled as in the heat map: ${tag.name}, ${line},${last}.${ring}`;
+    const silence = silenceInWords(run, tag, this.layers.map(({name}) => own(name)).filter((series) => series !== null));
+    const last = silence !== "" ? ` ${silence}` :
+      columns.length === 0 ? "" : ` ${TICK} ${formatEpoch(run.epochs[columns[columns.length - 1]])}`;
+    const ring = this.culprit === undefined ? "" : ` Outlined: ${this.culprit}, ${this.blame}.`;
+    this.filling.textContent = `Color: ${tag.name}, ${line},${last}.${ring}`;
   }
 
   /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
@@ -251,8 +257,8 @@ class ModelPicture {
     const count = (level) => this.layers.filter(({health}) => health.level === level).length;
     const told = [["error", "with an error"], ["warning", "with a warning"]]
         .filter(([level]) => count(level) > 0).map(([level, words]) => `${count(level).toLocaleString("en")} ${words}`);
-    if (count("calm") > 0 && told.length === 0) told.push("none with an error or a warning");
-    const judged = told.length > 0 ? told.join(", ") : "not judged: the lens `health` tells what is wrong";
+    if (count("calm") > 0 && told.length === 0) told.push("all healthy");
+    const judged = told.length > 0 ? told.join(", ") : "not judged (add the lens `health`)";
     return `${plural(this.layers.length, "layer")} · ${judged} · click one for its plots`;
   }
 

@@ -54,7 +54,6 @@ export function helpButton(tag) {
   if (!tag.words || !tag.words[2]) return null;
   const title = `What ${tag.name} means`;
   const opener = button({class: "help", title, "aria-label": title, "aria-expanded": "false", onclick: (event) => {
-    event.preventDefault();  // keeps the heading around it from unfolding
     event.stopPropagation();
     helpPopup.toggle(opener, () => helpPanel(tag), (panel) => panel);
   }}, "?");

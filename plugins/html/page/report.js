@@ -1,4 +1,4 @@
-import {breakable, button, element, formatEpoch, section} from "./text.js";
+import {breakable, button, element, formatEpoch, section, showsScrolling} from "./text.js";
 import {bigTags, layerNames, layerTags, runs, showsLayer, TICK} from "./data.js";
 import {brokenLayers, findings, runLabel, worstInHeatMap} from "./findings.js";
 import {on} from "./state.js";
@@ -8,7 +8,7 @@ import {collapseAlert, comparisonSection, runTable, summaryOf} from "./runs.js";
 import {findingsSection, incidentSection, timelineSection} from "./diagnosis.js";
 import {Detail, Layers, pictureSection} from "./layers.js";
 import {stepTimeSection} from "./step_time.js";
-import {axisSelector, baselineSelector, epochFields, goOnReading, linkViewAndAddress, readView, reloadSwitch, runChips,
+import {axisSelector, baselineSelector, epochFields, foldedBar, goOnReading, linkViewAndAddress, readView, reloadSwitch, runChips,
   scaleSelector, searchField, smoothingSelector, themeButton} from "./view.js";
 
 function modelSection() {
@@ -58,7 +58,7 @@ function openPlace({tag, layer}, detail, layers) {
   layers.open(tag.name);
 }
 
-// With more runs than this the comparison is what is read, and all else waits to be unfolded.
+// The comparison comes first and all else is folded if there are more runs than this.
 const MOST_UNFOLDED = 6, MOST_IN_TITLE = 3;
 
 function folded(root) {
@@ -99,8 +99,11 @@ function build() {
         runs.length > 0 ? runTable() : null);
     return;
   }
-  append("tools", searchField(), epochFields(), axisSelector(), scaleSelector(), smoothingSelector(), runChips(),
-      baselineSelector(), reloadSwitch(), theme);
+  const [search, epochs, axis, scale, smoothing, chips, baseline, reload] = [searchField(), epochFields(),
+    axisSelector(), scaleSelector(), smoothingSelector(), runChips(), baselineSelector(), reloadSwitch()];
+  append("tools", search, epochs, axis, scale, smoothing, chips, baseline, reload, theme);
+  foldedBar(document.getElementById("tools"),
+      [smoothing, scale, axis, baseline, epochs, reload, chips].filter((each) => each !== null));
   const detail = new Detail(), broken = brokenLayers();
   const openLayer = (name, order) => detail.open(name, order);
   const overview = new Overview(openLayer);
@@ -126,6 +129,7 @@ function build() {
       .filter((root) => root !== null && root !== detail.root).map(sectionLink));
   if (overview.tag !== null) on("selected", () => overview.draw());
   detail.follow();
+  for (const box of document.querySelectorAll(".scrolled")) showsScrolling(box);
   goOnReading();
   linkViewAndAddress();
 }

@@ -1,11 +1,11 @@
 import {breakable, button, element, fill, formatEpoch, formatNumber, isNumber, plural, section} from "./text.js";
 import {bigTags, layerNames, lineNames, runs, tagNamed, TICK} from "./data.js";
-import {findings, severityName} from "./findings.js";
+import {ABOUT_MEASURING, findings, isHealthy, notes, severityName} from "./findings.js";
 import {announce, baselineRun, differenceInWords, on, setState, state} from "./state.js";
 import {svg} from "./axis.js";
 import {lineColour} from "./colours.js";
 
-/** The last, lowest and highest number of a line, each with its epoch; null where there is none. */
+/** The last, lowest and highest number of a line, each with its epoch; null without one. */
 function extremesOf(run, tagName, layerName, lineName) {
   const series = run.line(tagName, layerName, lineName);
   let last = null, lowest = null, highest = null, broken = null;
@@ -73,27 +73,32 @@ function modelSummary(model) {
   return element("div", {class: "model"},
       element("strong", {}, name || type || "model"), name && type ? ` ${type}` : "",
       element("div", {class: "muted"}, `${count(parameters)} parameters · ${count(modules)} modules`),
-      Object.keys(rest).length === 0 ? null : folded("All that was told", JSON.stringify(rest, null, 2)));
+      Object.keys(rest).length === 0 ? null : folded("Details", JSON.stringify(rest, null, 2)));
 }
 
 function folded(title, text) {
   return element("details", {}, element("summary", {}, title), element("pre", {tabindex: "0"}, text));
 }
 
-/** How a run ended, as far as is known. */
-function stateOf({ending, resumed}) {
-  const resumption = resumed ? "; resumed" : "";
-  if (ending === null) return `not ended${resumption}`;
-  const how = {1: "completed", 2: "interrupted", 3: "failed"}[ending.how] || "ended";
-  const when = ending.how === 1 || !ending.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
-  return [element("span", {class: how === "failed" ? "alarm" : null}, how), when, resumption,
-    ending.message ? element("div", {class: "muted"}, ending.message) : null];
+/** The state of a run. @param isBrief leaves out the sentence on it */
+function stateOf({ending, resumed, state: word, why}, isBrief = false) {
+  const when = word === "completed" || !ending?.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
+  const isBad = ["failed", "crashed or killed"].includes(word);
+  return [element("span", {class: isBad ? "alarm" : null}, word), when, resumed ? "; resumed" : "",
+    why && !isBrief ? element("div", {class: "muted"}, why) : null];
 }
 
 /** Names and texts, a line each. */
 function settingsList(settings) {
   return element("dl", {class: "settings"},
     settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
+}
+
+/** How Loupe read and measured the program, in its own words. */
+function measuringOf(run) {
+  const about = notes.filter((note) => note.run === run && ABOUT_MEASURING.includes(note.kind));
+  return about.length === 0 ? "–" : element("details", {}, element("summary", {}, plural(about.length, "remark")),
+      element("ul", {class: "told"}, about.map(({text: words}) => element("li", {}, words))));
 }
 
 function epochSpan({epochs, stride}) {
@@ -107,11 +112,12 @@ function newTable() {
   const rows = [
     ["Model", ({models}) => (models.length > 0 ? models.map(modelSummary) : "–")],
     ["Epochs", epochSpan],
-    ["State", stateOf],
+    ["State", (run) => stateOf(run)],
     ...resultRows(),
     ["Settings", ({hyperparameters}) => (hyperparameters.length > 0 ? settingsList(hyperparameters) : "–")],
+    ["Measured", (run) => measuringOf(run)],
     ["Started", (run) => formatTime(run.started)],
-    ["Last tick", (run) => (isFirsthand(run) ? formatTime(run.lastTick) : "–")],
+    ["Last update", (run) => (isFirsthand(run) ? formatTime(run.lastTick) : "–")],
     ["Duration", (run) => durationOf(run) || "–"],
     ["Directory", (run) => run.directory || "–"],
     ["Loupe", (run) => run.loupe || "–"],
@@ -148,11 +154,20 @@ function lossOf(run, line) {
   return last === null ? null : {name: line.replace(/ mean$/, ""), last, best, values};
 }
 
-/** The losses of a run, of all lines or those with such a name. */
+/** Runs are judged by their validation. */
+function isOfValidation(name) { return name.includes("val"); }
+
+/**
+ * The losses of a run, of all lines or those with such a name. Several that are trained, as an actor's and a critic's,
+ * have no best: it is null, as that of a loss which was never finite.
+ */
 function lossesOf(run, wanted = /./) {
   if (!bigTags.some(({name}) => name === "Loss")) return [];
-  return lineNames("Loss").filter((line) => wanted.test(line)).map((line) => lossOf(run, line))
+  const losses = lineNames("Loss").filter((line) => wanted.test(line)).map((line) => lossOf(run, line))
       .filter((loss) => loss !== null);
+  const trained = losses.filter(({name}) => !isOfValidation(name));
+  if (new Set(trained.map(({name}) => name)).size > 1) trained.forEach((loss) => { loss.best = null; });
+  return losses;
 }
 
 function item(name, ...what) {
@@ -169,18 +184,35 @@ function rates(run) {
   })).filter((each) => each !== null).slice(0, 2);
 }
 
-/** How one run stands, in a line: state, epoch, losses, duration, parameters, rate. */
+/** The last value of each metric, for example the accuracy. */
+function metricsOf(run) {
+  if (!bigTags.some(({name}) => name === "Metrics")) return [];
+  return lineNames("Metrics").filter((line) => / mean$/.test(line)).flatMap((line) => {
+    const series = run.line("Metrics", "Metrics", line), value = series && series.last();
+    return value === null ? [] : [item(line.replace(/ mean$/, ""), element("b", {}, formatNumber(value)))];
+  }).slice(0, 3);
+}
+
+/** "Training looks healthy" of a run with neither an error nor a warning; null for others and where nothing judged. */
+function healthOf(run) {
+  if (!isHealthy(run) || ["failed", "crashed or killed"].includes(run.state)) return null;
+  return element("span", {class: "summary-item healthy"}, run.ended ? "✓ Training looks healthy" :
+    "✓ Training looks healthy so far");
+}
+
+/** A run in a line: state, health, epoch, losses, metrics, duration, parameters, rate. */
 export function summaryOf(run) {
   const parameters = run.models.reduce((sum, model) => sum + ((model && model.parameters) || 0), 0);
   const last = run.epochs[run.epochs.length - 1];
   const losses = lossesOf(run).slice(0, 3).map(({name, last: now, best}) => item(name,
       element("b", {class: Number.isFinite(now.value) ? null : "alarm"}, formatNumber(now.value)),
-      best === null ? "" : `, best ${formatNumber(best.value)} in ${TICK} ${formatEpoch(best.epoch)}`));
+      best === null || best.epoch === now.epoch ? "" :
+        `, best ${formatNumber(best.value)} in ${TICK} ${formatEpoch(best.epoch)}`));
   const duration = run.incident ? null : durationOf(run);
   return [
     element("span", {class: "summary-item"},
-        run.incident ? "incident" : stateOf({...run, ending: run.ending && {...run.ending, message: null}})),
-    last === undefined ? null : item(TICK, element("b", {}, formatEpoch(last))), ...losses,
+        run.incident ? "incident" : stateOf(run, true)), healthOf(run),
+    last === undefined ? null : item(TICK, element("b", {}, formatEpoch(last))), ...losses, ...metricsOf(run),
     duration === null ? null : item("in", duration),
     run.ranks > 1 ? item("of", element("b", {}, `${run.ranks} ranks`)) : null,
     parameters > 0 ? item("parameters", parameters.toLocaleString("en")) : null, ...rates(run),
@@ -197,12 +229,11 @@ export function collapseAlert() {
       const isFar = ({value}) => !(value < FAR * best.value);
       const far = values.filter((each) => each.epoch > best.epoch && isFar(each)).length;
       if (!isFar(last) || far < MOST * values.length) continue;
-      const began = ` ${name} was lowest with ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`;
+      const began = ` ${name} reached ${formatNumber(best.value)} in epoch ${formatEpoch(best.epoch)}`;
       const text = Number.isFinite(last.value) ?
-        `${began}, and is ${formatNumber(last.value)} in the last: for ${far} of ${values.length} epochs it was ` +
-          `more than ${FAR} times as high.` :
-        `${began}, and became ${formatNumber(last.value)}: for ${far} of ${values.length} epochs it was that, or far ` +
-          "higher.";
+        `${began} and ended at ${formatNumber(last.value)}: ${far} of ${values.length} epochs were more than ${FAR} ` +
+          "times as high." :
+        `${began} and was ${formatNumber(last.value)} or far higher in the ${far} epochs after.`;
       return element("div", {class: "alert", id: "collapse"}, element("strong", {},
           runs.length > 1 ? `'${run.label}' collapsed.` : "The run collapsed."), element("span", {}, text));
     }
@@ -215,11 +246,11 @@ const HEIGHT = 140, LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 32, MOST = 12;
 const WIDE = 204, NARROW = 140, MOST_WIDE = 4;
 // Uses a logarithmic axis where the largest value is at least this many times the smallest.
 const SPREAD = 30;
-// A loss is cut off that is so many times as far above the best as three quarters of the runs are.
+// Cuts off a loss that is FAR times as far above the best as three quarters of the runs.
 const FAR = 4, CUT_AT = 0.84;
-// From so many settings on, which go together is seen along lines through all of them.
+// Lines through all settings show which go together, from this number of settings on.
 const FEWEST_FOR_LINES = 3;
-const SMALL_FROM = 40, MOST_LABELS = 4, LETTER_WIDTH = 5.6;
+const FEWEST_POINTS = 3, SMALL_FROM = 40, MOST_LABELS = 4, LETTER_WIDTH = 5.6;
 
 /** The highest number that does not flatten the others. */
 function highestShown(numbers) {
@@ -231,7 +262,7 @@ function highestShown(numbers) {
 /**
  * Where values stand from 0 to 1, and what is labelled: [place, text]. What is no number stands in order of its first
  * run.
- * @param high the highest number that has a place of its own; all above it share one
+ * @param high the highest number that has its own place; all above it share one
  */
 function placesOf(values, high = Math.max(...values.map(Number))) {
   if (!values.every((value) => typeof value === "number" || isNumber(value))) {
@@ -281,7 +312,7 @@ function follow(marks, colourOf) {
 /** A setting against the best loss, a point a run. */
 function pointsOf({name, values}, {name: lossName, of}, width) {
   const having = runs.filter(({index}) => values[index] !== undefined && of[index]?.best);
-  if (having.length < 2) return null;
+  if (having.length < FEWEST_POINTS) return null;
   const losses = having.map(({index}) => of[index].best.value);
   const across = placesOf(having.map(({index}) => values[index])), up = placesOf(losses, highestShown(losses));
   const inside = width - LEFT - RIGHT;
@@ -300,7 +331,8 @@ function pointsOf({name, values}, {name: lossName, of}, width) {
   ...up.labels.map(([place, words]) => text(LEFT - 5, y(place) + 4, words, "end", LEFT - 5)),
   ...across.labels.map(([place, words]) => text(x(place), HEIGHT - BOTTOM + 13, words,
       place < 0.2 ? "start" : place > 0.8 ? "end" : "middle", inside / across.labels.length)),
-  text((LEFT + width) / 2, HEIGHT - 4, name, "middle", inside + 30), ...marks.map(({mark}) => mark));
+  text((LEFT + width) / 2, HEIGHT - 4, name, "middle", inside + 30),
+  text(LEFT + 4, TOP + 4, lossName, "start", inside), ...marks.map(({mark}) => mark));
 }
 
 /** All settings side by side and the best loss last, a line a run. */
@@ -338,7 +370,7 @@ function settingPlots(loss, differing) {
   return plots.length === 0 ? null : element("div", {class: "setting-plots"}, lines, plots);
 }
 
-const FIRST = 5, MOST_NAMED = 3;
+const FIRST = 5, MOST_AT_FIRST = 20, MOST_NAMED = 3;
 
 /** "'a', 'b' and 'c'", of many the first and how many more. */
 function listOf(names) {
@@ -347,12 +379,11 @@ function listOf(names) {
   return shown.join(", ").replace(/, (?=[^,]*$)/, " and ");
 }
 
-/** Each loss of any run: {name, of: what each run has of it or undefined, best: the runs where it is lowest}. */
+/** Each loss of any run: {name, of: its values in each run or undefined, best: the runs where it is lowest}. */
 function comparedLosses() {
   const told = runs.map((run) => new Map(lossesOf(run, / mean$/).map((loss) => [loss.name, loss])));
   const names = [...new Set(told.flatMap((losses) => [...losses.keys()]))];
-  // Runs are judged by their validation.
-  return [...names.filter((name) => name.includes("val")), ...names.filter((name) => !name.includes("val"))].map((name) => {
+  return [...names.filter(isOfValidation), ...names.filter((name) => !isOfValidation(name))].map((name) => {
     const of = told.map((losses) => losses.get(name)), having = runs.filter((_, i) => of[i] !== undefined);
     const lowest = Math.min(...of.map((loss) => loss?.best?.value ?? Infinity));
     const best = having.length < 2 ? [] : having.filter(({index}) => of[index].best?.value === lowest);
@@ -364,7 +395,9 @@ function comparedLosses() {
 function answerOf({name, of, having, best}) {
   const loss = element("b", {}, name);
   if (having.length === 1)
-    return ["Only '", having[0].label, "' has the loss ", loss, ", so that nothing compares with it."];
+    return ["Only '", having[0].label, "' has ", loss, ", so it is not compared."];
+  if (best.length === 0 && of.some((each) => Number.isFinite(each?.last.value)))
+    return [loss, " is one of several trained losses, so its lowest value is not its best."];
   if (best.length === 0) return [loss, " was finite in no run."];
   const {value, epoch} = of[best[0].index].best;
   return [
@@ -389,7 +422,7 @@ function lossCell({of, best}, run, isBrief) {
   const loss = of[run.index];
   if (loss === undefined) return "–";
   const last = `last ${formatNumber(loss.last.value)}`;
-  if (loss.best === null) return element("span", {class: "alarm"}, last);
+  if (loss.best === null) return element("span", {class: Number.isFinite(loss.last.value) ? null : "alarm"}, last);
   const when = `in epoch ${formatEpoch(loss.best.epoch)} · ${last}`;
   return [
     element("b", {title: when}, formatNumber(loss.best.value)), " ",
@@ -412,10 +445,11 @@ function worstFinding(run) {
 
 function findingCell(run) {
   const worst = worstFinding(run);
+  if (isHealthy(run)) return element("span", {class: "healthy", title: worst?.message}, "healthy");
   if (worst === undefined) return "–";
-  const place = worst.layer === null ? "" : ` of ${worst.layer}${worst.parameter ? `.${worst.parameter}` : ""}`;
+  const place = worst.layer === null ? "" : ` in ${worst.layer}${worst.parameter ? `.${worst.parameter}` : ""}`;
   return element("span", {class: worst.gone ? "noted" : severityName(worst), title: worst.message},
-      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(gone) " : ""}`,
+      element("span", {class: "severity"}, severityName(worst)), ` ${worst.gone ? "(resolved) " : ""}`,
       worst.rule.replaceAll("_", " ") + place);
 }
 
@@ -433,6 +467,8 @@ function nameCell(run) {
   return {show, cell: [element("label", {class: "entry"}, box, swatch, element("span", {}, run.label)),
     run === baselineRun() ? element("span", {class: "muted"}, " baseline") : null]};
 }
+
+const WORST = "Worst finding";
 
 /** The table of the runs, best first until a head is clicked; it chooses which are on show. */
 class RunList {
@@ -453,7 +489,7 @@ class RunList {
         ({index}) => loss.of[index]?.best?.value ?? null]),
       ...differing.map((setting) => [breakable(setting.name), ({index}) => settingCell(setting.values[index]),
         settingKey(setting)]),
-      ["State", stateOf, ({ending}) => ending?.how ?? 0], ["Worst finding", findingCell, severity],
+      ["State", (run) => stateOf(run), ({state: word}) => word], [WORST, findingCell, severity],
     ];
     this.sorted = losses.length > 0 ? 1 + judging : null;
     this.isReversed = false;
@@ -492,7 +528,8 @@ class RunList {
       const {show, cell: name} = nameCell(run);
       this.shows.push(show);
       const made = element("tr", {onpointerenter: () => announce("hover", run), onpointerleave: () => announce("hover", null)},
-          element("th", {scope: "row"}, ...name), this.columns.slice(1).map(([, cell]) => element("td", {}, cell(run))));
+          element("th", {scope: "row"}, ...name),
+          this.columns.slice(1).map(([title, cell]) => element("td", {class: title === WORST ? "words" : null}, cell(run))));
       this.rows.set(run, made);
       return made;
     };
@@ -501,7 +538,7 @@ class RunList {
         element("tbody", {}, this.ordered().map(row))));
   }
 
-  /** Shows all runs, none, or the first so many of the table. */
+  /** Shows the first `count` runs of the table. */
   choose(count) {
     setState("runs", {hiddenRuns: new Set(this.ordered().slice(count).map(({index}) => index))});
   }
@@ -527,11 +564,13 @@ export function comparisonSection(beside) {
   const same = settings.filter(isSame), differing = settings.filter((each) => !isSame(each));
   const answers = losses.map((loss) => element("p", {class: "answer"}, answerOf(loss)));
   if (answers.length === 0)
-    answers.push(element("p", {class: "answer"}, "No run has a loss, so that none can be called the best."));
+    answers.push(element("p", {class: "answer"}, "No run has a loss, so no run is the best."));
   const list = new RunList(losses, judging, differing);
+  // The address may have chosen others.
+  if (runs.length > MOST_AT_FIRST && state.hiddenRuns.size === 0) list.choose(MOST_AT_FIRST);
   const plots = settingPlots(losses[judging], differing);
   const folded = same.length === 0 ? null : element("details", {class: "same"},
-      element("summary", {}, `${plural(same.length, "setting")} the same in all`),
+      element("summary", {}, `${plural(same.length, "setting")} identical in all runs`),
       settingsList(same.map(({name, values}) => [name, values[0]])));
   return section("comparison", "Comparison", null, element("div", {class: "panel"},
       element("div", {class: "answers"}, answers, runs.length > FIRST ? choiceOf(list) : null),

@@ -10,10 +10,10 @@ const INCIDENT_STEPS = 64;
 const [worst] = runs.map(worstInHeatMap).filter(Boolean).sort((a, b) => b.severity - a.severity);
 const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSettings.baseline));
 
-/** What the whole page shares; whoever changes it announces the change. */
+/** The state of the whole page; announce() every change of it. */
 export const state = {
   zoom: TICK === "step" ? snappedZoom(lastEpoch - INCIDENT_STEPS, lastEpoch) : null,  // [first epoch, last epoch]
-  axis: "epoch",  // what plots go by: "epoch", "step" or "time"
+  axis: "epoch",  // of plots: "epoch", "step" or "time"
   scale: "tag",   // "tag" as each tag and its data want, "log" or "linear"
   tagScales: new Map(),  // "log" or "linear", by tag name, where the reader chose another scale
   smoothing: 0,   // the weight of the average so far; 0: none

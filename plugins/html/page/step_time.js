@@ -2,7 +2,7 @@ import {breakable, button, element, fill, formatNumber, plural, section} from ".
 import {helpButton} from "./popup.js";
 import {bigTags, kindOf, layerNames, layerTags, median, showsLayer, TICK} from "./data.js";
 import {on, visibleRuns} from "./state.js";
-import {lineColour, withAlpha} from "./colours.js";
+import {inkOn, lineColour, withAlpha} from "./colours.js";
 
 const ROWS = 12, MOST_RUNS = 6;
 // What is narrower than this cannot be seen.
@@ -58,7 +58,7 @@ function moduleBox(node, line, whole, colour, openLayer) {
       boxes(node.children, line, whole, colour, openLayer, node.own[line]));
 }
 
-/** @param rest what lies beside them, without a box of its own */
+/** @param rest what lies beside them, without a box */
 function boxes(nodes, line, whole, colour, openLayer, rest) {
   const made = nodes.map((node) => moduleBox(node, line, whole, colour, openLayer)).filter((box) => box !== null);
   if (made.length === 0) return null;
@@ -76,9 +76,9 @@ function flameGraph(run, parts, openLayer) {
         const says = `${name}: ${formatNumber(value, 3)} ms, ${formatNumber((100 * value) / whole, 2)} %`;
         const line = OF_LAYERS[name], isShown = line !== undefined;
         const inside = isShown ? roots.reduce((sum, each) => sum + total(each, line), 0) : 0;
-        const colour = withAlpha(lineColour(i), 0.35), rest = Math.max(0, value - inside);
+        const own = lineColour(i), colour = withAlpha(own, 0.35), rest = Math.max(0, value - inside);
         return element("div", {class: "flame-box", style: `flex:${value} 1 0`},
-            element("span", {class: "flame-label part", title: says, style: `background:${lineColour(i)}`}, name),
+            element("span", {class: "flame-label part", title: says, style: `background:${own};color:${inkOn(own)}`}, name),
             inside > 0 ? boxes(roots, line, whole, colour, openLayer, rest) : null);
       }));
 }
@@ -106,7 +106,8 @@ function layerTable(run, openLayer) {
       button({onclick: () => show(rows.length)}, `Show all ${rows.length}`));
   };
   show(ROWS);
-  const heads = ["Layer", "Forward, ms", "Backward, ms", "Calls", "Of all layers", ""];
+  const heads = ["Layer", "Forward, ms", "Backward, ms", "Calls", "Of all layers",
+    element("span", {class: "visually-hidden"}, "As a bar")];
   const head = element("thead", {}, element("tr", {},
       heads.map((text, i) => element("th", {scope: "col", class: i === 0 ? null : "number"}, text))));
   return rows.length === 0 ? null : element("div", {},
@@ -120,8 +121,8 @@ function ofRun(run, several, openLayer) {
   if (parts.length === 0) return null;
   const whole = parts.reduce((sum, {value}) => sum + value, 0), {epochs} = parts[0];
   return element("div", {class: "panel"}, several ? element("h3", {}, run.label) : null,
-      element("p", {class: "caption muted"}, `A step takes ${formatNumber(whole, 3)} ms, by the median of ` +
-          `${plural(epochs, TICK)}: ${parts.map(({name, value}) => `${name} ${formatNumber((100 * value) / whole, 2)} %`).join(", ")}.`),
+      element("p", {class: "caption muted"}, `Median step: ${formatNumber(whole, 3)} ms (${plural(epochs, TICK)}): ` +
+          `${parts.map(({name, value}) => `${name} ${formatNumber((100 * value) / whole, 2)} %`).join(", ")}.`),
       flameGraph(run, parts, openLayer), layerTable(run, openLayer));
 }
 

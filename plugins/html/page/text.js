@@ -19,6 +19,15 @@ export function button(attributes, ...children) {
   return element("button", {type: "button", ...attributes}, ...children);
 }
 
+/** Fades the right edge of a box while there is more to scroll to. */
+export function showsScrolling(box) {
+  const show = () => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  box.addEventListener("scroll", show, {passive: true});
+  const resized = new ResizeObserver(show);
+  for (const each of [box, ...box.children]) resized.observe(each);
+  show();
+}
+
 /** A section named by its heading. @param title what the heading holds  @param beside what stands beside it, if any */
 export function section(id, title, beside, ...children) {
   const heading = element("h2", {id: `${id}-title`}, title);

@@ -6,6 +6,39 @@ import {followTheme, lineColour} from "./colours.js";
 import {firstTagName, ORDERS, ROW_CHOICES, usualLine} from "./heat_map.js";
 import {SMOOTHINGS} from "./chart.js";
 
+/**
+ * Shows in the bar what it has room for and folds the rest under one button, so that nothing is cut at any width.
+ * @param order what is folded first comes first
+ */
+export function foldedBar(bar, order) {
+  const folded = element("div", {class: "folded"});
+  const more = element("details", {class: "more-tools"}, element("summary", {}, "View options"), folded);
+  const items = [...bar.children], theme = items.pop();
+  bar.append(more, theme);
+  const fit = () => {
+    const isOpen = more.open;
+    more.hidden = true;
+    for (const item of items) bar.insertBefore(item, more);
+    for (const item of order) {
+      if (bar.scrollWidth <= bar.clientWidth) break;
+      more.hidden = false;
+      folded.append(item);
+    }
+    // In the order of the bar.
+    folded.append(...items.filter((item) => item.parentElement === folded));
+    more.open = isOpen && !more.hidden;
+  };
+  new ResizeObserver(fit).observe(bar);
+  on("baseline", fit);
+  fit();
+  addEventListener("pointerdown", ({target}) => {
+    if (!more.contains(target)) more.open = false;
+  });
+  addEventListener("keydown", ({key}) => {
+    if (key === "Escape") more.open = false;
+  });
+}
+
 /** A drop-down list for a part of the state, which follows changes that others make. */
 function stateSelector(label, choices, key, parsed = (text) => text, change = key, also = () => ({})) {
   const text = () => String(state[key] ?? ""), field = selector(label, choices, text(), (chosen) =>
@@ -15,7 +48,7 @@ function stateSelector(label, choices, key, parsed = (text) => text, change = ke
 }
 
 export function scaleSelector() {
-  const choices = [["tag", "as the data needs"], ["log", "logarithmic"], ["linear", "linear"]];
+  const choices = [["tag", "automatic"], ["log", "logarithmic"], ["linear", "linear"]];
   return stateSelector("Scale", choices, "scale", String, "scale", () => ({tagScales: new Map()}));
 }
 
@@ -100,7 +133,7 @@ export function runChips() {
 }
 
 const RELOAD_SECONDS = 20;
-// Files opened from a disk share one store, and so each report has a key of its own.
+// Files opened from a disk share one store, and so each report has its own key.
 const READING_KEY = `loupe-reading:${location.pathname}`;
 
 /** What the reader had chosen when the page reloaded itself; {} otherwise. */
@@ -126,10 +159,8 @@ function keepReading() {
   }
 }
 
-/** Whether a run may still bring news: one without a tick for a day was killed long ago. */
-function goesOn(run) {
-  return !run.ended && Date.now() - new Date(run.lastTick || run.begun) < 24 * 3600 * 1000;
-}
+/** Whether a run may still bring news. */
+function goesOn(run) { return !run.ended && run.state === "running"; }
 
 let lastKey = -Infinity;
 addEventListener("keydown", () => lastKey = performance.now(), {capture: true});
@@ -140,7 +171,7 @@ function isBusy() {
   return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
 }
 
-/** Tells the page around this one, as of `loupe view`, when this one can be replaced after news. */
+/** Reports to the page around this one, for example of `loupe view`, when this one can be replaced. */
 function followPageAround() {
   const BUSY_SECONDS = 2;
   let waiting = 0;
@@ -160,7 +191,7 @@ function followPageAround() {
 
 /**
  * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a
- * page within another, which has a switch of its own.
+ * page within another, which has its own switch.
  */
 export function reloadSwitch() {
   if (window.top !== window) followPageAround();
@@ -224,7 +255,7 @@ const VIEW = {
   scale: plainChoice("scale", "scale", (scale) => ["log", "linear"].includes(scale), "tag"),
   axes: {
     change: "scale",
-    read: (texts) => ({tagScales: new Map(texts.map((text) => /^(log|linear)~(.+)$/.exec(text)).filter(Boolean)
+    read: (texts) => ({tagScales: new Map(texts.map((text) => /^(log|linear)~(.+)$/s.exec(text)).filter(Boolean)
         .map(([, scale, name]) => [name, scale]))}),
     write: () => [...state.tagScales].map(([name, scale]) => `${scale}~${name}`),
   },
