@@ -11,7 +11,7 @@ g++                     compiles Loupe
 cmake                   configures the build
 ninja-build             builds on all cores, and only what has changed
 make                    what CMake takes unless told otherwise, as in a lens's own project
-pkg-config              finds libmd, and Highway where it brings no CMake file
+pkg-config              finds libdw, and Highway where it brings no CMake file
 libboost-dev            Boost.DLL loads plugins
 libboost-filesystem-dev Boost.DLL stands on it
 libyaml-cpp-dev         reads the YAML configuration
@@ -20,7 +20,6 @@ libutfcpp-dev           utfcpp: no invalid UTF-8 gets into records and reports
 libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
 libdw-dev               elfutils: reads from debug information which line of the program a finding is about
 zlib1g-dev              zlib: compresses long records, and reads them
-libmd-dev               SHA-256, for the token of ranks; small, and dpkg itself stands on it
 libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
 esbuild                 bundles the scripts of the HTML report and of `loupe view` into one file each
@@ -173,6 +172,15 @@ set_up() {
     fail "no LibTorch is found; name one with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
   fi
   say "building with the LibTorch in $torch"
+}
+
+# Where ccache is installed, what follows compiles through it. It serves every checkout of this machine, whatever folder that
+# lies in.
+use_compiler_cache() {
+  if ! command -v ccache >/dev/null; then return; fi
+  if [[ -n ${LOUPE_CCACHE_DIR:-} ]]; then export CCACHE_DIR=$LOUPE_CCACHE_DIR; fi
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
 }
 
 # configure FOLDER CMAKE-ARGUMENTS...: runs CMake, but not again for the same arguments.

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "common/arguments.h"
+#include "common/data_file.h"
 #include "common/digits.h"
 #include "digits/reader.h"
 
@@ -63,7 +64,7 @@ void train(const examples::Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const auto arguments = examples::read_arguments(argc, argv, "Learns to read handwritten digits.",
-                                                  {"configs/digits.yaml", 20, ".", LOUPE_EXAMPLES_DIGITS});
+                                                  {"configs/digits.yaml", 20, ".", examples::digits_file});
   try {
     train(arguments);
   } catch (const std::exception& error) {

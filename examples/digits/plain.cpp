@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/data_file.h"
 #include "common/digits.h"
 #include "digits/reader.h"
 
@@ -15,7 +16,7 @@ namespace nn = torch::nn;
 int main(int argc, char** argv) {
   const int epochs = argc > 1 ? std::atoi(argv[1]) : 5;
   torch::manual_seed(1);
-  const Digits digits = examples::load_digits(LOUPE_EXAMPLES_DIGITS);
+  const Digits digits = examples::load_digits(examples::digits_file);
   const torch::Tensor shuffled = torch::randperm(digits.count());
   const int64_t training_count = digits.count() * 8 / 10;
   const Digits training = digits.at(shuffled.slice(0, 0, training_count));

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "common/data_file.h"
 #include "common/digits.h"
 
 using examples::Digits;
@@ -23,7 +24,7 @@ constexpr int64_t pixels = 64, classes = 10;
 
 /// A healthy trainer. Each fault changes one thing in it.
 struct Trainer {
-  Digits digits = examples::load_digits(LOUPE_EXAMPLES_DIGITS);
+  Digits digits = examples::load_digits(examples::digits_file);
   nn::Sequential model{nn::Flatten(),    nn::Linear(pixels, 64), nn::ReLU(), nn::Linear(64, 64), nn::ReLU(),
                        nn::Dropout(0.2), nn::Linear(64, classes)};
   std::unique_ptr<torch::optim::Optimizer> optimizer;

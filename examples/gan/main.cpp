@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "common/arguments.h"
+#include "common/data_file.h"
 #include "common/digits.h"
 
 namespace nn = torch::nn;
@@ -126,7 +127,7 @@ void train(const examples::Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const auto arguments = examples::read_arguments(argc, argv, "Learns to draw handwritten digits.",
-                                                  {"configs/gan.yaml", 20, ".", LOUPE_EXAMPLES_DIGITS});
+                                                  {"configs/gan.yaml", 20, ".", examples::digits_file});
   try {
     train(arguments);
   } catch (const std::exception& error) {

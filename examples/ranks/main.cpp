@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "common/arguments.h"
+#include "common/data_file.h"
 #include "ranks/plants.h"
 
 using namespace examples;
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   };
   const Arguments arguments =
       read_arguments(argc, argv, "Learns to read handwritten digits in several processes.",
-                     {"examples/ranks/monitor.yaml", 6, ".", LOUPE_EXAMPLES_DIGITS}, add_options);
+                     {"examples/ranks/monitor.yaml", 6, ".", examples::digits_file}, add_options);
   if (!store.empty()) store = (started_in / store).string();
   Place place;
   try {
