@@ -1,12 +1,27 @@
 #!/usr/bin/env bash
-# Runs what takes too long for every change: all tests under AddressSanitizer, the tests of threads again and again under
-# ThreadSanitizer, the zoo with five seeds, runs of 20,000 epochs and of 300 models, 100 trainers, and 100 runs of four
-# processes, killed at any moment, four processes over a bad network, long fuzzing, clang-tidy, MLflow, the plain build of
-# every kind, each source by itself, Loupe as a part of other projects, built as a whole in C++17 and C++20, today's plugins
-# in earlier hosts, the LibTorchs between the oldest and the newest, one in a bare Debian 13, the demo, Debian packages on
-# Debian 12 and 13, another processor, and what watching costs in instructions.
-#   tests/nightly.sh [PART...]      addresses, threads, zoo, long, kills, ranks, fuzz, tidy, mlflow, plain, parts, older,
-#                                   libtorch, debian13, demo, packages, arm64 and instructions, all unless told otherwise
+# Runs what takes too long for every change.
+#   tests/nightly.sh [PART...]      all parts unless told otherwise:
+#
+# addresses      all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
+# threads        the tests of threads and ranks under ThreadSanitizer, ten times
+# slow           the tests with the label `nightly`: all of the browser's (report_browser, view_browser), of Python's reader with
+#                pandas and mypy, TensorBoard and trackers by pip, every new plugin and every way to be a part of a project,
+#                each header alone by the other compiler, benchmarks, and the rehearsal of the checks on a GPU
+# zoo            the zoo with five seeds
+# long           runs of 20,000 epochs and of 300 models
+# kills          100 trainers killed at any moment
+# ranks          100 runs of four processes killed at any moment
+# fuzz           ten minutes of fuzzing each
+# tidy           clang-tidy
+# plain          the build of every type by both compilers, each source by itself
+# parts          Loupe as a part of other projects, built as a whole in C++17 and C++20
+# older          today's plugins in earlier hosts
+# libtorch       a LibTorch between the oldest and the newest
+# debian13       one in a bare Debian 13
+# demo           what README.md prints, in an empty folder
+# packages       Debian packages on Debian 12 and 13, as root
+# arm64          another processor
+# instructions   what watching costs in instructions, against the last release
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -67,7 +82,6 @@ END
 ranks() {
   build digits
   tests/ranks/kills.sh "$build_folder" 100 4
-  tests/ranks/network.sh "$build_folder" 4
 }
 
 fuzz() { tests/fuzz/run.sh 600; }
@@ -82,7 +96,11 @@ install_newer_torch() {
 
 tidy() { tests/tidy.sh; }
 
-mlflow() { tests/run.sh -- --tests-regex '^mlflow$'; }
+slow() {
+  build all night
+  OMP_NUM_THREADS=1 LOUPE_CHECK=strict ctest --test-dir "$build_folder" --label-regex '^nightly$' --no-tests=error \
+    --parallel "$(default_jobs)" --output-on-failure
+}
 
 # Each source by itself, by both compilers and with every type of build; CI builds several sources at once. Debian's clang does
 # not compile Debian's LibTorch as C++20.
@@ -137,7 +155,7 @@ older() {
 libtorch() {
   install_newer_torch
   CC=clang CXX=clang++ CMAKE_PREFIX_PATH=$newer_torch \
-    tests/run.sh --only "programs threads torch zoo" --together --build build-nightly-2.13
+    tests/run.sh --only "programs threads torch zoo" --nightly --build build-nightly-2.13
 }
 
 # LibTorch 2.6 and GCC 14, in a Debian 13 with nothing in it but the checkout, then what tests/run.sh itself installs.
@@ -148,7 +166,7 @@ debian13() {
   trap 'rm -rf --one-file-system "$bare"' EXIT
   make_bare trixie "$bare"
   copy_into "$bare"
-  in_bare "$bare" /loupe/tests/run.sh --only programs --together
+  in_bare "$bare" /loupe/tests/run.sh --only programs
   rm -rf --one-file-system "$bare"
 }
 
@@ -186,7 +204,7 @@ instructions() {
   tests/benchmarks/instructions.py "$build_folder"
 }
 
-all=(addresses threads zoo long kills ranks fuzz tidy mlflow plain parts older libtorch debian13 demo packages arm64 instructions)
+all=(addresses threads slow zoo long kills ranks fuzz tidy plain parts older libtorch debian13 demo packages arm64 instructions)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
   [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests.
+# Installs what is missing, builds everything and runs the tests. CI runs this very command.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
 usage() {
   cat <<'END'
-usage: tests/run.sh [--sanitize [address|thread]] [--plain] [--only FOLDERS] [--together] [--set-up] [--build FOLDER]
-                    [--jobs N] [-- CTEST-ARGUMENTS...]
+usage: tests/run.sh [--sanitize [address|thread]] [--only FOLDERS] [--nightly] [--set-up] [--build FOLDER] [--jobs N]
+                    [-- CTEST-ARGUMENTS...]
 
-  --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a build folder of its own; with "thread" the
+  --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a separate build folder; with "thread" the
                   tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
-  --plain         Loupe itself as README builds it: optimized
-  --only FOLDERS  only the tests in these folders of tests/, as in "torch threads"
-  --together      many of those in one process, which is faster; each is then no test of its own to ctest
+  --only FOLDERS  build and run only the tests in these folders of tests/, as in "torch threads"
+  --nightly       also the tests that tests/nightly.sh runs because they take long
   --set-up        install what is missing, and stop there
   --build FOLDER  where to build (default: build-tests, build-sanitize or build-sanitize-thread)
   --jobs N        how many compilers and tests at once (default: one a core)
-  What follows -- goes to ctest: tests/run.sh -- -R Digits runs the tests whose names hold "Digits".
+  What follows -- goes to ctest: tests/run.sh -- -R example runs the tests whose names hold "example".
+The compiler's cache is that of ccache, which all checkouts share; LOUPE_CCACHE_DIR names another folder for it.
 END
 }
 
@@ -25,8 +25,7 @@ jobs=$(default_jobs)
 sanitize=OFF
 only=()
 only_set_up=false
-together=OFF
-product=(-DCMAKE_BUILD_TYPE=Fast -DLOUPE_WERROR=ON)
+left_out=(--label-exclude '^nightly$')
 while (($#)); do
   case $1 in
     --sanitize)
@@ -34,8 +33,7 @@ while (($#)); do
       case ${1:-} in address | thread) sanitize=$1 && shift ;; esac
       ;;
     --only) read -r -a only <<<"${2:?--only needs folders of tests/}" && shift 2 ;;
-    --together) together=ON && shift ;;
-    --plain) product=(-DCMAKE_BUILD_TYPE=Release) && shift ;;
+    --nightly) left_out=() && shift ;;
     --set-up) only_set_up=true && shift ;;
     --build) build=${2:?--build needs a folder} && shift 2 ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift 2 ;;
@@ -45,9 +43,16 @@ while (($#)); do
   esac
 done
 cd "$root"
-packages+=$'\nmold                    links the tests in less time\nlibcpp-httplib-dev      asks the server of `loupe view`\n'
+packages+=$(
+  cat <<'END'
+
+mold                    links the tests in less time
+ccache                  compiles again only what has changed
+libcpp-httplib-dev      asks the server of `loupe view`
+END
+)
 # What the tests alone need, beside what the build does; most folders need none of it.
-if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (examples|mlflow|parity|port|python|report|view|visualizers)\  ]]; then
+if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (check|examples|parity|port|python|report|view|visualizers)\  ]]; then
   packages+=$(
     cat <<'END'
 
@@ -55,8 +60,10 @@ chromium                opens the report as its reader does
 chromium-driver         steers it
 python3-selenium        tells it what to do
 python3-torch           loads the tensors that Loupe saves
-python3-venv            TensorBoard, MLflow and pandas go into environments of their own, by pip
+python3-venv            TensorBoard and pandas go into environments made by pip
 rustc                   compiles examples/rust_lens
+libc++-dev              plugins that were built with the other standard library
+libc++abi-dev           stands below it
 abigail-tools           compares the layouts that programs are compiled with
 groff-base              reads the manual's pages, and warns of what is wrong in them
 mandoc                  does so, too
@@ -68,6 +75,9 @@ fi
 if [[ ${CXX:-} == clang* ]]; then
   packages+=$'\nlibclang-rt-dev         sanitizers, which some tests build programs with\n'
 fi
+# Loupe is built as README builds it; with a sanitizer, as quickly as can be.
+type=Release
+if [[ $sanitize != OFF ]]; then type=Fast; fi
 if [[ -z $build ]]; then
   build="build-tests"
   if [[ $sanitize == address ]]; then build="build-sanitize"; fi
@@ -76,12 +86,15 @@ fi
 
 set_up
 if $only_set_up; then exit; fi
-configure "$build" "${product[@]}" -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON \
-  "-DLOUPE_SANITIZE=$sanitize" "-DLOUPE_TESTS_TOGETHER=$together"
+use_compiler_cache
+configure "$build" "-DCMAKE_BUILD_TYPE=$type" -DLOUPE_WERROR=ON -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON \
+  "-DLOUPE_SANITIZE=$sanitize"
 # LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
 if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads ranks); fi
 targets=()
 for folder in "${only[@]}"; do targets+=(--target "tests/$folder/all"); done
+# Programs that tests at night alone start.
+if ((${#left_out[@]} == 0 && ${#only[@]} == 0)); then targets=(--target all --target night); fi
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
 cmake --build "$build" --parallel "$jobs" "${targets[@]}"
 
@@ -103,6 +116,7 @@ say "running the tests"
 status=0
 if ((${#only[@]} == 0)); then only=(.); fi
 for folder in "${only[@]}"; do
-  "${run[@]}" ctest --test-dir "$build/tests/$folder" --parallel "$((jobs + 1))" --output-on-failure --no-tests=error "$@" || status=$?
+  "${run[@]}" ctest --test-dir "$build/tests/$folder" --parallel "$((jobs + 1))" --output-on-failure --no-tests=error \
+    "${left_out[@]}" "$@" || status=$?
 done
 exit "$status"

@@ -1,4 +1,5 @@
 #include "abi_header.h"
+#include "paths.h"
 
 #include <gtest/gtest.h>
 #include <loupe/abi.h>
@@ -106,7 +107,7 @@ TEST(AbiHeader, AFurtherIncludeIsSeen) {
 
 TEST(Messages, HaveAnEntryForEachMember) {
   std::ostringstream table;
-  table << std::ifstream(LOUPE_ABI_HEADERS "/../detail/messages.h").rdbuf();
+  table << std::ifstream(LOUPE_ABI_HEADERS + "/../detail/messages.h").rdbuf();
   EXPECT_EQ(members_without_entry(header(), table.str()), Texts{});
   std::string grown = header();
   const std::string last = "  double y_minimum, y_maximum;";

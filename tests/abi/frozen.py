@@ -8,7 +8,8 @@ drafts within it.
     frozen.py --write INCLUDE FILE COMPILER       writes the file, which a release does once
 
 What is frozen stays as it is. What is new is a constant of a value that its enumeration does not have yet, a struct, or a
-member behind all others of a struct of data, and the changelog names it.
+member behind all others of a struct of data, and the changelog names it. The words of the headers are the promise, too: where a
+sentence of the frozen ones, beside FILE in include/, is not said any more, the changelog has the header's name, "abi/lens.h".
 """
 import pathlib
 import re
@@ -17,6 +18,16 @@ import sys
 import tempfile
 
 import reference
+
+
+# Structs of data although they have functions: those stay, and members come behind them.
+DATA_WITH_FUNCTIONS = {"loupe_host", "loupe_component"}
+
+
+def growing(declared):
+    """The structs that may get members."""
+    tables = {struct for struct, _, kind in declared.members if "(" in kind} - DATA_WITH_FUNCTIONS
+    return {struct for struct, member, _ in declared.members if member == "struct_size"} - tables
 
 
 class Declared:
@@ -163,8 +174,7 @@ def broken_promises(frozen, now, declared):
         if contracts_now.get(name) != contract:
             yield f"the contract of {name} was '{contract}' and is '{contracts_now.get(name)}'"
     sizes, sizes_now = by_words(frozen, " size: "), by_words(now, " size: ")
-    grows = {name.split(".")[0] for name in before if name.endswith(".struct_size")}
-    grows -= {struct for struct, _, kind in declared.members if "(" in kind}
+    grows = growing(declared)
     for name in after.keys() - before.keys():
         struct = name.split(".")[0]
         if struct not in sizes:
@@ -199,6 +209,24 @@ def bare_arrays(declared):
             yield f"{struct}.{member} is an array of {target[1]}, which then could never grow: let it be one of pointers"
 
 
+def sentences(header):
+    """Those of a header's comments."""
+    if not header.exists():
+        return []
+    words = [reference.plain(comment) for comment in re.findall(reference.COMMENT, header.read_text())]
+    return [sentence for comment in words for sentence in re.split(r"(?<=[.;:]) ", comment)]
+
+
+def unsaid(frozen, now, changelog):
+    """The first sentence of each header that is not said any more, unless the changelog names the header."""
+    for header in sorted(frozen.glob("loupe/**/*.h")):
+        name = header.relative_to(frozen / "loupe")
+        said = set(sentences(now / "loupe" / name))
+        lost = next((sentence for sentence in sentences(header) if sentence not in said), None)
+        if lost is not None and str(name) not in changelog:
+            yield f"{name} does not say '{lost}' any more, and sdk/CHANGELOG.md has no line on {name}"
+
+
 def unexplained(frozen, now, changelog):
     """New names that the changelog does not have."""
     known = {line.split()[0] for line in frozen}
@@ -230,6 +258,8 @@ def main():
         frozen = pathlib.Path(file).read_text().splitlines()
         faults = [*draft_faults(found, values(compiler, include, draft_headers, drafts)), *broken_promises(frozen, lines, core),
                   *unexplained(frozen, lines, changelog)]
+        if compiler == compilers[0] and not write:
+            faults += unsaid(pathlib.Path(file).parent / "include", folder, changelog)
         for fault in faults:
             print(f"{pathlib.Path(compiler).name}: {fault}")
         failed = failed or bool(faults)

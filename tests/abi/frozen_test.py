@@ -44,6 +44,10 @@ class Changed(unittest.TestCase):
     def test_growth_that_the_changelog_does_not_name(self):
         self.assertIn("LOUPE_ZZZ is new, and sdk/CHANGELOG.md does not say why", self.said_of("abi/zzz.h", "", "#define LOUPE_ZZZ 7\n"))
 
+    def test_a_sentence_that_is_not_said_any_more(self):
+        said = self.said_of("abi/lens.h", "Once, before the first module.", "Before the first module.")
+        self.assertIn("abi/lens.h does not say 'Once, before the first module.' any more", said)
+
     def test_a_constant(self):
         self.assertIn("LOUPE_FAILED was 4 and is 5", self.said_of("abi/entry.h", "LOUPE_FAILED = 4", "LOUPE_FAILED = 5"))
 

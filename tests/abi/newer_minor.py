@@ -63,6 +63,28 @@ USES = {
   if (LOUPE_OFFERS(*wiring, get_extension) && wiring->get_extension(wiring->context, LOUPE_NEWER_ID) != NULL)
     return fail(error, LOUPE_FAILED, "this host has an interface of a newer version");
 """,
+    "  me->layer_count += status == LOUPE_OK;\n": """  me->layer_count += status == LOUPE_OK;
+  if (status == LOUPE_OK && LOUPE_OFFERS(*me->wiring, rest))
+    return me->wiring->rest(me->wiring->context, added->source, LOUPE_REST_EVENTS_NEWER, error);
+""",
+    "lens_options[] = {&limit};": "lens_options[] = {&limit, &newer_option};",
+    "static const loupe_option path = {": """static const loupe_option newer_option = {.struct_size = sizeof(loupe_option),
+                                          .type = LOUPE_TYPE_BOOLEAN_NEWER,
+                                          .name = "newer_option",
+                                          .help = "of a type that came later"};
+static const loupe_option path = {""",
+    ".options = lens_options,\n                                               .option_count = 1,":
+        ".options = lens_options,\n                                               .option_count = 2,",
+    "static const loupe_component* const components[] = {": """static const loupe_component newer_component = {COMPONENT,
+                                                .interface_id = LOUPE_NEWER_ID,
+                                                .name = "c_newer",
+                                                .help = "of a kind that came later",
+                                                .table = &lens_table,
+                                                .create = create_lens,
+                                                .destroy = destroy};
+static const loupe_component* const components[] = {&newer_component, """,
+    ".component_count = 4": ".component_count = 5",
+    'LOUPE_VISUALIZER_ID " c_lines\\n");': 'LOUPE_VISUALIZER_ID " c_lines\\n" LOUPE_NEWER_ID " c_newer\\n");',
 }
 
 
@@ -72,8 +94,7 @@ def main():
     declared = frozen.Declared()
     for path in headers:
         declared.read(path.read_text())
-    tables = {struct for struct, _, kind in declared.members if "(" in kind}
-    grows = {struct for struct, member, _ in declared.members if member == "struct_size"} - tables
+    grows = frozen.growing(declared)
     shutil.rmtree(out / "include", ignore_errors=True)
     shutil.copytree(include, out / "include")
     for path in headers:

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "loader/plugin_file.h"
+#include "paths.h"
 
 namespace loupe {
 namespace {
@@ -22,7 +23,7 @@ ComponentIndex index_of(const std::string& path) {
 /// The index of a plugin in C whose note was changed.
 template <class Change>
 ComponentIndex index_after(const Change& change) {
-  std::ifstream from(LOUPE_TEST_PLUGINS "/wide.so", std::ios::binary);
+  std::ifstream from(LOUPE_TEST_PLUGINS + "/wide.so", std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(from), {}};
   const std::size_t name =
       bytes.find(std::string(LOUPE_ELF_NAME, sizeof LOUPE_ELF_NAME) + std::string(2, '\0') + LOUPE_GATHERER_ID);
@@ -38,7 +39,7 @@ ComponentIndex index_after(const Change& change) {
 }
 
 TEST(Note, OfAPluginInCNamesItsComponents) {
-  const ComponentIndex index = index_of(LOUPE_TEST_PLUGINS "/wide.so");
+  const ComponentIndex index = index_of(LOUPE_TEST_PLUGINS + "/wide.so");
   EXPECT_EQ(index.components.size(), 2u);
   EXPECT_TRUE(index.names(Kind::lens, "wide"));
   EXPECT_TRUE(index.names(Kind::gatherer, "wide_forward"));

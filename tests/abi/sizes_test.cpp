@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/log.h"
+#include "paths.h"
 #include "pipeline/monitor.h"
 
 namespace loupe {
@@ -17,8 +18,8 @@ class Sizes : public testing::Test {
   ~Sizes() override { set_log_sink({}); }
 
   void run(const std::string& yaml) {
-    monitor_.emplace(Config::from_text("plugins: {path: " LOUPE_TEST_PLUGINS "}\nvisualizers: [size_viewer]\n" + yaml,
-                                       "a.yaml", "/"));
+    monitor_.emplace(Config::from_text(
+        "plugins: {path: " + LOUPE_TEST_PLUGINS + "}\nvisualizers: [size_viewer]\n" + yaml, "a.yaml", "/"));
     ModuleDescription description;
     description.name = "conv";
     description.flags = LOUPE_MODULE_LEAF;

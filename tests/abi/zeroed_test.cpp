@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/log.h"
+#include "paths.h"
 #include "pipeline/monitor.h"
 
 namespace loupe {
@@ -47,7 +48,7 @@ class Zeroed : public testing::Test {
 
   void run(const std::string& lens) {
     monitor_.emplace(Config::from_text(
-        "plugins: {path: " LOUPE_TEST_PLUGINS "}\nvisualizers: [zeroed_viewer]\nlenses: [" + lens + "]\n", "a.yaml",
+        "plugins: {path: " + LOUPE_TEST_PLUGINS + "}\nvisualizers: [zeroed_viewer]\nlenses: [" + lens + "]\n", "a.yaml",
         "/"));
     ModuleDescription description;
     description.name = "conv";

@@ -292,6 +292,8 @@ TEST(Memory, BeyondTheValuesThatAreComparedIsBelowTwentyKilobytesAModuleForResNe
     if (item.key().find("weight") != std::string::npos) compared += 3 * 4 * item.value().numel();
   }
   EXPECT_GT(bytes_held - before, compared) << "the counting does not see it";
-  EXPECT_LT(bytes_held - before - compared, 60 * 20'000);
+  // Blocks hold other modules, and have taps and streams as the layers in them have.
+  const auto modules = static_cast<int64_t>(subject.module->modules(/*include_self=*/false).size());
+  EXPECT_LT(bytes_held - before - compared, modules * 20'000);
   RecordProperty("bytes", std::to_string(bytes_held - before - compared));
 }

@@ -22,6 +22,7 @@
 #include "benchmarks/agreement.h"
 #include "benchmarks/bench_models.h"
 #include "benchmarks/together.h"
+#include "paths.h"
 
 namespace {
 
@@ -90,8 +91,8 @@ nlohmann::json measure_program(const std::string& model, const std::string& lens
   std::ofstream(yaml) << "loupe: 1\nrun_program: {epoch: 1000000 steps}\n" << lenses;
   const std::string arguments = " " + model + " " + std::to_string(seconds) + " 2> /dev/null";
   const std::array<std::string, 3> commands = {
-      LOUPE_BENCH_PROGRAM + arguments, "LOUPE_RUN_CONFIG='" + yaml + "' " LOUPE_BENCH_INSPECTED + arguments,
-      LOUPE_BENCH_COMMAND " run --require --config '" + yaml + "' -- " LOUPE_BENCH_PROGRAM + arguments};
+      LOUPE_BENCH_PROGRAM + arguments, "LOUPE_RUN_CONFIG='" + yaml + "' " + LOUPE_BENCH_INSPECTED + arguments,
+      LOUPE_BENCH_COMMAND + " run --require --config '" + yaml + "' -- " + LOUPE_BENCH_PROGRAM + arguments};
   std::array<std::vector<double>, 3> times;
   std::vector<double> more;
   for (int round = 0; round < rounds; ++round) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 class OfAnybody : public testing::Test {
  protected:
   Finished loupe(const std::string& arguments, const std::string& before = "") const {
-    return run(before + " " LOUPE_COMMAND " " + arguments, folder_);
+    return run(before + " " + LOUPE_COMMAND + " " + arguments, folder_);
   }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((folder_ / name).parent_path());
@@ -137,7 +138,7 @@ TEST_F(OfAnybody, VariablesThatSayNonsenseChangeNothing) {
 
 TEST_F(OfAnybody, TheCommandTakesNoAllocatorsPlace) {
   const Finished exported =
-      run("nm -D --defined-only " LOUPE_COMMAND " | grep -wE 'malloc|calloc|realloc|free'", folder_);
+      run("nm -D --defined-only " + LOUPE_COMMAND + " | grep -wE 'malloc|calloc|realloc|free'", folder_);
   EXPECT_EQ(exported.output, "") << "what a preloaded allocator gives would go back to another";
 }
 

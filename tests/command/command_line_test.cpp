@@ -5,12 +5,13 @@
 #include <filesystem>
 
 #include "examples/process.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
 
 std::string refused(const std::string& arguments) {
-  const Finished finished = run(std::string(LOUPE_COMMAND) + " " + arguments, fresh_folder());
+  const Finished finished = run(LOUPE_COMMAND + " " + arguments, fresh_folder());
   EXPECT_EQ(finished.exit_code, 2) << finished.output;
   return finished.output;
 }

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// Overwrites what there is.
 Finished compare(const std::string& arguments, const fs::path& folder) {
-  return run(std::string(LOUPE_COMMAND) + " compare --force " + arguments, folder);
+  return run(LOUPE_COMMAND + " compare --force " + arguments, folder);
 }
 
 /// The names of the runs in a report, in its order.
@@ -119,8 +120,8 @@ TEST(Compare, NamesTheRunThatTheOthersAreComparedWith) {
 
 /// A shell's words that compare `runs` in the background, as $pid, and go on when there is a report in `out`.
 std::string following(const std::string& runs, const std::string& out) {
-  return std::string(LOUPE_COMMAND) + " compare " + runs + " --follow --out " + out +
-         " & pid=$!; for i in $(seq 600); " + "do [ -e " + out + "/report.html ] && break; sleep 0.05; done; ";
+  return LOUPE_COMMAND + " compare " + runs + " --follow --out " + out + " & pid=$!; for i in $(seq 600); " +
+         "do [ -e " + out + "/report.html ] && break; sleep 0.05; done; ";
 }
 
 TEST(Compare, FollowsItsRunsUntilTheyHaveEnded) {
@@ -159,7 +160,7 @@ TEST(Compare, FollowsUntilItIsInterrupted) {
     const std::string command = following("a a", out) + "kill -" + signal + " $pid; wait $pid; exit $?";
     const Finished finished = run("sh -c '" + command + "'", folder);
     EXPECT_EQ(finished.exit_code, 0) << signal;
-    EXPECT_NE(finished.output.find("not ended"), std::string::npos) << finished.output;
+    EXPECT_NE(finished.output.find("running or crashed"), std::string::npos) << finished.output;
     EXPECT_EQ(runs_in(folder / out / "report.html").size(), 2u);
   }
 }
@@ -190,18 +191,19 @@ TEST(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
   EXPECT_EQ(compare("0 1 2 --out out", sweep()).output,
             "best train_loss: '0.3' with -0.01667 in epoch 3\n"
             "\n"
-            "run  train_loss  in epoch      last  optimizer.lr  state      findings\n"
-            "0.3  * -0.01667         3  -0.01667  0.3           not ended  no findings\n"
-            "0.1       0.025         4     0.025  0.1           completed  no findings\n"
-            "0.2        1.05         2      1.05  0.2           completed  1 error, 1 warning (1 gone): nan_loss\n"
+            "run  train_loss  in epoch      last  optimizer.lr  state               findings\n"
+            "0.3  * -0.01667         3  -0.01667  0.3           running or crashed  no findings\n"
+            "0.1       0.025         4     0.025  0.1           completed           no findings\n"
+            "0.2        1.05         2      1.05  0.2           completed           1 error, 1 warning (1 resolved): "
+            "nan_loss\n"
             "\n"
-            "the same in all: model net Net of 11 parameters\n"
+            "identical in all runs: model net Net of 11 parameters\n"
             "wrote out/report.html\n");
 }
 
 TEST(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
   const fs::path folder = sweep();
-  const std::string text = run("COLUMNS=40 " LOUPE_COMMAND " compare 0 1 2 --out out", folder).output;
+  const std::string text = run("COLUMNS=40 " + LOUPE_COMMAND + " compare 0 1 2 --out out", folder).output;
   std::size_t rows = 0;
   for (const std::string& line : lines_of(text)) {
     const std::size_t ellipsis = line.find("…") == std::string::npos ? 0 : 2;  // bytes beyond its column
@@ -209,7 +211,7 @@ TEST(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
     rows += line.rfind("0.2  ", 0) == 0 ? 1 : 0;
   }
   EXPECT_EQ(rows, 3u) << text;
-  EXPECT_NE(text.find("0.2  1 error, 1 warning (1 gone): nan_l…\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("0.2  1 error, 1 warning (1 resolved): n…\n"), std::string::npos) << text;
 }
 
 TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
@@ -243,6 +245,25 @@ TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
   EXPECT_EQ(first_lines("none none"), "no run has a loss, so that none can be called the best");
 }
 
+TEST(Compare, CallsNoneOfSeveralTrainedLossesTheBest) {
+  const fs::path folder = fresh_folder();
+  for (const std::string name : {"a", "b"}) {
+    Driver record(RECORD_PLUGIN);
+    record.begin((folder / name).string(), false, name);
+    record.tag("Loss", LOUPE_SCALE_NUMERICAL, true, true);
+    record.begin_tick(1);
+    for (const char* loss : {"Actor loss mean", "Critic loss mean"}) record.value("Loss", "Loss", loss, 0.5);
+    record.end_tick();
+    record.flush();
+  }
+  const std::string text = run(LOUPE_COMMAND + " compare .", folder).output;
+  EXPECT_EQ(text.find("best"), text.find("best\n")) << text;
+  EXPECT_NE(text.find("Critic loss is trained beside others, so that its lowest value is not its best"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("0.5"), std::string::npos) << "the last values stay\n" << text;
+}
+
 TEST(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
   const fs::path folder = fresh_folder();
   RunToRecord other{"other"};
@@ -250,7 +271,7 @@ TEST(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
   record_run(folder / "1", other);
   record_run(folder / "2", {"diverged", 1, 2, false, NAN});
   for (const std::string name : {"a", "b", "c", "d", "e"}) record_run(folder / ("3" + name), {name});
-  const std::vector<std::string> lines = lines_of(run(LOUPE_COMMAND " compare .", folder).output);
+  const std::vector<std::string> lines = lines_of(run(LOUPE_COMMAND + " compare .", folder).output);
   ASSERT_GE(lines.size(), 11u);
   EXPECT_EQ(lines[0], "only 'other' has the loss loss, so that nothing compares with it");
   EXPECT_EQ(lines[1], "best train_loss: 'a', 'b', 'c' and 2 more with 0.03333, of the 6 runs that have it");
@@ -285,21 +306,21 @@ TEST(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
   record_run(folder / "a", {"a"});
   record_run(folder / "b", {"b"});
   for (const int again : {0, 1}) {
-    const Finished finished = run(LOUPE_COMMAND " compare a b", folder);
+    const Finished finished = run(LOUPE_COMMAND + " compare a b", folder);
     EXPECT_EQ(finished.exit_code, 0) << again;
     EXPECT_NE(finished.output.find("\nrun  "), std::string::npos) << finished.output;
-    EXPECT_NE(finished.output.find("for a report with all curves: --out FOLDER\n"), std::string::npos);
+    EXPECT_NE(finished.output.find("Add --out FOLDER for a report with all curves."), std::string::npos);
   }
   for (const std::string asked : {"--visualizer html", "--baseline a", "--follow", "--option html.megabytes=1"}) {
-    const Finished finished = run(LOUPE_COMMAND " compare a b " + asked, folder);
+    const Finished finished = run(LOUPE_COMMAND + " compare a b " + asked, folder);
     EXPECT_EQ(finished.exit_code, 2) << asked;
     EXPECT_EQ(finished.output,
               "loupe: error: the visualizer 'html' writes files, and none is written without a folder for them; name "
               "it: --out FOLDER\n");
   }
-  EXPECT_EQ(run(LOUPE_COMMAND " compare a b --visualizer console", folder).exit_code, 0);
+  EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --visualizer console", folder).exit_code, 0);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
-  EXPECT_EQ(run(LOUPE_COMMAND " compare a b --out out", folder).exit_code, 0);
+  EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --out out", folder).exit_code, 0);
   EXPECT_TRUE(fs::exists(folder / "out/report.html"));
 }
 
@@ -307,7 +328,7 @@ TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a", {"a"});
   const std::string other = record_run(folder / "b", {"b"}), before = read(other);
-  const std::string command = LOUPE_COMMAND " compare a b --visualizer html --out .";
+  const std::string command = LOUPE_COMMAND + " compare a b --visualizer html --out .";
   EXPECT_EQ(run(command, folder).exit_code, 0);
   const Finished again = run(command, folder);
   EXPECT_EQ(again.exit_code, 2);
@@ -317,7 +338,7 @@ TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
   // A report of each run's own is not in the way of theirs together, and a record never is.
   write(folder / "b/report.html", "of the run alone");
-  EXPECT_EQ(run(LOUPE_COMMAND " compare a b --out out", folder).exit_code, 0);
+  EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --out out", folder).exit_code, 0);
   const Finished over = run(command + " --visualizer record --force", folder);
   EXPECT_EQ(over.exit_code, 2);
   EXPECT_NE(over.output.find("the visualizer 'record' would write over the record 'b/record.jsonl'"), std::string::npos)

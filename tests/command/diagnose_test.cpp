@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Finished diagnose(const std::string& arguments, const fs::path& folder) {
-  return run(std::string(LOUPE_COMMAND) + " diagnose " + arguments, folder);
+  return run(LOUPE_COMMAND + " diagnose " + arguments, folder);
 }
 
 /// A record of one epoch with these findings in it.
@@ -48,8 +49,8 @@ TEST(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
   EXPECT_EQ(finished.output,
             "digits (record.jsonl): completed after epoch 1\n"
             "  warning: conv1.weight: half of it is silent (dead_units, epochs 1 to 4)\n"
-            "    advice: lower the learning rate\n"
-            "  warning, gone: conv2: it is slow (slow, epoch 1)\n"
+            "    → lower the learning rate\n"
+            "  warning, resolved: conv2: it is slow (slow, epoch 1)\n"
             "  info: a?hint (hint, epoch 1)\n");
 }
 
@@ -68,8 +69,8 @@ TEST(Diagnose, TellsTheFindingsOfOneRuleTogether) {
   EXPECT_EQ(diagnose("record.jsonl", folder).output,
             "digits (record.jsonl): completed after epoch 1\n"
             "  error: fc1: it vanishes (vanishing_gradient, epoch 1)\n"
-            "    also of fc2, fc3\n"
-            "    advice: look at fc1\n"
+            "    also in fc2, fc3\n"
+            "    → look at fc1\n"
             "  warning: fc4: it fades (vanishing_gradient, epoch 1)\n"
             "  warning: train_loss jumps (loss_spike, epoch 1)\n");
 }
@@ -88,7 +89,7 @@ TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
   EXPECT_EQ(diagnose("record.jsonl", folder).output,
             "digits (record.jsonl): completed after epoch 1\n"
             "  error: fc2: 94 % are silent (dead_units, epoch 1)\n"
-            "    also of fc1\n"
+            "    also in fc1\n"
             "  error: the loss is NaN (nan_loss, epoch 1)\n");
 }
 
@@ -101,7 +102,7 @@ TEST(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
   EXPECT_EQ(diagnose("record.jsonl", folder).output,
             "digits (record.jsonl): completed after epoch 1\n"
             "  warning: fc0: silent (dead_units, epoch 1)\n"
-            "    also of fc1, fc2, fc3, fc4, fc5, fc6 and 493 more (all of them: --json)\n");
+            "    also in fc1, fc2, fc3, fc4, fc5, fc6 and 493 more (all of them: --json)\n");
 }
 
 TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
@@ -191,8 +192,8 @@ TEST(Diagnose, TellsRulesOfOneNameApartByTheirLensesAndSaysWhereInTheProgramToLo
   EXPECT_EQ(diagnose("record.jsonl", folder).output,
             "digits (record.jsonl): completed after epoch 1\n"
             "  warning: fc: its rank is 2 (net.cpp:120) (low_rank, epoch 1)\n"
-            "    also of conv\n"
-            "  warning, gone: fc: its rank is 3 (low_rank, epoch 1)\n");
+            "    also in conv\n"
+            "  warning, resolved: fc: its rank is 3 (low_rank, epoch 1)\n");
 }
 
 TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
@@ -205,9 +206,9 @@ TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
   record.end_tick();
   const Finished finished = diagnose("record.jsonl", folder);
   EXPECT_EQ(finished.output,
-            "digits (record.jsonl): not ended, after epoch 2\n"
+            "digits (record.jsonl): running or crashed after epoch 2: its folder has no lock that names a process\n"
             "  warning: something is odd (chronic, epochs 1 to 2)\n"
-            "  warning, gone: something is odd (healed, epoch 1)\n");
+            "  warning, resolved: something is odd (healed, epoch 1)\n");
 }
 
 /// What the lock of a run's folder says while this process, or an earlier one, holds it.
@@ -229,18 +230,18 @@ TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
     const std::string told = diagnose(".", folder).output;
     return told.substr(0, told.find('\n'));
   };
-  EXPECT_EQ(ending(), "digits (./record.jsonl): not ended, after epoch 1");
+  EXPECT_EQ(ending().rfind("digits (./record.jsonl): running or crashed after epoch 1: ", 0), 0u) << ending();
   const fs::path lock = folder / ".loupe.lock";
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
   std::ofstream(lock) << lock_of(child);
-  EXPECT_EQ(ending(), "digits (./record.jsonl): killed, or crashed (process " + std::to_string(child) +
-                          " on here is gone and recorded no end), after epoch 1");
+  EXPECT_EQ(ending(), "digits (./record.jsonl): crashed or killed after epoch 1: process " + std::to_string(child) +
+                          " on here died without finishing");
   std::ofstream(lock) << lock_of(::getpid());
   const int held = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
-  EXPECT_EQ(ending(), "digits (./record.jsonl): running, after epoch 1");
+  EXPECT_EQ(ending(), "digits (./record.jsonl): running after epoch 1");
   ::close(held);
 }
 
@@ -354,14 +355,13 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   const std::string rest = "  could not be judged:\n    ";
   const std::size_t at_rest = grows.output.find(rest);
   ASSERT_NE(at_rest, std::string::npos) << grows.output;
-  EXPECT_EQ(
-      grows.output.substr(0, at_rest),
-      "digits (grows): not ended, after epoch 3\n"
-      "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
-      "    advice: lower the learning rate or clip the gradients between backward() and step(); see that the loss "
-      "is minimized, not maximized\n"
-      "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
-      "loss_spike, non_finite, unbounded_loss\n");
+  EXPECT_EQ(grows.output.substr(0, at_rest),
+            "digits (grows): running or crashed after epoch 3: its folder has no lock that names a process\n"
+            "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
+            "    → lower the learning rate or clip the gradients before the step; see that the loss is minimized, not "
+            "maximized\n"
+            "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
+            "loss_spike, non_finite, unbounded_loss\n");
   const std::string not_judged = grows.output.substr(at_rest + rest.size());
   for (const char* rule : {"gradients_not_cleared", "unregistered_module", "dead_units", "overfitting"})
     EXPECT_NE(not_judged.find(rule), std::string::npos) << not_judged;
@@ -391,7 +391,7 @@ TEST(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
     return diagnose("judged", folder).output;
   };
   EXPECT_NE(said(to_the_end).find("error: the training loss is NaN"), std::string::npos) << said(to_the_end);
-  EXPECT_NE(said(in_one).find("error, gone: the training loss is NaN"), std::string::npos) << said(in_one);
+  EXPECT_NE(said(in_one).find("error, resolved: the training loss is NaN"), std::string::npos) << said(in_one);
 }
 
 TEST(DiagnoseByRules, LeavesTheLossesOfARunToTheLensThatSawThem) {

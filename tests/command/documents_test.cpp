@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -38,10 +39,10 @@ std::vector<std::string> commands_of(const std::string& help) {
 class Documents : public testing::Test {
  protected:
   Documents() : folder_(fresh_folder()) {
-    const Finished made = run(LOUPE_COMMAND " document . --date 2026-01-31", folder_);
+    const Finished made = run(LOUPE_COMMAND + " document . --date 2026-01-31", folder_);
     EXPECT_EQ(made.exit_code, 0) << made.output;
   }
-  std::string told_by(const std::string& command) const { return said(LOUPE_COMMAND " " + command); }
+  std::string told_by(const std::string& command) const { return said(LOUPE_COMMAND + " " + command); }
   std::string read(const std::string& file) const { return text_of(folder_ / file); }
   /// What a command of the shell prints.
   std::string said(const std::string& command) const { return run(command, folder_).output; }

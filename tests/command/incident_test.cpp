@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Finished replay(const std::string& arguments, const fs::path& folder) {
-  return run(std::string(LOUPE_COMMAND) + " replay " + arguments, folder);
+  return run(LOUPE_COMMAND + " replay " + arguments, folder);
 }
 
 const char* const about = R"({"kind": "incident", "format": 1, "run": "digits", "step": 412, "epoch": 3.0,
@@ -58,7 +59,7 @@ TEST(ReplayOfAnIncident, TellsWhyItWasKeptAndTheLastStepsOfEachStream) {
               "\n"
               "findings\n"
               "  error: fc1: half of it is silent (dead_units, from step 380)\n"
-              "    advice: lower the learning rate\n"
+              "    → lower the learning rate\n"
               "\n"
               "optimizers\n"
               "  SGD group 0: learning rate 0.1, momentum 0.9\n"
@@ -162,13 +163,13 @@ TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   };
   const std::string lines = read(incident / "measurements.jsonl");
   write(incident / "measurements.jsonl", "{\"stream\"\n" + lines);
-  expect_refused("incident-412/measurements.jsonl: error: line 1 is no JSON object");
+  expect_refused("incident-412/measurements.jsonl: error: line 1 is not a JSON object");
   fs::remove(incident / "measurements.jsonl");
   expect_refused("incident-412/measurements.jsonl: error: this cannot be read");
   write(incident / "about.json", R"({"kind": "incident", "format": 9})");
   expect_refused("this incident is of format 9, and this Loupe reads format 1");
   write(incident / "about.json", "{\"kind\"");
-  expect_refused("this was cut off, or is no JSON; give a folder incident-STEP");
+  expect_refused("this was cut off, or is not JSON; give a folder incident-STEP");
   fs::remove(incident / "about.json");
   expect_refused("about.json: error: this cannot be read");
 }

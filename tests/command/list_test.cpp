@@ -13,13 +13,14 @@
 #include <regex>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "visualizers/driver.h"
 
 namespace loupe::test {
 namespace {
 
 Finished loupe_command(const std::string& arguments) {
-  return run(std::string(LOUPE_COMMAND) + " " + arguments, fresh_folder());
+  return run(LOUPE_COMMAND + " " + arguments, fresh_folder());
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -27,7 +28,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 TEST(Describe, GivesASchemaOfTheConfigurationThatEditorsRead) {
-  const Finished described = loupe_command("describe config --schema --plugins " PROBE_PLUGIN);
+  const Finished described = loupe_command("describe config --schema --plugins " + PROBE_PLUGIN);
   EXPECT_EQ(described.exit_code, 0);
   const auto schema = nlohmann::json::parse(described.output);
   EXPECT_EQ(schema.at("$schema"), "http://json-schema.org/draft-07/schema#");
@@ -47,7 +48,7 @@ TEST(Describe, GivesASchemaOfTheConfigurationThatEditorsRead) {
 }
 
 TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
-  const Finished listed = loupe_command("list --long --plugins " PROBE_PLUGIN);
+  const Finished listed = loupe_command("list --long --plugins " + PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);
   std::size_t at = 0;
   for (const char* expected : {"lenses\n", "  loss_metrics ", "  probe_lens ", "visualizers\n", "  probe_visualizer ",
@@ -56,18 +57,17 @@ TEST(List, NamesEveryComponentByKindWithItsFileAndVersions) {
     ASSERT_NE(found, std::string::npos) << expected << "is not in its place in\n" << listed.output;
     at = found;
   }
-  EXPECT_TRUE(
-      std::regex_search(listed.output, std::regex("  probe_lens +reports what it is told to watch\n +" PROBE_PLUGIN
-                                                  " \\(probe 1\\.2\\.3, ABI 1\\.0\\)\n")))
+  EXPECT_TRUE(std::regex_search(listed.output, std::regex("  probe_lens +reports what it is told to watch\n +" +
+                                                          PROBE_PLUGIN + " \\(probe 1\\.2\\.3, ABI 1\\.0\\)\n")))
       << listed.output;
 }
 
 TEST(List, IsALineAComponentUnlessMoreIsWanted) {
-  EXPECT_FALSE(contains(loupe_command("list --plugins " PROBE_PLUGIN).output, PROBE_PLUGIN));
+  EXPECT_FALSE(contains(loupe_command("list --plugins " + PROBE_PLUGIN).output, PROBE_PLUGIN));
 }
 
 TEST(List, FindsWhatTheEnvironmentNames) {
-  const Finished listed = run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " " LOUPE_COMMAND " list", fresh_folder());
+  const Finished listed = run("LOUPE_PLUGIN_PATH=" + PROBE_PLUGIN + " " + LOUPE_COMMAND + " list", fresh_folder());
   EXPECT_TRUE(contains(listed.output, "  probe_lens "));
   EXPECT_FALSE(contains(loupe_command("list").output, "  probe_lens "));
 }
@@ -80,9 +80,9 @@ TEST(List, LeavesTheEnvironmentAloneInAProgramThatRunsWithAnothersRights) {
   const bool ignored = ::statvfs(copy.c_str(), &mount) != 0 || (mount.f_flag & ST_NOSUID) != 0;
   if (ignored || ::chown(copy.c_str(), ::geteuid(), 65534) != 0 || ::chmod(copy.c_str(), 02755) != 0)
     GTEST_SKIP() << "only root can make such a program, where the file system knows them";
-  EXPECT_FALSE(contains(run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " ./loupe list", folder).output, "  probe_lens "));
+  EXPECT_FALSE(contains(run("LOUPE_PLUGIN_PATH=" + PROBE_PLUGIN + " ./loupe list", folder).output, "  probe_lens "));
   ASSERT_EQ(::chmod(copy.c_str(), 0755), 0);
-  EXPECT_TRUE(contains(run("LOUPE_PLUGIN_PATH=" PROBE_PLUGIN " ./loupe list", folder).output, "  probe_lens "));
+  EXPECT_TRUE(contains(run("LOUPE_PLUGIN_PATH=" + PROBE_PLUGIN + " ./loupe list", folder).output, "  probe_lens "));
 }
 
 TEST(List, FindsItsOwnPluginsHoweverItIsCalled) {
@@ -95,20 +95,21 @@ TEST(List, FindsItsOwnPluginsHoweverItIsCalled) {
 }
 
 TEST(List, WarnsOfPluginsThatCannotBeUsedAndListsTheOthers) {
-  const Finished told = loupe_command("list --plugins " NEWER_PLUGIN " 2>&1 >/dev/null");
+  const Finished told = loupe_command("list --plugins " + NEWER_PLUGIN + " 2>&1 >/dev/null");
   EXPECT_EQ(told.exit_code, 0);
-  EXPECT_EQ(told.output, "loupe: warning: the plugin '" NEWER_PLUGIN
-                         "' was built for ABI 2.3, this host has 1.0; update Loupe, or rebuild the plugin against this "
-                         "Loupe's SDK\n");
-  const Finished listed = loupe_command("list --plugins " NEWER_PLUGIN " 2>/dev/null");
+  EXPECT_EQ(told.output,
+            "loupe: warning: the plugin '" + NEWER_PLUGIN +
+                "' was built for ABI 2.3, this host has 1.0; update Loupe, or rebuild the plugin against this "
+                "Loupe's SDK\n");
+  const Finished listed = loupe_command("list --plugins " + NEWER_PLUGIN + " 2>/dev/null");
   EXPECT_TRUE(contains(listed.output, "  loss_metrics "));
 }
 
 TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
-  const Finished described = loupe_command("describe probe_lens --plugins " PROBE_PLUGIN);
+  const Finished described = loupe_command("describe probe_lens --plugins " + PROBE_PLUGIN);
   EXPECT_EQ(described.exit_code, 0);
   EXPECT_EQ(described.output.substr(0, 52), "lens probe_lens: reports what it is told to watch\nfr");
-  EXPECT_TRUE(contains(described.output, "\nfrom " PROBE_PLUGIN "\n"));
+  EXPECT_TRUE(contains(described.output, "\nfrom " + PROBE_PLUGIN + "\n"));
   EXPECT_TRUE(contains(described.output,
                        "  ratio         number   default 0.5; at least 0; at most 1\n"
                        "                nothing but a bounded number\n"))
@@ -130,7 +131,7 @@ TEST(Describe, TellsOfALensWhatEveryLensHas) {
 }
 
 TEST(List, AtLengthTellsOfEachPluginWhatItSaysOfItself) {
-  const Finished listed = loupe_command("list --long --plugins " PROBE_PLUGIN);
+  const Finished listed = loupe_command("list --long --plugins " + PROBE_PLUGIN);
   EXPECT_EQ(listed.exit_code, 0);
   const std::size_t plugins = listed.output.find("\nplugins\n");
   ASSERT_NE(plugins, std::string::npos);
@@ -138,14 +139,14 @@ TEST(List, AtLengthTellsOfEachPluginWhatItSaysOfItself) {
                                                           "    description: Losses and metrics\\.\n"
                                                           "    author: the authors of Loupe\n    license: MIT\n  ")))
       << listed.output;
-  EXPECT_TRUE(contains(listed.output.substr(plugins), "\n  probe 1.2.3\n    " PROBE_PLUGIN "\n"));
+  EXPECT_TRUE(contains(listed.output.substr(plugins), "\n  probe 1.2.3\n    " + PROBE_PLUGIN + "\n"));
   EXPECT_FALSE(contains(loupe_command("list").output, "\nplugins\n"));
 }
 
 TEST(List, TellsWhatARunLoaded) {
   const auto folder = fresh_folder();
   std::ofstream(folder / "record.jsonl") << "{}\n";
-  const auto list = [&](const std::string& path) { return run(LOUPE_COMMAND " list --loaded " + path, folder); };
+  const auto list = [&](const std::string& path) { return run(LOUPE_COMMAND + " list --loaded " + path, folder); };
   EXPECT_EQ(
       list("record.jsonl").output,
       "loupe: error: 'record.jsonl' does not say what it loaded: '.loupe.loaded.json', which a run writes at its first "
@@ -185,7 +186,7 @@ TEST(Describe, TellsDefaultsAndLimitsToTheLastDigit) {
 }
 
 TEST(Describe, KnowsAliases) {
-  EXPECT_TRUE(contains(loupe_command("describe probe --plugins " PROBE_PLUGIN).output, "lens probe_lens: "));
+  EXPECT_TRUE(contains(loupe_command("describe probe --plugins " + PROBE_PLUGIN).output, "lens probe_lens: "));
 }
 
 TEST(Describe, SaysThatAComponentHasNoOptions) {
@@ -230,7 +231,7 @@ TEST(Usage, IsToldOnRequest) {
 
 TEST(List, HasNoLensOrVisualizerThatTheGuideToConfigurationsLeavesOut) {
   const std::string guide = read(CONFIGURATION_GUIDE);
-  const Finished listed = run("LOUPE_PLUGIN_PATH= " LOUPE_COMMAND " list", fresh_folder());
+  const Finished listed = run("LOUPE_PLUGIN_PATH= " + LOUPE_COMMAND + " list", fresh_folder());
   ASSERT_EQ(listed.exit_code, 0);
   std::string kind;
   int found = 0;

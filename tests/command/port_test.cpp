@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "examples/process.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -92,7 +93,7 @@ class ComparePort : public testing::Test {
   Finished compare(const std::string& first, const std::string& second, const std::string& options = "") const {
     std::ofstream(folder_ / "a.jsonl") << first;
     std::ofstream(folder_ / "b.jsonl") << second;
-    return run(std::string(LOUPE_COMMAND) + " compare --port a.jsonl b.jsonl " + options, folder_);
+    return run(LOUPE_COMMAND + " compare --port a.jsonl b.jsonl " + options, folder_);
   }
   Finished compare(const Record& first, const Record& second) const { return compare(first.text, second.text); }
 
@@ -128,7 +129,7 @@ TEST_F(ComparePort, RefusesWhatIsNoRecordByItsPlace) {
 
 TEST_F(ComparePort, SaysWhatIsWrongWithTheCommandLine) {
   const auto command = [&](const std::string& arguments) {
-    return run(std::string(LOUPE_COMMAND) + " compare " + arguments, folder_);
+    return run(LOUPE_COMMAND + " compare " + arguments, folder_);
   };
   const std::string good = Record().module("fc").text;
   compare(good, good);
@@ -201,6 +202,25 @@ TEST_F(ComparePort, CountsNaNsAndSaysWhereTheyAre) {
   second.module("fc").tensor(1, "output", "fc", {20}, values);
   EXPECT_SAYS(compare(first, second), 1, "0 elements are NaN or infinite in Python and 1 in C++");
   EXPECT_EQ(compare(second, second).exit_code, 0) << "NaN in both is the same";
+}
+
+TEST_F(ComparePort, TakesValuesForReorderedOnlyWhereTheyAreTheSameFarBetterThanTheyDiffer) {
+  const auto with = [](const std::string& language, const std::vector<double>& values) {
+    Record record(language);
+    record.module("mix").module("proj").tensor(1, "output", "mix", {40, 20}, drawn({40, 20}, 3));
+    return record.tensor(1, "input", "proj", {40, 20}, values);
+  };
+  const std::vector<double> values = drawn({40, 20}, 7);
+  std::vector<double> near = values, reversed(values.rbegin(), values.rend());
+  for (std::size_t i = 5; i + 5 < near.size(); ++i) {
+    const bool is_inside = std::abs(near[i]) < 0.9;  // the extremes stay
+    near[i] += is_inside ? (i % 2 == 0 ? 0.01 : -0.01) * near[i + 1] : 0;
+  }
+  const std::string reason = "the same values in another order";
+  EXPECT_SAYS(compare(with("Python", values), with("C++", reversed)), 1, reason);
+  const Finished changed = compare(with("Python", values), with("C++", near));
+  EXPECT_EQ(changed.exit_code, 1);
+  EXPECT_EQ(changed.output.find(reason), std::string::npos) << changed.output;
 }
 
 TEST_F(ComparePort, TellsTheShapesThatDiffer) {
@@ -317,6 +337,22 @@ TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
   };
   EXPECT_SAYS(compare(with("Python", false), with("C++", true)), 1,
               "- it is given 2 tensors in C++ and 1 in Python, such as a mask or a state");
+}
+
+TEST_F(ComparePort, SaysNothingOfArgumentsThatARightPortHasToo) {
+  const auto with = [](const Record& begun, bool has_mask, double hidden) {
+    Record record = begun;
+    record.module("attn", "MultiheadAttention").tensor(1, "input", "attn", {9}, drawn({9}));
+    if (has_mask) record.tensor(1, "input", "attn", {9}, std::vector<double>(9, hidden)).with("index", 1);
+    return record.tensor(1, "output", "attn", {9}, drawn({9}, has_mask ? 2 : 1));
+  };
+  Record old;
+  old.with("libtorch", "1.13.1");
+  for (const Finished& finished : {compare(with(old, false, 0), with(Record("C++"), true, 1)),
+                                   compare(with(Record(), false, 0), with(Record("C++"), true, 0))}) {
+    EXPECT_EQ(finished.exit_code, 1);
+    EXPECT_EQ(finished.output.find("it is given"), std::string::npos) << finished.output;
+  }
 }
 
 /// A model that runs 'act' after each of two layers; or a function in its place, once.
@@ -516,7 +552,23 @@ TEST_F(ComparePort, LeavesOutAParameterThatAnotherTensorHasReplaced) {
   EXPECT_SAYS(compare(original, tied("C++", 5, 0)), 0, "agree in 1 step");
   EXPECT_SAYS(compare(tied("C++", 5, 0), original), 0, "agree in 1 step");
   EXPECT_SAYS(compare(original, tied("C++", 1, 0, 3)), 1, "the gradient of 'wte.weight' differs");
-  EXPECT_SAYS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' differs");
+  EXPECT_SAYS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' is in Python alone");
+}
+
+TEST_F(ComparePort, LeavesOutTheSecondNameOfAParameterThatBothTrain) {
+  const auto with = [](const std::string& language, bool is_named_twice, int gradient) {
+    Record record(language);
+    record.module("", "Net").module("wte", "Embedding");
+    record.tensor(0, "parameter", "wte", {4, 3}, drawn({4, 3}, 1), "weight");
+    if (is_named_twice) record.tensor(0, "parameter", "", {4, 3}, drawn({4, 3}, 1), "head_weight");
+    record.tensor(1, "gradient", "wte", {4, 3}, drawn({4, 3}, 2), "weight");
+    if (is_named_twice) record.tensor(1, "gradient", "", {4, 3}, drawn({4, 3}, gradient), "head_weight");
+    return record;
+  };
+  EXPECT_SAYS(compare(with("Python", false, 2), with("C++", true, 2)), 0, "agree in 1 step");
+  EXPECT_SAYS(compare(with("Python", true, 2), with("C++", false, 2)), 0, "agree in 1 step");
+  EXPECT_SAYS(compare(with("Python", false, 2), with("C++", true, 3)), 1,
+              "the gradient of 'head_weight' is in C++ alone");
 }
 
 TEST_F(ComparePort, NamesWeightsThatAreTiedInOneAlone) {
@@ -614,6 +666,21 @@ TEST_F(ComparePort, NamesBuffersThatWereNotLoadedAndDeviationsForVariances) {
               "- it is the root in C++: a standard deviation in place of a variance");
 }
 
+TEST_F(ComparePort, DepartsWhereANormKeepsItsStatisticsInOneAlone) {
+  const auto with = [](const std::string& language, const char* tracks, const char* buffer) {
+    Record record(language);
+    record.module("bn", "BatchNorm1d", tracks).tensor(0, "parameter", "bn", {4}, drawn({4}), "weight");
+    if (buffer != nullptr) record.tensor(0, "buffer", "bn", {4}, drawn({4}), buffer);
+    return record.tensor(1, "output", "bn", {4}, drawn({4}, 2));
+  };
+  const Record kept = with("Python", "track_running_stats=True", "running_mean");
+  const Record none = with("C++", "track_running_stats=false", nullptr);
+  EXPECT_SAYS(compare(kept, none), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
+  EXPECT_SAYS(compare(kept, none), 1, "- track_running_stats is true in Python and false in C++");
+  EXPECT_SAYS(compare(none, kept), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
+  EXPECT_SAYS(compare(with("Python", "", "mask"), with("C++", "", nullptr)), 0, "agree");
+}
+
 TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
   const auto with = [](const std::string& language, std::size_t dimension) {
     std::vector<double> shares = drawn({3, 5}, 6);
@@ -678,7 +745,7 @@ TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
 /// A loss of what is reconstructed and a KL divergence, and the gradients of the outputs that they are computed of.
 struct Variational {
   double reconstruction = 0.125, divergence = 0.125;  ///< factors of the sums over 8 samples
-  bool has_one_output = false;
+  bool has_one_output = false, is_detached = false;   ///< the divergence gives no gradient
   Record record(const std::string& language) const {
     Record made(language);
     made.module("encode").module("mean").module("variance").module("decode");
@@ -688,8 +755,9 @@ struct Variational {
     for (std::size_t i = 0; i < means.size(); ++i) {
       const double variance = std::exp(variances[i]);
       loss -= divergence / 2 * (1 + variances[i] - means[i] * means[i] - variance);
-      of_means[i] = of_means[i] * reconstruction + divergence * means[i];
-      of_variances[i] = of_variances[i] * reconstruction + divergence / 2 * (variance - 1);
+      const double pull = is_detached ? 0 : divergence;
+      of_means[i] = of_means[i] * reconstruction + pull * means[i];
+      of_variances[i] = of_variances[i] * reconstruction + pull / 2 * (variance - 1);
     }
     for (double& each : of_decoded) each *= reconstruction;
     const auto halves = [](const std::vector<double>& one, const std::vector<double>& other) {
@@ -740,6 +808,19 @@ TEST_F(ComparePort, TellsThePartOfALossThatHasAnotherReductionOrSign) {
   // Of two changes none is told for the other.
   const Finished both = with(0.3, 0.7);
   EXPECT_EQ(both.output.find("KL"), std::string::npos) << both.output;
+}
+
+TEST_F(ComparePort, TellsOfALossThatIsTheSameWhichPartIsDetached) {
+  for (const bool has_one_output : {false, true}) {
+    const Variational whole{0.125, 0.125, has_one_output}, detached{0.125, 0.125, has_one_output, true};
+    for (const bool is_second : {false, true}) {
+      const Finished finished =
+          compare((is_second ? whole : detached).record("Python"), (is_second ? detached : whole).record("C++"));
+      EXPECT_SAYS(finished, 1,
+                  std::string("gives no gradient in ") + (is_second ? "C++" : "Python") + ": it is detached there");
+      EXPECT_EQ(finished.output.find("its weight"), std::string::npos) << finished.output;
+    }
+  }
 }
 
 /// Steps of a bias before a norm, whose gradient is but rounding: the optimizer moves it as it likes.

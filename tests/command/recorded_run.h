@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "visualizers/driver.h"
 #include "visualizers/made_model.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -12,7 +13,7 @@ namespace fs = std::filesystem;
 
 /// Overwrites what there is, and says nothing of the files that it writes.
 Finished replay(const std::string& arguments, const fs::path& folder) {
-  Finished finished = run(std::string(LOUPE_COMMAND) + " replay --force " + arguments, folder);
+  Finished finished = run(LOUPE_COMMAND + " replay --force " + arguments, folder);
   finished.output = said_beside_files(finished.output);
   return finished;
 }
@@ -58,7 +59,7 @@ TEST(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
   expect_same_again(folder);
   // The console calls a run healthy where it is told of a lens whose silence means something.
   const std::string shown = replay("record.jsonl --visualizer console", folder).output;
-  EXPECT_NE(shown.find("no findings up to epoch 1"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("no problems found in 1 epoch"), std::string::npos) << shown;
 }
 
 TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
@@ -189,7 +190,7 @@ TEST(Replay, TakesTimeInProportionToTheFindings) {
   write(folder / "record.jsonl", text + R"({"kind":"tick","epoch":1})" + "\n" + R"({"kind":"end","epoch":1})" + "\n");
   // Some seconds of the processor's time, and minutes where each is searched for among all others.
   const auto within_limit = [&](const std::string& arguments) {
-    return run("ulimit -t 50; " + std::string(LOUPE_COMMAND) + ' ' + arguments + " > out.txt", folder).exit_code;
+    return run("ulimit -t 50; " + LOUPE_COMMAND + ' ' + arguments + " > out.txt", folder).exit_code;
   };
   EXPECT_EQ(within_limit("diagnose record.jsonl"), 1) << "there are errors";
   for (const char* visualizer : {"html", "console", "tensorboard", "prometheus", "csv"}) {

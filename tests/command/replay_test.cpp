@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 /// Overwrites what there is, and says nothing of the files that it writes.
 Finished replay(const std::string& arguments, const fs::path& folder) {
-  Finished finished = run(std::string(LOUPE_COMMAND) + " replay --force " + arguments, folder);
+  Finished finished = run(LOUPE_COMMAND + " replay --force " + arguments, folder);
   finished.output = said_beside_files(finished.output);
   return finished;
 }
@@ -78,7 +79,8 @@ TEST(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
   RunToRecord sick;
   sick.healthy = false;
   record_run(folder, sick);
-  const std::string command = LOUPE_COMMAND " replay record.jsonl --visualizer csv --visualizer tensorboard --out out";
+  const std::string command =
+      LOUPE_COMMAND + " replay record.jsonl --visualizer csv --visualizer tensorboard --out out";
   EXPECT_EQ(run(command, folder).output,
             "wrote out/values.csv\nwrote out/values.findings.csv\nwrote out/tensorboard/\n");
   const std::string before = read(folder / "out/values.csv");
@@ -99,11 +101,11 @@ TEST(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
   // A record may be there under its compressed name.
   fs::create_directory(folder / "long");
   write(folder / "long/record.jsonl.gz", "long ago");
-  const std::string again_in_full = LOUPE_COMMAND " replay record.jsonl --visualizer record --out long";
+  const std::string again_in_full = LOUPE_COMMAND + " replay record.jsonl --visualizer record --out long";
   EXPECT_TRUE(contains(run(again_in_full, folder).output, "'long/record.jsonl.gz' is there already"));
   // What is of others is not in the way.
   write(folder / "values.md", "notes");
-  EXPECT_EQ(run(LOUPE_COMMAND " replay record.jsonl --visualizer csv", folder).output,
+  EXPECT_EQ(run(LOUPE_COMMAND + " replay record.jsonl --visualizer csv", folder).output,
             "wrote values.csv\nwrote values.findings.csv\n");
   EXPECT_EQ(read(folder / "values.md"), "notes");
 }
@@ -186,7 +188,7 @@ TEST(Replay, NamesTheVisualizerThatCannotWrite) {
   const fs::path folder = fresh_folder();
   record_run(folder);
   const Finished finished =
-      run("ulimit -f 100; " + std::string(LOUPE_COMMAND) + " replay record.jsonl --visualizer html --out .", folder);
+      run("ulimit -f 100; " + LOUPE_COMMAND + " replay record.jsonl --visualizer html --out .", folder);
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_TRUE(contains(finished.output, "the visualizer 'html' failed: cannot write '")) << finished.output;
   EXPECT_TRUE(contains(finished.output, "report.html': File too large; ")) << finished.output;
@@ -198,10 +200,10 @@ TEST(Replay, NamesTheLineThatIsWrong) {
   const std::string tick = R"({"kind":"tick","epoch":4,"time":""})"
                            "\n";
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"{\"kind\":\"value\",\n", "no JSON"},
-      {"[1]\n", "no JSON object"},
-      {"3\n", "no JSON object"},
-      {"\n", "no JSON"},
+      {"{\"kind\":\"value\",\n", "not JSON"},
+      {"[1]\n", "not a JSON object"},
+      {"3\n", "not a JSON object"},
+      {"\n", "not JSON"},
       {"{\"epoch\":4}\n", "no 'kind'"},
       {"{\"kind\":\"valu\"}\n", "did you mean 'value'?"},
       {"{\"kind\":\"tick\"}\n", "lacks 'epoch'"},

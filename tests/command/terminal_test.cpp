@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "recorded_run.h"
 
 namespace loupe::test {
@@ -21,7 +22,7 @@ std::size_t columns_of(const std::string& text) {
 }
 
 std::string at_width(int columns, const std::string& arguments) {
-  return run("COLUMNS=" + std::to_string(columns) + " " LOUPE_COMMAND " " + arguments, fresh_folder()).output;
+  return run("COLUMNS=" + std::to_string(columns) + " " + LOUPE_COMMAND + " " + arguments, fresh_folder()).output;
 }
 
 /// Lines that are longer although they could have been broken.
@@ -46,7 +47,7 @@ std::string words_of(const std::string& text) {
 TEST(Wrapping, FitsEveryListIntoTheColumnsThatThereAreAndLosesNoWord) {
   for (const char* arguments : {"--help", "compare --help", "list", "list --long", "describe health", "describe config",
                                 "explain", "explain dead_units", "explain 'Weight Norm'"}) {
-    const std::string whole = run(std::string(LOUPE_COMMAND) + " " + arguments, fresh_folder()).output;
+    const std::string whole = run(LOUPE_COMMAND + " " + arguments, fresh_folder()).output;
     for (const int columns : {40, 60, 80, 160}) {
       const std::string text = at_width(columns, arguments);
       EXPECT_EQ(too_long(text, static_cast<std::size_t>(columns)), std::vector<std::string>()) << arguments;
@@ -56,22 +57,19 @@ TEST(Wrapping, FitsEveryListIntoTheColumnsThatThereAreAndLosesNoWord) {
 }
 
 TEST(Wrapping, KeepsTheColumnsOfAList) {
-  const std::string text = at_width(60, "describe probe_lens --plugins " PROBE_PLUGIN);
+  const std::string text = at_width(60, "describe probe_lens --plugins " + PROBE_PLUGIN);
   EXPECT_NE(text.find("\n  passes        text     default \"both\"; one of both,\n                         training, "),
             std::string::npos)
       << text;
   const std::string help = at_width(60, "learn --help");
-  EXPECT_NE(
-      help.find("\n  records FILE ... REQUIRED   The records of good runs, or\n                              their "),
-      std::string::npos)
-      << help;
+  EXPECT_NE(help.find("\n  records FILE ... REQUIRED   Folders of good runs, or their"), std::string::npos) << help;
 }
 
 TEST(Wrapping, LeavesLinesOfFilesAndPipesAsTheyAre) {
-  const std::string text = run("unset COLUMNS; " LOUPE_COMMAND " describe health", fresh_folder()).output;
+  const std::string text = run("unset COLUMNS; " + LOUPE_COMMAND + " describe health", fresh_folder()).output;
   EXPECT_FALSE(too_long(text, 100).empty());
   for (const char* nonsense : {"0", "-5", "wide", "''"})
-    EXPECT_EQ(run(std::string("COLUMNS=") + nonsense + " " LOUPE_COMMAND " describe health", fresh_folder()).output,
+    EXPECT_EQ(run(std::string("COLUMNS=") + nonsense + " " + LOUPE_COMMAND + " describe health", fresh_folder()).output,
               text);
 }
 
@@ -81,20 +79,20 @@ TEST(Wrapping, LeavesWhatProgramsReadAsItIs) {
   sick.healthy = false;
   record_run(folder, sick);
   for (const char* arguments : {"diagnose . --json", "explain --glossary"}) {
-    const std::string command = std::string(LOUPE_COMMAND) + " " + arguments;
+    const std::string command = LOUPE_COMMAND + " " + arguments;
     EXPECT_EQ(run("COLUMNS=40 " + command, folder).output, run(command, folder).output);
   }
 }
 
 TEST(Wrapping, FollowsTheTerminalThatThereIs) {
   const Finished shown =
-      run("script -qec 'stty cols 60; COLUMNS=160 " LOUPE_COMMAND " list' /dev/null", fresh_folder());
+      run("script -qec 'stty cols 60; COLUMNS=160 " + LOUPE_COMMAND + " list' /dev/null", fresh_folder());
   EXPECT_EQ(too_long(shown.output, 61), std::vector<std::string>()) << "the last is the carriage return";
   EXPECT_NE(shown.output.find("\n                                 "), std::string::npos) << shown.output;
 }
 
 TEST(FullDisk, IsToldByCommandsThatAnswerOnStandardOutput) {
-  const Finished full = run(LOUPE_COMMAND " list >/dev/full", fresh_folder());
+  const Finished full = run(LOUPE_COMMAND + " list >/dev/full", fresh_folder());
   EXPECT_EQ(full.exit_code, 1);
   EXPECT_EQ(full.output,
             "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n");
@@ -123,7 +121,7 @@ std::string told_of_a_slow_record(const std::string& command) {
 }
 
 TEST(Progress, IsToldOnATerminalOnceItTakesMoreThanASecond) {
-  const std::string told = told_of_a_slow_record(LOUPE_COMMAND " diagnose /dev/fd/9");
+  const std::string told = told_of_a_slow_record(LOUPE_COMMAND + " diagnose /dev/fd/9");
   EXPECT_EQ(told.rfind("\rreading epoch 3 of '/dev/fd/9'\x1b[K", 0), 0u) << told;
   const std::size_t gone = told.find("\r\x1b[K");
   ASSERT_NE(gone, std::string::npos) << told;
@@ -131,7 +129,7 @@ TEST(Progress, IsToldOnATerminalOnceItTakesMoreThanASecond) {
 }
 
 TEST(Progress, IsOfNoFile) {
-  const std::string told = told_of_a_slow_record(LOUPE_COMMAND " compare /dev/fd/9 --out out 2>errors; cat errors");
+  const std::string told = told_of_a_slow_record(LOUPE_COMMAND + " compare /dev/fd/9 --out out 2>errors; cat errors");
   EXPECT_EQ(told.find("reading"), std::string::npos) << told;
   EXPECT_NE(told.find("wrote out/report.html"), std::string::npos) << told;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loader/catalogue.h"
+#include "paths.h"
 
 namespace loupe {
 

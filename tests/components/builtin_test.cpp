@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "built_in.h"
+#include "paths.h"
 
 namespace loupe {
 namespace {
@@ -102,7 +103,8 @@ TEST(Builtin, EachHasTheOptionsAndSeriesThatArePromised) {
           "output_activation(channel_last boolean, death boolean, eps number, evaluation_from_grad boolean, inplace "
           "boolean, quantiles boolean, record_eval boolean): activation, death",
           "output_gradient_geometry" + geometry,
-          "output_norm(evaluation_from_grad boolean, inplace boolean, normalize boolean, quantiles boolean, "
+          "output_norm(channel_last boolean, evaluation_from_grad boolean, inplace boolean, normalize boolean, "
+          "quantiles boolean, "
           "record_eval "
           "boolean): norm",
           "parameter_condition(inplace boolean, quantiles boolean): condition",

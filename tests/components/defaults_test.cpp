@@ -72,6 +72,7 @@ TEST(LensDefaults, OfTheOutputLenses) {
       kEvaluation + kRates +
           Defaults{{"activation", "true"}, {"dropout", "true"}, {"eps", "1e-08"}, {"channel_last", "false"}});
   expect_declared("output_norm", kEvaluation + Defaults{{"inplace", "true"},
+                                                        {"channel_last", "false"},
                                                         {"normalize_by_size", "false"},
                                                         {"log_scale", "false"},
                                                         {"line", "[mean]"},

@@ -52,8 +52,7 @@ TEST(ConfigFaults, ALensThatIsUsedTwiceHidesNoOtherFault) {
 }
 
 TEST(ConfigFaults, WhatIsLinkedIntoAProgramIsKnownThere) {
-  EXPECT_SAYS(probe_faults("lenses: [entirely_different]\n"),
-              "one that is linked into the program is known there alone");
+  EXPECT_SAYS(probe_faults("lenses: [entirely_different]\n"), "are linked into your program are known only there");
 }
 
 TEST(ConfigFaults, LossesMustBeToldApart) {
@@ -159,6 +158,11 @@ TEST(ConfigFaults, UnknownComponentsGetTheNearestName) {
             "a.yaml:3:5: error: unknown visualizer 'probe_visualiser'; did you mean 'probe_visualizer'?");
 }
 
+TEST(ConfigFaults, MlflowIsToldToBeTheWorkOfThePythonModule) {
+  EXPECT_SAYS(probe_faults("visualizers: [mlflow: {experiment: digits}]\n"),
+              "python -m loupe RUN --to mlflow --follow");
+}
+
 TEST(ConfigFaults, AComponentUnderAnotherKindIsToldWhereItGoes) {
   EXPECT_EQ(probe_faults("lenses: [probe_visualizer]\n"),
             "a.yaml:2:10: error: unknown lens 'probe_visualizer'; it is a visualizer; write it under visualizers");
@@ -178,7 +182,7 @@ TEST(ConfigFaults, AFolderOfThePluginPathWithoutAPluginIsToldBesideWhatIsKnown) 
 
 TEST(ConfigFaults, ALensTwiceNeedsANameOfItsOwn) {
   EXPECT_EQ(probe_faults("lenses:\n  - probe_lens\n  - probe_lens: {ratio: 1}\n"),
-            "a.yaml:4:5: error: the lens 'probe_lens' is used twice; give each a name of its own with 'as: name' "
+            "a.yaml:4:5: error: the lens 'probe_lens' is used twice; give each its own name with 'as: name' "
             "beside it");
   EXPECT_SAYS(probe_faults("lenses:\n  - probe_lens\n  - probe\n"), "is used twice");
   EXPECT_SAYS(probe_faults("lenses:\n  - {probe: , as: mine}\n  - {probe: , as: mine}\n"),
@@ -345,7 +349,7 @@ std::string flat(const YAML::Node& node) {
   return node.IsMap() ? "{" + text + "}" : "[" + text + "]";
 }
 
-/// The text, read and written again in one line; what is wrong with it where something is.
+/// Returns the parsed text in one line, or the error messages.
 std::string read_and_shown(const std::string& text) {
   Diagnostics diagnostics("a.yaml");
   try {

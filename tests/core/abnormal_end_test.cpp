@@ -1,6 +1,6 @@
 // How a run ends whose process ends under it: what it leaves, and that the process ends as it would have without it.
 
-#include "black_box/abnormal_end.h"
+#include "core/abnormal_end.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "core/log.h"
+#include "paths.h"
 #include "watched_run.h"
 
 namespace {
@@ -31,6 +32,9 @@ __attribute__((noinline)) void* operator new(std::size_t size) {
   void* const memory = is_without_memory ? nullptr : std::malloc(size > 0 ? size : 1);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+__attribute__((noinline)) void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return is_without_memory ? nullptr : std::malloc(size > 0 ? size : 1);
 }
 __attribute__((noinline)) void operator delete(void* memory) noexcept {
   std::free(memory);
@@ -295,6 +299,47 @@ TEST(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
   };
   EXPECT_EXIT(train(), testing::KilledBySignal(SIGINT), "SIGINT: the run ends at its next step");
   expect_whole(folder, "interrupted", "SIGINT");
+}
+
+TEST(AbnormalEndDeathTest, BySignalOfAProgramThatTakesNoFurtherStepEndsTheRecordAndTheProgram) {
+  for (const auto& [number, name] : {std::pair(SIGTERM, "SIGTERM"), {SIGINT, "SIGINT"}}) {
+    const Folder folder;
+    const auto end = [number = number](Recording&) {
+      ::raise(number);
+      for (;;) ::pause();
+    };
+    EXPECT_EXIT(train(folder, end), testing::KilledBySignal(number), name);
+    expect_whole(folder, "interrupted", name);
+  }
+}
+
+TEST(AbnormalEndDeathTest, BySignalWithoutAStepNeedsNoThreadThatTakesTheSignal) {
+  const Folder folder;
+  const auto end = [](Recording&) {
+    sigset_t all;
+    sigfillset(&all);
+    std::thread([&] {
+      ::raise(SIGTERM);
+      pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    }).join();
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    for (;;) ::pause();
+  };
+  EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGTERM), "");
+  expect_whole(folder, "interrupted", "SIGTERM");
+}
+
+TEST(AbnormalEndDeathTest, ByExitWaitsOnceForWhoIsToldHoweverOftenItIsRegistered) {
+  const auto end = [] {
+    const AbnormalEnd told([](const ProcessEnd&) {
+      for (;;) ::pause();
+    });
+    for (int i = 0; i < 6; ++i) AbnormalEnd::come_before_statics();
+    std::exit(5);
+  };
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EXIT(end(), testing::ExitedWithCode(5), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {

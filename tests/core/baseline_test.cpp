@@ -7,15 +7,19 @@
 #include <optional>
 #include <set>
 
-#include "findings/baseline.h"
+#include "../standing.h"
 #include "folder.h"
+#include "health/baseline/baseline.h"
 #include "loupe/config_error.h"
 #include "monitored.h"
+#include "paths.h"
 #include "says.h"
 
 namespace loupe {
 namespace {
 
+using health::Baseline;
+using health::BaselineWatch;
 constexpr const char* tag = "Probe";
 
 /// Of runs in which a layer's sum was near 1 to 20.
@@ -66,10 +70,11 @@ TEST(BaselineOfARun, TellsADepartureThatLastsLongerThanThePatienceAndItsEnd) {
   EXPECT_STREQ(finding.source, "the lens 'health'");
   EXPECT_EQ(finding.value, 100);
   EXPECT_EQ(finding.first_epoch, 5);
-  EXPECT_SAYS(finding.message, "where 3 good runs are between");
+  EXPECT_SAYS(finding.message, "where the baseline of 3 good runs allows ");
+  EXPECT_SAYS(finding.message, "a margin included");
   EXPECT_SAYS(finding.message, "it left that in epoch 5");
   for (int epoch = 8; epoch <= 10; ++epoch) run.epoch(static_cast<float>(epoch));
-  EXPECT_TRUE(run.it->monitor.findings().standing().empty());
+  EXPECT_TRUE(standing_of(run.it->monitor.findings()).empty());
 }
 
 TEST(BaselineOfARun, IsOffAndPatientAsTheLensSays) {
@@ -107,8 +112,8 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
   const std::string file = folder.write("a.yaml", std::string("plugins: {path: [") + LOUPE_BUILT_PLUGINS +
                                                       "]}\nlenses: [health: {baseline: missing.json}]\n");
   EXPECT_BEGINS(thrown_by<ConfigError>([&] { const Monitor monitor(Config::from_file(file)); }),
-                file + ":2:10: error: the baseline of the lens 'health' cannot be used\n" +
-                    folder.path("missing.json") + ": error: the baseline cannot be read");
+                file + ":2:10: error: the lens 'health' cannot be made: " + folder.path("missing.json") +
+                    ": error: the baseline cannot be read");
 }
 
 /// Eleven good runs of one series, which is `least` in the first and `most` in the last.
@@ -125,6 +130,11 @@ TEST(Baseline, TakesZeroForGoodWhereGoodRunsComeNearToIt) {
   EXPECT_LE(runs_between(4e-6, 3e-3).span({tag, "conv", "sum"}, 5)->low, 0);
   EXPECT_LE(runs_between(1e-4, 0.02).span({tag, "conv", "sum"}, 5)->low, 0);
   EXPECT_LE(runs_between(2e-5, 1e-4, {tag}).span({tag, "conv", "sum"}, 5)->low, 0) << "a share of units";
+}
+
+TEST(Baseline, AllowsNoShareBelowZero) {
+  EXPECT_EQ(runs_between(2e-5, 0.1, {tag}).span({tag, "conv", "sum"}, 5)->low, 0);
+  EXPECT_LT(runs_between(-0.1, -0.01).span({tag, "conv", "sum"}, 5)->low, -0.1) << "a correlation";
 }
 
 TEST(Baseline, TakesZeroForACollapseOfWhatIsAlwaysFarFromIt) {

@@ -8,12 +8,16 @@
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
+#include <future>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
+#include "core/log.h"
 #include "faults.h"
 #include "show/display.h"
 #include "show/last_values.h"
@@ -117,7 +121,7 @@ TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWo
 
   stage_.mend();
   tick(3);
-  EXPECT_EQ(stage_.take_messages(), Texts{"the visualizer 'probe_visualizer' works again"});
+  EXPECT_SAYS(only(stage_.take_messages()), "the visualizer 'probe_visualizer' works again, after 2 ticks");
   EXPECT_EQ(stage_.take_notes("a "), whole_tick("a", "3"));
 
   tick(4);
@@ -125,6 +129,37 @@ TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWo
   stage_.fail("a end_tick");
   tick(5);
   EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end_tick' to fail");  // a new fault is told anew
+}
+
+TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsToldWhileItLasts) {
+  static std::atomic<double> now;
+  static std::atomic<bool> is_stuck;
+  now = 100;
+  is_stuck = false;
+  set_steady_clock([] { return now.load(); });
+  std::promise<void> release;
+  stage_.listen([&, future = release.get_future().share()](const std::string& note) {
+    if (note != "b begin_tick 1") return;
+    is_stuck = true;
+    future.wait();
+  });
+  std::vector<std::string> told;  // the stage's own waits for what is shown
+  LogSink before = set_log_sink([&](int, const std::string& message) { told.push_back(message); });
+  tick(1);
+  while (!is_stuck) std::this_thread::yield();
+  now = 104;
+  tick(2);
+  EXPECT_EQ(told, Texts{});
+  now = 106;
+  tick(3);
+  EXPECT_SAYS(only(told), "the visualizer 'b' is more than 5 s behind");
+  EXPECT_SAYS(only(told), "run.dir");
+  tick(4);
+  EXPECT_EQ(told.size(), 1u);
+  release.set_value();
+  display_.wait();
+  set_log_sink(std::move(before));
+  set_steady_clock(nullptr);
 }
 
 TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
@@ -334,6 +369,42 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
   }
 }
 
+TEST_F(DisplayTest, TakesOneNumberOfATagLayerNameAndStepATick) {
+  const auto value = [&](uint64_t step, double number) {
+    loupe_row row = row_of(number);
+    row.band_count = 0;
+    row.step = step;
+    display_.row(row);
+  };
+  for (const double epoch : {1, 2}) {
+    display_.begin_tick(tick_of(epoch));
+    value(0, 5);
+    value(3, 6);
+    value(4, 6);
+    EXPECT_THROW(value(3, 7), Error);
+    display_.end_tick();
+    EXPECT_EQ(stage_.take_notes("a value").size(), 3u);
+    EXPECT_EQ(display_.last("T", "l", "mean"), 5) << "of the whole tick";
+  }
+}
+
+TEST_F(DisplayTest, ATagTakesSoManyNumbersOfStepsATickAndNoMore) {
+  show("[]");
+  const auto value = [&](uint64_t step) {
+    const double number = 1;
+    loupe_row row = row_of(number);
+    row.band_count = 0;
+    row.step = step;
+    display_.row(row);
+  };
+  for (const double epoch : {1, 2}) {
+    display_.begin_tick(tick_of(epoch));
+    for (uint64_t step = 1; step <= LOUPE_MOST_STEP_NUMBERS; ++step) value(step);
+    EXPECT_THROW(value(LOUPE_MOST_STEP_NUMBERS + 1), Error);
+    display_.end_tick();
+  }
+}
+
 TEST_F(DisplayTest, ARowThatIsRefusedIsShownUpToWhatWasToldAlready) {
   const char* const three[] = {"mean", "max", "min"};
   const double numbers[] = {1, 2, 3};
@@ -387,12 +458,12 @@ loupe_finding finding_of(const char* rule) {
           .source = "the test"};
 }
 
-TEST_F(DisplayTest, VisualizersAreCalledOnOneThreadThatIsNobodyElses) {
+TEST_F(DisplayTest, EachVisualizerIsCalledOnItsOwnThread) {
   std::mutex mutex;
-  std::set<std::thread::id> threads;
-  stage_.listen([&](const std::string&) {
+  std::map<char, std::set<std::thread::id>> threads;  // by the first letter of the visualizer
+  stage_.listen([&](const std::string& note) {
     const std::lock_guard lock(mutex);
-    threads.insert(std::this_thread::get_id());
+    threads[note[0]].insert(std::this_thread::get_id());
   });
   tag("T");
   display_.finding(finding_of("rule"));
@@ -401,8 +472,43 @@ TEST_F(DisplayTest, VisualizersAreCalledOnOneThreadThatIsNobodyElses) {
   display_.flush();
   tick(2);
   display_.end(ending);
-  EXPECT_EQ(threads.size(), 1u);
-  EXPECT_EQ(threads.count(std::this_thread::get_id()), 0u);
+  ASSERT_EQ(threads['a'].size(), 1u);
+  ASSERT_EQ(threads['b'].size(), 1u);
+  EXPECT_EQ(
+      (std::set<std::thread::id>{*threads['a'].begin(), *threads['b'].begin(), std::this_thread::get_id()}.size()), 3u);
+}
+
+TEST_F(DisplayTest, ASlowVisualizerFallsBehindAloneAndMissesNothing) {
+  Gate gate;
+  std::atomic<int> shown{0};
+  stage_.listen([&](const std::string& note) {
+    if (note == "b begin_tick 1") gate.pass();
+    if (note == "a end_tick" || note == "a progress 3") ++shown;
+  });
+  for (int epoch = 1; epoch <= 40; ++epoch) tick(epoch);
+  display_.progress(some_progress);
+  while (shown < 41) std::this_thread::yield();  // or it would hang
+  display_.progress(some_progress);              // the one of "b" waits
+  while (shown < 42) std::this_thread::yield();
+  gate.open();
+  display_.wait();
+  EXPECT_EQ(stage_.take_notes("b end_tick").size(), 40u);
+  EXPECT_EQ(stage_.take_notes("b progress").size(), 1u);
+}
+
+TEST(HeldTickWeight, LetsManySmallTicksWaitOrFewLargeOnes) {
+  HeldTick tick(tick_of(1));
+  EXPECT_EQ(HeldTick::most_bytes / tick.weight(), HeldTick::most_waiting);
+  const std::string layer(std::size_t{2} << 20, 'x');
+  loupe_row row = row_of(band_numbers[0]);
+  row.layer = layer.c_str();
+  tick.add(row);
+  EXPECT_GT(tick.weight(), std::size_t{2} << 20);
+  EXPECT_LT(tick.weight(), std::size_t{3} << 20);
+  for (int i = 0; i < 20; ++i) tick.add(row);
+  EXPECT_EQ(HeldTick::most_bytes / tick.weight(), 4u);
+  tick.begin(tick_of(2));
+  EXPECT_EQ(HeldTick::most_bytes / tick.weight(), HeldTick::most_waiting) << "memory that is used again";
 }
 
 TEST_F(DisplayTest, WhoTellsGoesOnWhileAVisualizerStandsStill) {
@@ -440,17 +546,17 @@ TEST_F(DisplayTest, WhoTellsWaitsWhereSeveralTicksAreNotShown) {
     if (note.compare(0, 13, "a begin_tick ") == 0) most = std::max(most.load(), told - std::stoi(note.substr(13)));
   });
   std::thread teller([&] {
-    for (int epoch = 1; epoch <= 50; ++epoch) {
+    for (int epoch = 1; epoch <= 100; ++epoch) {
       ++told;
       tick(epoch);
     }
   });
-  while (told <= static_cast<int>(Display::most_ticks)) std::this_thread::yield();
+  while (told <= static_cast<int>(HeldTick::most_waiting)) std::this_thread::yield();
   gate.open();
   teller.join();
   display_.wait();
-  EXPECT_LE(most, static_cast<int>(Display::most_ticks));
-  EXPECT_EQ(stage_.take_notes("a end_tick").size(), 50u);
+  EXPECT_LE(most, static_cast<int>(HeldTick::most_waiting));
+  EXPECT_EQ(stage_.take_notes("a end_tick").size(), 100u);
 }
 
 TEST_F(DisplayTest, AFlushAndTheEndReturnWhenAllIsShown) {
@@ -468,13 +574,17 @@ TEST_F(DisplayTest, AFlushAndTheEndReturnWhenAllIsShown) {
   EXPECT_EQ(ended, 1);
 }
 
-TEST_F(DisplayTest, CallsWhenWhatCameBeforeWasTold) {
-  bool is_told = false, was_told = false;
-  stage_.listen([&](const std::string& note) { is_told = is_told || note == "b end_tick"; });
+TEST_F(DisplayTest, CallsForEachVisualizerWhenWhatCameBeforeWasTold) {
+  std::atomic<int> told{0}, most{0}, calls{0};
+  stage_.listen([&](const std::string& note) { told += note == "a end_tick" || note == "b end_tick" ? 1 : 0; });
   tick(1);
-  display_.when_told([&] { was_told = is_told; });
+  display_.when_told([&] {
+    ++calls;
+    most = std::max(most.load(), told.load());
+  });
   display_.wait();
-  EXPECT_TRUE(was_told);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(most, 2);
   stage_.listen({});  // what ends later is noted, too
 }
 
@@ -518,7 +628,7 @@ TEST_F(DisplayTest, AForkedChildHasNoThreadAndNeitherTellsNorWaits) {
     ::alarm(60);
     tick(2);
     display_.flush();
-    ::_exit(display_.end(ending) ? 1 : 7);
+    ::_exit(display_.end(ending) ? 7 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "../standing.h"
 #include "findings/finding_board.h"
 #include "findings/outbox.h"
 #include "monitored.h"
@@ -33,10 +34,10 @@ TEST(FindingBoard, KeepsWhatWasLastSaidOfARuleAndItsPlace) {
   EXPECT_EQ(changed->state, static_cast<uint32_t>(LOUPE_FINDING_CHANGED));
   EXPECT_EQ(changed->first_step, 7u);
   EXPECT_EQ(changed->last_step, 9u);
-  EXPECT_EQ(board.standing().size(), 1u);
+  EXPECT_EQ(standing_of(board).size(), 1u);
   worse.parameter = "weight";
   board.add(found(worse), 9, 3);
-  EXPECT_EQ(board.standing().size(), 2u);
+  EXPECT_EQ(standing_of(board).size(), 2u);
 }
 
 TEST(FindingBoard, TakesASeverityOfANewerVersionForAWarning) {
@@ -54,7 +55,7 @@ TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
   EXPECT_EQ(board.add(found(gone), 1, 1), nullptr);
   board.add(found(finding), 2, 1);
   EXPECT_NE(board.add(found(gone), 3, 1), nullptr);
-  EXPECT_TRUE(board.standing().empty());
+  EXPECT_TRUE(standing_of(board).empty());
   EXPECT_EQ(board.all().size(), 1u);
   const loupe_finding* again = board.add(found(finding), 5, 1);
   EXPECT_EQ(again->state, static_cast<uint32_t>(LOUPE_FINDING_RAISED));
@@ -106,7 +107,7 @@ TEST(FindingBoard, TellsFindingsApartByWhoFoundThemTheirRuleLayerAndParameter) {
       }
     }
   }
-  EXPECT_EQ(board.standing().size(), 8U);
+  EXPECT_EQ(standing_of(board).size(), 8U);
   EXPECT_EQ(numbers.size(), 8U);
   FindingBoard of_another_process;
   EXPECT_EQ(of_another_process.add(found(finding), 3, 2)->id, board.add(found(finding), 9, 4)->id);
@@ -125,7 +126,7 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
   EXPECT_TRUE(it.stage.take_notes("shown finding").empty());
   it.monitor.note_step();
   EXPECT_EQ(it.stage.take_notes("shown finding"), Texts{"shown finding rule by the lens 'x'"});
-  EXPECT_EQ(it.monitor.findings().standing().size(), 1u);
+  EXPECT_EQ(standing_of(it.monitor.findings()).size(), 1u);
 }
 
 TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
@@ -134,7 +135,7 @@ TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
   it.tick();
   it.publish(Finding{"between", LOUPE_SEVERITY_ERROR, "text"});
   it.monitor.note_step();
-  const auto standing = it.monitor.findings().standing();
+  const auto standing = standing_of(it.monitor.findings());
   ASSERT_EQ(standing.size(), 2u);
   EXPECT_EQ(standing[0]->first_epoch, 1);
   EXPECT_EQ(standing[1]->first_epoch, 2);
@@ -149,7 +150,7 @@ TEST(Findings, OfTwoLensesWithOneRuleStandBesideEachOther) {
   finding.is_over = true;
   it.publish(finding, "the lens 'mine'");
   it.monitor.note_step();
-  const auto standing = it.monitor.findings().standing();
+  const auto standing = standing_of(it.monitor.findings());
   ASSERT_EQ(standing.size(), 1U);
   EXPECT_STREQ(standing[0]->source, "the lens 'theirs'");
 }

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "paths.h"
+
 namespace loupe {
 
 /// An empty folder of the running test's own.
@@ -38,7 +40,7 @@ class Folder {
 
 /// The path of a plugin built for these tests.
 inline std::string test_plugin(const std::string& name) {
-  return std::string(LOUPE_TEST_PLUGINS) + "/" + name + ".so";
+  return LOUPE_TEST_PLUGINS + "/" + name + ".so";
 }
 
 }  // namespace loupe

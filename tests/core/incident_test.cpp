@@ -1,6 +1,7 @@
 // What a run keeps of its last steps, and when it writes that into a folder of its own.
 
 #include <gtest/gtest.h>
+#include <loupe/draft/abi/tensor_math.h>
 #include <loupe/finding.h>
 #include <sys/resource.h>
 
@@ -11,8 +12,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
+#include "loader/component_instance.h"
 #include "says.h"
 #include "watched_run.h"
 
@@ -84,7 +85,7 @@ TEST(Incident, IsNotedWithItsFolderAndHowToOpenIt) {
   const std::string folder = run.path("incident-1").string();
   const Texts notes = run.it.stage.take_notes("shown ");
   const auto noted = [&](const std::string& text) { return std::count(notes.begin(), notes.end(), "shown " + text); };
-  EXPECT_EQ(noted("text of a note: the last steps before the finding 'dead_units' are kept: loupe replay " + folder +
+  EXPECT_EQ(noted("text of a note: the last steps before the finding 'dead_units' were saved: loupe replay " + folder +
                   " (as a page with --visualizer html --out FOLDER)"),
             1);
   const uint64_t number = run.it.monitor.findings().all().at(0)->id;
@@ -189,7 +190,41 @@ TEST(Incident, OnAFullDiskIsToldToBeIncompleteAndTrainingGoesOn) {
   EXPECT_EQ(run.it.monitor.dump("look again"), run.path("incident-11").string());
 }
 
+/// Saves tensors as LibTorch's part of the host does, but a file has their size alone.
+struct SavedSizes {
+  SavedSizes() {
+    static const loupe_tensor_service tensors = {
+        .struct_size = sizeof tensors,
+        .retain = [](void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error*) -> loupe_status {
+          *kept = reinterpret_cast<loupe_retained*>(const_cast<loupe_tensor*>(tensor));
+          return LOUPE_OK;
+        },
+        .release = [](void*, loupe_retained*) {},
+        .view = [](void*, const loupe_retained* kept) { return reinterpret_cast<const loupe_tensor*>(kept); }};
+    static const loupe_draft_tensor_file_service files = {
+        .struct_size = sizeof files,
+        .save = [](void*, const loupe_retained* const* kept, size_t, uint32_t, const char* path, loupe_error* error) {
+          return detail::guarded(error, [&] {
+            if (fs::path(path).filename() == "conv_1.bias.pt") throw Error("no room");
+            std::ofstream(path) << reinterpret_cast<const loupe_tensor*>(*kept)->numel;
+          });
+        }};
+    times_loaded = 0;
+    offer_interface(LOUPE_TENSORS_ID, &tensors);
+    offer_interface(LOUPE_DRAFT_TENSOR_FILES_ID, [](const char*) -> const void* {
+      ++times_loaded;
+      return &files;
+    });
+  }
+  ~SavedSizes() {
+    for (const char* id : {LOUPE_TENSORS_ID, LOUPE_DRAFT_TENSOR_FILES_ID})
+      offer_interface(id, static_cast<const void*>(nullptr));
+  }
+  static inline int times_loaded = 0;
+};
+
 TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
+  const SavedSizes saves;
   const Folder folder;
   Monitored it("run: {dir: " + folder.path("run") + ", incident_tensors: true}\nlenses: [probe_lens]\n");
   for (const char* name : {"conv/1", "other"}) {
@@ -203,10 +238,6 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
     };
     it.monitor.add_module(std::move(description));
   }
-  it.host.save_tensor = [](const loupe_tensor& tensor, const fs::path& file) {
-    if (file.filename() == "conv_1.bias.pt") throw std::runtime_error("no room");
-    std::ofstream(file) << tensor.numel;
-  };
   Finding finding{"dead_units", LOUPE_SEVERITY_ERROR, "it is wrong"};
   finding.layer = "conv/1";
   it.publish(finding);
@@ -218,6 +249,40 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
   EXPECT_EQ(tensors[1]["file"], "conv_1.weight.gradient.pt");
   EXPECT_EQ(tensors[2]["left_out"], "no room");
   EXPECT_EQ(text_of(incident / "conv_1.weight.pt"), "2");
+}
+
+TEST(Incident, HasWhatSavesItsTensorsBeforeTheProcessEnds) {
+  const SavedSizes saves;
+  const Folder folder;
+  Monitored it("run: {dir: " + folder.path("run") + ", incident_tensors: true}\nlenses: [probe_lens]\n");
+  it.monitor.note_step();
+  EXPECT_EQ(SavedSizes::times_loaded, 1) << "a library can no longer be opened as the process ends";
+}
+
+TEST(Incident, OfARunWithoutThePluginIsNoneAndSaysSoOnce) {
+  const Folder folder;
+  Config config =
+      Config::from_text(with_probe("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n"), "a.yaml", "/");
+  config.catalogue = Catalogue();
+  config.catalogue.add_path(test_plugin("probe"));
+  Monitored it(std::move(config));
+  const std::string told = only(it.stage.take_messages());
+  EXPECT_SAYS(told, "the plugin 'incidents' is not there");
+  EXPECT_SAYS(told, "'incidents: 0' under run");
+  it.publish({"rule", LOUPE_SEVERITY_ERROR, "text"});
+  it.monitor.note_step();
+  EXPECT_EQ(it.stage.take_messages(), Texts());
+  EXPECT_EQ(it.monitor.dump("look"), "");
+  EXPECT_SAYS(only(it.stage.take_messages()), "the plugin 'incidents' is not there");
+}
+
+TEST(Incident, OfARunThatMayWriteNoneIsNoneAndTheTrainerIsTold) {
+  Watched run(", incidents: 0");
+  run.find("dead_units");
+  run.step();
+  EXPECT_EQ(run.it.monitor.dump("look"), "");
+  EXPECT_SAYS(only(run.it.stage.take_messages()), "raise 'incidents'");
+  EXPECT_FALSE(fs::exists(run.path("incident-1")));
 }
 
 }  // namespace

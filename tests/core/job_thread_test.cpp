@@ -80,7 +80,7 @@ TEST(JobThread, DoesJobsInPlaceWhereTheSystemGivesNoThreadAndSaysSoOnce) {
   JobThread thread("test");
   {
     const NoThreads none;
-    for (int i = 0; i < 2; ++i) thread.post([&] { threads.push_back(std::this_thread::get_id()); }, true);
+    for (int i = 0; i < 2; ++i) thread.post([&] { threads.push_back(std::this_thread::get_id()); }, 1);
     EXPECT_TRUE(thread.end());
   }
   EXPECT_EQ(threads, std::vector<std::thread::id>(2, std::this_thread::get_id()));
@@ -102,15 +102,15 @@ TEST(JobThread, DoesWhatIsLeftWhenItEndsAndMayBeginAnew) {
   EXPECT_TRUE(thread.end());
 }
 
-TEST(JobThread, LetsWaitForLargeJobsAlone) {
+TEST(JobThread, LetsWaitForTheWeightOfJobs) {
   std::atomic<bool> let_go{false};
   JobThread thread("test");
-  thread.post(Held{let_go}, true);
+  thread.post(Held{let_go}, 1);
   for (int i = 0; i < 100; ++i) thread.post([] {});
-  thread.wait_for_large(2);  // or it would hang
+  thread.wait_for_less(2);  // or it would hang
   std::atomic<bool> is_over{false};
   std::thread waiting([&] {
-    thread.wait_for_large(1);
+    thread.wait_for_less(1);
     is_over = true;
   });
   EXPECT_FALSE(JobThread::all_done(milliseconds(20)));

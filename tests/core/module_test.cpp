@@ -7,9 +7,11 @@
 #include <loupe/host.h>
 
 #include <set>
+#include <vector>
 
 #include "loader/component_instance.h"
 #include "monitored.h"
+#include "pipeline/optimizer_facts.h"
 #include "says.h"
 
 namespace loupe {
@@ -47,6 +49,30 @@ TEST(Model, IsGoneWithItsLastModule) {
   EXPECT_TRUE(known.expired());
 }
 
+TEST(Module, IsForgottenOnceHoweverOftenItIsRemoved) {
+  Monitored it("lenses: [probe_lens]\n");
+  const auto quiet = it.add("quiet"), busy = it.add("busy");
+  Monitored::forward(*busy, {1});
+  for (int i = 0; i < 2; ++i) {
+    it.monitor.remove_module(quiet);
+    it.monitor.remove_module(busy);
+  }
+  EXPECT_EQ(it.stage.take_notes("lens forget"), Texts{"lens forget quiet"});
+  it.tick();
+  it.monitor.remove_module(busy);
+  EXPECT_EQ(it.stage.take_notes("lens forget"), Texts{"lens forget busy"});
+}
+
+TEST(Module, ThatOnlyPreprocessorsOfALensItselfHeardOfStaysUntilTheLensHasReported) {
+  Monitored it("lenses: [health]\n");
+  const auto layer = it.add("fc", leaf | LOUPE_MODULE_TAPPED);
+  Monitored::forward(*layer, {1, 2});
+  it.monitor.remove_module(layer);
+  EXPECT_EQ(it.monitor.modules().size(), 1U);
+  it.tick();
+  EXPECT_EQ(it.monitor.modules().size(), 0U);
+}
+
 TEST(Model, ListsWhatIsRegisteredAndCountsItsElements) {
   Monitored it("lenses: [probe_lens]\n");
   const auto model = net();
@@ -66,6 +92,28 @@ TEST(Model, HasNoLoss) {
   const auto loss = it.add("loss", leaf | LOUPE_MODULE_LOSS, net());
   EXPECT_EQ(loss->c_module()->model, nullptr);
   EXPECT_STREQ(Module(loss->c_module()).model(), "");
+}
+
+TEST(Optimizer, ListsTheParametersOfEachGroupAndPointsAtItsModel) {
+  const loupe_module module{.struct_size = sizeof(loupe_module), .name = "fc"};
+  const loupe_model model{.struct_size = sizeof(loupe_model), .name = "m"};
+  const auto held = [&](std::size_t parameter) {
+    return loupe_held_parameter{sizeof(loupe_held_parameter), 0, &module, parameter};
+  };
+  OptimizerFacts facts(1, "m", "SGD");
+  const std::vector<GroupFacts> groups(2);
+  facts.set_groups(groups);
+  facts.set_parameters({{held(0), held(2)}, {}}, &model);
+  for (int step = 0; step < 2; ++step) {
+    facts.set_groups(groups);  // as each step does
+    const loupe_optimizer& optimizer = facts.get();
+    EXPECT_EQ(optimizer.model, &model);
+    ASSERT_EQ(optimizer.group_count, 2U);
+    ASSERT_EQ(optimizer.groups[0]->parameter_count, 2U);
+    EXPECT_EQ(optimizer.groups[0]->parameters[1]->module, &module);
+    EXPECT_EQ(optimizer.groups[0]->parameters[1]->index, 2U);
+    EXPECT_EQ(optimizer.groups[1]->parameter_count, 0U);
+  }
 }
 
 TEST(ModelCopy, MayBeAskedAnythingWhenTheModelIsGone) {

@@ -58,12 +58,10 @@ struct MadeHost : MonitorHost {
   void finding_told(const loupe_finding& finding) override {
     if (on_finding) on_finding(finding);
   }
-  SaveTensor tensor_saver() override { return save_tensor; }
 
   std::function<void()> on_before_tick, on_looking_changed, on_tick_due;
   std::function<void(const loupe_finding&)> on_finding;
   std::vector<const loupe_optimizer*> attached;
-  SaveTensor save_tensor;
 };
 
 /// A monitor with the probe plugin, and modules that are made up.

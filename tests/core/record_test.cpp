@@ -1,24 +1,19 @@
-// What is read back of a record, and of JSON that others wrote.
+// Runs that record: what is kept, and what goes on.
 
 #include <gtest/gtest.h>
-#include <loupe/error.h>
 #include <loupe/files/gzip.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/bounds.h"
 #include "core/last_words.h"
 #include "core/run_folder.h"
 #include "folder.h"
 #include "pipeline/monitor.h"
-#include "record/record_line.h"
-#include "record/resumed_history.h"
 #include "says.h"
 
 namespace loupe {
@@ -161,7 +156,7 @@ TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   run(4, 3);
   ASSERT_EQ(told.messages.size(), 1u);
   EXPECT_EQ(told.messages[0],
-            "this run continues '" + folder.path("digits/record.jsonl") +
+            "the visualizer 'record': this run continues '" + folder.path("digits/record.jsonl") +
                 "' with another model: 'net' has 'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3); if it is "
                 "a different run, leave out 'resume' under run or set another 'dir'");
 }
@@ -271,176 +266,6 @@ TEST(CompressedRecordOfARun, IsKeptWhereALaterRunTakesTheFolder) {
     EXPECT_FALSE(std::filesystem::exists(folder.path("run") + "/" + name));
     EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1") + "/" + name));
   }
-}
-
-TEST(CompressedRecordOfARun, SaysWhereARunGoesOn) {
-  const Folder folder;
-  const std::string lines =
-      "{\"kind\":\"run\",\"format\":3,\"name\":\"a\",\"config\":\"attach: {every: 2}\"}\n"
-      "{\"kind\":\"tick\",\"epoch\":7,\"step\":1}\n";
-  const std::string later = gzip_member("{\"kind\":\"tick\",\"epoch\":8,\"step\":1}\n");
-  folder.write("record.jsonl.gz", gzip_member(lines) + later.substr(0, later.size() - 1));
-  const auto run = EarlierRun::read(folder.path("record.jsonl"));
-  ASSERT_TRUE(run);
-  EXPECT_EQ(run->last_epoch, 7);
-  EXPECT_EQ(run->config, "attach: {every: 2}");
-}
-
-TEST(EarlierRun, IsReadAsFarAsItsRecordCanBe) {
-  const Folder folder;
-  EXPECT_FALSE(EarlierRun::read(folder.path("record.jsonl")));
-  const std::string file =
-      folder.write("record.jsonl",
-                   "{\"kind\":\"run\",\"format\":3,\"name\":\"a\",\"config\":\"attach: {every: 2}\"}\nno JSON\n"
-                   "{\"kind\":\"tick\",\"epoch\":7,\"step\":1}\n{\"kind\":\"tick\",\"epoch\":3,\"step\":1}\n{\"kind\":"
-                   "\"tick\",\"epo");
-  const auto run = EarlierRun::read(file);
-  ASSERT_TRUE(run);
-  EXPECT_EQ(run->last_epoch, 7);
-  EXPECT_EQ(run->other_settings("attach: {every: 2}\nrun: {resume: true, dir: b, name: c}\n"), "");
-  EXPECT_EQ(run->other_settings("attach: {every: 3, depth: 1}\n"),
-            "'attach.depth: 1' is new, 'attach.every' is '3' and was '2'");
-  EXPECT_EQ(run->other_settings("attach: {every: 2}\nlenses: [health: {off: [a, b]}, loss_metrics]\n"),
-            "'lenses.health.off: a, b' is new, 'lenses.loss_metrics: true' is new");
-  EXPECT_EQ(run->other_models({{"net", {}}}), "") << "the record names none";
-}
-
-TEST(EarlierRun, WithoutAConfigurationDiffersInNothing) {
-  const Folder folder;
-  const auto run = EarlierRun::read(folder.write("record.jsonl", R"({"kind":"run","format":3,"name":"a"})"
-                                                                 "\n"));
-  ASSERT_TRUE(run);
-  EXPECT_EQ(run->other_settings("attach: {every: 2}\n"), "");
-}
-
-TEST(EarlierRun, NamesTheFirstModuleOfAModelThatIsAnother) {
-  const auto model = [](int64_t rows) {
-    replay::RecordedModel::Module layer;
-    layer.name = "fc";
-    layer.type = "Linear";
-    layer.parameters = {{{rows, 3}, 3 * rows}};
-    replay::RecordedModel all;
-    all.name = "net";
-    all.type = "Net";
-    all.modules = {layer};
-    return all;
-  };
-  EarlierRun run;
-  run.models["net"] = model(2);
-  EXPECT_EQ(run.other_models({{"net", model(2)}}), "");
-  EXPECT_EQ(run.other_models({{"net", model(4)}}), "'net' has 'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3)");
-  replay::RecordedModel longer = model(2);
-  longer.modules.push_back(longer.modules[0]);
-  EXPECT_EQ(run.other_models({{"net", longer}}), "'net' has 2 modules and had 1");
-  EXPECT_EQ(run.other_models({{"critic", model(2)}}), "'critic' is new, 'net' is gone");
-}
-
-std::string repeated(const std::string& text, int count) {
-  std::string all;
-  for (int i = 0; i < count; ++i) all += text;
-  return all;
-}
-
-TEST(JsonBounds, AreWiderThanWhatLoupeWrites) {
-  for (const std::string& text :
-       {std::string(R"({"a":[1,2,{"b":"[[[[{{{{::::,,,,"}]})"), "[" + repeated(R"({"a":1,"b":[]},)", 100'000) + "0]",
-        repeated("[", 100) + repeated("]", 100), R"(["\"[\\",")" + repeated("[", 500) + "\"]"})
-    EXPECT_NO_THROW(parse_bounded<nlohmann::json>(text)) << text.substr(0, 60);
-  EXPECT_THROW(parse_bounded<nlohmann::json>("]["), nlohmann::json::exception) << "is no JSON";
-}
-
-TEST(JsonBounds, RefuseWhatTakesMemoryOrTimeWithoutEnd) {
-  std::string members;
-  for (int i = 0; i <= 1000; ++i) members += (i == 0 ? "{" : ",") + ("\"" + std::to_string(i) + "\":0");
-  for (const auto& [text, what] : {std::pair(repeated("[", 101), "more levels than 100"),
-                                   std::pair(repeated(R"({"":)", 101), "more levels than 100"),
-                                   std::pair("[" + repeated("{},", 2'100'000), "more values than 4000000"),
-                                   std::pair(members, "more members in one object than 1000")}) {
-    EXPECT_SAYS(thrown_by<Error>([&text = text] { check_json_bounds(text); }), what);
-  }
-}
-
-/// What is read of a line, or what is wrong with it.
-std::string read_back(const std::string& text) {
-  replay::RecordLine line;
-  try {
-    replay::parse_record_line(text, line);
-  } catch (const Error& e) {
-    const std::string what = e.what();
-    return what.substr(0, what.find(", from its character"));  // a text without an end has all that follows
-  }
-  nlohmann::json all = {line.kind, line.tag,  line.layer, line.line,   line.epoch,  line.value,
-                        line.low,  line.high, line.edges, line.counts, line.events, line.message};
-  return all.dump() + (std::signbit(line.value) ? "-" : "+");
-}
-
-TEST(RecordLines, AreReadTheSameWhetherTheyArePlainOrNot) {
-  const std::vector<std::string> values = {"0",
-                                           "-0",
-                                           "-0.0",
-                                           "7",
-                                           "-7",
-                                           "01",
-                                           "-",
-                                           "+1",
-                                           "1.",
-                                           ".5",
-                                           "1.5",
-                                           "1e5",
-                                           "1E+5",
-                                           "1e-5",
-                                           "1e",
-                                           "1e+",
-                                           "1.5e400",
-                                           "1e-400",
-                                           "5e-324",
-                                           "0.1",
-                                           "123456789012345678",
-                                           "18446744073709551615",
-                                           "18446744073709551616",
-                                           "-9223372036854775808",
-                                           "-9223372036854775809",
-                                           "0.30000000000000004",
-                                           "2.2250738585072011e-308",
-                                           "nan",
-                                           "inf",
-                                           "0x1",
-                                           "1 ",
-                                           "true",
-                                           "false",
-                                           "null",
-                                           "tru",
-                                           "\"NaN\"",
-                                           "\"-Infinity\"",
-                                           "\"x\"",
-                                           "[1]",
-                                           "[]",
-                                           "{}",
-                                           "",
-                                           "\"",
-                                           "\"\\u0041\"",
-                                           "\"a\tb\"",
-                                           "\"\xc3\x9c\"",
-                                           "\"\xc3\"",
-                                           "\"\xed\xa0\x80\""};
-  // A blank behind the line is not plain.
-  const auto expect_same = [](const std::string& text) { EXPECT_EQ(read_back(text), read_back(text + " ")) << text; };
-  for (const std::string& value : values) {
-    expect_same(R"({"kind":"value","epoch":1,"tag":"Loss","layer":"Loss","line":"mean","value":)" + value + "}");
-    expect_same(R"({"kind":"value","epoch":)" + value +
-                R"(,"tag":"Loss","layer":"Loss","line":"mean","value":1,"events":2})");
-    expect_same(R"({"kind":"value","epoch":1,"tag":)" + value + R"(,"layer":"a","line":"b","value":1})");
-    expect_same(R"({"kind":"value","epoch":1,"tag":"a","layer":"a","line":"b","value":1,"events":)" + value + "}");
-    expect_same(R"({"kind":"histogram","epoch":1,"tag":"a","layer":"b","line":"c","edges":["-Infinity",0,)" + value +
-                R"(],"counts":[1,2]})");
-    expect_same(R"({"kind":"value","epoch":1,"new":)" + value + R"(,"tag":"a","layer":"b","line":"c","value":1})");
-    expect_same(value);
-    expect_same(R"({"kind":)" + value + "}");
-  }
-  for (const char* each :
-       {"{}", "{", "{\"kind\":\"tick\",}", "{\"kind\":\"tick\" ,\"epoch\":1}", "{\"kind\":\"tick\"}x",
-        "{\"\":1,\"kind\":\"tick\",\"epoch\":1}", "{\"kind\":\"tick\",\"epoch\":1,\"epoch\":2}"})
-    expect_same(each);
 }
 
 }  // namespace

@@ -150,11 +150,13 @@ TEST(Rest, IsFollowedByAComparisonWithNothingThatWasNotMeasured) {
   EXPECT_EQ(it.shown("conv", "change"), 4);
 }
 
-TEST(Rest, FromWhatTheHostDoesNotKnowIsAFaultOfTheLens) {
-  Monitored it("lenses: [probe_lens: {rests: [more]}]\n");
-  it.add("conv");
+TEST(Rest, FromWhatANewerLoupeKnowsIsLetPass) {
+  Layered it("lenses: [probe_lens: {rests: [more]}]\n");
   it.tick();
-  EXPECT_SAYS(only(it.stage.take_messages()), "LOUPE_REST_");
+  it.forward({1});
+  it.tick();
+  EXPECT_EQ(it.stage.take_messages(), Texts{});
+  EXPECT_EQ(it.shown("conv", "sum"), 1);
 }
 
 TEST(Rest, IsRefusedOutOfTurn) {

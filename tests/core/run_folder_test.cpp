@@ -1,12 +1,24 @@
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 
 #include "core/run_folder.h"
 #include "folder.h"
 #include "says.h"
+
+namespace {
+bool has_no_locks = false;
+}
+/// In place of the C library's.
+extern "C" int flock(int descriptor, int operation) noexcept {
+  if (!has_no_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
+  errno = ENOLCK;
+  return -1;
+}
 
 namespace loupe {
 namespace {
@@ -74,15 +86,57 @@ TEST(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
   EXPECT_TRUE(run.is_lost());
   EXPECT_EQ(run.retake(folder.path("digits")), folder.path("digits"));
   EXPECT_FALSE(run.is_lost());
-  std::filesystem::remove(folder.path("digits/.loupe.lock"));
-  EXPECT_TRUE(run.is_lost()) << "another could take it";
-  run.retake(folder.path("digits"));
   std::filesystem::remove_all(folder.path("digits"));
   EXPECT_TRUE(run.is_lost());
-  ASSERT_EQ(told.messages.size(), 2u);
+  ASSERT_EQ(told.messages.size(), 1u);
   EXPECT_EQ(told.messages[0], "the folder '" + folder.path("digits") +
                                   "' was moved or deleted while this run was writing there; from now on the files of "
                                   "this run go to a new folder of that name");
+}
+
+TEST(RunFolder, BehindALinkIsTheFolderThatTheLinkNames) {
+  const Folder folder;
+  const LogCapture told;
+  std::filesystem::create_directory(folder.path("real"));
+  std::filesystem::create_directory_symlink("real", folder.path("digits"));
+  RunFolder run;
+  run.take(folder.path("digits"));
+  EXPECT_FALSE(run.is_lost());
+  std::filesystem::rename(folder.path("real"), folder.path("elsewhere"));
+  EXPECT_TRUE(run.is_lost()) << "the link leads nowhere";
+  std::filesystem::remove(folder.path("digits"));
+  std::filesystem::create_directory_symlink("elsewhere", folder.path("digits"));
+  EXPECT_FALSE(run.is_lost()) << "it was moved, and a link leads to it";
+  std::filesystem::remove(folder.path("digits"));
+  std::filesystem::create_directory(folder.path("another"));
+  std::filesystem::create_directory_symlink("another", folder.path("digits"));
+  EXPECT_TRUE(run.is_lost());
+  EXPECT_EQ(told.messages, Texts{});
+}
+
+TEST(RunFolder, WhoseLockWasDeletedIsLockedAgain) {
+  const Folder folder;
+  const LogCapture told;
+  RunFolder run, second;
+  run.take(folder.path("digits"));
+  std::filesystem::remove(folder.path("digits/.loupe.lock"));
+  EXPECT_FALSE(run.is_lost());
+  EXPECT_EQ(second.take(folder.path("digits")), folder.path("digits-2"));
+  std::filesystem::remove(folder.path("digits/.loupe.lock"));
+  RunFolder third;
+  EXPECT_EQ(third.take(folder.path("digits")), folder.path("digits"));
+  EXPECT_TRUE(run.is_lost()) << "another was faster";
+}
+
+TEST(RunFolder, ThatCannotBeLockedIsTakenWithAWarning) {
+  const Folder folder;
+  const LogCapture told;
+  has_no_locks = true;
+  RunFolder run;
+  EXPECT_EQ(run.take(folder.path("digits")), folder.path("digits"));
+  has_no_locks = false;
+  EXPECT_SAYS(only(told.messages), "'" + folder.path("digits") + "' cannot be locked (No locks available)");
+  EXPECT_SAYS(only(told.messages), "run.dir");
 }
 
 TEST(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {

@@ -1,4 +1,4 @@
-// Which steps are looked at, and how a budget chooses them. No clock runs here: times are numbers.
+// Which steps are measured, and how a budget chooses them. No clock runs here: times are numbers.
 
 #include "pipeline/schedule.h"
 
@@ -7,22 +7,23 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/own_time.h"
 #include "monitored.h"
 
 namespace loupe {
 namespace {
 
-/// '+' for each step that is looked at.
-std::string looks(Sampling& sampling, int steps) {
+/// '+' for each step that is measured.
+std::string looks(Sampling& sampling, int steps, const Bucket* bucket = nullptr) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
     text += sampling.looking() ? '+' : '.';
-    sampling.end_step();
+    sampling.end_step(bucket);
   }
   return text;
 }
@@ -41,189 +42,284 @@ TEST(Sampling, LooksAtEveryStepForAWhileFromTheNextOnWhereAsked) {
   EXPECT_EQ(looks(sampling, 12), ".+++..++....");
 }
 
-TEST(LookSchedule, LooksAtTheFirstStepsOfAFurtherModel) {
-  LookSchedule schedule(1, 1, 0.03);
-  while (schedule.looks()) schedule.end_step(true);
-  schedule.begin_model();
-  schedule.end_step(true);
-  for (uint64_t i = 0; i < Budget::opening; ++i) {
-    EXPECT_TRUE(schedule.looks()) << i;
-    schedule.end_step(true);
-  }
+TEST(Sampling, MeasuresNoMoreThanOneStepInNHoweverMuchTheBucketHolds) {
+  const Bucket full(1);
+  Sampling fifth(5);
+  EXPECT_EQ(looks(fifth, 14, &full), "++........++..");
+  fifth.begin_epoch(full);
+  EXPECT_EQ(looks(fifth, 8, &full), "++......") << "that epoch was long enough";
+  fifth.begin_epoch(full);
+  EXPECT_EQ(looks(fifth, 8, &full), "..++....") << "this one was not";
 }
 
-/// The epochs of so many steps, each with a '|' before it.
-std::string looks_in_epochs(Sampling& sampling, int epochs, int steps) {
-  std::string text;
-  for (int i = 0; i < epochs; ++i) {
-    text += "|" + looks(sampling, steps);
-    sampling.begin_epoch();
-  }
-  return text;
-}
-
-TEST(Sampling, LooksAtTheBeginningOfEachEpochThatIsLongEnough) {
-  Sampling third(3);
-  EXPECT_EQ(looks_in_epochs(third, 3, 7), "|++....+|++.....|++.....") << "the first epoch's length is unknown";
-  Sampling second(2);
-  EXPECT_EQ(looks_in_epochs(second, 2, 9), "|++..++..+|++..++...");
-}
-
-TEST(Sampling, LooksAtTheBeginningOfSomeEpochsWhereEachWouldBeTooOften) {
-  Sampling sampling(5);
-  EXPECT_EQ(looks_in_epochs(sampling, 6, 4), "|++..|....|....|++..|....|....");
-}
-
-TEST(Sampling, GoesOnInAnEpochThatIsLongerThanTheOneBefore) {
-  Sampling sampling(2);
-  looks_in_epochs(sampling, 1, 5);
-  EXPECT_EQ(looks(sampling, 12), "++...++..++.");
-}
-
-TEST(Sampling, TakesAnotherDistanceWithoutBreakingAPair) {
-  Sampling sampling(1);
-  looks(sampling, 2);
-  sampling.set_every(3);
-  EXPECT_EQ(looks(sampling, 8), "++....++");
-}
-
-/// A trainer whose steps take a second, and longer where they are looked at.
+/// A trainer under a budget. Times are in seconds.
 struct Trainer {
-  explicit Trainer(double share) : budget(share) {}
-  /// Returns the share of the time that looking took.
-  double run(int steps, double added, double step = 1) {
-    double looked = 0;
+  explicit Trainer(double share) : bucket(share) {}
+  /// Returns the share of the time that Loupe took.
+  double run(int steps, double step, double cost, double passing = 0) {
+    const double before = took;
     for (int i = 0; i < steps; ++i) {
-      const double more = sampling.looking() ? added : 0;
-      looked += more;
-      changes += budget.step(step + more, sampling.looking()) ? 1 : 0;
-      sampling.set_every(budget.every());
-      looked_at += sampling.looking() ? 1 : 0;
-      sampling.end_step();
+      const bool looks = sampling.looking();
+      measured += looks ? 1 : 0;
+      shown += looks ? '+' : '.';
+      took += looks ? cost : passing;
+      if (looks) bucket.spend(cost);
+      bucket.fill(step, looks ? 0 : passing);
+      sampling.end_step(&bucket);
     }
-    return looked / (steps * step);
+    return (took - before) / (steps * step);
   }
-  Budget budget;
+  void begin_epoch() {
+    sampling.begin_epoch(bucket);
+    bucket.reported();
+  }
+  Bucket bucket;
   Sampling sampling{1};
-  int changes = 0, looked_at = 0;
+  int measured = 0;
+  double took = 0;
+  std::string shown;
 };
 
-TEST(Budget, HoldsTheShareAfterTheFirstFiftySteps) {
-  for (const double added : {0.08, 0.17, 0.5, 1.0}) {
-    Trainer trainer(0.01);
-    trainer.run(50, added);
-    EXPECT_LE(trainer.run(20000, added), 0.01) << added;
-    EXPECT_EQ(trainer.changes, 1) << "told once";
-  }
-}
-
-TEST(Budget, HoldsInEveryWindowOf200StepsWhatItMayTakeInOne) {
-  for (double added = 0.02; added < 1.2; added += 0.01) {
-    Trainer trainer(0.01);
-    trainer.run(50, added);
-    std::vector<double> taken;
-    for (int i = 0; i < 1500; ++i) taken.push_back(trainer.run(1, added));
-    for (std::size_t first = 0; first + 200 <= taken.size(); ++first) {
-      const auto begin = taken.begin() + static_cast<std::ptrdiff_t>(first);
-      ASSERT_LE(std::accumulate(begin, begin + 200, 0.0) / 200, 0.012 + 1e-9) << added << " from step " << first;
-    }
-    EXPECT_LE(trainer.changes, 2) << "told once it is known, and when half a second is over";
-  }
-}
-
-TEST(Budget, LooksAtEveryStepUntilThatHasTakenHalfASecond) {
+TEST(Bucket, PaysForEveryStepUntilThatHasTakenHalfASecond) {
   Trainer trainer(0.03);
-  trainer.run(300, 0.001);
-  EXPECT_GT(trainer.looked_at, 285) << "but for those to compare with";
-  EXPECT_EQ(trainer.changes, 1) << "told as soon as it is known";
-  EXPECT_EQ(trainer.budget.words().find("looks at one step in 2 once looking has taken half a second: "), 0U);
-  trainer.run(400, 0.001);
-  EXPECT_LT(trainer.looked_at, 620);
-  EXPECT_EQ(trainer.changes, 2) << "and when it is so";
-  EXPECT_EQ(trainer.budget.words().find("looks at one step in 2 from now on: "), 0U);
+  trainer.run(1000, 1e-6, 0.001);
+  EXPECT_GE(trainer.measured, 500);
+  EXPECT_LE(trainer.measured, 502) << "a pair is completed";
 }
 
-TEST(Budget, NeverLooksMoreOftenThanAskedFor) {
-  Budget budget(0.03, 5);
-  Sampling sampling(budget.every());
-  int looked_at = 0;
-  for (int i = 0; i < 500; ++i) {
-    looked_at += sampling.looking() ? 1 : 0;
-    budget.step(1, sampling.looking());
-    sampling.set_every(budget.every());
-    sampling.end_step();
+TEST(Bucket, KeepsToItsShareAndUsesNearlyAllOfIt) {
+  for (const double cost : {0.02, 0.08, 0.5, 1.0, 20.0}) {
+    Trainer trainer(0.01);
+    trainer.run(10000, 1, cost);
+    const double share = trainer.run(100000, 1, cost);
+    EXPECT_LE(share, 0.01 + 1e-3) << cost;
+    EXPECT_GE(share, 0.009) << cost;
   }
-  EXPECT_EQ(looked_at, 100);
 }
 
-TEST(Budget, TakesWhatLiesBetweenTwoEpochsForNoCostOfTheirFirstSteps) {
+TEST(Bucket, FollowsACostThatGrowsAndOneThatFalls) {
+  Trainer trainer(0.01);
+  for (const double cost : {0.1, 0.4, 0.02}) {
+    trainer.run(2000, 1, cost);
+    EXPECT_NEAR(trainer.run(20000, 1, cost), 0.01, 0.001) << cost;
+  }
+}
+
+TEST(Bucket, MeasuresEveryStepWhereThatTakesLessThanTheShare) {
   Trainer trainer(0.03);
-  trainer.run(100, 0.1);
-  const uint64_t before = trainer.budget.every();
+  trainer.run(5000, 1, 0.02);
+  EXPECT_EQ(trainer.measured, 5000);
+}
+
+TEST(Bucket, HoldsNoMoreThanHalfASecondAfterALongPause) {
+  Trainer trainer(0.03);
+  trainer.run(1000, 0.001, 0.001);
+  trainer.bucket.fill(3600, 0);
+  trainer.measured = 0;
+  trainer.run(1000, 1e-6, 0.001);
+  EXPECT_LE(trainer.measured, 502);
+}
+
+TEST(Bucket, LeavesAQuarterOfTheShareWhereStepsThatAreNotMeasuredTakeMoreThanAll) {
+  Trainer trainer(0.03);
+  trainer.run(20000, 0.001, 0.002, 0.001);
+  trainer.measured = 0;
+  trainer.run(100000, 0.001, 0.002, 0.001);
+  EXPECT_NEAR(trainer.measured * 0.002 / 100, 0.03 / 4, 0.001);
+}
+
+TEST(Bucket, SavesWhatStepsTakeThatAreNotMeasured) {
+  Trainer trainer(0.03);
+  trainer.run(20000, 0.001, 0.002, 1e-5);
+  EXPECT_NEAR(trainer.run(100000, 0.001, 0.002, 1e-5), 0.03, 0.001);
+}
+
+TEST(Bucket, ForgivesReportsButNoStepThatWasMeasured) {
+  const auto is_empty_after = [](Bucket bucket, double seconds) {
+    bucket.fill(seconds, 0);
+    return bucket.is_empty();
+  };
+  Bucket reported(0.03), measured(0.03);
+  reported.spend_on_report(100);
+  measured.spend(100);
+  EXPECT_TRUE(is_empty_after(reported, 10));
+  EXPECT_FALSE(is_empty_after(reported, 20));
+  EXPECT_TRUE(is_empty_after(measured, 3000));
+  measured.spend_on_report(1);
+  EXPECT_FALSE(is_empty_after(measured, 3400)) << "a report adds nothing to a debt that is larger";
+}
+
+TEST(Bucket, PaysForTheFirstStepsOfEachEpochThatIsLongEnough) {
+  Trainer trainer(0.03);
+  trainer.run(2000, 0.01, 0.004);
   for (int epoch = 0; epoch < 50; ++epoch) {
-    trainer.budget.begin_epoch();
-    trainer.sampling.begin_epoch();
-    trainer.run(1, 0.1, 20);
-    trainer.run(19, 0.1);
+    trainer.begin_epoch();
+    trainer.shown.clear();
+    trainer.run(100 + epoch, 0.01, 0.004);
+    EXPECT_EQ(trainer.shown.substr(0, 2), "++") << epoch;
   }
-  EXPECT_EQ(trainer.budget.every(), before);
 }
 
-TEST(Budget, LooksAtEverySecondStepWhereLookingCostsNextToNothing) {
-  Trainer trainer(0.01);
-  trainer.run(1000, 0.001);
-  EXPECT_EQ(trainer.budget.every(), 2U);
-  EXPECT_NEAR(trainer.budget.used_share(), 0.0005, 1e-6);
-}
-
-TEST(Budget, FollowsACostThatGrowsAndOneThatFalls) {
-  Trainer trainer(0.01);
-  trainer.run(200, 0.1);
-  const uint64_t before = trainer.budget.every();
-  trainer.run(2000, 0.4);
-  EXPECT_GE(trainer.budget.every(), 3 * before);
-  trainer.run(20000, 0.02);
-  EXPECT_LT(trainer.budget.every(), before);
-}
-
-TEST(Budget, TakesNoNoticeOfAStepInWhichTheMachineDidSomethingElse) {
-  Trainer trainer(0.01);
-  trainer.run(100, 0.1);
-  const uint64_t before = trainer.budget.every();
-  for (int i = 0; i < 5; ++i) {
-    trainer.run(1, 0.1, 50);
-    trainer.run(300, 0.1);
+TEST(Bucket, KeepsToItsShareWhereEpochsAreShort) {
+  Trainer trainer(0.03);
+  const double taken_before = trainer.took;
+  for (int epoch = 0; epoch < 60000; ++epoch) {
+    trainer.run(10, 1e-4, 1e-4);
+    trainer.begin_epoch();
   }
-  EXPECT_EQ(trainer.budget.every(), before);
+  EXPECT_LE(trainer.took - taken_before, 0.03 * 60 + 0.51);
+  EXPECT_GE(trainer.took - taken_before, 0.03 * 60);
 }
 
-TEST(Budget, ALoopThatDoesMoreAtEverySecondStepIsNoDifferentWhenItIsLookedAt) {
-  Trainer trainer(0.01);
-  for (int i = 0; i < 300; ++i) {
-    trainer.run(1, 0.1, 0.5);
-    trainer.run(1, 0.1, 1.5);
+TEST(Bucket, PaysForReportsOfShortEpochsAndForTheStepsBehindThem) {
+  Trainer trainer(0.03);
+  constexpr double report = 0.001;
+  int reports = 0, blank = 0;
+  double reporting = 0;
+  for (int epoch = 0; epoch < 60000; ++epoch) {
+    trainer.shown.clear();
+    trainer.run(10, 1e-4, 1e-4);
+    if (!trainer.bucket.pays_for_report()) continue;
+    ++reports;
+    reporting += report;
+    trainer.begin_epoch();
+    trainer.bucket.spend_on_report(report);
+    trainer.shown.clear();
+    trainer.run(2, 1e-4, 1e-4);
+    blank += trainer.shown == "++" ? 0 : 1;
   }
-  EXPECT_NEAR(trainer.budget.added_seconds(), 0.1, 1e-9);
-  EXPECT_NEAR(trainer.budget.step_seconds(), 1, 1e-9);
+  EXPECT_EQ(blank, 0) << "each report has steps to tell of";
+  EXPECT_GT(reports, 1000);
+  EXPECT_LE(trainer.took + reporting, 0.03 * 61 + 0.51);
 }
 
-TEST(Budget, SaysInWordsWhatItChose) {
-  Trainer trainer(0.01);
-  trainer.run(100, 0.18);
-  EXPECT_EQ(trainer.budget.words(),
-            "looks at one step in 20 from now on: to look at one adds 18 % to its time, so that it takes 0.9 % of all; "
-            "attach.budget is 1 %");
+TEST(Bucket, PaysForAReportAtLeastEachTenSeconds) {
+  Bucket bucket(0.03);
+  bucket.spend(1000);
+  bucket.reported();
+  bucket.fill(9, 0);
+  EXPECT_FALSE(bucket.pays_for_report());
+  bucket.fill(2, 0);
+  EXPECT_TRUE(bucket.pays_for_report());
 }
 
-TEST(Budget, AMachineThatGetsSlowerIsNotTakenForTheCostOfLooking) {
-  Trainer trainer(0.01);
-  double step = 1;
-  for (int i = 0; i < 400; ++i) {
-    trainer.run(1, 0.1 * step, step);
-    step *= 1.002;
+/// The steps that a rank measures to which each costs so much.
+std::string agreed_looks(double cost, int epochs, int steps) {
+  Trainer trainer(0.03);
+  trainer.sampling.agree();
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    trainer.run(steps, 0.01, cost);
+    trainer.begin_epoch();
   }
-  EXPECT_NEAR(trainer.budget.added_seconds() / trainer.budget.step_seconds(), 0.1, 0.04);
-  EXPECT_LE(trainer.changes, 2);
+  return trainer.shown;
+}
+
+TEST(Sampling, ThatAgreesMeasuresNearlyAllStepsOfARankThatMeasuresFewer) {
+  for (const auto& [epochs, steps] : {std::pair(4000, 10), std::pair(700, 60), std::pair(40, 1000)}) {
+    const std::string often = agreed_looks(0.003, epochs, steps), seldom = agreed_looks(0.02, epochs, steps);
+    const std::size_t settled = often.size() / 2;
+    int few = 0, many = 0, common = 0;
+    for (std::size_t at = settled; at < often.size(); ++at) {
+      few += seldom[at] == '+' ? 1 : 0;
+      many += often[at] == '+' ? 1 : 0;
+      common += seldom[at] == '+' && often[at] == '+' ? 1 : 0;
+    }
+    EXPECT_GT(few, 50) << steps;
+    EXPECT_GT(many, 2 * few) << steps;
+    EXPECT_GE(common, 0.8 * few) << steps;
+    EXPECT_LE(few * 0.02, 0.034 * 0.01 * static_cast<double>(settled)) << steps;
+  }
+}
+
+TEST(Sampling, ThatAgreesMeasuresMoreAgainWhereThatBecomesCheaper) {
+  Trainer trainer(0.03);
+  trainer.sampling.agree();
+  trainer.run(20000, 0.01, 0.02);
+  EXPECT_GE(trainer.sampling.every(), 64U);
+  trainer.run(100000, 0.01, 0.0005);
+  EXPECT_LE(trainer.sampling.every(), 4U);
+}
+
+/// Steps of a trainer by a clock of their own.
+class BudgetedSteps : public testing::Test {
+ protected:
+  BudgetedSteps() {
+    now = 1000;
+    set_steady_clock([] { return now.load(); });
+  }
+  ~BudgetedSteps() override { set_steady_clock(nullptr); }
+  /// Hooks take `cost` of a step that is measured, and `passing` of another.
+  void run(LookSchedule& schedule, int steps, double cost, double passing = 0) {
+    for (int i = 0; i < steps; ++i) {
+      now = now + 0.01;
+      const bool looks = schedule.looks();
+      measured_ += looks ? 1 : 0;
+      const OwnTime own(OwnTime::Of::hooks);
+      const double took = looks ? cost : passing;
+      now = now + took;
+      took_ += took;
+      schedule.end_step(true);
+    }
+  }
+  int measured_ = 0;
+  double took_ = 0;
+  static inline std::atomic<double> now;  // read by the thread of the visualizers, too
+};
+
+TEST_F(BudgetedSteps, KeepToTheBudgetByTheTimeOfTheHooks) {
+  LookSchedule schedule(1, 1, 0.03);
+  run(schedule, 30000, 0.002);
+  EXPECT_NEAR(took_, 0.5 + 0.03 * (now - 1000), 0.01 * 300);
+  EXPECT_GT(measured_, 300);
+  EXPECT_LT(took_, 0.5 + 0.031 * (now - 1000));
+}
+
+TEST_F(BudgetedSteps, SaveWhatHooksTakeOfTheOthers) {
+  LookSchedule schedule(1, 1, 0.03);
+  run(schedule, 30000, 0.002, 0.0001);
+  EXPECT_LT(took_, 0.5 + 0.032 * (now - 1000));
+  EXPECT_GT(measured_, 1000);
+}
+
+TEST_F(BudgetedSteps, ReadNoClockInMostStepsThatAreNotMeasured) {
+  LookSchedule schedule(1, 1, 0.03);
+  run(schedule, 100, 1);
+  ASSERT_FALSE(schedule.looks());
+  int timed = 0;
+  for (int i = 0; i < 160; ++i) {
+    timed += OwnTime::is_wanted() ? 1 : 0;
+    schedule.end_step(true);
+  }
+  EXPECT_EQ(timed, 10);
+}
+
+TEST_F(BudgetedSteps, AreMeasuredLessWhereTicksTakeTheTime) {
+  const auto measured_with = [&](double tick) {
+    measured_ = 0;
+    LookSchedule schedule(1, 1, 0.03);
+    for (int epoch = 0; epoch < 100; ++epoch) {
+      run(schedule, 100, 0.002);
+      const OwnTime own(OwnTime::Of::reports);
+      now = now + tick;
+      schedule.begin_epoch(epoch);
+    }
+    return measured_;
+  };
+  EXPECT_LT(measured_with(0.02), measured_with(0) / 2);
+}
+
+TEST_F(BudgetedSteps, OfAFurtherModelAreMeasured) {
+  LookSchedule schedule(1, 1, 0.03);
+  run(schedule, 1000, 0.01);
+  schedule.begin_epoch(1);
+  run(schedule, 100, 0.01);
+  while (schedule.looks()) run(schedule, 1, 0.001);
+  schedule.begin_model();
+  run(schedule, 1, 0.001);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_TRUE(schedule.looks()) << i;
+    run(schedule, 1, 0.001);
+  }
 }
 
 /// A step of a trainer, as taps tell it.
@@ -233,29 +329,29 @@ void step(Monitored& it, ModuleNode& layer, float value) {
   it.monitor.end_step();
 }
 
-class BudgetedSteps : public testing::Test {
- protected:
-  BudgetedSteps() {
-    now = 1000;
-    set_steady_clock([] { return now.load(); });
-  }
-  ~BudgetedSteps() override { set_steady_clock(nullptr); }
-  static inline std::atomic<double> now;  // read by the thread of the visualizers, too
-};
-
-TEST_F(BudgetedSteps, TellTheUserAndTheVisualizersOnceHowOftenTheyAreLookedAt) {
-  Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  EXPECT_EQ(it.monitor.sampling_words(), ", looks as often as 1 % of the time allows");
-  for (int i = 0; i < 300; ++i) {
-    now = now + (it.monitor.looks() ? 1.085 : 1);
+/// The notes on cost of a run of so many steps; each that is measured takes a tenth of a second more.
+Texts told_after(const std::string& budget, int steps, std::atomic<double>& now) {
+  Layered it("attach: {budget: " + budget + "}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
+  for (int i = 0; i < steps; ++i) {
+    now = now + 1;
+    const OwnTime own(OwnTime::Of::hooks);
+    now = now + (it.monitor.looks() ? 0.1 : 0);
     step(it, *it.layer, 1);
   }
   it.tick();
-  Texts told = it.stage.take_messages();
-  // By this clock a visualizer may take hours.
-  std::erase_if(told, [](const std::string& each) { return each.find("the visualizer") == 0; });
-  EXPECT_SAYS(only(told), "Loupe looks at one step in 10 from now on");
-  EXPECT_EQ(it.stage.take_notes("shown note").size(), 1U);
+  it.monitor.end(LOUPE_END_COMPLETED, nullptr);
+  return it.stage.take_notes("shown text of a note");
+}
+
+TEST_F(BudgetedSteps, AreCountedOnceAtTheEndWhereSomeWereNotMeasured) {
+  EXPECT_SAYS(only(told_after("1%", 300, now)), "of 300 steps were measured");
+  EXPECT_TRUE(told_after("1%", 3, now).empty()) << "all were";
+  EXPECT_TRUE(told_after("off", 300, now).empty());
+}
+
+TEST_F(BudgetedSteps, AreSaidOfAtFirstInTheSummaryAlone) {
+  Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\n");
+  EXPECT_EQ(it.monitor.sampling_words(), ", measures as many steps as 1 % of the time allow");
 }
 
 TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {

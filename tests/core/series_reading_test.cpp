@@ -7,6 +7,8 @@
 #include <string>
 
 #include "monitored.h"
+#include "paths.h"
+#include "ranks/lens_states.h"
 
 namespace loupe {
 namespace {
@@ -105,7 +107,7 @@ struct WithSums : Monitored {
   static Config config_of(const std::string& lens) {
     Catalogue catalogue;
     catalogue.add_plugin(linked_plugin(sums_plugin));
-    return Config::from_text("plugins: {path: [" LOUPE_BUILT_PLUGINS "]}\nlenses: [" + lens + "]\n", "a.yaml", "/",
+    return Config::from_text("plugins: {path: [" + LOUPE_BUILT_PLUGINS + "]}\nlenses: [" + lens + "]\n", "a.yaml", "/",
                              std::move(catalogue));
   }
 };
@@ -139,17 +141,17 @@ TEST(SeriesOfALens, AreSavedInAsManyPiecesAsThePreprocessorLikes) {
   WithSums one, other;
   one.forward({1});
   other.forward({2, 3});
-  const LensStates states = other.lens().take_states();
+  const LensStates states = LensStatesOf(other.lens()).take();
   EXPECT_EQ(states.unable, "");
   ASSERT_EQ(states.sources.size(), 1u);
-  EXPECT_TRUE(one.lens().merge(states, false));
+  EXPECT_TRUE(LensStatesOf(one.lens()).merge(states, false));
   EXPECT_EQ(one.tick("mean"), 3);
 }
 
 TEST(SeriesOfALens, ThatCannotBeSavedAreToldWithWhy) {
   WithSums run("sums: {whole: false}");
   run.forward({1});
-  const LensStates states = run.lens().take_states();
+  const LensStates states = LensStatesOf(run.lens()).take();
   EXPECT_EQ(states.unable, "saving its state failed: the other half is lost");
   EXPECT_TRUE(states.sources.empty());
 }

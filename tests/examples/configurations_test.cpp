@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "paths.h"
 #include "process.h"
 
 namespace loupe::test {
@@ -29,7 +30,7 @@ class Configuration : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(Configuration, IsValid) {
-  const Finished finished = run(std::string(LOUPE_COMMAND) + " validate " + file.string(), fresh_folder());
+  const Finished finished = run(LOUPE_COMMAND + " validate " + file.string(), fresh_folder());
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 
@@ -37,7 +38,7 @@ TEST_P(Configuration, RunsWithoutAComplaintAndFillsItsRecord) {
   const std::string trainer = GetParam() == "gan" || GetParam() == "sequence" ? GetParam() : "digits";
   const fs::path folder = fresh_folder();
   const Finished finished =
-      run(LOUPE_EXAMPLES "/" + trainer + " --epochs 2 --config " + file.string() + " --out .", folder);
+      run(LOUPE_EXAMPLES + "/" + trainer + " --epochs 2 --config " + file.string() + " --out .", folder);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   // How long a lens takes is up to the machine.
   const std::regex of_time("loupe: warning: the lens '[^']+' takes [0-9]+ % of the time[^\n]*");

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "paths.h"
 #include "process.h"
 
 namespace loupe::test {
@@ -18,10 +19,10 @@ class CustomLens : public testing::Test {
   static void SetUpTestSuite() {
     fs::remove_all(base());
     fs::create_directories(base());
-    installing = run(LOUPE_CMAKE " --install " LOUPE_BUILD " --prefix " + prefix().string(), base());
+    installing = run(LOUPE_CMAKE + " --install " + LOUPE_BUILD + " --prefix " + prefix().string(), base());
     fs::copy(LOUPE_CUSTOM_LENS, project());
-    building = run(LOUPE_CMAKE " -B build -DCMAKE_PREFIX_PATH=" + prefix().string() +
-                       " " LOUPE_CUSTOM_LENS_ARGUMENTS " && " LOUPE_CMAKE " --build build",
+    building = run(LOUPE_CMAKE + " -B build -DCMAKE_PREFIX_PATH=" + prefix().string() +
+                       " " LOUPE_CUSTOM_LENS_ARGUMENTS " && " + LOUPE_CMAKE + " --build build",
                    project());
   }
   void SetUp() override {
@@ -72,7 +73,7 @@ TEST_F(CustomLens, HasItsOptionsChecked) {
 TEST_F(CustomLens, WatchesATrainerThatKnowsNothingOfIt) {
   const fs::path folder = fresh_folder();
   const Finished finished =
-      run(LOUPE_EXAMPLES "/digits --epochs 1 --out . --config " + (project() / "monitor.yaml").string(), folder);
+      run(LOUPE_EXAMPLES + "/digits --epochs 1 --out . --config " + (project() / "monitor.yaml").string(), folder);
   ASSERT_EQ(finished.exit_code, 0) << finished.output;
   Recorded recorded = read_record(folder / "runs/custom_lens/record.jsonl");
   EXPECT_EQ(recorded.layers("Output Range"), (std::set<std::string>{"features.0", "features.3", "hidden", "output"}));

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "paths.h"
 #include "process.h"
 
 namespace loupe::test {
@@ -53,10 +54,10 @@ TEST(Gallery, ShowsFaultsThatLoupeFindsAndNothingElse) {
   for (const auto& [fault, rules] : faults) {
     const std::filesystem::path folder = fresh_folder();
     // How many steps the default looks at depends on the time that the machine has.
-    const Finished trained =
-        run(LOUPE_COMMAND " run --every-step --out . --name it -- " LOUPE_EXAMPLES "/digits_sick " + fault, folder);
+    const Finished trained = run(
+        LOUPE_COMMAND + " run --every-step --out . --name it -- " + LOUPE_EXAMPLES + "/digits_sick " + fault, folder);
     EXPECT_EQ(trained.exit_code, 0) << fault << ": " << trained.output;
-    const std::string diagnosis = run(LOUPE_COMMAND " diagnose it", folder).output;
+    const std::string diagnosis = run(LOUPE_COMMAND + " diagnose it", folder).output;
     EXPECT_EQ(standing(diagnosis), rules) << fault;
     const bool was_born_dead = diagnosis.find("it was so from the first step on") != std::string::npos;
     EXPECT_EQ(was_born_dead, fault == "dead-units") << fault;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "paths.h"
 #include "process.h"
 
 namespace loupe::test {
@@ -12,8 +13,8 @@ namespace fs = std::filesystem;
 /// Trains with the configuration of the trainer's own name and returns what was recorded.
 Recorded train(const std::string& trainer, int epochs) {
   const fs::path folder = fresh_folder();
-  const Finished finished = run(LOUPE_EXAMPLES "/" + trainer + " --config " LOUPE_CONFIGS "/" + trainer + ".yaml" +
-                                    " --out . --epochs " + std::to_string(epochs),
+  const Finished finished = run(LOUPE_EXAMPLES + "/" + trainer + " --config " + LOUPE_CONFIGS + "/" + trainer +
+                                    ".yaml" + " --out . --epochs " + std::to_string(epochs),
                                 folder);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   for (int epoch = 1; epoch <= epochs; ++epoch) {
@@ -46,7 +47,7 @@ TEST(Sequence, ShowsTheLstmsParametersAndOutput) {
 }
 
 TEST(Trainers, SayWhatIsWrongWithAConfigurationAndDoNotTrain) {
-  const Finished finished = run(LOUPE_EXAMPLES "/digits --config nowhere.yaml", fresh_folder());
+  const Finished finished = run(LOUPE_EXAMPLES + "/digits --config nowhere.yaml", fresh_folder());
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_NE(finished.output.find("nowhere.yaml"), std::string::npos) << finished.output;
   EXPECT_EQ(finished.output.find("epoch"), std::string::npos) << finished.output;

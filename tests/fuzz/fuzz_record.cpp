@@ -6,7 +6,7 @@
 #include <exception>
 #include <string_view>
 
-#include "record/record_line.h"
+#include "record/reader/record_line.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   static loupe::replay::RecordLine line;  // keeps its memory from call to call, as in a record

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   request.struct_size = sizeof request;
   request.measures = bytes.take<uint8_t>();
   request.unit_dimension = bytes.take<int32_t>();
-  request.epsilon = bytes.take<float>();
+  request.eps = bytes.take<float>();
   loupe::measure::Measurer measurer(request);
   for (int event = 0; event < 4; ++event) {
     const auto& dtype = dtypes[bytes.below(10)];

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
+
 namespace loupe::testing {
 
 /// The files named on the command line, or every PREFIX*.json of the folder in LOUPE_GOLDEN (default: the project's).

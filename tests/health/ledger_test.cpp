@@ -58,6 +58,35 @@ TEST(Ledger, TakesASymptomForTheCauseOfWhatFollowsAndNothingForThatOfWhatIsWorse
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
 }
 
+TEST(Ledger, TakesWhatHappenedLaterForNoCause) {
+  TwoModels models;
+  const StretchEnd tick{.tick = true,
+                        .window = [](const loupe_module*) { return false; },
+                        .is_open = [](const Finding&) { return true; }};
+  models.see("loss_not_decreasing", models.net, LOUPE_SEVERITY_WARNING);
+  models.judged.ledger.end(models.judged.report, tick);
+  models.see("non_finite", models.net);
+  EXPECT_EQ(models.judged.findings.back().rule, "non_finite");
+  models.see("dead_units", models.layer);
+  EXPECT_EQ(models.judged.findings.back().caused_by, "non_finite") << "it came with it";
+  models.see("nothing_trainable", models.net);
+  EXPECT_EQ(models.judged.findings.back().rule, "loss_not_decreasing")
+      << "that may have been so from the first step on";
+  EXPECT_EQ(models.judged.findings.back().caused_by, "nothing_trainable");
+}
+
+TEST(Ledger, TellsAtOnceWhatIsSeenAgainInAModuleThatWasAttachedAnew) {
+  TwoModels models;
+  for (int i = 0; i < 4; ++i) models.judged.judge("non_finite").tell({.module = &models.layer});
+  const std::size_t before = models.judged.findings.size();
+  models.judged.judge("non_finite").tell({.module = &models.layer});
+  EXPECT_EQ(models.judged.findings.size(), before) << "it is known";
+  models.judged.ledger.forget(&models.layer);
+  const loupe_module again = models.layer;
+  models.judged.judge("non_finite").tell({.module = &again});
+  EXPECT_EQ(models.judged.findings.size(), before + 1);
+}
+
 /// A gradient of 0 at one place, and a layer behind it that is silent.
 struct ZeroGradient {
   TwoModels models;

@@ -47,6 +47,15 @@ TEST(Guessing, IsNotJudgedByAFewSteps) {
   EXPECT_TRUE(guessing.is_no_better());
 }
 
+TEST(Guessing, IsNoGuessAnyMoreOnceAFewStepsAreBetter) {
+  Guessing guessing;
+  take_cross_entropies(guessing, std::log(5.0), 3);
+  EXPECT_TRUE(guessing.was_no_better());
+  take_cross_entropies(guessing, 0.5, 1, looks_of_an_epoch / 4);
+  EXPECT_FALSE(guessing.was_no_better());
+  EXPECT_FALSE(guessing.is_no_better());
+}
+
 TEST(Guessing, IsWhatTheMeanOfTheTargetsDoes) {
   Guessing guessing;
   take_squares(guessing, 1.0, 3);
@@ -68,6 +77,16 @@ TEST(Guessing, ComparesACrossEntropyAloneWhereThereAreBoth) {
   }
   EXPECT_TRUE(guessing.is_no_better());
   EXPECT_EQ(guessing.text(), "guessing among 5 classes gives 1.61");
+}
+
+TEST(Guessing, IsFarBetterInTheFirstStepsOfATrainedModelAlone) {
+  Guessing guessing;
+  EXPECT_FALSE(guessing.is_far_better()) << "nobody looked";
+  guessing.take_cross_entropy(1.3, 4);
+  EXPECT_FALSE(guessing.is_far_better());
+  Guessing trained;
+  trained.take_cross_entropy(0.3, 4);
+  EXPECT_TRUE(trained.is_far_better());
 }
 
 TEST(Guessing, NeedsTargetsThatDiffer) {

@@ -49,13 +49,13 @@ TEST(Losses, KeepNoMeanOfAnEpochInWhichOneWasNaN) {
   EXPECT_EQ(losses.training.epochs.back().number, 3u);
 }
 
-Trend trend_of(const std::vector<double>& epochs) {
+Trend trend_of(const std::vector<double>& epochs, bool is_guess = false) {
   Losses losses;
   for (const double loss : epochs) {
     for (int i = 0; i < 10; ++i) push(losses, "train_loss", loss);
     losses.end_epoch();
   }
-  return losses.trend();
+  return losses.trend(is_guess);
 }
 
 TEST(Losses, FallWhereTheyAreAtTheirBestAndFarBelowTheirStart) {
@@ -63,8 +63,32 @@ TEST(Losses, FallWhereTheyAreAtTheirBestAndFarBelowTheirStart) {
   EXPECT_EQ(trend_of({2}), Trend::falls) << "nobody knows yet";
   EXPECT_EQ(trend_of({2, 1, 0.5}), Trend::falls);
   EXPECT_EQ(trend_of({2, 0.5, 0.52}), Trend::falls) << "it has arrived";
-  EXPECT_EQ(trend_of({2, 1.98, 1.97}), Trend::stays);
-  EXPECT_EQ(trend_of({2, 0.5, 1.5}), Trend::stays) << "it was better";
+  EXPECT_EQ(trend_of({2, 1.99, 1.98, 1.97}), Trend::stays);
+  EXPECT_EQ(trend_of({2, 0.5, 1.5, 1.5, 1.5}), Trend::stays) << "it was better";
+}
+
+TEST(Losses, FallWhereOneOfTheLastThreeEpochsMadeThemLowerThanAllBefore) {
+  EXPECT_EQ(trend_of({2, 1.6, 1.4, 1.3, 1.0, 1.2}), Trend::falls) << "it goes up and down, and gets better";
+  EXPECT_EQ(trend_of({2, 1.6, 1.0, 1.3, 1.2, 1.2}), Trend::stays);
+  EXPECT_EQ(trend_of({2.394, 2.31, 1.222, 0.773}, /*is_guess=*/true), Trend::falls) << "the guess is of an epoch ago";
+}
+
+TEST(Losses, AreNotJudgedByTheFirstOfAnEpochAlone) {
+  Losses losses;
+  for (const double loss : {2.0, 1.0, 1.0, 1.0}) {
+    for (int i = 0; i < 10; ++i) push(losses, "train_loss", loss);
+    losses.end_epoch();
+  }
+  for (int i = 0; i < 2; ++i) push(losses, "train_loss", 1.4);
+  EXPECT_EQ(losses.trend(), Trend::falls) << "two of ten may be noise";
+  push(losses, "train_loss", 1.4);
+  EXPECT_EQ(losses.trend(), Trend::stays);
+}
+
+TEST(Losses, ThatAreNoBetterThanAGuessStayUnlessTheyStillComeDown) {
+  EXPECT_EQ(trend_of({50, 2.31, 2.3, 2.3, 2.3}), Trend::falls);
+  EXPECT_EQ(trend_of({50, 2.31, 2.3, 2.3, 2.3}, /*is_guess=*/true), Trend::stays);
+  EXPECT_EQ(trend_of({50, 30, 20}, /*is_guess=*/true), Trend::falls);
 }
 
 TEST(Losses, SayWhichWasNotFinite) {
@@ -137,6 +161,83 @@ TEST(LossCurve, CountsTheTurnsOfASwingButNotOutliers) {
   flat[20] = 100;
   EXPECT_EQ(count_turns(flat, 3), 0U);
   EXPECT_EQ(count_turns(std::vector<double>(curve.begin(), curve.begin() + 31), 3), 0U) << "too few to say";
+}
+
+/// Whether a rule reports something after epochs of these losses.
+bool is_told(const char* rule, const std::vector<double>& epochs, Situation now, double input_square = NAN) {
+  Losses losses;
+  testing::JudgedFindings judged;
+  now.losses = &losses;
+  for (std::size_t epoch = 0; epoch < epochs.size(); ++epoch) {
+    for (int i = 0; i < 10; ++i) push(losses, "train_loss", epochs[epoch]);
+    losses.end_epoch(epoch + 1 < epochs.size() ? 1 : input_square);
+    for (const Rule::Look& look : rule_named(rule).looks) look.judge(judged.judge(rule), now);
+  }
+  return !judged.findings.empty();
+}
+
+TEST(DivergingLoss, OfAnAgentIsOneThatGrowsAHundredfoldInEightEpochsInARow) {
+  const std::vector<double> grows = {1, 2, 4, 8, 16, 32, 64, 120, 200};
+  EXPECT_TRUE(is_told("diverging_loss", {1, 2.5}, {.may_grow = false}));
+  EXPECT_TRUE(is_told("diverging_loss", grows, {.may_grow = true}));
+  EXPECT_FALSE(is_told("diverging_loss", {1, 2, 4, 8, 16, 32, 20, 120, 200}, {.may_grow = true})) << "not in a row";
+  EXPECT_FALSE(is_told("diverging_loss", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {.may_grow = true}))
+      << "it follows what it gains";
+}
+
+TEST(DivergingLoss, IsNotSaidWhereTheInputsAreOfAnotherScaleThanInTheBestEpoch) {
+  EXPECT_TRUE(is_told("diverging_loss", {1, 0.5, 2}, {}, /*input_square=*/1.5));
+  EXPECT_FALSE(is_told("diverging_loss", {1, 0.5, 2}, {}, /*input_square=*/3));
+}
+
+/// Whether `overfitting` is reported after epochs of these validation losses, while the training loss falls.
+bool overfits(const std::vector<double>& held_out) {
+  Losses losses;
+  testing::JudgedFindings judged;
+  Situation now{.losses = &losses};
+  for (std::size_t epoch = 0; epoch < held_out.size(); ++epoch) {
+    for (int i = 0; i < 10; ++i) push(losses, "train_loss", 1.2 * std::pow(0.8, static_cast<double>(epoch)));
+    losses.validation.add(held_out[epoch]);
+    losses.end_epoch();
+    rule_named("overfitting").looks[0].judge(judged.judge("overfitting"), now);
+  }
+  return !judged.findings.empty();
+}
+
+TEST(Overfitting, IsALossThatFellAndGrows) {
+  EXPECT_TRUE(overfits({1, 0.7, 0.5, 0.5, 0.6, 0.7, 0.8}));
+  EXPECT_FALSE(overfits({1, 0.7, 0.5, 0.45, 0.4, 0.4, 0.41}));
+  EXPECT_FALSE(overfits({0.97, 0.64, 0.45, 0.36, 0.42, 0.49, 0.3, 0.39, 0.37, 0.46, 0.46})) << "one epoch was lucky";
+}
+
+TEST(Overfitting, OfALossThatNeverFellIsOneThatGrowsSteadily) {
+  EXPECT_TRUE(overfits({1, 1.05, 1.1, 1.2, 1.3, 1.35}));
+  EXPECT_FALSE(overfits({1, 1.2, 1.05, 1.25, 1.1, 1.2, 1.15})) << "noise";
+}
+
+/// The finding of a loss that jumps after 30 steps.
+Finding spike(const Situation& situation) {
+  Losses losses;
+  testing::JudgedFindings judged;
+  Situation now = situation;
+  now.losses = &losses;
+  for (int i = 0; i < 30; ++i) push(losses, "train_loss", 1 + 0.01 * (i % 3));
+  push(losses, "train_loss", 40);
+  rule_named("loss_spike").looks[0].judge(judged.judge("loss_spike"), now);
+  return judged.findings.empty() ? Finding() : judged.findings.back();
+}
+
+TEST(LossSpike, NamesAJumpOfTheInputsThatCameWithIt) {
+  EXPECT_NE(spike({}).advice.find("learning rate"), std::string::npos);
+  const Finding stage = spike({.input_jump = 1.6}), outlier = spike({.input_jump = 100});
+  EXPECT_NE(stage.message.find("1.6 times"), std::string::npos);
+  EXPECT_EQ(stage.advice.find("learning rate"), std::string::npos);
+  EXPECT_EQ(stage.severity, uint32_t{LOUPE_SEVERITY_INFO}) << "another stage";
+  EXPECT_EQ(outlier.severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "a batch that is far from all others";
+}
+
+TEST(LossSpike, IsNotSaidOfTheFirstLossesOfAnAgent) {
+  EXPECT_EQ(spike({.acts = true}).message, "");
 }
 
 }  // namespace

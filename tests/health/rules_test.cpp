@@ -1,6 +1,7 @@
 // The table of rules.
 
 #include "health/rules/rule.h"
+#include "paths.h"
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_table.h>
@@ -8,12 +9,15 @@
 #include <loupe/text/words.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
+
+#include "health/judged.h"
 
 namespace loupe::health {
 namespace {
@@ -57,6 +61,82 @@ TEST(RulesOfHealth, HaveEachACaseInTheZooOrATest) {
     EXPECT_TRUE(is_in_zoo || is_of_host || rule.severity < LOUPE_SEVERITY_WARNING)
         << "the rule " << name << " warns, and tests/zoo has no trainer with its fault and no healthy twin";
   }
+}
+
+TEST(RulesOfHealth, SayInTheirRowsWhatIsMeasuredAndWhatToDo) {
+  for (const Rule& rule : rules()) {
+    EXPECT_STRNE(rule.remedy, "") << rule.name;
+    const bool is_measured = *rule.measure != '\0' || !rule.limits.empty();
+    EXPECT_TRUE(is_measured) << "the rule '" << rule.name << "' has neither limits nor a measure";
+  }
+}
+
+/// Rules that look at a model of three layers whose gradients grow from 1e-6 in the first to 1 in the last.
+struct ThreeLayers {
+  ThreeLayers() {
+    model.root = &module;
+    for (int i = 0; i < 3; ++i) {
+      ParameterState& weight = model.parameters.emplace_back();
+      weight.parameter = &matrix;
+      weight.module = &modules[i];
+      weight.layer = "layer" + std::to_string(i);
+      weight.name = "weight";
+      weight.norm = 4;
+      weight.gradient_norm_sum = std::pow(1e-3, 2 - i);
+      weight.gradient_count = 1;
+    }
+  }
+  /// Whether the rule reports something then.
+  bool is_told(const char* rule, When when) {
+    const loupe_optimizer optimizer{.struct_size = sizeof optimizer, .model_name = "", .type = "SGD"};
+    const Situation situation{.model = &model, .optimizer = &optimizer};
+    for (const Rule::Look& look : rule_named(rule).looks) {
+      if (look.when == when) look.judge(judged.judge(rule), situation);
+    }
+    return !judged.findings.empty();
+  }
+
+  const int64_t sizes[2] = {16, 16};
+  loupe_parameter matrix{.struct_size = sizeof matrix,
+                         .flags = LOUPE_PARAMETER_TRAINABLE,
+                         .name = "weight",
+                         .dim = 2,
+                         .numel = 256,
+                         .sizes = sizes};
+  loupe_module module{.struct_size = sizeof module, .name = "", .path = "", .type = "", .full_type = ""};
+  loupe_module modules[3] = {module, module, module};
+  Model model{""};
+  testing::JudgedFindings judged;
+};
+
+TEST(VanishingGradient, IsNotSaidWhileAWeightThatBeganWithZerosIsFarSmallerThanUsual) {
+  EXPECT_TRUE(ThreeLayers().is_told("vanishing_gradient", When::window));
+  ThreeLayers net;
+  net.model.parameters.back().began_at_zero = true;
+  net.model.parameters.back().norm = 0.05;
+  EXPECT_FALSE(net.is_told("vanishing_gradient", When::window));
+  net.model.parameters.back().norm = 1;
+  EXPECT_TRUE(net.is_told("vanishing_gradient", When::window)) << "it has grown";
+}
+
+TEST(NothingTrainable, IsNotSaidOfAModelWhoseParametersStepThoughTheyWereFrozenAtATick) {
+  ThreeLayers frozen, critic;
+  frozen.matrix.flags = critic.matrix.flags = 0;
+  critic.model.step.sums.counts.stepped = 3;
+  EXPECT_FALSE(frozen.is_told("nothing_trainable", When::optimizer));
+  EXPECT_TRUE(frozen.is_told("nothing_trainable", When::optimizer)) << "twice in a row";
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(critic.is_told("nothing_trainable", When::optimizer));
+}
+
+TEST(NothingTrainable, IsNotSaidOfACriticThatIsFrozenWhileThePolicySteps) {
+  ThreeLayers critic;
+  critic.model.steps = 10;
+  for (int i = 0; i < 40; ++i) {
+    critic.matrix.flags = i % 2 == 0 ? 0 : LOUPE_PARAMETER_TRAINABLE;
+    EXPECT_FALSE(critic.is_told("nothing_trainable", When::optimizer));
+  }
+  critic.matrix.flags = 0;
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(critic.is_told("nothing_trainable", When::optimizer), i == 31) << i;
 }
 
 TEST(RulesOfHealth, HaveEachAnExampleForExplain) {

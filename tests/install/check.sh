@@ -50,6 +50,10 @@ can_be_moved() {
   # Into a file: grep -q ends at the first hit, which would break the command's pipe.
   "$prefix/bin/loupe" list --long >log
   grep -qF "$prefix/$LOUPE_LIBDIR/loupe/plugins" log || fail "the command does not find its plugins"
+  for part in "$prefix/$LOUPE_LIBDIR"/loupe/optional/*.so; do
+    ldd "$part" >log
+    grep -qF "libloupe_host.so.1 => $prefix/" log || fail "$part does not find the library that it belongs to: $(cat log)"
+  done
 }
 
 sdk_needs_nothing() {
@@ -206,7 +210,7 @@ END
         message(FATAL_ERROR \"\${CMAKE_MATCH_1} has become '\${\${CMAKE_MATCH_1}}'\")
       endif()
     endforeach()
-    foreach(target sdk testing host)
+    foreach(target sdk testing host listeners)
       if(NOT TARGET loupe::\${target})
         message(FATAL_ERROR \"there is no loupe::\${target}\")
       endif()

@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 
+#include "core/log.h"
 #include "folder.h"
 #include "loader/catalogue.h"
+#include "paths.h"
 #include "says.h"
 
 namespace loupe {
@@ -128,9 +130,36 @@ TEST(Catalogue, ATableThatLacksAFunctionLeavesTheOthers) {
   EXPECT_SAYS(problem_beside("null_function"), " lacks 'row', which every visualizer has; ");
 }
 
-TEST(Catalogue, AKindThatThisHostDoesNotKnowLeavesTheOthers) {
-  EXPECT_SAYS(problem_beside("unknown_kind"),
-              "(ABI 1.0, this host 1.0) is a 'loupe.oracle/1', which this host does not know; update Loupe");
+TEST(Catalogue, AKindOfANewerLoupeIsLeftOutWithAWarningAndIsNoProblem) {
+  Texts warnings;
+  set_log_sink([&](int, const std::string& line) { warnings.push_back(line); });
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("unknown_kind"));
+  set_log_sink({});
+  EXPECT_EQ(catalogue.problems(), Texts{});
+  EXPECT_EQ(catalogue.names(Kind::visualizer), Texts{"unknown_kind_beside"});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_SAYS(warnings[0], "'loupe.oracle/1'");
+  EXPECT_SAYS(warnings[0], "newer Loupe");
+}
+
+TEST(Catalogue, AnOptionOfANewerTypeStaysUnsetAndCannotBeSet) {
+  Texts warnings;
+  set_log_sink([&](int, const std::string& line) { warnings.push_back(line); });
+  Catalogue catalogue;
+  catalogue.add_path(test_plugin("newer_option"));
+  set_log_sink({});
+  EXPECT_EQ(catalogue.problems(), Texts{});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_SAYS(warnings[0], "'ratio'");
+  EXPECT_SAYS(warnings[0], "newer Loupe");
+  const CatalogueEntry* entry = catalogue.find(Kind::visualizer, "newer_option");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(OptionSet::from_values(entry->options(), nullptr, "it")->get()->value_count, 0u);
+  const loupe_option_value value{.struct_size = sizeof value, .type = LOUPE_TYPE_NUMBER, .name = "ratio"};
+  const loupe_option_value* const values[] = {&value};
+  const loupe_options given{.struct_size = sizeof given, .values = values, .value_count = 1};
+  EXPECT_THROW(OptionSet::from_values(entry->options(), &given, "it"), Error);
 }
 
 TEST(Catalogue, ADefaultThatItsOwnOptionRefusesLeavesTheOthers) {
@@ -193,7 +222,7 @@ class Order : public testing::Test {
  protected:
   std::string add(const std::string& variant, const std::string& name) {
     const std::string target = folder_.path(name + ".so");
-    std::filesystem::copy_file(PAIR_PLUGINS "/pair_" + variant + ".so", target);
+    std::filesystem::copy_file(PAIR_PLUGINS + "/pair_" + variant + ".so", target);
     return target;
   }
   std::string owner(const std::string& name) {
@@ -229,7 +258,7 @@ TEST_F(Order, AFileThatSaysNothingComesLast) {
 }
 
 TEST_F(Order, AFileThatIsNamedItselfComesInItsOrderThoughItSaysNothing) {
-  const std::string named = PAIR_PLUGINS "/pair_silent.so";
+  const std::string named = PAIR_PLUGINS + "/pair_silent.so";
   catalogue_.add_path(named);
   add("two", "a");
   catalogue_.add_path(folder_.path());
@@ -281,7 +310,7 @@ TEST(ComponentIndex, OnlyWhatIsAskedForRuns) {
   folder.add_plugin("probe");
   Catalogue catalogue;
   catalogue.add_path(folder.path());
-  EXPECT_EQ(catalogue.names(Kind::lens), (Texts{"probe_lens", "strange", "stranger"}));
+  EXPECT_EQ(catalogue.names(Kind::lens), (Texts{"probe_hearer", "probe_judge", "probe_lens", "strange", "stranger"}));
   EXPECT_TRUE(catalogue.entries().empty());
   EXPECT_NE(catalogue.find(Kind::lens, "probe_lens"), nullptr);
   EXPECT_NE(catalogue.find(Kind::gatherer, "probe_forward"), nullptr);
@@ -328,14 +357,14 @@ TEST(ComponentIndex, TellsDoublesWithoutOpeningEither) {
 
 TEST(LoadPlugin, TellsOfALibraryThatThePluginBringsAndTheProcessHas) {
   const LogCapture log;
-  load_plugin(MIXED_PLUGINS "/mixed_not.so");
+  load_plugin(MIXED_PLUGINS + "/mixed_not.so");
   load_plugin(test_plugin("probe"));
   EXPECT_EQ(log.messages, Texts{});
-  load_plugin(MIXED_PLUGINS "/mixed.so");
-  EXPECT_SAYS(only(log.messages), "the plugin '" MIXED_PLUGINS "/mixed.so' exports 'YAML::Load(");
+  load_plugin(MIXED_PLUGINS + "/mixed.so");
+  EXPECT_SAYS(only(log.messages), "the plugin '" + MIXED_PLUGINS + "/mixed.so' exports 'YAML::Load(");
   EXPECT_SAYS(only(log.messages), "libyaml-cpp.so");
   EXPECT_SAYS(only(log.messages), "the plugin uses that one, and may mix two versions of a library");
-  load_plugin(MIXED_PLUGINS "/mixed.so");
+  load_plugin(MIXED_PLUGINS + "/mixed.so");
   EXPECT_EQ(log.messages.size(), 1u) << "it is told once";
 }
 

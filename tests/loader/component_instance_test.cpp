@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <loupe/draft/abi/flags.h>
+
 #include <loupe/plugin.h>
 #include <loupe/register_plugin.h>
 #include <pty.h>
@@ -12,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "core/log.h"
 #include "loader/catalogue.h"
 #include "loader/component_instance.h"
 #include "loader/plugin_library.h"
@@ -27,16 +30,19 @@ class Extended : public Lens {
  public:
   static constexpr const char* name = "extended";
   static constexpr const char* help = "knows more than its table";
-  Extended(const Options&, const Host& host) { path = host.plugin_path(); }
+  Extended(const Options&, const Host& host) {
+    path = host.plugin_path();
+    own_name = host.name();
+  }
   void visit(const Module&) override {}
   void report(Report&) override {}
   const void* get_extension(const char* id) override {
     if (std::strcmp(id, "test.throws/1") == 0) throw Error("no");
     return std::strcmp(id, "test.seven/1") == 0 ? &extension : nullptr;
   }
-  static std::string path;
+  static std::string path, own_name;
 };
-std::string Extended::path;
+std::string Extended::path, Extended::own_name;
 
 LOUPE_STATIC_PLUGIN(extended_plugin, "extended", "1.0", Extended);
 
@@ -50,6 +56,35 @@ ComponentInstance instance_of(const std::string& path) {
 TEST(ComponentInstance, KnowsTheFileOfItsPlugin) {
   instance_of("/opt/lenses/extended.so");
   EXPECT_EQ(Extended::path, "/opt/lenses/extended.so");
+}
+
+TEST(ComponentInstance, KnowsTheNameThatTheUserGaveIt) {
+  PluginLibrary library = linked_plugin(extended_plugin);
+  const CatalogueEntry entry{Kind::lens, library.plugin->components[0], &library};
+  const ComponentInstance plain(entry, nullptr, "the lens 'extended'", nullptr);
+  EXPECT_EQ(Extended::own_name, "extended");
+  const ComponentInstance named(entry, nullptr, "the lens 'mine'", nullptr, "mine");
+  EXPECT_EQ(Extended::own_name, "mine");
+}
+
+/// What is logged as a component asks for an id.
+std::vector<std::string> logged_for(const char* id) {
+  std::vector<std::string> lines;
+  set_log_sink([&](int, const std::string& line) { lines.push_back(line); });
+  const ComponentHost host("the lens 'x'", nullptr);
+  host.get()->get_extension(host.get()->context, id);
+  set_log_sink({});
+  return lines;
+}
+
+TEST(ComponentInstance, IsToldOfADraftThatIsGoneWhatThereIsNow) {
+  EXPECT_EQ(logged_for(LOUPE_DRAFT_FLAGS_ID), std::vector<std::string>{});
+  EXPECT_EQ(logged_for("loupe.flags/1"), std::vector<std::string>{}) << "no draft";
+  const auto other = logged_for("loupe.flags/draft-0"), unknown = logged_for("loupe.none_such/draft-1");
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_NE(other[0].find(LOUPE_DRAFT_FLAGS_ID), std::string::npos) << other[0];
+  ASSERT_EQ(unknown.size(), 1u);
+  EXPECT_NE(unknown[0].find("nothing"), std::string::npos) << unknown[0];
 }
 
 TEST(ComponentInstance, OffersExtensionsByTheirWholeId) {
@@ -108,7 +143,7 @@ std::string written_by_crash(bool shows_progress) {
     setrlimit(RLIMIT_CORE, &no_core);
     name_components_in_crashes();
     if (shows_progress) note_shown_progress();
-    std::raise(SIGSEGV);
+    std::raise(SIGABRT);
   }
   std::string text;
   char buffer[256];

@@ -77,5 +77,26 @@ TEST(LoadedComponents, HaveTheDraftsThatAreThereAndAskedFor) {
   EXPECT_EQ(news_of(around.all).at("plugins").at(0).at("drafts"), Json::array({"loupe.there/draft-1"}));
 }
 
+TEST(OfferedInterfaces, AreLoadedWhenTheyAreAskedForAndNotBefore) {
+  static const int table = 0;
+  static int loaded = 0;
+  static bool is_there = false;
+  offer_interface("loupe.loaded/1", [](const char* id) {
+    EXPECT_STREQ(id, "loupe.loaded/1");
+    ++loaded;
+    // Without a lock of the host's: what is loaded may offer something itself.
+    offer_interface("loupe.offered_meanwhile/1", &table);
+    return is_there ? static_cast<const void*>(&table) : nullptr;
+  });
+  EXPECT_EQ(loaded, 0);
+  const ComponentHost host("the lens 'x'", nullptr);
+  const auto ask = [&](const char* id) { return host.get()->get_extension(host.get()->context, id); };
+  EXPECT_EQ(ask("loupe.loaded/1"), nullptr);
+  EXPECT_EQ(loaded, 1);
+  EXPECT_EQ(ask("loupe.offered_meanwhile/1"), &table);
+  is_there = true;
+  EXPECT_EQ(ask("loupe.loaded/1"), &table);
+}
+
 }  // namespace
 }  // namespace loupe

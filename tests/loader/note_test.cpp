@@ -13,6 +13,7 @@
 #include "folder.h"
 #include "loader/catalogue.h"
 #include "loader/plugin_file.h"
+#include "paths.h"
 #include "says.h"
 
 namespace loupe {

@@ -10,6 +10,7 @@
 
 #include "folder.h"
 #include "loader/plugin_library.h"
+#include "paths.h"
 #include "pipeline/monitor.h"
 #include "says.h"
 

@@ -11,6 +11,7 @@
 
 #include "measure/kernels.h"
 #include "measure/measurer.h"
+#include "paths.h"
 #include "reference.h"
 #include "tensor.h"
 
@@ -128,7 +129,7 @@ TEST(Measurer, HasEveryMeasureThatTheHeaderNamesAndATestOfIt) {
   EXPECT_GE(named_measures().size(), 8U);
   for (const auto& [name, bit] : named_measures()) {
     EXPECT_EQ(kEveryMeasure & bit, bit) << name
-                                        << " is not measured: add a row to kMeasures in host/measure/measurer.h";
+                                        << " is not measured: add a row to kMeasures in host/kernel/measure/measurer.h";
     const bool is_compared = std::any_of(compared().begin(), compared().end(),
                                          [bit = bit](const Compared& each) { return each.measure == bit; });
     EXPECT_TRUE(is_compared) << name

@@ -77,7 +77,7 @@ inline loupe_request request(uint32_t measures, int32_t unit_dimension = 1, doub
   r.struct_size = sizeof(r);
   r.measures = measures;
   r.unit_dimension = unit_dimension;
-  r.epsilon = epsilon;
+  r.eps = epsilon;
   return r;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "mistakes/told.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {

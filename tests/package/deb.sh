@@ -8,7 +8,7 @@ usage() {
   cat <<'END'
 usage: tests/package.sh deb [--build FOLDER] [--root FOLDER] [--only-make]
 
-Leaves loupe, loupe-tools, loupe-plugins, libloupe-host1, libloupe-testing1 and libloupe-dev in FOLDER/packages, for the system and the
+Leaves loupe, loupe-tools, loupe-plugins, libloupe-host1, libloupe-listeners1, libloupe-testing1 and libloupe-dev in FOLDER/packages, for the system and the
 LibTorch that they are built on. Their maintainer is who DEBFULLNAME and DEBEMAIL name, else git's user.
   --build FOLDER  cut them from this build folder, whatever it was configured with (default: build-package)
   --root FOLDER   try them in this bare Debian, as debootstrap makes one, in place of this machine
@@ -52,7 +52,7 @@ libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 cmake -S "$root" -B "$build" -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$libraries" >"$build/package.log" 2>&1 ||
   { cat "$build/package.log" >&2 && fail "CMake could not configure $build"; }
 cmake --build "$build" --parallel "$(default_jobs)" \
-  --target loupe loupe_host loupe_run loupe_testing loupe_plugins loupe_debian digits_plain
+  --target loupe loupe_host loupe_listeners loupe_parts loupe_run loupe_testing loupe_plugins loupe_debian digits_plain
 rm -rf "$build"/packages/*.deb
 cmake -E chdir "$build" cpack -G DEB >>"$build/package.log" 2>&1 ||
   { cat "$build/package.log" >&2 && fail "cpack could not make the packages"; }

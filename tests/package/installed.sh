@@ -22,7 +22,7 @@ traces() {
   find "${folders[@]}" -xdev -iname '*loupe*' -print 2>/dev/null | sort
 }
 
-own=(loupe loupe-tools loupe-plugins libloupe-host1 libloupe-testing1 libloupe-dev)
+own=(loupe loupe-tools loupe-plugins libloupe-host1 libloupe-listeners1 libloupe-testing1 libloupe-dev)
 if dpkg-query --show "${own[@]}" >/dev/null 2>&1; then fail "Loupe is installed here already; remove it first"; fi
 before=$(traces)
 
@@ -76,7 +76,7 @@ c++ -std=c++17 $(pkg-config --cflags loupe-sdk) lens/dead_units.cpp $(pkg-config
 LOUPE_PLUGIN_PATH=$PWD/lens loupe describe dead_units >/dev/null
 
 mapfile -t files < <(dpkg -L "${own[@]}" | grep -i loupe | sort -u)
-apt_get purge libloupe-dev libloupe-testing1 loupe-tools
+apt_get purge libloupe-dev libloupe-listeners1 libloupe-testing1 loupe-tools
 # The others alone watch programs.
 if loupe check --rules 2>tools.log; then fail "loupe check runs without its package"; fi
 grep -q 'install the package loupe-tools' tools.log || fail "loupe check does not say what it needs: $(cat tools.log)"

@@ -48,7 +48,7 @@ class ThirdParty(unittest.TestCase):
         for line in ("find_package(yaml-cpp REQUIRED)", "# find_package(OpenSSL)", "find_program(LOUPE_GZIP gzip)",
                      "pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)", "include(FindLibTorch)"):
             self.assertEqual(self.faults("host/CMakeLists.txt", line), [], line)
-        self.assertEqual(self.faults("host/new/CMakeLists.txt", "find_package(OpenSSL)"), [], "that is a project of the reader's")
+        self.assertEqual(self.faults("host/tools/new/CMakeLists.txt", "find_package(OpenSSL)"), [], "that is a project of the reader's")
 
     def test_a_header_of_an_unlisted_library_is_a_fault(self):
         for line in ("#include <openssl/sha.h>", "  #  include <fmt/core.h>", "#include <asio.hpp>"):

@@ -16,11 +16,10 @@ USAGE
 }
 
 # What is installed of Loupe, and a trainer that knows nothing of it, to try the wheel on.
-installed_targets=(loupe loupe_run loupe_host loupe_testing loupe_plugins loupe_documents)
+installed_targets=(loupe loupe_run loupe_host loupe_listeners loupe_parts loupe_testing loupe_plugins loupe_documents)
 trainer=digits_plain
 
 packages+=$'\npython3-venv            makes the environments in which the wheel is made and tried\n'
-packages+=$'libcpp-httplib-dev      asks an MLflow server\n'
 third_party=host/packaging/third_party.py
 
 # fresh_environment FOLDER PIP-ARGUMENTS...: an empty virtual environment, but for these.
@@ -80,6 +79,8 @@ make_wheel() {
   version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$config/loupe-config-version.cmake")
   minor=$(sed -nE 's/.*was built with LibTorch ([0-9]+\.[0-9]+).*/\1/p' "$config/loupe-config.cmake")
   patchelf --set-rpath "\$ORIGIN/../../torch/lib" "$stage"/loupe/lib/libloupe_host.so.[0-9]*
+  patchelf --set-rpath "\$ORIGIN:\$ORIGIN/../../torch/lib" "$stage"/loupe/lib/libloupe_listeners.so.[0-9]*
+  patchelf --set-rpath "\$ORIGIN/../..:\$ORIGIN/../../../../torch/lib" "$stage"/loupe/lib/loupe/optional/*.so
   mkdir "$stage/licenses"
   find "$stage/loupe" -name '*.so*' -print0 | xargs -0 "$third_party" notices "$stage/loupe/bin/loupe" "$stage"/loupe/libexec/loupe/* \
     >"$stage/licenses/third_party_notices"

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "paths.h"
+
 namespace loupe::recorders {
 namespace {
 
@@ -156,8 +158,8 @@ assert torch.equal(folded, first + second), folded
 assert len(listed) == 2 and torch.equal(listed[0], first) and torch.equal(listed[1], second), listed
 assert half[0].dtype == torch.bfloat16 and torch.equal(half[0].float(), first.t()), half
 )";
-  EXPECT_EQ(std::system((TORCH_PYTHON " " + (saved / "read.py").string() + " " + saved.string()).c_str()), 0)
-      << TORCH_PYTHON " needs torch; install it (python3-torch), or name another Python by -DLOUPE_TORCH_PYTHON";
+  EXPECT_EQ(std::system((TORCH_PYTHON + " " + (saved / "read.py").string() + " " + saved.string()).c_str()), 0)
+      << TORCH_PYTHON + " needs torch; install it (python3-torch), or name another Python by -DLOUPE_TORCH_PYTHON";
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "paths.h"
+
 namespace lt = loupe::testing;
 using loupe::OptionValues;
 using lt::tensor;

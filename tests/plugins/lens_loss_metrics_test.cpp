@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "built_in.h"
 
 namespace {
@@ -40,6 +42,88 @@ TEST(LossMetricsLens, ShowsAnEpochWithALossThatWasNaNAsNaNAndHowManyWere) {
   bench.push_loss(0.5);
   bench.tick();
   EXPECT_EQ(bench.loss("train_loss mean"), 0.5) << "the next epoch is another";
+}
+
+/// What a bench calls a number of a single step.
+std::string at_step(const std::string& line, uint64_t step) {
+  return line + "@" + std::to_string(step);
+}
+
+/// The steps of the last tick that have a number of a loss, from 1 to `last`.
+std::vector<uint64_t> steps_of(const Losses& bench, const std::string& loss, uint64_t last) {
+  std::vector<uint64_t> steps;
+  for (uint64_t step = 1; step <= last; ++step) {
+    if (bench.loss(at_step(loss + " step", step))) steps.push_back(step);
+  }
+  return steps;
+}
+
+TEST(LossMetricsLens, ShowsEachStepOfAShortEpoch) {
+  Losses bench;
+  for (const double loss : {4, 2}) {
+    bench.push_loss(loss);
+    bench.step();
+  }
+  bench.push_loss(9, false);
+  bench.tick();
+  EXPECT_EQ(bench.loss(at_step("train_loss step", 1)), 4);
+  EXPECT_EQ(bench.loss(at_step("train_loss step", 2)), 2);
+  EXPECT_EQ(steps_of(bench, "val_loss", 2).size(), 0U) << "one value has no course";
+  bench.push_loss(7, false);
+  bench.push_loss(1);
+  bench.step();
+  bench.push_loss(3);
+  bench.step();
+  bench.tick();
+  EXPECT_EQ(steps_of(bench, "val_loss", 4).size(), 0U) << "also where it comes before the first step";
+  EXPECT_EQ(bench.loss(at_step("train_loss step", 3)), 1) << "an epoch begins with no sums of the one before";
+}
+
+TEST(LossMetricsLens, ShowsAtMostAHundredStepsOfALongEpochAndFewerInLaterOnes) {
+  Losses bench;
+  constexpr uint64_t long_epoch = 1001;
+  for (uint64_t step = 1; step <= long_epoch; ++step) {
+    bench.push_loss(static_cast<double>(step));
+    bench.step();
+  }
+  bench.tick();
+  const std::vector<uint64_t> steps = steps_of(bench, "train_loss", long_epoch);
+  EXPECT_LE(steps.size(), 100U);
+  EXPECT_GT(steps.size(), 40U);
+  uint64_t before = 0;
+  for (const uint64_t step : steps) {
+    EXPECT_EQ(bench.loss(at_step("train_loss step", step)), static_cast<double>(before + 1 + step) / 2);
+    before = step;
+  }
+  for (int epoch = 0; epoch < 9; ++epoch) bench.tick();
+  for (uint64_t step = 1; step <= 100; ++step) {
+    bench.push_loss(1);
+    bench.step();
+  }
+  bench.tick();
+  EXPECT_LE(steps_of(bench, "train_loss", long_epoch + 100).size(), 50U);
+}
+
+TEST(LossMetricsLens, ShowsStepsWithALossThatWasNaNAsNaNAndThoseAfterAsTheyAre) {
+  Losses bench;
+  for (const double loss : {4.0, std::numeric_limits<double>::quiet_NaN(), 2.0}) {
+    bench.push_loss(loss);
+    bench.step();
+  }
+  bench.tick();
+  EXPECT_TRUE(std::isnan(bench.loss(at_step("train_loss step", 2)).value_or(0)));
+  EXPECT_EQ(bench.loss(at_step("train_loss step", 3)), 2);
+}
+
+TEST(LossMetricsLens, ShowsALossModulesSteps) {
+  Losses bench;
+  const lt::Module loss = bench.add_loss();
+  for (const double value : {2, 4}) {
+    bench.forward(loss, tensor({value}));
+    bench.step();
+  }
+  bench.tick();
+  EXPECT_EQ(bench.loss(at_step("train_loss step", 2)), 4);
 }
 
 TEST(LossMetricsLens, ShowsALossModulesValuesBySplit) {

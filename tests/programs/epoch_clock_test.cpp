@@ -3,6 +3,7 @@
 #include "run/epoch_clock.h"
 
 #include <gtest/gtest.h>
+#include <loupe/abi.h>
 
 #include <utility>
 
@@ -179,13 +180,25 @@ TEST(EpochClock, EndsAnEpochWhereTheProgramShufflesItsSamplesAgain) {
   EXPECT_EQ(ticks, 8);
 }
 
-TEST(EpochClock, CountsStepsWhereABatchIsDrawnForEach) {
+TEST(EpochClock, CountsStepsWhereABatchIsDrawnOrALoaderBegunForEach) {
   const int batch = 0;
+  for (const bool is_loader : {false, true}) {
+    EpochClock clock = clock_of(Epoch::automatic);
+    EXPECT_EQ(ticks_of_epochs(
+                  clock, 300, 1, [&] { return clock.order_begins(&batch, is_loader); }, nothing),
+              3);
+    EXPECT_FALSE(clock.knows_epochs());
+  }
+}
+
+TEST(EpochClock, EndsEpochsOfALoaderThatBeganForATrialOfOneStep) {
+  const int samples = 0;
   EpochClock clock = clock_of(Epoch::automatic);
+  clock.order_begins(&samples, true);
+  step(clock, &first);
   EXPECT_EQ(ticks_of_epochs(
-                clock, 300, 1, [&] { return clock.order_begins(&batch, false); }, nothing),
-            3);
-  EXPECT_FALSE(clock.knows_epochs());
+                clock, 5, 20, [&] { return clock.order_begins(&samples, true); }, nothing),
+            5);
 }
 
 TEST(EpochClock, EndsAnEpochBehindAValidationAStepOfASchedulerOrTheLastOfItsSamples) {
@@ -273,6 +286,28 @@ TEST(EpochClock, TakesGradientsThatAreAccumulatedForNoEpochOnceSomethingHasStepp
   clock.ticked();
   for (int i = 0; i < 4500; ++i) EXPECT_FALSE(clock.went_backward());
   EXPECT_FALSE(clock.has_passes());
+}
+
+TEST(EpochClock, NamesTheReasonForWhichAnEpochEnded) {
+  EpochClock steps = clock_of(Epoch::steps, 2), seconds = clock_of(Epoch::seconds, 0),
+             modes = clock_of(Epoch::train_eval);
+  EXPECT_EQ(steps.reason(), LOUPE_TICK_STEPS);
+  EXPECT_EQ(seconds.reason(), LOUPE_TICK_SECONDS);
+  EXPECT_EQ(modes.reason(), LOUPE_TICK_EPOCH);
+  EXPECT_TRUE(steps.counts() && seconds.counts());
+  EXPECT_FALSE(modes.counts());
+
+  EpochClock guessing = clock_of(Epoch::automatic, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(step(guessing, &first));
+  ASSERT_TRUE(guessing.step_begins());
+  EXPECT_EQ(guessing.reason(), LOUPE_TICK_STEPS);
+  guessing.ticked();
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(step(guessing, &first));
+  guessing.mode_set(false);
+  ASSERT_TRUE(guessing.mode_set(true))
+      << "the program's own epoch ends with the step that would have ended a guessed one";
+  EXPECT_EQ(guessing.reason(), LOUPE_TICK_EPOCH);
+  EXPECT_FALSE(guessing.counts());
 }
 
 TEST(EpochClock, FollowsOnlyTheModesWhereItIsToldSo) {

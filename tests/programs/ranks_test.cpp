@@ -7,13 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "examples/process.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string loupe_run = LOUPE_COMMAND " run --every-step ";
+const std::string loupe_run = LOUPE_COMMAND + " run --every-step ";
 
 /// Runs `programs`, one a rank, at the same time.
 Finished run_ranks(const std::vector<std::string>& programs, const fs::path& folder) {
@@ -32,9 +33,17 @@ nlohmann::json first_line(const fs::path& record) {
   return nlohmann::json::parse(line, nullptr, false);
 }
 
-TEST(Ranks, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
+/// Where each step is measured, and where each rank has a budget of its own.
+class RanksThatMeasure : public testing::TestWithParam<const char*> {
+ protected:
+  const std::string loupe_run = LOUPE_COMMAND + " run " + GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Steps, RanksThatMeasure, testing::Values("--every-step ", ""),
+                         [](const auto& test) { return *test.param != '\0' ? "Each" : "ByTheirBudgets"; });
+
+TEST_P(RanksThatMeasure, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
   const fs::path folder = fresh_folder();
-  const std::string program = loupe_run + "-- " LOUPE_TRAINERS " mlp";
+  const std::string program = loupe_run + "-- " + LOUPE_TRAINERS + " mlp";
   run_ranks({program, program, program}, folder);
   const fs::path runs = folder / "loupe-runs", mine = runs / "trainers";
   EXPECT_EQ(std::distance(fs::directory_iterator(runs), fs::directory_iterator()), 1);
@@ -48,26 +57,29 @@ TEST(Ranks, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
   }
   const std::string shown = text_of(folder / "out-0");
   EXPECT_NE(shown.find("loupe: rank 0 of 3 shows this run"), std::string::npos) << shown;
-  EXPECT_NE(shown.find("trainers · 3 ranks · the run ended"), std::string::npos) << shown;
-  EXPECT_EQ(run(LOUPE_COMMAND " diagnose loupe-runs", folder).output.find("ranks_differ"), std::string::npos);
-  EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS " mlp", folder).output) << "it prints nothing of Loupe's";
+  EXPECT_NE(shown.find("trainers · 3 ranks · completed"), std::string::npos) << shown;
+  EXPECT_EQ(run(LOUPE_COMMAND + " diagnose loupe-runs", folder).output.find("ranks_differ"), std::string::npos);
+  if (*GetParam() == '\0') return;  // a rank may say how often it looks
+  EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS + " mlp", folder).output) << "it prints nothing of Loupe's";
 }
 
-TEST(Ranks, TellTheirErrorsWithTheirNumber) {
+TEST_P(RanksThatMeasure, TellTheirErrorsWithTheirNumber) {
   const fs::path folder = fresh_folder();
-  run_ranks({loupe_run + "-- " LOUPE_TRAINERS " mlp", loupe_run + "--name trainers -- " + LOUPE_SMALL "/faulty_o2"},
-            folder);
+  run_ranks(
+      {loupe_run + "-- " + LOUPE_TRAINERS + " mlp", loupe_run + "--name trainers -- " + LOUPE_SMALL + "/faulty_o2"},
+      folder);
   const std::string told = text_of(folder / "out-1");
   EXPECT_NE(told.find("loupe: error: rank 1: "), std::string::npos) << told;
   EXPECT_NE(told.find("(gradients_not_cleared; see "), std::string::npos) << told;
   EXPECT_EQ(text_of(folder / "out-0").find("error: rank"), std::string::npos);
 }
 
-TEST(Ranks, AreDiagnosedTogether) {
+TEST_P(RanksThatMeasure, AreDiagnosedTogether) {
   const fs::path folder = fresh_folder();
-  run_ranks({loupe_run + "-- " LOUPE_TRAINERS " mlp", loupe_run + "--name trainers -- " LOUPE_SMALL "/faulty_o2"},
-            folder);
-  const Finished both = run(LOUPE_COMMAND " diagnose loupe-runs", folder);
+  run_ranks(
+      {loupe_run + "-- " + LOUPE_TRAINERS + " mlp", loupe_run + "--name trainers -- " + LOUPE_SMALL + "/faulty_o2"},
+      folder);
+  const Finished both = run(LOUPE_COMMAND + " diagnose loupe-runs", folder);
   EXPECT_EQ(both.exit_code, 1) << "an error of any rank is one of the run";
   const std::size_t first = both.output.find("trainers, rank 0 of 2 ("),
                     second = both.output.find("trainers, rank 1 of 2 (");
@@ -79,17 +91,28 @@ TEST(Ranks, AreDiagnosedTogether) {
             std::string::npos)
       << both.output;
   fs::remove_all(folder / "loupe-runs/trainers/rank-1");
-  const Finished one = run(LOUPE_COMMAND " diagnose loupe-runs", folder);
+  const Finished one = run(LOUPE_COMMAND + " diagnose loupe-runs", folder);
   EXPECT_NE(one.output.find("is the record of rank 0 of 2; beside it there is no record of rank 1\n"),
             std::string::npos)
       << one.output;
+}
+
+TEST(Ranks, ThatMeasureSomeStepsEachAreNotSaidToDiffer) {
+  const fs::path folder = fresh_folder();
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nattach: {every: 4}\nrun: {name: mine, dir: mine}\n"
+                                            "lenses: [health, loss_metrics]\nvisualizers: [console, record]\n";
+  const std::string rest = "--config monitor.yaml -- " + LOUPE_TRAINERS + " mlp";
+  run_ranks({loupe_run + rest, LOUPE_COMMAND + " run " + rest, LOUPE_COMMAND + " run " + rest}, folder);
+  const std::string diagnosed = run(LOUPE_COMMAND + " diagnose mine", folder).output;
+  for (const char* rule : {"ranks_differ", "replica_drift", "gradients_not_averaged", "rank_imbalance"})
+    EXPECT_EQ(diagnosed.find(rule), std::string::npos) << diagnosed;
 }
 
 TEST(Ranks, AreRunsOfTheirOwnWhereTheConfigurationSaysSo) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: off\nrun: {dir: mine}\nlenses: [loss_metrics]\n"
                                             "visualizers: [record]\n";
-  const std::string program = loupe_run + "--config monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  const std::string program = loupe_run + "--config monitor.yaml -- " + LOUPE_TRAINERS + " mlp";
   run_ranks({program, program}, folder);
   EXPECT_FALSE(fs::exists(folder / "mine/rank-1"));
   EXPECT_EQ(first_line(folder / "mine/record.jsonl").value("world_size", -1), 1);
@@ -107,11 +130,11 @@ double events_of(const fs::path& record) {
 
 TEST(Ranks, MeetAtAStoreThatIsNamedFromWhereverTheyAreStarted) {
   const fs::path folder = fresh_folder();
-  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"tcp://127.0.0.1:" << 20000 + ::getpid() % 10000
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"file://" << (folder / "meeting").string()
                                          << "\"}\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
                                             "visualizers: [record]\n";
   const std::string job = "MASTER_ADDR=127.0.0.1 MASTER_PORT=1 ",
-                    program = loupe_run + "--config ../monitor.yaml -- " LOUPE_TRAINERS " mlp";
+                    program = loupe_run + "--config ../monitor.yaml -- " + LOUPE_TRAINERS + " mlp";
   fs::create_directories(folder / "a");
   fs::create_directories(folder / "b");
   run("(cd a && " + job + "RANK=0 WORLD_SIZE=2 " + program + " > out 2>&1) & (cd b && " + job + "RANK=1 WORLD_SIZE=2 " +
@@ -129,9 +152,9 @@ TEST(Ranks, TrainOnWhereTheirMeetingFolderCannotBeUsed) {
                                          << "\"}\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
                                             "visualizers: [record]\n";
   std::ofstream(folder / "file") << "no folder";
-  const std::string program = loupe_run + "--config monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  const std::string program = loupe_run + "--config monitor.yaml -- " + LOUPE_TRAINERS + " mlp";
   run_ranks({program, program}, folder);
-  const std::string plain = run(LOUPE_TRAINERS " mlp", folder).output;
+  const std::string plain = run(LOUPE_TRAINERS + " mlp", folder).output;
   for (const char* rank : {"0", "1"}) {
     const std::string told = text_of(folder / (std::string("out-") + rank));
     const std::string lost = "the store through which the ranks exchange their numbers is lost: ";
@@ -160,7 +183,7 @@ TEST(Ranks, OfTwoJobsInOneFolderAtOnceKeepTheirOwnRuns) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
                                             "visualizers: [record]\n";
-  const std::string program = loupe_run + "--config monitor.yaml -- " LOUPE_TRAINERS " mlp";
+  const std::string program = loupe_run + "--config monitor.yaml -- " + LOUPE_TRAINERS + " mlp";
   std::string script;
   for (const char* job : {"x", "y"}) {
     script += std::string("setsid -w sh -c '");
@@ -198,15 +221,15 @@ TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
   const std::string unshared = unshare();
   if (unshared.empty()) GTEST_SKIP() << "nobody may mount a tmpfs here (unshare -rm)";
   const fs::path folder = fresh_folder();
-  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"tcp://127.0.0.1:" << 20000 + ::getpid() % 10000
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"file://" << (folder / "meeting").string()
                                          << "\"}\nrun: {name: mine, dir: mine}\nrun_program: {epoch: 5 steps}\n"
                                             "lenses: [output_norm, histograms]\nvisualizers: [console, record, html]\n";
   // The middle one has its folder on another disk, as on another machine.
   const auto rank = [](int number) {
     const std::string out = "out-" + std::to_string(number);
     return "MASTER_ADDR=127.0.0.1 MASTER_PORT=1 RANK=" + std::to_string(number) + " WORLD_SIZE=3 timeout 60 " +
-           loupe_run + "--config ../monitor.yaml -- " LOUPE_TRAINERS " mlp > ../" + out + " 2>&1; echo $? > ../code-" +
-           std::to_string(number);
+           loupe_run + "--config ../monitor.yaml -- " + LOUPE_TRAINERS + " mlp > ../" + out +
+           " 2>&1; echo $? > ../code-" + std::to_string(number);
   };
   fs::create_directories(folder / "big");
   fs::create_directories(folder / "full");
@@ -218,7 +241,7 @@ TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
       folder);
 
   const std::string shown = text_of(folder / "out-0"), told = text_of(folder / "out-1");
-  const std::string plain = run(LOUPE_TRAINERS " mlp", folder).output;
+  const std::string plain = run(LOUPE_TRAINERS + " mlp", folder).output;
   for (int number = 0; number < 3; ++number)
     EXPECT_EQ(text_of(folder / ("code-" + std::to_string(number))), "0\n") << number << shown << told;
   EXPECT_EQ(text_of(folder / "out-2"), plain);
@@ -234,7 +257,7 @@ TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
   // What it cannot keep is in the picture all the same.
   EXPECT_GT(events_of(folder / "big/mine/rank-2/record.jsonl"), 0);
   EXPECT_EQ(events_of(record), 3 * events_of(folder / "big/mine/rank-2/record.jsonl")) << shown << told;
-  const std::string diagnosed = run(LOUPE_COMMAND " diagnose big/mine", folder).output;
+  const std::string diagnosed = run(LOUPE_COMMAND + " diagnose big/mine", folder).output;
   EXPECT_NE(diagnosed.find("there is no record of rank 1"), std::string::npos) << diagnosed;
 }
 

@@ -499,6 +499,86 @@ void by_hand() {
   print_sum(parameters);
 }
 
+/// A model whose parameters all lie in one child, and that no shared_ptr owns.
+struct OneChild : nn::Module {
+  nn::Sequential seq;
+  OneChild() { register_module("seq", seq = nn::Sequential(nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 2))); }
+  Tensor forward(const Tensor& x) { return seq->forward(x); }
+};
+void train_alone(OneChild& net) {
+  OneChild* model = &net;
+  torch::optim::SGD optimizer(net.parameters(), 0.1);
+  train(model, optimizer, 4);
+  print_sum(net.parameters());
+}
+void one_child(const std::string& where) {
+  struct Trainer {
+    OneChild net;
+  };
+  if (where == "stack") {
+    OneChild net;
+    train_alone(net);
+  } else if (where == "heap") {
+    auto* net = new OneChild;
+    train_alone(*net);
+    delete net;
+  } else {
+    Trainer trainer;
+    train_alone(trainer.net);
+  }
+}
+
+/// Two models of one class whose optimizers step in the reverse order; the first has a wider layer.
+void twins() {
+  Net first(16), second;
+  torch::optim::SGD of_first(first->parameters(), 0.1), of_second(second->parameters(), 0.1);
+  for (int i = 0; i < 4; ++i) {
+    train(second, of_second, 1);
+    train(first, of_first, 1);
+  }
+  print_sum(first->parameters());
+}
+
+/// Ten epochs of 50 steps on the first batch of a loader.
+void one_batch() {
+  using torch::data::TensorExample;
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.01);
+  auto batches = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
+      torch::data::datasets::TensorDataset(torch::randn({32, 4})).map(torch::data::transforms::Stack<TensorExample>()),
+      16);
+  for (int step = 0; step < 500; ++step) {
+    const Tensor x = batches->begin()->data;
+    optimizer.zero_grad();
+    nn::functional::cross_entropy(net->forward(x), x.select(1, 0).gt(0).to(torch::kLong)).backward();
+    optimizer.step();
+  }
+  print_sum(net->parameters());
+}
+
+/// Asks the model once more after the last of its epochs, which ends by train().
+void evaluates_last() {
+  Net net;
+  torch::optim::SGD optimizer(net->parameters(), 0.1);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    train(net, optimizer, 5);
+    net->eval();
+    net->train();
+  }
+  const torch::NoGradGuard no_gradients;
+  std::printf("mean %.6f\n", net->forward(inputs()).mean().item<double>());
+  print_sum(net->parameters());
+}
+
+/// Makes an optimizer, and only asks the model.
+void only_forwards() {
+  Net net;
+  const torch::optim::SGD optimizer(net->parameters(), 0.1);
+  const torch::NoGradGuard no_gradients;
+  for (int i = 0; i < 4; ++i) std::printf("mean %.6f\n", net->forward(inputs()).mean().item<double>());
+  print_sum(net->parameters());
+}
+
 void groups() {
   Net net;
   torch::optim::SGD optimizer(net->first->parameters(), 0.1);
@@ -695,6 +775,11 @@ int main(int count, char** arguments) {
   if (shape == "plain_class") plain_class();
   if (shape == "any_module") any_module();
   if (shape == "on_the_stack") on_the_stack();
+  if (shape.rfind("one_child_", 0) == 0) one_child(shape.substr(10));
+  if (shape == "twins") twins();
+  if (shape == "one_batch") one_batch();
+  if (shape == "only_forwards") only_forwards();
+  if (shape == "evaluates_last") evaluates_last();
   if (shape == "lbfgs") lbfgs();
   if (shape == "forks") forks();
   if (shape == "script") script();

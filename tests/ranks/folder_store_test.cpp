@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "paths.h"
 #include "says.h"
 
 namespace loupe {

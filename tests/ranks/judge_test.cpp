@@ -28,9 +28,9 @@ class JudgeOfRanks : public testing::Test {
   }
   static RankRecord record(int rank) {
     RankRecord record;
-    record.loupe_version = record.libtorch_version = "1";
+    record.loupe_version = record.framework_version = "1";
     record.learning_rate = 0.1;
-    record.steps = record.all_steps = record.forwards = 20;
+    record.steps = record.all_steps = record.losses = record.compared = record.timed = 20;
     record.batch_size = 16;
     record.loss = 1 + 0.1 * rank;
     record.gradient = 2 + 0.1 * rank;
@@ -318,18 +318,16 @@ TEST_F(JudgeOfRanks, NamesTheLayerThatIsInEvalModeInOneRankAlone) {
   EXPECT_EQ(judge(), Texts());
   records[2].evaluated = {"drop", "norm"};
   records[1].evaluated = {"drop", "norm"};
-  records[1].forwards = records[2].forwards = 0;  // the whole model is: that is why
   judge_ = Judge();
   EXPECT_SAYS(told(), "ranks_differ 2 1 drop.: drop and 1 more layer are in eval mode while ranks 1 and 2 train, and");
   for (auto& [rank, own] : records) own.evaluated = {"norm"};  // frozen everywhere
-  for (auto& [rank, own] : records) own.forwards = 20;
   judge_ = Judge();
   EXPECT_EQ(judge(), Texts());
 }
 
 TEST_F(JudgeOfRanks, FindsRanksThatTrainOnTheSameData) {
   records[3].batches = records[1].batches;
-  EXPECT_SAYS(told(), "same_data 2 1 .: ranks 1 and 3 train on identical batches: all of the first 8");
+  EXPECT_SAYS(told(), "same_data 2 1 .: ranks 1 and 3 train on identical batches: all of the 8 that were compared");
   records[3].batches[7] = 1;
   EXPECT_SAYS(told(), "same_data 2 3 ");
   for (auto& [rank, own] : records) own.batches = {5, 5, 5, 5};  // one batch for all, as a constant input
@@ -356,8 +354,8 @@ TEST_F(JudgeOfRanks, FindsMasksThatAreTheSameOnDifferentData) {
 
 TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
   for (auto& [rank, own] : records) {
-    own.has_non_finite = true;
-    own.non_finite = {rank == 1 ? 57u : 58u, rank == 1 ? "two" : "one", "the output"};
+    const uint64_t step = rank == 1 ? 57 : 58;
+    own.non_finite = {step, rank == 1 ? "two" : "one", "the output", step};
   }
   EXPECT_SAYS(told(),
               "rank_non_finite 3 1 two.: the first NaN or Inf came up in rank 1, after step 57, in the output of "
@@ -367,13 +365,35 @@ TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
   EXPECT_EQ(judge(), Texts()) << "it is no one rank's";
 }
 
+TEST_F(JudgeOfRanks, NamesNoRankWhereOthersMayHaveHadANaNInAStepThatTheyDidNotMeasure) {
+  for (auto& [rank, own] : records) own.non_finite = {60, "one", "the output", 41};
+  records[1].non_finite = {57, "two", "the output", 41};
+  EXPECT_EQ(judge(), Texts());
+  records[1].non_finite.step = 60;
+  records[0].non_finite = {};
+  records[0].non_finite.finite_before = 61;
+  EXPECT_EQ(judge(), Texts()) << "three that saw it together, and each may have had it before";
+}
+
+TEST_F(JudgeOfRanks, TellsByTheLossWhichIsKnownOfEachStepWhereTheRankMeasuredTooLittle) {
+  for (auto& [rank, own] : records) {
+    own.non_finite = {60, "one", "the output", 41};
+    const uint64_t step = rank == 2 ? 55 : 56;
+    own.bad_loss = {step, "", "the training loss", step};
+  }
+  EXPECT_SAYS(told(),
+              "rank_non_finite 3 1 .: the first NaN or Inf came up in rank 2, after step 55, in the training loss; "
+              "ranks 0, 1 and 3 had none before step 56");
+}
+
 TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastOnceItDoesSoForThreeTicks) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.015;
   EXPECT_EQ(judge(), Texts());
   EXPECT_EQ(judge(), Texts());
-  EXPECT_SAYS(told(),
-              "straggler 2 1 .: rank 3 holds the others up: between backward and step it waits 1 ms, the others 15 "
-              "ms of a step of 100 ms (medians), in the last 3 ticks");
+  EXPECT_SAYS(
+      told(),
+      "straggler 2 1 .: rank 3 is slowest: between backward and step the others wait 15 of 100 ms, it waits 1 ms "
+      "(medians of the last 3 ticks)");
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
   EXPECT_SAYS(told(), "straggler 3 2 ");
   for (auto& [rank, own] : records) own.waited_seconds = rank == 2 ? 0.001 : 0.03;
@@ -392,6 +412,28 @@ TEST_F(JudgeOfRanks, NamesNoStragglerWhereTooFewAnswer) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
   records[1].waited_seconds = NAN;
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
+}
+
+TEST_F(JudgeOfRanks, LetsAFindingStandWhereATickHasNoStepsThatAllMeasured) {
+  const auto forget_steps = [&] {
+    for (auto& [rank, own] : records) {
+      own.compared = own.timed = 0;
+      own.batches.clear();
+      own.evaluated.clear();
+      own.step_seconds = own.waited_seconds = own.input = own.batch_size = own.gradient = NAN;
+    }
+  };
+  records[3].batches = records[1].batches;
+  records[2].evaluated = {"norm"};
+  for (auto& [rank, own] : records) {
+    own.waited_seconds = rank == 3 ? 0.001 : 0.015;
+    own.input = rank == 0 ? 8 : 1;
+  }
+  std::size_t told = 0;
+  for (int tick = 0; tick < 3; ++tick) told += judge().size();
+  EXPECT_EQ(told, 4U) << "the same data, a mode, a straggler and an input";
+  forget_steps();
+  EXPECT_EQ(judge(), Texts());
 }
 
 TEST_F(JudgeOfRanks, FindsARankWhoseLossIsFarFromTheOthersForThreeTicks) {
@@ -473,23 +515,39 @@ TEST_F(JudgeOfRanks, ListsAFewOfManyDifferentSettings) {
   EXPECT_LT(text.size(), 400u);
 }
 
-TEST_F(JudgeOfRanks, FindsAnotherNumberOfBatchesButNotOneMore) {
-  records[1].forwards = 22;
+TEST_F(JudgeOfRanks, FindsAnotherNumberOfStepsButNotOneMore) {
+  records[1].steps = 22;
   EXPECT_EQ(judge(), Texts());
-  records[1].forwards = 30;
-  EXPECT_SAYS(told(), "the number of training batches since the last tick is 20 in ranks 0, 2 and 3 and 30 in rank 1");
+  for (auto& [rank, own] : records) own.losses = own.steps = rank == 1 ? 30 : 20;
+  EXPECT_SAYS(told(), "the number of steps since the last tick is 20 in ranks 0, 2 and 3 and 30 in rank 1");
+}
+
+TEST_F(JudgeOfRanks, FindsBatchesThatARankLeavesOutThoughItSteps) {
+  records[2].losses = 15;
+  EXPECT_SAYS(told(),
+              "the number of training losses, one for each batch, since the last tick is 20 in ranks 0, 1 and 3 and 15 "
+              "in rank 2");
+}
+
+TEST_F(JudgeOfRanks, TakesLossesThatAreToldSeldomOrByOneRankForNoCountOfBatches) {
+  for (auto& [rank, own] : records) own.losses = rank == 0 ? 20 : 2;
+  EXPECT_EQ(judge(), Texts());
+  for (auto& [rank, own] : records) own.losses = rank == 0 ? 20 : 0;
+  EXPECT_EQ(judge(), Texts());
 }
 
 TEST(RankRecords, AreReadAsTheyWereWritten) {
   RankRecord record;
   record.masks = {{"a", "kd?"}};
-  record.batches = {1, 2};
-  record.has_non_finite = true;
-  record.non_finite = {1, "m", "w"};
+  record.measured = {{.step = 7, .forwards = 2, .gradient_squares = 3, .batches = {1, 2}, .evaluated = {4}}};
+  record.non_finite = {1, "m", "w", 1};
+  record.bad_loss = {2, "", "l", 1};
   record.loss = 0.5;
-  record.input = 1.5;
-  record.evaluated = {"n"};
-  EXPECT_EQ(RankRecord::read(record.bytes()).bytes(), record.bytes());
+  record.losses = 9;
+  const RankRecord read = RankRecord::read(record.bytes());
+  EXPECT_EQ(read.bytes(), record.bytes());
+  EXPECT_EQ(read.measured.at(0).batches, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(read.bad_loss.what, "l");
   Replica replica;
   replica.gradients = {{3, {1, 2}, {6, 2, 1}}};
   replica.states = {{"exp_avg", {4, 0}}, {"step", {5}}};

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "run_of_ranks.h"
 #include "says.h"
 
@@ -47,7 +48,7 @@ class MergeOfRanks : public testing::Test {
   /// What `loupe merge` says, and that it ends so.
   std::string merge(int exit_code, const std::string& arguments = "") const {
     const test::Finished finished =
-        test::run(LOUPE_COMMAND " merge " + (arguments.empty() ? folder : arguments), fs::temp_directory_path());
+        test::run(LOUPE_COMMAND + " merge " + (arguments.empty() ? folder : arguments), fs::temp_directory_path());
     EXPECT_EQ(finished.exit_code, exit_code) << finished.output;
     return finished.output;
   }
@@ -240,14 +241,14 @@ TEST_F(MergeOfRanks, WaitsForRanksThatStillRun) {
 TEST_F(MergeOfRanks, IsOneRunToOtherCommands) {
   train({2, 2});
   merge(0);
-  const std::string diagnosed = test::run(LOUPE_COMMAND " diagnose " + folder, "/").output;
+  const std::string diagnosed = test::run(LOUPE_COMMAND + " diagnose " + folder, "/").output;
   EXPECT_SAYS(diagnosed, "r, all of 2 ranks (" + folder + "/merged/record.jsonl): completed after epoch 2");
   EXPECT_SAYS(diagnosed, "r, rank 1 of 2 (" + folder + "/rank-1/record.jsonl): completed after epoch 2");
   EXPECT_EQ(diagnosed.find("warning"), std::string::npos) << diagnosed;
   fs::remove_all(folder + "-2");
   fs::copy(folder, folder + "-2", fs::copy_options::recursive);
   const std::string compared =
-      test::run(LOUPE_COMMAND " compare " + folder + " " + folder + "-2 --out " + folder + "-c --force", "/").output;
+      test::run(LOUPE_COMMAND + " compare " + folder + " " + folder + "-2 --out " + folder + "-c --force", "/").output;
   EXPECT_SAYS(compared, "wrote " + folder + "-c/report.html");
   EXPECT_EQ(compared.find("merged"), std::string::npos) << compared;
 }
@@ -357,7 +358,7 @@ TEST_F(MergeOfRanks, WritesNothingWhereTheRanksFilesSaySo) {
       header.config = "lenses: [output_norm, loss_metrics, recorder: {what: forward_output, path: " + folder +
                       "/elsewhere}]\nvisualizers: [record]\n";
     });
-  EXPECT_SAYS(merge(0), "'recorder': of what writes files of its own the numbers of rank 0 are shown");
+  EXPECT_SAYS(merge(0), "'recorder': lenses that write files: only rank 0's numbers are shown");
   EXPECT_FALSE(fs::exists(folder + "/elsewhere"));
   EXPECT_DOUBLE_EQ(mean("1"), 6);
 }

@@ -76,7 +76,7 @@ TEST(RunningRanks, AreThoseOfTheSameJob) {
            : text + "=" == job.substr(0, text.size() + 1) ? job.c_str() + text.size() + 1
                                                           : nullptr;
   };
-  EXPECT_EQ(running_ranks_of(Launch::from(variable, ::getsid(0))), std::set<int>{2});
+  EXPECT_EQ(running_ranks_of(Job::from(variable, ::getsid(0))), std::set<int>{2});
 }
 
 TEST(RankProcesses, TellOfThoseOnThisMachineHowTheyAre) {

@@ -11,7 +11,10 @@
 #include <fstream>
 
 #include "monitored.h"
+#include "paths.h"
+#include "ranks/lens_states.h"
 #include "ranks/merged_lenses.h"
+#include "ranks/merged_ticks.h"
 #include "ranks/rank_message.h"
 #include "ranks/rank_record.h"
 
@@ -30,8 +33,9 @@ double processor_seconds() {
 }
 
 Config config_of(int world_size) {
-  Config config = Config::from_text(R"(plugins: {path: [)" LOUPE_BUILT_PLUGINS R"(]}
-run: {name: r, dir: )" LOUPE_TEST_FOLDER R"(/scale}
+  Config config = Config::from_text(R"(plugins: {path: [)" + LOUPE_BUILT_PLUGINS + R"(]}
+run: {name: r, dir: )" + LOUPE_TEST_FOLDER +
+                                        R"(/scale}
 lenses:
   - health
   - run_statistics
@@ -44,13 +48,12 @@ visualizers: []
                                     "a.yaml", "/");
   Launch launch;
   launch.world_size = world_size;
-  launch.per_host = ranks_a_host;
   config.join(launch);
   return config;
 }
 
 /// Keeps what a tick would send.
-class Catcher final : public TickKeeper {
+class Catcher final : public StateSaver {
  public:
   void add_module(const ModuleDescription& module) override { modules.push_back(module); }
   std::unique_ptr<HeldTick> add_tick(std::vector<LensStates> states, std::unique_ptr<HeldTick> own) override {
@@ -94,7 +97,7 @@ class TrainedRank {
     group_.learning_rate = 0.1;
     group_.flags = LOUPE_GROUP_HAS_LEARNING_RATE;
     optimizer_.struct_size = sizeof optimizer_;
-    optimizer_.model = "net";
+    optimizer_.model_name = "net";
     optimizer_.type = "SGD";
     optimizer_.groups = &first_group_;
     optimizer_.group_count = 1;
@@ -176,7 +179,9 @@ std::vector<LensStates> states_of(int rank, int world_size, std::vector<LensStat
         } catch (const std::exception&) {
           ranks::RankRecord record = ranks::RankRecord::read(bytes);
           record.loss += 1e-6 * rank;
-          for (uint64_t& batch : record.batches) batch += static_cast<uint64_t>(rank);
+          for (ranks::MeasuredStep& step : record.measured) {
+            for (uint64_t& batch : step.batches) batch += static_cast<uint64_t>(rank);
+          }
           changed = record.bytes();
         }
         own.say(rank, std::move(changed));
@@ -242,7 +247,7 @@ class Simulation {
     result_.first_megabytes += static_cast<double>(bytes) / 1048576;
     result_.most_received = std::max(result_.most_received, bytes);
     result_.tick_seconds = ready + result_.first_seconds;
-    report.tick->each_value([&](const RowValue& value) { result_.events = std::max(result_.events, value.events); });
+    each_value(*report.tick, [&](const RowValue& value) { result_.events = std::max(result_.events, value.events); });
     for (const auto& finding : report.findings) {
       result_.findings += finding->get().rule + std::string(" ") + finding->get().message + "\n";
     }
@@ -366,7 +371,7 @@ int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) worlds.push_back(std::max(2, std::atoi(arguments[i])));
   if (worlds.empty()) worlds = {64, 1024, 16384};
   const Stage stage;  // takes what the host says
-  std::filesystem::remove_all(LOUPE_TEST_FOLDER "/scale");
+  std::filesystem::remove_all(LOUPE_TEST_FOLDER + "/scale");
   try {
     measure_one_rank();
     std::printf(

@@ -12,9 +12,10 @@
 
 #include "memory_store.h"
 #include "monitored.h"
+#include "paths.h"
 #include "ranks/exchange.h"
 #include "ranks/state_keeper.h"
-#include "record/record_reader.h"
+#include "record/reader/record_reader.h"
 
 namespace loupe {
 
@@ -22,8 +23,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 inline std::string folder_of_test() {
-  const std::string folder =
-      std::string(LOUPE_TEST_FOLDER) + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder = LOUPE_TEST_FOLDER + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
   return folder;
 }
 
@@ -38,7 +38,7 @@ inline const std::string apart = "ranks: {store: none}\n";
 
 inline Config config_of(const std::string& folder, const std::string& yaml, int rank, int world_size) {
   Config config = Config::from_text(
-      "plugins: {path: [" LOUPE_BUILT_PLUGINS "]}\nrun: {name: r, dir: " + folder + "}\n" + yaml, "a.yaml", "/");
+      "plugins: {path: [" + LOUPE_BUILT_PLUGINS + "]}\nrun: {name: r, dir: " + folder + "}\n" + yaml, "a.yaml", "/");
   Launch launch;
   launch.rank = rank;
   launch.world_size = world_size;
@@ -55,7 +55,7 @@ class Rank {
     std::unique_ptr<TickKeeper> exchange;
     if (monitor.config().ranks.exchange) {
       ExchangeSettings settings;
-      settings.launch = monitor.config().launch;
+      settings.job = Job::of(monitor.config().launch);
       settings.timeout = timeout;
       settings.shows_each = shows_each;
       settings.open = [memory, cut_off = is_cut_off]() -> std::unique_ptr<RankStore> {
@@ -149,10 +149,11 @@ inline std::map<std::string, Recorded> numbers_of(const std::string& folder) {
     const std::string name = line.tag + "/" + line.layer + "/" + (is_range ? line.low_name : line.line);
     switch (line.kind) {
       case replay::RecordLine::Kind::value:
-        epoch.push_back({name, {{line.value}, line.events}});
+        // Numbers of single steps are not those of whole epochs.
+        if (line.step == 0) epoch.push_back({name, {{line.value}, line.events}});
         break;
       case replay::RecordLine::Kind::range:
-        epoch.push_back({name, {{line.low, line.high}, line.events}});
+        if (line.step == 0) epoch.push_back({name, {{line.low, line.high}, line.events}});
         break;
       case replay::RecordLine::Kind::histogram:
         epoch.push_back({name, {line.counts, line.events}});

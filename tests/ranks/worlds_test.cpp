@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "examples/process.h"
+#include "paths.h"
 #include "run_of_ranks.h"
 
 namespace loupe {
@@ -126,7 +127,7 @@ TEST_P(Worlds, AreMergedFromTheirFoldersAsByTheExchange) {
     run.end();
   }
   const auto alone = numbers_of(folder);
-  const test::Finished finished = test::run(LOUPE_COMMAND " merge " + folder, "/");
+  const test::Finished finished = test::run(LOUPE_COMMAND + " merge " + folder, "/");
   ASSERT_EQ(finished.exit_code, 0) << finished.output;
   const auto merged = numbers_of(merged_folder);
   ASSERT_GT(expected.size(), 50u);

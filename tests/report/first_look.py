@@ -2,7 +2,7 @@
 
 import re
 
-from reading import Reading
+from reading import Reading, at_night
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -84,6 +84,7 @@ class Axes(Reading):
         self.assertEqual(self.texts_of("With Zeros")[0], "0")
         self.screenshot("axes")
 
+    @at_night
     def test_use_one_notation_and_keep_their_labels_apart_and_in_place(self):
         for width in (1440, 400):
             for report in ("spread.html", "level.html", "small.html", "collapsed.html"):
@@ -189,6 +190,7 @@ class TimelineOfFindings(Reading):
         self.go_to(".timeline")
         self.screenshot("resumed_timeline")
 
+    @at_night
     def test_fits_a_phone_at_night(self):
         self.width, self.dark = 400, True
         super().setUp()
@@ -227,7 +229,7 @@ class Tiles(Reading):
         self.assertIn("the layer of the worst finding", self.find("#picture .culprit").get_attribute("aria-label"))
         self.assertIn("Weight Gradient Norm, mean: ", self.find("#picture .culprit").get_attribute("aria-label"))
         self.assertIn(
-            "Filled as in the heat map: Weight Gradient Norm, mean, as of epoch 29. Ringed: fc2", self.find("#picture").text
+            "Color: Weight Gradient Norm, mean, epoch 29. Outlined: fc2", self.find("#picture").text
         )
         # What the tag says nothing of is not filled.
         self.assertEqual(self.find("#picture [data-layer='relu']").get_attribute("data-ink"), None)
@@ -235,7 +237,7 @@ class Tiles(Reading):
     def test_follow_the_heat_map(self):
         self.open("ill.html")
         next(each for each in self.all("#overview .chip") if each.text == "Output Activations").click()
-        self.assertIn("Filled as in the heat map: Output Activations, death_rate", self.find("#picture").text)
+        self.assertIn("Color: Output Activations, death_rate", self.find("#picture").text)
 
 
 class Incident(Reading):
@@ -247,7 +249,7 @@ class Incident(Reading):
         self.assertEqual(self.find("#incident h2").text, "Incident at step 412 in epoch 3")
         told = self.find("#incident").text
         self.assertIn("Kept because of the finding 'non_finite' at 'fc1'.", told)
-        self.assertIn("9 steps that were looked at, from 12 to 412", told)
+        self.assertIn("9 measured steps, from 12 to 412", told)
         self.assertEqual(
             [item.text.split("\n") for item in self.all("#incident .events > li")],
             [
@@ -291,6 +293,7 @@ class Incident(Reading):
         self.assertIn("loupe replay runs/digits/incident-727 ", kept)
         self.assertEqual(len(self.all("#findings .kept")), 1)
 
+    @at_night
     def test_fits_a_phone_at_night(self):
         self.width, self.dark = 400, True
         super().setUp()

@@ -1,6 +1,7 @@
 // What the HTML report keeps of what a run is told in words.
 
 #include "holds.h"
+#include "paths.h"
 #include "report/html_page.h"
 #include "visualizers/driver.h"
 
@@ -180,9 +181,26 @@ TEST(HtmlReport, SaysHowTheRunEnded) {
   Begun html(HTML_PLUGIN);
   html.stored_loss_tick(1, 1);
   EXPECT_EQ(HtmlPage(html / "report.html").run(0).at("ending"), nullptr);
+  EXPECT_EQ(HtmlPage(html / "report.html").run(0).at("state"), "running");
   html.end(LOUPE_END_FAILED, "The loss is NaN.", 75);
-  EXPECT_EQ(HtmlPage(html / "report.html").run(0).at("ending"), nlohmann::json::parse(R"({
-    "how": 3, "step": 75, "epoch": 0.0, "message": "The loss is NaN."})"));
+  const auto run = HtmlPage(html / "report.html").run(0);
+  EXPECT_EQ(run.at("ending"), nlohmann::json::parse(R"({"step": 75, "epoch": 0.0})"));
+  EXPECT_EQ(run.at("state"), "failed");
+  EXPECT_EQ(run.at("why"), "The loss is NaN.");
+}
+
+TEST(HtmlReport, CallsARunFailedWhoseLossWasNaNToTheEnd) {
+  const auto ended = [](double last) {
+    Begun html(HTML_PLUGIN);
+    html.loss_tick(1, 1);
+    html.loss_tick(2, NAN);
+    html.loss_tick(3, last);
+    html.end(LOUPE_END_COMPLETED);
+    return HtmlPage(html / "report.html").run(0);
+  };
+  EXPECT_EQ(ended(NAN).at("state"), "failed");
+  EXPECT_TRUE(holds(ended(NAN).at("why").get<std::string>(), "train_loss"));
+  EXPECT_EQ(ended(0.5).at("state"), "completed");
 }
 
 TEST(HtmlReport, KeepsARunWithoutEpochsInWhichSomethingWasFound) {

@@ -56,6 +56,14 @@ std::vector<double> HtmlPage::line(const std::string& tag, const std::string& la
   throw std::runtime_error("the page has no line " + line);
 }
 
+HtmlPage::Steps HtmlPage::steps(const std::string& tag, const std::string& layer_name, const std::string& line) const {
+  const nlohmann::json told = layer(tag, layer_name);
+  for (const auto& each : told.at("steps")) {
+    if (each.at(0) == line) return {each.at(1), each.at(2), unpacked(each.at(3))};
+  }
+  throw std::runtime_error("the page has no steps of " + line);
+}
+
 std::vector<double> HtmlPage::unpacked(const std::string& packed) {
   static const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   // "N:" stands for N epochs without a number.

@@ -24,6 +24,13 @@ class HtmlPage {
   std::vector<double> line(const std::string& tag, const std::string& layer, const std::string& line,
                            std::size_t run_index = 0) const;
 
+  /// A line's numbers of single steps, and where they stand between epochs.
+  struct Steps {
+    std::size_t stride;
+    std::vector<double> epochs, values;
+  };
+  Steps steps(const std::string& tag, const std::string& layer, const std::string& line) const;
+
   static std::vector<double> unpacked(const std::string& packed);
   static constexpr double MISSING = -12345;
 

@@ -1,4 +1,5 @@
 // made_events FOLDER: the event files that tensorboard_reads.py reads back. Every number follows from its epoch.
+#include "paths.h"
 #include "visualizers/driver.h"
 
 #include <cmath>

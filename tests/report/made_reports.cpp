@@ -1,4 +1,5 @@
 // made_reports FOLDER: the reports that report_browser.py opens.
+#include "paths.h"
 #include "report/made_runs.h"
 #include "visualizers/made_model.h"
 
@@ -318,7 +319,7 @@ int main(int argument_count, char** arguments) {
       before(visualizer, epoch);
       if (epoch == 12) {
         visualizer.note(LOUPE_NOTE_INCIDENT,
-                        "the last steps before the finding 'non_finite_gradient' are kept: loupe replay "
+                        "the last steps before the finding 'non_finite_gradient' were saved: loupe replay "
                         "runs/digits/incident-727 (as a page with --visualizer html --out FOLDER)",
                         727, 12, Driver::number_of("health", "non_finite_gradient", "fc2", "weight"));
       }

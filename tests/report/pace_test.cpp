@@ -46,6 +46,26 @@ TEST(Pace, WritesALargeReportMoreAndMoreSeldomWhereVeryManyTicksFollowTooFast) {
   EXPECT_LT(writes, 200);
 }
 
+TEST(Pace, WritesAFewOfThousandsOfErrorsAtOnce) {
+  Pace pace;
+  const auto count_early = [&] {
+    int writes = 0;
+    for (int error = 0; error < 10'000; ++error) {
+      if (!pace.is_due_early(0)) continue;
+      ++writes;
+      pace.wrote(1000, 0.002);
+    }
+    return writes;
+  };
+  const int first = count_early();
+  EXPECT_GE(first, 2);
+  EXPECT_LT(first, 100);
+  EXPECT_EQ(count_early(), 0);
+  EXPECT_TRUE(pace.is_due_early(0.1)) << "a write costs little by then";
+  EXPECT_TRUE(pace.is_due(0));
+  EXPECT_GE(count_early(), 2) << "it is another epoch";
+}
+
 TEST(Pace, WritesAtTheNextTickAfterAFailure) {
   Pace pace;
   pace.wrote(LARGE, 0.05);

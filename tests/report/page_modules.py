@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-PAGES = ("plugins/html/page/report.js", "host/view/page/list.js", "host/view/page/open.js")
+PAGES = ("plugins/html/page/report.js", "host/tools/view/page/list.js", "host/tools/view/page/open.js")
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function|class|const|let) (.*)", re.MULTILINE)
 

@@ -1,4 +1,5 @@
 #include "holds.h"
+#include "paths.h"
 #include "tensorboard/messages.h"
 #include "tensorboard/summaries.h"
 #include "visualizers/driver.h"
@@ -246,7 +247,7 @@ TEST(TensorBoardHistogram, LeavesOutBinsThatAreEmptyAtItsEndsAndReadsNoOthers) {
 
 #ifdef LIBTORCH_LIBRARY
 TEST(TensorBoard, WritesInAProcessThatHasLibTorchLoaded) {
-  ASSERT_NE(dlopen(LIBTORCH_LIBRARY, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
+  ASSERT_NE(dlopen(LIBTORCH_LIBRARY.c_str(), RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   Begun board(TENSORBOARD_PLUGIN);
   EXPECT_EQ(board.stored_loss_tick(0, 1), "");
   EXPECT_EQ(records(event_files(board / "tensorboard")[0]).size(), 5U);

@@ -104,5 +104,36 @@ TEST(EpochFile, KeepsAnEpochThatCannotBeWrittenAndWritesItWithTheNext) {
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\n");
 }
 
+TEST(EpochFile, TellsOfEpochsThatAreLostWhenTheyAreAndInTheFile) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "lines");
+  Numbered file(folder, false);
+  for (const double epoch : {1, 2, 3, 4, 5}) EXPECT_THROW(file.huge_epoch(epoch), Error);
+  ASSERT_EQ(file.said().size(), 2u) << "that it cannot be written, and that some are lost";
+  EXPECT_NE(file.said()[1].find("epoch 1 is lost"), std::string::npos) << file.said()[1];
+  std::filesystem::remove(folder / "lines");
+  file.epoch(6);
+  std::string text = text_of(folder / "lines");
+  std::erase(text, ' ');
+  EXPECT_EQ(text, "fresh\nwhatepochs1to2broughtislost\n3\n4\n5\n6text\n");
+  ASSERT_EQ(file.said().size(), 3u);
+  EXPECT_NE(file.said()[2].find("what epochs 1 to 2 brought is lost"), std::string::npos) << file.said()[2];
+  file.epoch(7);
+  EXPECT_EQ(file.said().size(), 3u);
+}
+
+TEST(EpochFile, CountsAtItsEndAlsoWhatWasLostBefore) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "lines");
+  Numbered file(folder, false);
+  for (const double epoch : {1, 2, 3, 4, 5}) EXPECT_THROW(file.huge_epoch(epoch), Error);
+  try {
+    file.end();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("what epochs 1 to 5 brought is lost"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace loupe::test

@@ -38,19 +38,28 @@ class Numbered {
     run.directory = directory.c_str();
     file_.begin(run);
   }
-  void epoch(double number) { file_.write(number, number_text(number) + " text\n", {"fresh\n", "joined\n", ""}); }
+  void epoch(double number) { file_.write(number, number_text(number) + " text\n", preamble()); }
   /// Longer than a line is elsewhere, and hard to compress.
-  void long_epoch(double number) { file_.write(number, long_text(number), {"fresh\n", "joined\n", ""}); }
+  void long_epoch(double number) { file_.write(number, long_text(number), preamble()); }
   static std::string long_text(double number) {
     std::string text = number_text(number);
     for (unsigned i = 0; i < 20; ++i)
       text += " " + std::to_string((static_cast<unsigned>(number) * 20 + i) * 2654435761U);
     return text + "\n";
   }
-  void over() { file_.write(INFINITY, "over\n", {"fresh\n", "joined\n", ""}); }
+  /// Of which only three wait.
+  void huge_epoch(double number) {
+    file_.write(number, number_text(number) + std::string(20 << 20, ' ') + "\n", preamble());
+  }
+  void end() { file_.end(preamble()); }
+  void over() { file_.write(INFINITY, "over\n", preamble()); }
   const Strings& said() const { return host_.said; }
 
  private:
+  static Preamble preamble() {
+    return {"fresh\n", "joined\n", "", [](const std::string& lost, double) { return lost + " is lost\n"; }};
+  }
+
   FakeHost host_;
   EpochFile file_;
 };

@@ -22,7 +22,7 @@ TEST(Owned, ATickHasTheSettingsOfItsOptimizers) {
                                         .settings = lent};
       const loupe_parameter_group* const groups[] = {&group};
       const loupe_optimizer optimizer{
-          .struct_size = sizeof(loupe_optimizer), .model = "", .type = "SGD", .groups = groups, .group_count = 1};
+          .struct_size = sizeof(loupe_optimizer), .model_name = "", .type = "SGD", .groups = groups, .group_count = 1};
       const loupe_optimizer* const optimizers[] = {&optimizer};
       copy.emplace(loupe_tick{.struct_size = sizeof(loupe_tick),
                               .at = {.step = 7, .epoch = 2},

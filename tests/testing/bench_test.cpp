@@ -11,6 +11,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "paths.h"
+
 namespace {
 
 namespace lt = loupe::testing;
@@ -117,7 +119,31 @@ class Told : public loupe::Lens {
   uint32_t family_ = 99;
 };
 
-LOUPE_STATIC_PLUGIN(own_plugin, "own", "1.0", TensorMean, TrainingCount, Told);
+/// How many steps it is told of, and how many of them were measured.
+class Counted : public loupe::Lens {
+ public:
+  static constexpr const char* name = "counted";
+  static constexpr const char* help = "counts steps";
+  explicit Counted(const loupe::Options&) {}
+
+  void visit(const loupe::Module&) override {}
+  void step(const loupe::Step& step, loupe::Report&) override {
+    ++all_;
+    measured_ += loupe::is_measured(step) ? 1 : 0;
+  }
+  void report(loupe::Report& report) override {
+    loupe::TagStyle style;
+    style.big = true;
+    report.tag("Counted", style);
+    report.value("Counted", "all", all_);
+    report.value("Counted", "measured", measured_);
+  }
+
+ private:
+  int all_ = 0, measured_ = 0;
+};
+
+LOUPE_STATIC_PLUGIN(own_plugin, "own", "1.0", TensorMean, TrainingCount, Told, Counted);
 
 /// A lens of `gatherer` and `preprocessor` that shows the mean of each series under the tag's own name.
 std::string piped(const std::string& gatherer, const std::string& preprocessor, const std::string& more = "") {
@@ -172,8 +198,16 @@ TEST(Bench, RunsAPluginThatIsLinkedIntoTheTest) {
   EXPECT_EQ(bench.value("Inputs", "fc1", "mean"), 2);
 }
 
+TEST(Bench, TellsALensOfEachStepAndWhetherItWasMeasured) {
+  Bench bench("attach: {every: 4}\nlenses: [counted]\n", {}, {&own_plugin});
+  for (int i = 0; i < 16; ++i) bench.step();
+  bench.tick();
+  EXPECT_EQ(bench.value("Counted", "", "all"), 16);
+  EXPECT_EQ(bench.value("Counted", "", "measured"), 4);
+}
+
 TEST(Bench, LoadsAPluginByItsFile) {
-  const std::string file = std::string(LOUPE_BUILT_PLUGINS) + "/output_norm.so";
+  const std::string file = LOUPE_BUILT_PLUGINS + "/output_norm.so";
   Bench bench("lenses: [output_norm]", {file});
   EXPECT_FALSE(bench.is_quarantined("output_norm"));
   EXPECT_NE(message_of([] { Bench("lenses: []", {"/nowhere/x.so"}); }).find("/nowhere/x.so"), std::string::npos);

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "paths.h"
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -8,6 +8,8 @@
 #include <functional>
 #include <limits>
 
+#include "paths.h"
+
 namespace {
 
 namespace lt = loupe::testing;
@@ -134,6 +136,64 @@ TEST(Health, IsSilentWhileTrainingIsHealthy) {
   for (int i = 0; i < 6; ++i) net.epoch();
   EXPECT_EQ(net.found(), Names());
   EXPECT_EQ(net.bench().log(), Names());
+}
+
+/// How many findings of a rule there were.
+int count_of(const Bench& bench, const std::string& rule, const std::string& layer = "Net") {
+  int count = 0;
+  for (const lt::Finding& each : bench.findings())
+    count += each.rule == rule && each.layer == layer && each.state == LOUPE_FINDING_RAISED ? 1 : 0;
+  return count;
+}
+
+TEST(NoStep, IsNotToldWhereAnEpochEndsBetweenAGradientAndItsStep) {
+  // As of replicas on threads, of which each ends an epoch as it begins the next.
+  Net net;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    net.step({.is_skipped = true});
+    net.bench().tick();
+    net.bench().tick();
+    net.bench().step();
+    net.epoch();
+  }
+  EXPECT_EQ(count_of(net.bench(), "no_step"), 0);
+}
+
+TEST(NoStep, IsToldOfGradientsThatAreMoreThanAStepTakes) {
+  Net net;
+  net.epoch();
+  net.step({.is_skipped = true});
+  net.step({.is_skipped = true});
+  net.bench().tick();
+  EXPECT_EQ(count_of(net.bench(), "no_step"), 1);
+}
+
+TEST(NoStep, IsToldOfASecondEpochOfOneBatch) {
+  Net net;
+  net.epoch({.is_skipped = true}, 1);
+  EXPECT_EQ(count_of(net.bench(), "no_step"), 0);
+  net.epoch({.is_skipped = true}, 1);
+  EXPECT_EQ(count_of(net.bench(), "no_step"), 1);
+}
+
+TEST(UnchangedParameter, ThatNeverGotAGradientIsToldWhereEachStepWasMeasuredAlone) {
+  for (const char* every : {"1", "3"}) {
+    Bench bench(std::string("attach: {every: ") + every + "}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+    bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
+    const lt::Module used = bench.module("used", "Linear", {{"weight", {width, width}}}),
+                     unused = bench.module("unused", "Linear", {{"weight", {width, width}}});
+    bench.set(used, "weight", tensor(noises(width * width, 1), {width, width}));
+    bench.set(unused, "weight", tensor(noises(width * width, 2), {width, width}));
+    bench.optimizer("SGD", 0.1);
+    for (int step = 1; step <= 60; ++step) {
+      bench.forward(used, tensor(noises(batch * width, step), {batch, width}));
+      bench.gradient(used, "weight", tensor(noises(width * width, 1000 + step), {width, width}));
+      bench.set(used, "weight", tensor(noises(width * width, 2000 + step), {width, width}));
+      bench.step();
+      if (step % 12 == 0) bench.tick();
+    }
+    EXPECT_EQ(count_of(bench, "unchanged_parameter", "unused"), std::string(every) == "1" ? 1 : 0) << every;
+  }
 }
 
 TEST(Health, NamesTheLayerThatMadeTheFirstNaN) {
@@ -375,14 +435,15 @@ TEST(Health, SeesUnitsThatAreSilentForAWholeWindow) {
   EXPECT_EQ(net.found(), Names{"dead_units relu2"});
 }
 
-/// Two windows of a ReLU whose first `quiet` units are active in one sample alone, or in none where that is -1.
+/// Six windows, in which the loss stays, of a ReLU whose first `quiet` units are active in one sample alone, or in none
+/// where that is -1.
 Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {
   Bench bench("lenses: [health: {dead_share: 0.02}]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
   const lt::Module linear = bench.module("fc", "Linear", {{"weight", {width, width}}});
   const lt::Module relu = bench.module("relu", "ReLU");
   bench.optimizer("SGD", 0.1);
-  for (int step = 1; step <= 16; ++step) {
+  for (int step = 1; step <= 48; ++step) {
     Values out(batch * units, 1.0);
     for (int64_t row = 0; row < batch; ++row) {
       for (int64_t unit = 0; unit < quiet; ++unit) out[row * units + unit] = row == sample ? 1 : 0;
@@ -390,12 +451,13 @@ Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {
     bench.forward(relu, tensor(out, {batch, units}));
     bench.gradient(linear, "weight", tensor(noises(width * width, step), {width, width}));
     bench.set(linear, "weight", tensor(noises(width * width, 1000 + step), {width, width}));
+    bench.push_loss(1);
     bench.step();
     if (step % 8 == 0) bench.tick();
   }
   Names found;
   for (const lt::Finding& each : bench.findings()) {
-    if (each.rule == "dead_units") found.push_back(each.layer);
+    if (each.rule == "dead_units" && found.empty()) found.push_back(each.layer);
   }
   return found;
 }
@@ -460,6 +522,35 @@ TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
   ASSERT_EQ(bench.findings().size(), 1) << bench.findings().front().message;
   EXPECT_EQ(bench.findings()[0].rule, "poor_initialization");
   EXPECT_EQ(bench.findings()[0].layer, "c");
+}
+
+TEST(Health, TakesLayersWhoseOutputDoesNotVaryForNoPartOfAGrowthByLayer) {
+  Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
+  std::vector<lt::Module> layers;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    layers.push_back(bench.module(name, "Linear", {{"weight", {width, width}}}));
+  for (const lt::Module& layer : layers) bench.set(layer, "weight", tensor(noises(width * width, 49), {width, width}));
+  for (int step = 0; step < 3; ++step) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      bench.forward(layers[i], tensor(noises(batch * width, step * 10 + static_cast<int64_t>(i), i % 2 == 0 ? 1 : 0),
+                                      {batch, width}));
+      bench.gradient(layers[i], "weight", tensor(noises(width * width, step), {width, width}));
+      bench.set(layers[i], "weight", tensor(noises(width * width, 49, 1 + 0.01 * (step + 1)), {width, width}));
+    }
+    bench.step();
+  }
+  for (const lt::Finding& each : bench.findings()) EXPECT_NE(each.rule, "poor_initialization") << each.message;
+}
+
+TEST(WeightsReset, IsSaidOfWeightsThatStepsChangedAndNotOfThoseThatOnlyRoundingMoved) {
+  for (const double update : {1e-3, 1e-8}) {
+    Net net;
+    for (int epoch = 0; epoch < 5; ++epoch) {
+      for (int i = 0; i < 8; ++i) net.step({.update = i % 2 == 0 ? update : -update});
+      net.bench().tick();
+    }
+    EXPECT_EQ(count_of(net.bench(), "weights_reset") > 0, update == 1e-3) << update;
+  }
 }
 
 TEST(Health, SeesUnitsThatStayEqual) {
@@ -602,6 +693,22 @@ TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {
     net.epoch();
   }
   EXPECT_EQ(net.found(), Names{"overfitting"});
+}
+
+TEST(Overfitting, IsNotSaidOfNoise) {
+  const auto found_after = [](const Values& held_out) {
+    Net net;
+    double train = 1;
+    for (const double each : held_out) {
+      for (int i = 0; i < 4; ++i) net.bench().push_loss(train *= 0.9);
+      net.bench().push_loss(each, false);
+      net.epoch();
+    }
+    return net.found();
+  };
+  EXPECT_EQ(found_after({1.0, 0.6, 0.7, 0.7, 0.55, 0.54}), Names()) << "a new low two epochs later";
+  EXPECT_EQ(found_after({0.70, 0.69, 0.79, 0.78, 0.79, 0.78}), Names{"unrelated_validation"}) << "it did not fall";
+  EXPECT_EQ(found_after({0.70, 0.69, 1.2, 1.3, 1.4, 1.5}), Names{"overfitting"}) << "and has doubled";
 }
 
 TEST(Health, AsksForTheSignOfATrainingLossThatFallsBelowZeroWhileThatOfTheValidationGrows) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "paths.h"
+
 namespace {
 
 namespace lt = loupe::testing;

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "paths.h"
+
 namespace {
 
 using loupe::testing::Bench;
@@ -23,7 +25,7 @@ void train(Bench& bench, loupe::testing::Module layer) {
 }
 
 TEST(LearningRates, AreShownOnceThoughTwoLensesTellThem) {
-  const std::string folder = std::string(LOUPE_TEST_FOLDER) + "/LearningRates";
+  const std::string folder = LOUPE_TEST_FOLDER + "/LearningRates";
   std::filesystem::remove_all(folder);
   {
     Bench bench("run: {dir: " + folder + "}\nlenses: [run_statistics, learning_rate]\nvisualizers: [record]\n");

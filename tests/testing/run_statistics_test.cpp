@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "paths.h"
+
 namespace {
 
 namespace lt = loupe::testing;

@@ -222,6 +222,32 @@ TEST_F(Threads, AttachTheirModelsToOneInspectorAtOnce) {
     EXPECT_TRUE(inspector.value("Output Norm", "model" + std::to_string(i) + ".1", "mean")) << i;
 }
 
+TEST_F(Threads, HaveTheirStepsTimedOneMonitorAtATimeWhileTheOthersTrain) {
+  constexpr std::size_t inspected = 4;
+  std::vector<loupe::Inspector> inspectors;
+  for (std::size_t i = 0; i < inspected; ++i)
+    inspectors.push_back(loupe::Inspector::from_text("attach: {summary: false}\nlenses: [step_time]\n"));
+  std::vector<std::thread> threads;
+  for (loupe::Inspector& inspector : inspectors) {
+    threads.emplace_back([&inspector] {
+      auto model = make_model();
+      torch::optim::SGD optimizer(model->parameters(), 0.01);
+      inspector.attach(*model, optimizer);
+      for (int step = 0; step < 100; ++step) {
+        optimizer.zero_grad();
+        model->forward(torch::ones({4, 6})).sum().backward();
+        optimizer.step();
+      }
+      inspector.tick_epoch();
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  std::size_t timed = 0;
+  for (loupe::Inspector& inspector : inspectors)
+    timed += inspector.value("Step Time", "Step Time", "forward").value_or(0) > 0 ? 1 : 0;
+  EXPECT_GE(timed, 1U) << "the first that asked";
+}
+
 TEST_F(Threads, MaySetTheLogWhileOthersAreLogging) {
   constexpr int rounds = 5;
   std::atomic<int> summaries{0};

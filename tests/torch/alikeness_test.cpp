@@ -81,22 +81,6 @@ TEST_F(AlikenessTest, IsNotThatOfOutputsWithALargeMean) {
   EXPECT_EQ(told("collapsed_output"), "");
 }
 
-TEST_F(AlikenessTest, OfATeacherThatNeverChangesIsNoFault) {
-  nn::Sequential model(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 2));
-  nn::Sequential teacher(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 2));
-  inspector_.attach(*teacher, "teacher");
-  train(model, [&] {
-    const auto seen = torch::randn({32, 8});
-    Tensor aim;
-    {
-      const torch::NoGradGuard none;
-      aim = teacher->forward(seen);
-    }
-    return torch::mse_loss(model->forward(seen), aim);
-  });
-  EXPECT_EQ(told("still_target"), "");
-}
-
 /// The model learns from the first rows of `data` in batches of 32, and is validated on `validation`.
 class SharedRowsTest : public AlikenessTest {
  protected:
@@ -127,32 +111,9 @@ class SharedRowsTest : public AlikenessTest {
   }
 };
 
-TEST_F(SharedRowsTest, AreToldWhereEachBatchOfValidationHasSome) {
-  const auto data = torch::randn({2560, 8});
-  auto half = torch::randn({800, 8});
-  half.slice(0, 0, 800, 2).copy_(data.slice(0, 0, 400));
-  const std::string told = told_of(data, half);
-  EXPECT_TRUE(has(told, "warning: ")) << told;
-}
-
-TEST_F(SharedRowsTest, AreNoneOfAValidationOfItsOwn) {
-  const auto data = torch::randn({2560, 8}), unseen = torch::randn({800, 8});
-  EXPECT_EQ(told_of(data, unseen), "");
-}
-
 TEST_F(SharedRowsTest, AreInformationWhereAllOfTheValidationIsTrainedOn) {
   const auto data = torch::randn({2560, 8});
   EXPECT_TRUE(has(told_of(data, data.slice(0, 0, 400)), "info: ")) << told("shared_rows");
-}
-
-TEST_F(SharedRowsTest, AreNotToldOfTrainingAndValidationDataThatAreBothValidatedOn) {
-  const auto data = torch::randn({2560 + 200, 8});
-  EXPECT_EQ(told_of(data.slice(0, 0, 2560), data.slice(0, 2360)), "");
-}
-
-TEST_F(SharedRowsTest, AreNotToldOfWholeNumbersWhichComeAgainByNature) {
-  const auto data = torch::randint(4, {2560, 8}, torch::kFloat);
-  EXPECT_EQ(told_of(data, data.slice(0, 0, 400)), "");
 }
 
 }  // namespace

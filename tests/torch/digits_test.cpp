@@ -7,6 +7,7 @@
 #include <map>
 
 #include "common/digits.h"
+#include "paths.h"
 #include "torch/probed.h"
 
 namespace nn = torch::nn;

@@ -137,21 +137,6 @@ std::unique_ptr<torch::optim::Optimizer> adam(int, std::vector<torch::Tensor> pa
   return std::make_unique<torch::optim::Adam>(std::move(parameters), 1e-3);
 }
 
-TEST(OptimizersMadeAnew, AreToldInTheFourthEpoch) {
-  EXPECT_FALSE(made_anew(adam, 3));
-  const auto told = made_anew(adam, 4);
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->severity, LOUPE_SEVERITY_WARNING);
-  EXPECT_EQ(told->message.substr(0, 76),
-            "a new Adam was made for the same parameters in each of the last 4 epochs: it");
-}
-
-TEST(OptimizersMadeAnew, AreToldInTheFourthStep) {
-  const auto told = made_anew(adam, 1, /*in_each_step=*/true);
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->first_step, 4);
-}
-
 TEST(OptimizersMadeAnew, LoseNothingWhereTheyKeepNothing) {
   const Make plain = [](int, std::vector<torch::Tensor> parameters) {
     return std::make_unique<torch::optim::SGD>(std::move(parameters), 0.01);

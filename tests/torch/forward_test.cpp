@@ -443,22 +443,3 @@ TEST(Lifetimes, AnInspectorMayGoWhileAttached) {
   EXPECT_TRUE(told().empty());
   EXPECT_EQ(Inspector::redirected_calls(), 0U);
 }
-
-TEST(Activity, ConcernsOnlyEveryNthEpoch) {
-  nn::Sequential model(nn::Linear(3, 3));
-  auto inspector = probed("", "attach: {active: 2}");
-  inspector.attach(*model);
-  told().clear();
-  for (const int epoch : inspector.epochs(4)) {
-    static_cast<void>(epoch);
-    model->forward(torch::ones({2, 3}));
-  }
-  EXPECT_EQ(fields(take(""), 2), (Lines{"forward|0", "tick|2", "forward|0", "tick|4"}));
-}
-
-TEST(Activity, BeforeAnAttachATickIsEmpty) {
-  auto inspector = probed();
-  inspector.push_loss(1.0, true);
-  inspector.tick_epoch();
-  EXPECT_EQ(take("tick"), Lines{"tick|1"});
-}

@@ -191,15 +191,25 @@ TEST(ParameterGradients, FollowAParameterFrozenAndThawed) {
   EXPECT_EQ(labels(), Lines{"parameter_gradient|Linear|weight"});
 }
 
-TEST(ParameterGradients, OfASparseEmbeddingAreMeasuredAsIfDense) {
+TEST(ParameterGradients, OfASparseEmbeddingAreMeasuredByTheRowsThatTheyHave) {
   nn::Embedding model(nn::EmbeddingOptions(5, 3).sparse(true));
-  auto inspector = probed("gatherers: [parameter_gradient]");
+  auto inspector = probed("gatherers: [parameter_gradient], sparse: true");
   inspector.attach(*model);
   told().clear();
   model(torch::tensor({1, 1, 4})).sum().backward();
   const Lines seen = take("parameter_gradient");
   ASSERT_EQ(seen.size(), 1U);
+  EXPECT_NE(seen[0].find("|2x3|"), std::string::npos) << "of the 5 rows, those of 1 and 4: " << seen[0];
   EXPECT_NEAR(number(seen[0], 6), squares(model->weight.grad().to_dense()), 1e-6);
+}
+
+TEST(ParameterGradients, OfASparseEmbeddingComeOnlyToWhoAsksForThem) {
+  nn::Embedding model(nn::EmbeddingOptions(5, 3).sparse(true));
+  auto inspector = probed("gatherers: [parameter_gradient]");
+  inspector.attach(*model);
+  told().clear();
+  model(torch::tensor({1, 1, 4})).sum().backward();
+  EXPECT_EQ(take("parameter_gradient"), Lines{});
 }
 
 TEST(OptimizerSteps, AreSeenForEveryOptimizerOfLibTorch) {

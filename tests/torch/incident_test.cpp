@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "paths.h"
+
 namespace {
 
 namespace fs = std::filesystem;

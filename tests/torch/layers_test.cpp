@@ -76,21 +76,13 @@ nn::Sequential net() {
   return nn::Sequential(nn::Linear(12, 16), nn::GELU(), nn::Linear(16, 4));
 }
 
-TEST(Underflow, IsToldOfGradientsThatFloat16Rounds) {
-  torch::manual_seed(4);
-  const auto found = said(
-      net(), "gradient_underflow", [](const torch::Tensor& output) { return squared(output) * 6e-7; },
-      [](torch::Tensor& gradient) { gradient = gradient.to(torch::kHalf).to(torch::kFloat); });
-  ASSERT_FALSE(found.empty());
-  EXPECT_NE(found[0].find("multiples of 5.96e-08"), std::string::npos) << found[0];
-}
-
 TEST(Underflow, IsToldBehindAScaleThatIsTooSmall) {
   torch::manual_seed(5);
   const auto found = said(
       net(), "gradient_underflow", [](const torch::Tensor& output) { return squared(output) * 3e-7; },
       [](torch::Tensor& gradient) { gradient = (gradient * 2).to(torch::kHalf).to(torch::kFloat) / 2; });
-  EXPECT_FALSE(found.empty());
+  ASSERT_FALSE(found.empty());
+  EXPECT_NE(found[0].find("multiples of "), std::string::npos) << found[0];
 }
 
 TEST(Underflow, IsNoneOfGradientsThatAreSmallOrMostlyZero) {

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "paths.h"
 #include "torch/probed.h"
 
 namespace nn = torch::nn;
@@ -18,7 +19,7 @@ namespace {
 /// A library that holds a model's code. It stays loaded: models are destroyed by its code.
 class Library {
  public:
-  explicit Library(const char* path) : handle_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+  explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) throw std::runtime_error(dlerror());
   }
   std::shared_ptr<nn::Module> make() const {

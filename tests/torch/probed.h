@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
+
 // A forward that the compiler puts into its caller cannot be told from it; trainers' are called from several places.
 #if defined(__clang__)
 #define NOT_INLINED __attribute__((noinline))

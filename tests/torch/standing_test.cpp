@@ -89,22 +89,6 @@ TEST(FindingsThatStand, SayThatNoOptimizerHoldsAParameterUntilOneDoes) {
   EXPECT_FALSE(it.stands("unchanged_parameter", "weight"));
 }
 
-TEST(FindingsThatStand, SayThatTheLossDoesNotReachAParameter) {
-  for (const int epochs_before : {0, 2}) {
-    WholeLoop it;
-    it.train(epochs_before);
-    it.epochs(epochs_until_over, [&] {
-      for (auto& each : it.model->parameters()) each.mutable_grad() = torch::Tensor();
-      const auto hidden = it.model[0]->as<nn::Linear>()->forward(some_batch());
-      it.model[2]->as<nn::Linear>()->forward(hidden.detach().relu()).pow(2).mean().backward();
-      it.optimizer.step();
-    });
-    ASSERT_TRUE(it.stands("unchanged_parameter"));
-    EXPECT_NE(it.find("unchanged_parameter")->message.find("does not reach it"), std::string::npos)
-        << it.find("unchanged_parameter")->message;
-  }
-}
-
 TEST(FindingsThatStand, SayThatUnitsAreEqualWhileTheyAre) {
   CarefulLoop it;
   const auto fill = [&](const std::function<void(torch::Tensor&)>& with) {
@@ -161,25 +145,6 @@ TEST(FindingsAfterNaN, TellOfTheNextOneAsOfTheNext) {
   it.train(1);
   ASSERT_TRUE(it.stands("non_finite"));
   EXPECT_NE(it.non_finite().message.find("came again"), std::string::npos) << it.non_finite().message;
-}
-
-TEST(FindingsAfterNaN, SayOfALossThatWasNotFiniteBesideAModelThatIs) {
-  WholeLoop it;
-  it.train(2);
-  it.inspector.push_loss(NAN, true);
-  it.train(1);
-  EXPECT_EQ(it.non_finite().module, nullptr);
-  EXPECT_NE(it.non_finite().message.find("the training loss is NaN or Inf, while all"), std::string::npos);
-}
-
-TEST(FindingsAfterNaN, AreNoneWhereAnInfDidNoHarm) {
-  WholeLoop it;
-  it.train(2);
-  // As where a scaled loss overflows: the step is left out.
-  it.optimizer.zero_grad();
-  (it.loss_of(some_batch()) * INFINITY).backward();
-  it.train(1);
-  EXPECT_FALSE(it.find("non_finite"));
 }
 
 TEST(FindingsAfterNaN, SayOfOneThatTheLoopLeftOutThatItDidNoHarm) {

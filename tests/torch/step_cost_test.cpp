@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 namespace {
 
@@ -90,6 +91,15 @@ TEST(StepTime, OfOptimizersThatStepWithinTheBackwardPassLeavesNoWordOfLibTorchs)
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(said.find("allback"), std::string::npos) << said;
   EXPECT_GT(trainer.value("Layer Time", "2", "backward"), 0);
+}
+
+TEST(StepTime, IsThatOfLaterStepsWhereAThreadEndsWithinATimedStep) {
+  Trainer trainer("lenses: [step_time]\n");
+  std::thread([&] { trainer.train(2); }).join();  // the third is to be timed
+  trainer.train(40);
+  trainer.inspector.tick_epoch();
+  EXPECT_GT(trainer.value("Step Time", "Step Time", "forward"), 0);
+  EXPECT_GT(trainer.value("Layer Time", "0", "backward"), 0);
 }
 
 TEST(StepTrace, PutsEachNodeUnderTheLayerThatMadeIt) {

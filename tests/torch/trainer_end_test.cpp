@@ -2,17 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
-#include <loupe/log.h>
 #include <torch/torch.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -138,59 +135,10 @@ TEST_F(Ending, ByAnExceptionCallsNoCallbackWhoseVariablesMayBeGone) {
   EXPECT_EQ(told, 0);
 }
 
-TEST_F(EndingDeathTest, ByExitIsRecordedThoughNothingIsDestroyed) {
-  EXPECT_EXIT(EndingTrainer(folder_).train([] { std::exit(5); }), ::testing::ExitedWithCode(5), "");
-  expect_end("interrupted", "the program ended by exit()", 3, true);
-}
-
 TEST_F(EndingDeathTest, ByExitOnAnotherThreadIsRecorded) {
   EXPECT_EXIT(EndingTrainer(folder_).train([] { std::thread([] { std::exit(5); }).join(); }),
               ::testing::ExitedWithCode(5), "");
   expect_end("interrupted", "the program ended by exit()", 3, true);
-}
-
-TEST_F(EndingDeathTest, BySigintComesWithTheNextStep) {
-  const auto interrupt = [&] {
-    std::signal(SIGINT, SIG_DFL);  // a shell's background job ignores it
-    EndingTrainer trainer(folder_);
-    trainer.train([&] {
-      std::raise(SIGINT);
-      trainer.step();
-    });
-  };
-  EXPECT_EXIT(interrupt(), ::testing::KilledBySignal(SIGINT), "");
-  expect_end("interrupted", "SIGINT", 3, true);
-}
-
-TEST_F(EndingDeathTest, ByTerminateIsAFailureWithWhatTheExceptionSays) {
-  const auto fail = [&] { EndingTrainer(folder_).train([]() noexcept { lose_patience(); }); };
-  EXPECT_EXIT(fail(), ::testing::KilledBySignal(SIGABRT), out_of_patience);
-  expect_end("failed", out_of_patience, 3, true);
-}
-
-TEST_F(EndingDeathTest, ByTerminateInACallbackBlamesTheProgramsOwnException) {
-  const auto fail = [&] {
-    EndingTrainer trainer(folder_);
-    trainer.inspector.on_finding([](const loupe::Finding&) noexcept { lose_patience(); });
-    trainer.train([&] {
-      for (int i = 0; i < 9; ++i) trainer.step(/*clears=*/false);
-    });
-  };
-  EXPECT_EXIT(fail(), ::testing::KilledBySignal(SIGABRT), out_of_patience);
-}
-
-TEST_F(EndingDeathTest, ByTerminateWhileTheUsersLogIsAtWorkHangsNowhere) {
-  const auto fail = [&] {
-    EndingTrainer trainer(folder_);
-    static std::mutex held;
-    loupe::set_log([](loupe::LogLevel, const std::string&) { const std::lock_guard wait(held); });
-    trainer.train([]() noexcept {
-      const std::lock_guard hold(held);
-      lose_patience();
-    });
-  };
-  EXPECT_EXIT(fail(), ::testing::KilledBySignal(SIGABRT), out_of_patience);
-  expect_end("failed", out_of_patience, 3, true);
 }
 
 /// Its model runs once more while it is destroyed. LibTorch's own backward() cannot: what it keeps for a thread is

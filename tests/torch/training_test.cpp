@@ -47,6 +47,26 @@ struct OneLinear {
   Inspector inspector;
 };
 
+TEST(Training, ShowsTheLastParametersOfAModelThatIsGoneBeforeTheTick) {
+  Inspector inspector = watching("  - parameter_norm\n  - memory\n");
+  double norm = 0;
+  {
+    nn::Sequential model = one_linear();
+    torch::optim::SGD optimizer(model->parameters(), 0.1);
+    inspector.attach(*model, optimizer);
+    for (int step = 0; step < 2; ++step) {
+      optimizer.zero_grad();
+      model->forward(torch::ones({5, 4})).sum().backward();
+      optimizer.step();
+      if (step == 0) inspector.tick_epoch();
+    }
+    norm = l2_norm(model->named_parameters()["0.weight"]);
+  }
+  inspector.tick_epoch();
+  EXPECT_NEAR(inspector.value("Weight Norm", "0", "mean").value_or(NAN), norm, 1e-6);
+  EXPECT_GT(inspector.value("Memory", "", "parameters").value_or(0), 0);
+}
+
 TEST(Training, ShowsClippingInTheGradientOfTheStepAndNotInTheAccumulated) {
   OneLinear it(
       "  - {gradient_geometry: {line: [max, min, mean]}, as: accumulated}\n"

@@ -199,7 +199,7 @@ TEST(FollowedRecord, OfARunThatGoesOnLetsItsEndAndFindingsGo) {
   record.read_on(everything);
   EXPECT_EQ(record.damage(), "");
   EXPECT_FALSE(run.ending());
-  EXPECT_EQ(run.findings().counts(), "1 error (1 gone)");
+  EXPECT_EQ(run.findings().counts(), "1 error (1 resolved)");
   EXPECT_EQ(run.run().start_time, 5000);
 }
 
@@ -215,7 +215,7 @@ TEST(FollowedRecord, SaysWhatIsWrongWithADamagedRecordAndTellsWhatStoodBefore) {
   EXPECT_EQ(damage_of(tick_line(1)), "line 1: a record begins with a line of the kind 'run'");
   EXPECT_EQ(damage_of("{\"kind\":\"run\",\"format\":99}\n").substr(0, 40), "line 1: this record is of format 99, and");
   EXPECT_EQ(damage_of(run_line("a") + run_line("b")),
-            "line 2: another run begins here; give each run's record a file of its own");
+            "line 2: another run begins here; give each run's record its own file");
   EXPECT_EQ(damage_of(run_line("a") + std::string(100, '[') + "\n").substr(0, 8), "line 2: ");
 
   view::FollowedRecord record(put(folder / "record.jsonl", two_epochs("digits") + "garbage\n"));

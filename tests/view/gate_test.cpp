@@ -22,6 +22,12 @@ TEST(Gate, OfALoopbackAddressTakesItsOwnNamesAlone) {
   EXPECT_TRUE(Gate("::1", 80).takes_host("localhost"));
 }
 
+TEST(Gate, TakesTheLoopbackAddressThatItWasGiven) {
+  EXPECT_TRUE(Gate("127.0.0.2", 7175).takes_host("127.0.0.2:7175"));
+  EXPECT_TRUE(Gate("0:0:0:0:0:0:0:1", 7175).takes_host("[0:0:0:0:0:0:0:1]:7175"));
+  EXPECT_FALSE(Gate("127.0.0.2", 7175).takes_host("127.0.0.3:7175"));
+}
+
 TEST(Gate, TakesChangesFromItsOwnPagesAndFromPrograms) {
   const Gate gate("127.0.0.1", 7175);
   EXPECT_TRUE(gate.takes_origin("", "localhost:7175"));

@@ -10,6 +10,7 @@
 #include "examples/process.h"
 #include "followed_list.h"
 #include "made_records.h"
+#include "view/api.h"
 
 namespace loupe::test {
 namespace {
@@ -208,6 +209,34 @@ TEST(RunList, OfSeveralLossesDrawsThatOfTheValidationAndOfMetricsNone) {
       EXPECT_EQ(run.at("losses")[2].at("best"), nullptr) << "it was never finite";
     }
   }
+}
+
+TEST(RunList, CallsNoneOfSeveralTrainedLossesBest) {
+  const fs::path root = fresh_folder();
+  const auto epoch = [](int number) {
+    const std::string value = std::to_string(1.0 / number);
+    return loss_line(number, "Actor loss mean", value) + loss_line(number, "Critic loss mean", value) +
+           loss_line(number, "val_loss mean", value) + tick_line(number);
+  };
+  put(root / "a/record.jsonl", run_line("a") + loss_tag + epoch(1) + epoch(2));
+  view::RunList list({root.string()});
+  const Json losses = looked(list).at("runs")[0].at("losses");
+  EXPECT_EQ(losses[0].at("best"), nullptr);
+  EXPECT_EQ(losses[1].at("best"), nullptr);
+  EXPECT_EQ(losses[1].at("last"), 0.5);
+  EXPECT_EQ(losses[2].at("best"), 0.5) << "that of the validation has one";
+}
+
+TEST(RunList, TellsProgramsWhatIsLeftOut) {
+  const fs::path root = fresh_folder();
+  for (const char* name : {"a", "b", "c"}) put(root / name / "record.jsonl", two_epochs(name));
+  view::RunList few({root.string()}, view::SearchLimits{16, 100, 2}), all({root.string()});
+  few.look();
+  all.look();
+  const Json told = Json::parse(view::api_list(*few.told()));
+  EXPECT_EQ(told.at("runs").size(), 2u);
+  EXPECT_NE(told.at("left_out").get<std::string>().find("only the first 2 runs are listed"), std::string::npos) << told;
+  EXPECT_EQ(Json::parse(view::api_list(*all.told())).at("left_out"), "");
 }
 
 TEST(RunList, WakesThoseWhoWaitForNewsAndAtItsClose) {

@@ -95,7 +95,7 @@ TEST(RunState, IsFailedWhereALossWasNaNToTheEnd) {
   EXPECT_EQ(state(folder, run + nan3 + nan4 + end_line("interrupted")), RunState::interrupted);
 }
 
-TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
+TEST(RunState, IsRunningWhileItsProcessLivesAndCrashedOnceItDied) {
   const fs::path folder = fresh_folder();
   std::string process;
   {
@@ -103,10 +103,10 @@ TEST(RunState, IsRunningWhileItsProcessLivesAndKilledOnceThatIsGone) {
     process = std::to_string(training.process());
     EXPECT_EQ(standing(folder, two_epochs("digits")), (view::RunStanding{RunState::running, ""}));
     training.kill();
-    EXPECT_EQ(state(folder, two_epochs("digits")), RunState::killed) << "though its parent has not noticed yet";
+    EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "though its parent has not noticed yet";
   }
   EXPECT_EQ(standing(folder, two_epochs("digits")),
-            (view::RunStanding{RunState::killed, "process " + process + " is gone and recorded no end"}));
+            (view::RunStanding{RunState::crashed, "process " + process + " died without finishing"}));
   EXPECT_EQ(state(folder, two_epochs("digits") + end_line("completed")), RunState::completed);
 }
 
@@ -119,10 +119,10 @@ TEST(RunState, IsRunningThoughASignalStoppedItWhichIsSaid) {
                                "process " + std::to_string(training.process()) + " was stopped by a signal"}));
 }
 
-TEST(RunState, IsKilledWhereAnotherProcessHasGotItsNumber) {
+TEST(RunState, IsCrashedWhereAnotherProcessHasGotItsNumber) {
   const fs::path folder = fresh_folder();
   put(folder / ".loupe.lock", RunHolder::this_process().text());
-  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::killed) << "this process lives, and holds no lock on it";
+  EXPECT_EQ(state(folder, two_epochs("digits")), RunState::crashed) << "this process lives, and holds no lock on it";
 }
 
 TEST(RunState, IsUnknownWhereNothingHereTells) {
@@ -149,8 +149,8 @@ TEST(RunState, OfALockWithoutAMachineIsRunningWhereTheKernelKnowsIt) {
   EXPECT_EQ(state(folder, two_epochs("digits")), RunState::running);
 }
 
-TEST(RunState, OfARunThatWasKeptAsideIsStopped) {
-  EXPECT_EQ(state(fresh_folder() / "older-1", two_epochs("digits")), RunState::stopped);
+TEST(RunState, OfARunWhoseFolderALaterOneTookIsCrashed) {
+  EXPECT_EQ(state(fresh_folder() / "older-1", two_epochs("digits")), RunState::crashed);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
+
 namespace loupe::test {
 
 /// The command `loupe view` as a process of its own, with temporary files in a folder of the test's.

@@ -15,6 +15,7 @@
 #include "examples/process.h"
 #include "followed_list.h"
 #include "made_records.h"
+#include "paths.h"
 #include "running_view.h"
 
 namespace loupe::test {
@@ -141,7 +142,7 @@ TEST_F(Server, TellsProgramsOfRunsAndTheirFindingsAsJson) {
 
   // What the command says of the same record; however a client writes the address.
   const std::string record = (runs_ / "a b+ü/record.jsonl").string();
-  const Json rows = Json::parse(run(LOUPE_COMMAND " diagnose --json '" + record + "'", root_).output);
+  const Json rows = Json::parse(run(LOUPE_COMMAND + " diagnose --json '" + record + "'", root_).output);
   EXPECT_FALSE(rows.empty());
   for (const std::string& way : {address, "/api/runs" + (runs_ / "a%20b+%c3%bc").string()}) {
     const auto one = client.Get(way);
@@ -151,7 +152,7 @@ TEST_F(Server, TellsProgramsOfRunsAndTheirFindingsAsJson) {
   const auto bad = client.Get("/api/runs" + (runs_ / "bad").string());
   ASSERT_TRUE(bad);
   EXPECT_EQ(bad->status, 500);
-  EXPECT_NE(bad->body.find("record.jsonl:2: error: this line is no JSON"), std::string::npos) << bad->body;
+  EXPECT_NE(bad->body.find("record.jsonl:2: error: this line is not JSON"), std::string::npos) << bad->body;
   for (const char* path : {"/api/runs/", "/api/runs/nothing", "/api/runs/../../etc/passwd", "/api", "/api/runsX"}) {
     const auto answer = client.Get(path);
     ASSERT_TRUE(answer) << path;
@@ -239,7 +240,7 @@ TEST_F(Server, SaysWhyRunsCannotBeShown) {
   }
   const std::string damaged = answer("run=" + (runs_ / "bad").string());
   EXPECT_EQ(damaged.substr(0, 4), "500 ");
-  EXPECT_NE(damaged.find("record.jsonl:2: error: this line is no JSON"), std::string::npos) << damaged;
+  EXPECT_NE(damaged.find("record.jsonl:2: error: this line is not JSON"), std::string::npos) << damaged;
   EXPECT_EQ(list(client).at("runs").size(), 23u);
 }
 
@@ -303,7 +304,7 @@ TEST_F(Server, AnswersUnderItsOwnNameAlone) {
 
 TEST_F(Server, WantsTheTokenOnAnyOtherAddress) {
   auto view = start({"--port", "0", "--address", "0.0.0.0"});
-  EXPECT_NE(view.text().find("whoever has this address with its token sees these runs and may write notes of them"),
+  EXPECT_NE(view.text().find("everyone with this address and its token can see these runs and write notes"),
             std::string::npos);
   const std::string key = "?token=", url = view.url();
   ASSERT_NE(url.find(key), std::string::npos) << url;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "console_output.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -71,7 +72,7 @@ TEST(Console, SaysThatAFindingStandsOnlyWhenSomethingElseChanges) {
   EXPECT_EQ(said(text),
             (Lines{"warning  conv1: half of its units are silent (dead_units)", "error    the loss is NaN (nan_loss)",
                    "warning  still, for 12 epochs: dead_units of conv1", "error    still, for 13 epochs: nan_loss",
-                   "gone     after 12 epochs: dead_units of conv1"}));
+                   "resolved dead_units of conv1 (12 epochs)"}));
 }
 
 TEST(Console, TellsAFindingAnewWhenItBecomesWorse) {
@@ -99,7 +100,7 @@ TEST(Console, DoesNotListEveryFindingThatStillStands) {
   });
   const Lines lines = said(text);
   ASSERT_EQ(lines.size(), 2u + 1 + 1);
-  EXPECT_EQ(lines[1], "         also of conv1, conv2, conv3, conv4, conv5, conv6 and 1 more");
+  EXPECT_EQ(lines[1], "         also in conv1, conv2, conv3, conv4, conv5, conv6 and 1 more");
   EXPECT_EQ(lines.back(), "warning  still, for 2 epochs: dead_units of conv0 and 7 more");
 }
 
@@ -114,11 +115,11 @@ TEST(Console, TellsInALineThatARuleIsFoundInMoreLayersAndThatTheyAreGone) {
     tick(console, 4);
   });
   EXPECT_EQ(said(text), (Lines{"warning  fc100: half of its units are silent (dead_units)",
-                               "         also of fc101, fc102, fc103, fc104, fc105, fc106 and 93 more",
-                               "warning  dead_units: also of fc200 and 99 more, now 200 in all",
-                               "warning  dead_units: also of fc300 and 99 more, now 300 in all",
+                               "         also in fc101, fc102, fc103, fc104, fc105, fc106 and 93 more",
+                               "warning  dead_units: now also in fc200 and 99 more (200 in all)",
+                               "warning  dead_units: now also in fc300 and 99 more (300 in all)",
                                "warning  still, for 4 epochs: dead_units of fc150 and 249 more",
-                               "gone     after 3 epochs: dead_units of fc100 and 49 more"}));
+                               "resolved dead_units of fc100 and 49 more (3 epochs)"}));
 }
 
 TEST(Console, TellsOfOneRulesLayersTheWorstInFullWhicheverCameFirst) {
@@ -136,7 +137,7 @@ TEST(Console, TellsOfOneRulesLayersTheWorstInFullWhicheverCameFirst) {
   const Lines lines = said(text);
   ASSERT_GE(lines.size(), 2u);
   EXPECT_EQ(lines[0], "warning  conv94: 94 % are silent (dead_units)");
-  EXPECT_EQ(lines[1], "         also of conv56, conv70");
+  EXPECT_EQ(lines[1], "         also in conv56, conv70");
   EXPECT_TRUE(holds(text, "dead_units: conv94 and 2 more layers, 94 % are silent"));
 }
 
@@ -180,9 +181,22 @@ TEST(Console, EndsWithWhatStandsAndForHowLong) {
     fputs("here\n", stdout);
     tell_end(console, LOUPE_END_INTERRUPTED, 2, "somebody was impatient");
   });
-  EXPECT_TRUE(holds(text, "here\n── digits · the run was interrupted after epoch 2 ─"));
+  EXPECT_TRUE(holds(text, "here\n── digits · interrupted after epoch 2 ─"));
   EXPECT_TRUE(holds(text, "─\nsomebody was impatient\nwarning  dead_units: conv1: half of its units are silent\n"));
   EXPECT_FALSE(holds(text, "slow: ")) << "it is gone";
+}
+
+TEST(Console, CallsARunFailedWhoseLossWasNaNToTheEnd) {
+  const std::string text = printed([](Driver& console) {
+    console.loss_tick(1, 1);
+    console.loss_tick(2, NAN);
+    console.loss_tick(3, NAN);
+    fputs("here\n", stdout);
+    tell_end(console, LOUPE_END_COMPLETED, 3, nullptr);
+  });
+  EXPECT_TRUE(holds(text, "failed after epoch 3")) << text;
+  EXPECT_TRUE(holds(text, "train_loss was NaN")) << text;
+  EXPECT_FALSE(holds(text, "healthy")) << text;
 }
 
 TEST(Console, EndsWithEachRulesWorstAndItsRemedyHoweverManyFindingsStand) {
@@ -224,7 +238,7 @@ std::string end_of(const std::vector<const char*>& lenses, const std::function<v
 
 TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
   const auto one = [](Driver& console) { tick(console, 1); };
-  const std::string healthy = "no findings up to epoch 1\n";
+  const std::string healthy = "Training looks healthy: no problems found in 1 epoch\n";
   EXPECT_EQ(end_of({"histograms", "health"}, one), healthy);
   EXPECT_EQ(end_of({"histograms"}, one), "");
   EXPECT_EQ(end_of({"my_health", "healthy"}, one), "");
@@ -243,7 +257,14 @@ TEST(Console, CallsARunHealthyOnlyWhereSomethingLookedForFindings) {
                      tell(console, gone(dead(1, 1)));
                      tick(console, 2);
                    }),
-            "no finding stands at the end of the run\n");
+            "Training looks healthy: no problems at the end\n");
+  EXPECT_EQ(end_of({"health"},
+                   [](Driver& console) {
+                     tell(console, a_finding("slow", LOUPE_SEVERITY_INFO));
+                     tick(console, 1);
+                   }),
+            "Training looks healthy: no problems at the end\n")
+      << "a hint is no problem";
 }
 
 TEST(Console, ColorsFindingsBySeverityWhereTheTerminalHasColors) {

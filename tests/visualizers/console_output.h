@@ -11,6 +11,7 @@
 #include "../holds.h"
 #include "capture.h"
 #include "driver.h"
+#include "paths.h"
 
 namespace loupe::test {
 

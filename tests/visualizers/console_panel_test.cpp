@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "console_output.h"
+#include "paths.h"
 #include "screen.h"
 
 namespace loupe::test {
@@ -256,7 +257,7 @@ TEST(ConsoleLines, HaveFindingsWhenTheyStartAndEnd) {
       },
       usual);
   EXPECT_TRUE(holds(text, "epoch 1  train_loss 1\nwarning  fc1: half of its units are silent (dead_units)\n"));
-  EXPECT_TRUE(holds(text, "also of fc2, fc3\nepoch 2  train_loss 1\nepoch 3  train_loss 1\ngone "));
+  EXPECT_TRUE(holds(text, "also in fc2, fc3\nepoch 2  train_loss 1\nepoch 3  train_loss 1\nresolved "));
 }
 
 TEST(ConsoleLines, LeaveOutWhatTheLogSaidAlready) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "console_output.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -45,6 +46,18 @@ TEST(Console, PrintsOneTableATick) {
             "  fc                        0.2500              ▅▃\n"
             "  conv1                     0.7500      0.1250  ▇▇\n"
             "\n");
+}
+
+TEST(Console, ShowsNumbersOfWholeTicksOnly) {
+  const std::string text = printed([](Driver& console) {
+    console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    console.begin_tick(1);
+    console.value("Loss", "Loss", "train_loss mean", 2.5);
+    console.value("Loss", "Loss", "train_loss step", 7.25, 0, 1);
+    console.end_tick();
+  });
+  EXPECT_NE(text.find("2.5"), std::string::npos) << text;
+  EXPECT_EQ(text.find("7.25"), std::string::npos) << text;
 }
 
 TEST(Console, PutsTheLeastActiveAndTheMostDeadFirst) {
@@ -263,6 +276,39 @@ TEST(Console, EndsWithTheBestEpochOfEachLoss) {
   });
   EXPECT_TRUE(holds(text, "\nbest: train_loss 0.2500 in epoch 2, val_loss 7 in epoch 3\n"));
   EXPECT_FALSE(holds(printed([](Driver& console) { train(console, 3); }), "best"));
+}
+
+TEST(Console, EndsWithTheMediansOfAWholesPartsOverAllEpochs) {
+  const std::string text = printed([](Driver& console) {
+    console.tag({.struct_size = sizeof(loupe_tag),
+                 .type = LOUPE_SCALE_RELATION,
+                 .flags = LOUPE_TAG_BIG,
+                 .id = "Step Time",
+                 .unit = "ms"});
+    double epoch = 0;
+    for (const double slow : {1.0, 1.0, 1.0, 50.0}) {
+      console.begin_tick(++epoch);
+      console.value("Step Time", "Step Time", "forward", slow);
+      console.value("Step Time", "Step Time", "other", 3 * slow);
+      console.end_tick();
+    }
+    console.end();
+  });
+  EXPECT_TRUE(holds(text, "\nStep Time 4 ms: other 75 %, forward 25 %\n")) << text;
+}
+
+TEST(Console, CallsNoneOfSeveralTrainedLossesBest) {
+  const std::string text = printed([](Driver& console) {
+    console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      console.begin_tick(epoch);
+      for (const char* name : {"Actor loss mean", "Critic loss mean", "val_loss mean"})
+        console.value("Loss", "Loss", name, 1.0 / epoch);
+      console.end_tick();
+    }
+    console.end();
+  });
+  EXPECT_TRUE(holds(text, "\nbest: val_loss 0.5000 in epoch 2\n"));
 }
 
 TEST(Console, EndsWithWhereTheFilesAre) {

@@ -1,12 +1,16 @@
 // How the console behaves towards what is at the other end of its stream.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 
 #include "console_output.h"
+#include "paths.h"
 #include "screen.h"
 
 namespace loupe::test {
@@ -108,16 +112,6 @@ TEST(Console, KeepsALineOfProgressInTheLastRowAndClearsItAtTheEnd) {
   EXPECT_EQ(printed_on_terminal([](Driver& console) { console.progress(1, 3, 10, 0, 2); }, {{"progress", false}}), "");
 }
 
-TEST(Console, ShowsTheLensesShareOfTheTimeSinceTheLastTick) {
-  const auto shown_with = [](double lens_seconds) {
-    return printed_on_terminal([&](Driver& console) { console.progress(2, 3, 50, 100, 20, lens_seconds); }, {}, 100);
-  };
-  EXPECT_TRUE(holds(shown_with(1.6), "1 min 0 s left  lenses 8 %"));
-  EXPECT_TRUE(holds(shown_with(0.01), "lenses <1 %"));
-  EXPECT_TRUE(holds(shown_with(30), "lenses 100 %"));  // an estimate may be more than the whole
-  EXPECT_FALSE(holds(shown_with(0), "lenses"));
-}
-
 TEST(Console, KeepsTheLineOfProgressWithinTheTerminal) {
   for (unsigned short columns = 20; columns <= 100; columns += 10) {
     const std::string text =
@@ -173,6 +167,32 @@ TEST(Console, SurvivesAClosedPipe) {
   sigset_t pending;
   sigpending(&pending);
   EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+TEST(Console, WaitsOnceWhereNobodyReadsAndComesBackWhenSomebodyDoes) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  char page[4096] = {};
+  while (::write(ends[1], page, sizeof page) > 0) {
+  }
+  fcntl(ends[1], F_SETFL, 0);
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  std::vector<std::string> told;
+  {
+    Driver console(CONSOLE_PLUGIN);
+    console.begin("");
+    const Redirected redirected(stdout, ends[1]);
+    for (int epoch = 1; epoch <= 30; ++epoch) told.push_back(console.loss_tick(epoch, 1));
+    while (::read(ends[0], page, sizeof page) > 0) {
+    }
+    EXPECT_EQ(console.loss_tick(31, 1), "");
+  }
+  for (const std::string& each : told) EXPECT_TRUE(holds(each, "cannot write to stdout: nobody reads it; ")) << each;
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
+  EXPECT_TRUE(holds(text, "epoch 31"));
+  for (const int end : ends) close(end);
 }
 
 TEST(ConsoleDeathTest, LeavesWhatTheProgramPrintedToTheProgramsOwnWrite) {

@@ -4,6 +4,7 @@
 
 #include "../holds.h"
 #include "driver.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -24,6 +25,19 @@ TEST(Csv, HasARowAValueAndARowABand) {
                                       "1,Loss,Loss,train_loss mean,0.1,,,digits,,1714564860",
                                       "1,Loss,Loss,train_loss min..train_loss max,,-1e-300,Infinity,digits,,1714564860",
                                       "1,Loss,Loss,val_loss mean,NaN,,,digits,,1714564860"}));
+}
+
+TEST(Csv, HasTheStepOfANumberThatIsOfOne) {
+  Begun csv(CSV_PLUGIN);
+  csv.set_pace(10, 1);
+  csv.begin_tick(1);
+  csv.value("Loss", "Loss", "train_loss", 2, 0, 7);
+  csv.value("Loss", "Loss", "train_loss", 1);
+  csv.end_tick();
+  const auto lines = lines_of(read(csv / "values.csv"));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1], "1,Loss,Loss,train_loss,2,,,digits,7,1714564860");
+  EXPECT_EQ(lines[2], "1,Loss,Loss,train_loss,1,,,digits,10,1714564860");
 }
 
 TEST(Csv, QuotesNamesThatHoldItsOwnSignsAndKeepsThemUtf8) {

@@ -70,12 +70,13 @@ class Driver {
             .directory = directory.c_str(),
             .config = config,
             .loupe_version = "1.0.0",
-            .libtorch_version = "1.13.1",
+            .framework_version = "1.13.1",
             .started = "2024-05-01T12:00:00Z",
             .start_time = 1714564800.0,
             .world_size = 1,
             .train_loss = "train_loss",
-            .validation_loss = "val_loss"};
+            .validation_loss = "val_loss",
+            .framework = "libtorch"};
   }
   /// A model of `count` modules, the first of which has all of the parameters.
   std::string model(const std::string& name, int64_t parameters, const std::string& type = "torch::nn::LinearImpl",
@@ -135,8 +136,9 @@ class Driver {
                                  .elapsed = seconds_ * ticks}};
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
+  /// @param step  0: of the whole tick
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
-                    std::uint64_t events = 0) {
+                    std::uint64_t events = 0, std::uint64_t step = 0) {
     const char* const name = line.c_str();
     return row({.struct_size = sizeof(loupe_row),
                 .tag = tag.c_str(),
@@ -144,7 +146,8 @@ class Driver {
                 .events = events,
                 .value_count = 1,
                 .value_names = &name,
-                .values = &number});
+                .values = &number,
+                .step = step});
   }
   std::string range(const std::string& tag, const std::string& layer, const std::string& low_name,
                     const std::string& high_name, double low, double high, uint64_t events = 0) {
@@ -176,15 +179,13 @@ class Driver {
   std::string end_tick() {
     return call([&](loupe_error* error) { return table_->end_tick(self_, error); });
   }
-  std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds,
-                       double lens_seconds = 0) {
+  std::string progress(double epoch, double epochs, uint64_t steps, uint64_t steps_before, double seconds) {
     const loupe_progress progress{.struct_size = sizeof(loupe_progress),
                                   .at = {.step = steps, .epoch = epoch},
                                   .epochs = epochs,
                                   .steps = steps,
                                   .steps_before = steps_before,
-                                  .seconds = seconds,
-                                  .lens_seconds = lens_seconds};
+                                  .seconds = seconds};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
   /// As a host tells it: raised where the test says nothing else, and with the number of its identity.

@@ -4,16 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "../holds.h"
 #include "driver.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
 
 struct Writer {
   const char* name;
-  const char* plugin;
+  std::string plugin;
   const char* file;
   std::size_t lines_of_two_epochs;
   std::size_t lines_of_one;
@@ -255,6 +257,30 @@ TEST(Record, SaysWhichEpochsItHadToForget) {
   EXPECT_EQ(told,
             "cannot write '/dev/full': No space left on device; what epochs 1 to 2 brought is lost, what epochs 3 to "
             "5 brought is kept in memory and written as soon as the file can be");
+}
+
+TEST(Record, HasALineForEpochsThatAreLost) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text());
+  const std::string layer(20 << 20, 'x');
+  const auto tick = [&](int epoch) {
+    record.begin_tick(epoch);
+    record.value("T", layer, "mean", 1);
+    return record.end_tick();
+  };
+  {
+    const FullDisk full(1000);
+    for (int epoch = 1; epoch <= 5; ++epoch) EXPECT_NE(tick(epoch), "");
+  }
+  EXPECT_EQ(tick(6), "");
+  // It is long enough to be compressed.
+  ASSERT_EQ(std::system(("gunzip -k '" + (folder / "record.jsonl.gz") + "'").c_str()), 0);
+  const std::string text = read(folder / "record.jsonl");
+  const std::size_t note = text.find("what epochs 1 to 2 brought is lost"), third = text.find("\"epoch\":3,\"tag\"");
+  EXPECT_NE(note, std::string::npos);
+  EXPECT_LT(note, third);
+  EXPECT_EQ(text.find("\"epoch\":2,"), std::string::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "../holds.h"
 #include "driver.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -155,7 +156,7 @@ TEST(Prometheus, TellsEverythingThatTheReadyRulesAndTheDashboardAskFor) {
   prometheus.end();
   const std::string told = read(prometheus / "loupe.prom");
   for (const char* file : {"alerts.yaml", "dashboard.json"}) {
-    const std::string text = read(std::string(READY_RULES "/") + file);
+    const std::string text = read(std::string(READY_RULES + "/") + file);
     const std::regex metric("loupe_[a-z_]+");
     std::size_t count = 0;
     for (auto each = std::sregex_iterator(text.begin(), text.end(), metric); each != std::sregex_iterator(); ++each) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -97,7 +98,8 @@ TEST(Record, SaysOfATickWhenAndWhyItWas) {
   record.end_tick();
   EXPECT_EQ(of_kind(record / "record.jsonl", "tick")[0],
             Json::parse(R"({"kind": "tick", "epoch": 0.25, "time": "2024-05-01T12:00:00Z", "timestamp": 1714564800.125,
-                            "elapsed": 3.5, "step": 400, "reason": "steps", "incomplete": true})"));
+                            "elapsed": 3.5, "step": 400, "reason": "steps", "incomplete": true,
+                            "steps": 0, "measured_steps": 0})"));
 }
 
 TEST(Record, HasAFindingBetweenTicksAtOnceForItMayBeTheLast) {

@@ -7,6 +7,7 @@
 
 #include "../holds.h"
 #include "driver.h"
+#include "paths.h"
 
 namespace loupe::test {
 namespace {
@@ -46,7 +47,7 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(found[0]["name"], "digits");
   EXPECT_EQ(found[0]["config"], "loupe: 1\n");
   EXPECT_EQ(found[0]["loupe_version"], "1.0.0");
-  EXPECT_EQ(found[0]["libtorch_version"], "1.13.1");
+  EXPECT_EQ(found[0]["framework_version"], "1.13.1");
   EXPECT_EQ(found[0]["started"], "2024-05-01T12:00:00Z");
   EXPECT_EQ(found[0]["resumed"], false);
   EXPECT_EQ(found[1], Json::parse(R"({"kind": "tag", "tag": "Loss", "type": "numerical", "log_y": true, "big": true,
@@ -61,6 +62,19 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(found[6]["kind"], "tick");
   EXPECT_EQ(found[6]["epoch"], 1);
   EXPECT_EQ(found[6]["time"].get<std::string>().size(), std::string("2024-05-01T12:00:00Z").size());
+}
+
+TEST(Record, TellsOfWhichStepANumberIsAndHowManyStepsATickHad) {
+  Begun record(RECORD_PLUGIN);
+  record.begin_tick(1);
+  record.value("Loss", "Loss", "train_loss", 1.25, 0, 7);
+  record.value("Loss", "Loss", "train_loss", 1);
+  record.end_tick();
+  const auto found = records(record / "record.jsonl");
+  EXPECT_EQ(found[1]["step"], 7);
+  EXPECT_FALSE(found[2].contains("step"));
+  EXPECT_EQ(found[3]["steps"], 0);
+  EXPECT_EQ(found[3]["measured_steps"], 0);
 }
 
 TEST(Record, TellsOnHowManyEventsAValueStandsWhereALensSays) {
@@ -80,7 +94,9 @@ TEST(Record, TellsOfAHistogramWithoutALayerWhatAReaderTakes) {
   record.histogram("T", "", "h", {0, 1, 2}, {3, 4});
   record.end_tick();
   for (const Json& line : records(record / "record.jsonl")) {
-    if (line["kind"] == "histogram") EXPECT_TRUE(line["layer"].is_string()) << line;
+    if (line["kind"] == "histogram") {
+      EXPECT_TRUE(line["layer"].is_string()) << line;
+    }
   }
 }
 

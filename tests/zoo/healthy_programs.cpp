@@ -273,9 +273,12 @@ void add_healthy_generative(Trainers& zoo) {
     });
   });
   // Tells the noise in points of two half circles, at any share of noise.
-  zoo.add("", "diffusion of points", {}, [](Run& run) {
+  const auto denoise = [](Run& run, bool begins_with_zeros) {
     const auto points = moons(960) / 0.6;
     Denoiser model(64);
+    if (begins_with_zeros) {
+      for (torch::Tensor& each : model->net->fc3->parameters()) nn::init::zeros_(each);
+    }
     torch::optim::AdamW optimizer(model->parameters(), 1e-3);
     run.inspector.attach(*model, optimizer);
     for ([[maybe_unused]] int epoch : run.inspector.epochs(10)) {
@@ -291,7 +294,9 @@ void add_healthy_generative(Trainers& zoo) {
         run.train_loss(loss);
       }
     }
-  });
+  };
+  zoo.add("", "diffusion of points", {}, [denoise](Run& run) { denoise(run, /*begins_with_zeros=*/false); });
+  zoo.add("", "diffusion of points, zeros in the output", {}, [denoise](Run& run) { denoise(run, true); });
   // The density grows beyond 1, so that its negative logarithm crosses 0.
   zoo.add("", "normalizing flow", {}, [](Run& run) {
     const auto all = 0.4 * moons(1216);

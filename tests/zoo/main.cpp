@@ -15,9 +15,9 @@ zoo::Trainers all_trainers() {
   zoo::Trainers trainers;
   for (const auto& add :
        {zoo::add_values, zoo::add_loop, zoo::add_optimizers, zoo::add_structure, zoo::add_signals, zoo::add_starts,
-        zoo::add_curves, zoo::add_inputs, zoo::add_speed, zoo::add_collapse, zoo::add_healthy_loops,
-        zoo::add_healthy_models, zoo::add_healthy_agents, zoo::add_healthy_policies, zoo::add_healthy_programs,
-        zoo::add_healthy_generative, zoo::add_healthy_stages})
+        zoo::add_curves, zoo::add_inputs, zoo::add_comparisons, zoo::add_speed, zoo::add_collapse,
+        zoo::add_healthy_loops, zoo::add_healthy_models, zoo::add_healthy_agents, zoo::add_healthy_policies,
+        zoo::add_healthy_programs, zoo::add_healthy_generative, zoo::add_healthy_stages})
     add(trainers);
   return trainers;
 }

@@ -83,6 +83,12 @@ void add_optimizers(Trainers& zoo) {
     torch::optim::AdamW optimizer(groups, AdamWOptions(3e-3));
     fit(run, model, optimizer, data);
   });
+  // A rate for weights that are a hundred times as large: nearly all units fall silent.
+  zoo.add("high_learning_rate", "mlp, adam", {}, [](Run& run) {
+    const Examples data = blobs();
+    Mlp model(16, 32, 4);
+    fit(run, model, adam(model, run.planted ? 1.0 : 1e-2), data);
+  });
   // A schedule that is meant for epochs is stepped with each batch.
   zoo.add("learning_rate_change", "mlp, schedule of epochs", {}, [](Run& run) {
     const Examples data = blobs();

@@ -75,6 +75,7 @@ void add_signals(Trainers& zoo);
 void add_starts(Trainers& zoo);
 void add_curves(Trainers& zoo);
 void add_inputs(Trainers& zoo);
+void add_comparisons(Trainers& zoo);
 void add_speed(Trainers& zoo);
 void add_collapse(Trainers& zoo);
 // What people do on purpose.

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
+
 namespace loupe::testing {
 namespace {
 
 std::string plugin(const std::string& name) {
-  return std::string(LOUPE_FOREIGN_PLUGINS "/") + name + ".so";
+  return std::string(LOUPE_FOREIGN_PLUGINS + "/") + name + ".so";
 }
 std::string name_of(const ::testing::TestParamInfo<const char*>& plugin) {
   return plugin.param;

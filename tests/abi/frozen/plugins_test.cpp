@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "paths.h"
+
 namespace loupe::testing {
 namespace {
 
@@ -23,7 +25,7 @@ class FrozenPlugin : public ::testing::TestWithParam<const char*> {
   }
   static std::string file() {
     const std::string name = GetParam();
-    return (name.find("_newer") != std::string::npos ? LOUPE_NEWER_PLUGINS "/" : LOUPE_FROZEN_PLUGINS "/") + name;
+    return (name.find("_newer") != std::string::npos ? LOUPE_NEWER_PLUGINS + "/" : LOUPE_FROZEN_PLUGINS + "/") + name;
   }
 
   /// Two ticks of two layers, of which the second has large outputs; then the run ends.

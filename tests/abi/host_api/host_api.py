@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 here = pathlib.Path(__file__).resolve().parent
+HEADERS = ("host/include", "host/optional/listeners/include")
 
 
 def printed(*command):
@@ -22,11 +23,15 @@ def printed(*command):
 
 
 def exported(library):
-    """The functions of its own, and the types that programs catch and derive from."""
-    for line in printed("nm", "--dynamic", "--defined-only", library).splitlines():
-        kind, name = line.split()[1:3]
+    """The functions for programs of the host's library and of that of its listeners, and the types that these catch and derive from."""
+    libraries = library, str(library).replace("libloupe_host.so", "libloupe_listeners.so")
+    for line in (line for each in libraries for line in printed("nm", "--dynamic", "--defined-only", each).splitlines()):
+        kind, versioned = line.split()[1:3]
+        name, _, version = versioned.partition("@@")
+        if version != "LOUPE_1":
+            continue
         if kind == "T" and re.match(r"_ZNK?5loupe(?!.*4Impl)", name) or re.match(r"_ZTIN5loupe(?!.*4Impl)", name):
-            yield name.partition("@")[0]
+            yield name
 
 
 def library_faults(source, library, kept):
@@ -44,9 +49,10 @@ def layouts(source, compiler, file):
     with tempfile.TemporaryDirectory() as folder:
         library = pathlib.Path(folder) / "layouts.so"
         printed(compiler, "-std=c++17", "-g", "-O0", "-femit-class-debug-always", "-fPIC", "-shared", "-fvisibility=hidden",
-                "-fvisibility-inlines-hidden", "-I", here / "stub", "-I", source / "host/include", "-I", source / "sdk/include",
+                "-fvisibility-inlines-hidden", "-I", here / "stub", *(f"-I{source / each}" for each in HEADERS), "-I", source / "sdk/include",
                 here / "layouts.cpp", "-o", library)
-        printed("abidw", "--suppressions", here / "foreign.suppr", "--headers-dir", source / "host/include/loupe",
+        printed("abidw", "--suppressions", here / "foreign.suppr",
+                *(word for each in HEADERS for word in ("--headers-dir", source / each / "loupe")),
                 "--drop-private-types", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed",
                 "--exported-interfaces-only", "--no-parameter-names", "--type-id-style", "hash", "--out-file", file, library)
 

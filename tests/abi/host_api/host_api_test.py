@@ -18,9 +18,9 @@ class Changed(unittest.TestCase):
     def said_of(self, header, before, after):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            for part in ("host/include", "sdk/include"):
+            for part in (*host_api.HEADERS, "sdk/include"):
                 shutil.copytree(source / part, folder / part)
-            path = folder / "host/include/loupe" / header
+            path = next(path for each in host_api.HEADERS if (path := folder / each / "loupe" / header).exists())
             text = path.read_text()
             self.assertIn(before, text)
             path.write_text(text.replace(before, after, 1))

@@ -1,5 +1,8 @@
-/* A plugin in plain C with a component of each kind. As it stands it keeps every rule; built with one of the macros
- * named FAULT_ it breaks the rule of that name, and is otherwise the same. */
+/* A plugin in plain C with a component of each kind. As it stands it keeps every rule. Loaded by the name of a fault it
+ * does something wrong; built with one of the macros named FAULT_ it says something wrong of itself, which is constant.
+ * It is otherwise the same. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <loupe/abi.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,29 +18,36 @@ void throw_something(void); /* throw.cpp */
 void allocate_by_new(void);
 void nobody_has_this(void);
 
+static char loaded_as[64];
+__attribute__((constructor)) static void learn_name(void) {
+  Dl_info info;
+  if (dladdr(loaded_as, &info) == 0) return;
+  const char* slash = strrchr(info.dli_fname, '/');
+  snprintf(loaded_as, sizeof loaded_as, "%s", slash == NULL ? info.dli_fname : slash + 1);
+  char* ending = strstr(loaded_as, ".so");
+  if (ending != NULL) *ending = '\0';
+}
+static int is(const char* fault) {
+  return strcmp(loaded_as, fault) == 0;
+}
+
 static loupe_status fail(loupe_error* error, loupe_status status, const char* message) {
-#ifdef FAULT_MESSAGES
-  (void)error, (void)message;
-#elif defined(FAULT_MESSAGES_TOO_LONG)
-  memcpy(error->message, message, strlen(message) + 1);
-#else
+  if (is("messages")) return status;
+  if (is("messages_too_long")) memcpy(error->message, message, strlen(message) + 1);
   if (error != NULL && error->message != NULL && error->capacity > 0)
     snprintf(error->message, error->capacity, "%s", message);
-#endif
   return status;
 }
 static loupe_status too_short(loupe_error* error) {
   return fail(error, LOUPE_INVALID, "a struct is too short to be read");
 }
 
-/* Whether a struct can be read at all. A fault makes it demand that it is of this very size. */
-#ifdef FAULT_STRUCT_SIZES_EQUAL
-#define READABLE(STRUCT, MEMBER) ((STRUCT)->struct_size == sizeof *(STRUCT))
-#elif defined(FAULT_STRUCT_SIZES_BEYOND)
-#define READABLE(STRUCT, MEMBER) ((void)*(volatile const char*)&(STRUCT)->MEMBER, 1)
-#else
-#define READABLE(STRUCT, MEMBER) LOUPE_REACHES(*(STRUCT), MEMBER)
-#endif
+/* Whether a struct can be read at all. One fault demands that it is of this very size, one reads it whatever its size.
+ */
+#define READABLE(STRUCT, MEMBER)                                                     \
+  (is("struct_sizes_equal")    ? (STRUCT)->struct_size == sizeof *(STRUCT)           \
+   : is("struct_sizes_beyond") ? ((void)*(volatile const char*)&(STRUCT)->MEMBER, 1) \
+                               : LOUPE_REACHES(*(STRUCT), MEMBER))
 
 typedef struct instance {
   uint64_t count;
@@ -58,18 +68,18 @@ static loupe_status create(const loupe_component* component, const loupe_host* h
   if (!READABLE(host, get_extension)) return too_short(error);
   if (options == NULL || !LOUPE_REACHES(*options, value_count))
     return fail(error, LOUPE_INVALID, "there are no options to read");
-#ifdef FAULT_CREATION
-  if (instances > 0) return fail(error, LOUPE_FAILED, "there is one already");
-#endif
+  if (is("creation") && instances > 0) return fail(error, LOUPE_FAILED, "there is one already");
+  if (is("create_fails")) {
+    *self = &instances; /* which is no instance */
+    return fail(error, LOUPE_FAILED, "there is no room");
+  }
   ++instances;
   *self = calloc(1, sizeof(instance));
   return LOUPE_OK;
 }
 static void destroy(void* self) {
   --instances;
-#ifdef FAULT_LEAKS
-  (void)self;
-#else
+  if (is("leaks")) return;
   instance* it = self;
   while (it->grown != NULL) {
     void* next = *(void**)it->grown;
@@ -77,7 +87,6 @@ static void destroy(void* self) {
     it->grown = next;
   }
   free(self);
-#endif
 }
 
 /* ---- gatherer ---- */
@@ -106,92 +115,63 @@ static const loupe_gatherer gatherer = {.struct_size = sizeof gatherer, .open = 
 
 /* ---- preprocessor: the mean of its events' numbers of elements ---- */
 
-#ifdef FAULT_TWO_INSTANCES
-static instance shared;
-#endif
 static instance* numbers_of(void* self) {
-#ifdef FAULT_TWO_INSTANCES
-  (void)self;
-  return &shared;
-#else
-  return self;
-#endif
+  static instance shared;
+  return is("two_instances") ? &shared : self;
 }
-#ifdef FAULT_THREADS
 static _Thread_local int seen_here;
-#endif
 
 static loupe_status request(void* self, loupe_request* request, loupe_error* error) {
   (void)self;
   if (!READABLE(request, flags)) return too_short(error);
   request->flags |= LOUPE_REQUEST_TENSORS;
-#ifdef FAULT_OVERRUN
-  ((volatile unsigned char*)request)[request->struct_size] = 0;
-#endif
-#ifdef FAULT_MEASURED
-  request->measures |= LOUPE_MEASURE_SUMS;
-#endif
-#ifdef FAULT_THREADS
-  seen_here = 1;
-#endif
+  if (is("overrun")) ((volatile unsigned char*)request)[request->struct_size] = 0;
+  if (is("measured") || is("measured_compared")) request->measures |= LOUPE_MEASURE_SUMS;
+  if (is("places") && LOUPE_REACHES(*request, places)) request->places = LOUPE_PLACE_CPU;
+  if (is("threads")) seen_here = 1;
   return LOUPE_OK;
 }
 static loupe_status process(void* self, const loupe_event* event, loupe_error* error) {
   instance* it = numbers_of(self);
   if (!READABLE(event, tensor)) return too_short(error);
-#ifdef FAULT_THREADS
-  if (!seen_here) return fail(error, LOUPE_FAILED, "it works on its own thread alone");
-#endif
-#ifdef FAULT_HANG
-  for (volatile int forever = 1; forever;) continue;
-#endif
-#ifdef FAULT_EXCEPTIONS
-  if (event->tensor == NULL) throw_something();
-#endif
+  if (is("threads") && !seen_here) return fail(error, LOUPE_FAILED, "it works on its own thread alone");
+  while (is("hang")) continue;
+  if (event->tensor == NULL && is("exceptions")) throw_something();
   if (event->tensor == NULL) return LOUPE_OK;
   if (!READABLE(event->tensor, numel)) return too_short(error);
-#ifdef FAULT_DATA
-  it->sum += event->tensor->sizes[0]; /* a tensor without dimensions has none */
-#endif
-#ifdef FAULT_DATA_DEVICE
-  if (event->tensor->numel > 0) it->sum += *(const volatile unsigned char*)event->tensor->data;
-#endif
-#ifdef FAULT_DATA_STRIDE
-  if (event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU)
-    it->sum += ((const volatile unsigned char*)event->tensor->data)[event->tensor->numel * 16 - 1];
-#endif
-#ifdef FAULT_WRITES
-  if (event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU)
-    *(volatile unsigned char*)event->tensor->data = 0;
-#endif
-#ifdef FAULT_NOTHING_KEPT
-  if (it->kept != NULL) it->sum += ((const loupe_event*)it->kept)->scalar;
-  it->kept = event;
-#endif
-#ifdef FAULT_MEASURED
-  if (READABLE(event, measurement) && event->measurement != NULL && READABLE(event->measurement, dead_unit_count))
-    it->sum += (double)event->measurement->dead_unit_count;
-#endif
-#ifdef FAULT_EVENTS_GROW
-  void** block = malloc(1 << 20);
-  *block = it->grown;
-  it->grown = block;
-#endif
-#ifdef FAULT_EVENTS_ALLOCATE
-  void* volatile block = malloc(64);
-  free(block);
-#endif
-#ifdef FAULT_EVENTS_ALLOCATE_BY_NEW
-  allocate_by_new();
-#endif
-#ifdef FAULT_EVENTS_SLOW
-  for (const clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC / 500;) {
+  const int is_on_cpu = event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU;
+  volatile unsigned char* const data = (volatile unsigned char*)event->tensor->data;
+  if (is("places") && event->tensor->device_type != LOUPE_DEVICE_CPU) abort(); /* it asked for none of these */
+  if (is("panics") && event->tensor->dim == 0)
+    return fail(error, LOUPE_FAILED, "it panicked: index out of bounds: the len is 0 but the index is 0");
+  if (is("data")) it->sum += event->tensor->sizes[0]; /* a tensor without dimensions has none */
+  if (is("data_device") && event->tensor->numel > 0) it->sum += *data;
+  if (is("data_stride") && is_on_cpu) it->sum += data[event->tensor->numel * 16 - 1];
+  if (is("writes") && is_on_cpu) *data = 0;
+  if (is("nothing_kept")) {
+    if (it->kept != NULL) it->sum += ((const loupe_event*)it->kept)->scalar;
+    it->kept = event;
   }
-#endif
-#ifdef FAULT_EVENTS_WAIT
-  const struct timespec moment = {0, 200000};
-  nanosleep(&moment, NULL);
-#endif
+  if (LOUPE_REACHES(*event, measurement) && event->measurement != NULL &&
+      LOUPE_REACHES(*event->measurement, dead_unit_count)) {
+    if (is("measured")) it->sum += (double)event->measurement->dead_unit_count;
+    if (is("measured_compared") && event->measurement->dead_unit_count < 0) ++it->sum;
+  }
+  if (is("events_grow")) {
+    void** block = malloc(1 << 20);
+    *block = it->grown;
+    it->grown = block;
+  }
+  if (is("events_allocate")) {
+    void* volatile block = malloc(64);
+    free(block);
+  }
+  if (is("events_allocate_by_new")) allocate_by_new();
+  for (const clock_t begin = clock(); is("events_slow") && clock() - begin < CLOCKS_PER_SEC / 500;) continue;
+  if (is("events_wait")) {
+    const struct timespec moment = {0, 200000};
+    nanosleep(&moment, NULL);
+  }
   ++it->count;
   it->sum += (double)event->tensor->numel;
   return LOUPE_OK;
@@ -204,13 +184,9 @@ static loupe_status read_series(void* self, size_t series, loupe_series* row, lo
   const instance* it = numbers_of(self);
   if (series != 0) return fail(error, LOUPE_NOT_FOUND, "there is one series alone, and this is another");
   if (!READABLE(row, last)) return too_short(error);
-#ifdef FAULT_SERIES_NAME
-  static char name[] = "numel 0";
-  name[6] = (char)('0' + (name[6] + 1) % 10);
-  row->name = name;
-#else
-  row->name = "numel";
-#endif
+  static char changing[] = "numel 0";
+  if (is("series_name")) changing[6] = (char)('0' + (changing[6] + 1) % 10);
+  row->name = is("series_name") ? changing : "numel";
   if (it->count == 0) return LOUPE_OK;
   row->count = it->count; /* and the sum alone, of which nothing here reads more */
   row->sum = it->sum;
@@ -234,29 +210,22 @@ static loupe_status save_state(void* self, loupe_write write, void* writer, loup
   const instance* it = numbers_of(self);
   const state saved = {"numel 1", it->count, it->sum};
   loupe_status status = write(writer, &saved, sizeof saved.mark, error);
-#ifdef FAULT_STATE_FULL
-  status = LOUPE_OK;
-#endif
+  if (is("state_full")) status = LOUPE_OK;
   if (status != LOUPE_OK) return status;
   status = write(writer, &saved.count, sizeof saved - sizeof saved.mark, error);
-#ifdef FAULT_STATE_FULL
-  status = LOUPE_OK;
-#endif
+  if (is("state_full")) status = LOUPE_OK;
   return status;
 }
 static loupe_status merge_state(void* self, const void* bytes, size_t size, loupe_error* error) {
   instance* it = numbers_of(self);
   state saved;
-#ifdef FAULT_STATE
-  (void)error;
-  if (size > sizeof saved) size = sizeof saved;
   memset(&saved, 0, sizeof saved);
-  memcpy(&saved, bytes, size);
-#else
-  if (size != sizeof saved || memcmp(bytes, "numel 1", 8) != 0)
+  if (is("state")) {
+    if (size > sizeof saved) size = sizeof saved;
+  } else if (size != sizeof saved || memcmp(bytes, "numel 1", 8) != 0) {
     return fail(error, LOUPE_INVALID, "these bytes are not a state of numel");
-  memcpy(&saved, bytes, sizeof saved);
-#endif
+  }
+  memcpy(&saved, bytes, size);
   it->count += saved.count;
   it->sum += saved.sum;
   return LOUPE_OK;
@@ -283,64 +252,44 @@ static loupe_status attach(void* self, const loupe_wiring* wiring, loupe_error* 
   it->wiring = wiring;
   return LOUPE_OK;
 }
-#ifdef FAULT_GATHERER
-#define WATCHED "forwrad"
-#else
-#define WATCHED "forward"
-#endif
 static loupe_status watch(instance* it, const loupe_module* module, loupe_error* error) {
-  const loupe_watch watch = {
-      .struct_size = sizeof watch, .module = module, .gatherer = WATCHED, .preprocessor = "output_norm"};
+  const loupe_watch watch = {.struct_size = sizeof watch,
+                             .module = module,
+                             .gatherer = is("gatherer") ? "forwrad" : "forward",
+                             .preprocessor = "output_norm"};
   return it->wiring->watch(it->wiring->context, &watch, &it->source, error);
 }
 static loupe_status rest(instance* it, loupe_error* error) {
-#ifdef FAULT_REST
-  const uint32_t what = LOUPE_REST_EVENTS << 1;
-#else
-  const uint32_t what = LOUPE_REST_EVENTS;
-#endif
-  return it->wiring->rest(it->wiring->context, it->source, what, error);
+  return it->wiring->rest(it->wiring->context, it->source, LOUPE_REST_EVENTS, error);
 }
 static loupe_status visit(void* self, const loupe_module* module, loupe_error* error) {
   instance* it = self;
   if (it->wiring == NULL) return fail(error, LOUPE_INVALID, "it was not attached");
   if (!READABLE(module, parameter_count)) return too_short(error);
-#ifdef FAULT_BLIND
-  if (strcmp(module->type, "GRU") != 0) return LOUPE_OK;
-#endif
+  if (is("blind") && strcmp(module->type, "GRU") != 0) return LOUPE_OK;
   const loupe_status watched = watch(it, module, error);
   return watched == LOUPE_OK ? rest(it, error) : watched;
 }
 static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error) {
   instance* it = self;
   if (!READABLE(tick, at.epoch) || !READABLE(sink, row)) return too_short(error);
-#ifdef FAULT_BLIND
-  if (it->source == NULL) return LOUPE_OK;
-#endif
-#ifdef FAULT_LIFE
-  if (tick->at.epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
-#endif
-#ifdef FAULT_THREADS_TURN
-  if (it->wiring != NULL) watch(it, NULL, error);
-#endif
+  if (is("blind") && it->source == NULL) return LOUPE_OK;
+  if (is("life") && tick->at.epoch > 0) return fail(error, LOUPE_FAILED, "it is tired");
+  if (is("threads_turn") && it->wiring != NULL) watch(it, NULL, error);
   const loupe_tag tag = {
       .struct_size = sizeof tag, .type = LOUPE_SCALE_NUMERICAL, .flags = LOUPE_TAG_BIG, .id = "Epoch"};
   const char* const name = "epoch";
   const loupe_row row = {
       .struct_size = sizeof row, .tag = "Epoch", .value_count = 1, .value_names = &name, .values = &tick->at.epoch};
-  (void)it;
   const loupe_status told = sink->tag(sink->context, &tag, error);
-#ifdef FAULT_TELLS_NOTHING
-  (void)sink->tag(sink->context, NULL, error);
-  (void)sink->histogram(sink->context, NULL, error);
-#endif
-#ifdef FAULT_FINDING_STATE
+  if (is("tells_nothing")) {
+    (void)sink->tag(sink->context, NULL, error);
+    (void)sink->histogram(sink->context, NULL, error);
+  }
   const loupe_finding finding = {
       .struct_size = sizeof finding, .state = LOUPE_FINDING_RAISED, .rule = "low_rank", .message = "its rank is 2"};
-  (void)sink->finding(sink->context, &finding, error);
-#endif
+  if (is("finding_state")) (void)sink->finding(sink->context, &finding, error);
   const loupe_status shown = told == LOUPE_OK ? sink->row(sink->context, &row, error) : told;
-#ifdef FAULT_EDGES
   const double edges[] = {0, 1, 1}, counts[] = {2, 3};
   const loupe_histogram histogram = {.struct_size = sizeof histogram,
                                      .tag = "Epoch",
@@ -348,11 +297,8 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
                                      .edges = edges,
                                      .counts = counts,
                                      .bin_count = 2};
-  (void)sink->histogram(sink->context, &histogram, error);
-#endif
-#ifdef FAULT_TOLD_TWICE
-  (void)sink->row(sink->context, &row, error);
-#endif
+  if (is("edges")) (void)sink->histogram(sink->context, &histogram, error);
+  if (is("told_twice")) (void)sink->row(sink->context, &row, error);
   return shown;
 }
 static const loupe_lens lens = {.struct_size = sizeof lens, .attach = attach, .visit = visit, .report = report};
@@ -361,10 +307,7 @@ static const loupe_lens lens = {.struct_size = sizeof lens, .attach = attach, .v
 
 static loupe_status begin(void* self, const loupe_run* run, loupe_error* error) {
   if (!READABLE(run, directory)) return too_short(error);
-#ifdef FAULT_BEGIN
-  (void)self;
-  return fail(error, LOUPE_FAILED, "there is no room");
-#endif
+  if (is("begin")) return fail(error, LOUPE_FAILED, "there is no room");
   ((instance*)self)->begun = 1;
   return LOUPE_OK;
 }
@@ -375,9 +318,7 @@ static loupe_status begin_tick(void* self, const loupe_tick* tick, loupe_error* 
 static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
   if (!READABLE(row, bands)) return too_short(error);
   if (!((instance*)self)->begun) {
-#if defined(FAULT_WRONG_CALLS) || defined(FAULT_BEGIN)
-    abort();
-#endif
+    if (is("wrong_calls") || is("begin")) abort();
     return fail(error, LOUPE_INVALID, "it was not told of a run");
   }
   return LOUPE_OK;
@@ -463,11 +404,8 @@ static const loupe_plugin plugin = {.struct_size = sizeof(loupe_plugin),
                                     .component_count = 4};
 
 static const void* get_extension(const char* id) {
-#ifdef FAULT_UNKNOWN_IDS
-  return strncmp(id, LOUPE_PLUGIN_ID, strlen("loupe.plugin")) == 0 ? &plugin : NULL;
-#else
+  if (is("unknown_ids")) return strncmp(id, LOUPE_PLUGIN_ID, strlen("loupe.plugin")) == 0 ? &plugin : NULL;
   return strcmp(id, LOUPE_PLUGIN_ID) == 0 ? &plugin : NULL;
-#endif
 }
 
 #ifdef FAULT_NOTE

@@ -2,11 +2,17 @@
 
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
+#include <loupe/draft/incidents.h>
 #include <loupe/draft/lens_query.h>
+#include <loupe/draft/measured.h>
+#include <loupe/draft/rows.h>
 #include <loupe/internal/tally.h>
 #include <loupe/plugin.h>
+#include <cstring>
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/actor.h"
@@ -79,7 +85,8 @@ class ProbeNumbers : public Preprocessor {
             {"measures", Strings{"sums"}, "what to ask for", {"sums", "previous", "change", "activity", "none"}},
             {"passes", "both", "which passes", {"both", "training", "evaluation"}},
             {"places", "both", "tensors of which places", {"both", "cpu", "device", "unsaid"}},
-            {"tensor", false, "ask for tensors"}};
+            {"tensor", false, "ask for tensors"},
+            {"sparse", false, "ask for sparse ones, too"}};
   }
   ProbeNumbers(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {
     for (const std::string& measure : options.get<Strings>("measures")) {
@@ -97,6 +104,7 @@ class ProbeNumbers : public Preprocessor {
         {"both", LOUPE_PLACE_BOTH}, {"cpu", LOUPE_PLACE_CPU}, {"device", LOUPE_PLACE_DEVICE}, {"unsaid", 0}};
     request_.places = named.at(places);
     request_.wants_tensor = options.get<bool>("tensor");
+    request_.takes_sparse = options.get<bool>("sparse");
   }
 
   Request request() const override {
@@ -107,7 +115,10 @@ class ProbeNumbers : public Preprocessor {
     actor_.act("process " + std::to_string(event.number()));
     if (event.tap() == LOUPE_TAP_PUSH) return keep(event.label(), event.scalar());
     keep("tap", event.tap());
-    keep("deferred", (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0 ? 1 : 0);
+    const bool is_deferred = (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0;
+    keep("deferred", is_deferred ? 1 : 0);
+    if (is_deferred) keep("deferred step", static_cast<double>(event.step()));
+    if (event.is_sparse()) keep("sparse", 1);
     keep("tensor", event.tensor() ? 1 : 0);
     if (!event.has_measurement()) return;
     const Measurement& measured = event.measurement();
@@ -141,6 +152,7 @@ class ProbeLens : public Lens {
             {"passes", "both", "the same", {"both", "training", "evaluation"}},
             {"places", "both", "the same", {"both", "cpu", "device", "unsaid"}},
             {"tensor", false, "the same"},
+            {"sparse", false, "the same"},
             {"pushes", false, "watch what is pushed too"},
             {"twice", false, "watch every stream twice"},
             {"ratio", 0.5, "nothing but a bounded number", 0.0, 1.0},
@@ -170,7 +182,8 @@ class ProbeLens : public Lens {
                               {"measures", options.get<Strings>("measures")},
                               {"passes", options.get<std::string>("passes")},
                               {"places", options.get<std::string>("places")},
-                              {"tensor", options.get<bool>("tensor")}} {
+                              {"tensor", options.get<bool>("tensor")},
+                              {"sparse", options.get<bool>("sparse")}} {
     options.get<int>("small");
   }
 
@@ -265,7 +278,75 @@ class ProbeLens : public Lens {
   int reports_ = 0;
 };
 
+/// Reports each tick which sums all lenses have reported.
+class ProbeJudge : public Lens {
+ public:
+  static constexpr const char* name = "probe_judge";
+  static constexpr const char* help = "repeats the sums that other lenses report";
+  static std::vector<Option> options() { return {{"fails", false, "it throws at the first number"}}; }
+  explicit ProbeJudge(const Options& options) : fails_(options.get<bool>("fails")) {}
+  void visit(const Module&) override {}
+  void report(Report&) override {}
+  const void* get_extension(const char* id) override {
+    return std::strcmp(id, LOUPE_DRAFT_ROWS_ID) == 0 ? draft::rows_extension<ProbeJudge>() : nullptr;
+  }
+  void number(const char* tag, const char* layer, const char* line, double value) {
+    if (fails_) throw Error("it fails");
+    if (std::strcmp(line, "sum") == 0)
+      heard_ += std::string(tag) + "/" + layer + "/" + line + "=" + text_of(value) + " ";
+  }
+  void end_tick(Report& report) {
+    report.finding({.rule = "heard", .severity = LOUPE_SEVERITY_INFO, .message = std::exchange(heard_, "it heard ")});
+  }
+
+ private:
+  bool fails_;
+  std::string heard_ = "it heard ";
+};
+
+/// Notes what is measured for other lenses, and each incident that it is asked for.
+class ProbeHearer : public Lens {
+ public:
+  static constexpr const char* name = "probe_hearer";
+  static constexpr const char* help = "hears what is measured for other lenses";
+  static std::vector<Option> options() { return {{"id", "hearer", "its name in the test's notes"}}; }
+  ProbeHearer(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {}
+
+  struct Stream {
+    std::string name;
+    const Actor* actor;
+    void event(const Event& event) const noexcept {
+      const std::string late = (event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0 ? " late" : "";
+      const std::string sum = event.has_measurement() ? text_of(event.measurement().sum) : "waits";
+      actor->note("hears " + name + " " + std::to_string(event.number()) + ": " + sum + late);
+    }
+  };
+
+  void visit(const Module&) override { actor_.act("visit"); }
+  void report(Report&) override {}
+  const void* get_extension(const char* id) override {
+    if (std::strcmp(id, LOUPE_DRAFT_MEASURED_ID) == 0) return draft::measured_extension<ProbeHearer>();
+    return std::strcmp(id, LOUPE_DRAFT_INCIDENTS_ID) == 0 ? draft::incidents_extension<ProbeHearer>() : nullptr;
+  }
+  Stream* begin_stream(const Module& module, const char* stream) {
+    if (module.name() == std::string("deaf")) return nullptr;
+    return &streams_.emplace_back(Stream{stream, &actor_});
+  }
+  bool writes_at(const loupe_finding& finding) { return finding.rule == std::string("fault"); }
+  std::string write(const loupe_draft_incident& incident) {
+    actor_.act(std::string("writes at ") + incident.how);
+    bool is_held = false;
+    draft::hold(incident, nullptr, [&] { is_held = true; });
+    return std::to_string(incident.finding_count) + (is_held ? " held" : " not held");
+  }
+
+ private:
+  Actor actor_;
+  std::deque<Stream> streams_;
+};
+
 }  // namespace loupe
 
 LOUPE_PLUGIN("probe", "1.2.3", loupe::ProbeForward, loupe::ProbeGradient, loupe::ProbePush, loupe::ProbeLossInput,
-             loupe::ProbePlain, loupe::ProbeNumbers, loupe::ProbeLens, loupe::ProbeVisualizer);
+             loupe::ProbePlain, loupe::ProbeNumbers, loupe::ProbeLens, loupe::ProbeJudge, loupe::ProbeHearer,
+             loupe::ProbeVisualizer);

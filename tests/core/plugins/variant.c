@@ -36,6 +36,9 @@
 #ifndef DEFAULT_TYPE
 #define DEFAULT_TYPE LOUPE_TYPE_NUMBER
 #endif
+#ifndef OPTION_TYPE
+#define OPTION_TYPE LOUPE_TYPE_NUMBER
+#endif
 #ifndef OFFERED
 #define OFFERED LOUPE_PLUGIN_ID
 #endif
@@ -64,7 +67,7 @@ static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
 static const loupe_option_value default_value = {
     .struct_size = sizeof(loupe_option_value), .type = DEFAULT_TYPE, .number = DEFAULT};
 static const loupe_option option = {.struct_size = sizeof(loupe_option),
-                                    .type = LOUPE_TYPE_NUMBER,
+                                    .type = OPTION_TYPE,
                                     .flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM,
                                     .name = "ratio",
                                     .default_value = &default_value,

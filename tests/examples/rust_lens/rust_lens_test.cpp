@@ -8,7 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "../../standing.h"
 #include "core/log.h"
+#include "paths.h"
 #include "pipeline/monitor.h"
 
 namespace loupe {
@@ -23,9 +25,8 @@ class RustLens : public testing::Test {
   ~RustLens() override { set_log_sink({}); }
 
   void start(const std::string& lens, const std::string& visualizer = "") {
-    monitor_.emplace(Config::from_text("plugins: {path: [" RUST_LENS_PLUGINS ", " LOUPE_BUILD_PLUGINS
-                                       "]}\nvisualizers: [" +
-                                           visualizer + "]\nlenses: [" + lens + "]\n",
+    monitor_.emplace(Config::from_text("plugins: {path: [" + RUST_LENS_PLUGINS + ", " + LOUPE_BUILD_PLUGINS +
+                                           "]}\nvisualizers: [" + visualizer + "]\nlenses: [" + lens + "]\n",
                                        "a.yaml", "/"));
   }
   std::shared_ptr<ModuleNode> add(const std::string& name, uint32_t family = LOUPE_FAMILY_ACTIVATION) {
@@ -133,7 +134,7 @@ TEST_F(RustLens, ReadsTensorsOtherPreprocessorsPushesAndStepsAndTellsFindings) {
   EXPECT_EQ(shown("gone", "value"), std::nullopt);
   EXPECT_EQ(monitor_->display().last("Pushed", "", "train_loss"), 0.25);
   EXPECT_EQ(monitor_->display().last("Pushed", "", "steps"), 2);
-  const auto found = monitor_->findings().standing();
+  const auto found = standing_of(monitor_->findings());
   ASSERT_EQ(found.size(), 1u);
   EXPECT_STREQ(found[0]->rule, "first_row_negative");
   EXPECT_EQ(std::string(found[0]->message), "the first row of 'second' sums to -6");
@@ -142,7 +143,7 @@ TEST_F(RustLens, ReadsTensorsOtherPreprocessorsPushesAndStepsAndTellsFindings) {
   forward(*second, {1, 2, 3, 1, 1, 1});
   monitor_->tick(std::nullopt);
   EXPECT_EQ(shown("second", "value"), 6);
-  EXPECT_EQ(monitor_->findings().standing().size(), 0u);
+  EXPECT_EQ(standing_of(monitor_->findings()).size(), 0u);
   EXPECT_FALSE(monitor_->lenses()[0]->quarantined());
 }
 

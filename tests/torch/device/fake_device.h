@@ -4,7 +4,7 @@
 /// own, which only tests move: the host's, and the one at which the queue is done with what it was given.
 namespace loupe::testing::fake_device {
 
-/// So many seconds go by on the host.
+/// Advances the host clock by this many seconds.
 void pass(double seconds);
 /// What an operator of that name takes from now on, in seconds; 0 for all others.
 void takes(const char* operation, double seconds);

@@ -1,6 +1,6 @@
 // A device's measurer runs on any device: here on the processor, against the processor's own kernels.
 
-#include "torch/tensor/device_measurer.h"
+#include "services/device_measurer.h"
 
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "torch/tensor/services.h"
+#include "services/services.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {

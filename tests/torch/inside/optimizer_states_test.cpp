@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "torch/tensor/services.h"
+#include "services/services.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {

@@ -1,3 +1,4 @@
+#include "paths.h"
 #include "torch/redirect/symbols.h"
 
 #include <ATen/Operators.h>
@@ -44,7 +45,7 @@ TEST(SymbolNames, AreThoseThatDladdrGives) {
 }
 
 TEST(SymbolNames, OfAnObjectWithoutTheGnuHashTableAreTheSame) {
-  void* const library = dlopen(LOUPE_MODELS_WITHOUT_GNU_HASH, RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen(LOUPE_MODELS_WITHOUT_GNU_HASH.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   EXPECT_EQ(symbol_of(dlsym(library, "make_model")), "make_model");
   EXPECT_EQ(symbol_of(dlsym(library, "run_model")), "run_model");

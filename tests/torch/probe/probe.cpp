@@ -22,12 +22,13 @@ std::string shape_of(const loupe::TensorView& tensor) {
 /// gatherer|module|label|T or E|G or -|shape of the tensor|sum of squares|number of inputs and outputs
 class Teller final : public loupe::Preprocessor {
  public:
-  Teller(Listener listener, std::string head, std::string fail, bool tensors)
-      : listener_(listener), head_(std::move(head)), fail_(std::move(fail)), tensors_(tensors) {}
+  Teller(Listener listener, std::string head, std::string fail, bool tensors, bool sparse)
+      : listener_(listener), head_(std::move(head)), fail_(std::move(fail)), tensors_(tensors), sparse_(sparse) {}
   loupe::Request request() const override {
     loupe::Request request;
-    request.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
+    request.measures = LOUPE_MEASURE_SUMS | (sparse_ ? 0U : uint32_t{LOUPE_MEASURE_CHANGE});
     request.wants_tensor = tensors_;
+    request.takes_sparse = sparse_;
     return request;
   }
   void process(const loupe::Event& event) override {
@@ -44,7 +45,7 @@ class Teller final : public loupe::Preprocessor {
  private:
   Listener listener_;
   std::string head_, fail_;
-  bool tensors_;
+  bool tensors_, sparse_;
 };
 
 class Probe final : public loupe::Lens {
@@ -56,13 +57,15 @@ class Probe final : public loupe::Lens {
             {"gatherers", loupe::Strings{"forward"}, "what to watch on every module"},
             {"fail", "", "throw at events whose head contains this"},
             {"attributes", loupe::Strings{}, "labels to watch before and after a forward"},
-            {"tensors", true, "ask for tensors"}};
+            {"tensors", true, "ask for tensors"},
+            {"sparse", false, "ask for sparse ones, too, and for no changes"}};
   }
   explicit Probe(const loupe::Options& options)
       : listener_(reinterpret_cast<Listener>(std::strtoull(options.get<std::string>("listener").c_str(), nullptr, 16))),
         gatherers_(options.get<loupe::Strings>("gatherers")),
         fail_(options.get<std::string>("fail")),
-        tensors_(options.get<bool>("tensors")) {}
+        tensors_(options.get<bool>("tensors")),
+        sparse_(options.get<bool>("sparse")) {}
 
   void visit(const loupe::Module& module) override {
     listener_((std::string("visit|") + module.name() + "|" + std::string(module.type()) + "|" +
@@ -89,14 +92,14 @@ class Probe final : public loupe::Lens {
  private:
   void add(const loupe::Module& module, const std::string& gatherer, const char* label) {
     const std::string head = gatherer + "|" + module.name() + "|" + (label != nullptr ? label : "");
-    tellers_.push_back(std::make_unique<Teller>(listener_, head, fail_, tensors_));
+    tellers_.push_back(std::make_unique<Teller>(listener_, head, fail_, tensors_, sparse_));
     watch(module, loupe::Watch(gatherer.c_str()).label(label), *tellers_.back());
   }
 
   Listener listener_;
   loupe::Strings gatherers_;
   std::string fail_;
-  bool tensors_;
+  bool tensors_, sparse_;
   std::vector<std::unique_ptr<Teller>> tellers_;
 };
 

@@ -11,30 +11,42 @@
  *   hold pointers, so that every struct may grow.
  * - Tables of functions never grow. A new function gets a new table with an id of its own: `get_extension` gives what a
  *   host, plugin or component offers beyond its table, and null for an id that it does not know. A component may leave
- *   it out. An optional function is null where it is not offered: LOUPE_OFFERS.
+ *   it out. An optional function is null where it is not offered: LOUPE_OFFERS. loupe_host and loupe_component say what
+ *   something is, and so are data, which grow; the functions that they have stay as they are.
  * - A pointer is null only where its comment says that it may be, or an array where its count is 0. A `context` is its
- *   owner's, and may be null.
+ *   owner's, and may be null, as may every pointer to a loupe_error: then nobody reads the sentence.
  * - Enumerations grow too. A reader treats a value that it does not know as "other", skips what it cannot read and
  *   ignores unknown bits of a set of flags. `reserved` is 0.
  * - The headers declare types and constants and nothing that is linked, so C++ needs no `extern "C"` around them.
- * - Strings are UTF-8, NUL-terminated and borrowed for the call. What a component or module points at lives as long as
- *   it does. Where a function fills a buffer of the caller's, it writes no more than `capacity` and says how much there
- *   is, so that the caller can come again with a larger one.
+ * - Strings are UTF-8, NUL-terminated and borrowed for the call. A host replaces what is no UTF-8 in a string that it
+ * is given to show, once, as it takes it, so that nobody else need check. What a component or module points at lives as
+ *   long as it does. Where a function fills a buffer of the caller's, it writes no more than `capacity` and says how
+ *   much there is, so that the caller can come again with a larger one.
+ * - NaN is a number that is none, as a model or a formula made it. It never says that a number is missing: that is said
+ *   by a flag, a count of 0, or a status.
  * - No exception crosses. A call that can fail returns a status and, when that is not LOUPE_OK, writes one sentence
  *   into the caller's loupe_error.
  * - A component is created, used and destroyed; destroy is the last call. After a call that failed it may still get
  *   any call but `process` and `event`.
  *
+ * The life of a component. A word in brackets is its state while the call before it runs, one without is where it
+ * stays: gatherer      create -> created -> open [opening] -> open -> event [in an event] ... -> destroy preprocessor
+ * create -> created -> request -> open -> process, read, reset, save_state ... -> destroy lens          create ->
+ * created -> attach [attaching] -> attached -> visit [visiting], step [stepping], report [reporting], forget ... ->
+ * destroy visualizer    create -> created -> begin -> begun -> begin_tick -> in a tick -> end_tick -> begun ... -> end
+ *                 -> destroy
+ * `begin` may come again, where a run goes on in another folder. "always" is any time from create to destroy.
+ *
  * The line above each function is its contract. Tests check that it is there; LOUPE_CHECK=strict checks at run time
  * that it is kept.
  *   @thread   trainer: the thread that calls the inspector, and the one that ticks.
  *             model: a thread that runs the model: its forwards, backwards and optimizer steps.
- *             display: one thread of the host's own that calls the visualizers of an inspector, and is never the
- *             trainer's or a model's. Where nothing is trained, as in a replay, it is the one that plays.
+ *             display: a thread of the host's own that calls visualizers, and is never the trainer's or a model's.
+ *             Where nothing is trained, as in a replay, it is the one that plays.
  *             any: whichever, also several at once.
- *             The trainer's and the model's thread may be the same. Calls on the lenses of an inspector never overlap,
- *             whatever their threads, and neither do calls on its visualizers, or calls on a gatherer and the
- *             preprocessors behind it.
+ *             The trainer's and the model's thread may be the same. Calls on one lens never overlap, whatever their
+ *             threads, and neither do calls on one visualizer, or calls on a gatherer and the preprocessors behind it.
+ *             Two lenses, or two visualizers, may be called at once.
  *   @state    when it may be called.
  *   @reenter  which calls may come on the same thread before this one returns: of a component's function, calls on the
  *             same instance; of a host's function, calls that it makes into components.

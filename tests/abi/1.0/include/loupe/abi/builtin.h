@@ -46,11 +46,13 @@
 #define LOUPE_PREPROCESS_EXPLICIT_CALL "explicit_call" /* of LOUPE_GATHER_PUSH: a series a name that was pushed */
 
 /* Series of preprocessors. */
-#define LOUPE_SERIES_NORM "norm"               /* the L2 norm */
-#define LOUPE_SERIES_CORRELATION "correlation" /* the cosine between it and the one before, from -1 to 1 */
-#define LOUPE_SERIES_ACTIVATION "activation"   /* the share of entries that are active */
-#define LOUPE_SERIES_DEATH "death"             /* the share of units without an active entry in the whole event */
-#define LOUPE_SERIES_CONDITION "condition"     /* the largest singular value over the smallest */
+#define LOUPE_SERIES_NORM "norm" /* the L2 norm */
+#define LOUPE_SERIES_CORRELATION                                                                                     \
+  "correlation" /* the cosine between it and the one before, from -1 to 1; no mean is taken off, as Pearson's has it \
+                 */
+#define LOUPE_SERIES_ACTIVATION "activation" /* the share of entries that are active */
+#define LOUPE_SERIES_DEATH "death"           /* the share of units without an active entry in the whole event */
+#define LOUPE_SERIES_CONDITION "condition"   /* the largest singular value over the smallest */
 
 /* Options of preprocessors; booleans where nothing else is said. */
 #define LOUPE_PREPROCESS_OPTION_INPLACE "inplace"         /* fold values as they come; without, all are kept */

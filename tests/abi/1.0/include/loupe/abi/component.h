@@ -5,7 +5,7 @@
 
 #define LOUPE_PLUGIN_ID "loupe.plugin/1"
 
-/* Handed to create; one for each instance, valid until its destroy. */
+/* Handed to create; one for each instance, valid until its destroy. Grows, but its functions stay. */
 typedef struct loupe_host {
   uint32_t struct_size;
   uint32_t abi_major;
@@ -17,15 +17,17 @@ typedef struct loupe_host {
   /* One line to the user, who is told which component speaks. */
   /* @thread any @state always @reenter none @owns borrows message @since 1.0 */
   void (*log)(void* context, int32_t level, const char* message);
+  /* A service of the host beyond its table, by its id: LOUPE_RUN_ID, LOUPE_TENSORS_ID, LOUPE_PARAMETERS_ID. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
+  const char* name; /* of the instance, as the user knows it: the component's own, or what `as` gives it */
 } loupe_host;
 
-/* One component that a plugin offers. Where several have one kind and name, the first of them has it, whatever else was
- * asked for before: those that the program has linked in; the files and folders of the search path in their order,
- * which ends with Loupe's own, so that a plugin may take the place of one of those; a folder's files by their names. A
- * file in a folder that does not say what it has, by a loupe_elf_note, comes behind all others. Names go before
- * aliases. The user is told of those that are left out. */
+/* One component that a plugin offers. Grows, but its functions stay. Where several have one kind and name, the first of
+ * them has it, whatever else was asked for before: those that the program has linked in; the files and folders of the
+ * search path in their order, which ends with Loupe's own, so that a plugin may take the place of one of those; a
+ * folder's files by their names. A file in a folder that does not say what it has, by a loupe_elf_note, comes behind
+ * all others. Names go before aliases. The user is told of those that are left out. */
 typedef struct loupe_component {
   uint32_t struct_size, reserved;
   const char* interface_id;   /* LOUPE_LENS_ID and so on */

@@ -10,8 +10,10 @@
 
 #if defined(_WIN32)
 #define LOUPE_EXPORT __declspec(dllexport)
-#else
+#elif defined(__GNUC__)
 #define LOUPE_EXPORT __attribute__((visibility("default")))
+#else
+#define LOUPE_EXPORT
 #endif
 
 /* Whether a struct reaches to the end of a member: ask it before you read what is newer than 1.0. */
@@ -34,6 +36,7 @@ enum {
   LOUPE_FAILED = 4       /* anything else; the message says what */
 };
 
+/* Where a call that fails writes its sentence. Who does not want it gives null in place of a pointer to one. */
 typedef struct loupe_error {
   uint32_t struct_size;
   uint32_t capacity; /* bytes at `message`, the closing NUL included */
@@ -47,6 +50,7 @@ typedef struct loupe_entry {
   uint64_t magic; /* LOUPE_MAGIC */
   uint32_t abi_major;
   uint32_t abi_minor;
+  /* LOUPE_PLUGIN_ID gives the loupe_plugin. */
   /* @thread trainer @state always @reenter none @owns plugin owns the table, for good @since 1.0 */
   const void* (*get_extension)(const char* id);
 } loupe_entry;
@@ -61,7 +65,9 @@ typedef struct loupe_entry {
  * line for each component, each line with its end: the interface's id, a space and the name,
  *   loupe.lens/1 dead_units
  * and " +" behind it where the component has aliases, which stand in no note. All components are there or none. A
- * reader takes a note of another version, or one that is not like this, for none. */
+ * reader takes a note of another version for none. It refuses the file where the note is cut short, is not alone, has
+ * more than 1 MiB, is not like this, or names other components than there are. Files of other formats, Mach-O and PE,
+ * have no note: a host opens such a plugin to see what it has. */
 #define LOUPE_ELF_SECTION ".note.loupe"
 #define LOUPE_ELF_NAME "Loupe"
 #define LOUPE_ELF_VERSION 1u
@@ -74,9 +80,13 @@ typedef struct loupe_elf_note {
 } loupe_elf_note;
 
 /* The note in C, at file scope, of one literal: LOUPE_ELF_NOTE(LOUPE_LENS_ID " dead_units\n"). C++ has LOUPE_PLUGIN. */
+#if defined(__ELF__)
 #define LOUPE_ELF_NOTE(LINES)                                                         \
   static const struct {                                                               \
     loupe_elf_note head;                                                              \
     char text[(sizeof(LINES) + 3) / 4 * 4];                                           \
   } loupe_elf_note_ __attribute__((section(LOUPE_ELF_SECTION), used, aligned(4))) = { \
       {sizeof(LOUPE_ELF_NAME), sizeof(LINES), LOUPE_ELF_VERSION, LOUPE_ELF_NAME}, LINES}
+#else
+#define LOUPE_ELF_NOTE(LINES) struct loupe_elf_note /* declared again, so that a semicolon may follow */
+#endif

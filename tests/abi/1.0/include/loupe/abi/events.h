@@ -23,7 +23,8 @@ enum {
   LOUPE_EVENT_GRAD_ENABLED = 1u << 1, /* gradients were being recorded */
   LOUPE_EVENT_DEFERRED = 1u << 2,     /* measured on a device, delivered at the tick; the tensor is gone */
   LOUPE_EVENT_LOSS = 1u << 3,         /* a pushed value that is the loss */
-  LOUPE_EVENT_MEMORY = 1u << 4        /* a pushed value to be kept, not only folded */
+  LOUPE_EVENT_MEMORY = 1u << 4,       /* a pushed value to be kept, not only folded */
+  LOUPE_EVENT_SPARSE = 1u << 5        /* tensor: the values that a sparse one has; see LOUPE_REQUEST_SPARSE */
 };
 #define LOUPE_EVENT_DRAFTS 0xFFFF0000u /* left to drafts */
 
@@ -48,23 +49,32 @@ enum { LOUPE_PLACE_CPU = 1, LOUPE_PLACE_DEVICE = 2, LOUPE_PLACE_BOTH = 3 };
 
 enum {
   LOUPE_REQUEST_TENSORS = 1u << 0, /* events come at once, with their tensors, also on a device (then unmeasured) */
-  LOUPE_REQUEST_PASS_BY_GRADIENT = 1u << 1 /* gradients off make a pass evaluation; without it, eval mode does */
+  LOUPE_REQUEST_PASS_BY_GRADIENT = 1u << 1, /* gradients off make a pass evaluation; without it, eval mode does */
+  LOUPE_REQUEST_UNITS = 1u << 2,            /* unit_dimension and eps are given */
+  /* Events of sparse tensors come, too, such as of an embedding's gradient: with LOUPE_EVENT_SPARSE, and the values
+   * that the tensor has, in place of it, one row for each of its indices, which is what is measured. Without it, none
+   * come. No other tensor is made dense for anybody. Not with a measure that compares with the event before. */
+  LOUPE_REQUEST_SPARSE = 1u << 3
 };
 
 /* Filled by a preprocessor once, before the first event. It comes zero but for its size, and may stay so: events
- * without a measurement, of all passes and places. */
+ * without a measurement, of all passes and places, and of tensors that are strided. */
 typedef struct loupe_request {
   uint32_t struct_size;
-  uint32_t flags;         /* LOUPE_REQUEST_ bits */
-  uint32_t measures;      /* LOUPE_MEASURE_ bits */
-  uint32_t passes;        /* LOUPE_PASS_: which events it wants, 0 for both; others cost nothing */
-  uint32_t places;        /* LOUPE_PLACE_: the tensors of which places, 0 for both; events of others cost nothing */
-  int32_t unit_dimension; /* ACTIVITY: the dimension that counts units; negative from the end; cut to what is there */
-  double epsilon;         /* ACTIVITY: an element is active if abs(x) > epsilon */
+  uint32_t flags;    /* LOUPE_REQUEST_ bits */
+  uint32_t measures; /* LOUPE_MEASURE_ bits */
+  uint32_t passes;   /* LOUPE_PASS_: which events it wants, 0 for both; others cost nothing */
+  uint32_t places;   /* LOUPE_PLACE_: the tensors of which places, 0 for both; events of others cost nothing */
+  /* ACTIVITY, with LOUPE_REQUEST_UNITS alone; without it, 1 and 1e-8. The dimension that counts units, negative from
+   * the end, cut to what is there; an element is active if abs(x) > eps. */
+  int32_t unit_dimension;
+  double eps;
 } loupe_request;
 
 enum {
-  LOUPE_MEASUREMENT_SAMPLED = 1u << 0,      /* what compares with earlier events looked at a sample of the elements */
+  /* What compares with earlier events looked at a sample of the elements. Its sums, dot_previous to
+   * previous_change_sum_squares, are scaled to the whole tensor, so that they are estimates of what all would give. */
+  LOUPE_MEASUREMENT_SAMPLED = 1u << 0,
   LOUPE_MEASUREMENT_HAS_PREVIOUS = 1u << 1, /* there was an event before: dot_previous, previous_sum_squares */
   LOUPE_MEASUREMENT_HAS_CHANGE = 1u << 2    /* there was a value before: change_sum_squares and what builds on it */
 };
@@ -81,7 +91,7 @@ typedef struct loupe_measurement {
   double sum_squares;
   double minimum;
   double maximum;
-  int64_t active_count; /* elements with abs(x) > epsilon; NaN and Inf count as active */
+  int64_t active_count; /* elements with abs(x) > eps; NaN and Inf count as active */
   int64_t unit_count;
   int64_t dead_unit_count; /* units without an active element in the whole event */
   int64_t sample_count;
@@ -106,7 +116,7 @@ typedef struct loupe_event {
   const loupe_module* module;           /* null for a push */
   const char* label;                    /* null where the tap has none */
   uint64_t number;                      /* of this stream's events, from 0 */
-  uint64_t step;                        /* steps of the run's clock before this event */
+  uint64_t step;                        /* steps of the run's clock before this event, also of a deferred one */
   const loupe_tensor* tensor;           /* null for a push and for a deferred event */
   const loupe_measurement* measurement; /* what was requested; null for a push */
   double scalar;

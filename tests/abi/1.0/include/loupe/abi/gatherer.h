@@ -27,6 +27,7 @@ typedef struct loupe_taps {
    * is lent, the one received is not written to. */
   /* @thread trainer or model @state in an event @reenter process @owns borrows event @since 1.0 */
   loupe_status (*emit)(void* context, const loupe_event* event, loupe_error* error);
+  /* What the taps offer beyond this table. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_taps;
@@ -34,6 +35,7 @@ typedef struct loupe_taps {
 /* LOUPE_GATHERER_ID: subscribes to taps of one module and hands the data to preprocessors. */
 typedef struct loupe_gatherer {
   uint32_t struct_size, reserved;
+  /* What the gatherer offers beyond this table. Optional. */
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
   /* module is null for the inspector's own stream of pushed values; label is the parameter or attribute asked for. */

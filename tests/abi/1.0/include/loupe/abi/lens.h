@@ -40,6 +40,7 @@ typedef struct loupe_wiring {
   uint32_t struct_size;
   uint32_t flags; /* LOUPE_WIRING_ bits */
   void* context;
+  /* Puts a preprocessor behind a gatherer; the source reads its numbers. */
   /* @thread trainer or model @state attaching or visiting @reenter request of its own preprocessor
    * @owns the source lives until its module is forgotten, or with the lens @since 1.0 */
   loupe_status (*watch)(void* context, const loupe_watch* watch, loupe_source** source, loupe_error* error);
@@ -55,10 +56,12 @@ typedef struct loupe_wiring {
   /* @thread trainer or model @state always but in an event @reenter read of its own preprocessor
    * @owns caller's struct; the name lives as long as the source @since 1.0 */
   loupe_status (*read)(void* context, loupe_source* source, size_t index, loupe_series* row, loupe_error* error);
+  /* UNSUPPORTED also where the preprocessor has no such function. */
   /* @thread trainer or model @state always but in an event @reenter quantiles of its own preprocessor
    * @owns caller's `q_count` doubles @since 1.0 */
   loupe_status (*quantiles)(void* context, loupe_source* source, size_t index, const double* q, size_t q_count,
                             double* values, loupe_error* error);
+  /* UNSUPPORTED also where the preprocessor has no such function. */
   /* @thread trainer or model @state always but in an event @reenter values of its own preprocessor @owns caller's
    * buffer @since 1.0 */
   loupe_status (*values)(void* context, loupe_source* source, size_t index, double* values, size_t capacity,
@@ -68,26 +71,31 @@ typedef struct loupe_wiring {
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
    * @since 1.0 */
   loupe_status (*rest)(void* context, loupe_source* source, uint32_t what, loupe_error* error);
+  /* What the host offers a lens beyond this table. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_wiring;
 
 /* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
- * before goes no further. At a tick, a value of a tag, layer and name is told once, in whichever row, as is a band of a
- * tag, layer and pair of names, and a histogram of a tag, layer and line: a second one is answered LOUPE_INVALID, and
- * what its row has before it counts. */
+ * before goes no further. At a tick, a value of a tag, layer, name and step is told once, in whichever row, as is a
+ * band of a tag, layer, pair of names and step, and a histogram of a tag, layer and line: a second one is answered
+ * LOUPE_INVALID, and what its row has before it counts. */
 typedef struct loupe_sink {
   uint32_t struct_size, reserved;
   void* context;
+  /* Says what a plot is: its title, unit and axes. */
   /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* context, const loupe_tag* tag, loupe_error* error);
+  /* Numbers of one layer. */
   /* @thread trainer @state reporting @reenter none @owns borrows row @since 1.0 */
   loupe_status (*row)(void* context, const loupe_row* row, loupe_error* error);
+  /* Counts of one layer and line. */
   /* @thread trainer @state reporting @reenter none @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* context, const loupe_histogram* histogram, loupe_error* error);
   /* Also between ticks, in `step`. */
   /* @thread trainer or model @state stepping or reporting @reenter none @owns borrows finding @since 1.0 */
   loupe_status (*finding)(void* context, const loupe_finding* finding, loupe_error* error);
+  /* What the host offers beyond this table. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
 } loupe_sink;
@@ -97,6 +105,7 @@ typedef struct loupe_sink {
  * its report, a step. */
 typedef struct loupe_lens {
   uint32_t struct_size, reserved;
+  /* What the lens offers beyond this table. Optional. */
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
   /* Once, before the first module. */
@@ -108,8 +117,9 @@ typedef struct loupe_lens {
   /* The module is detached: its sources end with this call. Optional. */
   /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */
   void (*forget)(void* self, const loupe_module* module);
-  /* After each step of an attached optimizer, on the thread that took it: quick, or training waits. The sink takes
-   * findings alone. Optional. */
+  /* After each step of an attached optimizer, also one that is not measured (attach.every, attach.budget), while the
+   * lens does not rest; on the thread that took it: quick, or training waits. LOUPE_STEP_MEASURED says of which steps
+   * sources have had events. The sink takes findings alone. Optional: a lens without it costs nothing then. */
   /* @thread model @state attached @reenter visit @owns borrows step and sink @since 1.0 */
   loupe_status (*step)(void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error);
   /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */

@@ -79,6 +79,7 @@ typedef struct loupe_model {
   const char* own_name; /* that it was attached under, as its optimizers have it; "" for a single, unnamed one */
 } loupe_model;
 
+/* Takes a tensor that is lent. */
 /* @thread any @state within a call of lend @reenter none @owns borrows tensor @since 1.0 */
 typedef void (*loupe_take_tensor)(void* context, const loupe_tensor* tensor);
 

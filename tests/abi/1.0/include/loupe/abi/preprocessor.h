@@ -29,10 +29,14 @@ typedef loupe_status (*loupe_write)(void* writer, const void* bytes, size_t size
 /* LOUPE_PREPROCESSOR_ID: turns the events of one stream into numbers and folds them over an epoch. */
 typedef struct loupe_preprocessor {
   uint32_t struct_size, reserved;
+  /* What the preprocessor offers beyond this table. Optional. */
   /* @thread trainer @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
+  /* Once, before the first event: says what is to be measured, and which events are to come. Series that are there by
+   * now are known to the lens as it watches; others are made as events come. */
   /* @thread trainer or model @state created @reenter none @owns host's struct, zero but for its size @since 1.0 */
   loupe_status (*request)(void* self, loupe_request* request, loupe_error* error);
+  /* One event. It may come thousands of times a second: no waiting. */
   /* @thread trainer or model @state open @reenter none @owns borrows event @since 1.0 */
   loupe_status (*process)(void* self, const loupe_event* event, loupe_error* error);
   /* The number of series; may grow as events come. */

@@ -7,16 +7,19 @@
 
 /* Where a run is. Held by value by what tells of a moment, so it is frozen for good: never a member more. */
 typedef struct loupe_moment {
-  uint64_t step;  /* steps of the run's clock so far; the first attached optimizer counts unless told */
-  double epoch;   /* where the struct does not say which: the one being trained; may be a fraction */
-  double time;    /* seconds since 1970, UTC; 0 when unknown */
+  uint64_t step; /* steps of the run's clock so far; the first attached optimizer counts unless told. A resumed run
+                    goes on where its trainer's loop over steps says, or, with a loop over epochs and under `loupe run`,
+                    behind the steps that its record has; else it begins with 0 */
+  double epoch; /* where the struct does not say which: the one being trained; may be a fraction. Where ticks come every
+                   so many steps or seconds, the tick's number, from 1 */
+  double time;  /* seconds since 1970, UTC; 0 when unknown */
   double elapsed; /* seconds since the run's start */
 } loupe_moment;
 
 enum {
   LOUPE_NOTE_TRAINER = 1,    /* the trainer's own words */
   LOUPE_NOTE_QUARANTINE = 2, /* a lens was put aside */
-  LOUPE_NOTE_COST = 3,       /* how often the host looks was changed */
+  LOUPE_NOTE_COST = 3,       /* how often the host measures was changed */
   LOUPE_NOTE_GUESS = 4,      /* what an unknown program was taken to do; the user was told by the log */
   LOUPE_NOTE_INCIDENT = 5,   /* what the last steps measured was kept, and where; told by the log, too */
   LOUPE_NOTE_RANKS = 6,      /* of which processes the numbers are from now on; told by the log, too */
@@ -46,17 +49,18 @@ typedef struct loupe_run {
   const char* directory; /* "" when the run keeps no files */
   const char* config;    /* the YAML as read, to be kept or shown; "" when unknown */
   const char* loupe_version;
-  const char* libtorch_version; /* "" without LibTorch */
-  const char* started;          /* ISO 8601, UTC */
-  double start_time;            /* the same in seconds since 1970 */
-  int32_t rank, world_size;     /* of several processes that train together; 0 and 1 for one alone */
-  const char* train_loss;       /* the names under which losses are pushed: "train_loss"; never empty */
+  const char* framework_version; /* "2.6.0"; "" without one, as in a replay */
+  const char* started;           /* ISO 8601, UTC */
+  double start_time;             /* the same in seconds since 1970 */
+  int32_t rank, world_size;      /* of several processes that train together; 0 and 1 for one alone */
+  const char* train_loss;        /* the names under which losses are pushed: "train_loss"; never empty */
   const char* validation_loss;
   /* What the configuration says, by dotted names in their order: "run.tick.steps", "lenses.output_norm.line". A text as
    * it is written, a list of texts, or true where it only names something: "lenses.health". Null when unknown. */
   const loupe_options* settings;
   const char* const* lenses; /* their components' names: "health"; null when there are none, or they are unknown */
   size_t lens_count;
+  const char* framework; /* that trains: "libtorch"; "" without one */
 } loupe_run;
 
 /* Host service LOUPE_RUN_ID. */

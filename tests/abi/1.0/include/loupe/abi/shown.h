@@ -33,6 +33,10 @@ typedef struct loupe_tag {
   double y_minimum, y_maximum; /* read with LOUPE_TAG_HAS_MINIMUM and _MAXIMUM alone */
 } loupe_tag;
 
+/* How many numbers of single steps a tag takes at one tick. A row with more is answered LOUPE_INVALID: fold some steps
+ * into one, or tell them less often. */
+#define LOUPE_MOST_STEP_NUMBERS 65536u
+
 /* Numbers of one layer in a tag, each a value or a band between two, with its name. They may come in several rows. */
 typedef struct loupe_row {
   uint32_t struct_size, reserved;
@@ -45,6 +49,7 @@ typedef struct loupe_row {
   size_t band_count;
   const char* const* band_names; /* two for each, of the low and the high end: "min", "max" */
   const double* bands;           /* two for each, low and high */
+  uint64_t step; /* that they belong to, as loupe_moment counts, of those since the tick before; 0: to the whole tick */
 } loupe_row;
 
 typedef struct loupe_histogram {

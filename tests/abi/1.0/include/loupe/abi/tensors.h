@@ -31,7 +31,9 @@ typedef struct loupe_native_library {
 } loupe_native_library;
 
 /* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service). Its elements are those
- * that train, and writing to them would change training: to change them, clone the tensor.
+ * that train, and writing to them would change training: to change them, clone the tensor. They lie in memory by
+ * `strides`, as plain numbers: what LibTorch lays out otherwise comes as a copy, and what is sparse as
+ * LOUPE_REQUEST_SPARSE says.
  *
  * The data of a device tensor is valid in the order of the stream that is current on the thread of the call: work
  * enqueued there sees it, and any other stream, or the CPU, waits for that one first. Retaining keeps the memory from
@@ -60,8 +62,10 @@ typedef struct loupe_tensor_service {
   /* Shares the memory, which a module may change later. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*retain)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
+  /* Gives back what retain or clone gave. */
   /* @thread any @state always @reenter none @owns the handle ends @since 1.0 */
   void (*release)(void* context, loupe_retained* kept);
+  /* The tensor behind a handle. */
   /* @thread any @state always @reenter none @owns the view lives as long as the handle @since 1.0 */
   const loupe_tensor* (*view)(void* context, const loupe_retained* kept);
   /* A copy on the tensor's own device. Waits for no device. */

@@ -14,18 +14,22 @@
  * call, unless several ticks wait to be told. */
 typedef struct loupe_visualizer {
   uint32_t struct_size, reserved;
+  /* What the visualizer offers beyond this table. Optional. */
   /* @thread display @state created @reenter none @owns component owns the table @since 1.0 */
   const void* (*get_extension)(void* self, const char* id);
+  /* A run begins, goes on in another folder, or is joined. */
   /* @thread display @state created @reenter none @owns borrows run @since 1.0 */
   loupe_status (*begin)(void* self, const loupe_run* run, loupe_error* error);
   /* Before the tag's first value, in a tick or between two. The same id again replaces what was said of it. */
   /* @thread display @state begun @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* self, const loupe_tag* tag, loupe_error* error);
+  /* Rows and histograms until end_tick are of this tick. */
   /* @thread display @state begun @reenter none @owns borrows tick @since 1.0 */
   loupe_status (*begin_tick)(void* self, const loupe_tick* tick, loupe_error* error);
   /* Of a tag and layer there may be several in a tick. */
   /* @thread display @state in a tick @reenter none @owns borrows row @since 1.0 */
   loupe_status (*row)(void* self, const loupe_row* row, loupe_error* error);
+  /* Of a tag, layer and line there is one in a tick. */
   /* @thread display @state in a tick @reenter none @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* self, const loupe_histogram* histogram, loupe_error* error);
   /* The tick is told. May return before it is shown or stored. */
@@ -40,6 +44,7 @@ typedef struct loupe_visualizer {
   /* In a tick or between two. */
   /* @thread display @state begun @reenter none @owns borrows finding @since 1.0 */
   loupe_status (*finding)(void* self, const loupe_finding* finding, loupe_error* error);
+  /* Something happened, in a tick or between two. */
   /* @thread display @state begun @reenter none @owns borrows note @since 1.0 */
   loupe_status (*note)(void* self, const loupe_note* note, loupe_error* error);
   /* Each model, before the first tick after it was attached. */
@@ -48,6 +53,7 @@ typedef struct loupe_visualizer {
   /* A setting of the run, from an optimizer or from the trainer. The same name again replaces it. */
   /* @thread display @state begun @reenter none @owns borrows value @since 1.0 */
   loupe_status (*hyperparameter)(void* self, const loupe_option_value* value, loupe_error* error);
+  /* The run is over, or goes on without this visualizer. */
   /* @thread display @state begun @reenter none @owns borrows ending @since 1.0 */
   loupe_status (*end)(void* self, const loupe_ending* ending, loupe_error* error);
 } loupe_visualizer;

@@ -1,0 +1,603 @@
+// What is compared of what passes by in a step: each comparison where it must see something, and its twin.
+
+#include "health/rules/passing.h"
+
+#include <gtest/gtest.h>
+#include <loupe/draft/abi/loss_input.h>
+#include <loupe/text/words.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "health/judged.h"
+
+namespace loupe::health {
+namespace {
+
+using testing::JudgedFindings;
+using Sizes = std::vector<int64_t>;
+
+/// A tensor of its own elements.
+template <class T>
+class Made {
+ public:
+  Made(std::vector<T> values, Sizes sizes) : values_(std::move(values)), sizes_(std::move(sizes)) {
+    strides_.assign(sizes_.size(), 1);
+    for (std::size_t d = sizes_.size() - 1; d > 0; --d) strides_[d - 1] = strides_[d] * sizes_[d];
+    tensor_.struct_size = sizeof tensor_;
+    tensor_.dtype_code = std::is_floating_point_v<T> ? LOUPE_DTYPE_FLOAT : LOUPE_DTYPE_INT;
+    tensor_.dtype_bits = 8 * sizeof(T);
+    tensor_.dtype_lanes = 1;
+    tensor_.device_type = LOUPE_DEVICE_CPU;
+    tensor_.data = values_.data();
+    tensor_.sizes = sizes_.data();
+    tensor_.strides = strides_.data();
+    tensor_.dim = static_cast<int64_t>(sizes_.size());
+    tensor_.numel = static_cast<int64_t>(values_.size());
+  }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  Elements elements() const { return Elements(&tensor_); }
+
+ private:
+  std::vector<T> values_;
+  Sizes sizes_, strides_;
+  loupe_tensor tensor_{};
+};
+using Floats = Made<float>;
+using Words = Made<int64_t>;
+
+/// Different for each place, and no period.
+float any(int64_t place) {
+  return std::sin(static_cast<float>(place * place % 9973) * 1.7F);
+}
+std::vector<float> numbers(int64_t count, const std::function<float(int64_t)>& at = any) {
+  std::vector<float> values;
+  for (int64_t place = 0; place < count; ++place) values.push_back(at(place));
+  return values;
+}
+
+/// What a rule says of a model, by its look of this number.
+std::vector<Finding> said(const char* rule, Model& model, std::size_t look = 0, Passes* passes = nullptr,
+                          const std::function<void(Situation&)>& change = {}) {
+  JudgedFindings judged;
+  Situation now{.model = &model, .passes = passes};
+  if (change) change(now);
+  rule_named(rule).looks[look].judge(judged.judge(rule), now);
+  return judged.findings;
+}
+
+// Targets beside inputs.
+
+constexpr uint32_t mse = LOUPE_DRAFT_LOSS_MSE;
+
+/// Looks at batches of 32 rows; `target` of the number of a row's first element.
+SameColumns compared(const Sizes& sizes, int64_t width, const std::function<float(int64_t first, int64_t i)>& target,
+                     int looks = 8) {
+  SameColumns same;
+  const int64_t count = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  for (int look = 0; look < looks; ++look) {
+    const int64_t begin = look * count;
+    const Floats input(numbers(count, [&](int64_t place) { return any(begin + place); }), sizes);
+    const int64_t columns = count / sizes[0];
+    std::vector<float> targets;
+    for (int64_t row = 0; row < sizes[0]; ++row) {
+      for (int64_t i = 0; i < width; ++i) targets.push_back(target(begin + row * columns, i));
+    }
+    const Floats given(targets, {sizes[0], width});
+    KeptInput kept;
+    kept.take(input.elements());
+    same.take(kept, given.elements(), mse);
+  }
+  return same;
+}
+
+std::string said_of(const SameColumns& same) {
+  Model model("");
+  model.passing.same = same;
+  const auto findings = said("target_in_input", model, 1);
+  return findings.empty() ? ""
+                          : word_of(severity_words, findings[0].severity) + std::string(": ") + findings[0].message;
+}
+
+TEST(SameColumns, AreAColumnThatIsTheTargetInAllRows) {
+  const std::string found = said_of(compared({32, 6}, 1, [](int64_t first, int64_t) { return any(first + 3); }));
+  EXPECT_NE(found.find("warning: the target is column 4 of the 6"), std::string::npos) << found;
+  EXPECT_EQ(said_of(compared({32, 6}, 1, [](int64_t first, int64_t) { return any(first + 3) + 1e-3F; })), "");
+}
+
+TEST(SameColumns, AreNotSureInFewRows) {
+  EXPECT_EQ(said_of(compared(
+                {32, 6}, 1, [](int64_t first, int64_t) { return any(first + 3); }, 7)),
+            "");
+}
+
+TEST(SameColumns, AreNoConstant) {
+  SameColumns same;
+  const Floats input(numbers(512, [](int64_t) { return 0.0F; }), {256, 2}),
+      target(numbers(256, [](int64_t) { return 0.0F; }), {256});
+  KeptInput kept;
+  kept.take(input.elements());
+  same.take(kept, target.elements(), mse);
+  EXPECT_EQ(said_of(same), "");
+}
+
+TEST(SameColumns, AreTheLastTimeStep) {
+  const std::string found =
+      said_of(compared({32, 5, 2}, 2, [](int64_t first, int64_t i) { return any(first + 8 + i); }));
+  EXPECT_NE(found.find("time step 5 of 5, the last"), std::string::npos) << found;
+}
+
+TEST(SameColumns, AreATargetThatBeginsBeforeTheInputEnds) {
+  const auto overlapping = [](int64_t by) {
+    return said_of(compared({32, 12}, 4, [by](int64_t first, int64_t i) {
+      return i < by ? any(first + 12 - by + i) : any(first + 7777 + i);
+    }));
+  };
+  EXPECT_NE(overlapping(1).find("the first 1 of the 4 targets"), std::string::npos) << overlapping(1);
+  EXPECT_EQ(overlapping(0), "");
+  EXPECT_EQ(overlapping(3), "") << "a model that is to forecast one more step of what it reads";
+}
+
+TEST(SameColumns, AreInformationWhereTheWholeInputComesOut) {
+  SameColumns same = compared({32, 6}, 6, [](int64_t first, int64_t i) { return any(first + i); });
+  same.narrowest = 8;
+  EXPECT_NE(said_of(same).find("info: the target is the whole input"), std::string::npos) << said_of(same);
+  same.narrowest = 3;
+  EXPECT_EQ(said_of(same), "") << "an auto-encoder";
+  same.narrowest = 8;
+  same.drops = true;
+  EXPECT_EQ(said_of(same), "");
+}
+
+TEST(SameColumns, AreFoundWhereTimeComesFirst) {
+  constexpr int64_t times = 5, samples = 64;
+  SameColumns same;
+  for (int look = 0; look < 4; ++look) {
+    const Floats input(numbers(times * samples, [&](int64_t place) { return any(1000 * look + place); }),
+                       {times, samples, 1}),
+        target(numbers(samples, [&](int64_t row) { return any(1000 * look + 4 * samples + row); }), {samples, 1});
+    KeptInput kept;
+    kept.take(input.elements());
+    same.take(kept, target.elements(), mse);
+  }
+  EXPECT_NE(said_of(same).find("time step 5 of 5, the last"), std::string::npos) << said_of(same);
+}
+
+/// Words of a text without an order, whose target is the input at `from + t`, for `length` places of 16.
+TokenShift shifted(int64_t from, int64_t length, int64_t cut, double share_of_guess = 1, bool is_ignored = false) {
+  constexpr int64_t rows = 16, whole = 16, classes = 9;
+  const auto word = [](int64_t row, int64_t t) { return (row * 31 + t * t * 7 + t * row * 3) % classes; };
+  TokenShift shift;
+  for (int64_t look = 0; look < 3; ++look) {
+    std::vector<int64_t> words, targets;
+    std::vector<float> outputs = numbers(rows * whole * classes), scores;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t t = 0; t < whole; ++t) words.push_back(word(row + look, t));
+      for (int64_t t = 0; t < length; ++t) {
+        const bool is_out = is_ignored && t % 2 == 0;
+        targets.push_back(is_out ? -100 : word(row + look, from + t));
+        for (int64_t c = 0; c < classes; ++c)
+          scores.push_back(outputs[static_cast<std::size_t>((row * whole + t + cut) * classes + c)]);
+      }
+    }
+    const Words input(words, {rows, whole}), target(targets, {rows * length});
+    const Floats output(outputs, {rows, whole, classes}), given(scores, {rows * length, classes});
+    KeptInput kept;
+    kept.take(input.elements());
+    shift.take_output(output.elements());
+    shift.take(kept, given.elements(), target.elements(), share_of_guess);
+  }
+  return shift;
+}
+
+std::string said_of(const TokenShift& shift) {
+  Model model("");
+  model.passing.shift = shift;
+  const auto findings = said("target_in_input", model);
+  return findings.empty() ? "" : findings[0].message;
+}
+
+TEST(TokenShift, IsTwoWhereTargetsAreMovedTwice) {
+  const std::string found = said_of(shifted(2, 15, 0));
+  EXPECT_NE(found.find("moved by 2 places"), std::string::npos) << found;
+  EXPECT_NE(said_of(shifted(2, 15, 0, 1, /*is_ignored=*/true)), "");
+}
+
+TEST(TokenShift, IsSilentForTheNextWord) {
+  EXPECT_EQ(said_of(shifted(1, 15, 0)), "");
+  EXPECT_EQ(said_of(shifted(1, 16, 0)), "");
+}
+
+TEST(TokenShift, CountsFromWhereTheScoresBegin) {
+  EXPECT_EQ(said_of(shifted(2, 14, 1)), "") << "the first place is left out of the loss";
+}
+
+TEST(TokenShift, IsFoundWhereTimeComesFirst) {
+  const auto said_of_time_first = [](int64_t moved) {
+    TokenShift shift;
+    for (int64_t look = 0; look < 3; ++look) {
+      std::vector<int64_t> words, targets;
+      const auto word = [&](int64_t row, int64_t t) { return (row * 31 + t * t * 7 + t * row * 3 + look) % 11; };
+      for (int64_t t = 0; t < 16; ++t) {
+        for (int64_t row = 0; row < 8; ++row) words.push_back(word(row, t)), targets.push_back(word(row, t + moved));
+      }
+      KeptInput kept;
+      kept.take(Words(words, {16, 8}).elements());
+      shift.take(kept, Floats(numbers(128 * 11), {128, 11}).elements(), Words(targets, {128}).elements(), 0.5);
+    }
+    return said_of(shift);
+  };
+  EXPECT_NE(said_of_time_first(2).find("moved by 2 places"), std::string::npos) << said_of_time_first(2);
+  EXPECT_EQ(said_of_time_first(1), "");
+}
+
+TEST(TokenShift, IsSilentWhereAnotherLossLearnsTheNextWord) {
+  TokenShift shift = shifted(2, 15, 0);
+  shift.takes_next = true;
+  EXPECT_EQ(said_of(shift), "");
+}
+
+TEST(TokenShift, IsZeroOfAModelThatCopiesWithoutLookingAhead) {
+  TokenShift shift = shifted(0, 16, 0, 0.001);
+  EXPECT_EQ(said_of(shift), "") << "it may see all of the text, as an auto-encoder does";
+  shift.is_causal = true;
+  EXPECT_NE(said_of(shift).find("has learned to copy"), std::string::npos);
+  shift.sees_all = true;
+  EXPECT_EQ(said_of(shift), "");
+  TokenShift hard = shifted(0, 16, 0, 0.5);
+  hard.is_causal = true;
+  EXPECT_EQ(said_of(hard), "");
+}
+
+// What loss functions take.
+
+bool is_wrong(const std::vector<float>& targets, int looks = 3) {
+  Model model("");
+  for (int look = 0; look < looks; ++look)
+    model.passing.targets.take(Floats(targets, {static_cast<int64_t>(targets.size())}).elements(), "bce");
+  return !said("target_range", model).empty();
+}
+
+TEST(TargetRange, IsFromZeroToOne) {
+  EXPECT_FALSE(is_wrong({0, 1, 0.5, 1}));
+  EXPECT_TRUE(is_wrong({0, 255, 0, 255}));
+  EXPECT_TRUE(is_wrong({-1, 1, -1, 1}));
+  EXPECT_TRUE(is_wrong({1, 2, 2, 1}));
+  EXPECT_TRUE(is_wrong({0, 1, 2, 3})) << "numbers of classes";
+  EXPECT_FALSE(is_wrong({0, 255, 0, 255}, 2)) << "too early";
+}
+
+TEST(TargetRange, LeavesOutWhatAMaskMayMark) {
+  EXPECT_FALSE(is_wrong({0, 1, 255, 1}));
+  EXPECT_FALSE(is_wrong({0, 1, -1, 1}));
+}
+
+/// What is said of a model whose scores are `right` for the right one of 32 classes, and noise else.
+bool is_bounded(float right, double loss, int epochs = 3) {
+  constexpr int64_t rows = 32, classes = 32;
+  Model model("");
+  bool any_said = false;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (int look = 0; look < 4; ++look) {
+      std::vector<float> scores = numbers(rows * classes, [](int64_t place) { return 0.3F * any(place); });
+      for (std::size_t row = 0; row < rows; ++row) scores[row * classes + row] = right;
+      model.passing.scores.take(Floats(scores, {rows, classes}).elements(), loss, rows, right > 0 ? rows : 0);
+    }
+    any_said = any_said || !said("bounded_scores", model).empty();
+  }
+  return any_said;
+}
+
+TEST(BoundedScores, AreRightAndKeepTheLossHigh) {
+  EXPECT_TRUE(is_bounded(0.97F, 2.6));
+  EXPECT_FALSE(is_bounded(0.97F, 2.6, 2)) << "two epochs may be a beginning";
+  EXPECT_FALSE(is_bounded(4.F, 2.6)) << "scores without bounds";
+  EXPECT_FALSE(is_bounded(-0.97F, 2.6)) << "it knows nothing yet";
+}
+
+bool is_misread(const std::vector<float>& values) {
+  Model model("");
+  for (int look = 0; look < 2; ++look)
+    model.passing.range.take(Floats(values, {static_cast<int64_t>(values.size())}).elements());
+  return !said("misread_input", model).empty();
+}
+
+TEST(InputRange, IsThatOfAnotherTypeBeyondAllNumbers) {
+  std::vector<float> values = numbers(64);
+  EXPECT_FALSE(is_misread(values));
+  values[5] = 0;
+  EXPECT_FALSE(is_misread(values));
+  values[5] = 3e33F;
+  EXPECT_TRUE(is_misread(values));
+  EXPECT_TRUE(is_misread(numbers(64, [](int64_t place) { return static_cast<float>(place) * 1.4e-45F; })));
+}
+
+/// A layer of this type, as the host shows it.
+struct Shown {
+  explicit Shown(const char* type, uint32_t family = LOUPE_FAMILY_OTHER) {
+    raw.struct_size = sizeof raw;
+    raw.family = family;
+    raw.name = raw.path = "inner";
+    raw.type = raw.full_type = type;
+    raw.settings = "";
+  }
+  loupe_module raw{};
+  Layer layer() const { return Layer(Module(&raw)); }
+};
+
+TEST(TinyInput, IsToldWhereTheLossStays) {
+  const Shown linear("Linear", LOUPE_FAMILY_LINEAR), norm("LayerNorm", LOUPE_FAMILY_NORMALIZATION);
+  const auto tells = [](double largest, bool is_stuck, const Shown& shown) {
+    Model model("");
+    const Layer first = shown.layer();
+    model.first_layer = &first;
+    model.passing.range.largest = largest;
+    return !said("tiny_input", model, 0, nullptr, [&](Situation& now) { now.is_stuck = is_stuck; }).empty();
+  };
+  EXPECT_TRUE(tells(0.004, true, linear));
+  EXPECT_FALSE(tells(0.004, false, linear));
+  EXPECT_FALSE(tells(1, true, linear)) << "one-hot";
+  EXPECT_FALSE(tells(0.004, true, norm));
+}
+
+// Softmax.
+
+/// Adds up to 1 over the rows' elements, or over the rows.
+std::vector<float> softmax(int64_t rows, int64_t columns, float sharpness, bool over_rows = false) {
+  std::vector<float> values = numbers(rows * columns, [&](int64_t place) {
+    const bool is_chosen = place % columns == place / columns % columns;
+    return std::exp(any(place) + (is_chosen ? sharpness : 0.F));
+  });
+  const int64_t lines = over_rows ? columns : rows, length = over_rows ? rows : columns;
+  for (int64_t line = 0; line < lines; ++line) {
+    const auto at = [&](int64_t i) -> float& {
+      return values[static_cast<std::size_t>(over_rows ? i * columns + line : line * columns + i)];
+    };
+    float sum = 0;
+    for (int64_t i = 0; i < length; ++i) sum += at(i);
+    for (int64_t i = 0; i < length; ++i) at(i) /= sum;
+  }
+  return values;
+}
+
+bool goes_over_batch(const Sizes& sizes, bool over_rows, int64_t targets, int steps = 3, bool is_same_input = false) {
+  const Shown shown("softmax");
+  const Layer layer = shown.layer();
+  Model model("");
+  bool any_said = false;
+  for (int step = 0; step < steps; ++step) {
+    const int64_t columns = std::accumulate(sizes.begin() + 1, sizes.end(), int64_t{1}, std::multiplies<>());
+    model.passing.softmax.take(layer, Floats(softmax(sizes[0], columns, 1, over_rows), sizes).elements());
+    model.step.input_rows = sizes[0];
+    model.step.targets = targets;
+    model.step.input.is_known = is_same_input;
+    any_said = any_said || !said("softmax_dimension", model).empty();
+    model.next_step();
+  }
+  return any_said;
+}
+
+TEST(SoftmaxLook, FindsOneThatGoesOverTheSamples) {
+  EXPECT_TRUE(goes_over_batch({20, 12}, true, 20));
+  EXPECT_FALSE(goes_over_batch({20, 12}, true, 20, 2)) << "too early";
+  EXPECT_FALSE(goes_over_batch({20, 12}, false, 20));
+  EXPECT_FALSE(goes_over_batch({20, 12}, true, 12)) << "time comes first";
+  EXPECT_FALSE(goes_over_batch({20, 20}, true, 20)) << "either may be meant";
+  EXPECT_FALSE(goes_over_batch({20, 1}, true, 20)) << "weights of the samples";
+  EXPECT_FALSE(goes_over_batch({20, 12}, true, 20, 3, /*is_same_input=*/true)) << "the nodes of one graph";
+  EXPECT_TRUE(goes_over_batch({20, 2, 6, 6}, true, 120)) << "attention, and a target for each place";
+}
+
+// Between backward and step.
+
+/// Steps whose gradients had norms about `before`, and were all cut to `after`.
+std::string said_of_clip(double scale, double before, double after, bool is_one_norm = true, bool is_by_value = false) {
+  Model model("");
+  Passes passes;
+  passes.take_scale(scale);
+  ClippedSteps& clipped = model.window.clipped;
+  for (int step = 0; step < 4; ++step) {
+    ++clipped.looks;
+    const double changes = 1 + 0.1 * step;
+    clipped.take(before * changes, is_one_norm ? after : after * changes, is_by_value ? after / 4 : after * changes);
+  }
+  clipped.shrinks_steps = true;
+  const auto findings = said("scaled_clip", model, 0, &passes);
+  return findings.empty() ? "" : findings[0].message;
+}
+
+TEST(ScaledClip, IsKnownByBothNormsAndTheScale) {
+  const std::string found = said_of_clip(65536, 65536 * 2.0, 1.0 / 65536);
+  EXPECT_NE(found.find("clipped to a norm of 1 while they still hold the loss scale of 6.55e+04"), std::string::npos)
+      << found;
+  EXPECT_EQ(said_of_clip(65536, 65536 * 2.0, 1.0), "") << "clipped after the division";
+  EXPECT_EQ(said_of_clip(65536, 65536 * 2.0, 0.001), "") << "a limit that is too small";
+  EXPECT_EQ(said_of_clip(65536, 65536 * 2.0, 1.0 / 65536, /*is_one_norm=*/false), "");
+  EXPECT_EQ(said_of_clip(1, 2.0, 1e-5), "") << "no scale is known";
+  const std::string by_value = said_of_clip(65536, 65536 * 2.0, 2.0 / 65536, false, /*is_by_value=*/true);
+  EXPECT_NE(by_value.find("clipped to elements of 0.5"), std::string::npos) << by_value;
+}
+
+/// Four passes a step: losses of these means over so many targets, times `factor`, and gradients that grow.
+std::string said_of_passes(const std::function<double(int64_t count)>& factor, const std::vector<int64_t>& counts,
+                           double growth = 2) {
+  Model model("");
+  Passes passes;
+  std::string text;
+  for (int step = 0; step < 6; ++step) {
+    uint32_t pass = 0;
+    for (const int64_t count : counts) {
+      const double mean = 1 + 0.1 * static_cast<double>(step + pass);
+      passes.expect({mean, count});
+      passes.take(mean * factor(count));
+      ++pass;
+      model.passing.take_gradient(pass, std::pow(growth, pass / 3.0));
+    }
+    const auto findings = said("accumulation", model, 0, &passes);
+    if (!findings.empty()) text = findings[0].message;
+    model.next_step();
+  }
+  return text;
+}
+
+TEST(Accumulation, IsUnevenWhereFewAndManyTargetsWeighAlike) {
+  const std::vector<int64_t> counts{2, 2, 2, 20};
+  const std::string found = said_of_passes([](int64_t) { return 0.25; }, counts);
+  EXPECT_NE(found.find("over 2 to 20 targets each"), std::string::npos) << found;
+  EXPECT_EQ(said_of_passes([](int64_t count) { return static_cast<double>(count) / 26; }, counts), "");
+  EXPECT_EQ(said_of_passes([](int64_t) { return 0.25; }, {20, 20, 19, 20}), "");
+}
+
+TEST(Accumulation, IsSummedWhereNothingDividesThePasses) {
+  const std::vector<int64_t> counts{20, 20, 20, 20};
+  const std::string found = said_of_passes([](int64_t) { return 1; }, counts);
+  EXPECT_NE(found.find("nothing divides them by 4"), std::string::npos) << found;
+  EXPECT_EQ(said_of_passes([](int64_t) { return 0.25; }, counts), "");
+  EXPECT_EQ(said_of_passes([](int64_t) { return 1; }, counts, 1), "") << "gradients are cleared between them";
+}
+
+TEST(MeanLoss, IsOverTheTargetsThatCount) {
+  const Floats scores({0, 0, 3, 0, 0, 0}, {3, 2});
+  const Words targets({1, -100, 0}, {3});
+  const MeanLoss found = mean_cross_entropy(scores.elements(), targets.elements());
+  EXPECT_EQ(found.count, 2);
+  EXPECT_NEAR(found.mean, std::log(2.0), 1e-6);
+}
+
+// Rows and starts.
+
+/// Batches of 12 rows in which every `distinct` come again; targets are those of the row, or all others.
+bool repeats(int64_t distinct, int batches = 8, bool has_own_targets = false, bool is_whole = false) {
+  Model model("");
+  bool any_said = false;
+  for (int batch = 0; batch < batches; ++batch) {
+    const auto of_row = [&](int64_t row) { return 1000 * batch + 10 * (row % distinct); };
+    std::vector<float> rows, targets;
+    for (int64_t row = 0; row < 12; ++row) {
+      for (int64_t i = 0; i < 6; ++i)
+        rows.push_back(is_whole ? std::round(9 * any(of_row(row) + i)) : any(of_row(row) + i));
+      targets.push_back(any(has_own_targets ? row : row % distinct));
+    }
+    Passing& passing = model.passing;
+    passing.repeats.take(Floats(rows, {12, 6}).elements());
+    const Floats target(targets, {12});
+    passing.repeats.take_targets(target.elements());
+    model.step.input.is_known = true;
+    any_said = any_said || !said("copied_rows", model).empty();
+    model.next_step();
+  }
+  return any_said;
+}
+
+TEST(RepeatedRows, AreThereSoManyTimesEach) {
+  EXPECT_TRUE(repeats(3));
+  EXPECT_FALSE(repeats(3, 7)) << "too early";
+  EXPECT_FALSE(repeats(12));
+  EXPECT_FALSE(repeats(5)) << "some are there more often than others";
+  EXPECT_FALSE(repeats(1)) << "of which repeated_rows speaks";
+  EXPECT_FALSE(repeats(3, 8, /*has_own_targets=*/true)) << "one sample seen in two ways";
+  EXPECT_FALSE(repeats(3, 8, false, /*is_whole=*/true)) << "states and words come again";
+}
+
+TEST(RepeatedRows, AreInformationWhereTheModelIsRandomByItself) {
+  const auto severity = [](float noise) {
+    Model model("");
+    RepeatedRows& repeats = model.passing.repeats;
+    uint32_t told = 0;
+    for (int batch = 0; batch < 8; ++batch) {
+      const auto value = [&](int64_t row, int64_t i) { return any(1000 * batch + 10 * (row % 3) + i); };
+      repeats.take(Floats(numbers(72, [&](int64_t at) { return value(at / 6, at % 6); }), {12, 6}).elements());
+      repeats.take_output(
+          Floats(numbers(24, [&](int64_t at) { return value(at / 2, at % 2) + noise * any(at); }), {12, 2}).elements());
+      repeats.take_targets(Floats(numbers(12, [&](int64_t row) { return value(row, 0); }), {12}).elements());
+      model.step.input.is_known = true;
+      for (const Finding& each : said("copied_rows", model)) told = each.severity;
+    }
+    return told;
+  };
+  EXPECT_EQ(severity(0), uint32_t{LOUPE_SEVERITY_WARNING});
+  EXPECT_EQ(severity(0.1F), uint32_t{LOUPE_SEVERITY_INFO}) << "as where one sample is drawn several codes";
+}
+
+TEST(RepeatedRows, AreLookedForInTheFirstBatchesOnly) {
+  RepeatedRows repeats;
+  const auto take = [&](int64_t distinct) {
+    repeats.take(
+        Floats(numbers(72, [&](int64_t at) { return any(10 * (at / 6 % distinct) + at % 6); }), {12, 6}).elements());
+    return repeats.times;
+  };
+  for (int batch = 0; batch < 32; ++batch) ASSERT_EQ(take(12), 0);
+  EXPECT_EQ(take(3), 0);
+}
+
+TEST(HeldFrozen, IsToldWithItsShare) {
+  const Shown words("Embedding", LOUPE_FAMILY_EMBEDDING);
+  const int64_t sizes[] = {30, 1};
+  const auto told = [&](uint32_t more_flags) {
+    Model model("");
+    loupe_parameter frozen{}, trained{};
+    frozen.dim = trained.dim = 2;
+    frozen.sizes = trained.sizes = sizes;
+    frozen.numel = 30;
+    trained.numel = 90;
+    frozen.flags = LOUPE_PARAMETER_OPTIMIZED | more_flags;
+    trained.flags = LOUPE_PARAMETER_OPTIMIZED | LOUPE_PARAMETER_TRAINABLE;
+    for (const loupe_parameter* each : {&frozen, &trained}) {
+      ParameterState& state = model.parameters.emplace_back();
+      state.module = &words.raw;
+      state.parameter = each;
+    }
+    model.steps = 5;
+    const auto findings = said("held_frozen", model);
+    return findings.empty() ? "" : findings[0].message + findings[0].advice;
+  };
+  EXPECT_NE(told(0).find("25 % of the elements in its groups"), std::string::npos) << told(0);
+  EXPECT_NE(told(0).find("freeze(false)"), std::string::npos);
+  EXPECT_EQ(told(LOUPE_PARAMETER_TRAINABLE), "");
+}
+
+// What is validated.
+
+std::string said_of_losses(const std::vector<double>& trained, const std::vector<double>& held_out, bool of_others,
+                           bool has_batch_norm = false) {
+  Model model("");
+  Losses losses;
+  Passes passes;
+  passes.has_batch_norm = has_batch_norm;
+  passes.take_evaluation(/*of_model=*/false);
+  if (!of_others) passes.take_evaluation(/*of_model=*/true);
+  for (std::size_t epoch = 0; epoch < trained.size(); ++epoch) {
+    for (int i = 0; i < 10; ++i) losses.training.add(trained[epoch]);
+    losses.validation.add(held_out[epoch]);
+    losses.end_epoch();
+  }
+  const auto findings = said("unrelated_validation", model, 0, &passes, [&](Situation& now) { now.losses = &losses; });
+  return findings.empty() ? "" : findings[0].message;
+}
+
+TEST(UnrelatedValidation, IsOneThatNeverFell) {
+  const std::vector<double> falls{2, 1, 0.5, 0.3, 0.2};
+  EXPECT_NE(said_of_losses(falls, {2.1, 2.2, 2.1, 2.2, 2.3}, false).find("does not know what was learned"),
+            std::string::npos);
+  EXPECT_EQ(said_of_losses(falls, {1.5, 1.6, 1.7, 1.8, 1.9}, false), "") << "overfitting";
+  EXPECT_EQ(said_of_losses({2, 1.9, 1.8, 1.7, 1.6}, {2.1, 2.2, 2.1, 2.2, 2.3}, false), "");
+}
+
+TEST(UnrelatedValidation, IsThatOfAnotherModelThatFallsBehind) {
+  const std::vector<double> falls{1.3, 1, 0.8, 0.7, 0.5}, grows{1.25, 1.5, 1.8, 2, 3};
+  const std::string found = said_of_losses(falls, grows, true, /*has_batch_norm=*/true);
+  EXPECT_NE(found.find("the validation runs another model"), std::string::npos) << found;
+  EXPECT_NE(found.find("never have seen a batch"), std::string::npos) << found;
+  EXPECT_EQ(said_of_losses(falls, grows, false, true), "") << "the model itself, which overfits";
+  EXPECT_EQ(said_of_losses(falls, {1.2, 1, 0.9, 0.8, 0.7}, true, true), "") << "an average that follows";
+}
+
+}  // namespace
+}  // namespace loupe::health
