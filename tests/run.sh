@@ -116,7 +116,7 @@ say "running the tests"
 status=0
 if ((${#only[@]} == 0)); then only=(.); fi
 for folder in "${only[@]}"; do
-  "${run[@]}" ctest --test-dir "$build/tests/$folder" --parallel "$((jobs + 1))" --output-on-failure --no-tests=error \
-    "${left_out[@]}" "$@" || status=$?
+  "${run[@]}" ctest --test-dir "$build/tests/$folder" --parallel "$((jobs + 1))" --timeout 400 --output-on-failure \
+    --no-tests=error "${left_out[@]}" "$@" || status=$?
 done
 exit "$status"
