@@ -61,8 +61,10 @@ class LossByStep {
     steps_ = 0;
     stride_ = 1;
   }
-  /// To be called before a source ends.
-  void forget() { readings_.clear(); }
+  /// To be called before the source ends.
+  void forget(const Source& source) {
+    std::erase_if(readings_, [&](const auto& known) { return known.first.first == source.raw(); });
+  }
 
  private:
   static constexpr std::size_t MOST_READINGS = 200;

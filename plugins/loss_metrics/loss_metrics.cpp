@@ -74,7 +74,9 @@ class LossMetrics : public Lens {
                                watch(module, Watch("forward").preprocessor("loss_module", loss_module_options_)));
   }
   void forget(const Module& module) override {
-    by_step_.forget();
+    for (const Layer& layer : loss_modules_) {
+      if (layer.id == module.id()) by_step_.forget(layer.source);
+    }
     loupe::forget(loss_modules_, module);
   }
 
