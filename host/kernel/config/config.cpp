@@ -17,6 +17,7 @@
 
 #include "config/sections.h"
 #include "config/yaml_text.h"
+#include "core/find.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "loupe/config_error.h"
@@ -68,13 +69,13 @@ void check_run_directory(const YAML::Node& run, Diagnostics& diagnostics) {
   }
 }
 
-/// Makes the paths of a component's files whole. Null: none of them is opened, as anybody may have written it.
-void complete_files(const ComponentConfig& component, const std::string* folder) {
+/// Makes the paths of a component's files whole.
+void complete_files(const ComponentConfig& component, const std::string& folder) {
   for (const loupe_option* option : component.entry.options()) {
     if ((option->flags & LOUPE_DRAFT_OPTION_FILE) == 0) continue;
     const auto path = Options(component.options->get()).get<std::string>(option->name);
     try {
-      if (!path.empty()) component.options->set_text(option->name, folder != nullptr ? full_path(path, *folder) : "");
+      if (!path.empty()) component.options->set_text(option->name, full_path(path, folder));
     } catch (const Error& e) {
       throw ConfigError(component.place() + e.what());
     }
@@ -142,17 +143,7 @@ Config Config::from_file(const std::string& path) {
 }
 
 Config Config::from_text(const std::string& text, const std::string& file, const std::string& folder,
-                         Catalogue catalogue) {
-  return read(text, file, folder, std::move(catalogue), Author::user);
-}
-
-Config Config::from_record(const std::string& text, const std::string& file, const std::string& folder,
-                           Catalogue catalogue) {
-  return read(text, file, folder, std::move(catalogue), Author::unknown);
-}
-
-Config Config::read(const std::string& text, const std::string& file, const std::string& folder, Catalogue catalogue,
-                    Author author) {
+                         Catalogue catalogue, bool opens_plugins) {
   Config config;
   config.catalogue = std::move(catalogue);
   config.file = file;
@@ -192,14 +183,15 @@ Config Config::read(const std::string& text, const std::string& file, const std:
   const auto attach_set = read_section("attach", value_of(map, "attach"));
   config.budget = read_budget(value_of(map, "attach"), diagnostics);
   const auto finding_set = read_section("on_finding", value_of(map, "on_finding"));
-  config.run_program = read_run_program(value_of(map, "run_program"), diagnostics);
+  if (const YAML::Node program = map["run_program"]; program.IsDefined()) {
+    if (const auto* run = part<FindTable>("run_program is not checked")) run->check(program, diagnostics);
+  }
   const auto trace_set = read_section("trace", value_of(map, "trace"));
   check_loss_names(*attach_set, value_of(map, "attach"), diagnostics);
   check_history(*attach_set, value_of(map, "attach"), diagnostics);
-  if (author == Author::user) {
+  if (opens_plugins) {
     read_plugins(value_of(map, "plugins"), folder, config.catalogue, diagnostics);
   } else {
-    config.foreign_plugins = plugin_paths(value_of(map, "plugins"));
     config.catalogue.add_standard_paths();
   }
   config.lenses = read_components(value_of(map, "lenses"), Kind::lens, "lenses", config.catalogue, diagnostics);
@@ -237,7 +229,7 @@ Config Config::read(const std::string& text, const std::string& file, const std:
   config.on_warning = on_finding.get<std::string>("warning");
   config.on_finding_error = on_finding.get<std::string>("error");
   for (auto* components : {&config.lenses, &config.visualizers}) {
-    for (const ComponentConfig& each : *components) complete_files(each, author == Author::user ? &folder : nullptr);
+    for (const ComponentConfig& each : *components) complete_files(each, folder);
   }
   return config;
 }
@@ -274,11 +266,7 @@ std::optional<ComponentConfig> Config::lens_of_host(const std::string& name, con
 
 std::vector<ComponentConfig> Config::of_this_rank(std::vector<ComponentConfig> visualizers) const {
   if (launch.shows()) return visualizers;
-  visualizers.erase(std::remove_if(visualizers.begin(), visualizers.end(),
-                                   [](const ComponentConfig& each) {
-                                     return std::string_view(each.entry.component->name) != "record";
-                                   }),
-                    visualizers.end());
+  std::erase_if(visualizers, [](const auto& each) { return each.entry.component->name != std::string_view("record"); });
   return visualizers;
 }
 

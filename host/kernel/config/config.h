@@ -35,21 +35,6 @@ struct RankRule {
   bool shows_each = false;  ///< also the rank that is furthest out
 };
 
-/// Overrides what `loupe run` guesses about a program.
-struct RunProgramSection {
-  enum class Epoch {
-    automatic,  ///< train_eval once the program calls eval(); until then, and where it never does, by steps
-    train_eval,
-    steps,
-    seconds,
-  };
-  std::vector<std::string> models;  ///< types, as names or globs; empty: what optimizers hold
-  Epoch epoch = Epoch::automatic;
-  double epoch_length = 100;        ///< in steps or seconds
-  std::vector<std::string> losses;  ///< names by the order of the calls of backward(); "-" leaves one out
-  int first_epoch = 0;              ///< 0: 1, or the one after the last recorded of a resumed run
-};
-
 /// One lens or visualizer as the YAML names it.
 struct ComponentConfig {
   CatalogueEntry entry;
@@ -87,7 +72,6 @@ struct Config {
   bool list_modules = false;  ///< one line a module at attach
   std::string train_loss, validation_loss;
   RankRule ranks;
-  RunProgramSection run_program;
   Launch launch;  ///< this process among those of the run, once it has joined
   bool stop_on_error = false;
   std::string on_info = "tell", on_warning = "tell", on_finding_error = "tell";  ///< tell, stop, throw or dump
@@ -98,7 +82,6 @@ struct Config {
   bool incident_tensors = false;               ///< also the parameters and gradients of the module blamed
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
-  std::vector<std::string> foreign_plugins;  ///< what plugins.path of a recorded configuration names; not opened
 
   /// Makes this process one of a run of several, if `ranks` says so; once. Processes that do not show the run keep only
   /// the visualizer `record`, in their own folder. All get the lens `ranks`, unless the configuration names it.
@@ -113,19 +96,13 @@ struct Config {
   LOUPE_SHARED static Config from_file(const std::string& path);
   /// The same from text; `file` names it in messages, relative plugin paths start at `folder`. The components of
   /// `catalogue` come first.
+  /// @param opens_plugins  false where anybody may have written it: only those of `catalogue` and of the standard paths
   LOUPE_SHARED static Config from_text(const std::string& text, const std::string& file, const std::string& folder,
-                                       Catalogue catalogue = {});
-  /// The same for the configuration in a record. Anybody may have written it, so no file that it names is opened:
-  /// plugins are those of `catalogue` and of the standard paths.
-  static Config from_record(const std::string& text, const std::string& file, const std::string& folder,
-                            Catalogue catalogue);
+                                       Catalogue catalogue = {}, bool opens_plugins = true);
   /// A list of visualizers on its own, as YAML text.
   static std::vector<ComponentConfig> visualizers_from_text(const std::string& text, const Catalogue& catalogue);
 
  private:
-  enum class Author { user, unknown };
-  static Config read(const std::string& text, const std::string& file, const std::string& folder, Catalogue catalogue,
-                     Author author);
   void add_rank_lens();
 };
 

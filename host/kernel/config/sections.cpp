@@ -2,15 +2,11 @@
 
 #include <loupe/detail/option_table.h>
 #include <loupe/error.h>
-#include <loupe/options.h>
 #include <loupe/text/number_text.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,24 +99,6 @@ const detail::OptionStorage& finding_options() {
   return options;
 }
 
-const detail::OptionStorage& run_program_options() {
-  static const auto& options = *new detail::OptionStorage({
-      {"models", Strings{},
-       "the types whose modules are watched, names or globs; those that optimizers hold when empty"},
-      {"epoch", "auto",
-       "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto: where train() "
-       "is called again, a data loader or a shuffled order begins again, or steps go on behind a validation or a step "
-       "of "
-       "a scheduler, and after 100 steps in a program that does none of that"},
-      {"loss", Strings{},
-       "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
-      {"first_epoch", 0,
-       "the number of the first epoch; 0: 1, or with 'resume: true' under run the one behind the last in the record", 0,
-       1e9},
-  });
-  return options;
-}
-
 const detail::OptionStorage& trace_options() {
   static const auto& options = *new detail::OptionStorage({
       {"steps", 0,
@@ -175,36 +153,6 @@ void read_store(const YAML::Node& written, const std::string& folder, RankRule& 
       written, "ranks.store is file://FOLDER, a folder that all ranks reach, or none, not " + describe_node(written) +
                    "; Loupe opens no port: ranks meet at the store that torchrun serves, at one that the program "
                    "gives to attach_ranks, or in a folder, and 'loupe merge' joins those that share neither");
-}
-
-/// "auto", "eval", "100 steps", "30 seconds"; false for anything else.
-bool read_epoch(const std::string& text, RunProgramSection& section) {
-  using Epoch = RunProgramSection::Epoch;
-  if (text == "auto" || text == "eval") {
-    section.epoch = text == "auto" ? Epoch::automatic : Epoch::train_eval;
-    return true;
-  }
-  std::istringstream words(text);
-  double length = 0;
-  std::string unit, more;
-  if (!(words >> length >> unit) || words >> more || !(length > 0) || !std::isfinite(length)) return false;
-  section.epoch_length = length;
-  if (unit == "step" || unit == "steps") {
-    section.epoch = Epoch::steps;
-    return length == std::floor(length) && length <= 1e9;
-  }
-  section.epoch = Epoch::seconds;
-  return unit == "second" || unit == "seconds" || unit == "s";
-}
-
-void check_losses(const YAML::Node& written, const RunProgramSection& section, Diagnostics& diagnostics) {
-  std::set<std::string> names;
-  for (const std::string& name : section.losses) {
-    if (name == "-" || (!name.empty() && names.insert(name).second)) continue;
-    diagnostics.error(written, name.empty() ? "a loss under run_program needs a name; '-' leaves one out"
-                                            : "two losses under run_program have the name '" + name +
-                                                  "', so that their values could not be told apart");
-  }
 }
 
 }  // namespace
@@ -284,7 +232,6 @@ const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
       {"run", table_of(run_options())},
       {"attach", table_of(attach_options())},
       {"on_finding", table_of(finding_options())},
-      {"run_program", table_of(run_program_options())},
       {"trace", table_of(trace_options())},
   };
   return sections;
@@ -293,15 +240,6 @@ const std::vector<std::pair<std::string, OptionTable>>& host_sections() {
 OptionTable host_section(std::string_view name) {
   const auto& all = host_sections();
   return std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == name; })->second;
-}
-
-std::vector<std::string> plugin_paths(const YAML::Node& plugins) {
-  std::vector<std::string> paths;
-  if (!plugins.IsMap()) return paths;
-  for (const YAML::Node& written : written_paths(plugins)) {
-    if (written.IsScalar()) paths.push_back(written.Scalar());
-  }
-  return paths;
 }
 
 void read_plugins(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue,
@@ -349,25 +287,6 @@ RankRule read_ranks(const YAML::Node& written, const std::string& folder, Diagno
       diagnostics.error(show, "ranks.show cannot be '" + text + "'" + suggestion(text, {"merged", "each"}));
   }
   return rule;
-}
-
-RunProgramSection read_run_program(const YAML::Node& node, Diagnostics& diagnostics) {
-  const auto set = OptionSet::from_yaml(host_section("run_program"), node, "run_program", diagnostics);
-  RunProgramSection section;
-  if (!diagnostics.empty()) return section;
-  const Options options(set->get());
-  const auto models = options.get<Strings>("models"), losses = options.get<Strings>("loss");
-  section.models.assign(models.begin(), models.end());
-  section.losses.assign(losses.begin(), losses.end());
-  section.first_epoch = options.get<int>("first_epoch");
-  const YAML::Node epoch = node.IsMap() ? value_of(node, "epoch") : YAML::Node();
-  const auto text = options.get<std::string>("epoch");
-  if (!read_epoch(text, section)) {
-    diagnostics.error(epoch.IsDefined() ? epoch : node,
-                      "run_program's epoch cannot be '" + text + "'; write auto, eval, '100 steps' or '30 seconds'");
-  }
-  if (!losses.empty()) check_losses(value_of(node, "loss"), section, diagnostics);
-  return section;
 }
 
 }  // namespace loupe

@@ -30,12 +30,6 @@ double read_budget(const YAML::Node& attach, Diagnostics& diagnostics);
 /// Reads `ranks`: auto, off, or a map with store, timeout and show. Relative folders start at `folder`.
 RankRule read_ranks(const YAML::Node& written, const std::string& folder, Diagnostics& diagnostics);
 
-/// Reads the section `run_program`. Faults go to `diagnostics`.
-RunProgramSection read_run_program(const YAML::Node& section, Diagnostics& diagnostics);
-
-/// The paths in the section `plugins`, as written.
-std::vector<std::string> plugin_paths(const YAML::Node& plugins);
-
 /// Fills the catalogue from the section `plugins`, then from the standard paths. Relative paths start at `folder`.
 void read_plugins(const YAML::Node& plugins, const std::string& folder, Catalogue& catalogue, Diagnostics& diagnostics);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/shared.h"
 #include "options/diagnostics.h"
 
 namespace loupe {
@@ -21,7 +22,7 @@ constexpr std::size_t max_yaml_nodes = 20'000;
 void check_yaml_bounds(const std::string& text, Diagnostics& diagnostics);
 
 /// Reads one document within these bounds and resolves its merge keys; null for an empty text. Throws ConfigError.
-YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics);
+LOUPE_SHARED YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics);
 
 /// Reports keys of `map` that are unknown or repeated. `where` ends the sentences: "at the top".
 void check_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& where,

@@ -2,8 +2,13 @@
 
 #include "core/part.h"
 
+namespace YAML {
+class Node;
+}
+
 namespace loupe {
 
+class Diagnostics;
 class FoundValues;
 
 /// The table of the part `run` by which an inspector gets losses that its trainer does not push.
@@ -13,6 +18,8 @@ struct FindTable {
   /// From now on the losses of the program are passed on. Not under the inspector's mutex, as forget.
   void (*find)(FoundValues& values);
   void (*forget)(const FoundValues& values);
+  /// Checks the section `run_program` of a configuration.
+  void (*check)(const YAML::Node& section, Diagnostics& diagnostics);
 };
 
 }  // namespace loupe

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/shared.h"
+
 namespace YAML {
 class Node;
 struct Mark;
@@ -17,7 +19,7 @@ class Diagnostics {
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
 
   void error(const YAML::Mark& mark, const std::string& message);
-  void error(const YAML::Node& node, const std::string& message);
+  LOUPE_SHARED void error(const YAML::Node& node, const std::string& message);
   const std::string& file() const { return file_; }
   bool empty() const { return faults_.empty(); }
   /// All of them, a line each, in the order of the file; of very many, the first fifty.

@@ -58,8 +58,8 @@ class OptionSet {
   static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
                                               const std::string& owner, Diagnostics& diagnostics,
                                               const YAML::Mark& place);
-  static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
-                                              const std::string& owner, Diagnostics& diagnostics);
+  LOUPE_SHARED static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
+                                                           const std::string& owner, Diagnostics& diagnostics);
   /// From values that a lens gives. Throws Error for an unknown name, a wrong type or a value out of range.
   static std::unique_ptr<OptionSet> from_values(const OptionTable& table, const loupe_options* values,
                                                 const std::string& owner);

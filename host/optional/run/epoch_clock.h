@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "config/config.h"
+#include "run/program_section.h"
 
 namespace loupe {
 

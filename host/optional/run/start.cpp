@@ -20,6 +20,7 @@
 #include "loupe/config_error.h"
 #include "preload/boundary.h"
 #include "run/found_losses.h"
+#include "run/program_section.h"
 #include "run/program_taps.h"
 #include "run/watched_program.h"
 #include "torch/all_taps.h"
@@ -179,6 +180,6 @@ const RunListener* start(char* why, unsigned long size) {
 
 }  // namespace
 
-const RunTable run_table = {{&find_losses_for, &forget_losses_for}, &start};
+const RunTable run_table = {{&find_losses_for, &forget_losses_for, &check_run_program}, &start};
 
 }  // namespace loupe

@@ -83,7 +83,7 @@ Inspector& WatchedProgram::inspector() {
   if (inspector_) return *inspector_;
   const ForksHeld whole;
   Config config = configuration_of_program(modules_.any());
-  section_ = config.run_program;
+  section_ = run_program_of(config);
   count_as(config.tick);
   const std::string train_loss = config.train_loss, validation_loss = config.validation_loss;
   for (const std::string& name : section_.losses) {

@@ -147,7 +147,7 @@ void list_components(const Catalogue& catalogue, bool with_files, std::ostream& 
 
 bool describe_component(const Catalogue& catalogue, const std::string& name, std::ostream& out, std::ostream& errors) {
   if (name == "config") {
-    for (const auto& [section, table] : host_sections()) {
+    for (const auto& [section, table] : all_sections()) {
       out << section << "\n";
       write_options(table, out);
     }
@@ -258,7 +258,7 @@ Json list_of(Kind kind, const Catalogue& catalogue) {
 Json properties(const Catalogue& catalogue) {
   Json all;
   all["loupe"] = {{"const", 1}, {"description", "the version of the configuration"}};
-  for (const auto& [name, table] : host_sections()) all[name] = schema_of(table);
+  for (const auto& [name, table] : all_sections()) all[name] = schema_of(table);
   Json& tick = all["run"]["properties"]["tick"];
   tick = {{"description", "when a tick comes: epoch, {steps: 500}, {steps: 500, of: NAME} or {seconds: 30}"}};
   const Json counted = {{"type", "object"},

@@ -20,6 +20,7 @@
 #include "loader/kind.h"
 #include "loupe/version.h"
 #include "options/option_set.h"
+#include "run/program_section.h"
 
 namespace loupe {
 namespace {
@@ -56,6 +57,12 @@ CommandHelp help_of_command(const CLI::App& app, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, OptionTable>> all_sections() {
+  auto all = host_sections();
+  all.insert(all.end() - 1, {"run_program", run_program_options()});
+  return all;
+}
 
 std::vector<CommandHelp> help_of_commands(const CLI::App& app) {
   std::vector<CommandHelp> help = {help_of_command(app, "")};
@@ -294,7 +301,7 @@ std::string configuration_page(const std::string& date) {
   page += ".PP\n" + bold("loupe list") + " names all components, and " + bold("loupe describe NAME") +
           " tells the options of each, with an example.\n";
   page += ".SH OPTIONS OF EVERY LENS\n" + option_entries(lens_options());
-  for (const auto& [section, table] : host_sections())
+  for (const auto& [section, table] : all_sections())
     page += ".SH THE MAP " + bold(section) + "\n" + option_entries(table);
   page +=
       ".SH EXAMPLES\n.nf\nlenses:\n  \\- health\n  \\- loss_metrics\n  \\- parameter_norm: {include: [+linear]}\n"

@@ -5,7 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "options/option_set.h"
 
 namespace loupe {
 
@@ -42,6 +45,9 @@ void write_manual(const std::vector<CommandHelp>& commands, const std::string& d
 
 /// Writes the completion for bash (`loupe.bash`) and zsh (`_loupe`) into `folder`, as write_manual does.
 void write_completion(const std::vector<CommandHelp>& commands, const std::string& folder);
+
+/// The options of each section of a configuration.
+std::vector<std::pair<std::string, OptionTable>> all_sections();
 
 /// "integer", "list".
 const char* type_word(const loupe_option& option);

@@ -1,6 +1,8 @@
+#include <loupe/draft/abi/option_names.h>
 #include <loupe/error.h>
 #include <loupe/files/compression.h>
 #include <loupe/text/number_text.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +19,7 @@
 #include "command/records.h"
 #include "command/usage_error.h"
 #include "config/settings.h"
+#include "config/yaml_text.h"
 #include "findings/finding_board.h"
 #include "loupe/config_error.h"
 #include "ranks/merged_lenses.h"
@@ -379,12 +382,23 @@ void MergedRun::end(bool has_ended) {
   }
 }
 
+void open_no_files(const ComponentConfig& component) {
+  for (const loupe_option* option : component.entry.options()) {
+    if ((option->flags & LOUPE_DRAFT_OPTION_FILE) != 0) component.options->set_text(option->name, "");
+  }
+}
+
 /// The configuration that the ranks ran with.
 Config config_of(const RankHeader& header, const std::vector<std::string>& paths) {
   Catalogue catalogue;
   for (const std::string& path : paths) catalogue.add_path(path);
   try {
-    Config config = Config::from_record(header.config, header.config_file, header.config_folder, std::move(catalogue));
+    // Anybody may have written it: no file that it names is opened.
+    Config config = Config::from_text(header.config, header.config_file, header.config_folder, std::move(catalogue),
+                                      /*opens_plugins=*/false);
+    for (auto* components : {&config.lenses, &config.visualizers}) {
+      for (const ComponentConfig& each : *components) open_no_files(each);
+    }
     config.join({header.rank, header.world_size});
     return config;
   } catch (const ConfigError& e) {
@@ -408,7 +422,14 @@ void leave_out_writers(Config& config, std::ostream& errors) {
 /// Nothing where all that the run was watched with is known here.
 void tell_plugins(const Config& config, std::ostream& errors) {
   std::string paths;
-  for (const std::string& path : config.foreign_plugins) paths += (paths.empty() ? "'" : ", '") + path + "'";
+  Diagnostics none(config.file);
+  const YAML::Node plugins = value_of(read_yaml(config.text, none), "plugins");
+  const YAML::Node written = plugins.IsMap() ? value_of(plugins, "path") : plugins;
+  const auto add = [&](const YAML::Node& path) {
+    if (path.IsScalar()) paths += (paths.empty() ? "'" : ", '") + path.Scalar() + "'";
+  };
+  add(written);
+  if (written.IsSequence()) std::for_each(written.begin(), written.end(), add);
   if (!paths.empty())
     errors << "loupe: plugins.path of the run's configuration names " << paths
            << ", which is not opened, as anybody may have written it; where plugins of yours are there, give it by "

@@ -9,9 +9,11 @@
 #include <iostream>
 
 #include "command/usage_error.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "loupe/config_error.h"
 #include "record/reader/record_reader.h"
+#include "run/program_section.h"
 
 namespace loupe {
 namespace {
@@ -79,6 +81,9 @@ int answer_command_line(CLI::App& app, int count, char** arguments, const std::f
   Outputs outputs{
       {std::cout, output_columns()}, {std::cout, std::nullopt}, {std::cerr, terminal_columns(STDERR_FILENO)}};
   app.failure_message(&command_line_error);
+  // What checks a section of a configuration, of a part that needs LibTorch.
+  static constexpr FindTable sections = {nullptr, nullptr, &check_run_program};
+  link_part(Part::run, &sections);
   try {
     app.parse(count, arguments);
     const int code = answer(outputs);
