@@ -195,6 +195,18 @@ std::string RunFolder::take_free(const std::string& directory) {
   }
 }
 
+RunFolder::Claim RunFolder::claim(std::string& directory, bool is_shared) {
+  const Claim claim = claimed_ != directory ? Claim::taken : is_lost() ? Claim::lost : Claim::held;
+  if (claim == Claim::lost) {
+    directory = retake(directory);
+  } else if (claim == Claim::taken) {
+    const std::string own = take(is_shared ? "" : directory);
+    if (!is_shared) directory = own;
+  }
+  claimed_ = directory;
+  return claim;
+}
+
 bool RunFolder::is_within(const std::filesystem::path& path) const {
   const auto inside = path.lexically_relative(folder_);
   return !inside.empty() && inside != "." && *inside.begin() != "..";

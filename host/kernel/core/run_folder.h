@@ -65,6 +65,13 @@ class RunFolder {
   /// Claims a folder of the same name, or "NAME-2", …, after the first was lost, with a warning.
   std::string retake(const std::string& directory);
 
+  enum class Claim { held, taken, lost };
+  /// Claims a run's directory, unless it is held already: takes or retakes it, and says which. Call before anything is
+  /// written, so that a trainer that fails before its first epoch moves nothing.
+  /// @param is_shared  by many runs, so that nobody claims it
+  Claim claim(std::string& directory, bool is_shared);
+  bool is_claimed() const { return claimed_.has_value(); }
+
   /// Moves files of an earlier run at these paths, relative to the folder, into a folder "older-1", "older-2", … beside
   /// each, with a message; returns whether there were any. Checks each path once, and moves only folders within the
   /// run's. Incidents, and notes.json beside a record, are moved too.
@@ -80,6 +87,7 @@ class RunFolder {
   std::vector<std::string> take_unnamed();
 
   std::filesystem::path start_, folder_;
+  std::optional<std::string> claimed_;
   bool made_ = false;  // the folder was not there before
   bool looked_for_unnamed_ = false;
   int descriptor_ = -1;               // of the lock

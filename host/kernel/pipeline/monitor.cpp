@@ -4,7 +4,6 @@
 #include <loupe/detail/parameter_group.h>
 #include <loupe/detail/whole.h>
 #include <loupe/draft/abi/step_time.h>
-#include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
 #include <loupe/options.h>
 #include <loupe/row.h>
@@ -33,62 +32,6 @@
 #include "loupe/config_error.h"
 
 namespace loupe {
-
-void OutputFolder::expect_files_of(const std::vector<ComponentConfig>& visualizers) {
-  for (const ComponentConfig& component : visualizers) {
-    const Options options(component.options->get());
-    if (!options.has("path")) continue;
-    if (const auto path = options.get<std::string>("path"); !path.empty()) files_.push_back(path);
-  }
-}
-
-void OutputFolder::claim() {
-  if (config_.lenses.empty() && config_.visualizers.empty()) return;
-  RunDescription run = display_.run();
-  const bool is_lost = claimed_ == run.directory && folder_.is_lost(), is_new = is_lost || claimed_ != run.directory;
-  if (is_lost) {
-    run.resumed = false;  // the new folder does not have the files that this run resumed
-    run.directory = folder_.retake(run.directory);
-    if (run.directory == *claimed_) {
-      display_.set_run(run);
-    } else {
-      display_.move(run);
-    }
-  } else if (claimed_ != run.directory) {
-    const bool is_shared = !config_.has_run_directory && run.directory == config_.run_directory;
-    if (is_shared) {
-      folder_.take("");
-    } else {
-      run.directory = folder_.take(run.directory);
-    }
-    display_.set_run(run);
-  }
-  claimed_ = run.directory;
-  if (is_new && is_own()) NewFile::remove_left_behind(run.directory);
-  keep_merged(run);
-  if (run.resumed) return;
-  const bool has_kept = folder_.keep_older(files_);
-  if (!is_lost) kept_older_ = has_kept || kept_older_;
-}
-
-/// Moves an outdated merged run aside.
-void OutputFolder::keep_merged(const RunDescription& run) {
-  if (run.world_size == 1 || run.rank != 0 || std::exchange(has_kept_merged_, true)) return;
-  const std::filesystem::path merged = std::filesystem::path(run.directory) / merged_folder_name;
-  std::error_code none;
-  if (!std::filesystem::is_directory(merged, none)) return;
-  try {
-    log(LOUPE_LOG_INFO, "what 'loupe merge' made of an earlier run is kept in '" +
-                            loupe::keep_older(merged, run.start_time).string() + "'");
-  } catch (const std::system_error& reason) {
-    log(LOUPE_LOG_WARNING, "what 'loupe merge' made of an earlier run stays in '" + merged.string() +
-                               "', as it cannot be moved: " + reason.code().message());
-  }
-}
-
-bool OutputFolder::is_own() const {
-  return (config_.has_run_directory || display_.run().directory != config_.run_directory);
-}
 
 // Construction, modules, notes, findings and incidents.
 namespace {
@@ -121,7 +64,6 @@ void tell_failure(std::string_view what, const std::exception& reason) noexcept 
 Monitor::Monitor(Config config, MonitorHost* host)
     : config_(std::move(config)),
       modules_(step_, config_.history),
-      folder_(config_, display_),
       display_(this),
       schedule_(config_.active, static_cast<uint64_t>(config_.every), config_.budget),
       clock_(config_.tick),
@@ -178,7 +120,7 @@ void Monitor::time_steps() {
   const auto* const timing = part<TimingTable>(TimingTable::without);
   if (timing == nullptr) return;
   const auto folder = [this] {
-    folder_.claim();
+    claim_folder();
     return display_.run().directory;
   };
   timing_ = timing->make(modules_, {config_.trace_steps, config_.trace_after, config_.run_name, folder});
@@ -187,6 +129,31 @@ void Monitor::time_steps() {
 void Monitor::tell_problems() {
   const std::vector<std::string>& problems = config_.catalogue.problems();
   for (; told_problems_ < problems.size(); ++told_problems_) log(LOUPE_LOG_WARNING, problems[told_problems_]);
+}
+
+void Monitor::expect_files_of(const std::vector<ComponentConfig>& visualizers) {
+  for (const ComponentConfig& component : visualizers) {
+    const Options options(component.options->get());
+    if (!options.has("path")) continue;
+    if (const auto path = options.get<std::string>("path"); !path.empty()) files_.push_back(path);
+  }
+}
+
+void Monitor::claim_folder() {
+  if (config_.lenses.empty() && config_.visualizers.empty()) return;
+  RunDescription run = display_.run();
+  const std::string before = run.directory;
+  const auto claim = folder_.claim(run.directory, !has_own_folder());
+  if (claim == RunFolder::Claim::lost) run.resumed = false;  // the new folder does not have the files that it resumed
+  if (run.directory != before && claim == RunFolder::Claim::lost) {
+    display_.move(run);
+  } else if (claim != RunFolder::Claim::held) {
+    display_.set_run(run);
+  }
+  if (claim != RunFolder::Claim::held && has_own_folder()) NewFile::remove_left_behind(run.directory);
+  if (run.resumed) return;
+  const bool has_kept = folder_.keep_older(files_);
+  if (claim != RunFolder::Claim::lost) kept_older_ = has_kept || kept_older_;
 }
 
 loupe_moment Monitor::moment(double epoch) const {
@@ -261,7 +228,7 @@ void Monitor::publish(const loupe_finding& finding, const std::string& speaker) 
 
 void Monitor::show_messages() {
   if (!outbox_->has_messages()) return;
-  folder_.claim();
+  claim_folder();
   for (const Outbox::Message& message : outbox_->take_messages()) {
     if (const auto* finding = std::get_if<Outbox::OwnedFinding>(&message)) {
       show_finding((*finding)->get());
@@ -290,7 +257,7 @@ void Monitor::show_finding(const loupe_finding& finding) {
   if (!config_.launch.shows()) tell_error(*shown);
   display_.finding(*shown);
   if (timing_) timing_->found(*shown);
-  if (incident_lens_ != nullptr && folder_.is_own() && !due_ && incident_lens_->writes_at(*shown))
+  if (incident_lens_ != nullptr && has_own_folder() && !due_ && incident_lens_->writes_at(*shown))
     due_ = std::make_unique<const detail::Owned<loupe_finding>>(*shown);
   if (life_ == Life::runs) host_->finding_told(*shown);
 }
@@ -462,7 +429,7 @@ void Monitor::show_progress() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_progress_ < std::chrono::milliseconds(200) || !display_.wants_progress()) return;
   last_progress_ = now;
-  folder_.claim();
+  claim_folder();
   double lens_seconds = 0;
   for (const auto& lens : lenses_) lens_seconds += lens->seconds();
   const loupe_progress progress{.struct_size = sizeof(loupe_progress),
@@ -529,7 +496,7 @@ void Monitor::tick(std::optional<double> epoch, uint32_t reason, uint32_t flags)
 
 void Monitor::tell_loaded() try {
   const std::filesystem::path record = display_.record();
-  if (record.empty() || !folder_.is_claimed() || !folder_.is_own()) return;
+  if (record.empty() || !folder_.is_claimed() || !has_own_folder()) return;
   loaded_.tell_news([&](const std::string& text) {
     NewFile file(record.parent_path() / loaded_file_name, record);
     file.write(text);
@@ -569,7 +536,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
 
 /// Lenses report to the visualizers, and their findings are shown.
 void Monitor::report(uint32_t reason, uint32_t flags) {
-  folder_.claim();
+  claim_folder();
   host_->before_tick();
   modules_.each([](ModuleNode& module) { module.collect_deferred(); });
   modules_.warn_of_lacking();
@@ -583,7 +550,7 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
                         .optimizer_count = optimizers.size(),
                         .steps = steps_,
                         .measured_steps = measured_ - measured_before_};
-  if (folder_.take_kept_older() && first_epoch_ > 1) {
+  if (std::exchange(kept_older_, false) && first_epoch_ > 1) {
     log(LOUPE_LOG_WARNING,
         "this run began with a later epoch than the first; if it goes on with the run before it, set 'resume: true' "
         "under run, and its files go on too");
@@ -622,7 +589,7 @@ Monitor::~Monitor() {
     tell_measured();
     tell_unwritten();
     show_messages();
-    if (folder_.is_claimed()) folder_.claim();
+    if (folder_.is_claimed()) claim_folder();
     display_.end(ending(is_early() ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED, nullptr));
   } catch (const std::exception& e) {
     tell_failure("the end of the run cannot be told: ", e);
@@ -665,7 +632,7 @@ void Monitor::end(uint32_t how, const char* message) try {
   } catch (const std::exception& e) {
     tell_failure("the last steps of the run cannot be shown: ", e);
   }
-  if (folder_.is_claimed()) folder_.claim();
+  if (folder_.is_claimed()) claim_folder();
   if (display_.end(ending(how, message))) last_words_.take_back();
   life_ = Life::ended;
 } catch (const std::exception& e) {
@@ -713,7 +680,7 @@ void Monitor::process_ends(const ProcessEnd& end) {
     return;
   }
   if (!end.is_final) {
-    if (folder_.is_claimed()) folder_.claim();
+    if (folder_.is_claimed()) claim_folder();
     return display_.flush();
   }
   if (exits) {

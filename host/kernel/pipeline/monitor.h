@@ -28,34 +28,6 @@
 
 namespace loupe {
 
-/// Claims the output folder of a run, and informs the visualizers. Calls come one at a time.
-class OutputFolder {
- public:
-  /// @param config, display  outlive this
-  OutputFolder(const Config& config, Display& display) : config_(config), display_(display) {}
-
-  /// Keeps earlier files at the option `path` of these when this run begins to write; see RunFolder.
-  void expect_files_of(const std::vector<ComponentConfig>& visualizers);
-  /// Call before anything is written, so that a trainer that fails before its first epoch moves nothing. Claims another
-  /// folder if this one was lost, or the run was given another.
-  void claim();
-  bool is_claimed() const { return claimed_.has_value(); }
-  /// Returns once whether files of an earlier run were kept.
-  bool take_kept_older() { return std::exchange(kept_older_, false); }
-  /// Whether the run has its own folder, for incidents.
-  bool is_own() const;
-
- private:
-  void keep_merged(const RunDescription& run);
-
-  const Config& config_;
-  Display& display_;
-  RunFolder folder_;
-  std::optional<std::string> claimed_;
-  std::vector<std::string> files_;
-  bool kept_older_ = false, has_kept_merged_ = false;
-};
-
 /// Knows the models that a monitor watches: the inspector, or a bench. Called under the monitor's mutex and never from
 /// within a call of a lens.
 class MonitorHost {
@@ -171,7 +143,7 @@ class Monitor final : public LensContext {
   /// Replaces the configuration's run.dir.
   void set_directory(const std::string& directory);
   /// Keeps earlier files at the option `path` of these when this run begins to write; see RunFolder.
-  void expect_files_of(const std::vector<ComponentConfig>& visualizers) { folder_.expect_files_of(visualizers); }
+  void expect_files_of(const std::vector<ComponentConfig>& visualizers);
   std::optional<double> query(const std::string& key);
 
  private:
@@ -193,6 +165,10 @@ class Monitor final : public LensContext {
   /// Writes beside the record what was loaded, where there is more since the last time.
   void tell_loaded();
   void begin_epoch();
+  /// Claims the run's folder before something is written there, and tells the visualizers of another one.
+  void claim_folder();
+  /// Whether the run has its own folder, for incidents.
+  bool has_own_folder() const { return config_.has_run_directory || display_.run().directory != config_.run_directory; }
   /// Shows the messages of the outbox. Between the calls of components.
   void show_messages();
   void show_finding(const loupe_finding& finding);
@@ -221,7 +197,7 @@ class Monitor final : public LensContext {
   }
   /// Shows a lens that was made the modules so far.
   void begin(LensNode& lens);
-  bool writes_incidents() const { return config_.incidents > 0 && folder_.is_own(); }
+  bool writes_incidents() const { return config_.incidents > 0 && has_own_folder(); }
   /// Chooses the lens that keeps the last steps before a fault; the host's own, where the configuration names none.
   void keep_incidents();
   void write_due_incident();
@@ -251,7 +227,9 @@ class Monitor final : public LensContext {
   Exclusive serial_;
 
   // Visualizers end before the folder is released.
-  OutputFolder folder_;
+  RunFolder folder_;
+  std::vector<std::string> files_;  // of the visualizers; earlier ones are kept
+  bool kept_older_ = false;         // files of an earlier run, which the user is not told yet
   Display display_;
   FindingBoard findings_;
   std::unique_ptr<const detail::Owned<loupe_finding>> due_;  // an incident is to be written for it

@@ -50,7 +50,7 @@ void Monitor::write_due_incident() {
 
 std::string Monitor::write_incident(const std::string& how, const std::string& why, const loupe_finding* finding) try {
   if (incident_lens_ == nullptr) return "";
-  folder_.claim();
+  claim_folder();
   const auto optimizers = host_->optimizers();
   const auto findings = findings_.all();
   const std::string folder = incident_lens_->write(
@@ -87,7 +87,7 @@ std::string Monitor::write_incident(const std::string& how, const std::string& w
 }
 
 std::string Monitor::dump(const std::string& why) {
-  if (!folder_.is_own()) {
+  if (!has_own_folder()) {
     log(LOUPE_LOG_WARNING, "dump(\"" + why +
                                "\") writes nothing, because the run has no folder of its own; give it one in the "
                                "configuration: run: {dir: runs/NAME}");

@@ -2,10 +2,13 @@
 
 #include <loupe/detail/own_thread.h>
 #include <loupe/files/epoch_file.h>
+#include <loupe/files/output_path.h>
 
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -24,6 +27,20 @@ const loupe_host& log_of_file() {
     return made;
   }();
   return host;
+}
+
+/// Moves an outdated merged run aside.
+void keep_merged(const loupe_run& run) {
+  const std::filesystem::path merged = std::filesystem::path(run.directory) / merged_folder_name;
+  std::error_code none;
+  if (!std::filesystem::is_directory(merged, none)) return;
+  try {
+    log(LOUPE_LOG_INFO,
+        "what 'loupe merge' made of an earlier run is kept in '" + keep_older(merged, run.start_time).string() + "'");
+  } catch (const std::system_error& reason) {
+    log(LOUPE_LOG_WARNING, "what 'loupe merge' made of an earlier run stays in '" + merged.string() +
+                               "', as it cannot be moved: " + reason.code().message());
+  }
 }
 
 }  // namespace
@@ -109,6 +126,7 @@ void StateKeeper::add_module(const ModuleDescription& module) {
 }
 
 std::unique_ptr<HeldTick> StateKeeper::add_tick(std::vector<LensStates> states, std::unique_ptr<HeldTick> own) {
+  if (next_tick_ == 0 && settings_.header.rank == 0) keep_merged(*settings_.run());
   RankMessage message;
   message.tick = next_tick_++;
   message.ranks = {settings_.header.rank};
