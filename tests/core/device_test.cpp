@@ -56,7 +56,7 @@ class DeviceTest : public testing::Test {
  protected:
   DeviceTest() {
     asked = {};
-    set_device_measurer_factory([](const loupe_request& request, int64_t) {
+    set_device_measurer_factory([](const loupe_request& request, int64_t) -> std::unique_ptr<DeviceMeasurer> {
       asked.request = request;
       return std::make_unique<FakeDevice>();
     });
@@ -315,7 +315,9 @@ class HealthOnADevice : public testing::Test {
   ~HealthOnADevice() override { set_device_measurer_factory({}); }
 
   static std::string yaml(const std::string& options) {
-    set_device_measurer_factory([](const loupe_request&, int64_t) { return std::make_unique<SummingDevice>(); });
+    set_device_measurer_factory([](const loupe_request&, int64_t) -> std::unique_ptr<DeviceMeasurer> {
+      return std::make_unique<SummingDevice>();
+    });
     return "lenses: [health: " + options + "]\n";
   }
   static void tell(ModuleNode& module, uint32_t tap, std::vector<float> values, uint32_t flags) {

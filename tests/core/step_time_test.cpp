@@ -564,7 +564,8 @@ struct IdleDevice : DeviceMeasurer {
 };
 
 TEST_F(TimedStepsTest, OfADeviceThatOnlyTheHostTimedAreNotJudgedWhichIsSaidOnce) {
-  set_device_measurer_factory([](const loupe_request&, int64_t) { return std::make_unique<IdleDevice>(); });
+  set_device_measurer_factory(
+      [](const loupe_request&, int64_t) -> std::unique_ptr<DeviceMeasurer> { return std::make_unique<IdleDevice>(); });
   begin("lenses: [health: {off: [slower_each_epoch]}]\n");
   for (int i = 0; i < 3; ++i) {
     Monitored::forward(*modules[0], {1, 2}, training_pass, LOUPE_DEVICE_CUDA);

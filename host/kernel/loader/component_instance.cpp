@@ -88,39 +88,38 @@ void offer(const char* id, const Service& service) {
   services()[id] = service;
 }
 
-// Drafts of flags, taps and gatherers, for which there is no table.
-constexpr std::string_view drafts_without_table[] = {LOUPE_DRAFT_FLAGS_ID, LOUPE_DRAFT_LOSS_INPUT_ID,
-                                                     LOUPE_DRAFT_STEP_TIME_ID, LOUPE_DRAFT_OPTION_NAMES_ID};
-// The others: some are services of LibTorch's part, and some are a component's to offer.
-constexpr std::string_view other_drafts[] = {LOUPE_DRAFT_HISTORY_ID,
-                                             LOUPE_DRAFT_LENS_QUERY_ID,
-                                             LOUPE_DRAFT_RANKS_ID,
-                                             LOUPE_DRAFT_SETTINGS_ID,
-                                             LOUPE_DRAFT_TENSOR_MATH_ID,
-                                             LOUPE_DRAFT_TENSOR_FILES_ID,
-                                             LOUPE_DRAFT_GRAPH_ID,
-                                             LOUPE_DRAFT_FINGERPRINTS_ID,
-                                             LOUPE_DRAFT_OPTIMIZER_STATES_ID,
-                                             LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID};
+// First those of flags, taps and gatherers, for which there is no table. Of the others some are services of LibTorch's
+// part, and some are a component's to offer.
+constexpr std::string_view drafts[] = {LOUPE_DRAFT_FLAGS_ID,
+                                       LOUPE_DRAFT_LOSS_INPUT_ID,
+                                       LOUPE_DRAFT_STEP_TIME_ID,
+                                       LOUPE_DRAFT_OPTION_NAMES_ID,
+                                       LOUPE_DRAFT_HISTORY_ID,
+                                       LOUPE_DRAFT_LENS_QUERY_ID,
+                                       LOUPE_DRAFT_RANKS_ID,
+                                       LOUPE_DRAFT_SETTINGS_ID,
+                                       LOUPE_DRAFT_TENSOR_MATH_ID,
+                                       LOUPE_DRAFT_TENSOR_FILES_ID,
+                                       LOUPE_DRAFT_GRAPH_ID,
+                                       LOUPE_DRAFT_FINGERPRINTS_ID,
+                                       LOUPE_DRAFT_OPTIMIZER_STATES_ID,
+                                       LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID};
+constexpr std::size_t without_table = 4;
 
 /// What this Loupe has in the place of a draft that it does not know; empty for any other id.
 std::string instead_of(std::string_view id) {
   const std::size_t stem = id.find("/draft-");
   if (stem == std::string_view::npos) return "";
-  for (const auto& list : {std::vector(std::begin(drafts_without_table), std::end(drafts_without_table)),
-                           std::vector(std::begin(other_drafts), std::end(other_drafts))}) {
-    for (const std::string_view known : list) {
-      if (known == id) return "";
-      if (known.substr(0, stem + 1) == id.substr(0, stem + 1)) return "'" + std::string(known) + "'";
-    }
+  for (const std::string_view known : drafts) {
+    if (known == id) return "";
+    if (known.substr(0, stem + 1) == id.substr(0, stem + 1)) return "'" + std::string(known) + "'";
   }
   return "nothing";
 }
 
 const void* service(const char* id) {
   if (id == nullptr) return nullptr;
-  if (std::find(std::begin(drafts_without_table), std::end(drafts_without_table), id) != std::end(drafts_without_table))
-    return drafts_without_table;
+  if (std::find(drafts, drafts + without_table, id) != drafts + without_table) return drafts;
   if (std::strcmp(id, LOUPE_RUN_ID) == 0) return &run_service;
   if (std::strcmp(id, LOUPE_PARAMETERS_ID) == 0) return &parameters_service;
   Service found{};

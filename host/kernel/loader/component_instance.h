@@ -70,6 +70,23 @@ void offer_interface(const char* id, const void* table);
 /// component asks for it, and answers null where it cannot be.
 void offer_interface(const char* id, const void* (*load)(const char* id));
 
+/// A member as a function of a table, which is called with the object first: what it throws becomes a failure.
+template <auto member>
+struct Bound;
+template <class Class, class... Arguments, void (Class::*member)(Arguments...)>
+struct Bound<member> {
+  static loupe_status call(void* self, Arguments... arguments, loupe_error* error) {
+    return detail::guarded(error, [&] { (static_cast<Class*>(self)->*member)(arguments...); });
+  }
+};
+
+/// What a pointer from the other side leads to. Throws Error for null.
+template <class T>
+T& given(T* pointer, const char* fault) {
+  if (pointer == nullptr) throw Error(fault, LOUPE_INVALID);
+  return *pointer;
+}
+
 /// Calls into a component: records who runs, and turns an exception, which must not leave a plugin, into a failure.
 template <class Body>
 loupe_status call_component(const char* speaker, loupe_error* error, Body&& body) {

@@ -4,6 +4,7 @@
 #include <loupe/draft/abi/option_names.h>
 
 #include <cstddef>
+#include <cstring>
 
 namespace loupe {
 namespace {
@@ -17,37 +18,21 @@ const KindId kind_ids[] = {{LOUPE_GATHERER_ID, "gatherer"},
                            {LOUPE_LENS_ID, "lens"},
                            {LOUPE_VISUALIZER_ID, "visualizer"}};
 
-#define LOUPE_NEEDS(MEMBER) \
-  if (!LOUPE_OFFERS(table, MEMBER)) return #MEMBER
-
-std::string lacking(const loupe_gatherer& table) {
-  LOUPE_NEEDS(open);
-  return "";
-}
-
-std::string lacking(const loupe_preprocessor& table) {
-  LOUPE_NEEDS(request);
-  LOUPE_NEEDS(process);
-  LOUPE_NEEDS(series_count);
-  LOUPE_NEEDS(read);
-  LOUPE_NEEDS(reset);
-  return "";
-}
-
-std::string lacking(const loupe_lens& table) {
-  LOUPE_NEEDS(attach);
-  LOUPE_NEEDS(visit);
-  LOUPE_NEEDS(report);
-  return "";
-}
-
-std::string lacking(const loupe_visualizer& table) {
-  LOUPE_NEEDS(begin_tick);
-  LOUPE_NEEDS(row);
-  return "";
-}
-
-#undef LOUPE_NEEDS
+/// A function that every table of the kind has.
+struct Needed {
+  Kind kind;
+  std::size_t place;
+  const char* name;
+};
+#define LOUPE_NEEDED(KIND, MEMBER) \
+  { Kind::KIND, offsetof(loupe_##KIND, MEMBER), #MEMBER }
+constexpr Needed all_needed[] = {LOUPE_NEEDED(gatherer, open),        LOUPE_NEEDED(preprocessor, request),
+                                 LOUPE_NEEDED(preprocessor, process), LOUPE_NEEDED(preprocessor, series_count),
+                                 LOUPE_NEEDED(preprocessor, read),    LOUPE_NEEDED(preprocessor, reset),
+                                 LOUPE_NEEDED(lens, attach),          LOUPE_NEEDED(lens, visit),
+                                 LOUPE_NEEDED(lens, report),          LOUPE_NEEDED(visualizer, begin_tick),
+                                 LOUPE_NEEDED(visualizer, row)};
+#undef LOUPE_NEEDED
 
 }  // namespace
 
@@ -69,16 +54,15 @@ std::optional<Kind> kind_named_by(const loupe_option& option) {
 }
 
 std::string lacking_function(Kind kind, const void* table) {
-  switch (kind) {
-    case Kind::gatherer:
-      return lacking(*static_cast<const loupe_gatherer*>(table));
-    case Kind::preprocessor:
-      return lacking(*static_cast<const loupe_preprocessor*>(table));
-    case Kind::lens:
-      return lacking(*static_cast<const loupe_lens*>(table));
-    default:
-      return lacking(*static_cast<const loupe_visualizer*>(table));
+  const auto size = *static_cast<const uint32_t*>(table);
+  for (const Needed& each : all_needed) {
+    if (each.kind != kind) continue;
+    void* function = nullptr;
+    if (each.place + sizeof function <= size)
+      std::memcpy(&function, static_cast<const char*>(table) + each.place, sizeof function);
+    if (function == nullptr) return each.name;
   }
+  return "";
 }
 
 }  // namespace loupe

@@ -1,10 +1,28 @@
 #include "loader/loaded_components.h"
 
-#include <nlohmann/json.hpp>
+#include <cstdio>
+#include <vector>
 
+#include "core/text.h"
 #include "loupe/version.h"
 
 namespace loupe {
+namespace {
+
+/// As JSON has it.
+std::string quoted(const std::string& text) {
+  std::string json = "\"";
+  for (const char byte : utf8(text)) {
+    char code[8] = {byte};
+    if (static_cast<unsigned char>(byte) < ' ')
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(byte));
+    if (byte == '"' || byte == '\\') json += '\\';
+    json += code;
+  }
+  return json + '"';
+}
+
+}  // namespace
 
 void LoadedComponents::add(const CatalogueEntry& entry) {
   if (entry.library == nullptr || entry.library->plugin == nullptr) return;  // a test's own component
@@ -20,30 +38,26 @@ void LoadedComponents::add_draft(const std::string& plugin, std::string_view dra
 }
 
 void LoadedComponents::tell_news(const std::function<void(const std::string&)>& tell) {
-  using Json = nlohmann::ordered_json;
   const std::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (const auto& [library, components] : made_) count += components.size();
   for (const auto& [plugin, drafts] : drafts_) count += drafts.size();
   if (told_ == count) return;
-  std::map<std::string, Json> plugins;  // in the order of their files
+  std::map<std::string, std::string> plugins;  // in the order of their files
   for (const auto& [library, components] : made_) {
-    Json plugin = {{"file", library->file},
-                   {"name", library->plugin->name},
-                   {"version", library->plugin->version},
-                   {"abi", version_text(library->abi_major, library->abi_minor)},
-                   {"components", Json::array()},
-                   {"drafts", Json::array()}};
+    std::vector<std::string> made, drafts;
     for (const auto& [kind, name] : components)
-      plugin["components"].push_back(Json{{"kind", kind_name(kind)}, {"name", name}});
-    for (const std::string& draft : drafts_[library->path]) plugin["drafts"].push_back(draft);
-    plugins[library->file] = std::move(plugin);
+      made.push_back("{\"kind\": " + quoted(kind_name(kind)) + ", \"name\": " + quoted(name) + "}");
+    for (const std::string& draft : drafts_[library->path]) drafts.push_back(quoted(draft));
+    plugins[library->file] = " {\"file\": " + quoted(library->file) + ", \"name\": " + quoted(library->plugin->name) +
+                             ", \"version\": " + quoted(library->plugin->version) +
+                             ", \"abi\": " + quoted(version_text(library->abi_major, library->abi_minor)) +
+                             ", \"components\": [" + join(made) + "], \"drafts\": [" + join(drafts) + "]}";
   }
-  Json all = {{"loupe_version", LOUPE_VERSION},
-              {"abi", version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR)},
-              {"plugins", Json::array()}};
-  for (auto& [file, plugin] : plugins) all["plugins"].push_back(std::move(plugin));
-  tell(all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  std::string all = "{\"loupe_version\": " + quoted(LOUPE_VERSION) +
+                    ", \"abi\": " + quoted(version_text(LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR)) + ", \"plugins\": [";
+  for (const auto& [file, plugin] : plugins) all += (file == plugins.begin()->first ? "\n" : ",\n") + plugin;
+  tell(all + "]}\n");
   told_ = count;
 }
 

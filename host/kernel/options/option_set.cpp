@@ -17,20 +17,8 @@ namespace loupe {
 namespace {
 
 std::string type_name(uint32_t type) {
-  switch (type) {
-    case LOUPE_TYPE_BOOLEAN:
-      return "true or false";
-    case LOUPE_TYPE_INTEGER:
-      return "a whole number";
-    case LOUPE_TYPE_NUMBER:
-      return "a number";
-    case LOUPE_TYPE_STRING:
-      return "a text";
-    case LOUPE_TYPE_STRINGS:
-      return "a list of texts";
-    default:
-      return "a map";
-  }
+  constexpr const char* names[] = {"true or false", "a whole number", "a number", "a text", "a list of texts", "a map"};
+  return names[std::min(type - uint32_t{LOUPE_TYPE_BOOLEAN}, uint32_t{LOUPE_TYPE_MAP - LOUPE_TYPE_BOOLEAN})];
 }
 
 /// All digits, and what is not finite as YAML writes it.

@@ -12,7 +12,6 @@
 
 #include "core/cache.h"
 #include "core/clock.h"
-#include "core/forks.h"
 #include "core/log.h"
 #include "core/strict.h"
 #include "core/text.h"
@@ -21,15 +20,7 @@
 namespace loupe {
 namespace {
 
-ProcessMutex factory_mutex;
-DeviceMeasurerFactory& factory() {
-  static auto& made = *new DeviceMeasurerFactory();
-  return made;
-}
-DeviceMeasurerFactory device_factory() {
-  const std::lock_guard lock(factory_mutex);
-  return factory();
-}
+std::atomic<DeviceMeasurerFactory> device_factory{nullptr};
 
 /// Added to the flags of an event that a device measured: some source rested.
 constexpr uint32_t kSomeRested = 1U << 31;
@@ -89,9 +80,8 @@ constexpr const char* wrote =
 
 }  // namespace
 
-void set_device_measurer_factory(DeviceMeasurerFactory made) {
-  const std::lock_guard lock(factory_mutex);
-  factory() = std::move(made);
+void set_device_measurer_factory(DeviceMeasurerFactory factory) {
+  device_factory = factory;
 }
 
 bool MeasureGroup::sees_the_same(const loupe_request& wanted, const LensGuard& guard) const {
@@ -134,7 +124,7 @@ void MeasureGroup::begin_anew() {
 /// Null if this host cannot measure on devices.
 DeviceMeasurer* MeasureGroup::device() {
   if (!device_) {
-    if (const DeviceMeasurerFactory make = device_factory()) device_ = make(request_, history_);
+    if (const DeviceMeasurerFactory make = device_factory) device_ = make(request_, history_);
   }
   return device_.get();
 }
@@ -196,20 +186,8 @@ GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueE
   hands_on_ = !LOUPE_OFFERS(instance_.table<loupe_gatherer>(), event);
   taps_ = {.struct_size = sizeof(loupe_taps),
            .context = this,
-           .subscribe =
-               [](void* self, const loupe_subscription* subscription, loupe_error* error) {
-                 return detail::guarded(error, [&] {
-                   if (subscription == nullptr) throw Error("a subscription is null", LOUPE_INVALID);
-                   static_cast<GathererNode*>(self)->subscribe(detail::known_part(*subscription));
-                 });
-               },
-           .emit =
-               [](void* self, const loupe_event* event, loupe_error* error) {
-                 return detail::guarded(error, [&] {
-                   if (event == nullptr) throw Error("an event is emitted that is null", LOUPE_INVALID);
-                   static_cast<GathererNode*>(self)->emit(*event);
-                 });
-               },
+           .subscribe = &Bound<&GathererNode::subscribe>::call,
+           .emit = &Bound<&GathererNode::emit>::call,
            .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
 }
 
@@ -224,7 +202,8 @@ void GathererNode::open() {
   error.check(status);
 }
 
-void GathererNode::subscribe(const loupe_subscription& subscription) {
+void GathererNode::subscribe(const loupe_subscription* asked) {
+  const loupe_subscription subscription = detail::known_part(given(asked, "a subscription is null"));
   // Later the streams are read without a lock.
   if (!opening_) throw Error("a gatherer subscribes while it is opened, and at no other time", LOUPE_INVALID);
   const char* label = subscription.label != nullptr ? subscription.label : "";
@@ -234,7 +213,6 @@ void GathererNode::subscribe(const loupe_subscription& subscription) {
 }
 
 void GathererNode::add(loupe_source& source) {
-  source.module = &module_;
   source.mutex = &module_.mutex();
   source.gatherer = this;
   const bool wants_tensor = (source.request.flags & LOUPE_REQUEST_TENSORS) != 0;
@@ -310,9 +288,9 @@ void GathererNode::fetch() const {
   fetch_lines(&subscribers_, sizeof subscribers_ - (few_subscribers - 1) * sizeof(Subscriber));
 }
 
-void GathererNode::emit(const loupe_event& event) {
+void GathererNode::emit(const loupe_event* event) {
+  loupe_event out = detail::known_part(given(event, "an event is emitted that is null"));
   if (!in_event_) throw Error("a gatherer emits while it is given an event, and at no other time", LOUPE_INVALID);
-  loupe_event out = detail::known_part(event);
   hand_on(out, /*tensors=*/nullptr);  // it has those that it was given
 }
 

@@ -34,8 +34,7 @@ class DeviceMeasurer {
   virtual void collect(const Deliver& deliver) = 0;
 };
 /// @param history  the most elements of a tensor that are compared with earlier ones; see measure::Sample
-using DeviceMeasurerFactory =
-    std::function<std::unique_ptr<DeviceMeasurer>(const loupe_request& request, int64_t history)>;
+using DeviceMeasurerFactory = std::unique_ptr<DeviceMeasurer> (*)(const loupe_request& request, int64_t history);
 /// For all inspectors of the process from now on. Any thread.
 void set_device_measurer_factory(DeviceMeasurerFactory factory);
 
@@ -225,11 +224,11 @@ class GathererNode {
     }
   };
 
-  void subscribe(const loupe_subscription& subscription);
+  void subscribe(const loupe_subscription* asked);
   void add_hearer(MeasureGroup& group, const Hearer& hearer) const;
   /// The number of leading subscribers that may accept an event from there.
   std::size_t count_at(uint32_t place) const { return place == LOUPE_PLACE_CPU ? on_processor_ : subscribers_.size(); }
-  void emit(const loupe_event& event);
+  void emit(const loupe_event* event);
   void follow_by_streams();
   void hand_on(loupe_event& event, ForwardTensors* tensors);
   void process(const Subscriber& subscriber, const loupe_event& event);

@@ -44,6 +44,7 @@ std::string place_of(const ComponentConfig& config) {
 }
 
 constexpr std::size_t most_bins = 1 << 24, most_numbers = 1 << 24;
+constexpr const char* told_null = "what is told is null";
 
 void need(const char* text, const char* what) {
   if (text == nullptr) throw Error(std::string(what) + " is null; give it a text", LOUPE_INVALID);
@@ -85,12 +86,6 @@ class ValidTexts {
   std::list<std::string> texts_;
   std::list<std::vector<const char*>> lists_;
 };
-
-template <class Message>
-const Message& given(const Message* message) {
-  if (message == nullptr) throw Error("what is told is null", LOUPE_INVALID);
-  return *message;
-}
 
 /// Fills in what a request leaves 0. Throws Error for one that no event can serve.
 void complete(loupe_request& request) {
@@ -148,13 +143,7 @@ void LensNode::make_wiring() {
   wiring_ = {.struct_size = sizeof(loupe_wiring),
              .flags = refuses_mistakes() ? uint32_t{LOUPE_WIRING_STRICT} : 0,
              .context = this,
-             .watch =
-                 [](void* self, const loupe_watch* watch, loupe_source** source, loupe_error* error) {
-                   return detail::guarded(error, [&] {
-                     if (watch == nullptr || source == nullptr) throw Error("a watch is null", LOUPE_INVALID);
-                     *source = &static_cast<LensNode*>(self)->watch(detail::known_part(*watch));
-                   });
-                 },
+             .watch = &Bound<&LensNode::watch>::call,
              .series_count =
                  [](void*, loupe_source* source) {
                    return source->read("series_count", [&] { return source->table->series_count(source->self); });
@@ -164,17 +153,7 @@ void LensNode::make_wiring() {
                    return source->read(
                        "find", [&] { return detail::find_series(*source->table, source->self, name, index, error); });
                  },
-             .read =
-                 [](void*, loupe_source* source, std::size_t index, loupe_series* row, loupe_error* error) {
-                   return detail::guarded(error, [&] {
-                     if (row == nullptr) throw Error("there is no place for the row of a series", LOUPE_INVALID);
-                     loupe_series read =
-                         source->read("read", [&] { return detail::series_row(*source->table, source->self, index); });
-                     // The lens may have another version of the struct.
-                     read.struct_size = row->struct_size;
-                     std::memcpy(row, &read, std::min<std::size_t>(row->struct_size, sizeof read));
-                   });
-                 },
+             .read = &Bound<&LensNode::read>::call,
              .quantiles = [](void*, loupe_source* source, std::size_t index, const double* q, std::size_t q_count,
                              double* values, loupe_error* error) -> loupe_status {
                if (!LOUPE_OFFERS(*source->table, quantiles)) {
@@ -195,41 +174,16 @@ void LensNode::make_wiring() {
                  return source->table->values(source->self, index, values, capacity, count, error);
                });
              },
-             .rest =
-                 [](void* self, loupe_source* source, uint32_t what, loupe_error* error) {
-                   return detail::guarded(error, [&] {
-                     if (source == nullptr) throw Error("the source that is to rest is null", LOUPE_INVALID);
-                     static_cast<LensNode*>(self)->rest(*source, what);
-                   });
-                 },
+             .rest = &Bound<&LensNode::rest>::call,
              .get_extension = [](void*, const char* id) -> const void* {
                return id != nullptr && std::strcmp(id, LOUPE_INTERNAL_TALLY_ID) == 0 ? &tally_table() : nullptr;
              }};
 }
 
 const loupe_internal_tally& LensNode::tally_table() {
-  static const loupe_internal_tally table = {
-      .make =
-          [](void* self, loupe_tally** tally, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              if (tally == nullptr) throw Error("there is no place for the tally that is to be made", LOUPE_INVALID);
-              *tally = &static_cast<LensNode*>(self)->make_tally();
-            });
-          },
-      .use =
-          [](void* self, loupe_source* source, loupe_tally* tally, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              if (source == nullptr) throw Error("the source that is to use a tally is null", LOUPE_INVALID);
-              static_cast<LensNode*>(self)->use_tally(*source, tally);
-            });
-          },
-      .take =
-          [](void* self, loupe_tally* tally, loupe_tally_sums* sums, loupe_error* error) {
-            return detail::guarded(error, [&] {
-              if (sums == nullptr) throw Error("there is no place for what a tally added up", LOUPE_INVALID);
-              *sums = static_cast<LensNode*>(self)->take_tally(tally);
-            });
-          }};
+  static const loupe_internal_tally table = {.make = &Bound<&LensNode::make_tally>::call,
+                                             .use = &Bound<&LensNode::use_tally>::call,
+                                             .take = &Bound<&LensNode::take_tally>::call};
   return table;
 }
 
@@ -243,7 +197,9 @@ void LensNode::expect(std::initializer_list<State> states, const char* function)
               LOUPE_INVALID);
 }
 
-loupe_source& LensNode::watch(const loupe_watch& watch) {
+void LensNode::watch(const loupe_watch* asked, loupe_source** source_place) {
+  loupe_source*& told = given(source_place, "a watch is null");
+  const loupe_watch watch = detail::known_part(given(asked, "a watch is null"));
   expect({State::attaching, State::visiting}, "watch");
   ModuleNode& module = surroundings_.node_of(watch.module);
   const CatalogueEntry& gatherer = require(catalogue_, Kind::gatherer, watch.gatherer);
@@ -285,30 +241,43 @@ loupe_source& LensNode::watch(const loupe_watch& watch) {
   node.add(kept);
   kept.key = key_of(kept, module);
   by_key_.emplace(kept.key, &kept);
-  return kept;
+  told = &kept;
 }
 
-void LensNode::rest(loupe_source& source, uint32_t what) {
+void LensNode::read(loupe_source* source, std::size_t index, loupe_series* row) {
+  loupe_series& place = given(row, "there is no place for the row of a series");
+  loupe_series read = source->read("read", [&] { return detail::series_row(*source->table, source->self, index); });
+  read.struct_size = place.struct_size;  // the lens may have another version of the struct
+  std::memcpy(&place, &read, std::min<std::size_t>(place.struct_size, sizeof read));
+}
+
+void LensNode::rest(loupe_source* asked, uint32_t what) {
+  loupe_source& source = given(asked, "the source that is to rest is null");
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "rest");
   constexpr uint32_t known = uint32_t{LOUPE_REST_EVENTS} | LOUPE_DRAFT_REST_MEASURES | LOUPE_DRAFT_REST_TENSORS;
-  source.module->rest(source, what & known);
+  const std::lock_guard lock(*source.mutex);
+  source.gatherer->rest(source, what & known);
 }
 
-loupe_tally& LensNode::make_tally() {
+void LensNode::make_tally(loupe_tally** tally) {
+  loupe_tally*& place = given(tally, "there is no place for the tally that is to be made");
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "make_tally");
   const std::lock_guard lock(tallies_mutex_);
-  return tallies_.emplace_back();
+  place = &tallies_.emplace_back();
 }
 
-void LensNode::use_tally(loupe_source& source, loupe_tally* tally) {
+void LensNode::use_tally(loupe_source* asked, loupe_tally* tally) {
+  loupe_source& source = given(asked, "the source that is to use a tally is null");
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "use_tally");
   if (tally != nullptr) check_is_own(tally);
-  source.module->use_tally(source, tally);
+  const std::lock_guard lock(*source.mutex);
+  source.gatherer->use_tally(source, tally);
 }
 
-loupe_tally_sums LensNode::take_tally(loupe_tally* tally) {
+void LensNode::take_tally(loupe_tally* tally, loupe_tally_sums* sums) {
+  loupe_tally_sums& place = given(sums, "there is no place for what a tally added up");
   check_is_own(tally);
-  return tally->take();
+  place = tally->take();
 }
 
 void LensNode::check_is_own(const loupe_tally* tally) const {
@@ -511,29 +480,16 @@ void check_message(const loupe_histogram& histogram) {
 void LensNode::make_sink() {
   sink_ = {.struct_size = sizeof(loupe_sink),
            .context = this,
-           .tag =
-               [](void* to, const loupe_tag* tag, loupe_error* error) {
-                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show_tag(given(tag)); });
-               },
-           .row =
-               [](void* to, const loupe_row* row, loupe_error* error) {
-                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->show(given(row), &Display::row); });
-               },
-           .histogram =
-               [](void* to, const loupe_histogram* histogram, loupe_error* error) {
-                 return detail::guarded(
-                     error, [&] { static_cast<LensNode*>(to)->show(given(histogram), &Display::histogram); });
-               },
-           .finding =
-               [](void* to, const loupe_finding* finding, loupe_error* error) {
-                 return detail::guarded(error, [&] { static_cast<LensNode*>(to)->tell_finding(given(finding)); });
-               },
+           .tag = &Bound<&LensNode::show_tag>::call,
+           .row = &Bound<&LensNode::show<loupe_row, &Display::row>>::call,
+           .histogram = &Bound<&LensNode::show<loupe_histogram, &Display::histogram>>::call,
+           .finding = &Bound<&LensNode::tell_finding>::call,
            .get_extension = [](void*, const char*) -> const void* { return nullptr; }};
 }
 
-void LensNode::show_tag(const loupe_tag& tag) {
+void LensNode::show_tag(const loupe_tag* tag) {
   expect({State::reporting}, "tag");
-  loupe_tag copy = detail::known_part(tag);
+  loupe_tag copy = detail::known_part(given(tag, told_null));
   check_message(copy);
   ValidTexts texts;
   texts.make_valid(copy);
@@ -546,10 +502,10 @@ void LensNode::show_tag(const loupe_tag& tag) {
   tags_.insert(own);
 }
 
-template <class Message>
-void LensNode::show(const Message& message, void (Display::*display)(const Message&)) {
+template <class Message, void (Display::*display)(const Message&)>
+void LensNode::show(const Message* message) {
   expect({State::reporting}, "a value, range or histogram");
-  Message copy = detail::known_part(message);
+  Message copy = detail::known_part(given(message, told_null));
   check_message(copy);
   ValidTexts texts;
   texts.make_valid(copy);
@@ -572,10 +528,10 @@ void LensNode::refuse_untold(const char* tag) const {
               LOUPE_INVALID);
 }
 
-void LensNode::tell_finding(const loupe_finding& finding) {
+void LensNode::tell_finding(const loupe_finding* finding) {
   expect({State::reporting, State::stepping}, "finding");
   has_shown_ = true;
-  loupe_finding copy = detail::known_part(finding);
+  loupe_finding copy = detail::known_part(given(finding, told_null));
   check_finding(copy);
   ValidTexts texts;
   texts.make_valid(copy);

@@ -103,11 +103,18 @@ class LensNode {
 
   template <class Call>
   void guarded_call(State state, const std::string& where, Call&& call);
-  loupe_source& watch(const loupe_watch& watch);
-  void rest(loupe_source& source, uint32_t what);
-  loupe_tally& make_tally();
-  void use_tally(loupe_source& source, loupe_tally* tally);
-  loupe_tally_sums take_tally(loupe_tally* tally);
+  // What it calls, by the tables that it is given.
+  void watch(const loupe_watch* asked, loupe_source** source_place);
+  void read(loupe_source* source, std::size_t index, loupe_series* row);
+  void rest(loupe_source* asked, uint32_t what);
+  void make_tally(loupe_tally** tally);
+  void use_tally(loupe_source* asked, loupe_tally* tally);
+  void take_tally(loupe_tally* tally, loupe_tally_sums* sums);
+  void show_tag(const loupe_tag* tag);
+  template <class Message, void (Display::*display)(const Message&)>
+  void show(const Message* message);
+  void tell_finding(const loupe_finding* finding);
+
   void check_is_own(const loupe_tally* tally) const;
   const void* extension(const char* id) const;
   void reset(loupe_source& source);
@@ -116,13 +123,9 @@ class LensNode {
   void make_wiring();
   static const loupe_internal_tally& tally_table();
   void make_sink();
-  void show_tag(const loupe_tag& tag);
-  void tell_finding(const loupe_finding& finding);
   [[noreturn]] void refuse_untold(const char* tag) const;
   /// Reports once that the lens watches nothing, where mistakes are errors.
   void tell_blindness();
-  template <class Message>
-  void show(const Message& message, void (Display::*display)(const Message&));
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
   void expect(std::initializer_list<State> states, const char* function) const;
 

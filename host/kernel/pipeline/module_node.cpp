@@ -5,6 +5,8 @@
 #include <loupe/error.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "core/cache.h"
 #include "core/text.h"
@@ -13,38 +15,25 @@
 namespace loupe {
 
 const char* tap_name(uint32_t tap) {
-  switch (tap) {
-    case LOUPE_TAP_FORWARD_BEFORE:
-      return "the entry of forward";
-    case LOUPE_TAP_FORWARD:
-      return "forward";
-    case LOUPE_TAP_OUTPUT_GRADIENT:
-      return "the output's gradient";
-    case LOUPE_TAP_INPUT_GRADIENT:
-      return "the input's gradient";
-    case LOUPE_TAP_PARAMETER_GRADIENT:
-      return "the parameter's gradient";
-    case LOUPE_TAP_STEP_GRADIENT:
-      return "the gradient before the optimizer's step";
-    case LOUPE_TAP_OPTIMIZER_STEP:
-      return "the optimizer's step";
-    case LOUPE_TAP_TICK:
-      return "the tick";
-    case LOUPE_TAP_PUSH:
-      return "a push";
-    case LOUPE_TAP_ATTRIBUTE_BEFORE:
-      return "the attribute before forward";
-    case LOUPE_TAP_ATTRIBUTE:
-      return "the attribute after forward";
-    case LOUPE_DRAFT_TAP_LOSS_INPUT:
-      return "the cross entropy's input";
-    case LOUPE_DRAFT_TAP_STEP_TIME:
-      return "the step's time";
-    case LOUPE_DRAFT_TAP_STEP_MEMORY:
-      return "the step's memory";
-    default:
-      return "an unknown tap";
-  }
+  static constexpr std::pair<uint32_t, const char*> names[] = {
+      {LOUPE_TAP_FORWARD_BEFORE, "the entry of forward"},
+      {LOUPE_TAP_FORWARD, "forward"},
+      {LOUPE_TAP_OUTPUT_GRADIENT, "the output's gradient"},
+      {LOUPE_TAP_INPUT_GRADIENT, "the input's gradient"},
+      {LOUPE_TAP_PARAMETER_GRADIENT, "the parameter's gradient"},
+      {LOUPE_TAP_STEP_GRADIENT, "the gradient before the optimizer's step"},
+      {LOUPE_TAP_OPTIMIZER_STEP, "the optimizer's step"},
+      {LOUPE_TAP_TICK, "the tick"},
+      {LOUPE_TAP_PUSH, "a push"},
+      {LOUPE_TAP_ATTRIBUTE_BEFORE, "the attribute before forward"},
+      {LOUPE_TAP_ATTRIBUTE, "the attribute after forward"},
+      {LOUPE_DRAFT_TAP_LOSS_INPUT, "the cross entropy's input"},
+      {LOUPE_DRAFT_TAP_STEP_TIME, "the step's time"},
+      {LOUPE_DRAFT_TAP_STEP_MEMORY, "the step's memory"},
+  };
+  const auto found =
+      std::find_if(std::begin(names), std::end(names), [&](const auto& each) { return each.first == tap; });
+  return found != std::end(names) ? found->second : "an unknown tap";
 }
 
 void Stream::add(GathererNode& gatherer) {
@@ -232,16 +221,6 @@ void ModuleNode::follow_lenses() {
   const std::lock_guard lock(mutex_);
   for (GathererNode& gatherer : gatherers_) gatherer.follow_lenses();
   for (Stream& stream : streams_) stream.follow_lenses();
-}
-
-void ModuleNode::rest(loupe_source& source, uint32_t what) {
-  const std::lock_guard lock(mutex_);
-  source.gatherer->rest(source, what);
-}
-
-void ModuleNode::use_tally(loupe_source& source, loupe_tally* tally) {
-  const std::lock_guard lock(mutex_);
-  source.gatherer->use_tally(source, tally);
 }
 
 void ModuleNode::add_hearer(const Hearer& hearer) {

@@ -147,10 +147,6 @@ class ModuleNode {
   void collect_deferred();
   /// Call when lenses begin or cease to rest.
   void follow_lenses();
-  /// See GathererNode::rest.
-  void rest(loupe_source& source, uint32_t what);
-  /// See GathererNode.
-  void use_tally(loupe_source& source, loupe_tally* tally);
   /// Forgets the history, since steps were not seen.
   void forget_history();
   /// From now on `hearer` hears what is measured of the module.

@@ -120,7 +120,6 @@ class LensGuard {
 };
 
 class GathererNode;
-class ModuleNode;
 
 }  // namespace loupe
 
@@ -166,9 +165,8 @@ struct loupe_source {
   void* self = nullptr;
   loupe_request request{};
   uint64_t module_id = 0;
-  uint64_t key = 0;     // see SourceState
-  bool is_own = false;  // the preprocessor is the lens's
-  loupe::ModuleNode* module = nullptr;
+  uint64_t key = 0;                         // see SourceState
+  bool is_own = false;                      // the preprocessor is the lens's
   loupe::GathererNode* gatherer = nullptr;  // before it; outlives it
   uint32_t rests = 0;                       // LOUPE_REST_ bits; under the module's mutex, with the next
   bool has_rested = false;                  // since the last tick
