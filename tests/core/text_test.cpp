@@ -90,7 +90,7 @@ TEST(Printable, LeavesNothingThatSteersATerminal) {
       << "the control sequence introducer in one character";
   EXPECT_EQ(printable("two\nlines\tand σ \xC2\xA0"), "two\nlines\tand σ \xC2\xA0");
   EXPECT_EQ(printable("\xe9"), "\xEF\xBF\xBD");
-  EXPECT_EQ(printable_line("two\nlines\tand σ"), "two?lines?and σ");
+  EXPECT_EQ(printable("two\nlines\tand σ", U""), "two?lines?and σ");
 }
 
 TEST(Log, ShowsNoNameThatWouldSteerTheTerminal) {

@@ -304,7 +304,7 @@ AbnormalEnd::~AbnormalEnd() {
   const std::lock_guard lock(listeners_mutex);
   // Also removes listeners of the parent, which a forked child may never destroy.
   const auto is_gone = [&](const Listener& each) { return each.tell == &tell_ || each.process != ::getpid(); };
-  listeners.erase(std::remove_if(listeners.begin(), listeners.end(), is_gone), listeners.end());
+  std::erase_if(listeners, is_gone);
   if (!listeners.empty()) return;
   unwatch();
   await_no_signals();

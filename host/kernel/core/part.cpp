@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
-#include <string>
 
 #include "core/log.h"
 #include "core/own_code.h"
@@ -35,13 +34,18 @@ const void* opened_from(const std::string& file, std::string& why) {
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   const auto get = library != nullptr ? reinterpret_cast<const void* (*)()>(::dlsym(library, part_entry)) : nullptr;
   if (get != nullptr) return get();
-  const char* const words = ::dlerror();
-  why = words != nullptr ? words : "the linker does not say why";
-  if (why.rfind(file + ": ", 0) == 0) why.erase(0, file.size() + 2);
+  why = linker_words(file);
   return nullptr;
 }
 
 }  // namespace
+
+std::string linker_words(const std::string& file) {
+  const char* const words = ::dlerror();
+  std::string text = words != nullptr ? words : "the linker does not say why";
+  if (text.rfind(file + ": ", 0) == 0) text.erase(0, file.size() + 2);
+  return text;
+}
 
 const void* table_of(Part part, const char* without) noexcept try {
   if (const void* table = opened_table(part)) return table;

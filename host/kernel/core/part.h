@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/shared.h"
 
@@ -36,6 +37,8 @@ const Table* opened() noexcept {
   return static_cast<const Table*>(opened_table(Table::part));
 }
 
+/// Why the dynamic linker did not open that file, without the name of the file.
+std::string linker_words(const std::string& file);
 /// Returns `table`. That each part calls this keeps the dynamic linker from opening it beside the host of another
 /// build.
 LOUPE_SHARED const void* of_this_build(const void* table) noexcept;

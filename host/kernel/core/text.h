@@ -15,11 +15,9 @@ namespace loupe {
 LOUPE_SHARED std::string utf8(std::string_view text);
 bool is_utf8(std::string_view text);
 
-/// The text for a terminal: valid UTF-8, with "?" for each control character except line end and tab, so that no name
-/// controls the terminal.
-std::string printable(std::string_view text);
-/// The same in one line: "?" for line ends and tabs too.
-std::string printable_line(std::string_view text);
+/// The text for a terminal: valid UTF-8, with "?" for each control character but `kept`, so that no name controls the
+/// terminal.
+std::string printable(std::string_view text, std::u32string_view kept = U"\n\t");
 
 /// More names than this are easier to find in columns than in a sentence.
 constexpr std::size_t many_names = 20;

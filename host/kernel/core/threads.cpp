@@ -76,10 +76,7 @@ class ProgramSignalsHeld {
 
 /// A forked child has none of its parent's jobs.
 void count_anew_in_children() {
-  static const bool once = [] {
-    at_fork([] { not_done.store(0); });
-    return true;
-  }();
+  static const bool once = (at_fork([] { not_done.store(0); }), true);
   static_cast<void>(once);
 }
 

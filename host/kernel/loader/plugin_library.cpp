@@ -18,19 +18,12 @@
 
 #include "core/forks.h"
 #include "core/log.h"
+#include "core/part.h"
 #include "loader/plugin_file.h"
 #include "loupe/register_plugin.h"
 
 namespace loupe {
 namespace {
-
-/// dlerror's words begin with the file, which the message names already.
-std::string linker_words(const std::string& file) {
-  const char* words = ::dlerror();
-  std::string text = words != nullptr ? words : "the linker does not say why";
-  if (text.rfind(file + ": ", 0) == 0) text.erase(0, file.size() + 2);
-  return text;
-}
 
 /// For good: static destruction closes nothing.
 void keep_open(std::unique_ptr<boost::dll::shared_library> library) {

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/text.h"
 #include "record/reader/record_line.h"
 #include "record/run_summary.h"
 
@@ -12,6 +14,11 @@ namespace loupe {
 
 /// What `record` calls its file.
 inline constexpr const char* record_name = "record.jsonl";
+
+/// The text in one line of a terminal: "?" for line ends and tabs too.
+inline std::string printable_line(std::string_view text) {
+  return printable(text, U"");
+}
 
 /// The records that paths stand for: a file is one, a folder has its `record.jsonl`, in `merged` where `loupe merge`
 /// put that of all processes there, or else those of the folders in it, in the order of their names; also those that
