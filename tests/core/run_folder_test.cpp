@@ -157,6 +157,26 @@ TEST(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
                                   folder.path("digits-2") + "'");
 }
 
+TEST(RunFolder, SaysHowItClaimsADirectory) {
+  const Folder folder;
+  const LogCapture told;
+  RunFolder run, other;
+  std::string directory = folder.path("digits"), taken = directory;
+  EXPECT_FALSE(run.is_claimed());
+  EXPECT_EQ(run.claim(directory, false), RunFolder::Claim::taken);
+  EXPECT_EQ(run.claim(directory, false), RunFolder::Claim::held);
+  EXPECT_TRUE(run.is_claimed());
+  EXPECT_EQ(other.claim(taken, false), RunFolder::Claim::taken);
+  EXPECT_EQ(taken, folder.path("digits-2"));
+  std::filesystem::remove_all(directory);
+  EXPECT_EQ(run.claim(directory, false), RunFolder::Claim::lost);
+  EXPECT_EQ(directory, folder.path("digits"));
+  directory = folder.path("letters");
+  EXPECT_EQ(run.claim(directory, true), RunFolder::Claim::taken);
+  EXPECT_EQ(directory, folder.path("letters"));
+  EXPECT_FALSE(std::filesystem::exists(directory)) << "many runs share it";
+}
+
 TEST(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
   const Folder folder;
   auto first = std::make_unique<RunFolder>();
