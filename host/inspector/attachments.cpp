@@ -82,32 +82,4 @@ std::vector<const loupe_optimizer*> Attachments::optimizers() const {
   return optimizers;
 }
 
-void Attachments::tick() {
-  for (const auto& attachment : attachments_) attachment->tick();
-}
-
-void Attachments::after_tick() {
-  for (const auto& attachment : attachments_) attachment->after_tick();
-}
-
-void Attachments::follow_looking() {
-  const bool looks = monitor_.looks();
-  for (const auto& attachment : attachments_) {
-    attachment->set_active(looks);
-    if (looks) attachment->prime();
-  }
-}
-
-void Attachments::stepped_by_hand() {
-  for (const auto& attachment : attachments_) attachment->stepped_by_hand();
-}
-
-std::string Attachments::coverage() const {
-  std::string text;
-  for (const auto& attachment : attachments_) {
-    for (const std::string& line : attachment->coverage()) text += line + "\n";
-  }
-  return text;
-}
-
 }  // namespace loupe

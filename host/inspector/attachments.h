@@ -35,16 +35,6 @@ class Attachments {
   bool any_has_optimizer() const;
   /// The optimizers of all of them, each as it was before its last step.
   std::vector<const loupe_optimizer*> optimizers() const;
-  /// Delivers pending values at a tick.
-  void tick();
-  /// See Attachment.
-  void after_tick();
-  /// Follows whether the monitor looks, and primes comparisons if it does.
-  void follow_looking();
-  /// The trainer updated weights by hand.
-  void stepped_by_hand();
-  /// One line per module: tapped or not and why.
-  std::string coverage() const;
 
  private:
   Monitor& monitor_;

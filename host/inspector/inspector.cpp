@@ -50,7 +50,7 @@ namespace loupe {
 
 /// An inspector: a monitor, and one class for each job around it. Members are called within enter, which holds the
 /// mutex.
-class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public FoundValues {
+class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramInspector {
  public:
   explicit Impl(Config config);
   /// Ends the run. Call before the destructor, while the trainer's callback may still use the inspector.
@@ -88,31 +88,18 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public FoundValue
 
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
               const std::string& name, bool is_loss, bool awaits_optimizers = false);
-  void attach_optimizer(torch::optim::Optimizer& optimizer);
-  void attach_ranks(c10d::Store& store, int rank, int world_size);
-  void detach(const std::string& name);
-  void optimizer_stepped();
 
   void push(const std::string& label, double value, uint32_t flags);
   void push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags);
   void tell_kept_graphs();
-  /// Takes a finding of the host.
-  void publish(const Finding& finding);
   /// The trainer pushes such a loss itself: found ones are not shown.
   void take_over_losses(bool train) { found_[train] = {.is_pushed = true}; }
   const std::string& loss_name(bool train) const override;
-  std::optional<double> loss(bool train, const std::string& aggregation);
-
-  /// Whether another epoch, or another turn of the loop over steps, follows.
-  bool begin_next_epoch(int epoch, bool is_last);
-  bool begin_next_step(bool is_last);
-
-  std::vector<Finding> findings() const;
   void set_hyperparameter(const std::string& name, loupe_option_value value);
-  void set_visualizers(const std::string& yaml);
 
   Monitor& monitor() { return monitor_; }
   Attachments& attachments() { return attachments_; }
+  DeferredLosses& losses() { return losses_; }
   Loops& loops() { return loops_; }
   /// Finds losses, unless it does. Without the mutex, as end_finding.
   void find_losses();
@@ -124,9 +111,32 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public FoundValue
     return enter([&] { return attachments_.all().size(); });
   }
   std::vector<std::string> models_of(const torch::optim::Optimizer& optimizer) override;
-  void show_first_losses();
-  void show_all_found() { found_[0].has_any = found_[1].has_any = true; }
 
+  std::string attach(torch::nn::Module& model, const std::string& name) override;
+  void follow_parameters(const std::string& model) override;
+  std::optional<double> last_recorded_epoch() override;
+  void end() override {
+    enter([&] { monitor_.end(LOUPE_END_COMPLETED, nullptr); });
+  }
+  void tick(double epoch, uint32_t reason, uint32_t flags) override {
+    enter_and_throw([&] { loops_.tick(epoch, reason, flags); });
+  }
+  bool pays_for_report() override {
+    return enter([&] { return monitor_.pays_for_report(); });
+  }
+  void begin_epochs_at(double first) override {
+    enter([&] { monitor_.begin_epochs_at(first); });
+  }
+  void publish(const Finding& finding) override {
+    enter([&] { monitor_.publish(finding.c_form(), "loupe"); });
+  }
+  void note(uint32_t kind, const std::string& text) override {
+    enter_unlocked([&] { monitor_.note(kind, text); });
+  }
+  void show_all_found() override { found_[0].has_any = found_[1].has_any = true; }
+
+  /// Whether the loop goes on after a turn, which may be its last.
+  bool goes_on(bool is_last) const { return !is_last && !should_stop_; }
   /// Whether a finding was answered with `stop`.
   bool should_stop() const { return should_stop_; }
 
@@ -138,13 +148,21 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public FoundValue
 
   // The interface for the monitor.
   void before_tick() override;
-  void after_tick() override { attachments_.after_tick(); }
+  void after_tick() override {
+    for (const auto& each : attachments_.all()) each->after_tick();
+  }
   std::vector<const loupe_optimizer*> optimizers() override { return attachments_.optimizers(); }
-  void looking_changed() override { attachments_.follow_looking(); }
+  void looking_changed() override {
+    for (const auto& each : attachments_.all()) {
+      each->set_active(monitor_.looks());
+      if (monitor_.looks()) each->prime();
+    }
+  }
   void tick_due() override { loops_.step_ended(); }
   /// Answers a finding by the configuration's `on_finding`, and queues it for the trainer's callback.
   void finding_told(const loupe_finding& finding) override;
 
+  void show_first_losses();
   void warn_of_parent();
   void warn_of_unthrown();
 
@@ -191,12 +209,6 @@ void offer_services() {
   static_cast<void>(once);
 }
 
-/// Has the numbers of a process of several merged with those of the others.
-void merge_ranks(Monitor& monitor, c10d::Store* store) {
-  if (monitor.config().launch.world_size == 1) return;
-  if (const auto* ranks = part<RanksTable>(RanksTable::without)) ranks->join(monitor, store);
-}
-
 using Optimizers = std::vector<std::reference_wrapper<torch::optim::Optimizer>>;
 
 std::vector<torch::optim::Optimizer*> pointers_to(const Optimizers& optimizers) {
@@ -215,7 +227,8 @@ uint32_t loss_flags(bool train, bool keep) {
 }  // namespace
 
 Inspector::Impl::Impl(Config config) : monitor_(joined(std::move(config)), this) {
-  merge_ranks(monitor_, nullptr);
+  if (monitor_.config().launch.world_size == 1) return;
+  if (const auto* ranks = part<RanksTable>(RanksTable::without)) ranks->join(monitor_, nullptr);
 }
 
 void Inspector::Impl::finish() {
@@ -259,7 +272,7 @@ void Inspector::Impl::warn_of_unthrown() {
 void Inspector::Impl::before_tick() {
   show_first_losses();
   losses_.flush();
-  attachments_.tick();
+  for (const auto& each : attachments_.all()) each->tick();
 }
 
 void Inspector::Impl::finding_told(const loupe_finding& finding) {
@@ -281,44 +294,6 @@ void Inspector::Impl::attach(torch::nn::Module& model, const std::vector<torch::
   attachments_.attach(model, optimizers, name, is_loss, awaits_optimizers);
   loops_.note_calling_thread();
   loops_.choose_clock();
-}
-
-void Inspector::Impl::attach_optimizer(torch::optim::Optimizer& optimizer) {
-  attachments_.attach_optimizer(optimizer);
-  loops_.choose_clock();
-}
-
-void Inspector::Impl::attach_ranks(c10d::Store& store, int rank, int world_size) {
-  if (rank < 0 || rank >= world_size)
-    throw std::invalid_argument("loupe: there is no rank " + std::to_string(rank) + " of " +
-                                std::to_string(world_size));
-  const Config& config = monitor_.config();
-  if (!config.ranks.on || world_size == 1) return;
-  if (monitor_.has_ticked()) throw std::logic_error("loupe: attach_ranks comes before the first tick");
-  Launch launch = config.launch;
-  if (launch.world_size == 1) {
-    launch.rank = rank;
-    launch.world_size = world_size;
-    log_as_rank(rank);
-    monitor_.join(launch);
-  } else if (launch.rank != rank || launch.world_size != world_size) {
-    throw std::invalid_argument("loupe: attach_ranks is told rank " + std::to_string(rank) + " of " +
-                                std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
-                                " of " + std::to_string(launch.world_size));
-  }
-  merge_ranks(monitor_, &store);
-}
-
-void Inspector::Impl::detach(const std::string& name) {
-  losses_.flush();
-  attachments_.detach(name);
-  loops_.choose_clock();
-}
-
-void Inspector::Impl::optimizer_stepped() {
-  loops_.note_calling_thread();
-  attachments_.stepped_by_hand();
-  monitor_.end_step();
 }
 
 void Inspector::Impl::push(const std::string& label, double value, uint32_t flags) {
@@ -378,7 +353,7 @@ void Inspector::Impl::show_metric(const std::string& name, const at::Tensor& val
 }
 
 void Inspector::Impl::guessed(const std::string& text) {
-  enter_unlocked([&] { monitor_.note(LOUPE_NOTE_GUESS, text); });
+  note(LOUPE_NOTE_GUESS, text);
   log(LOUPE_LOG_INFO, text);
 }
 
@@ -404,10 +379,6 @@ void Inspector::Impl::tell_kept_graphs() {
   finding.advice =
       "add up loss.item<double>() instead of the loss itself, and keep outputs by detach(): what holds a tensor that "
       "requires a gradient holds all that it was computed from";
-  publish(finding);
-}
-
-void Inspector::Impl::publish(const Finding& finding) {
   monitor_.publish(finding.c_form(), "loupe");
 }
 
@@ -415,36 +386,26 @@ const std::string& Inspector::Impl::loss_name(bool train) const {
   return train ? monitor_.config().train_loss : monitor_.config().validation_loss;
 }
 
-std::optional<double> Inspector::Impl::loss(bool train, const std::string& aggregation) {
-  const auto value = monitor_.query(loss_name(train) + " " + aggregation);
-  const Strings& known = aggregation_names();
-  if (!value && std::find(known.begin(), known.end(), aggregation) == known.end()) {
-    throw std::invalid_argument("loupe: a loss has no '" + aggregation + "'" + suggestion(aggregation, known) +
-                                "; the aggregations are " + join(known));
-  }
-  return value;
+std::string Inspector::Impl::attach(torch::nn::Module& model, const std::string& name) {
+  return enter([&] {
+    attach(model, {}, name, /*is_loss=*/false, /*awaits_optimizers=*/true);
+    return attachments_.all().back()->share();
+  });
 }
 
-bool Inspector::Impl::begin_next_epoch(int epoch, bool is_last) {
-  const bool goes_on = !is_last && !should_stop_;
-  if (goes_on) {
-    loops_.begin_next_epoch(epoch);
-  } else {
-    loops_.end_epochs();
-  }
-  return goes_on;
+void Inspector::Impl::follow_parameters(const std::string& model) {
+  enter([&] {
+    for (const auto& each : attachments_.all()) {
+      if (each->name() == model) each->follow_parameters();
+    }
+  });
 }
 
-bool Inspector::Impl::begin_next_step(bool is_last) {
-  const bool goes_on = !is_last && !should_stop_;
-  if (!goes_on) loops_.end_steps();
-  return goes_on;
-}
-
-std::vector<Finding> Inspector::Impl::findings() const {
-  std::vector<Finding> found;
-  for (const loupe_finding* each : monitor_.findings().all()) found.push_back(Finding::from(*each));
-  return found;
+std::optional<double> Inspector::Impl::last_recorded_epoch() {
+  return enter([&] {
+    const auto last = monitor_.display().last_before(std::numeric_limits<double>::infinity());
+    return last ? std::optional(last->epoch) : std::nullopt;
+  });
 }
 
 void Inspector::Impl::set_hyperparameter(const std::string& name, loupe_option_value value) {
@@ -453,13 +414,6 @@ void Inspector::Impl::set_hyperparameter(const std::string& name, loupe_option_v
   value.struct_size = sizeof value;
   value.name = shown.c_str();
   monitor_.display().hyperparameter(value);
-}
-
-void Inspector::Impl::set_visualizers(const std::string& yaml) {
-  const Config& config = monitor_.config();
-  const auto visualizers = config.of_this_rank(Config::visualizers_from_text(yaml, config.catalogue));
-  monitor_.display().replace(visualizers);
-  monitor_.expect_files_of(visualizers);
 }
 
 Inspector::Inspector(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -525,17 +479,28 @@ void Inspector::attach(const torch::jit::Module& model, const Optimizers& optimi
   impl().enter([&] { impl().attach(*scripts->model_of(model), pointers_to(optimizers), name, false); });
 }
 void Inspector::attach_optimizer(torch::optim::Optimizer& optimizer) {
-  impl().enter([&] { impl().attach_optimizer(optimizer); });
+  impl().enter([&] {
+    impl().attachments().attach_optimizer(optimizer);
+    impl().loops().choose_clock();
+  });
 }
 void Inspector::attach_ranks(c10d::Store& store, int rank, int world_size) {
-  impl().enter([&] { impl().attach_ranks(store, rank, world_size); });
+  impl().enter([&] {
+    if (rank == 0 && world_size == 1) return;
+    const auto* ranks = part<RanksTable>(RanksTable::without);
+    if (ranks != nullptr) ranks->attach(impl().monitor(), store, rank, world_size);
+  });
 }
 
 void Inspector::attach_loss(torch::nn::Module& loss, const std::string& name) {
   impl().enter([&] { impl().attach(loss, {}, name, true); });
 }
 void Inspector::detach(const std::string& name) {
-  impl().enter([&] { impl().detach(name); });
+  impl().enter([&] {
+    impl().losses().flush();
+    impl().attachments().detach(name);
+    impl().loops().choose_clock();
+  });
 }
 void Inspector::detach() {
   impl().enter([&] { impl().attachments().detach_all(); });
@@ -557,7 +522,11 @@ void Inspector::push_metric(const std::string& name, double value, bool keep) {
   impl().enter([&] { impl().push(name, value, keep ? uint32_t{LOUPE_EVENT_MEMORY} : 0U); });
 }
 void Inspector::optimizer_stepped() {
-  impl().enter([&] { impl().optimizer_stepped(); });
+  impl().enter([&] {
+    impl().loops().note_calling_thread();
+    for (const auto& each : impl().attachments().all()) each->stepped_by_hand();
+    impl().monitor().end_step();
+  });
   step_is_over();
 }
 void Inspector::expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get) {
@@ -586,7 +555,14 @@ Epochs Inspector::epochs(int first, int last) {
 bool Inspector::end_turn(int epoch, bool is_last) {
   if (impl().is_of_parent()) return !is_last;
   impl().enter_and_throw([&] { impl().loops().end_epoch(epoch); });
-  return impl().enter([&] { return impl().begin_next_epoch(is_last ? epoch : epoch + 1, is_last); });
+  return impl().enter([&] {
+    if (impl().goes_on(is_last)) {
+      impl().loops().begin_next_epoch(epoch + 1);
+      return true;
+    }
+    impl().loops().end_epochs();
+    return false;
+  });
 }
 template <>
 Epochs::Iterator& Epochs::Iterator::operator++() {
@@ -623,7 +599,11 @@ Steps Inspector::steps(std::int64_t first, std::int64_t last) {
 bool Inspector::end_step(bool is_last) {
   if (impl().is_of_parent()) return !is_last;
   impl().enter_and_throw([&] { impl().loops().end_step(); });
-  return impl().enter([&] { return impl().begin_next_step(is_last); });
+  return impl().enter([&] {
+    const bool goes_on = impl().goes_on(is_last);
+    if (!goes_on) impl().loops().end_steps();
+    return goes_on;
+  });
 }
 template <>
 Steps::Iterator& Steps::Iterator::operator++() {
@@ -636,7 +616,14 @@ Steps::Iterator& Steps::Iterator::operator++() {
 }
 
 std::optional<double> Inspector::loss(bool train, const std::string& aggregation) const {
-  return impl().enter([&] { return impl().loss(train, aggregation); });
+  return impl().enter([&] {
+    const auto value = impl().monitor().query(impl().loss_name(train) + " " + aggregation);
+    const Strings& known = aggregation_names();
+    if (!value && std::find(known.begin(), known.end(), aggregation) == known.end())
+      throw std::invalid_argument("loupe: a loss has no '" + aggregation + "'" + suggestion(aggregation, known) +
+                                  "; the aggregations are " + join(known));
+    return value;
+  });
 }
 std::optional<double> Inspector::value(const std::string& tag, const std::string& layer,
                                        const std::string& line) const {
@@ -644,7 +631,11 @@ std::optional<double> Inspector::value(const std::string& tag, const std::string
 }
 
 std::vector<Finding> Inspector::findings() const {
-  return impl().enter([&] { return impl().findings(); });
+  return impl().enter([&] {
+    std::vector<Finding> found;
+    for (const loupe_finding* each : impl().monitor().findings().all()) found.push_back(Finding::from(*each));
+    return found;
+  });
 }
 void Inspector::on_finding(std::function<void(const Finding&)> callback) {
   impl().enter_unlocked([&] { impl().monitor().outbox()->set_callback(std::move(callback)); });
@@ -678,7 +669,12 @@ void Inspector::set_directory(const std::string& directory) {
   impl().enter([&] { impl().monitor().set_directory(directory); });
 }
 void Inspector::set_visualizers(const std::string& yaml) {
-  impl().enter([&] { impl().set_visualizers(yaml); });
+  impl().enter([&] {
+    const Config& config = impl().monitor().config();
+    const auto visualizers = config.of_this_rank(Config::visualizers_from_text(yaml, config.catalogue));
+    impl().monitor().display().replace(visualizers);
+    impl().monitor().expect_files_of(visualizers);
+  });
 }
 
 void leave_models_at_forks() {
@@ -697,48 +693,8 @@ Inspector ProgramInspector::make(Config config) {
   offer_services();
   return Inspector(std::make_unique<Inspector::Impl>(std::move(config)));
 }
-std::string ProgramInspector::attach(Inspector& inspector, torch::nn::Module& model, const std::string& name) {
-  std::string share;
-  inspector.impl_->enter([&] {
-    inspector.impl_->attach(model, {}, name, /*is_loss=*/false, /*awaits_optimizers=*/true);
-    share = inspector.impl_->attachments().all().back()->share();
-  });
-  return share;
-}
-void ProgramInspector::follow_parameters(Inspector& inspector, const std::string& model) {
-  inspector.impl_->enter([&] {
-    for (const auto& each : inspector.impl_->attachments().all()) {
-      if (each->name() == model) each->follow_parameters();
-    }
-  });
-}
-std::optional<double> ProgramInspector::last_recorded_epoch(Inspector& inspector) {
-  return inspector.impl_->enter([&] {
-    const auto last = inspector.impl_->monitor().display().last_before(std::numeric_limits<double>::infinity());
-    return last ? std::optional(last->epoch) : std::nullopt;
-  });
-}
-void ProgramInspector::end(Inspector& inspector) {
-  inspector.impl_->enter([&] { inspector.impl_->monitor().end(LOUPE_END_COMPLETED, nullptr); });
-}
-void ProgramInspector::tick(Inspector& inspector, double epoch, uint32_t reason, uint32_t flags) {
-  inspector.impl_->enter_and_throw([&] { inspector.impl_->loops().tick(epoch, reason, flags); });
-}
-bool ProgramInspector::pays_for_report(Inspector& inspector) {
-  return inspector.impl_->enter([&] { return inspector.impl_->monitor().pays_for_report(); });
-}
-void ProgramInspector::begin_epochs_at(Inspector& inspector, double first) {
-  inspector.impl_->enter([&] { inspector.impl_->monitor().begin_epochs_at(first); });
-}
-void ProgramInspector::note(Inspector& inspector, uint32_t kind, const std::string& text) {
-  inspector.impl_->enter_unlocked([&] { inspector.impl_->monitor().note(kind, text); });
-}
-FoundValues& ProgramInspector::values_of(Inspector& inspector) {
-  inspector.impl_->show_all_found();
-  return *inspector.impl_;
-}
-void ProgramInspector::publish(Inspector& inspector, const Finding& finding) {
-  inspector.impl_->enter([&] { inspector.impl_->publish(finding); });
+ProgramInspector& ProgramInspector::of(Inspector& inspector) {
+  return inspector.impl();
 }
 
 std::size_t Inspector::redirected_calls() {
@@ -746,7 +702,13 @@ std::size_t Inspector::redirected_calls() {
 }
 
 std::string Inspector::coverage() const {
-  return impl().enter([&] { return impl().attachments().coverage(); });
+  return impl().enter([&] {
+    std::string text;
+    for (const auto& attachment : impl().attachments().all()) {
+      for (const std::string& line : attachment->coverage()) text += line + "\n";
+    }
+    return text;
+  });
 }
 
 void set_log(LogCallback callback) {

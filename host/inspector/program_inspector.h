@@ -31,29 +31,30 @@ class FoundValues {
 };
 
 /// What only `loupe run` needs of an inspector.
-struct ProgramInspector {
+struct ProgramInspector : FoundValues {
   /// Creates an inspector for a changed configuration.
   LOUPE_SHARED static Inspector make(Config config);
+  LOUPE_SHARED static ProgramInspector& of(Inspector& inspector);
   /// Attaches a model whose optimizers are found as they clear gradients or step. Returns how much of it is tapped.
-  LOUPE_SHARED static std::string attach(Inspector& inspector, torch::nn::Module& model, const std::string& name);
+  virtual std::string attach(torch::nn::Module& model, const std::string& name) = 0;
   /// Watches the parameters that replaced others in the modules of an attached model.
-  LOUPE_SHARED static void follow_parameters(Inspector& inspector, const std::string& model);
+  virtual void follow_parameters(const std::string& model) = 0;
   /// The greatest epoch that is stored of a run that goes on; nullopt without one.
-  LOUPE_SHARED static std::optional<double> last_recorded_epoch(Inspector& inspector);
+  virtual std::optional<double> last_recorded_epoch() = 0;
   /// Ends the run at its last tick: what came since, as an evaluation, belongs to no epoch.
-  LOUPE_SHARED static void end(Inspector& inspector);
+  virtual void end() = 0;
   /// Shows what came since the last tick. @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
-  LOUPE_SHARED static void tick(Inspector& inspector, double epoch, uint32_t reason, uint32_t flags);
+  virtual void tick(double epoch, uint32_t reason, uint32_t flags) = 0;
   /// Whether the budget has time for a tick that may also be left out.
-  LOUPE_SHARED static bool pays_for_report(Inspector& inspector);
+  virtual bool pays_for_report() = 0;
   /// The next epoch has this number, and the steps of a run that goes on are counted on.
-  LOUPE_SHARED static void begin_epochs_at(Inspector& inspector, double first);
+  virtual void begin_epochs_at(double first) = 0;
   /// Publishes a finding about the program as a whole, not about one of its models.
-  LOUPE_SHARED static void publish(Inspector& inspector, const Finding& finding);
+  virtual void publish(const Finding& finding) = 0;
   /// Adds a note (a LOUPE_NOTE_) on a guess about the program, or on what was not seen.
-  LOUPE_SHARED static void note(Inspector& inspector, uint32_t kind, const std::string& text);
-  /// Takes the losses of a program that pushes none; lives as long as the inspector.
-  LOUPE_SHARED static FoundValues& values_of(Inspector& inspector);
+  virtual void note(uint32_t kind, const std::string& text) = 0;
+  /// Losses are shown at once: the program pushes none.
+  virtual void show_all_found() = 0;
 };
 
 }  // namespace loupe

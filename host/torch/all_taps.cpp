@@ -1,7 +1,6 @@
 #include "torch/all_taps.h"
 
 #include "torch/model/module_types.h"
-#include "torch/redirect/redirections.h"
 #include "torch/redirect/symbols.h"
 #include "torch/taps/early_clips.h"
 #include "torch/taps/function_taps.h"
@@ -22,15 +21,6 @@ void declare_all_taps() {
     return true;
   }();
   static_cast<void>(once);
-}
-
-HeldRedirections::HeldRedirections() {
-  declare_all_taps();
-  Redirections::instance().hold();
-}
-
-HeldRedirections::~HeldRedirections() {
-  Redirections::instance().release();
 }
 
 }  // namespace loupe

@@ -26,9 +26,7 @@ namespace {
 /// For results of TorchScript, which have no gradients inside a graph that is differentiated as a whole.
 void leave_out_gradients(TapPoint& point) {
   point.output_gradient = point.input_gradient = nullptr;
-  point.further.erase(std::remove_if(point.further.begin(), point.further.end(),
-                                     [](const Stream* stream) { return stream->tap() != LOUPE_TAP_FORWARD; }),
-                      point.further.end());
+  std::erase_if(point.further, [](const Stream* stream) { return stream->tap() != LOUPE_TAP_FORWARD; });
 }
 
 }  // namespace
@@ -38,10 +36,6 @@ Attachment::Attachment(Monitor& monitor, std::string name)
       mutex_(monitor.mutex()),
       outbox_(monitor.outbox()),
       names_{std::move(name), "", monitor.config().separator} {}
-
-Attachment::~Attachment() {
-  detach();
-}
 
 void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
                         const Exposed& exposed, bool is_loss) {
@@ -62,7 +56,6 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   }
 
   model_ = std::make_shared<ModelNode>(names_.model, names_.root(), model.name());
-  std::vector<bool> opaque;
   std::vector<const FoundModule*> attached;                          // those of the points
   std::unordered_map<std::string, const ModuleNode*> nodes_by_path;  // to find parents
   const std::vector<FoundModule> modules = walk_model(model, monitor_.config().depth);
@@ -90,7 +83,6 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     point->opaque = visibility.opaque;
     point->perhaps = visibility.perhaps;
     points_.push_back(point);
-    opaque.push_back(visibility.opaque);
     coverage_.add(names_.of(found.path), type, visibility, !found.is_leaf, !found.module->parameters().empty());
   }
   for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -108,7 +100,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   prime();
   watch_gradients();
   find_code(model);
-  Registry::instance().add(points_, opaque);
+  Registry::instance().add(points_);
   set_active(monitor_.looks());
 }
 
@@ -268,10 +260,6 @@ bool Attachment::find_unseen_step() {
   return true;
 }
 
-void Attachment::prime() {
-  steps_.prime();
-}
-
 /// The hooks and redirections stay, for other threads may be in the middle of them; each looks at the flag.
 void Attachment::set_active(bool active) {
   if (active_->exchange(active) == active) return;
@@ -330,7 +318,8 @@ bool Attachment::follow(TapPoint& point) {
       tap.tensor = *now;
       tap.accumulator = nullptr;
     }
-    watch_replaced(point, tap, old);
+    if (tap.gradient != nullptr) LeafGradients::instance().forget(old, *tap.gradient);
+    watch_parameters(point);
     replaced = true;
   }
   return replaced;
@@ -351,7 +340,7 @@ void Attachment::detach() {
   if (!std::exchange(attached_, false)) return;
   set_active(false);
   if (std::exchange(counts_always_, false)) counting_attachments.fetch_sub(1);
-  Registry::instance().remove(this);
+  Registry::instance().remove(active_.get());
   forget_optimizers(this);
   steps_.forget();
   // From the last on, which is quick where lists are shortened from their ends.

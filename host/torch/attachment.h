@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
  public:
   /// @param monitor  lives until detach; its mutex and outbox live longer, since threads that train may come later
   Attachment(Monitor& monitor, std::string name);
-  ~Attachment() override;
+  ~Attachment() override { detach(); }
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
@@ -60,7 +59,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   bool has_optimizer() const { return steps_.any(); }
   void notice_unseen_step() override;
   /// Counts changes from the parameters as they are now.
-  void prime();
+  void prime() { steps_.prime(); }
   /// Watches the parameters that replaced others in the modules. Each tick does so, too.
   void follow_parameters();
   /// Parameters at the end of an epoch.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "core/own_time.h"
@@ -66,5 +67,11 @@ class LoupeTime {
   OwnTime own_{OwnTime::Of::hooks};
   WorkListener* listener_ = WorkListener::get();
 };
+LOUPE_SHARED void in_loupe_time(void (*call)(void* context), void* context);
+/// Counts the call as Loupe's own work, for parts of the host.
+template <class Call>
+void in_loupe_time(Call&& call) {
+  in_loupe_time([](void* context) { (*static_cast<std::remove_reference_t<Call>*>(context))(); }, &call);
+}
 
 }  // namespace loupe

@@ -64,7 +64,7 @@ class Stream {
   /// Whether no source behind it accepts events, so that none need be created. Any thread.
   bool resting() const { return state_.resting.load(std::memory_order_relaxed); }
   /// Also updates `copy`, which is beside the other data of the tap; null ends that. Any thread.
-  void copy_state(TapState* copy);
+  LOUPE_SHARED void copy_state(TapState* copy);
   /// Under the module's mutex.
   void follow_lenses();
   /// Whether a source reads event.inputs and event.outputs.

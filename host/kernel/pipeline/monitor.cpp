@@ -278,6 +278,7 @@ void Monitor::tell_error(const loupe_finding& finding) const {
 }
 
 void Monitor::join(const Launch& launch) {
+  log_as_rank(launch.rank);
   const std::size_t lenses = config_.lenses.size();
   config_.join(launch);
   if (config_.launch.world_size > 1) schedule_.agree();

@@ -70,7 +70,7 @@ class Monitor final : public LensContext {
   const std::shared_ptr<Outbox>& outbox() const { return outbox_; }
 
   /// Makes this process one of a run of several, unless the configuration did. Before the first tick.
-  void join(const Launch& launch);
+  LOUPE_SHARED void join(const Launch& launch);
   /// From now on ticks are shown after `keeper` has merged them with those of other processes. Before the first tick.
   LOUPE_SHARED void keep_ticks(std::unique_ptr<TickKeeper> keeper);
 

@@ -75,6 +75,8 @@ struct RanksTable {
   /// monitor.
   /// @param store  null: they meet where the configuration and the launcher say
   void (*join)(Monitor& monitor, c10d::Store* store);
+  /// See Inspector::attach_ranks. Under the inspector's mutex.
+  void (*attach)(Monitor& monitor, c10d::Store& store, int rank, int world_size);
 };
 
 }  // namespace loupe

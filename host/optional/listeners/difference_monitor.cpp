@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "torch/listening.h"
+#include "listeners/listening.h"
 #include "torch/model/point_maker.h"
 
 namespace loupe {

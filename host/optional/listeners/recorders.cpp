@@ -11,9 +11,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "listeners/listening.h"
 #include "loupe/reducers.h"
 #include "torch/all_taps.h"
-#include "torch/listening.h"
 #include "torch/model/module_types.h"
 #include "torch/tensor/compat.h"
 #include "torch/tensor/services.h"
@@ -198,10 +198,14 @@ void Recorder::apply_sample(const std::function<at::Tensor(const at::Tensor&, st
 }
 
 void Recorder::save(const std::filesystem::path& directory, bool mkdir) const {
+  const auto* services = part<ServicesTable>(ServicesTable::without);
+  if (services == nullptr)
+    throw std::runtime_error("loupe: cannot write to '" + directory.string() +
+                             "' without the part 'services'; install Loupe whole");
   if (mkdir) std::filesystem::create_directories(directory);
   for (std::size_t i = 0; i < size(); ++i) {
     const bool as_list = !impl_->settings.reduction || (*this)[i].empty();
-    save_tensors((*this)[i], as_list, directory / (std::to_string(i) + ".pt"));
+    services->save((*this)[i], as_list, directory / (std::to_string(i) + ".pt"));
   }
 }
 }  // namespace loupe::recorders

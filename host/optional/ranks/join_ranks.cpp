@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -93,8 +94,29 @@ void join(Monitor& monitor, c10d::Store* store) {
                                          monitor.display().run().directory + "' shows the numbers of all"));
 }
 
+/// See RanksTable.
+void attach(Monitor& monitor, c10d::Store& store, int rank, int world_size) {
+  if (rank < 0 || rank >= world_size)
+    throw std::invalid_argument("loupe: there is no rank " + std::to_string(rank) + " of " +
+                                std::to_string(world_size));
+  const Config& config = monitor.config();
+  if (!config.ranks.on || world_size == 1) return;
+  if (monitor.has_ticked()) throw std::logic_error("loupe: attach_ranks comes before the first tick");
+  Launch launch = config.launch;
+  if (launch.world_size == 1) {
+    launch.rank = rank;
+    launch.world_size = world_size;
+    monitor.join(launch);
+  } else if (launch.rank != rank || launch.world_size != world_size) {
+    throw std::invalid_argument("loupe: attach_ranks is told rank " + std::to_string(rank) + " of " +
+                                std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
+                                " of " + std::to_string(launch.world_size));
+  }
+  join(monitor, &store);
+}
+
 }  // namespace
 
-const RanksTable ranks_table = {&join};
+const RanksTable ranks_table = {&join, &attach};
 
 }  // namespace loupe

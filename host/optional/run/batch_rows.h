@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "listeners/listening.h"
 #include "run/epoch_clock.h"
-#include "torch/listening.h"
 
 namespace torch::nn {
 class Module;

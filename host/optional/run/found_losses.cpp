@@ -109,13 +109,13 @@ const ProgramListener listener = {
       each([&](FoundLosses& of) { of.losses().before_backward(loss, place, of.model_count()); });
     },
     [] { each([](FoundLosses& of) { of.losses().after_backward(); }); },
-    {[](const at::Tensor& loss, const char* function) {
-       each([&](FoundLosses& of) { of.losses().computed(loss, function); });
-     },
-     [](const at::Tensor& loss, const char* function, const void* place) {
-       if (at::GradMode::is_enabled()) return;
-       each([&](FoundLosses& of) { of.losses().evaluated(loss, function, place); });
-     }},
+    [](const at::Tensor& loss, const char* function) {
+      each([&](FoundLosses& of) { of.losses().computed(loss, function); });
+    },
+    [](const at::Tensor& loss, const char* function, const void* place) {
+      if (at::GradMode::is_enabled()) return;
+      each([&](FoundLosses& of) { of.losses().evaluated(loss, function, place); });
+    },
     [](const void*, bool) {},
     [] {}};
 

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Operators.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/data/samplers.h>
 #include <torch/optim.h>
@@ -63,6 +65,17 @@ struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Argumen
   }
 };
 
+void loss_function_called(const at::Tensor& result, const at::Tensor& input, int64_t reduction, const char* function,
+                          const void* place) {
+  if (!is_number(result)) return;
+  const char* colons = std::strstr(function, "::");
+  const char* name = colons != nullptr ? colons + 2 : function;
+  if (result.requires_grad()) return listener->computed(result, name);
+  const bool is_sum = reduction == at::Reduction::Sum && input.dim() > 0 && input.size(0) > 0;
+  const at::NoGradGuard no_graph;
+  listener->evaluated(is_sum ? result / input.size(0) : result, name, place);
+}
+
 template <class Type, class Signature = decltype(&Type::reset)>
 struct SamplerTap;
 template <class Type, class Owner, class Size>
@@ -121,7 +134,7 @@ void declare_program_taps(const ProgramListener& told) {
   listener = &told;
   BackwardTap<decltype(&at::Tensor::_backward)>::declare();
   BackwardOfManyTap<decltype(&torch::autograd::backward)>::declare();
-  set_loss_function_listener(told.functions);
+  set_loss_function_listener(&loss_function_called);
   SamplerTap<RandomSampler>::declare("13RandomSampler");
   SamplerTap<SequentialSampler>::declare("17SequentialSampler");
   SamplerTap<StreamSampler>::declare("13StreamSampler");

@@ -10,7 +10,10 @@ struct ProgramListener {
   /// Before a backward pass from a tensor of one element; `place` is the call's, only to compare with.
   void (*before_backward)(const at::Tensor& loss, const void* place);
   void (*after_backward)();
-  LossFunctionListener functions;
+  /// A loss function gave a result with a graph; `function` is its name.
+  void (*computed)(const at::Tensor& loss, const char* function);
+  /// The same without a graph, as a mean of the batch; `place` is the call's.
+  void (*evaluated)(const at::Tensor& loss, const char* function, const void* place);
   /// Before the sampler of a data loader starts again, or the program draws a random order. `order` is only to compare
   /// with.
   void (*order_begins)(const void* order, bool is_loader);

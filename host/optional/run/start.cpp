@@ -16,6 +16,7 @@
 #include "core/forks.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "core/work.h"
 #include "inspector/program_inspector.h"
 #include "loupe/config_error.h"
 #include "preload/boundary.h"
@@ -27,7 +28,6 @@
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/optimizer_taps.h"
-#include "torch/taps/thread_callbacks.h"
 
 namespace loupe {
 namespace {
@@ -134,11 +134,10 @@ const ProgramHooks hooks = {&Guarded<&Program::before_forward>::call_if_waiting,
                             &Guarded<&Program::before_clearing>::call, &Guarded<&Program::before_step>::call,
                             &Guarded<&Program::after_step>::call};
 
-const ProgramListener program_listener = {&Guarded<&Program::before_backward>::call,
-                                          &Guarded<&Program::after_backward>::call,
-                                          {&Guarded<&Program::computed>::call, &Guarded<&Program::evaluated>::call},
-                                          &Guarded<&Program::order_begins>::call,
-                                          &Guarded<&Program::scheduled>::call};
+const ProgramListener program_listener = {
+    &Guarded<&Program::before_backward>::call, &Guarded<&Program::after_backward>::call,
+    &Guarded<&Program::computed>::call,        &Guarded<&Program::evaluated>::call,
+    &Guarded<&Program::order_begins>::call,    &Guarded<&Program::scheduled>::call};
 
 /// In a process that was just forked: other threads are gone, so nobody will release their locks.
 void begin_anew() {

@@ -68,7 +68,7 @@ std::string short_list(const std::vector<std::string>& texts) {
 
 /// The one behind the last of a run that goes on, where the configuration names none.
 double first_epoch_of(Inspector& inspector) {
-  return std::floor(ProgramInspector::last_recorded_epoch(inspector).value_or(0)) + 1;
+  return std::floor(ProgramInspector::of(inspector).last_recorded_epoch().value_or(0)) + 1;
 }
 
 /// Names the seed of random numbers, if the program has set one.
@@ -96,14 +96,15 @@ Inspector& WatchedProgram::inspector() {
   for (const auto& [order, is_loader] : early_orders_) clock_->order_begins(order, is_loader);
   inspector_.emplace(ProgramInspector::make(std::move(config)));
   first_epoch_ = section_.first_epoch > 0 ? section_.first_epoch : first_epoch_of(*inspector_);
-  losses_.emplace(ProgramInspector::values_of(*inspector_),
-                  ProgramLosses::Names{train_loss, validation_loss, section_.losses},
+  ProgramInspector& program = ProgramInspector::of(*inspector_);
+  program.show_all_found();
+  losses_.emplace(program, ProgramLosses::Names{train_loss, validation_loss, section_.losses},
                   ProgramLosses::Tell{[this](const std::string& guess) { tell(guess, nullptr); },
                                       [this](const std::string& name, const std::string& what) {
                                         if (!has_told_first_lines_) first_losses_.push_back("'" + name + "'");
                                         tell("'" + name + "' is " + what, "loss", /*is_in_first_lines=*/true);
                                       }});
-  ProgramInspector::begin_epochs_at(*inspector_, first_epoch_);
+  program.begin_epochs_at(first_epoch_);
   tell_seed(*inspector_);
   if (first_epoch_ != 1) tell("the first epoch is " + number_text(first_epoch_), "first_epoch", true);
   tell(clock_->description(), "epoch", true);
@@ -123,7 +124,7 @@ void WatchedProgram::count_as(TickRule& tick) {
 
 void WatchedProgram::tell(const std::string& guess, const char* option, bool is_in_first_lines) {
   const std::string text = option != nullptr ? guess + " (change with run_program." + option + ")" : guess;
-  ProgramInspector::note(*inspector_, LOUPE_NOTE_GUESS, text);
+  ProgramInspector::of(*inspector_).note(LOUPE_NOTE_GUESS, text);
   if (has_told_first_lines_ || !is_in_first_lines) log(LOUPE_LOG_INFO, text);
 }
 
@@ -253,7 +254,7 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   if (idle == attached_.end()) return false;  // their model is gone
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
-  ProgramInspector::publish(inspector(), *finding);
+  ProgramInspector::of(inspector()).publish(*finding);
   // Nothing runs in it; findings about that would only be consequences.
   std::erase_if(attached_, [&](const Attached& each) {
     const bool is_idle = is_its(each);
@@ -283,7 +284,7 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
                     " parameters that it holds has a gradient or is in a module that runs: they are another model's, "
                     "or one's that is gone";
   finding.advice = "make the optimizer after the model, from the parameters of the model that runs";
-  ProgramInspector::publish(inspector(), finding);
+  ProgramInspector::of(inspector()).publish(finding);
 }
 
 /// Attaches them together with those of other optimizers that step in turn with this one.
@@ -330,7 +331,7 @@ void WatchedProgram::follow(BareModel& bare, const torch::optim::Optimizer& opti
       std::find_if(attached_.begin(), attached_.end(), [&](const Attached& each) { return each.module == &bare; });
   if (attached == attached_.end()) return;
   attached->parameters = bare.tensors();
-  ProgramInspector::follow_parameters(*inspector_, attached->name);
+  ProgramInspector::of(*inspector_).follow_parameters(attached->name);
   Optimizer& known = optimizer_at(&optimizer);
   known.parameters.clear();
   known.order.clear();
@@ -471,7 +472,7 @@ void WatchedProgram::attach(const FoundModel& model, int training, const std::st
   std::string name = short_type(model.module->name());
   const int number = ++names_[name];
   if (number > 1) name += "#" + std::to_string(number);
-  const std::string share = ProgramInspector::attach(*inspector_, *model.module, name);
+  const std::string share = ProgramInspector::of(*inspector_).attach(*model.module, name);
   if (!has_told_first_lines_) first_models_.push_back("'" + name + "' (" + share + ")");
   tell("watching '" + name + "': " + why, "models", /*is_in_first_lines=*/true);
   if (attached_.empty()) rows_.emplace();
@@ -495,7 +496,7 @@ void WatchedProgram::tell_unobserved() {
   std::string text;
   for (const std::string& each : unobserved) text += (text.empty() ? "not judged: " : "; ") + each;
   if (text.empty()) return;
-  ProgramInspector::note(*inspector_, LOUPE_NOTE_UNOBSERVED, text);
+  ProgramInspector::of(*inspector_).note(LOUPE_NOTE_UNOBSERVED, text);
   log(LOUPE_LOG_INFO, text);
 }
 
@@ -510,14 +511,14 @@ void WatchedProgram::end_epoch(bool is_broken_off) {
     bare->each_length([this](const std::string& name, std::int64_t rows) {
       inspector_->push_metric("rows of " + name, static_cast<double>(rows));
     });
-  if (!clock_->is_automatic() || ProgramInspector::pays_for_report(*inspector_)) show_epochs();
+  if (!clock_->is_automatic() || ProgramInspector::of(*inspector_).pays_for_report()) show_epochs();
   clock_->ticked();
 }
 
 void WatchedProgram::show_epochs() {
   is_shown_ = true;
-  ProgramInspector::tick(*inspector_, first_epoch_ + epochs_ - 1, reason_,
-                         reason_ == LOUPE_TICK_END ? uint32_t{LOUPE_TICK_INCOMPLETE} : 0U);
+  ProgramInspector::of(*inspector_)
+      .tick(first_epoch_ + epochs_ - 1, reason_, reason_ == LOUPE_TICK_END ? uint32_t{LOUPE_TICK_INCOMPLETE} : 0U);
 }
 
 void WatchedProgram::finish() {
@@ -529,7 +530,7 @@ void WatchedProgram::finish() {
   tell_first_lines();
   tell_unobserved();
   rows_.reset();
-  if (!ticks) ProgramInspector::end(*inspector_);
+  if (!ticks) ProgramInspector::of(*inspector_).end();
   inspector_.reset();
 }
 

@@ -20,11 +20,12 @@
 #include "core/forks.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "core/work.h"
 #include "script/script_plan.h"
+#include "timing/thread_callbacks.h"
 #include "torch/model/registry.h"
 #include "torch/taps/forward_scope.h"
 #include "torch/taps/function_taps.h"
-#include "torch/taps/thread_callbacks.h"
 
 namespace torch::jit {
 bool canFuseOnCPU();  // of a header that some packages leave out

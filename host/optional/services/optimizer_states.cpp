@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "services/kept_states.h"
 #include "services/services.h"
 #include "torch/taps/optimizer_reader.h"
 #include "torch/tensor/tensor_view.h"

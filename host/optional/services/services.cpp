@@ -14,12 +14,33 @@
 
 #include "services/device_measurer.h"
 #include "services/tensor_file.h"
+#include "services/tensor_lending.h"
 #include "torch/tensor/compat.h"
-#include "torch/tensor/tensor_lending.h"
 #include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {
+
+loupe_status retain(void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
+  return detail::guarded(error, [&] { *kept = new loupe_retained(native_tensor(tensor).detach()); });
+}
+
+loupe_status clone(void*, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error) {
+  return detail::guarded(error, [&] {
+    const at::NoGradGuard no_grad;
+    *kept = new loupe_retained(native_tensor(tensor).detach().clone());
+  });
+}
+
+loupe_status copy(void*, const loupe_tensor* tensor, double* values, std::size_t capacity, std::size_t* count,
+                  loupe_error* error) {
+  return detail::guarded(error, [&] {
+    const at::NoGradGuard no_grad;
+    const at::Tensor flat = native_tensor(tensor).detach().to(at::kCPU, at::kDouble).contiguous();
+    *count = static_cast<std::size_t>(flat.numel());
+    std::copy_n(flat.data_ptr<double>(), std::min(*count, capacity), values);
+  });
+}
 
 loupe_status singular_values(void*, const loupe_tensor* matrix, double* values, std::size_t capacity,
                              std::size_t* count, loupe_error* error) {
@@ -173,6 +194,16 @@ void destroy_tensor(void* place) {
 
 }  // namespace
 
+const loupe_tensor_service& tensor_service() {
+  static const loupe_tensor_service table = {.struct_size = sizeof(loupe_tensor_service),
+                                             .retain = &retain,
+                                             .release = [](void*, loupe_retained* kept) { delete kept; },
+                                             .view = [](void*, const loupe_retained* kept) { return kept->view.get(); },
+                                             .clone = &clone,
+                                             .copy = &copy};
+  return table;
+}
+
 const loupe_draft_tensor_math_service& tensor_math_service() {
   static const loupe_draft_tensor_math_service table = {.struct_size = sizeof(loupe_draft_tensor_math_service),
                                                         .singular_values = &singular_values,
@@ -197,6 +228,7 @@ namespace {
 
 const void* service(const char* id) {
   const auto is = [&](const char* other) { return std::strcmp(id, other) == 0; };
+  if (is(LOUPE_TENSORS_ID)) return &tensor_service();
   if (is(LOUPE_DRAFT_TENSOR_MATH_ID)) return &tensor_math_service();
   if (is(LOUPE_DRAFT_TENSOR_FILES_ID)) return &tensor_files_service();
   if (is(LOUPE_DRAFT_FINGERPRINTS_ID)) return &fingerprint_service();

@@ -21,11 +21,11 @@
 #include "core/forks.h"
 #include "core/threads.h"
 #include "core/work.h"
+#include "services/kept_states.h"
 #include "timing/device_clock.h"
 #include "timing/step_timer.h"
+#include "timing/thread_callbacks.h"
 #include "torch/taps/forward_pass.h"
-#include "torch/taps/optimizer_reader.h"
-#include "torch/taps/thread_callbacks.h"
 
 namespace loupe {
 namespace {

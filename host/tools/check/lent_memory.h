@@ -14,7 +14,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "torch/tensor/tensor_lending.h"
+#include "services/tensor_lending.h"
 
 namespace loupe::check {
 

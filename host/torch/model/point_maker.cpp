@@ -67,12 +67,6 @@ void warn_of_equal_names(const Monitor& monitor) {
   }
 }
 
-namespace {
-
-using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
-
-}  // namespace
-
 at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name) {
   const auto parameters = module.named_parameters(/*recurse=*/false);
   if (const at::Tensor* found = parameters.find(name)) return *found;

@@ -8,11 +8,6 @@
 namespace loupe {
 namespace {
 
-template <class Predicate>
-void erase_points(ModuleEntry& entry, Predicate&& predicate) {
-  entry.points.erase(std::remove_if(entry.points.begin(), entry.points.end(), predicate), entry.points.end());
-}
-
 void collect_code(Registry::Table& table) {
   table.code.clear();
   for (const auto& root : table.roots) {
@@ -53,45 +48,27 @@ void Registry::abandon() {
   }
 }
 
-void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque) {
+void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, bool first) {
   publish([&](Table& table) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      ModuleEntry& entry = table.modules[points[i]->module];
+    for (const auto& point : points) {
+      ModuleEntry& entry = table.modules[point->module];
       // An address whose module died belongs to the new one.
-      erase_points(entry, [](const auto& point) { return !point->alive(); });
-      entry.points.push_back(points[i]);
-      entry.opaque = opaque[i];
+      erase_where(entry.points, [](const auto& other) { return !other->alive(); });
+      entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
+      entry.opaque = point->opaque;
+      if (point->is_root) table.roots.push_back(point);
     }
-    if (!points.empty()) table.roots.push_back(points[0]);
     collect_code(table);
   });
 }
 
-void Registry::remove(const WatchedModel* attachment) {
-  const auto is_its = [&](const auto& point) { return point->model_id == attachment; };
+void Registry::remove(const std::atomic<bool>* active) {
+  const auto is_its = [&](const auto& point) { return point->active.get() == active; };
   publish([&](Table& table) {
-    for (auto& each : table.modules) erase_points(each.second, is_its);
+    for (auto& each : table.modules) erase_where(each.second.points, is_its);
     std::erase_if(table.modules, [](const auto& each) { return each.second.points.empty(); });
     std::erase_if(table.roots, is_its);
     collect_code(table);
-  });
-}
-
-void Registry::add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first) {
-  publish([&](Table& table) {
-    ModuleEntry& entry = table.modules[point->module];
-    erase_points(entry, [](const auto& other) { return !other->alive(); });
-    entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
-    entry.opaque = opaque;
-  });
-}
-
-void Registry::remove_listener(const TapPoint* point) {
-  publish([&](Table& table) {
-    const auto found = table.modules.find(point->module);
-    if (found == table.modules.end()) return;
-    erase_points(found->second, [&](const auto& other) { return other.get() == point; });
-    if (found->second.points.empty()) table.modules.erase(found);
   });
 }
 

@@ -45,14 +45,13 @@ class Registry {
       return found != modules.end() ? &found->second : nullptr;
     }
   };
-  static Registry& instance();
+  LOUPE_SHARED static Registry& instance();
 
-  /// @param points  of one model, the root first
-  void add(const std::vector<std::shared_ptr<TapPoint>>& points, const std::vector<bool>& opaque);
-  void remove(const WatchedModel* attachment);
-  /// One point that listens, before or after those that watch its module already.
-  void add_listener(const std::shared_ptr<TapPoint>& point, bool opaque, bool first);
-  void remove_listener(const TapPoint* point);
+  /// @param points  of one model, the root first, or one that listens
+  /// @param first  before those that watch their modules already
+  LOUPE_SHARED void add(const std::vector<std::shared_ptr<TapPoint>>& points, bool first = false);
+  /// Takes away the points with this flag.
+  LOUPE_SHARED void remove(const std::atomic<bool>* active);
   /// In a forked child: ends the watching of all attached models. Takes no memory.
   void abandon();
 

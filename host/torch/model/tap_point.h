@@ -57,8 +57,6 @@ class WatchedModel {
   virtual void abandon() = 0;
 };
 
-class WatchedModel;
-
 /// A parameter or buffer of a tapped module, with the streams that somebody subscribed to. What every step looks at
 /// comes first.
 struct ParameterTap {

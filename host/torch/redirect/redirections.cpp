@@ -23,6 +23,10 @@ void Redirections::declare(const std::string& symbol, void* tap, bool everywhere
   libraries_ = {};
 }
 
+void Redirections::declare_function(const void* function, void* tap, bool everywhere) {
+  declare(symbol_of(function), tap, everywhere);
+}
+
 void Redirections::know_libtorch(const void* address) {
   const std::lock_guard lock(mutex_);
   libtorch_.push_back(address);
@@ -102,10 +106,6 @@ void Redirections::release() {
     if (writer.holds(it->address, it->tap)) writer.write(it->address, it->original);
   }
   written_.clear();
-}
-
-bool Redirections::redirect_entry(void** entry, void* tap) {
-  return redirect_entries({entry}, tap);
 }
 
 bool Redirections::redirect_entries(const std::vector<void**>& entries, void* tap) {

@@ -37,17 +37,17 @@ class Redirections {
   /// Declares a function of LibTorch's and its tap; what holds already redirects it with the next hold or
   /// follow_libraries. `everywhere`: also where LibTorch calls it itself.
   LOUPE_SHARED void declare(const std::string& symbol, void* tap, bool everywhere);
+  /// The same of one that lies there.
+  LOUPE_SHARED void declare_function(const void* function, void* tap, bool everywhere);
   /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
   void know_libtorch(const void* address);
   /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
   LOUPE_SHARED void hold();
-  void release();
+  LOUPE_SHARED void release();
   /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
   void follow_libraries();
-  /// Redirects one entry of a virtual table until the last release, again where it was done before. False where the
-  /// system refuses.
-  bool redirect_entry(void** entry, void* tap);
-  /// The same for several, which costs little more than for one.
+  /// Redirects entries of virtual tables until the last release, again where it was done before; several cost little
+  /// more than one. False where the system refuses.
   bool redirect_entries(const std::vector<void**>& entries, void* tap);
 
   /// Whether the calls of a symbol are redirected, all of those that there are.
@@ -82,11 +82,10 @@ class Redirections {
   int holders_ = 0;
 };
 
-/// Declares a tap of a function that LibTorch exports, as Redirections::declare does.
 template <class Function, class Tap>
 void declare_tap(Function* function, Tap* tap, bool everywhere = false) {
-  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(function)), reinterpret_cast<void*>(tap),
-                                   everywhere);
+  Redirections::instance().declare_function(reinterpret_cast<const void*>(function), reinterpret_cast<void*>(tap),
+                                            everywhere);
 }
 
 /// The address of a member function that is not virtual: a pointer to it begins with that (Itanium C++ ABI).

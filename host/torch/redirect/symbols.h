@@ -13,7 +13,7 @@ class Module;
 namespace loupe {
 
 /// The name under which a function is exported; empty when its object does not export it. Any thread.
-LOUPE_SHARED std::string symbol_of(const void* function);
+std::string symbol_of(const void* function);
 
 /// Gives back the memory that symbol_of keeps for the next call, some megabytes.
 void forget_symbol_names();

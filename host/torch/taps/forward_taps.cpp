@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <typeindex>
@@ -61,7 +60,7 @@ struct CheckTap {
     void** const table = *reinterpret_cast<void** const*>(&norm);
     void** const entry = virtual_entry(&norm, Access::check());
     originals.keep(table, entry, &tap);
-    return Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
+    return Redirections::instance().redirect_entries({entry}, reinterpret_cast<void*>(&tap));
   }
 };
 
@@ -75,15 +74,12 @@ struct OperatorTap<Operator, at::Tensor (*)(const at::Tensor&, Arguments...)> {
     const bool ours = state.pending_norm != nullptr && state.pending_input == input.unsafeGetTensorImpl();
     if (!ours) return Operator::call(input, std::forward<Arguments>(arguments)...);
     state.pending_norm = nullptr;
-    try {
-      at::Tensor result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      open_norm()->leave(result);
-      open_norm().reset();
-      return result;
-    } catch (...) {
-      open_norm().reset();
-      throw;
-    }
+    struct End {
+      ~End() { open_norm().reset(); }
+    } const end;
+    at::Tensor result = Operator::call(input, std::forward<Arguments>(arguments)...);
+    open_norm()->leave(result);
+    return result;
   }
 };
 
@@ -209,7 +205,7 @@ bool SequentialTaps::reach(const torch::nn::Module& child) const {
   if (found == children_.end()) return false;
   void** const entry = virtual_entry(found->second, &AnyModulePlaceholder::forward);
   originals().keep(*reinterpret_cast<void***>(found->second), entry, &tap);
-  return Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&tap));
+  return Redirections::instance().redirect_entries({entry}, reinterpret_cast<void*>(&tap));
 }
 
 namespace {
@@ -271,13 +267,15 @@ class ForwardTable {
     typename Tap::Function function = nullptr;
     std::memcpy(&function, &address, sizeof address);
     Tap::real_function.store(function, std::memory_order_release);
-    const std::string symbol = symbol_of(address);
-    Redirections::instance().declare(symbol, reinterpret_cast<void*>(&Tap::tap), true);
-    const auto [known, is_new] = known_.try_emplace(std::type_index(typeid(Type)), KnownForward{{}, opaque});
+    add(typeid(Type), &is_any<Type>, address, reinterpret_cast<void*>(&Tap::tap), opaque);
+  }
+  /// What is the same for all types, of which there are many.
+  void add(const std::type_info& type, bool (*is)(const torch::nn::Module&), void* forward, void* tap, bool opaque) {
+    const std::string symbol = symbol_of(forward);
+    Redirections::instance().declare(symbol, tap, true);
+    const auto [known, is_new] = known_.try_emplace(std::type_index(type), KnownForward{{}, opaque});
     if (!symbol.empty()) known->second.symbols.push_back(symbol);
-    if (!is_new) return;
-    bases_.emplace_back([](const torch::nn::Module& module) { return dynamic_cast<const Type*>(&module) != nullptr; },
-                        std::type_index(typeid(Type)));
+    if (is_new) bases_.emplace_back(is, std::type_index(type));
   }
 
   ForwardTable();

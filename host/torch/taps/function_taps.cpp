@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/Operators.h>
 #include <ATen/core/Reduction.h>
-#include <ATen/core/grad_mode.h>
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <torch/csrc/autograd/function.h>
@@ -24,32 +23,25 @@
 namespace loupe {
 namespace {
 
-/// Whether a call works as an activation. Clamping does if it cuts off negative values, as ReLU does.
-template <class Operator>
-struct Activates {
-  template <class... Arguments>
-  static bool with(const Arguments&...) {
-    return true;
-  }
-};
 bool is_zero(const at::Scalar& bound) {
   return !bound.isComplex() && bound.to<double>() == 0;
 }
-struct ClampActivates {
-  template <class Scalars>
-  static bool with(const Scalars& minimum, const Scalars&) {
-    return minimum.has_value() && is_zero(*minimum);
-  }
-  static bool with(const at::Scalar& minimum) { return is_zero(minimum); }
-};
-template <>
-struct Activates<at::_ops::clamp> : ClampActivates {};
-template <>
-struct Activates<at::_ops::clamp_> : ClampActivates {};
-template <>
-struct Activates<at::_ops::clamp_min> : ClampActivates {};
-template <>
-struct Activates<at::_ops::clamp_min_> : ClampActivates {};
+bool cuts_negative(const at::Scalar& minimum) {
+  return is_zero(minimum);
+}
+template <class Scalars>
+bool cuts_negative(const Scalars& minimum, const Scalars&) {
+  return minimum.has_value() && is_zero(*minimum);
+}
+template <class Operator, class... Others>
+constexpr bool is_any_of = (std::is_same_v<Operator, Others> || ...);
+/// Whether a call works as an activation. Clamping does if it cuts off negative values, as ReLU does.
+template <class Operator, class... Arguments>
+bool activates(const Arguments&... arguments) {
+  if constexpr (is_any_of<Operator, at::_ops::clamp, at::_ops::clamp_, at::_ops::clamp_min, at::_ops::clamp_min_>)
+    return cuts_negative(arguments...);
+  return true;
+}
 
 /// Whether a dropout drops; no other function takes a probability and whether it trains.
 template <class... Arguments>
@@ -68,7 +60,7 @@ template <const FunctionKind& Kind, class Operator, class Result, class Input, c
 struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
   static Result tap(Input input, Arguments... arguments) {
     const bool seen = active_attachments.load(std::memory_order_relaxed) != 0 && thread_state().opaque == 0 &&
-                      Activates<Operator>::with(arguments...);
+                      activates<Operator>(arguments...);
     const CallSite site = LOUPE_CALL_SITE;
     const uint32_t flags = dropout_flags(arguments...);
     if constexpr (std::is_same_v<Operator, at::_ops::clamp_>) note_clipped(input);
@@ -160,7 +152,7 @@ void declare_function_taps() {
 
 namespace {
 
-const LossFunctionListener* told_of_losses = nullptr;
+LossFunctionListener told_of_losses = nullptr;
 thread_local int losses_running = 0;  // one loss function may call another
 
 /// By the type of its node, whose name() allocates.
@@ -216,22 +208,6 @@ int64_t reduction_of(const First& first, const Rest&... rest) {
   }
 }
 
-/// "mse_loss" of "aten::mse_loss".
-const char* short_name(const char* name) {
-  const char* colons = std::strstr(name, "::");
-  return colons != nullptr ? colons + 2 : name;
-}
-
-void tell_result(const at::Tensor& result, const at::Tensor& input, int64_t reduction, const char* function,
-                 const void* place) {
-  const bool is_number = result.defined() && result.numel() == 1 && at::isFloatingType(result.scalar_type());
-  if (!is_number) return;
-  if (result.requires_grad()) return told_of_losses->computed(result, short_name(function));
-  const bool is_sum = reduction == at::Reduction::Sum && input.dim() > 0 && input.size(0) > 0;
-  const at::NoGradGuard no_graph;
-  told_of_losses->evaluated(is_sum ? result / input.size(0) : result, short_name(function), place);
-}
-
 template <uint32_t Function, bool IsLoss, class Operator, class Signature = decltype(&Operator::call)>
 struct LossTap;
 template <uint32_t Function, bool IsLoss, class Operator, class... Arguments>
@@ -249,7 +225,7 @@ struct LossTap<Function, IsLoss, Operator, at::Tensor (*)(const at::Tensor&, Arg
       return Operator::call(input, std::forward<Arguments>(arguments)...);
     }();
     if (IsLoss && is_outermost && told_of_losses != nullptr)
-      tell_result(result, input, reduction, Operator::name, __builtin_return_address(0));
+      told_of_losses(result, input, reduction, Operator::name, __builtin_return_address(0));
     return result;
   }
 };
@@ -288,8 +264,8 @@ void declare_loss_function_taps() {
   declare<triplet_margin_loss, LOUPE_DRAFT_LOSS_LIKENESS>();
 }
 
-void set_loss_function_listener(const LossFunctionListener& told) {
-  told_of_losses = &told;
+void set_loss_function_listener(LossFunctionListener told) {
+  told_of_losses = told;
 }
 
 }  // namespace loupe

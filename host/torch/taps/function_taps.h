@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/shared.h"
@@ -22,17 +23,15 @@ LOUPE_SHARED const FunctionKind* kind_of_operator(const std::string& name);
 /// Declares the functions that are tapped outside of modules, such as torch::relu, to the redirections; once.
 void declare_function_taps();
 
-/// Receives the results of loss functions. Functions must not throw; `function` is the operator's name.
-struct LossFunctionListener {
-  void (*computed)(const at::Tensor& loss, const char* function);  ///< one with a graph
-  /// One without, as a mean of the batch; `place` is the call's.
-  void (*evaluated)(const at::Tensor& loss, const char* function, const void* place);
-};
+/// Receives what a loss function was given and computed. Must not throw.
+/// @param function  the operator's, as "aten::mse_loss"  @param place  the call's
+using LossFunctionListener = void (*)(const at::Tensor& result, const at::Tensor& input, int64_t reduction,
+                                      const char* function, const void* place);
 
 /// Declares the taps of LibTorch's loss functions, which show what each is given to the model that ran last.
 void declare_loss_function_taps();
 
 /// Also passes results to this listener, for good. Before the taps are held.
-LOUPE_SHARED void set_loss_function_listener(const LossFunctionListener& told);
+LOUPE_SHARED void set_loss_function_listener(LossFunctionListener told);
 
 }  // namespace loupe

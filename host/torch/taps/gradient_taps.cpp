@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -51,7 +50,7 @@ void LeafGradients::redirect() {
     real_apply.store(apply, std::memory_order_release);
     return found;
   }();
-  Redirections::instance().redirect_entry(entry, reinterpret_cast<void*>(&LeafGradients::tap));
+  Redirections::instance().redirect_entries({entry}, reinterpret_cast<void*>(&LeafGradients::tap));
 }
 
 bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
@@ -63,7 +62,7 @@ bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stre
   // An address whose leaf died belongs to the new one.
   if (known != leaves_.end() && known->second.tensor.expired()) leaves_.erase(known);
   const auto [entry, is_new] =
-      leaves_.try_emplace(leaf.unsafeGetTensorImpl(), Leaf{decltype(Leaf::tensor)(leaf.getIntrusivePtr()), {}});
+      leaves_.try_emplace(leaf.unsafeGetTensorImpl(), Leaf{WeakTensor(leaf.getIntrusivePtr()), {}});
   for (std::shared_ptr<const Watch>& each : entry->second.watches) {
     if (each->stream != &stream) continue;
     if (each->flags == flags) return false;
@@ -81,27 +80,16 @@ void LeafGradients::forget(const at::Tensor& leaf, const Stream& stream) {
   const std::lock_guard lock(mutex_);
   const auto found = leaves_.find(leaf.unsafeGetTensorImpl());
   if (found == leaves_.end()) return;
-  Watches& watches = found->second.watches;
-  watches.erase(
-      std::remove_if(watches.begin(), watches.end(), [&](const auto& each) { return each->stream == &stream; }),
-      watches.end());
-  if (watches.empty()) leaves_.erase(found);
+  erase_where(found->second.watches, [&](const auto& each) { return each->stream == &stream; });
+  if (found->second.watches.empty()) leaves_.erase(found);
 }
 
 void LeafGradients::forget_all(const std::atomic<bool>* active) {
   const std::lock_guard lock(mutex_);
-  for (auto leaf = leaves_.begin(); leaf != leaves_.end();) {
-    Watches& watches = leaf->second.watches;
-    watches.erase(
-        std::remove_if(watches.begin(), watches.end(), [&](const auto& each) { return each->active.get() == active; }),
-        watches.end());
-    leaf = watches.empty() ? leaves_.erase(leaf) : std::next(leaf);
-  }
-}
-
-std::size_t LeafGradients::size() const {
-  const std::lock_guard lock(mutex_);
-  return leaves_.size();
+  std::erase_if(leaves_, [&](auto& leaf) {
+    erase_where(leaf.second.watches, [&](const auto& each) { return each->active.get() == active; });
+    return leaf.second.watches.empty();
+  });
 }
 
 void LeafGradients::drop_dead_leaves() {
@@ -209,11 +197,6 @@ void watch_parameters(TapPoint& point) {
     LeafGradients::instance().watch(tap.tensor, point, *tap.gradient, LeafGradients::Part::sum, training_flags,
                                     tap.kept_gradient);
   }
-}
-
-void watch_replaced(TapPoint& point, ParameterTap& tap, const at::Tensor& old) {
-  if (tap.gradient != nullptr) LeafGradients::instance().forget(old, *tap.gradient);
-  watch_parameters(point);
 }
 
 void keep_hooks(TapPoint& point) {

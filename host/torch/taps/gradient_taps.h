@@ -3,7 +3,6 @@
 #include <c10/util/SmallVector.h>
 
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "core/forks.h"
@@ -40,9 +39,6 @@ class LeafGradients {
   /// Ends it for all points of one attachment, known by their flag.
   void forget_all(const std::atomic<bool>* active);
 
-  /// Leaves that are watched, those included whose death was not noticed yet.
-  std::size_t size() const;
-
  private:
   struct Watch {
     std::shared_ptr<ModuleNode> node;  // the stream lives in it
@@ -56,7 +52,7 @@ class LeafGradients {
   /// Never changed, so that an event takes one pointer with it.
   using Watches = c10::SmallVector<std::shared_ptr<const Watch>, 2>;
   struct Leaf {
-    c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+    WeakTensor tensor;
     Watches watches;
   };
 
@@ -77,8 +73,6 @@ void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& 
 
 /// Sends the gradients of a point's parameters to their streams, as they are summed up.
 void watch_parameters(TapPoint& point);
-/// The same after a parameter was replaced by another, whose tap holds the new one already.
-void watch_replaced(TapPoint& point, ParameterTap& tap, const at::Tensor& old);
 /// Where nothing is redirected: lays the hooks again that a parameter lost when it moved or was thawed.
 void keep_hooks(TapPoint& point);
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>  // FunctionRef.h of LibTorch 1.13 needs what this includes
-#include <c10/util/FunctionRef.h>
-
 #include <string>
 #include <vector>
 
@@ -12,8 +9,7 @@
 
 namespace torch::optim {
 class Optimizer;
-class OptimizerParamState;
-}  // namespace torch::optim
+}
 
 namespace loupe {
 
@@ -39,9 +35,5 @@ class SteppedOptimizer {
 
 /// The innermost of these on this thread; null for none.
 LOUPE_SHARED const torch::optim::Optimizer* stepped_optimizer();
-
-/// Calls with the name of each tensor that an optimizer of LibTorch's keeps of a parameter, and with it.
-using TakeState = c10::function_ref<void(const std::string& name, const at::Tensor& tensor)>;
-LOUPE_SHARED void each_state(const torch::optim::OptimizerParamState& state, TakeState take);
 
 }  // namespace loupe

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <unordered_set>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -28,6 +29,13 @@ struct WeakForm<c10::intrusive_ptr<T, Null>> {
   using Type = c10::weak_intrusive_ptr<T, Null>;
 };
 using WeakNodeHandle = WeakForm<NodeHandle>::Type;
+using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+/// std::erase_if for LibTorch's own lists.
+template <class List, class Predicate>
+void erase_where(List& list, const Predicate& predicate) {
+  list.erase(std::remove_if(list.begin(), list.end(), predicate), list.end());
+}
 
 /// Reads without making a lazily copied tensor real.
 inline const void* const_data(const at::Tensor& tensor) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/part.h"
-#include "core/shared.h"
 
 namespace at {
 class Tensor;
@@ -35,11 +34,7 @@ struct ServicesTable {
   const TensorLending& (*lending)();
 };
 
-/// LOUPE_TENSORS_ID. The table lives for good.
-const loupe_tensor_service& tensor_service();
-/// Offers that and all that the part has to components.
+/// Offers what the part has to components.
 void offer_tensor_services();
-/// See ServicesTable::save. Throws std::runtime_error also where the part is missing.
-LOUPE_SHARED void save_tensors(const std::vector<at::Tensor>& tensors, bool as_list, const std::filesystem::path& file);
 
 }  // namespace loupe

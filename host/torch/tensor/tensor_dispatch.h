@@ -2,8 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <string>
-
 #include "pipeline/module_node.h"
 #include "torch/tensor/tensor_view.h"
 

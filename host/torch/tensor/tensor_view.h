@@ -2,10 +2,8 @@
 
 #include <c10/core/ScalarType.h>
 #include <loupe/abi.h>
-#include <loupe/error.h>
 
 #include <string>
-#include <utility>
 
 #include "core/shared.h"
 #include "torch/tensor/compat.h"
@@ -40,7 +38,6 @@ class TorchTensorView {
   TorchTensorView& operator=(const TorchTensorView&) = delete;
 
   bool readable() const { return readable_; }
-  bool is_sparse() const { return sparse_; }
   /// Added to the flags of its event.
   uint32_t flags() const { return sparse_ ? uint32_t{LOUPE_EVENT_SPARSE} : 0; }
   const loupe_tensor* get() const { return &view_; }
@@ -64,19 +61,4 @@ uint64_t tensor_version(const loupe_tensor& tensor);
 /// The LibTorch that this host is linked with, for loupe_tensor.native_library.
 LOUPE_SHARED const loupe_native_library& native_libtorch();
 
-/// The tensor behind a view that this host lent. Throws Error for any other.
-inline const at::Tensor& native_tensor(const loupe_tensor* tensor) {
-  const bool is_torch = tensor != nullptr && tensor->native != nullptr && LOUPE_OFFERS(*tensor, native_library) &&
-                        tensor->native_library->identity == native_libtorch().identity;
-  if (!is_torch) throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);
-  return *static_cast<const at::Tensor*>(tensor->native);
-}
-
 }  // namespace loupe
-
-/// The handle that plugins hold; defined in no namespace because abi.h declares it so.
-struct loupe_retained {
-  at::Tensor tensor;
-  loupe::TorchTensorView view;
-  explicit loupe_retained(at::Tensor kept) : tensor(std::move(kept)), view(tensor) {}
-};

@@ -3,19 +3,31 @@
 #include <memory>
 #include <string>
 
-#include "core/shared.h"
 #include "torch/all_taps.h"
 #include "torch/model/tap_point.h"
+#include "torch/redirect/redirections.h"
 
 namespace loupe {
+
+/// Keeps all of LibTorch's functions that taps are for redirected while it lives.
+class HeldRedirections {
+ public:
+  HeldRedirections() {
+    declare_all_taps();
+    Redirections::instance().hold();
+  }
+  ~HeldRedirections() { Redirections::instance().release(); }
+  HeldRedirections(const HeldRedirections&) = delete;
+  HeldRedirections& operator=(const HeldRedirections&) = delete;
+};
 
 /// A listener at one module for as long as this lives. The module may die first.
 class Listening {
  public:
   /// @param first  before those that watch the module already
   /// Throws std::invalid_argument for a module whose forward cannot be seen, with the reason.
-  LOUPE_SHARED Listening(torch::nn::Module& module, std::shared_ptr<ForwardListener> listener, bool first = false);
-  LOUPE_SHARED ~Listening();
+  Listening(torch::nn::Module& module, std::shared_ptr<ForwardListener> listener, bool first = false);
+  ~Listening();
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
 

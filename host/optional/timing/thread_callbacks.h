@@ -1,0 +1,9 @@
+#pragma once
+
+namespace loupe {
+
+/// Whether callbacks may be added to those that LibTorch calls on this thread. It keeps them in an object of the
+/// thread's own, which is gone where a model runs in the destructor of a static or thread_local object.
+bool can_add_thread_callbacks();
+
+}  // namespace loupe
