@@ -37,7 +37,6 @@ MUTEXES = {
     "host/optional/ranks/exchange_state.h": "of one thread, which a child does not have",
     "host/optional/ranks/state_keeper.cpp": "of one thread, which a child does not have",
     "host/optional/script/script_plan.h": "of one plan, which a child does not use",
-    "host/torch/tensor/loss_in_view.cpp": "only tried",
     "host/torch/model/tap_point.h": "of a model that the parent watches",
 }  # fmt: skip
 MUTEX = re.compile(r"\b(?:std::\w*mutex|pthread_mutex_t|(?:Leaf|Module|Inspector)Mutex)\b(?: const)?[&*]*(?: const)? (\w*[^\W_])\s*[;{=]")

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 
 #include "core/log.h"
 #include "torch/model/registry.h"
@@ -171,23 +170,18 @@ bool holds_by_now(const std::vector<std::shared_ptr<TapPoint>>& points, const to
 
 namespace {
 
-template <class Type>
-const at::Tensor* member_of(const torch::nn::Module& module, const std::string& name, bool& is_known) {
-  const auto* known = dynamic_cast<const Type*>(&module);
-  is_known = is_known || known != nullptr;
-  if (known == nullptr) return nullptr;
-  if constexpr (std::is_same_v<Type, torch::nn::EmbeddingImpl> || std::is_same_v<Type, torch::nn::EmbeddingBagImpl>) {
-    return name == "weight" ? &known->weight : nullptr;
-  } else {
-    return name == "weight" ? &known->weight : name == "bias" ? &known->bias : nullptr;
-  }
-}
-
 template <class... Types>
 const at::Tensor* member_of_any(const torch::nn::Module& module, const std::string& name) {
   const at::Tensor* found = nullptr;
-  bool is_known = false;
-  ((found = is_known ? found : member_of<Types>(module, name, is_known)), ...);
+  const auto is = [&](const auto* known) {
+    if (known == nullptr) return false;
+    if (name == "weight") found = &known->weight;
+    if constexpr (requires { known->bias; }) {
+      if (name == "bias") found = &known->bias;
+    }
+    return true;
+  };
+  static_cast<void>((is(dynamic_cast<const Types*>(&module)) || ...));
   return found;
 }
 

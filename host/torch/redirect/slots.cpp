@@ -9,10 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 #include <unordered_set>
 
@@ -36,29 +34,8 @@ bool is_call_slot(std::uint64_t) {
 }
 #endif
 
-/// The symbols to redirect, found by their first bytes: libraries name hundreds of thousands of others.
-class WantedSymbols {
- public:
-  explicit WantedSymbols(const std::vector<std::string>& symbols) : symbols_(symbols.begin(), symbols.end()) {
-    for (const std::string& each : symbols) beginnings_.insert(beginning_of(each.c_str()));
-  }
-  bool hold(const char* symbol) const {
-    return beginnings_.count(beginning_of(symbol)) != 0 && symbols_.count(symbol) != 0;
-  }
-
- private:
-  static std::uint64_t beginning_of(const char* symbol) {
-    std::uint64_t beginning = 0;
-    for (int i = 0; i < 8 && symbol[i] != '\0'; ++i) beginning = beginning << 8 | static_cast<unsigned char>(symbol[i]);
-    return beginning;
-  }
-
-  std::unordered_set<std::string_view> symbols_;
-  std::unordered_set<std::uint64_t> beginnings_;
-};
-
 struct Search {
-  WantedSymbols wanted;
+  std::unordered_set<std::string_view> wanted;
   std::unordered_map<std::string, std::vector<Slot>>* found;
   std::unordered_set<const void*> libtorch_bases;
   SearchedObjects* searched;
@@ -91,22 +68,11 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
       const ElfW(Rela)& relocation = dynamic.tables[t][i];
       if (!is_call_slot(ELF64_R_TYPE(relocation.r_info))) continue;
       const char* const symbol = dynamic.strings + dynamic.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
-      if (!search.wanted.hold(symbol)) continue;
+      if (search.wanted.count(symbol) == 0) continue;
       (*search.found)[symbol].push_back({reinterpret_cast<void**>(info->dlpi_addr + relocation.r_offset), in_libtorch});
     }
   }
   return 0;
-}
-
-const void* base_of(const void* address) {
-  Dl_info info{};
-  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
-}
-
-/// The program itself is never LibTorch: a function's address may lie in the program if that takes it.
-const void* base_of_program() {
-  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
-  return headers != nullptr ? base_of(headers) : nullptr;
 }
 
 /// A thread that calls through a new pointer also finds what was stored before it: without this, a processor that is
@@ -120,12 +86,23 @@ void order_loads_of_all_threads() {
 
 }  // namespace
 
+const void* base_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+const void* base_of_program() {
+  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  return headers != nullptr ? base_of(headers) : nullptr;
+}
+
 std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
                                                               const std::vector<const void*>& libtorch,
                                                               SearchedObjects* searched) {
   std::unordered_map<std::string, std::vector<Slot>> found;
-  Search search{WantedSymbols(symbols), &found, {}, searched};
+  Search search{{symbols.begin(), symbols.end()}, &found, {}, searched};
   for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
+  // A function's address may lie in the program if that takes it.
   search.libtorch_bases.erase(base_of_program());
   search.libtorch_bases.erase(nullptr);
   dl_iterate_phdr(&search_object, &search);
@@ -145,24 +122,6 @@ LibraryChanges library_changes() {
 
 PointerWriter::PointerWriter() {
   order_loads_of_all_threads();
-}
-
-void PointerWriter::read_mappings() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.
-    Mapping mapping{};
-    const char* const last = line.data() + line.size();
-    const auto begin = std::from_chars(line.data(), last, mapping.begin, 16);
-    if (begin.ptr == last || *begin.ptr != '-') continue;
-    const auto end = std::from_chars(begin.ptr + 1, last, mapping.end, 16);
-    if (last - end.ptr < 4) continue;
-    const char* const rights = end.ptr + 1;
-    mapping.protection =
-        (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) | (rights[2] == 'x' ? PROT_EXEC : 0);
-    mappings_.push_back(mapping);
-  }
-  if (mappings_.empty()) dl_iterate_phdr(&PointerWriter::add_segments, this);  // a container may have no /proc
 }
 
 /// What its loader has made of an object's segments.
@@ -188,7 +147,7 @@ int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
 }
 
 const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) {
-  if (mappings_.empty()) read_mappings();
+  if (mappings_.empty()) dl_iterate_phdr(&PointerWriter::add_segments, this);
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   for (const Mapping& mapping : mappings_) {
     if (place >= mapping.begin && place < mapping.end) return &mapping;

@@ -29,6 +29,11 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
                                                               const std::vector<const void*>& libtorch,
                                                               SearchedObjects* searched = nullptr);
 
+/// Where the object with this address was loaded; null where there is none.
+const void* base_of(const void* address);
+/// The same of the program.
+const void* base_of_program();
+
 /// How often libraries were loaded and unloaded so far: when it changes, slots have to be looked for again.
 struct LibraryChanges {
   unsigned long long loaded = 0, unloaded = 0;
@@ -36,8 +41,8 @@ struct LibraryChanges {
 };
 LibraryChanges library_changes();
 
-/// Writes pointers into memory that may be read-only, and gives the pages back the protection they had. Collect the
-/// writes of one occasion: the first reads how all memory is protected, which takes milliseconds.
+/// Writes pointers into loaded objects' memory that may be read-only, and gives the pages back the protection that
+/// their loader gave them. Collect the writes of one occasion: the first looks at all objects.
 class PointerWriter {
  public:
   PointerWriter();
@@ -52,7 +57,6 @@ class PointerWriter {
     int protection;
   };
   static int add_segments(dl_phdr_info* object, std::size_t, void* self);
-  void read_mappings();
   const Mapping* mapping_of(void* const* address);
   std::vector<Mapping> mappings_;
 };

@@ -1,32 +1,27 @@
 #include "torch/redirect/symbols.h"
 
+#include <c10/util/Type.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <torch/nn/module.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <typeinfo>
 #include <unordered_map>
 #include <vector>
 
 #include "core/dynamic_section.h"
 #include "core/forks.h"
+#include "torch/redirect/slots.h"
 
 namespace loupe {
 namespace {
@@ -120,13 +115,6 @@ void forget_symbol_names() {
 
 namespace {
 
-std::string demangled(const char* symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
-                                                         &std::free);
-  return text != nullptr ? text.get() : "";
-}
-
 /// A class whose member functions are looked for.
 struct WantedClass {
   std::string name;   // "net::BlockImpl"
@@ -152,53 +140,31 @@ bool is_member(const std::string& symbol, const std::string& type) {
   return bracket > place || symbol.compare(bracket, 21, "(anonymous namespace)") == 0;
 }
 
-/// A file mapped to be read.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return;
-    struct stat status {};
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      size_ = static_cast<std::size_t>(status.st_size);
-      void* memory = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-      if (memory != MAP_FAILED) data_ = static_cast<const char*>(memory);
-    }
-    close(file);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() {
-    if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
-  }
-  /// `count` values at `offset`; null where the file ends before.
-  template <class T>
-  const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
-    const bool fits = data_ != nullptr && offset <= size_ && count <= (size_ - offset) / sizeof(T);
-    return fits && offset % alignof(T) == 0 ? reinterpret_cast<const T*>(data_ + offset) : nullptr;
-  }
-
- private:
-  const char* data_ = nullptr;
-  std::size_t size_ = 0;
-};
+/// `count` values at `offset` of a file; none where it ends before.
+template <class T>
+std::vector<T> values_at(std::ifstream& file, std::uint64_t offset, std::uint64_t count) {
+  const auto size = static_cast<std::uint64_t>(file.seekg(0, std::ios::end).tellg());
+  if (!file || offset > size || count > (size - offset) / sizeof(T)) return {};
+  std::vector<T> values(count);
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(count * sizeof(T)));
+  return file ? values : std::vector<T>();
+}
 
 /// @param base  where the object's addresses count from
-void read_symbols(const MappedFile& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names, std::uintptr_t base,
+void read_symbols(std::ifstream& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names, std::uintptr_t base,
                   const std::vector<WantedClass>& wanted, std::vector<CodeRange>& found) {
   const std::uint64_t count = table.sh_size / sizeof(ElfW(Sym));
-  const auto* symbols = file.at<ElfW(Sym)>(table.sh_offset, count);
-  const auto* strings = file.at<char>(names.sh_offset, names.sh_size);
-  if (symbols == nullptr || strings == nullptr || names.sh_size == 0 || strings[names.sh_size - 1] != 0) return;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const ElfW(Sym)& symbol = symbols[i];
+  const auto strings = values_at<char>(file, names.sh_offset, names.sh_size);
+  if (strings.empty() || strings.back() != 0) return;
+  for (const ElfW(Sym) & symbol : values_at<ElfW(Sym)>(file, table.sh_offset, count)) {
     const bool is_code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF;
     if (!is_code || symbol.st_size == 0 || symbol.st_name >= names.sh_size) continue;
-    const char* name = strings + symbol.st_name;
+    const char* name = strings.data() + symbol.st_name;
     std::string plain;
     for (const WantedClass& each : wanted) {
       if (std::strstr(name, each.token.c_str()) == nullptr) continue;
-      if (plain.empty()) plain = demangled(name);
+      if (plain.empty()) plain = c10::demangle(name);
       if (!is_member(plain, each.name)) continue;
       found.push_back({base + symbol.st_value, base + symbol.st_value + symbol.st_size, each.root, nullptr});
       break;
@@ -212,17 +178,17 @@ void read_object(const std::string& path, std::uintptr_t base, const std::vector
   for (const WantedClass& each : wanted) {
     if (each.only_in == 0 || each.only_in == base) here.push_back(each);
   }
-  const MappedFile file(path);
-  const auto* header = file.at<ElfW(Ehdr)>(0);
-  if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->e_shentsize != sizeof(ElfW(Shdr)))
+  std::ifstream file(path, std::ios::binary);
+  const auto headers = values_at<ElfW(Ehdr)>(file, 0, 1);
+  if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0 ||
+      headers[0].e_shentsize != sizeof(ElfW(Shdr)))
     return;
-  if (header->e_type == ET_EXEC) base = 0;  // its symbols are addresses
-  const auto* sections = file.at<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
-  for (int i = 0; sections != nullptr && i < header->e_shnum; ++i) {
-    const bool has_symbols = sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM;
-    if (has_symbols && sections[i].sh_link < header->e_shnum)
-      read_symbols(file, sections[i], sections[sections[i].sh_link], base, here, found);
+  if (headers[0].e_type == ET_EXEC) base = 0;  // its symbols are addresses
+  const auto sections = values_at<ElfW(Shdr)>(file, headers[0].e_shoff, headers[0].e_shnum);
+  for (const ElfW(Shdr) & section : sections) {
+    const bool has_symbols = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM;
+    if (has_symbols && section.sh_link < sections.size())
+      read_symbols(file, section, sections[section.sh_link], base, here, found);
   }
 }
 
@@ -233,10 +199,10 @@ bool is_libtorchs(const std::string& type) {
 /// A class and those that it is derived from, up to LibTorch's own.
 void add_classes(const std::type_info& type, bool root, std::vector<const std::type_info*>& types,
                  std::vector<WantedClass>& wanted) {
-  const std::string name = demangled(type.name());
+  const std::string name = c10::demangle(type.name());
   const bool known =
       std::any_of(wanted.begin(), wanted.end(), [&](const WantedClass& each) { return each.name == name; });
-  if (name.empty() || known || (is_libtorchs(name) && !(root && types.empty()))) return;
+  if (known || (is_libtorchs(name) && !(root && types.empty()))) return;
   types.push_back(&type);
   wanted.push_back(wanted_class(name, root));
   Dl_info info{};
@@ -262,20 +228,17 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
     add_classes(typeid(each), false, types, wanted);
   }
 
-  Dl_info program{};
-  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
-  const bool has_program = headers != nullptr && dladdr(headers, &program) != 0;
+  const void* const program = base_of_program();
   std::map<std::uintptr_t, std::string> objects;  // by where each was loaded
-  if (has_program) objects[reinterpret_cast<std::uintptr_t>(program.dli_fbase)] = "/proc/self/exe";
+  if (program != nullptr) objects[reinterpret_cast<std::uintptr_t>(program)] = "/proc/self/exe";
   for (const std::type_info* type : types) {
     Dl_info info{};
     if (dladdr(type, &info) == 0 || info.dli_fname == nullptr) continue;
     objects.emplace(reinterpret_cast<std::uintptr_t>(info.dli_fbase), info.dli_fname);
   }
   // LibTorch's own library holds the type of a Sequential, but not its forward: a template of the program's.
-  Dl_info libtorch{};
-  if (dladdr(&typeid(torch::nn::Module), &libtorch) != 0 && libtorch.dli_fbase != program.dli_fbase)
-    objects.erase(reinterpret_cast<std::uintptr_t>(libtorch.dli_fbase));
+  const void* const libtorch = base_of(&typeid(torch::nn::Module));
+  if (libtorch != program) objects.erase(reinterpret_cast<std::uintptr_t>(libtorch));
 
   std::vector<CodeRange> found;
   for (const auto& [base, path] : objects) read_object(path, base, wanted, found);
@@ -284,10 +247,9 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
 }
 
 std::vector<CodeRange> find_member_code(const std::string& type, const void* address) {
-  Dl_info object{}, program{};
-  const auto* headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  Dl_info object{};
   if (dladdr(address, &object) == 0) return {};
-  const bool in_program = headers != nullptr && dladdr(headers, &program) != 0 && program.dli_fbase == object.dli_fbase;
+  const bool in_program = object.dli_fbase == base_of_program();
   std::vector<CodeRange> found;
   read_object(in_program ? "/proc/self/exe" : object.dli_fname, reinterpret_cast<std::uintptr_t>(object.dli_fbase),
               {wanted_class(type, false)}, found);

@@ -12,7 +12,7 @@
 namespace loupe {
 namespace {
 
-constexpr std::size_t most_waiting = 16;
+constexpr std::size_t most_waiting = 16, most_entries = 16;
 
 /// A function's own point after one module of one model; made when it is first seen.
 std::shared_ptr<FunctionPoint> function_point(TapPoint& after, const FunctionKind& kind, std::size_t occurrence) {
@@ -90,10 +90,8 @@ void note_final(ThreadState& state) {
   }
 }
 
-void note_entry(Pass& pass, std::uint64_t path) {
-  const auto end = pass.entries.begin() + static_cast<std::ptrdiff_t>(pass.entry_count);
-  if (pass.entry_count < pass.entries.size() && std::find(pass.entries.begin(), end, path) == end)
-    pass.entries[pass.entry_count++] = path;
+bool is_entry(const Pass& pass, std::uint64_t path) {
+  return std::find(pass.entries.begin(), pass.entries.end(), path) != pass.entries.end();
 }
 
 /// Whether a function begins the next forward though nothing was seen since the last one: it comes from where the first
@@ -102,8 +100,7 @@ bool begins_pass(ThreadState& state, const CallPlace& place, const at::Tensor& i
   Pass& pass = state.pass;
   if (!place.in_root) return false;
   if (pass.in_code && place.caller != pass.caller) return true;
-  const auto end = pass.entries.begin() + static_cast<std::ptrdiff_t>(pass.entry_count);
-  if (std::find(pass.entries.begin(), end, place.path) == end) return false;
+  if (!is_entry(pass, place.path)) return false;
   if (const ModuleEntry** final = final_of(pass, pass.attachment)) return *final == state.last;
   return input.defined() && input.grad_fn() == nullptr;
 }
@@ -191,7 +188,7 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
   }
   if (state.last != nullptr) return tell_function(state, kind, input, output, flags);
   if (!place.in_model) return;
-  note_entry(pass, place.path);
+  if (pass.entries.size() < most_entries && !is_entry(pass, place.path)) pass.entries.push_back(place.path);
   const ModuleEntry* root = root_entry(state, place.attachment);
   if (root == nullptr || !only_functions(*root)) {
     if (pass.waiting.size() < most_waiting) {

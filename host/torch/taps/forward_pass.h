@@ -29,8 +29,7 @@ struct Pass {
   /// The module that each model's pass ended with, as far as known.
   c10::SmallVector<std::pair<const WatchedModel*, const ModuleEntry*>, 4> final;
   /// Ways to the functions that were called before any module.
-  std::array<std::uint64_t, 16> entries{};
-  std::size_t entry_count = 0;
+  c10::SmallVector<std::uint64_t, 16> entries;
   /// Functions before any module, until the first module shows whose they are.
   struct EarlyFunction {
     const FunctionKind* kind;

@@ -5,11 +5,13 @@
 
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "core/own_time.h"
 #include "core/shared.h"
 #include "core/work.h"
+#include "loupe/detail/tapped_forward.h"
 #include "torch/model/tap_point.h"
 #include "torch/taps/forward_pass.h"
 
@@ -18,29 +20,20 @@ namespace loupe {
 /// The tensors among a forward's arguments or results, in order.
 using TensorList = c10::SmallVector<const at::Tensor*, 8>;
 
-inline void collect(TensorList& list, const at::Tensor& tensor) {
-  if (tensor.defined()) list.push_back(&tensor);
-}
-inline void collect(TensorList& list, const torch::nn::utils::rnn::PackedSequence& sequences) {
-  collect(list, sequences.data());
-}
+/// Adds those in a value.
 template <class T>
-void collect(TensorList&, const T&) {}
-template <class T>
-void collect(TensorList& list, const std::vector<T>& values);
-template <class... T>
-void collect(TensorList& list, const std::tuple<T...>& values);
-template <class T>
-void collect(TensorList& list, const c10::optional<T>& value) {
-  if (value.has_value()) collect(list, *value);
-}
-template <class T>
-void collect(TensorList& list, const std::vector<T>& values) {
-  for (const T& value : values) collect(list, value);
-}
-template <class... T>
-void collect(TensorList& list, const std::tuple<T...>& values) {
-  std::apply([&](const T&... value) { (collect(list, value), ...); }, values);
+void collect(TensorList& list, const T& value) {
+  if constexpr (std::is_same_v<T, at::Tensor>) {
+    if (value.defined()) list.push_back(&value);
+  } else if constexpr (std::is_same_v<T, torch::nn::utils::rnn::PackedSequence>) {
+    collect(list, value.data());
+  } else if constexpr (host_detail::IsOptional<T>::value) {
+    if (value.has_value()) collect(list, *value);
+  } else if constexpr (host_detail::IsList<T>::value) {
+    for (const auto& each : value) collect(list, each);
+  } else if constexpr (host_detail::IsTuple<T>::value) {
+    std::apply([&](const auto&... each) { (collect(list, each), ...); }, value);
+  }
 }
 
 /// The LOUPE_EVENT_ bits of a forward on this thread.

@@ -32,10 +32,8 @@
 
 #if LOUPE_TORCH_AT_LEAST(2, 1)
 #define LOUPE_LEAVES_SINCE(ONE) ONE(LPPool3d) ONE(ReflectionPad3d) ONE(ZeroPad1d) ONE(ZeroPad3d)
-#elif LOUPE_TORCH_AT_LEAST(1, 13)
-#define LOUPE_LEAVES_SINCE(ONE) ONE(ReflectionPad3d)
 #else
-#define LOUPE_LEAVES_SINCE(ONE)
+#define LOUPE_LEAVES_SINCE(ONE) ONE(ReflectionPad3d)
 #endif
 
 /// Those with a further forward, of sequences that were packed.

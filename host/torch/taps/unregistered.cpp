@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "torch/model/module_types.h"
 #include "torch/taps/function_taps.h"
-#include "torch/tensor/compat.h"
+#include "torch/tensor/parameter_changes.h"
 
 namespace loupe {
 namespace {
@@ -46,19 +45,6 @@ bool is_trained(const at::Tensor& parameter) {
   TrainedByOthers& others = TrainedByOthers::instance();
   const std::lock_guard lock(others.mutex);
   return others.parameters.count(itself) != 0;
-}
-
-/// Of some values, spread over all of them, where they can be read without waiting for a device.
-std::uint64_t mixed_values(const at::Tensor& parameter) {
-  if (!parameter.device().is_cpu() || !parameter.is_contiguous() || !parameter.has_storage()) return 0;
-  constexpr std::size_t most = 64;
-  const auto* bytes = static_cast<const char*>(const_data(parameter));
-  const std::size_t size = parameter.element_size(), count = parameter.nbytes() / size;
-  const std::size_t distance = std::max<std::size_t>(count / most, 1);
-  std::uint64_t mixed = 0;
-  for (std::size_t i = 0; i < count; i += distance)
-    mixed = mixed * 31 + std::hash<std::string_view>()({bytes + i * size, size});
-  return mixed;
 }
 
 }  // namespace
@@ -127,13 +113,13 @@ bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::
   std::uint64_t now = 0, gradients_now = 0;
   bool has_gradients = false, has_optimizer = false, can_compare = true;
   for (const at::Tensor& parameter : itself.parameters()) {
-    now = now * 31 + mixed_values(parameter);
+    now = now * 31 + sample_hash(parameter);
     has_optimizer = has_optimizer || is_trained(parameter);
     if (!parameter.requires_grad()) continue;
     const at::Tensor& gradient = parameter.grad();
     has_gradients = has_gradients || gradient.defined();
     can_compare = can_compare && parameter.device().is_cpu();
-    gradients_now = gradients_now * 31 + (gradient.defined() ? mixed_values(gradient) : 1);
+    gradients_now = gradients_now * 31 + (gradient.defined() ? sample_hash(gradient) : 1);
   }
   const bool gets_gradients = has_gradients && (!can_compare || gradients_now != gradients_);
   gradients_ = gradients_now;

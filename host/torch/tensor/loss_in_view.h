@@ -19,7 +19,7 @@ class LossInView {
 
 /// The loss that this thread shows; null for none.
 LOUPE_SHARED const at::Tensor* loss_in_view();
-/// The graph of the last loss that any thread showed, if this one did; null for none.
+/// The graph of the last loss that this thread showed; null for none.
 LOUPE_SHARED NodeHandle last_graph_here();
 
 }  // namespace loupe

@@ -5,8 +5,9 @@
 
 namespace loupe {
 
-/// A hash of 32 values of a tensor, evenly spaced from the first to the last: shows cheaply whether an optimizer
-/// changed a parameter without LibTorch's knowledge. 0 for a tensor without plain values in the processor's memory.
+/// A hash of 32 values of a tensor, evenly spaced from the first to the last: shows cheaply whether a
+/// parameter was changed, also without LibTorch's knowledge. 0 for a tensor without plain values in the processor's
+/// memory.
 uint64_t sample_hash(const at::Tensor& tensor);
 /// Whether those values are all zero; false where they cannot be read.
 bool is_zero_in_sample(const at::Tensor& tensor);

@@ -41,36 +41,17 @@ ElementType newer_type(c10::ScalarType type) {
 }  // namespace
 
 ElementType element_type(c10::ScalarType type) {
-  switch (type) {
-    case c10::ScalarType::Float:
-      return {LOUPE_DTYPE_FLOAT, 32, 1};
-    case c10::ScalarType::Double:
-      return {LOUPE_DTYPE_FLOAT, 64, 1};
-    case c10::ScalarType::Half:
-      return {LOUPE_DTYPE_FLOAT, 16, 1};
-    case c10::ScalarType::BFloat16:
-      return {LOUPE_DTYPE_BFLOAT, 16, 1};
-    case c10::ScalarType::Char:
-      return {LOUPE_DTYPE_INT, 8, 1};
-    case c10::ScalarType::Short:
-      return {LOUPE_DTYPE_INT, 16, 1};
-    case c10::ScalarType::Int:
-      return {LOUPE_DTYPE_INT, 32, 1};
-    case c10::ScalarType::Long:
-      return {LOUPE_DTYPE_INT, 64, 1};
-    case c10::ScalarType::Byte:
-      return {LOUPE_DTYPE_UINT, 8, 1};
-    case c10::ScalarType::Bool:
-      return {LOUPE_DTYPE_BOOL, 8, 1};
-    case c10::ScalarType::ComplexHalf:
-      return {LOUPE_DTYPE_COMPLEX, 32, 1};
-    case c10::ScalarType::ComplexFloat:
-      return {LOUPE_DTYPE_COMPLEX, 64, 1};
-    case c10::ScalarType::ComplexDouble:
-      return {LOUPE_DTYPE_COMPLEX, 128, 1};
-    default:
-      return newer_type(type);
-  }
+  // LibTorch's numbers of types stay as they are.
+  static constexpr ElementType first_types[] = {
+      {LOUPE_DTYPE_UINT, 8, 1},     {LOUPE_DTYPE_INT, 8, 1},       {LOUPE_DTYPE_INT, 16, 1},
+      {LOUPE_DTYPE_INT, 32, 1},     {LOUPE_DTYPE_INT, 64, 1},      {LOUPE_DTYPE_FLOAT, 16, 1},
+      {LOUPE_DTYPE_FLOAT, 32, 1},   {LOUPE_DTYPE_FLOAT, 64, 1},    {LOUPE_DTYPE_COMPLEX, 32, 1},
+      {LOUPE_DTYPE_COMPLEX, 64, 1}, {LOUPE_DTYPE_COMPLEX, 128, 1}, {LOUPE_DTYPE_BOOL, 8, 1}};
+  static_assert(static_cast<int>(c10::ScalarType::Long) == 4 && static_cast<int>(c10::ScalarType::Double) == 7 &&
+                static_cast<int>(c10::ScalarType::ComplexDouble) == 10 &&
+                static_cast<int>(c10::ScalarType::Bool) == 11);
+  if (type <= c10::ScalarType::Bool) return first_types[static_cast<std::size_t>(type)];
+  return type == c10::ScalarType::BFloat16 ? ElementType{LOUPE_DTYPE_BFLOAT, 16, 1} : newer_type(type);
 }
 
 std::string element_name(c10::ScalarType type) {
