@@ -20,6 +20,7 @@ mkdir -p "$folder/include/loupe/abi" "$folder/x86_64" "$folder/aarch64"
 cp sdk/include/loupe/abi.h "$folder/include/loupe"
 cp sdk/include/loupe/abi/*.h "$folder/include/loupe/abi"
 python3 tests/abi/frozen.py --write sdk/include "$folder/abi.txt" gcc
+python3 tests/abi/cpp_defaults.py --write "$folder/cpp_defaults.txt" sdk/include host/include
 
 flags=(-O2 -fPIC -shared -fvisibility=hidden -ffile-prefix-map="$PWD=." "-Wl,--build-id=none" "-Wl,--version-script=$work/exports" "-Wl,--gc-sections" -ffunction-sections -s -I sdk/include)
 c() { "$1" -std=c11 "${@:3}" "${flags[@]}" -o "$folder/$2" "$folder/kinds.c"; }

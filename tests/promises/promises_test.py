@@ -28,10 +28,13 @@ class Changed(promises.Loupe):
 
 class Promises(unittest.TestCase):
     promised = (folder / "promises.txt").read_text().splitlines()
+    known = {}  # what each part gives where nothing is changed
 
     def gone(self, change, part, *arguments):
         """What is said where the whole is there but for this part of it."""
-        before = set(part(promises.Loupe(file), *arguments))
+        if part not in self.known:
+            self.known[part] = set(part(promises.Loupe(file), *arguments))
+        before = self.known[part]
         after = set(part(Changed(change), *arguments))
         self.assertEqual(set(promises.gone(self.promised, set(self.promised) | before)), set())
         return list(promises.gone(self.promised, (set(self.promised) - before) | after))
@@ -77,6 +80,59 @@ class Promises(unittest.TestCase):
             done.returncode = 1 if done.returncode == 2 else done.returncode
 
         self.assertIn("promised, and gone: loupe exits with 2 at a wrong YAML", self.gone(change, promises.exit_codes, folder))
+
+    def test_an_exit_code_of_a_command(self):
+        def change(arguments, done):
+            if arguments[:1] == ["merge"] and "--nothing" not in arguments and done.returncode == 2:
+                done.returncode = 3
+
+        self.assertEqual(self.gone(change, promises.exit_codes, folder),
+                         [f"promised, and gone: command merge {what} exits with 2" for what in ("none", "one process")])
+
+    def said_otherwise(self, command, before, after):
+        """A change of what a command says."""
+        def change(arguments, done):
+            if command in arguments[:1]:
+                done.stdout = done.stdout.replace(before, after)
+
+        return change
+
+    def written_otherwise(self, command, change_bytes):
+        """A change of the files that a command wrote, by their names."""
+        def change(arguments, done):
+            if arguments[0] == command:
+                for path in pathlib.Path(arguments[-1]).rglob("*"):
+                    if path.is_file():
+                        path.write_bytes(change_bytes(path.name, path.read_bytes()))
+
+        return change
+
+    def test_a_default_of_a_preprocessor(self):
+        change = self.said_otherwise("describe", "number   default 1e-08", "number   default 1e-06")
+        gone = self.gone(change, promises.defaults)
+        self.assertIn("promised, and gone: default preprocessor output_activation.eps: number 1e-08", gone)
+
+    def test_a_type_in_json(self):
+        change = self.said_otherwise("diagnose", '"first_step": 2', '"first_step": "2"')
+        self.assertEqual(self.gone(change, promises.json_types, folder),
+                         ["promised, and gone: json diagnose.*.first_step: number"])
+
+    def test_states_that_are_read_in_another_order(self):
+        def change(name, content):
+            return content.replace(b'"layer":"features.2"', b'"layer":"features.x"') if name == "record.jsonl" else content
+
+        gone = self.gone(self.written_otherwise("merge", change), promises.merged, folder)
+        self.assertIn("promised, and gone: merged value of epoch 1: Output Activations | features.2 | death_rate: value 0", gone)
+
+    def test_what_others_show(self):
+        for name, before, after, words in (
+                ("values.csv", b"epoch,tag,layer", b"tag,epoch,layer", "values.csv: column 1 is epoch"),
+                ("loupe.prom", b"loupe_steps_total", b"loupe_step_total", "prometheus: counter loupe_steps_total(run)"),
+                ("loupe.prom", b',line="', b',name="', "prometheus: gauge loupe_value(run, tag, layer, line)"),
+                (".loupe", b"Loss/train_loss mean", b"Loss:train_loss mean", "tensorboard: Loss/train_loss mean")):
+            gone = self.gone(self.written_otherwise("replay", lambda file, content: content.replace(before, after)
+                                                    if file.endswith(name) else content), promises.shown, folder)
+            self.assertIn(f"promised, and gone: shown in {words}", gone)
 
     def test_an_option_of_a_command(self):
         def drop(arguments, done):
