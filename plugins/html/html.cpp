@@ -195,7 +195,7 @@ class Html : public Visualizer {
     if (!baseline_.empty()) {
       write("<script type=\"application/json\" id=\"report\">{\"baseline\":" + page_json(baseline_) + "}</script>\n");
     }
-    for (const RunHistory& run : runs_) run.write(index++, write);
+    for (const RunHistory& run : runs_) run.write(index++, file_.parent_path().string(), write);
     write(PAGE_AFTER_DATA);
     file.write(buffer);
     return bytes;

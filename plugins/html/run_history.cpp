@@ -10,11 +10,22 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace loupe::html {
 namespace {
+
+/// The relative path from one folder to another: "." if they are the same, "" if there is none.
+std::string path_between(const std::string& from, const std::string& to) {
+  std::error_code none;
+  const auto whole = [&](const std::string& folder) {
+    return std::filesystem::weakly_canonical(folder.empty() ? "." : folder, none);
+  };
+  return whole(to).lexically_relative(whole(from)).generic_string();
+}
 
 constexpr std::size_t MOST_NOTES = 1000, MOST_STEPS = 1000;
 
@@ -146,6 +157,7 @@ bool RunHistory::is_moved_to(const Run& run) {
 
 void RunHistory::model(const Model& model) {
   models_.push_back(page_document(utf8::replace_invalid(model_json(model))));
+  model_epochs_.push_back(epochs_.empty() ? NAN : epochs_.back());
 }
 
 void RunHistory::tag(const Tag& tag) {
@@ -378,13 +390,14 @@ std::string RunHistory::describe(const TagHistory& tag) {
                     {"broken", any_broken ? std::move(broken) : Json()}});
 }
 
-void RunHistory::write(std::size_t index, const Write& write) const {
+void RunHistory::write(std::size_t index, const std::string& report_folder, const Write& write) const {
   const std::string id = "run-" + std::to_string(index);
   const auto open = [&](const std::string& name) { write("<script type=\"application/json\" id=\"" + name + "\">"); };
   open(id);
   const StateOfRun state = story_.state(flags_);
   std::string told = page_json({{"name", name_},
                                 {"directory", directory_},
+                                {"folder", path_between(report_folder, directory_)},
                                 {"config", config_},
                                 {"settings", settings_},
                                 {"loupe", loupe_version_},
@@ -401,6 +414,7 @@ void RunHistory::write(std::size_t index, const Write& write) const {
                                 {"stride", stride_},
                                 {"epochs", epochs_},
                                 {"steps", steps_},
+                                {"modelEpochs", model_epochs_},
                                 {"seconds", seconds_}});
   told.back() = ',';
   write(told + story_.json_members() + ",\"models\":" + json_list(models_) + ",\"tags\":");

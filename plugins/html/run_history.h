@@ -86,7 +86,8 @@ class RunHistory {
   /// Drops every second epoch, also of those to come; the last one is always kept.
   void thin();
   /// Writes the script elements of this run: "run-INDEX", then "run-INDEX-tag-T" for each tag.
-  void write(std::size_t index, const Write& write) const;
+  /// @param report_folder  where the page lies, for links from it to the run's folder
+  void write(std::size_t index, const std::string& report_folder, const Write& write) const;
 
  private:
   struct Line {
@@ -147,7 +148,8 @@ class RunHistory {
   std::uint32_t flags_ = 0;
   int ranks_ = 1;  // how many processes the run has
   double start_time_ = 0;
-  std::vector<std::string> models_;  ///< a JSON object each
+  std::vector<std::string> models_;   ///< a JSON object each
+  std::vector<double> model_epochs_;  ///< the last epoch before each model was attached; NaN before the first
   RunStory story_;
   std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
   double epoch_before_ = 0, step_before_ = 0;     // of the tick before this one

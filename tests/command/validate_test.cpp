@@ -42,8 +42,8 @@ TEST(Validate, KnowsWhatEachGathererNeeds) {
 
 TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
   const auto folder = fresh_folder();
-  std::ofstream(folder / "monitor.yaml")
-      << "run: {dir: runs/x}\nlenses: [health]\nvisualizers: [console, csv, html, prometheus, record, tensorboard]\n";
+  std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {dir: runs/x}\nlenses: [health]\nvisualizers: [console, "
+                                            "csv, html, prometheus, record, tensorboard]\n";
   const Finished told = run(LOUPE_COMMAND + " validate monitor.yaml", folder);
   EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lens, 6 visualizers\n");
   int files = 0;
@@ -55,12 +55,23 @@ TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
 }
 
 TEST(Validate, VisualizersWithoutALensAreToldToHaveNothingToShow) {
-  const Finished told = validate("visualizers: [console]\n");
+  const Finished told = validate("loupe: 1\nvisualizers: [console]\n");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output,
             "loupe: warning: monitor.yaml: no lens is named, so the visualizers have nothing to show; name some under "
             "lenses ('loupe list' shows what there is)\nmonitor.yaml: valid, 0 lenses, 1 visualizer\n");
-  EXPECT_EQ(validate("lenses: []\n").output, "monitor.yaml: valid, 0 lenses, 0 visualizers\n");
+  EXPECT_EQ(
+      validate("loupe: 1\nlenses: []\nvisualizers: []\n").output.find("monitor.yaml: valid, 0 lenses, 0 visualizers\n"),
+      0U);
+}
+
+TEST(Validate, RemarksOnWhatIsRarelyMeant) {
+  EXPECT_EQ(validate("run: {dir: 5}\nlenses: [health]\n").output,
+            "monitor.yaml: valid, 1 lens, 0 visualizers\n"
+            "monitor.yaml: note: it does not say for which version it is written; begin it with 'loupe: 1'\n"
+            "monitor.yaml: note: run.dir is a number, so the run goes into the folder '5'\n"
+            "monitor.yaml: note: no visualizer shows or stores the run; name some, for example: visualizers: [console, "
+            "record, html]\n");
 }
 
 TEST(Validate, EveryFaultIsTold) {

@@ -18,6 +18,11 @@ TEST(ConfigFaults, SyntaxErrorsHaveTheirPlace) {
   EXPECT_BEGINS(faults_of("run: {name: x}\nlenses: [a}\n"), "a.yaml:2:11: error: this is no YAML: ");
 }
 
+TEST(ConfigFaults, ALineThatIsIndentedWrongIsNamed) {
+  EXPECT_EQ(faults_of("loupe: 1\nlenses:\n  - health\n - loss_metrics\nvisualizers: [console]\n"),
+            "a.yaml:4:2: error: this does not go on with the lines above; indent it as its list or section");
+}
+
 TEST(ConfigFaults, ABracketThatIsNotClosedIsToldWhereItOpens) {
   EXPECT_EQ(faults_of("run: {name: x\nlenses: []\n"), "a.yaml:1:6: error: this map has a '{' and no '}' at its end");
   EXPECT_EQ(faults_of("loupe: 1\nlenses: [a, {b: {}},\nvisualizers:\n  - c\n\n"),
@@ -34,9 +39,8 @@ TEST(ConfigFaults, NoLineOfAFileOfAnotherKindIsRepeated) {
 
 TEST(ConfigFaults, AnUnquotedGlobIsToldWithTheQuotesThatItNeeds) {
   EXPECT_EQ(faults_of("loupe: 1\nlenses:\n  - a: {include: [x, *.fc], b: 1}\n"),
-            "a.yaml:3:22: error: in YAML a * at the beginning stands for what is named elsewhere; put the pattern in "
-            "quotes: \"*.fc\"");
-  EXPECT_SAYS(faults_of("a: &b 1\nlenses: *c\n"), "quotes: \"*c\"");
+            "a.yaml:3:22: error: YAML reads a * at the beginning as an alias; quote the pattern: \"*.fc\"");
+  EXPECT_SAYS(faults_of("a: &b 1\nlenses: *c\n"), "quote the pattern: \"*c\"");
 }
 
 TEST(ConfigFaults, ANameOfItsOwnAmongTheOptionsIsToldWithItsPlace) {

@@ -290,7 +290,11 @@ class Incident(Reading):
     def test_is_named_by_the_finding_that_it_was_kept_for(self):
         self.open("kept.html")
         kept = self.find("#findings .error .kept").text
-        self.assertIn("loupe replay runs/digits/incident-727 ", kept)
+        self.assertIn("/runs/digits/incident-727 ", kept)
+        # Relative, as a report is moved together with the folders beside it.
+        link = self.find("#findings .error .kept a")
+        self.assertEqual(self.script("return arguments[0].getAttribute('href')", link), "runs/digits/incident-727/")
+        self.assertTrue((self.folder / "runs/digits/incident-727").is_dir())
         self.assertEqual(len(self.all("#findings .kept")), 1)
 
     @at_night
@@ -301,3 +305,31 @@ class Incident(Reading):
         self.wait_for_plots("#incident")
         self.assert_nothing_sticks_out()
         self.screenshot("incident_phone")
+
+
+class ModelsInTurn(Reading):
+    """A program that creates a model, trains it and drops it, six times."""
+
+    # The groups of neighbouring columns of the loss in which something is painted in the colour of its line.
+    GROUPS = """
+        const colour = getComputedStyle(document.querySelector("#loss .legend .swatch")).color.match(/\\d+/g).map(Number);
+        const canvas = [...document.querySelectorAll("#loss .plot canvas")][0];
+        const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+        [copy.canvas.width, copy.canvas.height] = [canvas.width, canvas.height];
+        copy.drawImage(canvas, 0, 0);
+        const {data, width, height} = copy.getImageData(0, 0, canvas.width, canvas.height);
+        const isPainted = (x) => [...Array(height).keys()].some((y) =>
+          [0, 1, 2].every((part) => Math.abs(data[(y * width + x) * 4 + part] - colour[part]) < 12) &&
+          data[(y * width + x) * 4 + 3] > 200);
+        const painted = [...Array(width).keys()].filter(isPainted);
+        // The edge of a line may be fainter for a few columns.
+        return painted.filter((x, i) => i === 0 || x - painted[i - 1] > 6).length;
+    """
+
+    def test_have_a_curve_each_and_one_entry(self):
+        self.open("in_turn.html")
+        self.wait_for_plots("#loss")
+        self.assertEqual(self.script(self.GROUPS), 6)
+        self.assertIn("a gap: the next model begins", self.find("#loss .legend").text)
+        self.assertEqual(self.words("#run .model > summary"), ["6 models Net"])
+        self.assertEqual(self.all("#collapse"), [])

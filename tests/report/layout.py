@@ -65,9 +65,7 @@ class Widths(Reading):
         return sorted(path.name for path in self.folder.glob("*.html"))
 
     def assert_all_fit(self, width, media=""):
-        self.driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-        )
+        self.resize(width)
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
         for report in self.reports():
             with self.subTest(report):
@@ -76,6 +74,8 @@ class Widths(Reading):
                 if media == "print":
                     self.script("dispatchEvent(new Event('beforeprint'))")
                 self.assertEqual(self.script(STICKS_OUT), [])
+                if media != "print":
+                    self.assert_nothing_is_cut()
 
     def test_of_a_phone_hold_every_report(self):
         self.assert_all_fit(400)
@@ -88,6 +88,26 @@ class Widths(Reading):
 
     def test_of_paper_hold_every_report(self):
         self.assert_all_fit(718, "print")
+
+
+class Boxes(Reading):
+    def test_show_that_they_hold_more_than_fits(self):
+        for report in ("sweep.html", "compared.html"):
+            self.open(report)
+            self.script("document.querySelectorAll('details:not(.group)').forEach((each) => { each.open = true; })")
+            for width in (1400, 1200, 900, 400):
+                with self.subTest(report=report, width=width):
+                    self.resize(width)
+                    self.assert_nothing_is_cut()
+
+    def test_that_are_scrolled_to_the_end_hold_no_more(self):
+        self.open("sweep.html")
+        self.resize(400)
+        self.settle()
+        box = ".comparison-box"
+        self.assertIn("goes-on", self.find(box).get_attribute("class"))
+        self.script("document.querySelector(arguments[0]).scrollLeft = 10000", box)
+        self.wait("return !document.querySelector(arguments[0]).classList.contains('goes-on')", box)
 
 
 class FirstScreen(Reading):
@@ -304,6 +324,26 @@ class ManyRuns(Reading):
         self.assertEqual(len(self.all(".setting-lines .through")), 13)
         ActionChains(self.driver).move_to_element(self.find("#comparison tbody th")).perform()
         self.wait("return document.querySelectorAll('.setting-plot circle.dimmed').length === 3 * 12")
+
+    def test_are_coloured_by_the_best_loss_or_a_setting(self):
+        self.open("sweep.html")
+        colours = (
+            "return Object.fromEntries([...document.querySelectorAll('#comparison tbody tr')].map((row) => "
+            "[row.querySelector('th').textContent.trim(), row.querySelector('.swatch').style.color]))"
+        )
+        by_run = self.script(colours)
+        self.choose("Color by", "best val_loss")
+        by_loss = self.script(colours)
+        self.assertEqual(by_loss["run 7"], "rgb(68, 1, 84)")  # the first of the scale
+        self.assertEqual(by_loss["run 6"], by_loss["run 8"])  # as good as each other
+        self.assertEqual(by_loss["run 12"], by_loss["run 13"])
+        self.assertNotEqual(by_loss["run 1"], by_loss["run 7"])
+        self.choose("Color by", "width")
+        by_width = self.script(colours)
+        self.assertEqual(by_width["run 1"], by_width["run 5"])
+        self.assertEqual(len(set(by_width.values())), 4)
+        self.choose("Color by", "run")
+        self.assertEqual(self.script(colours), by_run)
 
     @at_night
     def test_have_a_colour_each(self):

@@ -313,18 +313,34 @@ int main(int argument_count, char** arguments) {
     html.end(LOUPE_END_FAILED, "The loss is NaN at step 1799.", 1799);
   });
   make(folder + "/incident.html", tell_incident);
-  make(folder + "/kept.html", [](Driver& html) {
+  make(folder + "/kept.html", [&folder](Driver& html) {
     MadeRun run = loupe::test::ill_run();
-    run.before_tick = [before = run.before_tick](Driver& visualizer, int epoch) {
+    run.directory = folder + "/runs/digits";
+    std::filesystem::create_directories(run.directory + "/incident-727");
+    run.before_tick = [before = run.before_tick, &run](Driver& visualizer, int epoch) {
       before(visualizer, epoch);
       if (epoch == 12) {
-        visualizer.note(LOUPE_NOTE_INCIDENT,
-                        "the last steps before the finding 'non_finite_gradient' were saved: loupe replay "
-                        "runs/digits/incident-727 (as a page with --visualizer html --out FOLDER)",
-                        727, 12, Driver::number_of("health", "non_finite_gradient", "fc2", "weight"));
+        const std::string saved = "the last steps before the finding 'non_finite_gradient' were saved: loupe replay " +
+                                  run.directory + "/incident-727 (as a page with --visualizer html --out FOLDER)";
+        visualizer.note(LOUPE_NOTE_INCIDENT, saved, 727, 12,
+                        Driver::number_of("health", "non_finite_gradient", "fc2", "weight"));
       }
     };
     tell_small_run(html, run);
+    html.end();
+  });
+  // A program that creates a model, trains it for five epochs and drops it, six times.
+  make(folder + "/in_turn.html", [](Driver& html) {
+    html.begin(Driver::run_of("", false, "in turn"));
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    for (int epoch = 0; epoch < 30; ++epoch) {
+      const std::string name = epoch < 5 ? "Net" : "Net#" + std::to_string(epoch / 5 + 1);
+      if (epoch % 5 == 0)
+        html.model(loupe::test::MadeModel(name, "Net", {{"fc1", "Linear"}, {"fc2", "Linear"}}).told());
+      html.begin_tick(epoch);
+      html.value("Loss", "Loss", "train_loss mean", std::exp(-0.4 * (epoch % 5)));
+      html.end_tick();
+    }
     html.end();
   });
   // It went on after epoch 9, and its clock began anew.

@@ -49,6 +49,23 @@ def started_browser():
                 raise
 
 
+# Boxes whose content is cut at the right without a sign: neither "…" nor a fading edge where they scroll.
+CUT_INSIDE = """
+    const found = [];
+    for (const each of document.querySelectorAll("body *")) {
+      const {overflowX, textOverflow, webkitLineClamp, visibility} = getComputedStyle(each);
+      const {width, height} = each.getBoundingClientRect();
+      if (overflowX === "visible" || visibility === "hidden" || width < 2 || height < 2) continue;
+      if (each.matches("input, select, textarea, svg, svg *, canvas") || each.closest(".visually-hidden, .skip")) continue;
+      if (each.scrollWidth <= each.clientWidth + 1) continue;
+      const hasEllipsis = textOverflow === "ellipsis" || webkitLineClamp !== "none";
+      if (["hidden", "clip"].includes(overflowX) ? hasEllipsis : each.classList.contains("goes-on")) continue;
+      found.push(`${each.tagName} ${each.id} ${each.className}: ${each.scrollWidth} in ${each.clientWidth}`);
+    }
+    return found.slice(0, 10);
+"""
+
+
 class Reading(unittest.TestCase):
     """A browser with a report in it; every test ends without a word on the console."""
 
@@ -94,12 +111,26 @@ class Reading(unittest.TestCase):
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def settle(self):
+        """What has scrolled into view, or been unfolded, is drawn a moment later."""
+        self.script("window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))")
+        self.wait("return window.settled")
+
+    def assert_nothing_is_cut(self):
+        """Every box that hides a part of its content shows that it does."""
+        self.settle()
+        self.assertEqual(self.script(CUT_INSIDE), [])
+
+    def resize(self, width, height=900):
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+
     def screenshot(self, name):
         if not is_night:
             return
-        # What has scrolled into view is drawn a moment later.
-        self.script("window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))")
-        self.wait("return window.settled")
+        self.settle()
         self.driver.save_screenshot(str(self.folder / f"{name}.png"))
 
     def go_to(self, selector):

@@ -15,11 +15,12 @@ sys.dont_write_bytecode = True
 
 # First of all, because it goes on in Debian's Python where this one has no Selenium.
 from reading import Reading, at_night, run_tests
-from first_look import Axes, Incident, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
+from first_look import Axes, Incident, ModelsInTurn, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
 from layout import (  # noqa: F401
     Accessibility,
     AccessibilityInTheDark,
     Bands,
+    Boxes,
     Cursor,
     FirstScreen,
     FirstScreenOfAPhone,

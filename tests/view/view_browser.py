@@ -460,6 +460,17 @@ class Table(Viewing):
         self.screenshot("list_print")
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
+    def test_shows_that_there_is_more_than_fits(self):
+        self.put_some()
+        long = "a setting that nobody can read in two lines of a narrow column, because it has so many words"
+        many = {f"hyperparameter_number_{j}": j for j in range(12)}
+        self.put("many", beginning("many", self.START) + settings(text=long, **many) + epoch(1, 1, self.START))
+        self.serve()
+        for width in (1400, 1200, 900, 400):
+            with self.subTest(width=width):
+                self.resize(width)
+                self.assert_nothing_is_cut()
+
     @at_night
     def test_keeps_words_whole_however_many_columns_there_are(self):
         self.put_some()

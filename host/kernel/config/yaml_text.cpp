@@ -233,10 +233,9 @@ YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics) {
     if (const auto tab = indenting_tab(text, e.mark)) {
       diagnostics.error(*tab, "a tab indents this line, and YAML takes only spaces there; replace it by spaces");
     } else if (const std::string glob = unquoted_glob(text, e); !glob.empty()) {
-      diagnostics.error(e.mark,
-                        "in YAML a * at the beginning stands for what is named elsewhere; put the pattern in "
-                        "quotes: \"" +
-                            glob + "\"");
+      diagnostics.error(e.mark, "YAML reads a * at the beginning as an alias; quote the pattern: \"" + glob + "\"");
+    } else if (e.msg == YAML::ErrorMsg::END_OF_MAP || e.msg == YAML::ErrorMsg::END_OF_SEQ) {
+      diagnostics.error(e.mark, "this does not go on with the lines above; indent it as its list or section");
     } else {
       diagnostics.error(e.mark, "this is no YAML: " + e.msg);
     }

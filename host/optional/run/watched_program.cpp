@@ -469,15 +469,29 @@ void WatchedProgram::detach_dead(const FoundModel& next) {
 
 void WatchedProgram::attach(const FoundModel& model, int training, const std::string& why) {
   detach_dead(model);
-  std::string name = short_type(model.module->name());
-  const int number = ++names_[name];
-  if (number > 1) name += "#" + std::to_string(number);
+  const std::string kind = short_type(model.module->name());
+  const int number = ++names_[kind];
+  const std::string name = number > 1 ? kind + "#" + std::to_string(number) : kind;
   const std::string share = ProgramInspector::of(*inspector_).attach(*model.module, name);
   if (!has_told_first_lines_) first_models_.push_back("'" + name + "' (" + share + ")");
-  tell("watching '" + name + "': " + why, "models", /*is_in_first_lines=*/true);
+  tell_of_model(name, kind, why);
   if (attached_.empty()) rows_.emplace();
   if (rows_ && (attached_.empty() || attached_.front().training == training)) rows_->add(*model.module);
-  attached_.push_back({name, model.module, model.owner, model.owner != nullptr, model.parameters, training});
+  attached_.push_back({name, kind, model.module, model.owner, model.owner != nullptr, model.parameters, training});
+}
+
+void WatchedProgram::tell_of_model(const std::string& name, const std::string& kind, const std::string& why) {
+  const bool follows = name != kind && std::none_of(attached_.begin(), attached_.end(),
+                                                    [&](const Attached& each) { return each.kind == kind; });
+  if (!follows) return tell("watching '" + name + "': " + why, "models", /*is_in_first_lines=*/true);
+  if (in_turn_.insert(kind).second)
+    tell("watching '" + name + "' after '" + kind + "', which no longer exists; later models of this kind are numbered",
+         "models");
+}
+
+void WatchedProgram::tell_models_in_turn() {
+  for (const std::string& kind : in_turn_)
+    tell("watched " + std::to_string(names_[kind]) + " models '" + kind + "' in turn", nullptr);
 }
 
 /// Without this, a run that was not judged would look healthy.
@@ -528,6 +542,7 @@ void WatchedProgram::finish() {
   if (clock_->has_passes() || never_trained) end_epoch(clock_->counts() && clock_->has_passes());
   if (!is_shown_) show_epochs();
   tell_first_lines();
+  tell_models_in_turn();
   tell_unobserved();
   rows_.reset();
   if (!ticks) ProgramInspector::of(*inspector_).end();

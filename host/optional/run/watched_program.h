@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -66,7 +67,7 @@ class WatchedProgram {
 
  private:
   struct Attached {
-    std::string name;
+    std::string name, kind;
     torch::nn::Module* module;  // only to compare with
     std::weak_ptr<torch::nn::Module> owner;
     bool is_owned;
@@ -108,6 +109,8 @@ class WatchedProgram {
   /// Attaches what the optimizers that wait hold; parts of it only where `all_there_is`.
   void settle(bool all_there_is);
   void attach(const FoundModel& model, int training, const std::string& why);
+  /// Logs the first of the models that a program makes in turn; the others would be a line each.
+  void tell_of_model(const std::string& name, const std::string& kind, const std::string& why);
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
@@ -120,6 +123,7 @@ class WatchedProgram {
   /// Reports an optimizer whose model was made twice and whose instance does not run. Returns whether it is one.
   bool tell_of_twin(const torch::optim::Optimizer& optimizer);
   void tell_unobserved();
+  void tell_models_in_turn();
   void end_epoch(bool is_broken_off = false);
   void show_epochs();
 
@@ -138,11 +142,12 @@ class WatchedProgram {
   std::deque<std::pair<const torch::optim::Optimizer*, Optimizer>> optimizers_;  // as they were made
   std::vector<Attached> attached_;
   std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
-  std::unordered_map<std::string, int> names_;
-  std::uint64_t steps_ = 0;   // of all optimizers
-  int epochs_ = 0;            // that ended
-  bool is_shown_ = true;      // the last of them
-  std::uint32_t reason_ = 0;  // LOUPE_TICK_, of the last
+  std::unordered_map<std::string, int> names_;   // how many models of each kind were attached
+  std::set<std::string> in_turn_;                // kinds whose models follow each other
+  std::uint64_t steps_ = 0;                      // of all optimizers
+  int epochs_ = 0;                               // that ended
+  bool is_shown_ = true;                         // the last of them
+  std::uint32_t reason_ = 0;                     // LOUPE_TICK_, of the last
   int last_training_ = 0;
   std::uint64_t unseen_steps_ = 0;                        // that the clock knows of
   std::vector<std::string> first_models_, first_losses_;  // for the first lines

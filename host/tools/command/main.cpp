@@ -2,6 +2,8 @@
 // recorded.
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
 
 #include "command/commands.h"
 #include "command/documents.h"
@@ -17,6 +19,20 @@ namespace {
 
 constexpr int exit_invalid = 2;
 
+/// Remarks on a valid configuration, a line each.
+std::string remarks_on(const loupe::Config& config) {
+  std::string remarks;
+  const auto remark = [&](const std::string& text) { remarks += config.file + ": note: " + text + "\n"; };
+  if (config.text.rfind("loupe:", 0) != 0 && config.text.find("\nloupe:") == std::string::npos)
+    remark("it does not say for which version it is written; begin it with 'loupe: 1'");
+  const std::string folder = std::filesystem::path(config.run_directory).filename().string();
+  if (config.has_run_directory && folder.find_first_not_of("0123456789") == std::string::npos && !folder.empty())
+    remark("run.dir is a number, so the run goes into the folder '" + folder + "'");
+  if (config.visualizers.empty())
+    remark("no visualizer shows or stores the run; name some, for example: visualizers: [console, record, html]");
+  return remarks;
+}
+
 int validate(const std::string& file, std::ostream& out) {
   const loupe::Monitor monitor(loupe::Config::from_file(file));
   for (const auto& lens : monitor.lenses()) {
@@ -24,7 +40,7 @@ int validate(const std::string& file, std::ostream& out) {
   }
   const std::size_t lenses = monitor.config().lenses.size(), visualizers = monitor.config().visualizers.size();
   out << file << ": valid, " << lenses << (lenses == 1 ? " lens, " : " lenses, ") << visualizers
-      << (visualizers == 1 ? " visualizer\n" : " visualizers\n");
+      << (visualizers == 1 ? " visualizer\n" : " visualizers\n") << remarks_on(monitor.config());
   return 0;
 }
 

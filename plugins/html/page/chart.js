@@ -6,7 +6,7 @@ import {announce, baselineRun, chosenScale, differenceSeries, epochWindow, on, s
   state} from "./state.js";
 import {asHtml, axisName, epochAt, LINEAR, LOGARITHMIC, momentInWords, momentsAt, placeOfEpoch, placesOf, placeTicks, scaleOf,
   shownPlaces, valueTicks, valueTicksWidth, valueTitle} from "./axis.js";
-import {lineColour, themeColour, withAlpha} from "./colours.js";
+import {lineColour, runColour, themeColour, withAlpha} from "./colours.js";
 
 // The aggregations and bands that lenses name; what stands before them says whose they are: "train_loss mean".
 const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|step|[-+−]σ)$/s;
@@ -15,6 +15,8 @@ const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
 const SHOWN_PARTS = 7;
 // A run that is DIVERGED times as high as all others is cut off, because it would flatten them.
 const DIVERGED = 20;
+// Of many runs, the best 95 % make the axis; the others are cut off if they are this many times as high.
+const BEST = 0.95, BEYOND_BEST = 2;
 const MOST_WITH_BANDS = 4;
 // Single steps are drawn behind their epochs, thin and faint.
 const STEP_ALPHA = 0.45;
@@ -59,15 +61,15 @@ function chartSeries(tag, layerName, shownRuns) {
       const series =
         hasDifferences ? differenceSeries(run, measured, baselineRun().line(tag.name, layerName, name)) : measured;
       const dash = several ? own : bySubject && tag.type !== RELATION ? same : 0;
-      lines.push({run, at: run, series, drawn: drawnSeries(tag, series), name, label: labelOf(run, name),
-        colour: lineColour(several ? run.index : bySubject ? subject : own), dash: DASHES[dash % DASHES.length]});
+      lines.push({run, at: run, series, drawn: drawnSeries(tag, series, beginnings(tag, run)), name, label: labelOf(run, name),
+        colour: several ? runColour(run.index) : lineColour(bySubject ? subject : own), dash: DASHES[dash % DASHES.length]});
     }
     for (const [name, stride, epochs, packed] of hasDifferences || isCrowded ? [] : layer.steps) {
       const series = new Series(packed, epochs.length), subject = indexIn(subjects, subjectOf(name));
       const bound = stride > 1 ? ` (1 of ${stride} points)` : "";
       lines.push({run, at: momentsAt(run, epochs), series, drawn: drawnSeries(tag, series), name,
         label: labelOf(run, name) + bound, dash: null, isOfSteps: true,
-        colour: lineColour(several ? run.index : subject)});
+        colour: several ? runColour(run.index) : lineColour(subject)});
     }
     for (const [lowName, highName, low, high] of hasDifferences || isCrowded ? [] : layer.bands) {
       const subject = Math.max(0, subjects.indexOf(subjectOf(lowName)));
@@ -75,7 +77,7 @@ function chartSeries(tag, layerName, shownRuns) {
       const [least, most] = limitsOf(tag, own);
       bands.push({run, at: run, name: bandName(lowName, highName), lowName, highName,
         low: within(unpacked(low), least, most), high: within(unpacked(high), least, most),
-        colour: lineColour(several ? run.index : subject), alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11});
+        colour: several ? runColour(run.index) : lineColour(subject), alpha: /σ$|Q1$/.test(lowName) ? 0.24 : 0.11});
     }
   }
   lines.sort((a, b) => (b.isOfSteps ? 1 : 0) - (a.isOfSteps ? 1 : 0));
@@ -139,15 +141,16 @@ function sumOf(parts, length) {
 /**
  * The exponential moving average of a line, corrected for its beginning at zero. It restarts after NaN or infinity,
  * and after a gap longer than is usual between two values of this line: nothing is smoothed over.
+ * @param firsts where it restarts, too
  */
-function smoothed(series, weight) {
+function smoothed(series, weight, firsts) {
   const told = [...series.values.keys()].filter((i) => !series.isMissing(i));
   const gaps = told.slice(1).map((i, at) => i - told[at]);
   const usual = median(gaps), made = new Series("", series.values.length);
   let average = 0, count = 0;
   told.forEach((i, at) => {
     const value = series.values[i], isFinite = Number.isFinite(value);
-    if (!isFinite || (at > 0 && gaps[at - 1] > 1.5 * usual)) average = count = 0;
+    if (!isFinite || firsts.has(i) || (at > 0 && gaps[at - 1] > 1.5 * usual)) average = count = 0;
     if (isFinite) average = weight * average + (1 - weight) * value;
     made.values[i] = isFinite ? average / (1 - weight ** ++count) : value;
   });
@@ -155,12 +158,27 @@ function smoothed(series, weight) {
 }
 
 /** What is drawn of a line: its values, or their average. Shares are not averaged. */
-function drawnSeries(tag, series) {
-  return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing) : series;
+function drawnSeries(tag, series, firsts = new Set()) {
+  return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing, firsts) : series;
+}
+
+/** The epochs, by their number in the run, in which the losses of the next model begin: two models have two curves. */
+function beginnings(tag, run) {
+  if (!/^(Loss|Metrics)/.test(tag.name)) return new Set();
+  const firsts = run.modelStarts().map((epoch) => 1 + run.epochs.findLastIndex((each) => each <= epoch));
+  return new Set(firsts.filter((i) => i > 0 && i < run.epochs.length));
+}
+
+/** Where curves are interrupted: [place, run]. */
+function breaksOf(tag, lines) {
+  return [...new Set(lines.map(({run}) => run))].flatMap((run) => [...beginnings(tag, run)].map((i) => {
+    const [before, place] = placesOf(run).slice(i - 1, i + 1);
+    return [before + 1e-6 * (place - before), run];
+  }));
 }
 
 /** What dygraphs takes: rows of a place and each line's height; null without one, NaN where it broke. */
-function chartRows(lines, {up}) {
+function chartRows(lines, {up}, breaks) {
   const allMoments = [...new Set(lines.map((line) => line.at))];
   const places = [...new Set(allMoments.flatMap(placesOf))].sort((a, b) => a - b);
   const rows = places.map((place) => [place, ...lines.map(() => null)]);
@@ -170,7 +188,8 @@ function chartRows(lines, {up}) {
     if (value === null) return;
     rows[rowOf.get(place)][column + 1] = Number.isFinite(up(value)) ? up(value) : NaN;
   }));
-  return rows;
+  const broken = new Map(breaks.map(([place, run]) => [place, [place, ...lines.map((line) => (line.run === run ? NaN : null))]]));
+  return broken.size === 0 ? rows : [...rows, ...broken.values()].sort(([a], [b]) => a - b);
 }
 
 /** The runs of a plot that are cut off, at most half of them, the highest first: [{run, high}]. */
@@ -189,7 +208,8 @@ function divergedRuns(tag, {lines}, [first, last], scale) {
   }).sort((a, b) => b.high - a.high);
   for (let count = Math.floor(highs.length / 2); count > 0; --count) {
     const others = highs[count].high;
-    if (others > 0 && highs[count - 1].high > DIVERGED * others) return highs.slice(0, count);
+    const times = count <= (1 - BEST) * highs.length ? BEYOND_BEST : DIVERGED;
+    if (others > 0 && highs[count - 1].high > times * others) return highs.slice(0, count);
   }
   return [];
 }
@@ -325,6 +345,8 @@ function legendEntries({tag, series: {lines: drawn, bands}, stacked, scale}) {
   const silence = runs.length > 1 ? "" : silenceInWords(first, tag, lines.filter((line) => !line.isOfSteps)
     .map(({series}) => series));
   if (silence !== "") plain(first, "entry", silence);
+  const starts = runs.length > 1 || !/^(Loss|Metrics)/.test(tag.name) ? [] : first.modelStarts();
+  if (starts.length > 0) plain(first, "entry", "a gap: the next model begins");
   if (showsDifferences(tag)) plain(first, "entry", `difference to ${baselineRun().label}, without bands`);
   if (state.smoothing > 0 && !stacked)
     plain(first, "entry", `smoothed (exponential, ${state.smoothing}); faint and in numbers: as measured`);
@@ -370,7 +392,7 @@ export class LineChart {
 
   draw() {
     const {lines} = this.series;
-    this.rows = chartRows(lines, this.scale);
+    this.rows = chartRows(lines, this.scale, breaksOf(this.tag, lines));
     const ticks = this.shownRuns.flatMap(placesOf);
     this.whole = ticks.every(Number.isInteger);
     // Thick lines would hide their bands if epochs are closer than pixels.
@@ -480,7 +502,9 @@ export class LineChart {
         }
         [upper, lower] = [[], []];
       };
+      const firsts = beginnings(this.tag, run);
       placesOf(run).forEach((place, i) => {
+        if (firsts.has(i)) paint();
         if (low.isMissing(i)) return;
         if (!Number.isFinite(low.values[i]) || !Number.isFinite(high.values[i])) return paint();
         const x = graph.toDomXCoord(place);

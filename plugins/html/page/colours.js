@@ -51,6 +51,21 @@ export const SEQUENTIAL =
 const DIVERGING_ON_LIGHT = ["#2166ac", "#67a9cf", "#d1e5f0", "#f5f5f5", "#fddbc7", "#ef8a62", "#b2182b"];
 const DIVERGING_ON_DARK = ["#8ccbff", "#3f8fd6", "#1e4a72", "#20242b", "#6e3a1c", "#d0743a", "#ffbd8a"];
 
+let runPlaces = null;
+
+/** Colours runs by a number from 0 to 1 each, undefined for a run without one; null: each has its own colour. */
+export function colourRunsBy(places) { runPlaces = places; }
+
+/** The colour of a run, which stands out from the ground. */
+export function runColour(index) {
+  if (runPlaces === null) return lineColour(index);
+  if (runPlaces[index] === undefined) return themeColour("axis");
+  const stops = SEQUENTIAL.map(rgb), share = isDark() ? 0.3 + 0.7 * runPlaces[index] : 0.8 * runPlaces[index];
+  const place = share * (stops.length - 1), left = Math.min(Math.floor(place), stops.length - 2);
+  const mixed = stops[left].map((from, i) => Math.round(from + (stops[left + 1][i] - from) * (place - left)));
+  return `#${mixed.map((channel) => channel.toString(16).padStart(2, "0")).join("")}`;
+}
+
 /** 256 colours between the stops, each as the 32 bits that an ImageData holds. */
 function colourTable(stops) {
   const parts = stops.map(rgb);

@@ -48,6 +48,18 @@ function embedded(id) {
   return value;
 }
 
+/** Models by kind, "Net" and "Net#2" together: [{kind, models, epochs: the last one before each began}]. */
+function kindsOf(models, epochs) {
+  const kinds = new Map();
+  models.forEach((model, i) => {
+    const kind = String(model?.name || model?.type || "model").replace(/#\d+$/, "");
+    if (!kinds.has(kind)) kinds.set(kind, {kind, models: [], epochs: []});
+    kinds.get(kind).models.push(model);
+    kinds.get(kind).epochs.push(epochs[i]);
+  });
+  return [...kinds.values()];
+}
+
 class Run {
   constructor(index, told) {
     Object.assign(this, told);
@@ -63,6 +75,12 @@ class Run {
     const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
     this.modules = new Map(modules.map((module) => [module.name, module]));
     this.moduleOrder = new Map(modules.map(({name}, i) => [name, i]));
+    this.kinds = kindsOf(this.models, this.modelEpochs);
+  }
+
+  /** The epochs after which a further model of a kind began, as a program makes them in turn. */
+  modelStarts() {
+    return [...new Set(this.kinds.flatMap(({epochs}) => epochs.slice(1)).filter((epoch) => epoch !== null))];
   }
 
   /** The place of a module in the model; a function such as "fc1:relu" comes right behind its module, other names last. */

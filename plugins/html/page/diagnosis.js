@@ -1,7 +1,7 @@
 import {breakable, button, element, fill, formatNumber, plural, section} from "./text.js";
 import {addTo, allEpochs, bigTags, layerTags, lineNames, nearestIndex, runs, Series, showsLayer} from "./data.js";
 import {ABOUT_MEASURING, ERROR, findings, gatheredMarks, INFO, isHealthy, markElement, momentOf, notes, placeOf, runLabel, SEVERITIES, severityName,
-  TIMED_NOTES, titleOf, WARNING, wasJudged} from "./findings.js";
+  TIMED_NOTES, titleOf, WARNING, wasJudged, wordsOfNote} from "./findings.js";
 import {announce, epochWindow, on, state, visibleRuns} from "./state.js";
 import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces, smallCurve} from "./axis.js";
 import {tellingLine} from "./heat_map.js";
@@ -185,7 +185,8 @@ function curveOf(finding) {
   if (!tag || (!tag.big && place.layer === undefined)) return null;
   const lines = lineNames(tag.name), named = lines.filter((each) => finding.message.includes(each.replace(/ mean$/, "")));
   // A finding that compares losses blames the validation loss.
-  const line = named.find((each) => / mean$/.test(each) && each.startsWith("val")) ?? tellingLine(lines);
+  const sought = /validation/i.test(finding.message) ? lines : named;
+  const line = sought.find((each) => / mean$/.test(each) && each.startsWith("val")) ?? tellingLine(lines);
   const series = finding.run.line(tag.name, tag.big ? tag.name : place.layer, line);
   return series && smallCurve(finding.run, series, tag, `${line} over the epochs`);
 }
@@ -217,7 +218,7 @@ function incidentsOf(group) {
   const isAbout = (note) => group.some(({run, id}) => run === note.run && id === note.finding);
   const own = notes.filter((note) => !toldIncidents.has(note) && isAbout(note));
   for (const note of own) toldIncidents.add(note);
-  return own.map(({text}) => element("p", {class: "muted kept"}, text));
+  return own.map((note) => element("p", {class: "muted kept"}, wordsOfNote(note)));
 }
 
 /** The further layers of a rule, unfolded on demand. */
@@ -259,7 +260,7 @@ function longList(items, shown, what) {
 function noteItem(note) {
   return element("li", {class: "note-item"},
       element("span", {class: "muted"}, momentOf(note.epoch, note.step), " · ", titleOf(note.kind)),
-      ...runLabel(note), element("span", {}, note.text));
+      ...runLabel(note), element("span", {}, wordsOfNote(note)));
 }
 
 // How Loupe measured the run is in the table of the run.

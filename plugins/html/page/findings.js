@@ -128,6 +128,19 @@ export function gatheredMarks(marks, xOf) {
   return gathered;
 }
 
+// "… were saved: loupe replay runs/digits/incident-12 (as a page with …)"
+const SAVED = /^(.*loupe replay )(.*\/)?(incident-\d+(?:-\d+)?)(?= |$)(.*)$/s;
+
+/** The words of a note. The folder of an incident is a link if it lies in the run's folder: relative, as both move together. */
+export function wordsOfNote({kind, text, run}) {
+  const found = kind !== "incident" || !run.folder || location.protocol !== "file:" ? null : SAVED.exec(text);
+  if (found === null) return [text];
+  const [, before, path = "", name, after] = found, bare = (folder) => folder.replace(/\/+$/, "");
+  if (bare(path) !== bare(run.directory)) return [text];
+  const href = `${run.folder.split("/").map(encodeURIComponent).join("/")}/${name}/`;
+  return [before + path, element("a", {href}, name), after];
+}
+
 /** A mark at the foot of a plot, in its worst finding's colour, with all words under the pointer. */
 export function markElement({x, marks}, area) {
   const worst = Math.max(...marks.map(({severity}) => severity));

@@ -389,7 +389,7 @@ export class Overview {
     this.profile = {x: width - profile + 10, width: profile - 12};
     if (count === 0) {
       context.fillStyle = themeColour("muted");
-      context.fillText("No layer is called so.", 4, 14);
+      context.fillText("No layer matches the search.", 4, 14);
       return;
     }
     this.paint(context);

@@ -129,7 +129,7 @@ function build() {
       .filter((root) => root !== null && root !== detail.root).map(sectionLink));
   if (overview.tag !== null) on("selected", () => overview.draw());
   detail.follow();
-  for (const box of document.querySelectorAll(".scrolled")) showsScrolling(box);
+  for (const box of document.querySelectorAll(".scrolled, .compared .legend, pre")) showsScrolling(box);
   goOnReading();
   linkViewAndAddress();
 }

@@ -1,9 +1,9 @@
-import {breakable, button, element, fill, formatEpoch, formatNumber, isNumber, plural, section} from "./text.js";
+import {breakable, button, element, fill, formatEpoch, formatNumber, isNumber, plural, section, selector} from "./text.js";
 import {bigTags, layerNames, lineNames, runs, tagNamed, TICK} from "./data.js";
 import {ABOUT_MEASURING, findings, isHealthy, notes, severityName} from "./findings.js";
 import {announce, baselineRun, differenceInWords, on, setState, state} from "./state.js";
 import {svg} from "./axis.js";
-import {lineColour} from "./colours.js";
+import {colourRunsBy, runColour} from "./colours.js";
 
 /** The last, lowest and highest number of a line, each with its epoch; null without one. */
 function extremesOf(run, tagName, layerName, lineName) {
@@ -63,6 +63,9 @@ function isFirsthand(run) { return Math.abs(new Date(run.begun) - new Date(run.s
 /** How long a run took; null where the report cannot know. */
 function durationOf(run) { return isFirsthand(run) ? formatDuration(run.started, run.lastTick) : null; }
 
+// Above this number, the models of a kind are folded.
+const MOST_UNFOLDED = 3;
+
 /** One model as the run describes it: an object of name, type, parameters and modules. */
 function modelSummary(model) {
   if (model === null || typeof model !== "object") return element("div", {}, String(model));
@@ -78,6 +81,20 @@ function modelSummary(model) {
 
 function folded(title, text) {
   return element("details", {}, element("summary", {}, title), element("pre", {tabindex: "0"}, text));
+}
+
+/** The models of a kind: each, or many folded as one, as a program makes them in turn. */
+function kindSummary({kind, models}) {
+  if (models.length <= MOST_UNFOLDED) return models.map(modelSummary);
+  return element("details", {class: "model"},
+      element("summary", {}, element("strong", {}, `${models.length} models ${kind}`)), models.map(modelSummary));
+}
+
+/** The number of parameters that train at once: of models that were made in turn, those of the last. */
+function parametersOf({kinds}) {
+  const count = (model) => (model && Number(model.parameters)) || 0;
+  return kinds.reduce((sum, {models}) => sum + (models.length > MOST_UNFOLDED ? count(models.at(-1)) :
+    models.reduce((all, model) => all + count(model), 0)), 0);
 }
 
 /** The state of a run. @param isBrief leaves out the sentence on it */
@@ -110,7 +127,7 @@ function epochSpan({epochs, stride}) {
 /** A table of the runs, a column each. */
 function newTable() {
   const rows = [
-    ["Model", ({models}) => (models.length > 0 ? models.map(modelSummary) : "–")],
+    ["Model", ({kinds}) => (kinds.length > 0 ? kinds.map(kindSummary) : "–")],
     ["Epochs", epochSpan],
     ["State", (run) => stateOf(run)],
     ...resultRows(),
@@ -202,7 +219,7 @@ function healthOf(run) {
 
 /** A run in a line: state, health, epoch, losses, metrics, duration, parameters, rate. */
 export function summaryOf(run) {
-  const parameters = run.models.reduce((sum, model) => sum + ((model && model.parameters) || 0), 0);
+  const parameters = parametersOf(run);
   const last = run.epochs[run.epochs.length - 1];
   const losses = lossesOf(run).slice(0, 3).map(({name, last: now, best}) => item(name,
       element("b", {class: Number.isFinite(now.value) ? null : "alarm"}, formatNumber(now.value)),
@@ -223,7 +240,8 @@ export function summaryOf(run) {
 /** A run whose loss came down and then stayed far above that for most of it; null where none has. */
 export function collapseAlert() {
   const FAR = 3, MOST = 0.5, FEWEST = 6;
-  for (const run of runs.filter(({incident}) => !incident)) {
+  // The losses of models that were made in turn rise with each of them.
+  for (const run of runs.filter((each) => !each.incident && each.modelStarts().length === 0)) {
     for (const {name, last, best, values} of lossesOf(run)) {
       if (best === null || best.value <= 0 || values.length < FEWEST) continue;
       const isFar = ({value}) => !(value < FAR * best.value);
@@ -298,7 +316,7 @@ function marked(mark, run, words) {
 
 function follow(marks, colourOf) {
   const show = () => marks.forEach(({run, mark}) => {
-    mark.setAttribute(colourOf, lineColour(run.index));
+    mark.setAttribute(colourOf, runColour(run.index));
     mark.classList.toggle("gone", state.hiddenRuns.has(run.index));
   });
   for (const change of ["theme", "runs"]) on(change, show);
@@ -410,8 +428,10 @@ function answerOf({name, of, having, best}) {
 /** Models, hyperparameters and the configuration by their names, each with what each run says or undefined. */
 function comparedSettings() {
   const bare = (type) => type.replace(/^.*::/, "").replace(/(?<=.)Impl$/, "");
-  const models = (run) => run.models.filter((model) => model && model.type).map(({name, type, parameters}) =>
-    [name && name !== bare(type) ? `model ${name}` : "model", `${bare(type)} of ${plural(Number(parameters) || 0, "parameter")}`]);
+  const described = ({name, type, parameters}) =>
+    [name && name !== bare(type) ? `model ${name}` : "model", `${bare(type)} of ${plural(Number(parameters) || 0, "parameter")}`];
+  const models = ({kinds}) => kinds.flatMap(({kind, models: all}) => (all.length > MOST_UNFOLDED ?
+    [[`models ${kind}`, plural(all.length, "model")]] : all.filter((model) => model && model.type).map(described)));
   const told = runs.map((run) => new Map([...models(run), ...run.hyperparameters, ...run.settings]));
   return [...new Set(told.flatMap((each) => [...each.keys()]))]
       .map((name) => ({name, values: told.map((each) => each.get(name))}));
@@ -463,7 +483,7 @@ function nameCell(run) {
   }});
   const show = () => box.checked = !state.hiddenRuns.has(run.index);
   show();
-  const swatch = element("i", {class: "swatch line", style: `color:${lineColour(run.index)}`, "aria-hidden": "true"});
+  const swatch = element("i", {class: "swatch line", style: `color:${runColour(run.index)}`, "aria-hidden": "true"});
   return {show, cell: [element("label", {class: "entry"}, box, swatch, element("span", {}, run.label)),
     run === baselineRun() ? element("span", {class: "muted"}, " baseline") : null]};
 }
@@ -551,6 +571,24 @@ function choiceOf(list) {
       choice("Show none", 0));
 }
 
+/** What runs can be coloured by: their names, the best loss, or a setting whose values are numbers; null for few. */
+function colourChoice(loss, differing) {
+  const isKnown = (value) => value !== undefined && isNumber(value);
+  const numbers = differing.filter(({values}) => values.filter(isKnown).length >= FEWEST_POINTS);
+  const scales = [
+    ...(loss?.best.length > 0 ? [[`best ${loss.name}`, loss.of.map((each) => each?.best?.value)]] : []),
+    ...numbers.map(({name, values}) => [name, values.map((value) => (isKnown(value) ? Number(value) : undefined))]),
+  ];
+  if (runs.length < FEWEST_POINTS || scales.length === 0) return null;
+  const choices = [["", "run"], ...scales.map(([name], i) => [String(i), name])];
+  return selector("Color by", choices, "", (choice) => {
+    const values = choice === "" ? null : scales[Number(choice)][1], known = values?.filter((value) => value !== undefined);
+    const high = known && (choice === "0" ? highestShown(known) : Math.max(...known));
+    colourRunsBy(values && values.map((value) => (value === undefined ? undefined : placesOf(known, high).placeOf(value))));
+    announce("theme");
+  });
+}
+
 /**
  * Which of several runs is best, and what was different; null for a single run.
  * @param beside what stands beside the table, or null
@@ -573,6 +611,7 @@ export function comparisonSection(beside) {
       element("summary", {}, `${plural(same.length, "setting")} identical in all runs`),
       settingsList(same.map(({name, values}) => [name, values[0]])));
   return section("comparison", "Comparison", null, element("div", {class: "panel"},
-      element("div", {class: "answers"}, answers, runs.length > FIRST ? choiceOf(list) : null),
+      element("div", {class: "answers"}, answers, colourChoice(losses[judging], differing),
+          runs.length > FIRST ? choiceOf(list) : null),
       element("div", {class: "compared"}, element("div", {class: "compared-table"}, list.root, folded), beside, plots)));
 }

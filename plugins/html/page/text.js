@@ -21,10 +21,18 @@ export function button(attributes, ...children) {
 
 /** Fades the right edge of a box while there is more to scroll to. */
 export function showsScrolling(box) {
-  const show = () => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  const show = () => {
+    box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.classList.toggle("goes-down", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
+  };
   box.addEventListener("scroll", show, {passive: true});
+  // What is folded away is not observed.
+  addEventListener("resize", show);
+  addEventListener("toggle", show, {capture: true});
   const resized = new ResizeObserver(show);
-  for (const each of [box, ...box.children]) resized.observe(each);
+  const observe = () => [box, ...box.children].forEach((each) => resized.observe(each));
+  new MutationObserver(observe).observe(box, {childList: true});
+  observe();
   show();
 }
 

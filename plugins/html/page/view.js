@@ -2,7 +2,7 @@ import {button, element, selector} from "./text.js";
 import {addTo, firstEpoch, lastEpoch, mappedTags, runs, TICK} from "./data.js";
 import {announce, epochWindow, on, plainView, setState, setZoom, snappedZoom, state} from "./state.js";
 import {knownAxes} from "./axis.js";
-import {followTheme, lineColour} from "./colours.js";
+import {followTheme, runColour} from "./colours.js";
 import {firstTagName, ORDERS, ROW_CHOICES, usualLine} from "./heat_map.js";
 import {SMOOTHINGS} from "./chart.js";
 
@@ -125,7 +125,7 @@ export function runChips() {
   }}, element("i", {class: "swatch line", "aria-hidden": "true"}), run.label));
   const show = () => chips.forEach((chip, i) => {
     chip.setAttribute("aria-pressed", String(!state.hiddenRuns.has(i)));
-    chip.querySelector(".swatch").style.color = lineColour(i);
+    chip.querySelector(".swatch").style.color = runColour(i);
   });
   for (const change of ["theme", "runs"]) on(change, show);
   show();

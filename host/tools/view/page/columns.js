@@ -163,6 +163,9 @@ export function foldedSettings(settings) {
     [[`${kind} (each model)`, valuesInWords(all.map(([, value]) => value))]]));
 }
 
+/** Whole under the pointer, as a row has two lines. */
+function settingCell(text) { return [text === "–" ? text : element("span", {title: text}, breakableText(text))]; }
+
 function settingOf(run, name) { return run.settings.find(([each]) => each === name)?.[1]; }
 
 /** A loss for sorting: what is not finite is worse than any number. */
@@ -181,7 +184,7 @@ export function columnsOf(runs, compared) {
   const tags = {key: "tags", title: "Tags", cell: tagsCell, value: (run) => run.tags[0] ?? null};
   const note = {key: "note", title: "Note", cell: noteCell, value: (run) => run.note || null};
   const setting = (name) => ({key: `:${name}`, title: name, value: (run) => settingOf(run, name) ?? null,
-    cell: (run) => breakableText(settingText(settingOf(run, name)))});
+    cell: (run) => settingCell(settingText(settingOf(run, name)))});
   return [
     {key: "name", title: "Run", value: (run) => run.name},
     // Tags and notes have a column if any run has them.
