@@ -132,6 +132,9 @@ class Console : public Visualizer {
     parts_.take(tables_.all());
     if (is_past_) return tables_.remember();
     is_shown_ = ticks_++ % every_ == 0;
+    // The progress of an epoch that ended is old.
+    if (!progress_text_.empty() && detail_ == Detail::panel)
+      progress_text_ = "epoch " + number_text(epoch_) + of_all_ + " ended";
     tell_tick();
   }
   void progress(const Progress& progress) override {

@@ -23,7 +23,7 @@ class ParameterGradientGeometry : public GeometryLens {
       : GeometryLens(options, host, Of::parameters, "Gradient",
                      {"How large a parameter's gradient is at a step: its L2 norm, the square root of the sum of "
                       "its squared elements. Lines and bands are over the steps of an epoch.",
-                      "Of the same order in all layers, and falling slowly as the loss settles. The shape over "
+                      "The same order in all layers, and falling slowly as the loss settles. The shape over "
                       "depth and time counts, not the number itself.",
                       "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
                       "or GELU, normalization, residual connections or another initialization. Jumping or growing: "

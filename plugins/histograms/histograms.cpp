@@ -17,7 +17,7 @@ namespace loupe {
 class MagnitudeHistogram : public Preprocessor {
  public:
   static constexpr const char* name = "histogram";
-  static constexpr const char* help = "how many elements there are of each sign and magnitude, a bin for each factor 2";
+  static constexpr const char* help = "the number of elements by sign and magnitude, one bin per factor of 2";
   static std::vector<const char*> gives() {
     return {"bins: how many elements there were in each bin",
             "edges: the bins' ascending edges, one more than there are bins",

@@ -121,7 +121,7 @@ class Html : public Visualizer {
     return runs_.back();
   }
 
-  /// Whether an earlier process left something that this report takes the place of.
+  /// Whether an earlier process left a report that this one replaces.
   bool finds_earlier() const {
     std::error_code none;
     return std::filesystem::is_regular_file(file_, none) && std::filesystem::file_size(file_, none) > 0;

@@ -91,7 +91,7 @@ Json measured_line(const std::string& stream, const StepNumbers& step) {
   line["inf"] = step.inf_count;
   const bool is_finite = step.nan_count + step.inf_count == 0;
   if ((step.measures & LOUPE_MEASURE_SUMS) != 0) {
-    // Of one event with NaN or Inf the sums are of the rest, and how many those are is known of a single event alone.
+    // With NaN or Inf the sums cover the other elements, whose number is known only for a single event.
     if (is_finite && step.numel > 0) line["mean"] = json_of(plain(step.mean));
     line["norm"] = json_of(plain(step.norm));
   }

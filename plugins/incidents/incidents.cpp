@@ -25,7 +25,7 @@ constexpr std::size_t most_series = 256;
 
 constexpr const char* at_finding = "finding";
 
-/// What counts together. Of the others each has a name of its own: SIGTERM, terminate, …
+/// The kind under which an incident is counted. All abnormal ends (SIGTERM, terminate, …) are one kind.
 std::string kind_of_incident(const std::string& how) {
   return how == at_finding || how == "dump" || how == "rank" ? how : "end";
 }

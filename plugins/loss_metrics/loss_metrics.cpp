@@ -35,7 +35,7 @@ class LossMetrics : public Lens {
             {"evaluation_from_grad", true,
              "of a loss module: a pass is an evaluation when gradients are off, rather than when it is in eval mode"},
             {"separate_loss_and_metrics", true, "two plots rather than one"},
-            {"loss_fn", true, "watch the loss modules that the trainer attached; their values go before pushed ones"},
+            {"loss_fn", true, "watch the loss modules that the trainer attached; their values replace pushed ones"},
             {"loss_fn_inplace", true, "fold a loss module's values as they come; false keeps them all"},
             line_option("loss_line"),
             range_option("loss_range", {"std"}),

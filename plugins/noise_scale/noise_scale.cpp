@@ -34,7 +34,7 @@ struct Mean {
   uint64_t count = 0;
 };
 
-/// Of one parameter's gradient: its squared norm after each backward pass of a step, and as the optimizer uses it.
+/// The squared norms of one parameter's gradient: after each backward pass of a step, and as the optimizer uses it.
 struct Squares {
   std::array<Mean, most_passes> after_pass;
   Mean last, at_step;
@@ -188,7 +188,7 @@ class NoiseScale : public Lens {
         {}, {"The gradient noise scale, or critical batch size: the variance of a sample's gradient, summed over all "
              "parameters, divided by the squared length of the gradient itself. Estimated from gradients that are "
              "added up over several backward passes, or from those of several ranks; noisy in single epochs.",
-             "Of the order of the batch that a step uses in all, growing as the loss falls.",
+             "The order of the batch that a step uses in all, growing as the loss falls.",
              "Far above the batch: a larger batch, with a larger learning rate, trains in fewer steps. Far below it: "
              "a smaller batch learns as much from each step, and costs less."});
     style.big = style.annotate = style.log_y = true;

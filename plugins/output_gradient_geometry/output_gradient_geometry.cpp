@@ -24,7 +24,7 @@ class OutputGradientGeometry : public GeometryLens {
       : GeometryLens(options, host, Of::modules, "Output Gradient",
                      {"How large the gradient of the loss with respect to a layer's output is: the L2 norm over the "
                       "whole batch.",
-                      "Of the same order from the last layer to the first. A loss that is a mean over the batch "
+                      "The same order from the last layer to the first. A loss that is a mean over the batch "
                       "makes it smaller for larger batches.",
                       "Smaller and smaller towards the first layers: gradients vanish; use activations such as ReLU "
                       "or GELU, normalization, residual connections or another initialization. Larger and larger "

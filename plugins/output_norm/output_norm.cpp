@@ -45,7 +45,7 @@ class OutputNorm : public SeriesLens {
     TagStyle style = explained(
         TagStyle(), {"How large a layer's output is: the L2 norm of one sample's output, as a mean over the batch." +
                          size_explained(normalizes),
-                     "Of the same order in all layers, and level after the first epochs.",
+                     "The same order in all layers, and level after the first epochs.",
                      "Growing without end: lower the learning rate, add weight decay or normalize. Shrinking "
                      "towards 0 with depth: initialize larger (He's for ReLU) or normalize."});
     style.log_y = options.get<bool>("log_scale");

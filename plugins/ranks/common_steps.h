@@ -10,7 +10,7 @@
 
 namespace loupe::ranks {
 
-/// Of the measured steps since a tick, those that are kept to be compared. Each rank measures as often as its own
+/// The measured steps since a tick that are kept to be compared. Each rank measures as often as its own
 /// budget allows, so that of what it has it keeps the steps that others are likely to have, too.
 class KeptSteps {
  public:

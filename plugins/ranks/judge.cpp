@@ -201,7 +201,7 @@ void Judge::judge_batches(const Said& said) {
   finding.message = text + " train on identical batches: all of the " + std::to_string(compared) +
                     " that were compared since the last tick are the same, bit for bit";
   finding.advice =
-      "give each rank a part of its own: a DistributedRandomSampler with the world's size and the rank, or another "
+      "give each rank a separate part: a DistributedRandomSampler with the world's size and the rank, or another "
       "seed";
   raise(std::move(finding), text);
 }

@@ -17,7 +17,7 @@ namespace loupe::ranks {
 /// agree are one entry.
 class Facts : public Preprocessor {
  public:
-  /// @param most  so many different entries are kept; of more ranks it is only known that they differ from those
+  /// @param most  the number of different entries kept; of further ranks only the difference from these is known
   explicit Facts(std::size_t most) : most_(most) {}
 
   Request request() const override { return {}; }
@@ -127,7 +127,7 @@ struct RankRecord {
   NonFinite non_finite;  ///< in outputs and gradients
   NonFinite bad_loss;
 
-  // Of the measured steps that the ranks have in common; see common_steps.h.
+  // The measured steps that the ranks have in common; see common_steps.h.
   uint64_t compared = 0, timed = 0;                 ///< how many these are, and those of known times
   double batch_size = NAN;                          ///< the mean number of rows
   double gradient = NAN;                            ///< the root mean square of the norms of all gradients

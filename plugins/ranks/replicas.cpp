@@ -294,7 +294,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     finding.message = "the gradients that the optimizers use differ between ranks, in " +
                       std::to_string(different_steps) + " of the " + std::to_string(steps) +
                       " steps that were compared, first at step " + std::to_string(first_step) + " in " +
-                      name(first_gradient) + ": " + who(gradient_parts) + "; each rank trains a model of its own";
+                      name(first_gradient) + ": " + who(gradient_parts) + "; each rank trains a separate model";
     finding.advice =
         "between backward() and step(), add up each parameter's gradient over all ranks (allreduce) and divide it by "
         "their number";

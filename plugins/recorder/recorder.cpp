@@ -148,10 +148,10 @@ class Recorder : public Lens {
          Strings{"none", "sum", "mean", "max", "min"}},
         {"keep", "batch", "the whole tensor, or the first item along dimension 0", Strings{"batch", "sample"}},
         {"every", 1, "record each n-th time", 1.0},
-        {"limit", 0, "record so many tensors of a module and no more; 0 is no limit", 0.0},
+        {"limit", 0, "the largest number of tensors recorded per module; 0 is no limit", 0.0},
         {"train_update", true, "record while the module is in training mode"},
         {"eval_update", true, "record while it is in evaluation mode"},
-        {"each_epoch", false, "save each epoch in a folder of its own and start anew after it"},
+        {"each_epoch", false, "save each epoch in a separate folder and start again after it"},
         {"path", "", "the folder, within the run's; without it the moment's name"}};
     for (Option& option : KindFilter::options()) options.push_back(std::move(option));
     options.emplace_back("indices", Strings{}, "only modules at these positions of the model, itself being 0");

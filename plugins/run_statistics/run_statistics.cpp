@@ -33,7 +33,7 @@ class GradientTotal {
     round = round_;
     sum_ += squares;
   }
-  /// Of a device, whose numbers come at the tick, all of one parameter after the other. @param index of its steps
+  /// Adds numbers of a device, which come at the tick, parameter by parameter. @param index of its steps
   void add_late(std::size_t index, double squares) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (late_.size() <= index) late_.resize(index + 1, 0);
@@ -167,7 +167,7 @@ class RunStatistics : public Lens {
 
   void step(const loupe_step& step, Report&) override {
     if (shows_rates_) rates_.step(step);
-    if (step.at.step == last_.number) return;  // of an optimizer that the clock does not go by
+    if (step.at.step == last_.number) return;  // a step of an optimizer that does not drive the clock
     last_ = {step.at.step, step.at.elapsed};
     if (!first_) first_ = last_;
   }
@@ -222,7 +222,7 @@ class RunStatistics : public Lens {
                 "what else comes between epochs is left out.",
                 "Level from epoch to epoch.",
                 "Falling: look for data that are loaded ever more slowly, memory that runs out, or a machine that is "
-                "shared or throttled. The summary at the end of a run tells what Loupe itself costs."},
+                "shared or throttled. The summary at the end of a run reports the cost of Loupe."},
                "steps/s");
   }
   static TagStyle sample_style() {

@@ -279,7 +279,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def watch(model, optimizer, folder, steps=3):
-    """Keeps the first `steps` steps taken in its block in `folder`/fingerprint.jsonl, which it writes anew.
+    """Keeps the first `steps` steps taken in its block in `folder`/fingerprint.jsonl, which it replaces.
 
     `optimizer` may be a list: then the first one's steps count. Only one block at a time.
     """

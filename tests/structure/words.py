@@ -35,7 +35,10 @@ PLAIN = (
     "host/tools", "plugins/html", "plugins/console", "plugins/csv", "plugins/tensorboard", "plugins/prometheus", "plugins/record",
     "host/kernel/core", "host/kernel/options", "host/kernel/config", "host/kernel/loader", "host/kernel/measure", "host/kernel/findings",
     "host/kernel/show", "host/inspector", "host/optional/run", "host/optional/script", "host/optional/services", "host/optional/lines",
-    "host/optional/preload",
+    "host/optional/preload", "plugins/noise_scale", "plugins/incidents", "plugins/ranks", "plugins/recorder", "plugins/run_statistics",
+    "plugins/output_norm", "plugins/output_gradient_geometry", "plugins/gradient_geometry", "plugins/loss_metrics", "plugins/step_time",
+    "plugins/histograms", "plugins/memory", "plugins/alert", "plugins/learning_rate", "plugins/fingerprint", "plugins/gatherers",
+    "plugins/preprocessors", "plugins/pipeline", "host/optional/timing",
 )  # fmt: skip
 # Where people read from.
 READ = ("host", "plugins", "README.md", "configs", "examples")

@@ -76,6 +76,16 @@ TEST(ConsolePanel, StandsBelowWhatTheProgramPrints) {
   EXPECT_EQ(panel[5], "! slow: fc4: it is slow");
 }
 
+TEST(ConsolePanel, DoesNotShowTheProgressOfAnEpochThatEnded) {
+  const std::vector<std::string> rows = shown_after([](Driver& console) {
+    tell_model(console, 4);
+    tell_epoch(console, 1, 1.0);
+    console.progress(2, 10, 50, 100, 5);
+    tell_epoch(console, 2, 0.5);
+  });
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), "epoch 2 of 10 ended"), 1);
+}
+
 TEST(ConsolePanel, NamesTheFaultItsLayerAndTheRemedyInWholeOn80Columns) {
   const std::vector<std::string> rows = shown_after([](Driver& console) {
     tell_model(console, 4);

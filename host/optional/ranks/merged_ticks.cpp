@@ -42,7 +42,7 @@ struct HeldNumber {
 
   void replace(std::initializer_list<double> numbers, const loupe_row& by) const {
     std::copy(numbers.begin(), numbers.end(), const_cast<double*>(number));
-    // Of a row that keeps some of its numbers, the count is theirs.
+    // If a row keeps only some of its numbers, its count is that of the kept ones.
     if (by.value_count >= row->value_count && by.band_count >= row->band_count) row->events = by.events;
   }
 };

@@ -160,7 +160,7 @@ std::unique_ptr<DeviceClock> make_device_clock(c10::Device device) {
 /// The thread whose step is timed, as LibTorch counts them.
 std::atomic<uint64_t> timed_thread{0};
 
-/// Of the step that is timed. The backward pass of a device's begins on another thread than the forward's.
+/// The calls of the timed step. A device's backward pass begins on a different thread than its forward.
 struct StepMemory {
   ProcessMutex mutex{LockRank::registry};  // held while the timer takes its own
   KeptMemory kept;

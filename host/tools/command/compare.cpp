@@ -634,7 +634,7 @@ Compare::Played Compare::play_until_ended(const Catalogue& catalogue, const Visu
                      std::string("--follow, or every --visualizer but html"));
   }
   const fs::path report = fs::path(folder_of(0, shown)) / Options(html.options->get()).get<std::string>("path");
-  // A report is written after each of its runs; its reader is to see all of them or what there was before.
+  // A report is written after each run; readers must see all runs or the earlier report.
   const fs::path unfinished = report.parent_path() / ("." + report.filename().string() + ".unfinished");
   VisualizerArguments own = arguments;
   own.options.push_back(option_text("html.path", fs::absolute(unfinished).string()));

@@ -15,7 +15,7 @@ const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
 const SHOWN_PARTS = 7;
 // A run that is DIVERGED times as high as all others is cut off, because it would flatten them.
 const DIVERGED = 20;
-// Of many runs, the best 95 % make the axis; the others are cut off if they are this many times as high.
+// The best 95 % of many runs make the axis; the others are cut off if they are this many times as high.
 const BEST = 0.95, BEYOND_BEST = 2;
 const MOST_WITH_BANDS = 4;
 // Single steps are drawn behind their epochs, thin and faint.

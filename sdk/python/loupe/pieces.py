@@ -29,7 +29,7 @@ def printable(text: str) -> str:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Opens a regular file. Raises OSError also for a pipe: whoever opens one waits for a writer who may never come."""
+    """Opens a regular file. Raises OSError also for a pipe, which would wait for a writer that may never come."""
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()

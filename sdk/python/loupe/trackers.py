@@ -149,7 +149,7 @@ class Trackio:
         # Runs are known by their names there.
         name = known or f"{printable(run.name)} {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(run.began))}"
         own = {"name": name, "config": dict(run.settings), "embed": False, "auto_log_gpu": False, "auto_log_cpu": False}
-        # In a context of its own, for init() ends the run that it finds in its context.
+        # In a separate context, because init() ends the run that it finds in its context.
         begin = contextvars.Context().run
         self._run = begin(self._client.init, self._project, resume="allow" if known else "never", **own)
         return name, known is None

@@ -35,7 +35,7 @@ pub trait Lens: Sized + Send + 'static {
     fn step(&mut self, _step: &loupe_step, _report: &Report) -> Result {
         Ok(())
     }
-    /// The epoch, or stretch of steps, is over. The sources begin anew afterwards.
+    /// The epoch, or stretch of steps, is over. The sources start again afterwards.
     fn report(&mut self, tick: &loupe_tick, report: &Report) -> Result;
 }
 

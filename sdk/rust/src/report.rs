@@ -35,7 +35,7 @@ impl Report<'_> {
         let tell = there(self.sink.tag)?;
         asked(|error| unsafe { tell(self.sink.context, &tag, error) })
     }
-    /// Of a layer, or of the whole model. `events`: of how many it is made, 0 where that says nothing.
+    /// A value of a layer, or of the whole model. `events`: the number of events in it, 0 if unknown.
     pub fn value(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, events: u64) -> Result {
         self.number(tag, layer, line, value, loupe_row { events, ..loupe_row::EMPTY })
     }

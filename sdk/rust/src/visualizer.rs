@@ -25,7 +25,7 @@ pub trait Visualizer: Sized + Send + 'static {
     fn begin_tick(&mut self, _tick: &loupe_tick) -> Result {
         Ok(())
     }
-    /// Of a tag and layer there may be several in a tick.
+    /// A tag and layer may have several in a tick.
     fn row(&mut self, row: &Told<loupe_row>) -> Result;
     fn histogram(&mut self, _histogram: &Told<loupe_histogram>) -> Result {
         Ok(())
@@ -104,7 +104,7 @@ impl Told<loupe_histogram> {
     pub fn line(&self) -> String {
         unsafe { text_of(self.abi.line) }
     }
-    /// Of each bin the low and the high edge, and how much is in it.
+    /// The low edge, the high edge and the content of each bin.
     pub fn bins(&self) -> Vec<(f64, f64, f64)> {
         let count = self.abi.bin_count;
         let (edges, counts) = unsafe { (list(self.abi.edges, count + 1), list(self.abi.counts, count)) };
