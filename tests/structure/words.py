@@ -1,4 +1,4 @@
-"""One word for one thing, and plain words: fails where people read another word than the tables give.
+"""One word for one thing, plain words and short pages: fails where people read another word than the tables give, or more of them.
 
 usage: words.py ROOT
 """
@@ -40,13 +40,33 @@ PLAIN = (
     "plugins/histograms", "plugins/memory", "plugins/alert", "plugins/learning_rate", "plugins/fingerprint", "plugins/gatherers",
     "plugins/preprocessors", "plugins/pipeline", "host/optional/timing",
 )  # fmt: skip
+# The most words of a page, by the beginning of its path, and of a cell of its tables. GLOSSARY is printed by `loupe explain`.
+MOST_WORDS = {"README.md": 1300, "host/": 900, "plugins/README.md": 900, ".github/": 900}
+MOST_WORDS_OF_A_CELL = 30
 # Where people read from.
 READ = ("host", "plugins", "README.md", "configs", "examples")
 ENDINGS = {".cpp", ".h", ".js", ".html", ".md", ".sh"}
 
 
+def faults_of_page(name, text):
+    """A page that is too long, and its cells that are."""
+    faults, count = [], len(text.split())
+    most = next((most for start, most in MOST_WORDS.items() if name.startswith(start)), None)
+    if most is None:
+        return []
+    if count > most:
+        faults.append(f"{name}: {count} words, at most {most}")
+    for number, line in enumerate(text.splitlines(), 1):
+        for cell in re.split(r"(?<!\\)\|", line.strip().strip("|")) if line.startswith("|") else []:
+            if len(cell.split()) > MOST_WORDS_OF_A_CELL:
+                faults.append(f"{name}:{number}: a cell of {len(cell.split())} words, at most {MOST_WORDS_OF_A_CELL}")
+    return faults
+
+
 def main():
     root, faults = pathlib.Path(sys.argv[1]).resolve(), []
+    for page in [root / "README.md", *(root / ".github").glob("*.md"), *(root / "host").rglob("*.md"), *(root / "plugins").glob("*.md")]:
+        faults += faults_of_page(page.relative_to(root).as_posix(), page.read_text())
     for place in READ:
         path = root / place
         for file in sorted([path] if path.is_file() else path.rglob("*")):
