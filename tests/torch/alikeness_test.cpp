@@ -1,5 +1,4 @@
-// What is told of models that answer all samples alike, of nets that never follow, and of samples that are validated
-// and trained on: and what is not, as it may be meant.
+// What is told of models that answer all samples alike: and what is not, as it may be meant.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -18,8 +17,7 @@ using torch::Tensor;
 class AlikenessTest : public ::testing::Test {
  protected:
   AlikenessTest() { torch::manual_seed(5); }
-  /// Some epochs, each followed by `after`.
-  void train(nn::Sequential& model, const std::function<Tensor()>& loss, const std::function<void()>& after = nullptr) {
+  void train(nn::Sequential& model, const std::function<Tensor()>& loss) {
     torch::optim::Adam optimizer(model->parameters(), 0.02);
     inspector_.attach(*model, optimizer, "model");
     for ([[maybe_unused]] int epoch : inspector_.epochs(5)) {
@@ -29,7 +27,6 @@ class AlikenessTest : public ::testing::Test {
         loss().backward();
         optimizer.step();
       }
-      if (after) after();
     }
   }
   /// "info: …", of the first finding of a rule; "" without one.
@@ -79,41 +76,6 @@ TEST_F(AlikenessTest, IsNotThatOfOutputsWithALargeMean) {
     return error() + error();
   });
   EXPECT_EQ(told("collapsed_output"), "");
-}
-
-/// The model learns from the first rows of `data` in batches of 32, and is validated on `validation`.
-class SharedRowsTest : public AlikenessTest {
- protected:
-  std::string told_of(const Tensor& training, const Tensor& validation) {
-    nn::Sequential model(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 1));
-    const auto error = [&](const Tensor& rows) {
-      return torch::mse_loss(model->forward(rows).squeeze(1), rows.select(1, 0));
-    };
-    Tensor order;
-    int64_t at = training.size(0);
-    train(
-        model,
-        [&] {
-          if (at + 32 > training.size(0)) {
-            order = torch::randperm(training.size(0));
-            at = 0;
-          }
-          at += 32;
-          return error(training.index_select(0, order.slice(0, at - 32, at)));
-        },
-        [&] {
-          model->eval();
-          const torch::NoGradGuard none;
-          for (int64_t i = 0; i + 40 <= validation.size(0); i += 40)
-            inspector_.push_loss(error(validation.slice(0, i, i + 40)), /*train=*/false);
-        });
-    return told("shared_rows");
-  }
-};
-
-TEST_F(SharedRowsTest, AreInformationWhereAllOfTheValidationIsTrainedOn) {
-  const auto data = torch::randn({2560, 8});
-  EXPECT_TRUE(has(told_of(data, data.slice(0, 0, 400)), "info: ")) << told("shared_rows");
 }
 
 }  // namespace

@@ -128,13 +128,6 @@ TEST(StepClock, CountsTheTurnsWhereThereIsNoOptimizer) {
   EXPECT_EQ(after, (Losses{std::nullopt, std::nullopt, 1.5, 1.5}));
 }
 
-TEST(StepClock, WorksForATrainerThatKnowsNothingOfIt) {
-  Ticking it("steps: 2");
-  Losses after;
-  for (int step = 1; step <= 4; ++step) after.push_back(it.step(step));
-  EXPECT_EQ(after, (Losses{std::nullopt, 1.5, 1.5, 3.5}));
-}
-
 TEST(StepClock, SaysWhatBecomesOfATrainersEpochs) {
   Listened listened;
   Ticking it("steps: 4");
@@ -203,14 +196,6 @@ TEST(StepClock, ANamedModelThatIsNotAttachedIsToldOnceWithTheNearest) {
   const std::string text = listened.text(), told = "run.tick.of names 'secnd', which no attached model is called";
   expect_once(text, told);
   EXPECT_NE(text.find("did you mean 'second'?", text.find(told)), std::string::npos) << text;
-}
-
-TEST(StepClock, ANamedModelThatIsAttachedLaterButBeforeTheFirstLossIsNoMistake) {
-  Listened listened;
-  TwoModels it;
-  it.step(it.second, 1);
-  EXPECT_EQ(it.inspector.loss(true), 1.0);
-  expect_no_complaint_of_a_name(listened.text());
 }
 
 TEST(StepClock, ALossAfterTheNamedModelIsDetachedTellsOnceThatNothingTicks) {

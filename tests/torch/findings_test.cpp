@@ -132,19 +132,6 @@ TEST(FindingsOfATrainer, AreTheFirstNanAloneWhereItReachesAnotherModelByItsGradi
   EXPECT_EQ(trainer.rules(), Names{"non_finite"});
 }
 
-TEST(FindingsOfATrainer, TakeAccumulationAndLateClearingForWhatTheyAre) {
-  Trainer trainer;
-  trainer.attach();
-  for (int i = 0; i < 4; ++i) {
-    // Another loss's backward adds to what the step has used; it is cleared before its own.
-    trainer.model->forward(torch::randn({4, 6})).sum().backward();
-    trainer.optimizer->zero_grad();
-    for (int part = 0; part < 3; ++part) trainer.model->forward(torch::randn({4, 6})).pow(2).mean().backward();
-    trainer.optimizer->step();
-  }
-  EXPECT_EQ(trainer.rules(), Names());
-}
-
 TEST(FindingsOfATrainer, EndTheLoopWhereTheConfigurationSaysStop) {
   Trainer trainer("on_finding: {error: stop}\nlenses: [health]\n");
   trainer.attach();
@@ -185,49 +172,6 @@ TEST(FindingsOfATrainer, DoNotEndTheProgramWhereTheCallbackThrewAndNoCallFollows
   trainer.inspector.on_finding([](const loupe::Finding&) { throw 42; });
   trainer.attach();
   for (int i = 0; i < 2; ++i) trainer.step(false);
-}
-
-TEST(FindingsOfATrainer, NameTheFirstNaNOfAModelThatIsAttachedAgain) {
-  Trainer trainer;
-  trainer.attach();
-  const auto break_it = [&] {
-    trainer.optimizer->zero_grad();
-    (trainer.model->forward(torch::randn({16, 6})).mean() * NAN).backward();
-    trainer.optimizer->step();
-  };
-  trainer.step();
-  break_it();
-  ASSERT_EQ(trainer.rules(), Names{"non_finite"});
-  trainer.inspector.detach();
-  trainer.inspector.tick_epoch();
-  trainer.model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
-  trainer.optimizer = std::make_unique<torch::optim::SGD>(trainer.model->parameters(), 0.05);
-  trainer.attach();
-  trainer.step();
-  // The weights that the first model left were NaN, too.
-  const auto before = trainer.inspector.findings()[0].count;
-  break_it();
-  EXPECT_EQ(trainer.inspector.findings()[0].count, before + 1);
-}
-
-TEST(FindingsOfATrainer, JudgeTheGradientsThatTheStepTakesWhereTheLossIsScaled) {
-  for (const bool unscales : {true, false}) {
-    Trainer trainer;
-    trainer.optimizer->param_groups()[0].options().set_lr(unscales ? 0.05 : 1e-9);
-    trainer.attach();
-    for (int i = 0; i < 8; ++i) {
-      trainer.optimizer->zero_grad();
-      const auto loss =
-          nn::functional::cross_entropy(trainer.model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
-      (loss * 65536).backward();
-      nn::utils::clip_grad_norm_(trainer.model->parameters(), unscales ? 1 : 1e6);
-      for (auto& each : trainer.model->parameters()) each.mutable_grad().div_(unscales ? 65536 : 1);
-      trainer.optimizer->step();
-    }
-    trainer.inspector.tick_epoch();
-    const Names rules = trainer.rules();
-    EXPECT_EQ(std::count(rules.begin(), rules.end(), "exploding_gradient"), unscales ? 0 : 1);
-  }
 }
 
 TEST(FindingsOfATrainer, TakeTargetsThatAreIgnoredByDefaultForNoClass) {

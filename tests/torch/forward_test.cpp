@@ -322,15 +322,6 @@ TEST(ForwardTaps, NameAtAttachWhatTheyCannotReach) {
   EXPECT_NE(inspector.coverage().find("0  Linear  tapped"), std::string::npos);
 }
 
-TEST(Tapped, MakesAModuleOfTheUsersOwnSeen) {
-  nn::Sequential model(nn::Linear(1, 1), TappedScale(3.0));
-  auto inspector = probed("", "attach: {taps: auto}");
-  inspector.attach(*model);
-  told().clear();
-  model->forward(torch::ones({2, 1}));
-  EXPECT_EQ(forwards(take("forward")), (Lines{"forward|0", "forward|1"}));
-}
-
 TEST(Tapped, IsAllThatIsSeenWithExplicitTaps) {
   nn::Sequential model(nn::Linear(1, 1), TappedScale());
   auto inspector = probed("", "attach: {taps: explicit}");
@@ -374,15 +365,6 @@ TEST(Names, OfSeveralModelsBeginWithTheModelsOwn) {
   discriminator->forward(generator->forward(torch::ones({2, 3})));
   EXPECT_EQ(forwards(take("forward")), Lines{"forward|discriminator.0"});
   EXPECT_THROW(inspector.detach("generator"), std::invalid_argument);
-}
-
-TEST(ForwardTaps, SeeForwardsOnOtherThreads) {
-  nn::Sequential model(nn::Linear(3, 3));
-  auto inspector = probed();
-  inspector.attach(*model);
-  told().clear();
-  std::thread([&] { model->forward(torch::ones({2, 3})); }).join();
-  EXPECT_EQ(take("forward").size(), 1U);
 }
 
 TEST(Faults, OfALensInAHookQuarantineItAndTrainingGoesOn) {

@@ -235,21 +235,6 @@ TEST(OptimizerSteps, WithAClosureCountOnce) {
   EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 1U);
 }
 
-TEST(OptimizerSteps, OfAUsersOwnOptimizerAreSeenThroughTheTable) {
-  nn::Linear model(3, 2);
-  PlainDescent optimizer(model->parameters());
-  auto inspector = probed("gatherers: [optimizer_step]");
-  inspector.attach(*model, optimizer);
-  // Hidden from the compiler, which would call a type that it knows past the table.
-  torch::optim::Optimizer* volatile base = &optimizer;
-  for (int i = 0; i < 2; ++i) {
-    model(torch::ones({2, 3})).sum().backward();
-    told().clear();
-    base->step();
-    EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 1U);
-  }
-}
-
 TEST(OptimizerSteps, CalledPastTheTableAreSeenAtTheNextForward) {
   nn::Linear model(3, 2);
   PlainDescent optimizer(model->parameters());
@@ -276,26 +261,6 @@ TEST(OptimizerSteps, CalledPastTheTableAreSeenAtTheTick) {
   EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 1U);
   inspector.tick_epoch();
   EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 0U) << "once";
-}
-
-TEST(OptimizerSteps, ConcernTheOptimizersOwnParametersOnly) {
-  nn::Sequential model(nn::Linear(3, 2), nn::Linear(2, 1));
-  torch::optim::SGD optimizer(model[1]->parameters(), 0.1);
-  auto inspector = probed("gatherers: [optimizer_step]");
-  inspector.attach(*model, optimizer);
-  model->forward(torch::ones({2, 3})).sum().backward();
-  told().clear();
-  optimizer.step();
-  EXPECT_EQ(fields(take("optimizer_step"), 3), (Lines{"optimizer_step|1|weight", "optimizer_step|1|bias"}));
-}
-
-TEST(OptimizerSteps, CanBeToldByHand) {
-  nn::Linear model(3, 2);
-  auto inspector = probed("gatherers: [optimizer_step]");
-  inspector.attach(*model);
-  told().clear();
-  inspector.optimizer_stepped();
-  EXPECT_EQ(take("optimizer_step").size(), 2U);
 }
 
 TEST(Tick, BringsEveryParameterOnce) {

@@ -99,16 +99,6 @@ TEST(IncidentOfATrainer, HasTheTensorsOfTheModuleBlamedInFilesThatTorchLoads) {
   }
 }
 
-TEST(IncidentOfATrainer, IsWrittenWhenTheTrainerAsksForIt) {
-  TrainerWithFolder trainer("");
-  trainer.step();
-  const std::string folder = trainer.inspector.dump("the accuracy fell");
-  EXPECT_EQ(folder, trainer.folder + "/incident-1");
-  EXPECT_EQ(json_of(fs::path(folder) / "about.json")["why"], "the accuracy fell");
-  trainer.step();
-  EXPECT_TRUE(trainer.inspector.findings().empty());
-}
-
 TEST(IncidentOfATrainer, HoldsStepsFromWhenTheTrainerNamedAFolderOn) {
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
   nn::Linear model(6, 3);

@@ -39,13 +39,6 @@ torch::Tensor squared(const torch::Tensor& output) {
   return (output - 1).square().mean();
 }
 
-TEST(LinearChain, IsToldOfTheSecondLayer) {
-  torch::manual_seed(1);
-  const auto found = said(nn::Sequential(nn::Linear(12, 16), nn::Linear(16, 4)), "linear_chain", squared);
-  ASSERT_EQ(found.size(), 1);
-  EXPECT_EQ(found[0], "1: '1' is given the output of '0' as it is: two linear layers in a row can do no more than one");
-}
-
 TEST(LinearChain, IsToldOnceOfALongOne) {
   torch::manual_seed(1);
   const auto found = said(nn::Sequential(nn::Linear(12, 16), nn::Linear(16, 16), nn::Linear(16, 16), nn::Linear(16, 4)),
@@ -74,15 +67,6 @@ TEST(LinearChain, IsMeantWhereTheMiddleIsNarrow) {
 
 nn::Sequential net() {
   return nn::Sequential(nn::Linear(12, 16), nn::GELU(), nn::Linear(16, 4));
-}
-
-TEST(Underflow, IsToldBehindAScaleThatIsTooSmall) {
-  torch::manual_seed(5);
-  const auto found = said(
-      net(), "gradient_underflow", [](const torch::Tensor& output) { return squared(output) * 3e-7; },
-      [](torch::Tensor& gradient) { gradient = (gradient * 2).to(torch::kHalf).to(torch::kFloat) / 2; });
-  ASSERT_FALSE(found.empty());
-  EXPECT_NE(found[0].find("multiples of "), std::string::npos) << found[0];
 }
 
 TEST(Underflow, IsNoneOfGradientsThatAreSmallOrMostlyZero) {

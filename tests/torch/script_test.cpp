@@ -183,16 +183,6 @@ TEST_F(ScriptTaps, LeaveTheTrainingBitIdentical) {
   for (std::size_t i = 0; i < with.size(); ++i) EXPECT_TRUE(torch::equal(with[i], without[i])) << i;
 }
 
-TEST_F(ScriptTaps, MeasureValuesOfALens) {
-  Trained trained;
-  auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [output_activation, health]\n");
-  inspector.attach(trained.net, trained.optimizer, "net");
-  for (int i = 0; i < 5; ++i) trained.step();
-  inspector.tick_epoch();
-  EXPECT_TRUE(inspector.value("Output Activations", "net.block.bn1:relu", "activation_rate").has_value());
-  EXPECT_EQ(inspector.findings().size(), 0U);
-}
-
 TEST_F(ScriptTaps, AreGoneAfterDetachAndLetTheScriptDie) {
   Trained trained;
   auto inspector = probed();

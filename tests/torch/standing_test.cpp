@@ -189,22 +189,6 @@ TEST(FindingsOfAStep, LetOneStepSolveALinearModel) {
   EXPECT_FALSE(it.find("update_ratio")) << it.find("update_ratio")->message;
 }
 
-TEST(FindingsOfAStep, AreNoneOfTheSizeOfOneThatWasSearchedFor) {
-  CarefulLoop it;
-  torch::optim::LBFGS optimizer(it.model->parameters(), torch::optim::LBFGSOptions(1).line_search_fn("strong_wolfe"));
-  it.inspector.attach(*it.model, optimizer);
-  const auto all = torch::randn({64, 6});
-  it.epochs(2, [&] {
-    optimizer.step([&] {
-      optimizer.zero_grad();
-      auto loss = it.loss_of(all);
-      loss.backward();
-      return loss;
-    });
-  });
-  EXPECT_FALSE(it.find("update_ratio"));
-}
-
 /// The losses of an epoch, without a model.
 void push_epoch(loupe::Inspector& inspector, int count, const std::function<double(int)>& loss) {
   for (int i = 0; i < count; ++i) inspector.push_loss(loss(i), true);

@@ -114,15 +114,6 @@ TEST(Training, ShowsTheFirstUpdate) {
   EXPECT_NEAR(it.value("Weight Update Norm", "mean"), expected, 1e-5);
 }
 
-TEST(Training, CarriesTheCorrelationOfUpdatesOverATick) {
-  OneLinear it("  - parameter_difference\n");
-  for (int epoch = 0; epoch < 2; ++epoch) {
-    it.step();
-    it.inspector.tick_epoch();
-  }
-  EXPECT_NEAR(it.value("Weight Update Correlation", "mean"), 1, 1e-4);
-}
-
 TEST(Training, ALensThatRestedCountsUpdatesFromTheParameterAsItIsThen) {
   OneLinear it(
       "  - parameter_difference: {active: 2}\n"
@@ -175,93 +166,6 @@ TEST(Training, ShowsTheWeightsOfAnAttentionAndNamesOnceWhatHasNoSecondOutput) {
   const std::string once = "there is no output 1 of 'fc', which a lens asks for";
   ASSERT_NE(told.find(once), std::string::npos) << told;
   EXPECT_EQ(told.find(once, told.find(once) + 1), std::string::npos) << told;
-}
-
-TEST(Training, CountsASmallerLastBatchAsOneEvent) {
-  nn::Sequential model(nn::ReLU{});
-  auto inspector = watching("  - output_activation\n");
-  inspector.attach(*model);
-  model->forward(torch::ones({6, 4}));
-  model->forward(torch::tensor({{1.0F, 1.0F, -1.0F, -1.0F}}));
-  inspector.tick_epoch();
-  EXPECT_NEAR(inspector.value("Output Activations", "0", "activation_rate").value_or(NAN), 0.75, 1e-9);
-  EXPECT_NEAR(inspector.value("Output Activations", "0", "death_rate").value_or(NAN), 0.25, 1e-9);
-}
-
-struct SometimesImpl : nn::Module {
-  SometimesImpl()
-      : always(register_module("always", nn::Linear(4, 4))), seldom(register_module("seldom", nn::Linear(4, 4))) {}
-  at::Tensor forward(const at::Tensor& input, bool both) {
-    const at::Tensor hidden = torch::relu(always(input));
-    return both ? torch::relu(seldom(hidden)) : hidden;
-  }
-  nn::Linear always, seldom;
-};
-TORCH_MODULE(Sometimes);
-
-TEST(Training, ShowsNothingOfAModuleInAnEpochThatSkipsItAndGoesOnAfterwards) {
-  torch::manual_seed(1);
-  Sometimes model;
-  torch::optim::SGD optimizer(model->parameters(), 0.1);
-  const auto file = std::filesystem::path(::testing::TempDir()) / "loupe-skipped" / "record.jsonl";
-  {
-    auto inspector = Inspector::from_text("loupe: 1\nrun: {dir: " + file.parent_path().string() +
-                                          "}\nlenses: [{output_norm: {include: [Linear]}}, "
-                                          "{gradient_geometry: {compute_correlation: false}}]\n"
-                                          "visualizers: [record]\n");
-    inspector.attach(*model, optimizer);
-    for (const bool both : {true, false, true}) {
-      optimizer.zero_grad();
-      model->forward(torch::ones({5, 4}), both).sum().backward();
-      optimizer.step();
-      inspector.tick_epoch();
-    }
-  }
-  std::vector<int> seldom(4), always(4);
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("\"kind\":\"value\"") == std::string::npos || line.find("Comparison") != std::string::npos) continue;
-    for (int epoch = 1; epoch <= 3; ++epoch) {
-      if (line.find("\"epoch\":" + std::to_string(epoch) + ",") == std::string::npos) continue;
-      if (line.find("\"layer\":\"seldom\"") != std::string::npos) ++seldom[static_cast<std::size_t>(epoch)];
-      if (line.find("\"layer\":\"always\"") != std::string::npos) ++always[static_cast<std::size_t>(epoch)];
-    }
-  }
-  EXPECT_GT(seldom[1], 0);
-  EXPECT_EQ(seldom[2], 0);
-  EXPECT_EQ(seldom[3], seldom[1]);
-  EXPECT_EQ(always[2], always[1]);
-}
-
-TEST(Training, ShowsValidationAloneInAnEpochWithoutTrainingPasses) {
-  OneLinear it(
-      "  - loss_metrics\n  - output_norm: {include: [Linear]}\n  - gradient_geometry\n"
-      "  - parameter_difference\n  - parameter_norm\n");
-  it.model->eval();
-  {
-    const torch::NoGradGuard no_grad;
-    it.inspector.push_loss(it.model->forward(torch::ones({5, 4})).sum(), /*train=*/false);
-  }
-  it.inspector.tick_epoch();
-  EXPECT_TRUE(it.inspector.loss(/*train=*/false));
-  EXPECT_FALSE(it.inspector.loss(/*train=*/true));
-  EXPECT_FALSE(it.inspector.value("Output Norm", "0", "mean")) << "evaluation is not recorded unless asked for";
-  EXPECT_FALSE(it.inspector.value("Weight Gradient Norm", "0", "mean"));
-  EXPECT_FALSE(it.inspector.value("Weight Update Norm", "0", "mean"));
-  EXPECT_TRUE(it.inspector.value("Weight Norm", "0", "mean"));
-}
-
-TEST(Training, NamesNanAndInfAndNeverAveragesThem) {
-  nn::Sequential model(nn::Tanh{});
-  auto inspector = watching("  - output_norm\n");
-  inspector.attach(*model);
-  model->forward(torch::ones({2, 8}));
-  at::Tensor broken = torch::ones({2, 8});
-  broken[0][0] = NAN;
-  model->forward(broken);
-  inspector.tick_epoch();
-  EXPECT_NEAR(inspector.value("Output Norm", "0", "mean").value_or(NAN), std::tanh(1.0) * std::sqrt(8.0), 1e-5);
-  EXPECT_EQ(inspector.value("Non-Finite Values", "0", "Output Norm NaN"), 1.0);
 }
 
 at::Tensor half_zero(at::IntArrayRef sizes) {
@@ -360,15 +264,6 @@ TEST(Training, TicksByItselfInTheLoopHelperAndLeavesABrokenOffEpochOpen) {
   EXPECT_EQ(inspector.loss(true), 2.0) << "the third was left before its end";
 }
 
-TEST(Training, CountsOnWhereTheLastLoopEndedOrWhereTheTrainerSays) {
-  auto inspector = watching("  - loss_metrics\n");
-  std::vector<int> epochs;
-  for (const int epoch : inspector.epochs(2)) epochs.push_back(epoch);
-  for (const int epoch : inspector.epochs(2)) epochs.push_back(epoch);
-  for (const int epoch : inspector.epochs(8, 9)) epochs.push_back(epoch);
-  EXPECT_EQ(epochs, (std::vector<int>{1, 2, 3, 4, 8, 9}));
-}
-
 TEST(Training, WhatIsFoundInTheFirstTurnAfterACheckpointIsOfItsEpoch) {
   auto model = one_linear();
   torch::optim::SGD optimizer(model->parameters(), 0.01);
@@ -419,23 +314,6 @@ TEST(Training, HoldsNoParameterAfterDetaching) {
     inspector.detach();
   }
   EXPECT_EQ(weight.use_count(), 1u);
-}
-
-TEST(Training, FollowsAnOptimizerThatWasMadeAnewHalfWay) {
-  auto model = one_linear();
-  auto optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), 0.1);
-  auto inspector = watching("  - parameter_difference: {parameters: [weight], line: [max]}\n");
-  inspector.attach(*model, *optimizer);
-  const at::Tensor weight = model->named_parameters()["0.weight"];
-  for (const double gradient : {1.0, 2.0}) {
-    const at::Tensor before = weight.detach().clone();
-    weight.mutable_grad() = torch::full_like(weight, gradient);
-    optimizer->step();
-    inspector.tick_epoch();
-    EXPECT_NEAR(*inspector.value("Weight Update Norm", "0", "max"), l2_norm(weight - before), 1e-6) << gradient;
-    auto next = std::make_unique<torch::optim::SGD>(model->parameters(), 0.1);  // elsewhere, while the old one lives
-    optimizer = std::move(next);
-  }
 }
 
 TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
@@ -494,21 +372,16 @@ TEST(Training, ShowsTheFirstHundredCallsOfAFunctionInALoop) {
   auto inspector = watching("  - output_norm: {include: [tanh]}\n");
   inspector.attach(model);
   ::testing::internal::CaptureStderr();
+  model.forward(torch::ones({1, 4}), 100);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  inspector.tick_epoch();
+  ::testing::internal::CaptureStderr();
   model.forward(torch::ones({1, 4}), 300);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("more than 100 calls of torch::tanh come after '0'"),
             std::string::npos);
   inspector.tick_epoch();
   EXPECT_TRUE(inspector.value("Output Norm", "0:tanh#100", "mean"));
   EXPECT_FALSE(inspector.value("Output Norm", "0:tanh#101", "mean"));
-}
-
-TEST(Training, SaysNothingOfAHundredCallsOfAFunction) {
-  Loop model;
-  auto inspector = watching("  - output_norm: {include: [tanh]}\n");
-  inspector.attach(model);
-  ::testing::internal::CaptureStderr();
-  model.forward(torch::ones({1, 4}), 100);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Training, ShowsAParameterAtEachForward) {
@@ -528,18 +401,6 @@ TEST(Training, ShowsAParameterAtEachForward) {
   inspector.tick_epoch();
   EXPECT_NEAR(inspector.value("Called", "0", "min").value_or(NAN), norms[0], 1e-5);
   EXPECT_NEAR(inspector.value("Called", "0", "max").value_or(NAN), norms[1], 1e-5);
-}
-
-TEST(Training, TellsTheTrainerItsLossesAfterATick) {
-  auto inspector = watching("  - loss_metrics: {loss_line: median}\n");
-  EXPECT_FALSE(inspector.loss(true));
-  for (const double loss : {4.0, 1.0, 3.0, 2.0}) inspector.push_loss(loss, /*train=*/true);
-  inspector.push_loss(torch::tensor(5.0F), /*train=*/false);
-  inspector.tick_epoch();
-  EXPECT_EQ(inspector.loss(true), 2.5);
-  EXPECT_EQ(inspector.loss(true, "median"), 2.5);
-  EXPECT_EQ(inspector.loss(true, "max"), 4.0);
-  EXPECT_EQ(inspector.loss(false, "min"), 5.0);
 }
 
 }  // namespace
