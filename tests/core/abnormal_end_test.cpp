@@ -144,18 +144,6 @@ TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
   EXPECT_EQ(Json::parse(text_of(folder.path("run/incident-2/about.json")))["how"], "SIGTERM");
 }
 
-TEST(AbnormalEndDeathTest, ByASecondSigtermNeedsNoStep) {
-  const Folder folder;
-  const auto train = [&] {
-    Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
-    it.monitor.note_step();
-    ::raise(SIGTERM);
-    ::raise(SIGTERM);
-    std::_Exit(0);
-  };
-  EXPECT_EXIT(train(), testing::KilledBySignal(SIGTERM), "");
-}
-
 TEST(AbnormalEndDeathTest, ByTerminateLeavesAnIncidentWithWhatTheExceptionSays) {
   const Folder folder;
   const auto train = [&] {

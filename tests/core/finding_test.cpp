@@ -40,11 +40,13 @@ TEST(FindingBoard, KeepsWhatWasLastSaidOfARuleAndItsPlace) {
   EXPECT_EQ(standing_of(board).size(), 2u);
 }
 
-TEST(FindingBoard, TakesASeverityOfANewerVersionForAWarning) {
-  FindingBoard board;
-  const loupe_finding* raised = board.add(found(Finding{"newer", LOUPE_SEVERITY_ERROR + 1, "worse than all"}), 1, 1);
-  ASSERT_NE(raised, nullptr);
-  EXPECT_EQ(raised->severity, static_cast<uint32_t>(LOUPE_SEVERITY_WARNING));
+TEST(FindingBoard, TakesASeverityOfZeroOrOfANewerVersionForAWarning) {
+  for (const uint32_t severity : {0U, uint32_t{LOUPE_SEVERITY_ERROR} + 1}) {
+    FindingBoard board;
+    const loupe_finding* raised = board.add(found(Finding{"rule", severity, "text"}), 1, 1);
+    ASSERT_NE(raised, nullptr);
+    EXPECT_EQ(raised->severity, static_cast<uint32_t>(LOUPE_SEVERITY_WARNING));
+  }
 }
 
 TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
@@ -111,11 +113,6 @@ TEST(FindingBoard, TellsFindingsApartByWhoFoundThemTheirRuleLayerAndParameter) {
   EXPECT_EQ(numbers.size(), 8U);
   FindingBoard of_another_process;
   EXPECT_EQ(of_another_process.add(found(finding), 3, 2)->id, board.add(found(finding), 9, 4)->id);
-}
-
-TEST(FindingBoard, TakesASeverityOfZeroForAWarning) {
-  FindingBoard board;
-  EXPECT_EQ(board.add(found(Finding{"rule", 0, "text"}), 0, 0)->severity, uint32_t{LOUPE_SEVERITY_WARNING});
 }
 
 TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {

@@ -197,16 +197,6 @@ TEST_F(LensCostTest, IsThatOfAllEventsAlsoWhereThereAreFew) {
   }
 }
 
-TEST_F(LensCostTest, IsKnownBetweenTicks) {
-  Layered it("lenses: [probe_lens]\n");
-  takes(it.stage, "lens.numbers process", 0.25);
-  it.forward({1});
-  it.forward({1});
-  EXPECT_EQ(it.monitor.lenses().at(0)->seconds(), 0.5);
-  it.tick();
-  EXPECT_EQ(it.monitor.lenses().at(0)->seconds(), 0);
-}
-
 TEST_F(LensCostTest, OneInterruptedEventDoesNotCountForTheManyItStandsFor) {
   UsualTime usual;
   for (int i = 0; i < 4; ++i) EXPECT_EQ(usual.of(0.001, 1), 0.001);

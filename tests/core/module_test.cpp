@@ -233,17 +233,6 @@ TEST(Sharing, AGathererWithOtherOptionsIsAnother) {
   EXPECT_EQ(it.add("conv")->gatherers().size(), 2u);
 }
 
-TEST(Sharing, EveryModuleHasItsOwn) {
-  Monitored it("lenses: [probe_lens]\n");
-  const auto first = it.add("a");
-  const auto second = it.add("b");
-  Monitored::forward(*first, {1});
-  Monitored::forward(*second, {2});
-  it.tick();
-  EXPECT_EQ(it.shown("a", "sum"), 1);
-  EXPECT_EQ(it.shown("b", "sum"), 2);
-}
-
 TEST(Sharing, OtherPassesSeenByAnotherLensDoNotChangeWhatAnEventIsComparedWith) {
   for (const bool accompanied : {false, true}) {
     Layered it(std::string("lenses:\n  - probe_lens: {measures: [previous, change], passes: training}\n") +

@@ -44,27 +44,6 @@ TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
   }
 }
 
-TEST(Monitor, TakesItsStepsWhileAVisualizerStandsStill) {
-  Layered it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
-  std::atomic<bool> stands_still{false}, let_go{false};
-  it.stage.listen([&](const std::string& note) {
-    if (note != "shown begin_tick 1") return;
-    stands_still = true;
-    while (!let_go) std::this_thread::yield();
-  });
-  it.tick();
-  while (!stands_still) std::this_thread::yield();
-  for (int i = 0; i < 100; ++i) {
-    it.forward({1});
-    it.monitor.note_step();
-    it.monitor.end_step();
-  }
-  it.tick();
-  EXPECT_EQ(it.monitor.step(), 100u);
-  let_go = true;
-  EXPECT_EQ(it.stage.take_notes("shown end_tick").size(), 2u);
-}
-
 TEST(Monitor, ShowsEveryModuleToEveryLensParentsAndAll) {
   Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
   it.add("model", LOUPE_MODULE_ROOT);
@@ -147,26 +126,6 @@ TEST(Monitor, TellsTheSettingsOfItsConfigurationAndItsLensesByTheirComponents) {
   EXPECT_EQ(settings.at("run.name"), "digits");
   EXPECT_EQ(settings.at("lenses.loss_metrics"), "true");
   EXPECT_EQ(settings.at("lenses.probe_lens.pushes"), "true");
-}
-
-TEST(Monitor, CountsPushesOfNanAndInfAndNeverAveragesThemAway) {
-  Monitored it("lenses: [loss_metrics]\n");
-  for (const double loss : {2.0, std::nan(""), 4.0, HUGE_VAL, -HUGE_VAL})
-    it.monitor.push("train_loss", loss, LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-  it.tick();
-  EXPECT_TRUE(std::isnan(it.shown("Loss", "train_loss mean", "Loss").value_or(0)));
-  EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
-  EXPECT_EQ(it.shown("Loss", "train_loss Inf", "Non-Finite Values"), 2);
-  EXPECT_TRUE(std::isnan(it.monitor.query("train_loss max").value_or(0)));
-  EXPECT_EQ(it.stage.take_messages(), Texts{});
-}
-
-TEST(Monitor, APushOfNothingButNanIsAnAnswerToo) {
-  Monitored it("lenses: [loss_metrics]\n");
-  it.monitor.push("train_loss", std::nan(""), LOUPE_EVENT_LOSS | LOUPE_EVENT_TRAINING);
-  it.tick();
-  EXPECT_TRUE(std::isnan(it.shown("Loss", "train_loss mean", "Loss").value_or(0)));
-  EXPECT_EQ(it.shown("Loss", "train_loss NaN", "Non-Finite Values"), 1);
 }
 
 TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {

@@ -113,25 +113,6 @@ TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
   EXPECT_NE(told.messages[1].find("set 'resume: true' under run"), std::string::npos);
 }
 
-TEST(RecordedRun, ThatCountsItsEpochsAnewKeepsThoseThatWereThere) {
-  const Folder folder;
-  const LogCapture told;
-  const std::string options = ", resume: true, tick: {steps: 2}";
-  {
-    RecordedRun first(folder, options);
-    for (int i = 0; i < 3; ++i) first.tick();
-  }
-  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
-  { RecordedRun(folder, options).tick(); }
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
-  EXPECT_LT(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
-  ASSERT_EQ(told.messages.size(), 1u);
-  EXPECT_NE(
-      told.messages[0].find("the complete earlier file is kept as '" + folder.path("digits/older-1/record.jsonl")),
-      std::string::npos)
-      << told.messages[0];
-}
-
 TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   const Folder folder;
   const LogCapture told;
@@ -218,19 +199,6 @@ TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
   EXPECT_EQ(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
 }
 
-TEST(RecordedRun, BesideAnotherHasAFolderOfItsOwn) {
-  const Folder folder;
-  const LogCapture told;
-  RecordedRun first(folder), second(folder);
-  first.tick();
-  second.tick();
-  first.tick();
-  EXPECT_EQ(told.messages.size(), 1u);
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits-2/record.jsonl")) + 3,
-            RecordedRun::lines(folder.path("digits/record.jsonl")))
-      << "a value, a band and a tick more";
-}
-
 std::string readable(const std::string& file) {
   TextInput input(file);
   std::string text;
@@ -252,20 +220,6 @@ TEST(CompressedRecordOfARun, TakesTheLastWordsAsAMemberOfItsOwn) {
   EXPECT_NE(text.find(R"("step":70,"message":"it was a \"signal\""})"), std::string::npos) << text;
   EXPECT_FALSE(std::filesystem::exists(folder.path("record.jsonl")));
   EXPECT_EQ(std::system(("gzip -t '" + folder.path("record.jsonl.gz") + "'").c_str()), 0);
-}
-
-TEST(CompressedRecordOfARun, IsKeptWhereALaterRunTakesTheFolder) {
-  const Folder folder;
-  const LogCapture told;
-  folder.write("run/record.jsonl.gz", "the earlier run's");
-  folder.write("run/record.jsonl", "its beginning");
-  RunFolder later;
-  later.take(folder.path("run"));
-  EXPECT_TRUE(later.keep_older({"record.jsonl"}));
-  for (const char* name : {"record.jsonl", "record.jsonl.gz"}) {
-    EXPECT_FALSE(std::filesystem::exists(folder.path("run") + "/" + name));
-    EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1") + "/" + name));
-  }
 }
 
 }  // namespace

@@ -48,13 +48,6 @@ TEST(Catalogue, KnowsComponentsByKindNameAndAlias) {
   EXPECT_STREQ(library.plugin->version, "1.2.3");
 }
 
-TEST(Catalogue, TakesAPluginInPlainC) {
-  Catalogue catalogue;
-  catalogue.add_path(test_plugin("sound"));
-  EXPECT_TRUE(catalogue.problems().empty());
-  EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{"sound", "sound_beside"}));
-}
-
 TEST(Catalogue, TakesAPluginOfANewerMinor) {
   Catalogue catalogue;
   catalogue.add_path(test_plugin("newer_minor"));
