@@ -33,27 +33,6 @@ std::vector<std::string> runs_in(const std::string& report) {
   }
 }
 
-TEST(Compare, ShowsEveryRunInOneReport) {
-  const fs::path folder = fresh_folder();
-  record_run(folder / "a", {"adam"});
-  record_run(folder / "b", {"sgd", 1, 5, false, 1});
-  const Finished finished = compare("a/record.jsonl b/record.jsonl --visualizer html --out both", folder);
-  EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_EQ(runs_in(folder / "both/report.html"), (std::vector<std::string>{"adam", "sgd"}));
-}
-
-TEST(Compare, TakesFoldersOfRuns) {
-  const fs::path folder = fresh_folder();
-  record_run(folder / "a", {"adam"});
-  record_run(folder / "b", {"sgd", 1, 5, false, 1});
-  EXPECT_EQ(compare("a b/ --out both", folder).exit_code, 0);
-  EXPECT_EQ(runs_in(folder / "both/report.html"), (std::vector<std::string>{"adam", "sgd"}));
-  fs::create_directory(folder / "empty");
-  const Finished finished = compare("a empty --out both", folder);
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_NE(finished.output.find("the folder 'empty' has no record.jsonl"), std::string::npos) << finished.output;
-}
-
 TEST(Compare, TellsRunsOfOneNameApartByTheirFolders) {
   const fs::path folder = fresh_folder();
   for (const char* each : {"a/run", "b/run", "c"}) record_run(folder / each);

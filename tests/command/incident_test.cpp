@@ -181,13 +181,5 @@ TEST(ReplayOfAnIncident, ToleratesALastLineThatWasCutOff) {
   EXPECT_EQ(replay("incident-412", folder).exit_code, 0);
 }
 
-TEST(Replay, OfARecordNeedsAVisualizer) {
-  const fs::path folder = fresh_folder();
-  record_run(folder);
-  const Finished finished = replay("record.jsonl", folder);
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_NE(finished.output.find("name one: --visualizer html"), std::string::npos) << finished.output;
-}
-
 }  // namespace
 }  // namespace loupe::test

@@ -92,21 +92,6 @@ TEST(Learn, TellsTheFirstLayerAndEpochThatLeaveItForLongerThanThePatience) {
   EXPECT_EQ(rows[0]["last_epoch"], 10.0);  // patience 2: the third epoch outside
 }
 
-TEST(Learn, PassesOverWhatLeavesItForNoLongerThanThePatience) {
-  const fs::path folder = good_runs();
-  record_curves(
-      folder / "new", 20, [](int epoch) { return 2.05 / epoch; },
-      [](int epoch) { return epoch % 3 == 0 ? 3.1 + 0.1 * epoch : 30; });
-  EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 0);
-}
-
-TEST(Learn, TakesACollapseOfWhatIsPositiveForADeparture) {
-  const fs::path folder = good_runs();
-  record_curves(
-      folder / "new", 20, [](int epoch) { return 2.05 / epoch; }, [](int) { return 1e-6; });
-  EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 1);
-}
-
 TEST(Learn, TakesNaNForADeparture) {
   const fs::path folder = good_runs();
   record_curves(

@@ -215,20 +215,6 @@ TEST(Version, TellsLoupeItsAbiAndLibTorch) {
       << told.output;
 }
 
-TEST(Usage, IsToldWhenTheCommandIsWrong) {
-  for (const char* wrong : {"", "lists", "validate", "describe", "list --plugin x"}) {
-    const Finished told = loupe_command(wrong);
-    EXPECT_EQ(told.exit_code, 2) << wrong;
-    EXPECT_TRUE(contains(told.output, "--help")) << told.output;
-  }
-}
-
-TEST(Usage, IsToldOnRequest) {
-  const Finished told = loupe_command("--help");
-  EXPECT_EQ(told.exit_code, 0);
-  for (const char* command : {"list", "describe", "validate"}) EXPECT_TRUE(contains(told.output, command));
-}
-
 TEST(List, HasNoLensOrVisualizerThatTheGuideToConfigurationsLeavesOut) {
   const std::string guide = read(CONFIGURATION_GUIDE);
   const Finished listed = run("LOUPE_PLUGIN_PATH= " + LOUPE_COMMAND + " list", fresh_folder());

@@ -24,6 +24,12 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+void expect_same_again(const fs::path& folder) {
+  const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
+  EXPECT_EQ(finished.output, "");
+  EXPECT_EQ(read(folder / "again/record.jsonl"), read(folder / "record.jsonl"));
+}
+
 std::string line(const std::string& value) {
   return R"({"kind":"value","epoch":4,"tag":"Loss","layer":"Loss","line":"mean","value":)" + value + "}\n";
 }
@@ -152,7 +158,10 @@ TEST(Replay, PlaysARunThatWentOnAsOne) {
     if (contains(row, "train_loss mean")) losses.push_back(row.substr(0, 1));
   }
   EXPECT_EQ(losses, (std::vector<std::string>{"1", "2", "3", "4", "5"}));
-  EXPECT_FALSE(contains(read(folder / "report.html"), "\"run-1\""));
+  const std::string page = read(folder / "report.html");
+  EXPECT_FALSE(contains(page, "\"run-1\""));
+  EXPECT_TRUE(contains(page, "\"epochs\":[1.0,2.0,3.0,4.0,5.0]"));
+  EXPECT_TRUE(contains(page, "\"ended\":true"));
 }
 
 TEST(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
@@ -196,9 +205,16 @@ TEST(Replay, NamesTheVisualizerThatCannotWrite) {
   EXPECT_FALSE(fs::exists(folder / "report.html"));
 }
 
-TEST(Replay, NamesTheLineThatIsWrong) {
+TEST(Replay, NamesTheLineOrEventThatIsWrong) {
   const std::string tick = R"({"kind":"tick","epoch":4,"time":""})"
                            "\n";
+  const std::string finding =
+      R"({"kind":"finding","epoch":1,"severity":"error","state":"raised","rule":"r","message":"m","count":1})"
+      "\n";
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = finding;
+    return text.replace(text.find(from), from.size(), to);
+  };
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"{\"kind\":\"value\",\n", "not JSON"},
       {"[1]\n", "not a JSON object"},
@@ -230,6 +246,26 @@ TEST(Replay, NamesTheLineThatIsWrong) {
       {model("2", "[[-1,-2]]"), "do not make up its 2 elements"},
       {model("2", "[[9223372036854775807],[9223372036854775807],[4]]"), "do not make up its 2 elements"},
       {model("2", "[2]"), "a value of this model line is not of the type"},
+      {with("\"error\"", "\"eror\""), "'severity' cannot be 'eror'; did you mean 'error'?"},
+      {with("\"error\"", "null"), "'severity' cannot have that value"},
+      {with("\"error\"", "\"7\""), "a finding has no known severity"},
+      {with("\"raised\"", "\"over\""), "'state' cannot be 'over'"},
+      {with("\"rule\":\"r\",", ""), "lacks 'rule'"},
+      {with("\"r\"", "\"\""), "a finding names no rule"},
+      {with("\"m\"", "5"), "'message' cannot have that value"},
+      {with(":1}", ":-1}"), "'count' cannot have that value"},
+      {R"({"kind":"note","epoch":1,"about":"weather","text":"t"})"
+       "\n",
+       "'about' cannot be 'weather'"},
+      {R"({"kind":"hyperparameter","name":"lr","type":"number","setting":"fast"})"
+       "\n",
+       "a value of this hyperparameter line is not of the type"},
+      {R"({"kind":"hyperparameter","name":"lr","type":"nmber","setting":1})"
+       "\n",
+       "did you mean 'number'?"},
+      {R"({"kind":"end","epoch":1,"how":"somehow"})"
+       "\n",
+       "'how' cannot be 'somehow'"},
   };
   const fs::path folder = fresh_folder();
   const std::string record = record_run(folder), whole = read(record);
@@ -329,6 +365,7 @@ TEST(Replay, TellsAWrongArgumentInOneSentence) {
   const fs::path folder = fresh_folder();
   const std::string record = record_run(folder), before = read(record);
   const std::map<std::string, std::string> messages = {
+      {"", "name one: --visualizer html"},
       {"--visualizer htlm", "there is no visualizer 'htlm'; did you mean 'html'?"},
       {"--visualizer csv --visualizer csv", "the visualizer 'csv' is named twice"},
       {"--visualizer csv --option pth=x", "has an option 'pth'; did you mean 'path'?"},
@@ -344,7 +381,6 @@ TEST(Replay, TellsAWrongArgumentInOneSentence) {
     EXPECT_EQ(lines_of(finished.output).size(), 1u) << finished.output;
     EXPECT_TRUE(contains(finished.output, message)) << finished.output;
   }
-  EXPECT_EQ(replay("record.jsonl", folder).exit_code, 2);
   EXPECT_EQ(read(record), before);
 }
 
@@ -359,6 +395,115 @@ TEST(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
   const Finished file = replay("record.jsonl --visualizer csv --out out", folder);
   EXPECT_EQ(file.exit_code, 1);
   EXPECT_TRUE(contains(file.output, "the visualizer 'csv' failed: cannot write")) << file.output;
+}
+
+// Findings, notes, settings and a run's end are told as the record has them.
+
+TEST(Replay, GivesEveryEventAgainBitForBit) {
+  const fs::path folder = fresh_folder();
+  RunToRecord run;
+  run.healthy = false;
+  run.end = LOUPE_END_FAILED;
+  record_run(folder, run);
+  for (const char* kind : {"finding", "note", "hyperparameter", "end"}) {
+    EXPECT_TRUE(contains(read(folder / "record.jsonl"), std::string("{\"kind\":\"") + kind + '"')) << kind;
+  }
+  expect_same_again(folder);
+}
+
+TEST(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
+  const fs::path folder = fresh_folder();
+  const std::string directory = folder.string(), name = "digits";
+  const char* const lenses[] = {"health", "loss_metrics"};
+  loupe_run told = Driver::run_of(directory, false, name, "lenses: [health, loss_metrics]\n");
+  told.lenses = lenses;
+  told.lens_count = 2;
+  told.train_loss = "fit";
+  told.validation_loss = "check";
+  {
+    Driver record(RECORD_PLUGIN);
+    record.begin(told);
+    record.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    record.loss_tick(1, 0.5);
+    record.end();
+  }
+  EXPECT_TRUE(contains(read(folder / "record.jsonl"),
+                       R"("train_loss":"fit","val_loss":"check","lenses":["health","loss_metrics"])"));
+  expect_same_again(folder);
+  // The console calls a run healthy where it is told of a lens whose silence means something.
+  const std::string shown = replay("record.jsonl --visualizer console", folder).output;
+  EXPECT_NE(shown.find("no problems found in 1 epoch"), std::string::npos) << shown;
+}
+
+TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
+  const fs::path folder = fresh_folder();
+  record_run(folder, {"digits", 1, 2, false, 0, false, 0});
+  record_run(folder, {"digits", 3, 5, true, 0, false});
+  EXPECT_TRUE(contains(read(folder / "record.jsonl"), "\"resumed\":true"));
+  EXPECT_TRUE(contains(read(folder / "record.jsonl"), "\"directory\":\"" + folder.string() + "\""));
+  expect_same_again(folder);
+
+  const fs::path later = fresh_folder() / "later";
+  record_run(later, {"digits", 3, 5, true});
+  EXPECT_TRUE(contains(read(later / "record.jsonl"), "\"resumed\":true"));
+  expect_same_again(later);
+}
+
+TEST(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
+  const fs::path folder = fresh_folder();
+  RunToRecord run;
+  run.healthy = false;
+  run.end = 0;
+  record_run(folder, run);
+  expect_same_again(folder);
+  EXPECT_FALSE(contains(read(folder / "again/record.jsonl"), "\"kind\":\"end\""));
+  EXPECT_EQ(replay("record.jsonl --visualizer html --out page", folder).output, "");
+  EXPECT_FALSE(contains(read(folder / "page/report.html"), "\"ended\":true"));
+}
+
+TEST(Replay, TakesAnEndThatDoesNotSayHow) {
+  const fs::path folder = fresh_folder();
+  RunToRecord run;
+  run.end = 0;
+  const std::string record = record_run(folder, run);
+  write(record, read(record) + "{\"kind\":\"end\",\"epoch\":3}\n");
+  EXPECT_EQ(replay("record.jsonl --visualizer record --out again", folder).output, "");
+  EXPECT_TRUE(contains(read(folder / "again/record.jsonl"), "{\"kind\":\"end\",\"epoch\":3,\"how\":null,"));
+}
+
+TEST(Replay, ReadsARecordOfTheFormatBefore) {
+  const fs::path folder = fresh_folder();
+  write(
+      folder / "record.jsonl",
+      R"({"kind":"run","format":2,"name":"old","started":"2024-05-01T12:00:00Z","resumed":false,"loupe_version":"0.1.0","libtorch_version":"2.6.0","config":""}
+{"kind":"tag","tag":"Loss","type":"numerical","log_y":false,"big":true,"annotate":false,"y_minimum":null,"y_maximum":null}
+{"kind":"value","epoch":1,"tag":"Loss","layer":"Loss","line":"mean","value":1.5}
+{"kind":"tick","epoch":1,"time":"2024-05-01T12:01:00Z"}
+)");
+  EXPECT_EQ(replay("record.jsonl --visualizer record --out again", folder).output, "");
+  EXPECT_TRUE(contains(read(folder / "again/record.jsonl"),
+                       "{\"kind\":\"tick\",\"epoch\":1,\"time\":\"2024-05-01T12:01:00Z\",\"timestamp\":1714564860.0,"));
+}
+
+TEST(Replay, TakesTimeInProportionToTheFindings) {
+  const fs::path folder = fresh_folder();
+  // Names that begin alike take long to be told apart, and each is of a finding of its own.
+  const std::string rule(400, 'r'), layer(400, 'l');
+  std::string text = R"({"kind":"run","format":3,"name":"crowded"})"
+                     "\n";
+  for (int i = 0; i < 50'000; ++i) {
+    text += R"({"kind":"finding","epoch":1,"severity":"error","state":"raised","message":"it is silent","rule":")" +
+            rule + R"(","layer":")" + layer + std::to_string(i) + "\"}\n";
+  }
+  write(folder / "record.jsonl", text + R"({"kind":"tick","epoch":1})" + "\n" + R"({"kind":"end","epoch":1})" + "\n");
+  // Some seconds of the processor's time, and minutes where each is searched for among all others.
+  const auto within_limit = [&](const std::string& arguments) {
+    return run("ulimit -t 50; " + LOUPE_COMMAND + ' ' + arguments + " > out.txt", folder).exit_code;
+  };
+  EXPECT_EQ(within_limit("diagnose record.jsonl"), 1) << "there are errors";
+  for (const char* visualizer : {"html", "console", "tensorboard", "prometheus", "csv"}) {
+    EXPECT_EQ(within_limit(std::string("replay record.jsonl --out . --visualizer ") + visualizer), 0) << visualizer;
+  }
 }
 
 }  // namespace

@@ -86,12 +86,6 @@ TEST(Validate, EveryFaultIsTold) {
             "monitor.yaml:6:17: error: attach.depth must be between -1 and 1e+06, not -5\n");
 }
 
-TEST(Validate, AFileThatIsNotThereIsToldAsAFault) {
-  const Finished told = run(LOUPE_COMMAND + " validate nowhere.yaml", fresh_folder());
-  EXPECT_EQ(told.exit_code, 2);
-  EXPECT_EQ(told.output, "nowhere.yaml:1:1: error: the file cannot be read; check its path and rights\n");
-}
-
 TEST(Validate, ALensThatCannotStartMakesAFileWrong) {
   const Finished told =
       validate("plugins: {path: " + PROBE_PLUGIN + "}\nlenses: [probe_lens: {pushes: true, measures: colour}]\n");
