@@ -270,16 +270,6 @@ TEST(Bench, FeedsTensorsThatLieInMemoryAsStridesSay) {
   EXPECT_THROW(lt::strided(plain, {-1, 1}), std::invalid_argument);
 }
 
-TEST(Bench, FeedsNanAndInf) {
-  Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
-  const auto layer = bench.module("fc1", "Linear");
-  bench.forward(layer, tensor({1, NAN}));
-  bench.forward(layer, tensor({3}));
-  bench.tick();
-  EXPECT_EQ(bench.value("Mean", "fc1", "mean"), 3) << "the lens averages what is finite";
-  EXPECT_GT(bench.tags().size(), 2u) << "and shows the NaN on its own";
-}
-
 TEST(Bench, RunsAPassInTrainingOrEvaluation) {
   Bench bench(piped("forward", "training_count"), {}, {&own_plugin});
   const auto layer = bench.module("fc1", "Linear");
@@ -341,25 +331,6 @@ TEST(Bench, CountsChangesFromAParametersFirstValue) {
   bench.step();
   bench.tick();
   EXPECT_NEAR(bench.value("Weight Update Norm", "fc1", "mean"), 5, 1e-6);
-}
-
-TEST(Bench, OffersSingularValuesWithoutLibTorch) {
-  Bench bench("lenses: [parameter_condition]");
-  const auto layer = bench.module("fc1", "Linear", {{"weight", {2, 2}}});
-  bench.set(layer, "weight", tensor({8, 0, 0, 2}, {2, 2}));
-  bench.tick();
-  EXPECT_NEAR(bench.value("Weight Condition Number", "fc1", "mean"), 4, 1e-9);
-}
-
-TEST(Bench, PushesLossesAndMetrics) {
-  Bench bench("lenses: [loss_metrics]");
-  bench.push_loss(2);
-  bench.push_loss(4);
-  bench.push_loss(7, false);
-  bench.push_metric("accuracy", 0.5);
-  bench.tick();
-  EXPECT_EQ(bench.value("Loss", "", "train_loss mean"), 3);
-  EXPECT_EQ(bench.value("Metrics", "Metrics", "accuracy mean"), 0.5);
 }
 
 TEST(Bench, TellsALensOfTicksStepsOptimizersAndModules) {

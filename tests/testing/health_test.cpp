@@ -429,12 +429,6 @@ TEST(Health, SeesAGradientFarAboveAllBefore) {
   EXPECT_EQ(net.found(), Names{"exploding_gradient fc2"});
 }
 
-TEST(Health, SeesUnitsThatAreSilentForAWholeWindow) {
-  Net net;
-  for (int i = 0; i < 2; ++i) net.epoch({.relu = 0});
-  EXPECT_EQ(net.found(), Names{"dead_units relu2"});
-}
-
 /// Six windows, in which the loss stays, of a ReLU whose first `quiet` units are active in one sample alone, or in none
 /// where that is -1.
 Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {

@@ -73,13 +73,6 @@ TEST_F(Resume, GoesOnInAReportWhosePastIsRecorded) {
   EXPECT_TRUE(log_.empty()) << testing::PrintToString(log_);
 }
 
-TEST_F(Resume, LeavesOutTheEpochsThatAreTrainedAgain) {
-  train(0, 4, false, "[record, html]");
-  train(2, 3, true, "[record, html]");
-  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0,3.0]"));
-  EXPECT_FALSE(reports("\"epochs\":[0.0,1.0,2.0,3.0,4.0]"));
-}
-
 TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWhereNothingIsLeft) {
   train(0, 1, false, "[record, html]");
   const std::string before = report();
@@ -90,15 +83,6 @@ TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWhereNothingIsLeft) {
   fs::remove(folder_ / "report.html");
   train(3, 3, true, "[record, html]");
   EXPECT_TRUE(reports("\"epochs\":[3.0]"));
-}
-
-TEST_F(Resume, KeepsAReportOfWhichThereIsNoRecord) {
-  train(0, 3, false, "[html]");
-  const std::string before = report();
-  train(4, 5, true, "[html]");
-  EXPECT_TRUE(reports("\"epochs\":[4.0,5.0]"));
-  EXPECT_EQ(text_of(folder_ / "older-1/report.html"), before);
-  EXPECT_TRUE(told("the earlier report is kept as '" + (folder_ / "older-1/report.html").string() + "'"));
 }
 
 TEST_F(Resume, KeepsAllFilesOfARunThatBeginsAgainInOneFolder) {
@@ -119,18 +103,6 @@ TEST_F(Resume, SaysHowTheConfigurationIsNotAsItWas) {
   EXPECT_TRUE(
       told("with another configuration: 'visualizers.html: true' is new, 'visualizers.record.sync: true' is new, "
            "'visualizers.record: true' is gone"));
-}
-
-TEST_F(Resume, GoesOnPastARecordThatIsBroken) {
-  train(0, 1, false, "[record, html]");
-  std::ofstream(folder_ / "record.jsonl", std::ios::app) << "no JSON\n";
-  train(2, 2, true, "[record, html]");
-  EXPECT_TRUE(reports("\"epochs\":[0.0,1.0,2.0]"));
-  std::string all;
-  for (const std::string& line : log_) all += line + "\n";
-  EXPECT_NE(all.find("the visualizer 'html' could not load all epochs from before the run was resumed"),
-            std::string::npos)
-      << all;
 }
 
 TEST_F(Resume, BeginsTheConsolesSmallCurvesBefore) {

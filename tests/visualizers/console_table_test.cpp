@@ -311,19 +311,6 @@ TEST(Console, CallsNoneOfSeveralTrainedLossesBest) {
   EXPECT_TRUE(holds(text, "\nbest: val_loss 0.5000 in epoch 2\n"));
 }
 
-TEST(Console, EndsWithWhereTheFilesAre) {
-  const Folder folder;
-  const Sink sink;
-  {
-    const Redirected redirected(stdout, sink.writer());
-    Driver console(CONSOLE_PLUGIN);
-    console.begin(folder.text());
-    train(console, 1);
-    console.end();
-  }
-  EXPECT_TRUE(holds(sink.read(), "files: "));
-}
-
 TEST(Console, ShowsTheFirstTickEachNthAndTheLast) {
   const std::string text = printed(
       [](Driver& console) {

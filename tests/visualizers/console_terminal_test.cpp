@@ -169,32 +169,6 @@ TEST(Console, SurvivesAClosedPipe) {
   EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
-TEST(Console, WaitsOnceWhereNobodyReadsAndComesBackWhenSomebodyDoes) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);
-  char page[4096] = {};
-  while (::write(ends[1], page, sizeof page) > 0) {
-  }
-  fcntl(ends[1], F_SETFL, 0);
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  std::vector<std::string> told;
-  {
-    Driver console(CONSOLE_PLUGIN);
-    console.begin("");
-    const Redirected redirected(stdout, ends[1]);
-    for (int epoch = 1; epoch <= 30; ++epoch) told.push_back(console.loss_tick(epoch, 1));
-    while (::read(ends[0], page, sizeof page) > 0) {
-    }
-    EXPECT_EQ(console.loss_tick(31, 1), "");
-  }
-  for (const std::string& each : told) EXPECT_TRUE(holds(each, "cannot write to stdout: nobody reads it; ")) << each;
-  std::string text(4096, '\0');
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
-  EXPECT_TRUE(holds(text, "epoch 31"));
-  for (const int end : ends) close(end);
-}
-
 TEST(ConsoleDeathTest, LeavesWhatTheProgramPrintedToTheProgramsOwnWrite) {
   const auto print_into_nothing = [] {
     int ends[2];
@@ -223,20 +197,6 @@ TEST(Console, GivesUpWhereAFileMayGrowNoMore) {
   }
   close(output);
   EXPECT_EQ(told, "cannot write to stdout: File too large; the table of epoch 1 is lost");
-}
-
-TEST(Console, SaysWhenTheDiskBehindItIsFull) {
-  const int full = open("/dev/full", O_WRONLY);
-  ASSERT_GE(full, 0);
-  std::string told;
-  {
-    const Redirected redirected(stdout, full);
-    Driver console(CONSOLE_PLUGIN);
-    console.begin("");
-    told = console.loss_tick(1, 1);
-  }
-  close(full);
-  EXPECT_EQ(told, "cannot write to stdout: No space left on device; the table of epoch 1 is lost");
 }
 
 }  // namespace

@@ -64,18 +64,6 @@ TEST(Csv, QuotesNamesThatASpreadsheetWouldCompute) {
             "1,T,l,'-σ..+σ,,-1,1,digits,,1714564860\n");
 }
 
-TEST(Csv, StaysInTheFolderThatTheTrainerStartedIn) {
-  const Folder folder;
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.text());
-  Driver csv(CSV_PLUGIN);
-  std::filesystem::current_path("/");
-  csv.begin("runs");
-  csv.loss_tick(1, 1);
-  std::filesystem::current_path(before);
-  EXPECT_EQ(lines_of(read(folder / "runs/values.csv")).size(), 2u);
-}
-
 TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
   const Folder folder;
   {
@@ -99,16 +87,6 @@ TEST(Csv, GoesOnBehindTheRowsOfEarlierEpochs) {
       "3,Loss,Loss,train_loss mean,30,,,digits,,1714564980\n4,Loss,Loss,train_loss mean,40,,,digits,,1714565040\n");
   ASSERT_EQ(csv.messages.size(), 1u);
   EXPECT_TRUE(holds(csv.messages[0], "later epochs and a last line that was cut off"));
-}
-
-TEST(Csv, HasOneHeadingHoweverOftenItIsResumed) {
-  const Folder folder;
-  for (int epoch = 1; epoch <= 3; ++epoch) {
-    Driver csv(CSV_PLUGIN, {{"sync", true}});
-    csv.begin(folder.text(), true);
-    csv.loss_tick(epoch, epoch);
-  }
-  EXPECT_EQ(lines_of(read(folder / "values.csv")).size(), 4u);
 }
 
 constexpr const char* finding_heading =
@@ -141,13 +119,6 @@ TEST(Csv, HasTheFindingsInAFileBesideTheValues) {
                 "'health',0.5,,0,12,1,2.5,1,77,no_step,net.cpp,120\n3,info,raised,slow,,,\"two\nlines\",,,,,,0,0,1,1,1,"
                 "78,,,\n");
   EXPECT_EQ(lines_of(read(csv / "run.csv")).size(), 1u);
-}
-
-TEST(Csv, HasNoFileOfFindingsWhereNoneWasTold) {
-  Begun csv(CSV_PLUGIN);
-  csv.loss_tick(1, 1);
-  csv.end();
-  EXPECT_FALSE(std::filesystem::exists(csv / "values.findings.csv"));
 }
 
 TEST(Csv, WritesWhatWasFoundBetweenTicksByTheNextFlushAtTheLatest) {

@@ -243,22 +243,6 @@ TEST_P(LimitedFiles, AnEarlierRunsFileStandsWhileItsReplacementCannotBeWritten) 
   EXPECT_NE(read(file), "precious\n");
 }
 
-// Keeping 64 MiB must do for what waits.
-TEST(Record, SaysWhichEpochsItHadToForget) {
-  Driver record(RECORD_PLUGIN, {{"path", "/dev/full"}});
-  record.begin("");
-  const std::string layer(20 << 20, 'x');
-  std::string told;
-  for (int epoch = 1; epoch <= 5; ++epoch) {
-    record.begin_tick(epoch);
-    record.value("T", layer, "mean", 1);
-    told = record.end_tick();
-  }
-  EXPECT_EQ(told,
-            "cannot write '/dev/full': No space left on device; what epochs 1 to 2 brought is lost, what epochs 3 to "
-            "5 brought is kept in memory and written as soon as the file can be");
-}
-
 TEST(Record, HasALineForEpochsThatAreLost) {
   const Folder folder;
   Driver record(RECORD_PLUGIN);

@@ -117,13 +117,6 @@ TEST(Record, HasAFindingBetweenTicksAtOnceForItMayBeTheLast) {
   EXPECT_EQ(of_kind(record / "record.jsonl", "finding").size(), 2u);
 }
 
-TEST(Record, WritesNothingOfTheSortWhereNoneWasTold) {
-  Begun record(RECORD_PLUGIN);
-  record.loss_tick(1, 1);
-  record.end();
-  EXPECT_EQ(kinds(record / "record.jsonl"), (std::vector<std::string>{"run", "value", "tick", "end"}));
-}
-
 TEST(Record, IsAppendedToBehindTheEndAndTheLastWordsOfTheRunBefore) {
   const Folder folder;
   const std::string file = folder / "record.jsonl";

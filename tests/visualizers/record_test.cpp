@@ -36,7 +36,7 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
   EXPECT_EQ(record.tag("Loss", LOUPE_SCALE_NUMERICAL, true, true), "");
   record.tag("Rates", LOUPE_SCALE_PROBABILITY);
   record.begin_tick(1);
-  record.value("Loss", "Loss", "train_loss mean", 1.25);
+  record.value("Loss", "Loss", "train_loss mean", 1.25, 96);
   record.range("Loss", "Loss", "train_loss min", "train_loss max", 0.5, 2);
   record.histogram("Rates", "conv1", "activations", {0, 1, 2}, {3, 4});
   EXPECT_EQ(record.end_tick(), "");
@@ -54,7 +54,7 @@ TEST(Record, TellsTheRunTheTagsAndAnEpochOneLineEach) {
                                       "annotate": false, "y_minimum": null, "y_maximum": null})"));
   EXPECT_EQ(found[2]["type"], "probability");
   EXPECT_EQ(found[3], Json::parse(R"({"kind": "value", "epoch": 1, "tag": "Loss", "layer": "Loss",
-                                      "line": "train_loss mean", "value": 1.25})"));
+                                      "line": "train_loss mean", "value": 1.25, "events": 96})"));
   EXPECT_EQ(found[4], Json::parse(R"({"kind": "range", "epoch": 1, "tag": "Loss", "layer": "Loss",
       "low_name": "train_loss min", "high_name": "train_loss max", "low": 0.5, "high": 2.0})"));
   EXPECT_EQ(found[5], Json::parse(R"({"kind": "histogram", "epoch": 1, "tag": "Rates", "layer": "conv1",
@@ -75,17 +75,6 @@ TEST(Record, TellsOfWhichStepANumberIsAndHowManyStepsATickHad) {
   EXPECT_FALSE(found[2].contains("step"));
   EXPECT_EQ(found[3]["steps"], 0);
   EXPECT_EQ(found[3]["measured_steps"], 0);
-}
-
-TEST(Record, TellsOnHowManyEventsAValueStandsWhereALensSays) {
-  Begun record(RECORD_PLUGIN);
-  record.begin_tick(1);
-  record.value("Loss", "Loss", "train_loss mean", 1.25, 96);
-  record.value("Loss", "Loss", "train_loss max", 2);
-  record.end_tick();
-  const auto found = records(record / "record.jsonl");
-  EXPECT_EQ(found[1]["events"], 96);
-  EXPECT_FALSE(found[2].contains("events"));
 }
 
 TEST(Record, TellsOfAHistogramWithoutALayerWhatAReaderTakes) {
@@ -165,23 +154,6 @@ TEST(Record, TellsATagOfALaterEpochBeforeItsFirstValue) {
   EXPECT_EQ(kinds, (std::vector<std::string>{"run", "tag", "value", "tick", "tag", "value", "tick"}));
 }
 
-TEST(Record, ReplacesTheRecordOfAnEarlierRun) {
-  const Folder folder;
-  for (const double loss : {1.0, 2.0}) {
-    Driver record(RECORD_PLUGIN);
-    record.begin(folder.text());
-    for (int epoch = 1; epoch <= 3 - loss; ++epoch) record.loss_tick(epoch, loss);
-    record.end();
-  }
-  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1}));
-  EXPECT_EQ(records(folder / "record.jsonl")[1]["value"], 2.0);
-
-  Driver later(RECORD_PLUGIN);
-  later.begin(folder.text());
-  later.loss_tick(2, 3);
-  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{2}));
-}
-
 TEST(Record, LeavesTheEarlierRecordUntilItHasAnEpochOfItsOwn) {
   const Folder folder;
   write(folder / "record.jsonl", "precious\n");
@@ -192,49 +164,6 @@ TEST(Record, LeavesTheEarlierRecordUntilItHasAnEpochOfItsOwn) {
     record.end();
   }
   EXPECT_EQ(read(folder / "record.jsonl"), "precious\n");
-}
-
-TEST(Record, AppendsToTheRecordThatItResumes) {
-  const Folder folder;
-  {
-    Driver record(RECORD_PLUGIN);
-    record.begin(folder.text());
-    for (int epoch = 1; epoch <= 2; ++epoch) record.loss_tick(epoch, epoch);
-  }
-  const std::string before = read(folder / "record.jsonl");
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text(), true);
-  for (int epoch = 3; epoch <= 4; ++epoch) EXPECT_EQ(record.loss_tick(epoch, epoch), "");
-  EXPECT_EQ(read(folder / "record.jsonl").substr(0, before.size()), before);
-  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3, 4}));
-  EXPECT_EQ(record.messages, std::vector<std::string>{});
-}
-
-TEST(Record, KeepsAsideWhatAResumedRunTrainsAgain) {
-  const Folder folder;
-  {
-    Driver record(RECORD_PLUGIN);
-    record.begin(folder.text());
-    for (int epoch = 1; epoch <= 5; ++epoch) record.loss_tick(epoch, epoch);
-  }
-  std::filesystem::permissions(folder / "record.jsonl", std::filesystem::perms(0640));
-  const std::string before = read(folder / "record.jsonl");
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text(), true);
-  record.loss_tick(3, 30);
-  EXPECT_EQ(epochs_of(folder / "record.jsonl", "value"), (std::vector<double>{1, 2, 3}));
-  const auto found = records(folder / "record.jsonl");
-  EXPECT_EQ(found[5]["kind"], "run");
-  EXPECT_EQ(found[5]["resumed"], true);
-  EXPECT_EQ(found[6]["value"], 30.0);
-  ASSERT_EQ(record.messages.size(), 1u);
-  EXPECT_EQ(record.messages[0],
-            "'" + (folder / "record.jsonl") +
-                "' had later epochs; it now continues from epoch 3, and the complete earlier file is kept as '" +
-                (folder / "older-1/record.jsonl") + "'");
-  EXPECT_EQ(read(folder / "older-1/record.jsonl"), before);
-  EXPECT_EQ(std::filesystem::status(folder / "record.jsonl").permissions(), std::filesystem::perms(0640));
-  EXPECT_FALSE(std::filesystem::exists(folder / "record.jsonl.tmp"));
 }
 
 TEST(Record, DropsAnEpochThatAKilledProcessLeftHalfWritten) {
@@ -282,30 +211,6 @@ TEST(Record, GoesOnBehindLinesThatAnotherProgramWrote) {
   EXPECT_EQ(lines_of(read(folder / "record.jsonl")).size(), 6u);
 }
 
-TEST(Record, StartsAnewWhereNothingOfTheOldRecordStays) {
-  const Folder folder;
-  {
-    Driver record(RECORD_PLUGIN);
-    record.begin(folder.text());
-    record.loss_tick(1, 1);
-  }
-  Driver record(RECORD_PLUGIN);
-  record.begin(folder.text(), true);
-  record.loss_tick(1, 10);
-  const auto found = records(folder / "record.jsonl");
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0]["kind"], "run");
-  EXPECT_EQ(found[1]["value"], 10.0);
-}
-
-TEST(Record, ResumesWithoutARecordToGoOnFrom) {
-  const Folder folder;
-  Driver record(RECORD_PLUGIN);
-  EXPECT_EQ(record.begin(folder / "new/run", true), "");
-  EXPECT_EQ(record.loss_tick(4, 1), "");
-  EXPECT_EQ(records(folder / "new/run/record.jsonl").size(), 3u);
-}
-
 TEST(Record, IsCompressedOnceItHasSixteenMebibytesAndIsGoneOnWithWhenResumed) {
   const Folder folder;
   const auto long_tick = [](Driver& record, int epoch) {
@@ -334,17 +239,6 @@ TEST(Record, IsCompressedOnceItHasSixteenMebibytesAndIsGoneOnWithWhenResumed) {
   EXPECT_EQ(epochs_of(folder / "record.jsonl", "tick"), (std::vector<double>{1, 2, 3, 4, 5}));
   EXPECT_LT(std::filesystem::file_size(folder / "record.jsonl.gz"),
             std::filesystem::file_size(folder / "record.jsonl") / 4);
-}
-
-TEST(Record, WritesThroughALinkAndLeavesItALink) {
-  const Folder folder;
-  write(folder / "real", "old\n");
-  std::filesystem::create_symlink(folder / "real", folder / "record.jsonl");
-  Driver record(RECORD_PLUGIN, {{"sync", true}});
-  record.begin(folder.text());
-  EXPECT_EQ(record.loss_tick(1, 1), "");
-  EXPECT_TRUE(std::filesystem::is_symlink(folder / "record.jsonl"));
-  EXPECT_EQ(records(folder / "real").size(), 3u);
 }
 
 }  // namespace
