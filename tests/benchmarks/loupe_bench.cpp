@@ -19,7 +19,6 @@
 #include <thread>
 #include <vector>
 
-#include "benchmarks/agreement.h"
 #include "benchmarks/bench_models.h"
 #include "benchmarks/together.h"
 #include "paths.h"
@@ -272,33 +271,13 @@ class Bench {
 
 void print_row(const nlohmann::json& row) {
   const double added = row["added_us"], floor = row["floor_us"], step = row["step_us"];
-  std::printf(
-      "%-6s %7d  %-10s %12.1f %10.1f %6.1f %%  %10.1f..%-10.1f %6d %10.1f %7s  %-4s %5.1f GB/s%s\n",
-      row["model"].get<std::string>().c_str(), row["threads"].get<int>(), row["config"].get<std::string>().c_str(),
-      step, added, 100 * added / step, row["added_min_us"].get<double>(), row["added_max_us"].get<double>(),
-      row["events"].get<int>(), floor, floor > 0 ? (std::to_string(added / floor).substr(0, 5)).c_str() : "-",
-      row["memory"].get<std::string>().c_str(), row["gb_per_s"].get<double>(),
-      row.contains("to_earlier")
-          ? (", " + std::to_string(row["to_earlier"].get<double>()).substr(0, 5) + " of the earlier run's").c_str()
-          : "");
+  std::printf("%-6s %7d  %-10s %12.1f %10.1f %6.1f %%  %10.1f..%-10.1f %6d %10.1f %7s  %-4s %5.1f GB/s\n",
+              row["model"].get<std::string>().c_str(), row["threads"].get<int>(),
+              row["config"].get<std::string>().c_str(), step, added, 100 * added / step,
+              row["added_min_us"].get<double>(), row["added_max_us"].get<double>(), row["events"].get<int>(), floor,
+              floor > 0 ? (std::to_string(added / floor).substr(0, 5)).c_str() : "-",
+              row["memory"].get<std::string>().c_str(), row["gb_per_s"].get<double>());
   std::fflush(stdout);
-}
-
-/// Of an earlier run's rows, the one of the same measurement; null where there is none.
-nlohmann::json earlier_row(const nlohmann::json& rows, const nlohmann::json& like) {
-  for (const nlohmann::json& each : rows) {
-    const auto same = [&](const char* key) { return each.contains(key) && each[key] == like[key]; };
-    if (same("model") && same("threads") && same("config")) return each;
-  }
-  return nullptr;
-}
-
-nlohmann::json read_rows(const std::string& path) {
-  if (path.empty()) return nlohmann::json::array();
-  std::ifstream stream(path);
-  const nlohmann::json rows = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  if (!rows.is_array()) throw CLI::ValidationError("--compare", path + " is not what loupe_bench --json prints");
-  return rows;
 }
 
 /// How attaching and a tick grow with the model's layers and with the ticks before.
@@ -411,7 +390,6 @@ int main(int argc, char** argv) {
   std::vector<int> threads = {1, 2};
   double seconds = 3;
   bool as_json = false;
-  std::string compared;
   std::vector<int> layers;
   std::vector<std::string> visualizers = {"", "record", "csv", "html", "tensorboard", "record, html, tensorboard"};
   int tick_count = 100, layouts = 8;
@@ -420,8 +398,6 @@ int main(int argc, char** argv) {
   app.add_option("--threads", threads, "LibTorch's threads");
   app.add_option("--seconds", seconds, "how long to measure each row");
   app.add_flag("--json", as_json, "an array of objects instead of a table");
-  app.add_option("--compare", compared, "what an earlier run printed with --json: also the ratio to it")
-      ->check(CLI::ExistingFile);
   std::vector<std::string> together;
   app.add_option("--together", together,
                  "instead: copies of a model, each watched by one of these, trained in turn; such as "
@@ -433,10 +409,6 @@ int main(int argc, char** argv) {
   app.add_option("--visualizers", visualizers, "for --growth: each as YAML lists them, such as 'record, html'");
   app.add_option("--ticks", tick_count, "for --growth: how many ticks before the last that is timed")
       ->check(CLI::Range(10, 100000));
-  int agreement_steps = 0;
-  app.add_option("--agreement", agreement_steps,
-                 "instead: so many steps of each model (A, B or E), timed by step_time and by LibTorch's profiler")
-      ->check(CLI::Range(35, 1000000));
   std::vector<std::string> programs;
   int rounds = 5;
   app.add_option("--programs", programs,
@@ -452,13 +424,6 @@ int main(int argc, char** argv) {
     return 0;
   }
 
-  if (agreement_steps > 0) {
-    torch::set_num_threads(threads.front());
-    nlohmann::json rows = nlohmann::json::array();
-    for (const std::string& model : models) rows.push_back(agreement_row(model, agreement_steps, !as_json));
-    if (as_json) std::cout << rows.dump(1) << "\n";
-    return 0;
-  }
   if (!layers.empty()) {
     const nlohmann::json grown = measure_all_growth(layers, visualizers, tick_count, !as_json);
     if (as_json) std::cout << grown.dump(1) << "\n";
@@ -474,13 +439,6 @@ int main(int argc, char** argv) {
     if (as_json) std::cout << rows.dump(1) << "\n";
     return 0;
   }
-  nlohmann::json earlier;
-  try {
-    earlier = read_rows(compared);
-  } catch (const CLI::Error& e) {
-    return app.exit(e);
-  }
-
   nlohmann::json rows = nlohmann::json::array();
   if (!as_json)
     std::printf(
@@ -493,8 +451,6 @@ int main(int argc, char** argv) {
         nlohmann::json row = Bench(model, config, count).run(seconds, count);
         row["model"] = model;
         row["threads"] = count;
-        if (const nlohmann::json before = earlier_row(earlier, row); before.is_object())
-          row["to_earlier"] = row["added_us"].get<double>() / before["added_us"].get<double>();
         if (!as_json) print_row(row);
         rows.push_back(std::move(row));
       }
