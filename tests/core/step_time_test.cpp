@@ -401,6 +401,8 @@ class TimedStepsTest : public testing::Test {
   ~TimedStepsTest() override { set_steady_clock(nullptr); }
 
   void begin(const std::string& yaml, int layers = 2) {
+    modules.clear();
+    it.reset();
     it = std::make_unique<Monitored>(yaml);
     it->host.on_finding = [this](const loupe_finding& finding) { told.push_back(Finding(finding)); };
     for (int i = 0; i < layers; ++i)
@@ -541,9 +543,9 @@ TEST_F(TimedStepsTest, AreNotTimedWhereNobodyAsks) {
 TEST_F(TimedStepsTest, EndWithTheMonitor) {
   begin("lenses: [step_time]\n");
   while (StepTimer::here() == nullptr) step();
+  const auto kept = modules;
   it.reset();
   begin("lenses: [step_time]\n");
-  modules.erase(modules.begin(), modules.begin() + 2);
   epoch();
   EXPECT_NEAR(shown("forward"), 4, 1e-6) << "the step of the monitor before is none of this one's";
 }
@@ -589,16 +591,12 @@ TEST_F(TimedStepsTest, ThatNoLongerWaitAreNoFindingAnyMore) {
   EXPECT_EQ(told.back().state, LOUPE_FINDING_GONE);
 }
 
-TEST_F(TimedStepsTest, ThatWaitForLessThanHalfOfTheirTimeAreNotTold) {
-  begin("lenses: [health]\n");
-  for (int i = 0; i < 4; ++i) epoch({.waiting = 13, .forward = 4, .backward = 8, .optimizer = 2});
-  EXPECT_TRUE(rules().empty());
-}
-
-TEST_F(TimedStepsTest, ThatWaitTooShortToMatterAreNotTold) {
-  begin("lenses: [health]\n");
-  for (int i = 0; i < 4; ++i) epoch({.waiting = 0.9, .forward = 0.1, .backward = 0.1, .optimizer = 0.1});
-  EXPECT_TRUE(rules().empty());
+TEST_F(TimedStepsTest, ThatWaitForLessThanHalfOfTheirTimeOrTooShortToMatterAreNotTold) {
+  for (const Step& takes : {Step{.waiting = 13}, {.waiting = 0.9, .forward = 0.1, .backward = 0.1, .optimizer = 0.1}}) {
+    begin("lenses: [health]\n");
+    for (int i = 0; i < 4; ++i) epoch(takes);
+    EXPECT_TRUE(rules().empty()) << takes.waiting;
+  }
 }
 
 TEST_F(TimedStepsTest, OfWhichTheMachineHeldUpAFewAreNotTold) {
@@ -742,23 +740,14 @@ TEST_F(TimedStepsTest, AreTracedAsChromeReadsThem) {
 
 TEST_F(TimedStepsTest, AreTracedAsFarAsTheRunGoes) {
   const Folder folder;
-  const std::string yaml = "run: {dir: " + folder.path() + "}\ntrace: {steps: 5, after: 4}\nlenses: [probe_lens]\n";
-  begin(yaml);
-  for (int i = 0; i < 8; ++i) step();
-  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
-  EXPECT_SAYS(it->stage.take_messages().back(), "4 steps are traced");
-  modules.clear();
-  it.reset();
-  begin(yaml);
-  for (int i = 0; i < 4; ++i) step();
-  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
-  EXPECT_SAYS(it->stage.take_messages().back(), "2 steps are traced");
-  modules.clear();
-  it.reset();
-  begin(yaml);
-  for (int i = 0; i < 2; ++i) step();
-  it->monitor.end(LOUPE_END_COMPLETED, nullptr);
-  EXPECT_SAYS(it->stage.take_messages().back(), "no step is traced, because the run ended before 3 steps");
+  for (const auto& [steps, told] : {std::pair(8, "4 steps are traced"),
+                                    {4, "2 steps are traced"},
+                                    {2, "no step is traced, because the run ended before 3 steps"}}) {
+    begin("run: {dir: " + folder.path() + "}\ntrace: {steps: 5, after: 4}\nlenses: [probe_lens]\n");
+    for (int i = 0; i < steps; ++i) step();
+    it->monitor.end(LOUPE_END_COMPLETED, nullptr);
+    EXPECT_SAYS(it->stage.take_messages().back(), told);
+  }
 }
 
 TEST_F(TimedStepsTest, AreTracedThoughAnEpochEndsInEach) {

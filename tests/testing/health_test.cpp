@@ -499,41 +499,35 @@ TEST(Health, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfTheFirst) {
   EXPECT_EQ(net.found()[0].substr(0, 12), "update_ratio");
 }
 
-TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
+/// Of a stack of so many layers, three steps of it, where the outputs of layer i are of this scale.
+std::vector<lt::Finding> found_with_scales(int layer_count, const std::function<double(int)>& scale) {
   Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   std::vector<lt::Module> layers;
-  for (const char* name : {"a", "b", "c"}) layers.push_back(bench.module(name, "Linear", {{"weight", {width, width}}}));
-  for (const lt::Module& layer : layers) bench.set(layer, "weight", tensor(noises(width * width, 49), {width, width}));
+  for (int i = 0; i < layer_count; ++i) {
+    layers.push_back(bench.module(std::string(1, static_cast<char>('a' + i)), "Linear", {{"weight", {width, width}}}));
+    bench.set(layers.back(), "weight", tensor(noises(width * width, 49), {width, width}));
+  }
   for (int step = 0; step < 3; ++step) {
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      bench.forward(layers[i], tensor(noises(batch * width, step * 10 + static_cast<int64_t>(i), std::pow(10, i)),
-                                      {batch, width}));
+    for (int i = 0; i < layer_count; ++i) {
+      bench.forward(layers[i], tensor(noises(batch * width, step * 10 + i, scale(i)), {batch, width}));
       bench.gradient(layers[i], "weight", tensor(noises(width * width, step), {width, width}));
       bench.set(layers[i], "weight", tensor(noises(width * width, 49, 1 + 0.01 * (step + 1)), {width, width}));
     }
     bench.step();
   }
-  ASSERT_EQ(bench.findings().size(), 1) << bench.findings().front().message;
-  EXPECT_EQ(bench.findings()[0].rule, "poor_initialization");
-  EXPECT_EQ(bench.findings()[0].layer, "c");
+  return bench.findings();
+}
+
+TEST(Health, SeesOutputsWhoseVarianceGrowsByLayer) {
+  const std::vector<lt::Finding> found = found_with_scales(3, [](int i) { return std::pow(10, i); });
+  ASSERT_EQ(found.size(), 1) << found.front().message;
+  EXPECT_EQ(found[0].rule, "poor_initialization");
+  EXPECT_EQ(found[0].layer, "c");
 }
 
 TEST(Health, TakesLayersWhoseOutputDoesNotVaryForNoPartOfAGrowthByLayer) {
-  Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
-  std::vector<lt::Module> layers;
-  for (const char* name : {"a", "b", "c", "d", "e", "f"})
-    layers.push_back(bench.module(name, "Linear", {{"weight", {width, width}}}));
-  for (const lt::Module& layer : layers) bench.set(layer, "weight", tensor(noises(width * width, 49), {width, width}));
-  for (int step = 0; step < 3; ++step) {
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      bench.forward(layers[i], tensor(noises(batch * width, step * 10 + static_cast<int64_t>(i), i % 2 == 0 ? 1 : 0),
-                                      {batch, width}));
-      bench.gradient(layers[i], "weight", tensor(noises(width * width, step), {width, width}));
-      bench.set(layers[i], "weight", tensor(noises(width * width, 49, 1 + 0.01 * (step + 1)), {width, width}));
-    }
-    bench.step();
-  }
-  for (const lt::Finding& each : bench.findings()) EXPECT_NE(each.rule, "poor_initialization") << each.message;
+  for (const lt::Finding& each : found_with_scales(6, [](int i) { return i % 2 == 0 ? 1 : 0; }))
+    EXPECT_NE(each.rule, "poor_initialization") << each.message;
 }
 
 TEST(WeightsReset, IsSaidOfWeightsThatStepsChangedAndNotOfThoseThatOnlyRoundingMoved) {
@@ -584,23 +578,18 @@ TEST(Health, SeesALossThatGrowsAndOneThatStays) {
   EXPECT_EQ(falling.found(), Names());
 }
 
-TEST(Health, ALossThatStaysIsNoFaultOfARunThatGoesOnFromACheckpoint) {
-  Net net;
-  net.bench().tick(12);
-  for (int epoch = 0; epoch < 4; ++epoch) {
-    for (int i = 0; i < 8; ++i) net.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
-    net.epoch();
-  }
-  EXPECT_EQ(net.found(), Names());
-}
-
-TEST(Health, ALossThatStaysIsSeenAlsoWhereTheFirstEpochsAreNot) {
-  Net net("{}", {}, "{active: 2}");
-  for (int epoch = 0; epoch < 10; ++epoch) {
-    for (int i = 0; i < 8; ++i) net.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
-    net.epoch();
-  }
-  EXPECT_EQ(net.found(), Names{"loss_not_decreasing"});
+TEST(Health, ALossThatStaysIsNoFaultOfARunThatGoesOnFromACheckpointButWhereItsFirstEpochsAreNotLookedAt) {
+  const auto found_after = [](Net& net, int epochs) {
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      for (int i = 0; i < 8; ++i) net.bench().push_loss(1 + 0.01 * noise(10 * epoch + i));
+      net.epoch();
+    }
+    return net.found();
+  };
+  Net goes_on, looks_later("{}", {}, "{active: 2}");
+  goes_on.bench().tick(12);
+  EXPECT_EQ(found_after(goes_on, 4), Names());
+  EXPECT_EQ(found_after(looks_later, 10), Names{"loss_not_decreasing"});
 }
 
 bool says(const std::string& message, const std::string& words) {
@@ -632,14 +621,11 @@ TEST(Health, SeesALossAboveItsStartThatJumps) {
   EXPECT_EQ(told_of(jumping(1, 1)), "");
 }
 
-TEST(Health, TakesNoiseOutliersAndASmallSwingForNoOscillation) {
+TEST(Health, TakesNoiseOutliersASmallSwingAndTwoKindsOfLossInTurnForNoOscillation) {
   EXPECT_EQ(told_of([](int i) { return 1 + 0.4 * noise(i); }), "");
   EXPECT_EQ(told_of([](int i) { return std::exp(-0.01 * i) * (1 + 0.4 * noise(i)); }), "");
   EXPECT_EQ(told_of([](int i) { return 1 + 0.02 * noise(i) + (i % 17 == 0 ? 3 : 0); }), "");
   EXPECT_EQ(told_of([](int i) { return 1 + 0.05 * std::cos(0.27 * i); }), "");
-}
-
-TEST(Health, TakesTwoKindsOfLossInTurnForNoOscillation) {
   EXPECT_EQ(told_of([](int i) { return i % 2 == 0 ? 1 + 0.05 * noise(i) : 9 + 0.3 * noise(i); }), "");
 }
 
@@ -679,30 +665,25 @@ TEST(Health, TakesALossThatFollowsARateInCyclesForNoOscillation) {
   EXPECT_PRED2(says, told_of(loss, falling), "swings slowly");
 }
 
-TEST(Health, SeesTheValidationLossGrowWhileTheTrainingLossFalls) {
-  Net net;
-  for (int epoch = 0; epoch < 6; ++epoch) {
-    for (int i = 0; i < 4; ++i) net.bench().push_loss(1.0 / (1 + 2 * epoch));
-    net.bench().push_loss(0.8 + 0.3 * std::abs(epoch - 1), false);
-    net.epoch();
-  }
-  EXPECT_EQ(net.found(), Names{"overfitting"});
-}
-
-TEST(Overfitting, IsNotSaidOfNoise) {
-  const auto found_after = [](const Values& held_out) {
+TEST(Overfitting, IsSaidOfAValidationLossThatGrowsAndNotOfNoise) {
+  const auto found_after = [](const Values& held_out, double fall) {
     Net net;
     double train = 1;
     for (const double each : held_out) {
-      for (int i = 0; i < 4; ++i) net.bench().push_loss(train *= 0.9);
+      for (int i = 0; i < 4; ++i) net.bench().push_loss(train);
+      train *= fall;
       net.bench().push_loss(each, false);
       net.epoch();
     }
     return net.found();
   };
-  EXPECT_EQ(found_after({1.0, 0.6, 0.7, 0.7, 0.55, 0.54}), Names()) << "a new low two epochs later";
-  EXPECT_EQ(found_after({0.70, 0.69, 0.79, 0.78, 0.79, 0.78}), Names{"unrelated_validation"}) << "it did not fall";
-  EXPECT_EQ(found_after({0.70, 0.69, 1.2, 1.3, 1.4, 1.5}), Names{"overfitting"}) << "and has doubled";
+  EXPECT_EQ(found_after({1.1, 0.8, 1.1, 1.4, 1.7, 2.0}, 0.6), Names{"overfitting"});
+  EXPECT_EQ(found_after({1.0, 0.6, 0.7, 0.7, 0.55, 0.54}, 0.66), Names()) << "a new low two epochs later";
+  EXPECT_EQ(found_after({0.70, 0.69, 0.79, 0.78, 0.79, 0.78}, 0.66), Names{"unrelated_validation"})
+      << "it did not fall";
+  EXPECT_EQ(found_after({0.70, 0.69, 1.2, 1.3, 1.4, 1.5}, 0.66), Names{"overfitting"}) << "and has doubled";
+  const Values unsteady = {0.9, 0.3, 0.028, 0.027, 0.031, 0.031, 0.032, 0.031};
+  EXPECT_EQ(found_after(unsteady, 0.6), Names()) << "near its end";
 }
 
 TEST(Health, AsksForTheSignOfATrainingLossThatFallsBelowZeroWhileThatOfTheValidationGrows) {
@@ -714,18 +695,6 @@ TEST(Health, AsksForTheSignOfATrainingLossThatFallsBelowZeroWhileThatOfTheValida
   }
   ASSERT_EQ(net.found(), Names{"overfitting"});
   EXPECT_NE(net.bench().findings()[0].advice.find("minimized, not maximized"), std::string::npos);
-}
-
-TEST(Health, TakesAValidationLossThatIsUnsteadyNearItsEndForWhatItIs) {
-  Net net;
-  double train = 1;
-  for (const double held_out : {0.9, 0.3, 0.028, 0.027, 0.031, 0.031, 0.032, 0.031}) {
-    for (int i = 0; i < 4; ++i) net.bench().push_loss(train);
-    train *= 0.6;
-    net.bench().push_loss(held_out, false);
-    net.epoch();
-  }
-  EXPECT_EQ(net.found(), Names());
 }
 
 TEST(Health, LeavesOutRulesThatAreOff) {
@@ -772,15 +741,6 @@ TEST(SampledHealth, SeesANaNWithoutALossAtTheNextPair) {
   EXPECT_EQ(net.found(), Names());
   net.step(step);
   EXPECT_EQ(net.found(), Names{"non_finite fc2"});
-}
-
-TEST(SampledHealth, NamesTheLayerWhereTheStepWasLookedAt) {
-  Net net = sampled();
-  for (int i = 0; i < 11; ++i) net.step();
-  const Net::Step step{.bad_output = Values(batch * width, nan)};
-  net.step(step);
-  ASSERT_EQ(net.found(), Names{"non_finite fc2"});
-  EXPECT_NE(net.bench().findings().at(0).message.find("made it"), std::string::npos);
 }
 
 TEST(SampledHealth, TellsOfALossThatWasNotFiniteInAnUnseenStepAndLeftNoTrace) {
