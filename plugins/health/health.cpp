@@ -69,8 +69,7 @@ void Health::tell_of_device(Model& model) {
 void Health::tell_of_speed() {
   if (!speed_.has_steps() || std::exchange(told_of_speed_, true)) return;
   const std::string silent = rules_that([](const Rule& rule) {
-    return std::any_of(rule.looks.begin(), rule.looks.end(),
-                       [](const Rule::Look& look) { return look.when == When::speed; });
+    return std::ranges::any_of(rule.looks, [](const Rule::Look& look) { return look.when == When::speed; });
   });
   if (silent.empty()) return;
   watched_.host.info(sentence(
@@ -85,8 +84,7 @@ bool Health::is_open(const Finding& finding) {
     const std::lock_guard lock(losses_.mutex);
     return losses_.is_bad_now();
   }
-  return finding.rule != non_finite &&
-         std::any_of(models_.begin(), models_.end(), [&](const std::unique_ptr<Model>& model) {
+  return finding.rule != non_finite && std::ranges::any_of(models_, [&](const std::unique_ptr<Model>& model) {
            return model->is_broken &&
                   (finding.module == nullptr || model->modules.find(finding.module) != model->modules.end());
          });
@@ -168,13 +166,11 @@ double Health::distance_between(const Model& one, const Model& other) const {
     const ParameterState &a = one.parameters[i], &b = other.parameters[i];
     if (!a.is_matrix()) continue;
     std::vector<double> ours;
-    watched_.host.lend_parameter(a.module, a.name.c_str(), false, [&](const loupe_tensor& tensor) {
-      const Elements values(&tensor);
-      if (values.readable()) values.sample(most, [&](int64_t place) { ours.push_back(values.at(place)); });
+    read(watched_.host, a, false, [&](const Elements& values) {
+      values.sample(most, [&](int64_t place) { ours.push_back(values.at(place)); });
     });
-    watched_.host.lend_parameter(b.module, b.name.c_str(), false, [&](const loupe_tensor& tensor) {
-      const Elements theirs(&tensor);
-      if (!theirs.readable() || ours.size() != static_cast<std::size_t>(std::min(most, theirs.count()))) return;
+    read(watched_.host, b, false, [&](const Elements& theirs) {
+      if (ours.size() != static_cast<std::size_t>(std::min(most, theirs.count()))) return;
       std::size_t at = 0;
       theirs.sample(most, [&](int64_t place) {
         const double x = ours[at++], y = theirs.at(place);
@@ -205,7 +201,7 @@ std::optional<StillTwin> Health::still_twin_of(const Model& trained) {
     const bool is_twin = other->root != nullptr && !parameters.empty() &&
                          std::equal(parameters.begin(), parameters.end(), trained.parameters.begin(),
                                     trained.parameters.end(), has_shape);
-    if (!is_twin || !std::all_of(parameters.begin(), parameters.end(), stays)) continue;
+    if (!is_twin || !std::ranges::all_of(parameters, stays)) continue;
     if (other->step.passes == 0 || other->step.passes_without_grad < other->step.passes) continue;
     if (std::isnan(other->first_distance)) other->first_distance = distance_between(trained, *other);
     return StillTwin{other->root, other->name, other->step.passes, other->first_distance > apart};
@@ -214,8 +210,8 @@ std::optional<StillTwin> Health::still_twin_of(const Model& trained) {
 }
 
 bool Health::is_one_training() const {
-  return models_.size() == 1 || (trainings() == 1 && std::all_of(models_.begin(), models_.end(),
-                                                                 [](const auto& model) { return model->steps > 0; }));
+  return models_.size() == 1 ||
+         (trainings() == 1 && std::ranges::all_of(models_, [](const auto& model) { return model->steps > 0; }));
 }
 
 void Health::close_window(const Judge& judge, Model& model) {
@@ -264,10 +260,9 @@ void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size
   if (any_broken()) return;
   Situation now = situation();
   now.guessing = &guessing;
-  const bool repeats =
-      std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->repeats_by_habit; });
-  now.acts = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->acts(); });
-  now.may_grow = std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->may_grow(); });
+  const bool repeats = std::ranges::any_of(models_, [](const auto& model) { return model->repeats_by_habit; });
+  now.acts = std::ranges::any_of(models_, [](const auto& model) { return model->acts(); });
+  now.may_grow = std::ranges::any_of(models_, [](const auto& model) { return model->may_grow(); });
   if (trained > 1 && ended.training) judge_all(When::losses_of_models, judge, now);
   if (trained != 1) return;
   now.has_slow_swings = !rates_.any_returned() && !repeats;
@@ -299,7 +294,6 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
     model->step.after_gap = gap;
     model->had_gaps = model->had_gaps || gap;
     if (!gap) continue;
-    model->usual.clear();
     for (ParameterState& each : model->parameters) each.cut_off_steps = each.unoptimized_steps = 0;
   }
   if (gap && loss_is_bad && !any_broken() && !loss_was_unseen_) {
@@ -381,8 +375,7 @@ void Health::step(const loupe_step& step, Report& report) {
     const std::lock_guard lock(model->mutex);
     ends_windows = ends_windows && !model->is_on_device;
     model->take_tallies();
-    const bool stepped = model->step.sums.counts.stepped > 0;
-    model->step.is_plain = stepped && model->may_be_plain(step.optimizer != nullptr ? step.optimizer->id : 0);
+    model->step.is_plain = model->step.sums.counts.stepped > 0 && model->may_be_plain();
     if (!model->step.is_plain || watched_.first_non_finite.is_taken()) model->follow();
   }
   judge_settings(judge, step);
@@ -466,8 +459,7 @@ void Health::report(Report& report) {
   }
   make_changes();
   // If steps were not looked at, the next one that is may show what made it.
-  if (std::none_of(models_.begin(), models_.end(), [](const auto& model) { return model->had_gaps; }))
-    tell_lone_loss(judge);
+  if (std::ranges::none_of(models_, [](const auto& model) { return model->had_gaps; })) tell_lone_loss(judge);
   judge_losses(judge, /*is_measured=*/false);
   judge_epoch(judge, guessing, trainings());
   judge_speed(judge);
@@ -523,7 +515,7 @@ void Health::visit(const Module& module) {
   }
   if (module.is_root()) {
     model.root = module.raw();
-    watch(module, {LOUPE_DRAFT_GATHER_LOSS_INPUT}, keep<LossInputLook>(model));
+    watch(module, {LOUPE_DRAFT_GATHER_LOSS_INPUT}, keep<LossInputLook>(model, watched_, model));
   }
   const bool runs_as_one = module.is_leaf() || module.family() == LOUPE_FAMILY_ATTENTION;
   const Layer* layer = runs_as_one && module.is_tapped() ? &watch_layer(model, module) : nullptr;
@@ -538,9 +530,12 @@ const Layer& Health::watch_layer(Model& model, const Module& module) {
     layer = &model.layers.emplace_back(module);
     model.modules[module.raw()].layers.push_back(layer);
   }
-  const Source outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_CPU));
-  const Source device_outputs = watch(module, {"forward"}, keep<OutputWatch>(model, *layer, LOUPE_PLACE_DEVICE));
-  const Source device_looks = watch(module, {"forward"}, keep<DeviceOutputLook>(model, *layer));
+  const auto look = [=, this, &model](const Event& event) { note_device_output(watched_, model, *layer, event); };
+  const Watch forward("forward");
+  const Source outputs = watch(module, forward, keep<OutputWatch>(model, watched_, model, *layer, LOUPE_PLACE_CPU));
+  const Source device_outputs =
+      watch(module, forward, keep<OutputWatch>(model, watched_, model, *layer, LOUPE_PLACE_DEVICE));
+  const Source device_looks = watch(module, forward, keep<Calling>(model, look, at_once_on_devices()));
   const std::lock_guard lock(model.mutex);
   layer->outputs = outputs;
   layer->device_outputs = device_outputs;
@@ -568,11 +563,15 @@ void Health::watch_parameters(Model& model, const Module& module, const Layer* l
     state->runs = layer;
     const Watch gradient = Watch("parameter_gradient").label(parameter.name);
     const Watch step = Watch("optimizer_step").label(parameter.name);
-    state->gradient_source = watch(module, gradient, keep<GradientNumbers>(model, *state));
-    state->device_gradient_look = watch(module, gradient, keep<DeviceGradientLook>(model));
-    state->step_source = watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_CPU));
-    watch(module, step, keep<StepWatch>(model, *state, LOUPE_PLACE_DEVICE));
-    watch(module, step, keep<DeviceStepLook>(model, *state));
+    const auto take = [=, this, &model](const Event& event) { take_gradient(watched_, model, *state, event); };
+    const auto note_gradient = [&model](const Event&) { note_device_gradient(model); };
+    const auto note_step = [&model, state](const Event& event) { note_device_step(model, *state, event); };
+    const Request numbers{.measures = LOUPE_MEASURE_SUMS, .takes_sparse = true};
+    state->gradient_source = watch(module, gradient, keep<Calling>(model, take, numbers));
+    state->device_gradient_look = watch(module, gradient, keep<Calling>(model, note_gradient, at_once_on_devices()));
+    state->step_source = watch(module, step, keep<StepWatch>(model, watched_, model, *state, LOUPE_PLACE_CPU));
+    watch(module, step, keep<StepWatch>(model, watched_, model, *state, LOUPE_PLACE_DEVICE));
+    watch(module, step, keep<Calling>(model, note_step, at_once_on_devices()));
   }
 }
 

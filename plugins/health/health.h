@@ -50,8 +50,8 @@ class Health : public Lens {
   void attach() override {
     losses_.host = &watched_.host;
     watch_pushes({"push"}, losses_);
-    watch_pushes({"push"}, pass_watch_);
-    watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, speed_watch_);
+    watch_pushes({"push"}, passes_);
+    watch_pushes({LOUPE_DRAFT_GATHER_STEP_TIME}, times_);
   }
   void visit(const Module& module) override;
   void forget(const Module& module) override;
@@ -81,11 +81,8 @@ class Health : public Lens {
   const Layer& watch_layer(Model& model, const Module& module);
   void watch_parameters(Model& model, const Module& module, const Layer* layer);
   template <class Watch, class... Arguments>
-  Watch& keep(Model& model, Arguments&&... arguments) {
-    auto made = std::make_unique<Watch>(watched_, model, std::forward<Arguments>(arguments)...);
-    Watch& kept = *made;
-    model.watches.push_back(std::move(made));
-    return kept;
+  Preprocessor& keep(Model& model, Arguments&&... arguments) {
+    return *model.watches.emplace_back(std::make_unique<Watch>(std::forward<Arguments>(arguments)...));
   }
 
   Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
@@ -109,7 +106,7 @@ class Health : public Lens {
   /// Whether one optimizer trains all models, as an encoder and a head.
   bool is_one_training() const;
   bool any_broken() const {
-    return std::any_of(models_.begin(), models_.end(), [](const auto& model) { return model->is_broken; });
+    return std::ranges::any_of(models_, [](const auto& model) { return model->is_broken; });
   }
   void tell_unregistered(const Judge& judge);
   /// Whether its rule cannot see now whether a finding still holds.
@@ -134,9 +131,8 @@ class Health : public Lens {
   uint64_t window_;
   Losses losses_;
   Speed speed_;
-  SpeedWatch speed_watch_{speed_};
+  Calling times_{times_into(speed_)}, passes_{passes_into(watched_.passes)};
   std::optional<BaselineWatch> baseline_;
-  PassWatch pass_watch_{watched_.passes};
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
   std::optional<Observation> non_finite_;                       ///< as it was reported last

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <optional>
 #include <string>
 
@@ -101,40 +99,17 @@ struct Scores {
   }
 };
 
-struct Shape {
-  static constexpr int64_t most = 8;
-  std::array<int64_t, most> sizes{};
-  int64_t dim = 0;
-
-  int64_t count() const { return std::accumulate(sizes.begin(), sizes.begin() + dim, int64_t{1}, std::multiplies<>()); }
-  /// The size at a place from the end; 1 before the first.
-  int64_t from_end(int64_t place) const { return place < dim ? sizes[static_cast<std::size_t>(dim - 1 - place)] : 1; }
-  std::string text() const {
-    std::string text;
-    for (int64_t d = 0; d < dim; ++d)
-      text += (text.empty() ? "" : ", ") + std::to_string(sizes[static_cast<std::size_t>(d)]);
-    return "[" + text + "]";
-  }
-};
-
-/// The shape before LibTorch repeated it: a stride of 0 stands for one element.
-Shape own_shape(const loupe_tensor& tensor) {
-  Shape shape;
-  shape.dim = std::min<int64_t>(tensor.dim, Shape::most);
-  for (int64_t d = 0; d < shape.dim; ++d)
-    shape.sizes[static_cast<std::size_t>(d)] = tensor.strides[d] == 0 ? 1 : tensor.sizes[d];
-  return shape;
+/// A dimension's size, from the last one on, before LibTorch repeated it: a stride of 0 stands for one element.
+int64_t own_size(const loupe_tensor& tensor, int64_t from_end) {
+  const int64_t d = tensor.dim - 1 - from_end;
+  return d < 0 || tensor.strides[d] == 0 ? 1 : tensor.sizes[d];
 }
 
-/// The number of elements of the common shape; 0 where there is none.
-int64_t common_count(const Shape& first, const Shape& second) {
-  int64_t all = 1;
-  for (int64_t place = 0; place < std::max(first.dim, second.dim); ++place) {
-    const int64_t a = first.from_end(place), b = second.from_end(place);
-    if (a != b && a != 1 && b != 1) return 0;
-    all *= std::max(a, b);
-  }
-  return all;
+std::string shape_of(const loupe_tensor& tensor) {
+  std::string text;
+  for (int64_t i = tensor.dim - 1; i >= 0; --i)
+    text += (text.empty() ? "" : ", ") + std::to_string(own_size(tensor, i));
+  return "[" + text + "]";
 }
 
 /// Whether any of the first targets differs from the first of all.
@@ -151,13 +126,20 @@ bool differ(const Elements& targets) {
 
 void look_at_shapes(const Event& event, LossFault& fault) {
   if (event.input_count() < 2) return;
-  const Shape input = own_shape(*event.input(0).raw()), target = own_shape(*event.input(1).raw());
-  const int64_t all = common_count(input, target);
-  if (input.count() < 2 || target.count() < 2 || all == 0) return;  // one number for all is on purpose
-  if (all == target.count() && all == input.count()) return;
-  fault.kind = all > input.count() ? Kind::broadcast : Kind::target_repeated;
+  const loupe_tensor &input = *event.input(0).raw(), &target = *event.input(1).raw();
+  int64_t all = 1, of_input = 1, of_target = 1;
+  for (int64_t i = 0; i < std::max(input.dim, target.dim); ++i) {
+    const int64_t a = own_size(input, i), b = own_size(target, i);
+    if (a != b && a != 1 && b != 1) return;
+    all *= std::max(a, b);
+    of_input *= a;
+    of_target *= b;
+  }
+  if (of_input < 2 || of_target < 2) return;  // one number for all is on purpose
+  if (all == of_target && all == of_input) return;
+  fault.kind = all > of_input ? Kind::broadcast : Kind::target_repeated;
   fault.given =
-      sentence("an input of ", input.text(), " and a target of ", target.text(), ": it compares ", all, " pairs");
+      sentence("an input of ", shape_of(input), " and a target of ", shape_of(target), ": it compares ", all, " pairs");
 }
 
 /// @param with_exponentials  also looks whether those add up, which takes longer
@@ -283,12 +265,6 @@ struct Answers {
 
 }  // namespace
 
-Request LossInputLook::request() const {
-  Request request;
-  request.wants_tensor = true;
-  return request;
-}
-
 /// The maker, and sums of exponentials, are the same from step to step. All parts of a step are looked at, since they
 /// may differ in kind, and the number of steps between two looks varies, as it may be the length of a cycle. Steps that
 /// are not looked at count, too.
@@ -304,7 +280,10 @@ bool LossInputLook::is_time(const Event& event) {
 }
 
 void LossInputLook::process(const Event& event) {
-  if (!event.grad_enabled()) return watched_.passes.take_evaluation(/*of_model=*/false);
+  if (!event.grad_enabled()) {
+    watched_.passes.evaluates_losses = true;
+    return;
+  }
   if ((event.raw()->flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK) == LOUPE_DRAFT_LOSS_LIKENESS) {
     model_.compares_outputs = true;
     return;

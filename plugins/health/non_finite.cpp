@@ -12,8 +12,6 @@
 namespace loupe::health {
 namespace {
 
-constexpr const char* advice_for_step = "lower the learning rate; see that nothing else writes to the parameter";
-
 std::string what(const Origin& origin) {
   std::string text;
   if (origin.nan_count > 0) text = std::to_string(origin.nan_count) + " NaN";
@@ -161,7 +159,7 @@ Observation blame(const Origin& origin, bool loss, const std::vector<draft::Make
       seen.parameter = origin.parameter;
       seen.message += sentence("the step made it: '", origin.parameter, "' of ", layer, " has ", what(origin),
                                " after it, while its gradient and all outputs were finite");
-      seen.advice = advice_for_step;
+      seen.advice = "lower the learning rate; see that nothing else writes to the parameter";
       break;
   }
   return seen;
@@ -180,8 +178,8 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
   const std::optional<Origin> origin = watched_.first_non_finite.first();
   if (!origin) return;
   const bool stepped = model.step.sums.counts.stepped > 0;
-  const bool harmed = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                  [](const ParameterState& each) { return each.stepped && !each.is_finite; });
+  const bool harmed =
+      std::ranges::any_of(model.parameters, [](const ParameterState& each) { return each.stepped && !each.is_finite; });
   if (harmed || loss_is_bad_) {
     non_finite_ = blame(*origin, loss_is_bad_, makers_of_loss(),
                         non_finite_ ? "a NaN or Inf came again" : "the first NaN or Inf of this run");
@@ -217,7 +215,7 @@ void Health::add_growth(Observation& seen, const Model* model) {
   seen.message += sentence("; before it ", losses_.shown(loss), " had grown from ", losses.front(), " to ",
                            losses.back(), " in ", losses.size(), " steps");
   seen.advice = "lower the learning rate, or clip the gradients between backward() and step()";
-  const double scale = model != nullptr ? model->window.input_scale() : NAN;
+  const double scale = model != nullptr ? model->passing.range.scale() : NAN;
   if (scale > limits_["input_scale"])
     seen.advice = sentence("normalize the model's input, whose root mean square is ", scale, ", or ", seen.advice);
 }
@@ -225,8 +223,9 @@ void Health::add_growth(Observation& seen, const Model* model) {
 /// After a few steps in which all is finite, the rules start again.
 void Health::follow_recovery(Model& model) {
   constexpr uint32_t enough = 2;
-  const bool is_finite = !met_non_finite_ && std::all_of(model.parameters.begin(), model.parameters.end(),
-                                                         [](const ParameterState& each) { return each.is_finite; });
+  const bool is_finite = !met_non_finite_ && std::ranges::all_of(model.parameters, [](const ParameterState& each) {
+    return each.is_finite;
+  });
   model.finite_steps = is_finite ? model.finite_steps + 1 : 0;
   if (model.finite_steps < enough) return;
   model.is_broken = false;

@@ -65,18 +65,16 @@ class FirstNonFinite {
     const std::lock_guard lock(mutex_);
     if (origin_) return;
     origin_ = std::move(origin);
-    if (origin_->place == Origin::Place::output) unexplained_.store(origin_->module, std::memory_order_release);
     taken_.store(true, std::memory_order_release);
   }
   /// Whether it is an output of this module whose inputs are not known yet.
   bool wants_inputs_of(const loupe_module* module) const {
-    return unexplained_.load(std::memory_order_acquire) == module;
+    const std::lock_guard lock(mutex_);
+    return origin_ && origin_->place == Origin::Place::output && origin_->module == module && !origin_->inputs;
   }
   void explain(const loupe_module* module, Origin::Inputs inputs) {
     const std::lock_guard lock(mutex_);
-    if (!origin_ || origin_->module != module || origin_->inputs) return;
-    origin_->inputs = std::move(inputs);
-    unexplained_.store(nullptr, std::memory_order_release);
+    if (origin_ && origin_->module == module && !origin_->inputs) origin_->inputs = std::move(inputs);
   }
   std::optional<Origin> first() const {
     const std::lock_guard lock(mutex_);
@@ -86,13 +84,11 @@ class FirstNonFinite {
   void forget() {
     const std::lock_guard lock(mutex_);
     origin_.reset();
-    unexplained_.store(nullptr, std::memory_order_release);
     taken_.store(false, std::memory_order_release);
   }
 
  private:
   std::atomic<bool> taken_{false}, met_{false};
-  std::atomic<const loupe_module*> unexplained_{nullptr};
   mutable std::mutex mutex_;
   std::optional<Origin> origin_;
 };

@@ -22,14 +22,6 @@ int64_t unit_dimension(int64_t dim) {
 
 }  // namespace
 
-Request OutputWatch::request() const {
-  Request request;
-  request.measures = LOUPE_MEASURE_SUMS;
-  request.wants_tensor = place_ == LOUPE_PLACE_CPU;
-  request.places = place_;
-  return request;
-}
-
 void OutputWatch::process(const Event& event) {
   const bool can_look = place_ == LOUPE_PLACE_CPU && event.tensor();
   {
@@ -165,7 +157,7 @@ void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t in
     constexpr int64_t few_rows = 8, units_a_cache_line = 16;
     const auto look_at_rows = [&](int64_t end) {
       elements.find_positive(units, looked_at, end, layer_.alive.data());
-      layer_.alive_units = std::count(layer_.alive.begin(), layer_.alive.end(), uint8_t{1});
+      layer_.alive_units = std::ranges::count(layer_.alive, uint8_t{1});
       looked_at = end;
     };
     look_at_rows(std::min(few_rows, outer));
@@ -314,10 +306,8 @@ void OutputWatch::look_at_start() {
   }
   uint64_t found = 0;
   for (const auto& [module, name] : weights) {
-    watched_.host.lend_parameter(module, name.c_str(), false, [&](const loupe_tensor& tensor) {
-      const Elements elements(&tensor);
-      if (elements.readable()) found = found * 31 + elements.hash(most_looked_at);
-    });
+    read(watched_.host, module, name, false,
+         [&](const Elements& weight) { found = found * 31 + weight.hash(most_looked_at); });
   }
   const std::lock_guard lock(model_.mutex);
   Model::Start& start = model_.start;
@@ -374,8 +364,7 @@ void OutputWatch::look_at_bad_input(const Event& event, std::size_t index, Origi
 void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs& inputs) const {
   for (std::size_t i = 0; i < module->parameter_count && inputs.bad_parameter.empty(); ++i) {
     const char* name = module->parameters[i]->name;
-    watched_.host.lend_parameter(module, name, false, [&](const loupe_tensor& tensor) {
-      const Elements elements(&tensor);
+    read(watched_.host, module, name, false, [&](const Elements& elements) {
       if (elements.extent().is_finite()) return;
       inputs.bad_parameter = name;
       inputs.where = elements.place_of_non_finite();
@@ -409,32 +398,14 @@ void OutputWatch::look_at_input(const Event& event) {
       look.all = input.hash(input.count());
       look.is_whole = true;
     }
-    look.is_constant = model_.epoch.inputs.is_open() && input.are_constant();
+    look.is_constant = model_.epoch.takes_inputs() && input.are_constant();
     look.constant = look.is_constant ? input.at(0) : 0;
     look_at_rows(input);
     if (input.floating()) look.square = input.mean_square();
   }
-  if (!input.floating() || events_ % 4 != 1) return;
-  if (event.grad_enabled()) count_rows(input);
-  double sum = 0, sum_squares = 0;
-  int64_t count = 0;
-  input.read_by([&](const auto& at) {
-    input.sample(most_looked_at, [&](int64_t place) {
-      const double value = at(place);
-      if (!std::isfinite(value)) return;
-      sum += value;
-      sum_squares += value * value;
-      ++count;
-    });
-  });
-  // One extreme batch is ignored.
-  constexpr double far = 1e6;
-  const auto mean = [](double total, int64_t of) { return total / static_cast<double>(std::max<int64_t>(of, 1)); };
-  const double usual = mean(model_.window.input_sum_squares, model_.window.input_count);
-  if (usual > 0 && mean(sum_squares, count) > far * usual) return;
-  model_.window.input_sum += sum;
-  model_.window.input_sum_squares += sum_squares;
-  model_.window.input_count += count;
+  if (!event.grad_enabled()) return;
+  model_.passing.range.take(input);
+  if (events_ % 4 == 1) count_rows(input);
 }
 
 /// Notes whether all rows of a batch are the same: most differ in one of the few elements that are read first, and
@@ -469,10 +440,8 @@ void OutputWatch::count_rows(const Elements& input) {
   if (known.is_many || !HashedRows::fits(input) || input.size(0) < DistinctRows::fewest_in_batch) return;
   const HashedRows hashed(input);
   const int64_t rows = std::min(most_rows, hashed.rows());
-  for (int64_t row = 0; row < rows && !known.is_many; ++row) {
-    const uint64_t quick = hashed.quick(row);
-    known.take(quick, quick == 0, [&] { return hashed.whole(row); });
-  }
+  for (int64_t row = 0; row < rows && !known.is_many; ++row)
+    known.take(hashed.quick(row), [&] { return hashed.whole(row); });
   known.smallest_batch = known.looks == 0 ? rows : std::min(known.smallest_batch, rows);
   ++known.looks;
 }

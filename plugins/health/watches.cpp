@@ -32,16 +32,25 @@ Origin origin_of(Origin::Place place, const Event& event, const Measurement& mea
   return origin;
 }
 
-void SpeedWatch::process(const Event& event) {
-  const std::string_view part = event.label();
-  const double seconds = event.scalar();
-  if (part == "device") step_.on_device = true;
-  if (part == "waiting") step_.waiting = seconds;
-  if (part == "forward") step_.forward = seconds;
-  if (part == "backward") step_.backward = seconds;
-  if (part == "optimizer") step_.optimizer = seconds;
-  if (part == "other") step_.other = seconds;
-  if (part == "step") speed_.add(std::exchange(step_, {}));
+Calling::Call times_into(Speed& speed) {
+  return [&speed, step = Speed::Step()](const Event& event) mutable {
+    const std::string_view part = event.label();
+    const double seconds = event.scalar();
+    if (part == "device") step.on_device = true;
+    if (part == "waiting") step.waiting = seconds;
+    if (part == "forward") step.forward = seconds;
+    if (part == "backward") step.backward = seconds;
+    if (part == "optimizer") step.optimizer = seconds;
+    if (part == "other") step.other = seconds;
+    if (part == "step") speed.add(std::exchange(step, {}));
+  };
+}
+
+Calling::Call passes_into(Passes& passes) {
+  return [&passes](const Event& event) {
+    if (event.is_loss() && event.training()) passes.take(event.scalar());
+    if (std::string_view(event.label()) == "loss scale") passes.scale = event.scalar();
+  };
 }
 
 void look_at_path(const Watched& watched, Model& model, const Layer& layer, const Event& event) {
@@ -72,51 +81,52 @@ void look_at_path(const Watched& watched, Model& model, const Layer& layer, cons
   model.path = std::move(path);
 }
 
-void DeviceOutputLook::process(const Event& event) {
-  look_at_path(watched_, model_, layer_, event);
-  const std::lock_guard lock(model_.mutex);
-  model_.is_on_device = true;
-  model_.begin_run(layer_, event);
-  model_.pass.last = &layer_;
-  if (layer_.is_batch_norm && event.training() && event.tensor()) model_.take_batch(layer_, event.tensor());
+void note_device_output(const Watched& watched, Model& model, Layer& layer, const Event& event) {
+  look_at_path(watched, model, layer, event);
+  const std::lock_guard lock(model.mutex);
+  model.is_on_device = true;
+  model.begin_run(layer, event);
+  model.pass.last = &layer;
+  if (layer.is_batch_norm && event.training() && event.tensor()) model.take_batch(layer, event.tensor());
 }
 
-void DeviceGradientLook::process(const Event&) {
-  const std::lock_guard lock(model_.mutex);
-  model_.is_on_device = true;
-  model_.end_pass();
-  model_.epoch.has_backward = model_.step.added_up = true;
+void note_device_gradient(Model& model) {
+  const std::lock_guard lock(model.mutex);
+  model.is_on_device = true;
+  model.end_pass();
+  model.epoch.has_backward = model.step.added_up = true;
 }
 
-void GradientNumbers::process(const Event& event) {
+void note_device_step(Model& model, ParameterState& state, const Event& event) {
+  if (!event.tensor()) return;
+  const std::lock_guard lock(model.mutex);
+  state.follow(model.step_now);
+  model.note_step(state);
+  model.end_pass();
+  model.is_on_device = true;
+}
+
+void take_gradient(Watched& watched, Model& model, ParameterState& state, const Event& event) {
   const Measurement& measured = event.measurement();
   const double norm = std::sqrt(measured.sum_squares);
-  const std::lock_guard lock(model_.mutex);
+  const std::lock_guard lock(model.mutex);
   if ((event.raw()->flags & LOUPE_EVENT_DEFERRED) != 0) {
-    state_.take_gradient(norm);
+    state.take_gradient(norm);
   } else {
-    model_.end_pass();
-    model_.epoch.has_backward = model_.step.added_up = true;
-    state_.follow(model_.step_now);
-    if (++state_.gradients == 1) ++model_.step.sums.counts.gradients;
-    model_.passing.take_gradient(state_.gradients, norm);
-    state_.gradient_norm = norm;
+    model.end_pass();
+    model.epoch.has_backward = model.step.added_up = true;
+    state.follow(model.step_now);
+    if (++state.gradients == 1) ++model.step.sums.counts.gradients;
+    model.passing.take_gradient(state.gradients, norm);
+    state.gradient_norm = norm;
   }
-  if (is_finite(measured) || !watched_.first_non_finite.meets_first()) return;
-  Origin origin = origin_of(Origin::Place::gradient, event, measured, watched_);
-  origin.parameter = state_.name;
-  watched_.host.lend_parameter(state_.module, state_.name.c_str(), false, [&](const loupe_tensor& tensor) {
-    origin.steep = draft::steep_functions(watched_.host, tensor);
+  if (is_finite(measured) || !watched.first_non_finite.meets_first()) return;
+  Origin origin = origin_of(Origin::Place::gradient, event, measured, watched);
+  origin.parameter = state.name;
+  watched.host.lend_parameter(state.module, state.name.c_str(), false, [&](const loupe_tensor& tensor) {
+    origin.steep = draft::steep_functions(watched.host, tensor);
   });
-  watched_.first_non_finite.note(std::move(origin));
-}
-
-Request StepWatch::request() const {
-  Request request;
-  request.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE;
-  request.wants_tensor = place_ == LOUPE_PLACE_CPU;
-  request.places = place_;
-  return request;
+  watched.first_non_finite.note(std::move(origin));
 }
 
 void StepWatch::process(const Event& event) {
@@ -161,13 +171,13 @@ void StepWatch::note_non_finite(const Event& event) {
   origin.parameter = state_.name;
   // On a device, the gradient may already be the next step's.
   if (gradient_rested || place_ == LOUPE_PLACE_CPU) {
-    watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
-      const Extent gradient = Elements(&tensor).extent();
+    read(watched_.host, state_, true, [&](const Elements& elements) {
+      const Extent gradient = elements.extent();
       if (gradient.is_finite()) return;
       origin.place = gradient_rested ? Origin::Place::gradient : Origin::Place::changed_gradient;
       origin.nan_count = gradient.nan_count;
       origin.inf_count = gradient.inf_count;
-      origin.numel = tensor.numel;
+      origin.numel = elements.count();
     });
   }
   watched_.first_non_finite.note(std::move(origin));
@@ -184,9 +194,8 @@ void StepWatch::look_at_rounding(const Event& event) {
   std::array<bool, most_looked_at> moves{};  // it has a gradient
   const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
   if (has_last_ && number != 0) {
-    watched_.host.lend_parameter(state_.module, state_.name.c_str(), true, [&](const loupe_tensor& tensor) {
-      const Elements gradient(&tensor);
-      if (!gradient.readable() || gradient.count() != now.count()) return;
+    read(watched_.host, state_, true, [&](const Elements& gradient) {
+      if (gradient.count() != now.count()) return;
       std::size_t i = 0;
       gradient.sample(most_looked_at, [&](int64_t place) { moves[i++] = gradient.at(place) != 0; });
     });
@@ -206,16 +215,6 @@ void StepWatch::look_at_rounding(const Event& event) {
   state_.is_low_precision = model_.is_low_precision = true;
   state_.low_precision_seen += seen;
   state_.low_precision_unchanged += unchanged;
-}
-
-/// Leaves open whether its gradient was cleared: one that was set to 0 outside of autograd looks as if it was not.
-void DeviceStepLook::process(const Event& event) {
-  if (!event.tensor()) return;
-  const std::lock_guard lock(model_.mutex);
-  state_.follow(model_.step_now);
-  model_.note_step(state_);
-  model_.end_pass();
-  model_.is_on_device = true;
 }
 
 }  // namespace loupe::health

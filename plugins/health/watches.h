@@ -4,8 +4,8 @@
 #include <loupe/preprocessor.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,11 +28,7 @@ struct Watched {
 
 /// Reads nothing, so that nothing waits for the device.
 inline Request at_once_on_devices() {
-  Request request;
-  request.wants_tensor = true;
-  request.places = LOUPE_PLACE_DEVICE;
-  request.takes_sparse = true;
-  return request;
+  return {.wants_tensor = true, .places = LOUPE_PLACE_DEVICE, .takes_sparse = true};
 }
 inline bool is_finite(const Measurement& measured) {
   return measured.nan_count == 0 && measured.inf_count == 0;
@@ -40,31 +36,27 @@ inline bool is_finite(const Measurement& measured) {
 /// Describes a NaN or Inf that `event` measured.
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched);
 
+/// Gives each event to a function.
+class Calling : public Preprocessor {
+ public:
+  using Call = std::function<void(const Event&)>;
+  explicit Calling(Call call, const Request& request = {}) : call_(std::move(call)), request_(request) {}
+  Request request() const override { return request_; }
+  void process(const Event& event) override { call_(event); }
+
+ private:
+  Call call_;
+  Request request_;
+};
 /// Collects the times of the timed steps.
-class SpeedWatch : public Preprocessor {
- public:
-  explicit SpeedWatch(Speed& speed) : speed_(speed) {}
-  Request request() const override { return {}; }
-  void process(const Event& event) override;
-
- private:
-  Speed& speed_;
-  Speed::Step step_;
-};
-
+Calling::Call times_into(Speed& speed);
 /// Takes the losses of backward passes, and their scale.
-class PassWatch : public Preprocessor {
- public:
-  explicit PassWatch(Passes& passes) : passes_(passes) {}
-  Request request() const override { return {}; }
-  void process(const Event& event) override {
-    if (event.is_loss() && event.training()) passes_.take(event.scalar());
-    if (std::string_view(event.label()) == "loss scale") passes_.take_scale(event.scalar());
-  }
-
- private:
-  Passes& passes_;
-};
+Calling::Call passes_into(Passes& passes);
+// What happens on a device is noted at once, and its numbers come at the tick.
+void note_device_output(const Watched& watched, Model& model, Layer& layer, const Event& event);
+void note_device_gradient(Model& model);
+/// Leaves open whether its gradient was cleared: one that was set to 0 outside of autograd looks as if it was not.
+void note_device_step(Model& model, ParameterState& state, const Event& event);
 
 /// Watches a layer's output: numbers that other lenses share, and, where its elements can be read, also its input.
 /// Outputs on a device come as numbers, at the tick.
@@ -73,7 +65,9 @@ class OutputWatch : public Preprocessor {
   /// @param place  whose events it watches: LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE
   OutputWatch(Watched& watched, Model& model, Layer& layer, uint32_t place)
       : place_(place), watched_(watched), model_(model), layer_(layer) {}
-  Request request() const override;
+  Request request() const override {
+    return {.measures = LOUPE_MEASURE_SUMS, .wants_tensor = place_ == LOUPE_PLACE_CPU, .places = place_};
+  }
   void process(const Event& event) override;
 
  private:
@@ -117,48 +111,8 @@ class OutputWatch : public Preprocessor {
 /// model's mutex.
 void look_at_path(const Watched& watched, Model& model, const Layer& layer, const Event& event);
 
-/// Notes at once that a layer ran on a device, in which mode and on how many samples.
-class DeviceOutputLook : public Preprocessor {
- public:
-  DeviceOutputLook(Watched& watched, Model& model, Layer& layer) : watched_(watched), model_(model), layer_(layer) {}
-  Request request() const override { return at_once_on_devices(); }
-  void process(const Event& event) override;
-
- private:
-  Watched& watched_;
-  Model& model_;
-  Layer& layer_;
-};
-
-/// Watches a parameter's gradient, after each backward; on a device, at the tick.
-class GradientNumbers : public Preprocessor {
- public:
-  GradientNumbers(Watched& watched, Model& model, ParameterState& state)
-      : watched_(watched), model_(model), state_(state) {}
-  Request request() const override {
-    Request request;
-    request.measures = LOUPE_MEASURE_SUMS;
-    request.takes_sparse = true;
-    return request;
-  }
-  void process(const Event& event) override;
-
- private:
-  Watched& watched_;
-  Model& model_;
-  ParameterState& state_;
-};
-
-/// Notes at once that a parameter on a device got a gradient.
-class DeviceGradientLook : public Preprocessor {
- public:
-  DeviceGradientLook(Watched&, Model& model) : model_(model) {}
-  Request request() const override { return at_once_on_devices(); }
-  void process(const Event& event) override;
-
- private:
-  Model& model_;
-};
+/// A parameter's gradient came, after a backward; on a device, at the tick.
+void take_gradient(Watched& watched, Model& model, ParameterState& state, const Event& event);
 
 /// Watches a parameter after each step of its optimizer; on a device, numbers come at the tick.
 class StepWatch : public Preprocessor {
@@ -166,7 +120,11 @@ class StepWatch : public Preprocessor {
   /// @param place  whose events it watches: LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE
   StepWatch(Watched& watched, Model& model, ParameterState& state, uint32_t place)
       : place_(place), watched_(watched), model_(model), state_(state) {}
-  Request request() const override;
+  Request request() const override {
+    return {.measures = LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE,
+            .wants_tensor = place_ == LOUPE_PLACE_CPU,
+            .places = place_};
+  }
   void process(const Event& event) override;
 
  private:
@@ -182,23 +140,11 @@ class StepWatch : public Preprocessor {
   bool has_last_ = false;
 };
 
-/// Notes at once that a step was made with a parameter on a device.
-class DeviceStepLook : public Preprocessor {
- public:
-  DeviceStepLook(Watched&, Model& model, ParameterState& state) : model_(model), state_(state) {}
-  Request request() const override { return at_once_on_devices(); }
-  void process(const Event& event) override;
-
- private:
-  Model& model_;
-  ParameterState& state_;
-};
-
 /// Watches what a loss function is given; in loss_input_look.cpp.
 class LossInputLook : public Preprocessor {
  public:
   LossInputLook(Watched& watched, Model& model) : watched_(watched), model_(model) {}
-  Request request() const override;
+  Request request() const override { return {.wants_tensor = true}; }
   void process(const Event& event) override;
 
  private:

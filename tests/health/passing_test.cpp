@@ -401,7 +401,7 @@ TEST(SoftmaxLook, FindsOneThatGoesOverTheSamples) {
 std::string said_of_clip(double scale, double before, double after, bool is_one_norm = true, bool is_by_value = false) {
   Model model("");
   Passes passes;
-  passes.take_scale(scale);
+  passes.scale = scale;
   ClippedSteps& clipped = model.window.clipped;
   for (int step = 0; step < 4; ++step) {
     ++clipped.looks;
@@ -571,8 +571,8 @@ std::string said_of_losses(const std::vector<double>& trained, const std::vector
   Losses losses;
   Passes passes;
   passes.has_batch_norm = has_batch_norm;
-  passes.take_evaluation(/*of_model=*/false);
-  if (!of_others) passes.take_evaluation(/*of_model=*/true);
+  passes.evaluates_losses = true;
+  passes.evaluates_models = !of_others;
   for (std::size_t epoch = 0; epoch < trained.size(); ++epoch) {
     for (int i = 0; i < 10; ++i) losses.training.add(trained[epoch]);
     losses.validation.add(held_out[epoch]);

@@ -141,16 +141,17 @@ TEST(NothingTrainable, IsNotSaidOfACriticThatIsFrozenWhileThePolicySteps) {
 
 TEST(RulesOfHealth, HaveEachAnExampleForExplain) {
   for (const Rule& rule : rules()) {
-    for (const char* code : {rule.fault, rule.repair}) {
-      EXPECT_NE(std::string(code), "") << "the rule '" << rule.name
-                                       << "' lacks an example: give its row in plugins/health/rules a fault, a few "
-                                          "lines of a trainer, and its repair";
+    const std::string fault = rule.lines_with('-'), repair = rule.lines_with('+');
+    for (const std::string& code : {fault, repair}) {
+      EXPECT_NE(code, "") << "the rule '" << rule.name
+                          << "' lacks an example: give its row in plugins/health/rules a few lines of a trainer, with "
+                             "'-' before those that have the fault and '+' before those that repair it";
       std::istringstream lines(code);
       for (std::string line; std::getline(lines, line);)
         EXPECT_LE(line.size(), 74u) << "a line of the example of '" << rule.name
                                     << "' is too long for a terminal of 80 columns: " << line;
     }
-    EXPECT_STRNE(rule.fault, rule.repair) << "the example of '" << rule.name << "' repairs nothing";
+    EXPECT_NE(fault, repair) << "the example of '" << rule.name << "' repairs nothing";
   }
 }
 

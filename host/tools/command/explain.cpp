@@ -341,7 +341,7 @@ void write(const health::Rule& rule, std::ostream& out) {
   write_paragraph("to silence it", "health: {off: [" + name + "]}", out);
 }
 
-void write_code(const char* title, const char* code, std::ostream& out) {
+void write_code(const char* title, const std::string& code, std::ostream& out) {
   out << "  " << title << ":\n";
   std::istringstream lines(code);
   for (std::string line; std::getline(lines, line);) out << "      " << line << "\n";

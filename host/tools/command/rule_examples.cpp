@@ -79,7 +79,8 @@ for (auto& batch : *loader) {
 })",
          "warning; the graphs of past steps are kept, so that memory grows with each step"},
     };
-    for (const health::Rule& rule : health::rules()) all->push_back({rule.name, rule.fault, rule.repair});
+    for (const health::Rule& rule : health::rules())
+      all->push_back({rule.name, rule.lines_with('-'), rule.lines_with('+')});
     return all;
   }();
   return table;

@@ -8,8 +8,7 @@ namespace loupe {
 /// A few lines of a trainer that have what a rule finds, and the same lines repaired.
 struct RuleExample {
   const char* rule;
-  const char* fault;
-  const char* repair;
+  std::string fault, repair;
   const char* help = "";  ///< severity and meaning, if no component has them in its `gives`
 };
 

@@ -198,7 +198,7 @@ Baseline Baseline::read(const std::string& file) {
     baseline.file_ = file;
     baseline.runs_ = json.at("runs").get<std::size_t>();
     baseline.starts_ = json.at("epochs").get<std::vector<double>>();
-    if (!std::is_sorted(baseline.starts_.begin(), baseline.starts_.end())) throw fail("its epochs do not ascend");
+    if (!std::ranges::is_sorted(baseline.starts_)) throw fail("its epochs do not ascend");
     for (const Json& each : json.at("series")) {
       const Json &low = each.at("low"), &high = each.at("high");
       if (low.size() != baseline.starts_.size() || high.size() != low.size())
@@ -238,50 +238,42 @@ std::string BaselineWatch::take_lacking() {
 }
 
 Finding BaselineWatch::another_model(double epoch) const {
-  Finding finding;
-  finding.rule = rule;
-  finding.severity = LOUPE_SEVERITY_ERROR;
-  finding.message = "the baseline '" + baseline_.file() + "' is of another model: it has none of this run's " +
-                    std::to_string(layers_.size()) + " layers, such as '" + *layers_.begin() + "'";
-  finding.advice = "name the baseline of this model, or make one of its good runs: loupe learn RECORD... --out FILE";
-  finding.first_epoch = finding.last_epoch = epoch;
-  return finding;
+  return {.rule = rule,
+          .severity = LOUPE_SEVERITY_ERROR,
+          .message = "the baseline '" + baseline_.file() + "' is of another model: it has none of this run's " +
+                     std::to_string(layers_.size()) + " layers, such as '" + *layers_.begin() + "'",
+          .advice = "name the baseline of this model, or make one of its good runs: loupe learn RECORD... --out FILE",
+          .first_epoch = epoch,
+          .last_epoch = epoch};
 }
 
-Finding BaselineWatch::departed(const Value& current, const Departure& departure, const Baseline::Span& span,
-                                std::size_t others, double epoch) const {
-  const bool above = current.value > span.high;
-  const double limit = above ? span.high : span.low, distance = std::abs(current.value - limit);
-  Finding finding;
-  finding.rule = rule;
+Finding BaselineWatch::departed(const Value& current, std::size_t others, double epoch) const {
   const auto& [tag, layer, line] = current.key;
-  if (layer != tag) finding.layer = layer;
-  finding.tag = tag;
-  finding.value = current.value;
-  finding.threshold = limit;
-  finding.first_epoch = departure.since;
-  finding.last_epoch = epoch;
+  const Baseline::Span span = *baseline_.span(current.key, epoch);
+  const double limit = current.value > span.high ? span.high : span.low, distance = std::abs(current.value - limit);
+  const double since = departures_.at(current.key).since;
   const std::string runs =
       baseline_.run_count() == 1 ? "one good run" : std::to_string(baseline_.run_count()) + " good runs";
-  finding.message = name_of(current.key) + " is " + rounded_text(current.value) + ", where the baseline of " + runs +
-                    " allows " + rounded_text(span.low) + " to " + rounded_text(span.high) +
-                    " by then, a margin included: it left that in epoch " + rounded_text(departure.since) +
-                    ", and is outside by " + rounded_text(distance / std::max(span.high - span.low, 1e-300)) +
-                    " times its width";
-  if (others > 0) finding.message += "; so are " + std::to_string(others) + " other series";
-  finding.advice =
-      "look at what was changed in the training or its data since the good runs; if this run is good too, learn the "
-      "baseline again with its record";
-  return finding;
+  return {.rule = rule,
+          .message = name_of(current.key) + " is " + rounded_text(current.value) + ", where the baseline of " + runs +
+                     " allows " + rounded_text(span.low) + " to " + rounded_text(span.high) +
+                     " by then, a margin included: it left that in epoch " + rounded_text(since) +
+                     ", and is outside by " + rounded_text(distance / std::max(span.high - span.low, 1e-300)) +
+                     " times its width" + (others > 0 ? "; so are " + std::to_string(others) + " other series" : ""),
+          .advice =
+              "look at what was changed in the training or its data since the good runs; if this run is good "
+              "too, learn the baseline again with its record",
+          .tag = tag,
+          .layer = layer != tag ? layer : "",
+          .value = current.value,
+          .threshold = limit,
+          .first_epoch = since,
+          .last_epoch = epoch};
 }
 
 std::vector<Finding> BaselineWatch::compare(double epoch) {
-  struct Candidate {
-    const Value* value;
-    const Departure* departure;
-    const Baseline::Span* span;
-  };
-  std::vector<Candidate> candidates;
+  const Value* first = nullptr;
+  std::size_t outside = 0;
   bool standing_is_back = false;
   for (const Value& current : values_) {
     const Baseline::Span* span = baseline_.span(current.key, epoch);
@@ -293,7 +285,9 @@ std::vector<Finding> BaselineWatch::compare(double epoch) {
       continue;
     }
     if (departure.outside++ == 0) departure.since = epoch;
-    if (departure.outside > patience_) candidates.push_back({&current, &departure, span});
+    if (departure.outside <= patience_) continue;
+    ++outside;
+    if (first == nullptr || departure.since < departures_[first->key].since) first = &current;
   }
   if (!standing_.empty()) {
     inside_ = standing_is_back ? inside_ + 1 : 0;
@@ -303,12 +297,9 @@ std::vector<Finding> BaselineWatch::compare(double epoch) {
     gone.last_epoch = epoch;
     return {gone};
   }
-  if (candidates.empty()) return {};
-  const auto first = std::min_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.departure->since < b.departure->since;
-  });
-  standing_ = {departed(*first->value, *first->departure, *first->span, candidates.size() - 1, epoch)};
-  standing_key_ = first->value->key;
+  if (first == nullptr) return {};
+  standing_ = {departed(*first, outside - 1, epoch)};
+  standing_key_ = first->key;
   inside_ = 0;
   return standing_;
 }
@@ -316,8 +307,8 @@ std::vector<Finding> BaselineWatch::compare(double epoch) {
 std::vector<Finding> BaselineWatch::end_tick(double epoch) {
   std::vector<Finding> findings;
   if (!layers_.empty() && !std::exchange(compared_, true)) {
-    const bool none_known = std::none_of(layers_.begin(), layers_.end(),
-                                         [&](const std::string& layer) { return baseline_.has_layer(layer); });
+    const bool none_known =
+        std::ranges::none_of(layers_, [&](const std::string& layer) { return baseline_.has_layer(layer); });
     other_model_ = baseline_.has_layers() && none_known;
     if (other_model_) findings.push_back(another_model(epoch));
   }

@@ -79,8 +79,7 @@ class BaselineWatch {
     Baseline::Key key;
     double value;
   };
-  Finding departed(const Value& current, const Departure& departure, const Baseline::Span& span, std::size_t others,
-                   double epoch) const;
+  Finding departed(const Value& current, std::size_t others, double epoch) const;
   std::vector<Finding> compare(double epoch);
   Finding another_model(double epoch) const;
 

@@ -9,19 +9,10 @@
 #include "health/rules/rule.h"
 
 namespace loupe::health {
-namespace {
-
-/// A gradient as the optimizer took it.
-struct UsedGradient {
-  double squares = 0, largest = 0;
-  bool is_known = false;
-};
 
 UsedGradient used_gradient(const Judge& judge, const ParameterState& state) {
   UsedGradient used;
-  judge.host.lend_parameter(state.module, state.name.c_str(), true, [&](const loupe_tensor& tensor) {
-    const Elements gradient(&tensor);
-    if (!gradient.readable()) return;
+  read(judge.host, state, true, [&](const Elements& gradient) {
     used.is_known = true;
     gradient.read_by([&](const auto& at) {
       for (int64_t place = 0; place < gradient.count(); ++place) {
@@ -33,6 +24,8 @@ UsedGradient used_gradient(const Judge& judge, const ParameterState& state) {
   });
   return used;
 }
+
+namespace {
 
 /// Whether both the gradient that backward made and the one that the step took are those of this step.
 bool is_of_this_step(const ParameterState& state) {
@@ -160,16 +153,12 @@ std::vector<Rule> clipping_rules() {
        .brings_about = {{.effects = {"non_finite", "exploding_gradient", "loss_spike", "diverging_loss", "update_ratio",
                                      "loss_oscillating", "loss_not_decreasing"},
                          .strength = Strength::hint}},
-       .fault = R"(optimizer.zero_grad();
-auto loss = loss_of(model->forward(inputs), targets);
-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);  // all 0
-loss.backward();
-optimizer.step();)",
-       .repair = R"(optimizer.zero_grad();
-auto loss = loss_of(model->forward(inputs), targets);
-loss.backward();
-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
-optimizer.step();)"},
+       .example = R"( optimizer.zero_grad();
+ auto loss = loss_of(model->forward(inputs), targets);
+-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);  // all 0
+ loss.backward();
++torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+ optimizer.step();)"},
       {.name = "tiny_clip",
        .tag = "Weight Gradient Norm",
        .help = "warning or info; a clip leaves next to nothing of the gradients, in all steps",
@@ -179,13 +168,11 @@ optimizer.step();)"},
                    "share of the gradients' norm that a clip leaves, below which it leaves too little", 0.0, 1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(loss.backward();
-// Gradients have a norm of about 1.
-torch::nn::utils::clip_grad_norm_(model->parameters(), 0.002);
-optimizer.step();)",
-       .repair = R"(loss.backward();
-torch::nn::utils::clip_grad_norm_(model->parameters(), 2.0);
-optimizer.step();)"},
+       .example = R"( loss.backward();
+-// Gradients have a norm of about 1.
+-torch::nn::utils::clip_grad_norm_(model->parameters(), 0.002);
++torch::nn::utils::clip_grad_norm_(model->parameters(), 2.0);
+ optimizer.step();)"},
   };
 }
 

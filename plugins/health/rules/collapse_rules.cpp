@@ -139,13 +139,12 @@ std::vector<Rule> collapse_rules() {
        .looks = {{When::window, &judge_embedding}, {When::window, &judge_code}, {When::window, &judge_policy}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"constant_output", "vanishing_gradient", "update_ratio", "dead_units"}}},
-       .fault = R"(auto z1 = encoder->forward(view1), z2 = encoder->forward(view2);
-// Smallest where all outputs are one.
-auto loss = -torch::cosine_similarity(z1, z2).mean();)",
-       .repair = R"(auto z1 = encoder->forward(view1), z2 = encoder->forward(view2);
-auto p1 = predictor->forward(z1), p2 = predictor->forward(z2);
-auto loss = -0.5 * (torch::cosine_similarity(p1, z2.detach()).mean() +
-                    torch::cosine_similarity(p2, z1.detach()).mean());)"},
+       .example = R"( auto z1 = encoder->forward(view1), z2 = encoder->forward(view2);
+-// Smallest where all outputs are one.
+-auto loss = -torch::cosine_similarity(z1, z2).mean();
++auto p1 = predictor->forward(z1), p2 = predictor->forward(z2);
++auto loss = -0.5 * (torch::cosine_similarity(p1, z2.detach()).mean() +
++                    torch::cosine_similarity(p2, z1.detach()).mean());)"},
       {.name = "unused_codes",
        .help = "warning; of the rows of a codebook, one or two in a hundred are ever chosen",
        .measure = "which rows of a codebook are chosen in 64 choices or more: one in 32 and fewer",
@@ -154,11 +153,10 @@ auto loss = -0.5 * (torch::cosine_similarity(p1, z2.detach()).mean() +
        .looks = {{When::window, &judge_choice}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"constant_output", "dead_units", "poor_initialization", "loss_not_decreasing"}}},
-       .fault = R"(// Far from what the encoder gives: one row is the nearest for all.
-torch::nn::Embedding codes(64, 8);)",
-       .repair = R"(torch::nn::Embedding codes(64, 8);
-torch::NoGradGuard none;
-codes->weight.copy_(encoder->forward(first_64_samples));)"},
+       .example = R"(-// Far from what the encoder gives: one row is the nearest for all.
+ torch::nn::Embedding codes(64, 8);
++torch::NoGradGuard none;
++codes->weight.copy_(encoder->forward(first_64_samples));)"},
   };
 }
 

@@ -48,10 +48,10 @@ void judge_shift(const Judge& judge, const Situation& situation) {
 void judge_same_columns(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const SameColumns& same = model.passing.same;
-  if (!same.is_known() || model.acts()) return;
-  const int64_t first = same.first(), tail = same.tail(), steps = same.columns / same.in_step;
+  const int64_t first = same.column(), steps = same.columns / same.in_step;
+  if (!same.is_known() || first < 0 || model.acts()) return;
   const std::string rows = sentence(", bit for bit, in all ", same.rows, " rows that were compared");
-  if (first >= 0 && same.width == same.columns && same.width > 1) {
+  if (same.width == same.columns && same.width > 1 && first == 0) {
     if (same.drops || same.narrowest < same.width) return;
     return judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = model.input_module(), .value = 1},
                       sentence("the target is the whole input", rows, ", and no layer gives less than ", same.width,
@@ -59,19 +59,19 @@ void judge_same_columns(const Judge& judge, const Situation& situation) {
                       "let a layer between be narrower, or hide a part of the input");
   }
   // An auto-encoder may be given a condition, too, behind what is to come out again.
-  const bool is_block = first >= 0 && (same.width == 1 || 4 * same.width <= same.columns);
-  if (!is_block && tail == 0) return;
-  const bool is_last_step = steps > 1 && is_block && first + same.width == same.columns;
-  const std::string where = !is_block ? sentence("the first ", tail, " of the ", same.width, " targets are the last ",
-                                                 tail, " of the ", same.columns, " numbers that go into the model")
-                            : steps > 1
-                                ? sentence("the target is in time step ", first / same.in_step + 1, " of ", steps,
-                                           is_last_step ? ", the last," : "", " of the model's own input")
-                                : sentence("the target is ", same.width == 1 ? "column " : "columns from ", first + 1,
-                                           " of the ", same.columns, " of the model's own input");
-  judge.tell({.module = model.input_module(), .value = static_cast<double>(is_block ? first : same.columns - tail)},
-             sentence(where, rows, ": it is given what it is to answer"),
-             "end the input before what is to be forecast, and leave the column of the answer out of it");
+  const int64_t overlap = same.overlap(first);
+  const bool is_whole = overlap == same.width;
+  if (is_whole && same.width > 1 && 4 * same.width > same.columns) return;
+  const bool is_last_step = first + same.width == same.columns;
+  const std::string where =
+      !is_whole ? sentence("the first ", overlap, " of the ", same.width, " targets are the last ", overlap, " of the ",
+                           same.columns, " numbers that go into the model")
+      : steps > 1 ? sentence("the target is in time step ", first / same.in_step + 1, " of ", steps,
+                             is_last_step ? ", the last," : "", " of the model's own input")
+                  : sentence("the target is ", same.width == 1 ? "column " : "columns from ", first + 1, " of the ",
+                             same.columns, " of the model's own input");
+  judge.tell({.module = model.input_module(), .value = static_cast<double>(first)},
+             sentence(where, rows, ": it is given what it is to answer"));
 }
 
 // What loss functions take.
@@ -97,8 +97,7 @@ void judge_bounded_scores(const Judge& judge, const Situation& situation) {
   judge.tell({.module = situation.model->output_module(), .value = scores.now, .threshold = scores.floor},
              sentence("cross_entropy is given scores between -1 and 1 for ", scores.classes,
                       " classes, as cosines are: the loss is ", scores.now, " and cannot fall below ", scores.floor,
-                      "; a guess gives ", scores.guess),
-             "divide the scores by a temperature, such as 0.1, or multiply them by a learned scale");
+                      "; a guess gives ", scores.guess));
 }
 
 void judge_misread_input(const Judge& judge, const Situation& situation) {
@@ -110,9 +109,7 @@ void judge_misread_input(const Judge& judge, const Situation& situation) {
              sentence(is_huge ? range.huge : range.denormal, " of ", range.seen,
                       " elements of the model's input that were read are ",
                       is_huge ? "beyond 1e30" : "smaller than any normal number, other than 0", ", such as ",
-                      range.example, ": numbers of another type, or of another order of bytes, look like that"),
-             "read the data as the type in which they are stored (from_blob takes the type in its options), and then "
-             "convert them by to(torch::kFloat)");
+                      range.example, ": numbers of another type, or of another order of bytes, look like that"));
 }
 
 void judge_tiny_input(const Judge& judge, const Situation& situation) {
@@ -122,9 +119,7 @@ void judge_tiny_input(const Judge& judge, const Situation& situation) {
   const bool normalizes = model.first_layer == nullptr || model.first_layer->role == Role::normalization;
   if (!situation.is_stuck || normalizes || !(largest > 0) || largest >= tiny) return;
   judge.see({.module = model.input_module(), .value = largest, .threshold = tiny},
-            sentence("the largest number in the model's input is ", largest, ", and the loss stays"),
-            "bring the input to unit scale: see that it is divided once, and not by 255 in the data set and in the "
-            "loop");
+            sentence("the largest number in the model's input is ", largest, ", and the loss stays"));
 }
 
 // Softmax.
@@ -144,8 +139,7 @@ void judge_softmax(const Judge& judge, const Situation& situation) {
   judge.tell({.module = layer->module, .place = layer->first_run},
              sentence("the softmax '", layer->name, "' goes over the ", softmax.rows, " samples of the batch: each of ",
                       "its columns adds up to 1 over the batch, and the ", softmax.inner,
-                      " numbers of a sample do not, so that samples mix"),
-             "take the softmax over the dimension that is weighed, such as -1: dimension 0 holds the samples");
+                      " numbers of a sample do not, so that samples mix"));
 }
 
 // Between backward and step.
@@ -164,7 +158,7 @@ bool is_round(double value) {
 /// clip's limit if the clip came first, and itself the limit if the clip came last.
 void judge_scaled_clip(const Judge& judge, const Situation& situation) {
   const ClippedSteps& clipped = situation.model->window.clipped;
-  const double scale = situation.passes != nullptr ? situation.passes->scale() : 1;
+  const double scale = situation.passes != nullptr ? situation.passes->scale.load() : 1;
   constexpr double same = 2e-3, other = 1e-2, usual = 64;
   if (clipped.count < fewest_looks_in_window || clipped.count < clipped.looks || scale < usual) return;
   const bool is_norm = clipped.after.spread() < same;
@@ -232,15 +226,16 @@ void judge_repeats(const Judge& judge, const Situation& situation) {
   if (!model.step.input.is_known) return;
   repeats.batches = repeats.times > 0 && repeats.has_same_targets ? repeats.batches + 1 : 0;
   if (repeats.batches < batches_enough || model.acts()) return;
-  judge.tell({.severity = repeats.outputs_differ ? LOUPE_SEVERITY_INFO : LOUPE_SEVERITY_WARNING,
-              .module = model.input_module(),
-              .value = static_cast<double>(repeats.times),
-              .threshold = 1},
-             sentence("each row of a batch of ", repeats.rows, " is there ", repeats.times,
-                      " times, with its target, in ", repeats.batches, " batches in a row"),
-             sentence(repeats.outputs_differ ? "unless the model is to draw several times for each sample, " : "",
-                      "give each worker of the loader a seed of its own, such as seed + worker: workers with one seed "
-                      "draw the same samples"));
+  judge.tell(
+      {.severity = repeats.outputs_differ ? LOUPE_SEVERITY_INFO : LOUPE_SEVERITY_WARNING,
+       .module = model.input_module(),
+       .value = static_cast<double>(repeats.times),
+       .threshold = 1},
+      sentence("each row of a batch of ", repeats.rows, " is there ", repeats.times, " times, with its target, in ",
+               repeats.batches, " batches in a row", model.had_gaps ? " of those that were looked at" : ""),
+      sentence(repeats.outputs_differ ? "unless the model is to draw several times for each sample, " : "",
+               "give each worker of the loader a seed of its own, such as seed + worker: workers with one seed "
+               "draw the same samples"));
 }
 
 void judge_lost_state(const Judge& judge, const Situation& situation) {
@@ -264,9 +259,7 @@ void judge_lost_state(const Judge& judge, const Situation& situation) {
   judge.tell({.module = model.root, .value = model.first_cross_entropy, .threshold = guess},
              sentence("the weights are trained already, as the first loss is ", model.first_cross_entropy,
                       ", where a guess gives ", guess, ", but ", situation.optimizer->type,
-                      " begins at its first step, without what it knew of the gradients"),
-             "where training goes on from a checkpoint, save and load the optimizer, too: torch::save(optimizer, "
-             "path) and torch::load(optimizer, path)");
+                      " begins at its first step, without what it knew of the gradients"));
 }
 
 void judge_held_frozen(const Judge& judge, const Situation& situation) {
@@ -301,9 +294,8 @@ void judge_held_frozen(const Judge& judge, const Situation& situation) {
 
 bool holds(const Judge& judge, const Layer& layer, const char* name, double value) {
   bool is_all = false;
-  judge.host.lend_parameter(layer.module, name, false, [&](const loupe_tensor& tensor) {
-    const Elements elements(&tensor);
-    is_all = elements.readable();
+  read(judge.host, layer.module, name, false, [&](const Elements& elements) {
+    is_all = true;
     for (int64_t place = 0; is_all && place < elements.count(); ++place) is_all = elements.at(place) == value;
   });
   return is_all;
@@ -312,10 +304,10 @@ bool holds(const Judge& judge, const Layer& layer, const char* name, double valu
 void judge_unseen_norm(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (situation.passes != nullptr && std::exchange(model.passing.ran_without_grad, false))
-    situation.passes->take_evaluation(/*of_model=*/true);
+    situation.passes->evaluates_models = true;
   if (situation.passes != nullptr && model.has_batch_norm()) situation.passes->has_batch_norm = true;
-  const bool is_trained = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                      [](const ParameterState& each) { return each.steps > 0 || each.ever_changed; });
+  const bool is_trained = std::ranges::any_of(
+      model.parameters, [](const ParameterState& each) { return each.steps > 0 || each.ever_changed; });
   const Layer* first = nullptr;
   std::size_t more = 0;
   for (Layer& layer : model.layers) {
@@ -333,9 +325,7 @@ void judge_unseen_norm(const Judge& judge, const Situation& situation) {
              sentence("the batch norm", more > 0 ? "s '" : " '", first->name,
                       more > 0 ? sentence("' and ", more, " more evaluate") : "' evaluates",
                       " and never saw a batch: the running mean is 0 and the variance 1, as they begin, while the "
-                      "weights have been trained"),
-             "copy the buffers, too, where the parameters are copied or averaged: for each of model->buffers(), "
-             "buffer.copy_(trained buffer)");
+                      "weights have been trained"));
 }
 
 void judge_validation(const Judge& judge, const Situation& situation) {
@@ -346,9 +336,7 @@ void judge_validation(const Judge& judge, const Situation& situation) {
   constexpr double fell_to = 0.2, never = 0.98, far_above = 2, grew = 1.2;
   const double start = situation.losses->training.start;
   if (situation.acts || held_out.size() < epochs_enough || trained.size() < epochs_enough || !(start > 0)) return;
-  const double lowest = std::min_element(held_out.begin(), held_out.end(), [](const auto& a, const auto& b) {
-                          return a.mean < b.mean;
-                        })->mean;
+  const double lowest = std::ranges::min_element(held_out, {}, &Losses::Epoch::mean)->mean;
   const double now = trained.back().mean, held_out_now = held_out.back().mean;
   // One that grows is overfitting, which has a rule of its own.
   const bool stands = lowest >= never * std::max(start, held_out.front().mean) && held_out_now <= grew * lowest;
@@ -379,14 +367,15 @@ std::vector<Rule> comparison_rules() {
        .help = "warning or info; the model is given what it is to answer, or targets are moved by more than one place",
        .measure = "columns of the input that equal the targets in all of 256 rows; of words, the share of targets that "
                   "are the input moved by 0, 2 or 3 places, 98 % and more, in 3 looks",
-       .remedy = "end the input before what is to be forecast, and move targets by one place, once",
+       .remedy = "end the input before what is to be forecast, leave the column of the answer out of it, and move "
+                 "targets by one place, once",
        .looks = {{When::step, &judge_shift}, {When::step, &judge_same_columns}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"overfitting"}}},
-       .fault = R"(auto window = series.slice(0, at, at + 25);
-auto target = series.slice(0, at + 24, at + 25);  // its last value)",
-       .repair = R"(auto window = series.slice(0, at, at + 24);
-auto target = series.slice(0, at + 24, at + 25);)"},
+       .example = R"(-auto window = series.slice(0, at, at + 25);
+-auto target = series.slice(0, at + 24, at + 25);  // its last value
++auto window = series.slice(0, at, at + 24);
++auto target = series.slice(0, at + 24, at + 25);)"},
       {.name = "target_range",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
@@ -398,58 +387,58 @@ auto target = series.slice(0, at + 24, at + 25);)"},
        .brings_about = {{.effects = {"unbounded_loss", "exploding_gradient", "dead_units", "saturated_activation",
                                      "constant_output", "loss_spike", "diverging_loss", "update_ratio",
                                      "loss_not_decreasing", "target_scale"}}},
-       .fault = R"(auto mask = file.to(torch::kFloat);  // 0 and 255
-auto loss = F::binary_cross_entropy_with_logits(scores, mask);)",
-       .repair = R"(auto mask = file.to(torch::kFloat) / 255;
-auto loss = F::binary_cross_entropy_with_logits(scores, mask);)"},
+       .example = R"(-auto mask = file.to(torch::kFloat);  // 0 and 255
++auto mask = file.to(torch::kFloat) / 255;
+ auto loss = F::binary_cross_entropy_with_logits(scores, mask);)"},
       {.name = "bounded_scores",
        .tag = "Loss",
        .help = "warning; a cross entropy of scores between -1 and 1, whose loss stays above what these allow",
        .measure = "scores between -1 and 1, up to 0.8 and more, that are right for half of the samples, for 3 epochs, "
                   "while the loss is above 15 % of a guess",
-       .remedy = "divide cosines by a temperature, such as 0.1",
+       .remedy = "divide the scores by a temperature, such as 0.1, or multiply them by a learned scale",
        .looks = {{When::tick, &judge_bounded_scores}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(auto alike = torch::matmul(a, b.t());  // cosines
-auto loss = torch::cross_entropy_loss(alike, torch::arange(64));)",
-       .repair = R"(auto alike = torch::matmul(a, b.t()) / 0.1;
-auto loss = torch::cross_entropy_loss(alike, torch::arange(64));)"},
+       .example = R"(-auto alike = torch::matmul(a, b.t());  // cosines
++auto alike = torch::matmul(a, b.t()) / 0.1;
+ auto loss = torch::cross_entropy_loss(alike, torch::arange(64));)"},
       {.name = "misread_input",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; inputs that look like numbers of another type",
        .measure =
            "elements of a float input beyond 1e30, or an eighth of them smaller than normal numbers, in 2 batches",
-       .remedy = "read the data as the type in which they are stored, and then convert them",
+       .remedy = "read the data as the type in which they are stored (from_blob takes it in its options), and then "
+                 "convert them by to(torch::kFloat)",
        .looks = {{When::step, &judge_misread_input}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"non_finite", "unnormalized_input", "exploding_gradient", "dead_units",
                                      "constant_output", "loss_spike", "diverging_loss", "poor_initialization",
                                      "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(// The file holds int32.
-auto x = torch::from_blob(bytes.data(), {count, 8}, torch::kFloat);)",
-       .repair = R"(auto x = torch::from_blob(bytes.data(), {count, 8}, torch::kInt)
-             .to(torch::kFloat);)"},
+       .example = R"(-// The file holds int32.
+-auto x = torch::from_blob(bytes.data(), {count, 8}, torch::kFloat);
++auto x = torch::from_blob(bytes.data(), {count, 8}, torch::kInt)
++             .to(torch::kFloat);)"},
       {.name = "tiny_input",
        .help = "warning; all inputs are next to 0, and the loss stays",
        .measure = "the largest number in the input over a window, below 0.05, while the loss has come down by less "
                   "than a tenth",
-       .remedy = "bring the input to unit scale, and divide it once",
+       .remedy =
+           "bring the input to unit scale: see that it is divided once, and not by 255 in the data set and in the loop",
        .looks = {{When::window, &judge_tiny_input}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output", "update_ratio",
                                      "loss_not_decreasing"}}},
-       .fault = R"(auto x = image.to(torch::kFloat) / 255 / 255;)",
-       .repair = R"(auto x = image.to(torch::kFloat) / 255;)"},
+       .example = R"(-auto x = image.to(torch::kFloat) / 255 / 255;
++auto x = image.to(torch::kFloat) / 255;)"},
       {.name = "softmax_dimension",
        .help = "warning; a softmax goes over the samples of the batch",
        .measure = "sums of a softmax's output over the samples and over each other dimension, in 3 steps in a row",
-       .remedy = "take the softmax over the dimension that is weighed, such as -1",
+       .remedy = "take the softmax over the dimension that is weighed, such as -1: dimension 0 holds the samples",
        .looks = {{When::step, &judge_softmax}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(auto weights = torch::softmax(scores, 0);  // 32 x 12: samples x time)",
-       .repair = R"(auto weights = torch::softmax(scores, 1);)"},
+       .example = R"(-auto weights = torch::softmax(scores, 0);  // 32 x 12: samples x time
++auto weights = torch::softmax(scores, 1);)"},
       {.name = "scaled_clip",
        .tag = "Weight Gradient Norm",
        .help = "warning or info; gradients are clipped while they still hold the loss scale",
@@ -460,12 +449,10 @@ auto x = torch::from_blob(bytes.data(), {count, 8}, torch::kFloat);)",
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"exploding_gradient", "vanishing_gradient", "tiny_clip", "update_ratio",
                                      "loss_not_decreasing"}}},
-       .fault = R"((loss * scale).backward();
-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
-for (auto& each : model->parameters()) each.mutable_grad().div_(scale);)",
-       .repair = R"((loss * scale).backward();
-for (auto& each : model->parameters()) each.mutable_grad().div_(scale);
-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);)"},
+       .example = R"( (loss * scale).backward();
++for (auto& each : model->parameters()) each.mutable_grad().div_(scale);
+ torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+-for (auto& each : model->parameters()) each.mutable_grad().div_(scale);)"},
       {.name = "accumulation",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the backward passes of a step weigh few and many targets alike, or nothing divides their sum",
@@ -477,12 +464,11 @@ torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);)"},
        .brings_about = {{.effects = {"exploding_gradient", "loss_spike", "loss_oscillating", "diverging_loss",
                                      "update_ratio", "loss_not_decreasing"},
                          .strength = Strength::hint}},
-       .fault = R"(for (auto& part : parts)  // of 2 or of 20 targets
-  (mean_loss(part) / parts.size()).backward();
-optimizer.step();)",
-       .repair = R"(for (auto& part : parts)
-  (summed_loss(part) / targets_of_all_parts).backward();
-optimizer.step();)"},
+       .example = R"(-for (auto& part : parts)  // of 2 or of 20 targets
+-  (mean_loss(part) / parts.size()).backward();
++for (auto& part : parts)
++  (summed_loss(part) / targets_of_all_parts).backward();
+ optimizer.step();)"},
       {.name = "copied_rows",
        .help = "warning or info; each row of a batch is there several times; info where the model is random by itself",
        .measure = "equal rows of a batch, each as often as the others and with one target, in 8 batches in a row of "
@@ -491,45 +477,44 @@ optimizer.step();)"},
        .looks = {{When::step, &judge_repeats}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_oscillating", "overfitting"}}},
-       .fault = R"(for (int worker = 0; worker < 4; ++worker)
-  generators.emplace_back(seed);  // all draw the same)",
-       .repair = R"(for (int worker = 0; worker < 4; ++worker)
-  generators.emplace_back(seed + worker);)"},
+       .example = R"( for (int worker = 0; worker < 4; ++worker)
+-  generators.emplace_back(seed);  // all draw the same
++  generators.emplace_back(seed + worker);)"},
       {.name = "lost_state",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; trained weights and an optimizer that begins at its first step",
        .measure = "the first cross entropy, below half of a guess, beside the optimizer's count of steps, 1",
-       .remedy = "save and load the optimizer, too",
+       .remedy = "where training goes on from a checkpoint, save and load the optimizer, too: torch::save(optimizer, "
+                 "path) and torch::load(optimizer, path)",
        .looks = {{When::step, &judge_lost_state}},
        .is_blind_on_devices = true,
-       .fault = R"(torch::load(model, "model.pt");
-torch::optim::Adam optimizer(model->parameters(), 1e-3);)",
-       .repair = R"(torch::load(model, "model.pt");
-torch::optim::Adam optimizer(model->parameters(), 1e-3);
-torch::load(optimizer, "optimizer.pt");)"},
+       .example = R"( torch::load(model, "model.pt");
+ torch::optim::Adam optimizer(model->parameters(), 1e-3);
++torch::load(optimizer, "optimizer.pt");)"},
       {.name = "held_frozen",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the optimizer holds parameters that require no gradient",
        .measure = "parameters of the optimizer that require no gradient at the end of an epoch, and never got one",
        .remedy = "say requires_grad_(true), or freeze(false) for an Embedding, or leave them out of the optimizer",
        .looks = {{When::tick, &judge_held_frozen}},
-       .fault = R"(// Frozen by default.
-words = torch::nn::Embedding::from_pretrained(vectors);)",
-       .repair = R"(words = torch::nn::Embedding::from_pretrained(
-    vectors,
-    torch::nn::EmbeddingFromPretrainedOptions().freeze(false));)"},
+       .example = R"(-// Frozen by default.
+-words = torch::nn::Embedding::from_pretrained(vectors);
++words = torch::nn::Embedding::from_pretrained(
++    vectors,
++    torch::nn::EmbeddingFromPretrainedOptions().freeze(false));)"},
       {.name = "unseen_norm",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a batch norm evaluates and never saw a batch",
        .measure = "the buffers of batch norms that evaluate: mean 0, variance 1 and 0 batches, beside trained weights",
-       .remedy = "copy the buffers wherever the parameters are copied or averaged",
+       .remedy = "copy the buffers, too, where the parameters are copied or averaged: for each of model->buffers(), "
+                 "buffer.copy_(trained buffer)",
        .looks = {{When::tick, &judge_unseen_norm}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"overfitting", "unrelated_validation"}}},
-       .fault = R"(for (size_t i = 0; i < average->parameters().size(); ++i)
-  average->parameters()[i].mul_(0.99).add_(model->parameters()[i], 0.01);)",
-       .repair = R"(auto from = model->buffers(), to = average->buffers();
-for (size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);)"},
+       .example = R"(-for (size_t i = 0; i < average->parameters().size(); ++i)
+-  average->parameters()[i].mul_(0.99).add_(model->parameters()[i], 0.01);
++auto from = model->buffers(), to = average->buffers();
++for (size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);)"},
       {.name = "unrelated_validation",
        .tag = "Loss",
        .help = "warning; the training loss fell to a fifth, and the validation loss never fell",
@@ -538,9 +523,9 @@ for (size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);)"},
        .remedy = "validate the model that is trained, or a copy that follows it with its buffers",
        .looks = {{When::validation_epoch, &judge_validation}},
        .brings_about = {{.effects = {"overfitting"}}},
-       .fault = R"(auto copy = std::make_shared<Net>();  // never trained
-validate(copy);)",
-       .repair = R"(validate(model);)"},
+       .example = R"(-auto copy = std::make_shared<Net>();  // never trained
+-validate(copy);
++validate(model);)"},
   };
 }
 

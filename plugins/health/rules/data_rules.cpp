@@ -41,7 +41,7 @@ void judge_equal_rows(const Judge& judge, const Situation& situation) {
               .value = static_cast<double>(model.step.input_rows)},
              sentence("all ", model.step.input_rows,
                       " rows of a batch are the same, bit for bit, while their targets differ, in ",
-                      model.equal_row_steps, " steps in a row"),
+                      model.equal_row_steps, " steps in a row", model.had_gaps ? " of those that were looked at" : ""),
              "see how a batch is put together: torch::from_blob does not copy, so a buffer that is filled again "
              "changes the tensors made of it before; call clone() on each");
 }
@@ -52,13 +52,13 @@ void judge_few_rows(const Judge& judge, const Situation& situation) {
   const DistinctRows& rows = model.distinct_rows;
   // An agent may have few states.
   if (!rows.are_few() || model.acts()) return;
-  judge.tell(
-      {.module = model.input_module(),
-       .value = static_cast<double>(rows.count),
-       .threshold = static_cast<double>(rows.smallest_batch) / 2},
-      sentence("of ", rows.seen, " rows of input that were looked at, in batches of ", rows.smallest_batch,
-               " and more, only ", rows.count, " were different: each batch holds the same samples several times"),
-      "see that the data set gives another sample for each index, and what its size() is");
+  judge.tell({.module = model.input_module(),
+              .value = static_cast<double>(rows.rows.count()),
+              .threshold = static_cast<double>(rows.smallest_batch) / 2},
+             sentence("of ", rows.seen, " rows of input that were looked at, in batches of ", rows.smallest_batch,
+                      " and more, only ", rows.rows.count(),
+                      " were different: each batch holds the same samples several times"),
+             "see that the data set gives another sample for each index, and what its size() is");
 }
 
 /// Rows that a model was trained on say nothing of others.
@@ -86,45 +86,39 @@ void judge_shared_rows(const Judge& judge, const Situation& situation) {
   judge.tell({.module = model.input_module(), .value = share, .threshold = much},
              sentence(percent(share), " of ", of_rows, " (", rows.mixed_shared, " of ", rows.mixed,
                       " in batches that have others, too) are among these, bit for bit: the validation loss is better "
-                      "than that of unseen samples"),
-             "split the data once, by one order of all indices, before samples are repeated, and keep each part");
+                      "than that of unseen samples"));
 }
 
 void keep_input(const Judge&, const Situation& situation) {
   const Model::InputLook& input = situation.model->step.input;
-  Model::Inputs& inputs = situation.model->epoch.inputs;
-  if (!input.is_known || !inputs.is_open()) return;
-  inputs.some.push_back(input.some);
-  if (input.is_whole) inputs.all.push_back(input.all != 0 ? input.all : input.some);
-  inputs.constants += input.is_constant ? 1 : 0;
-  if (input.is_constant) inputs.constant = input.constant;
+  if (input.is_known && situation.model->epoch.takes_inputs()) situation.model->epoch.inputs.push_back(input);
 }
 
 void judge_order(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   constexpr std::size_t fewest = 4;
   constexpr int enough = 2;
-  const Model::Inputs &now = model.epoch.inputs, &before = model.inputs_before;
-  const std::size_t count = now.some.size();
-  const bool are_constant = now.constants == count;
-  const bool differ =
-      std::any_of(now.some.begin(), now.some.end(), [&](uint64_t each) { return each != now.some.front(); });
-  const bool is_same = count >= fewest && (differ || are_constant) && now.some == before.some;
+  using Look = Model::InputLook;
+  const std::vector<Look>&now = model.epoch.inputs, &before = model.inputs_before;
+  const std::size_t count = now.size();
+  const bool are_constant = std::ranges::all_of(now, &Look::is_constant);
+  const bool differ = std::ranges::any_of(now, [&](const Look& each) { return each.some != now.front().some; });
+  const bool is_same =
+      count >= fewest && (differ || are_constant) && std::ranges::equal(now, before, {}, &Look::some, &Look::some);
   model.same_orders = is_same ? model.same_orders + 1 : 0;
-  const bool all_are_same = now.all.size() == count && now.all == before.all;
+  const bool all_are_same = std::ranges::equal(
+      now, before, [](const Look& a, const Look& b) { return a.is_whole && b.is_whole && a.whole() == b.whole(); });
   if (model.same_orders < enough || !all_are_same) return;
   const std::string epochs = sentence(" in each of the last ", model.same_orders + 1, " epochs");
   const std::string batches =
       model.had_gaps ? sentence(count, " batches that were looked at") : sentence("first ", count, " batches");
   Observation seen{.module = model.root, .value = static_cast<double>(model.same_orders + 1)};
   if (are_constant) {
-    seen.message = sentence("the first layer was given one number throughout, ", now.constant, ", in all of the ",
-                            batches, epochs, ": its input says nothing of the samples");
+    seen.message = sentence("the first layer was given one number throughout, ", now.back().constant,
+                            ", in all of the ", batches, epochs, ": its input says nothing of the samples");
     seen.advice = "see that the samples go into the model; a constant, such as a start token, is no fault";
   } else {
     seen.message = sentence("the ", batches, " were the same, in the same order,", epochs);
-    seen.advice =
-        "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does";
   }
   judge.tell(seen);
 }
@@ -140,9 +134,9 @@ std::vector<Rule> data_rules() {
        .looks = {{When::step, &judge_repeated_batch}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(auto batch = *loader->begin();  // once, before the loop
-for (int step = 0; step < 1000; ++step) train_on(batch);)",
-       .repair = R"(for (auto& batch : *loader) train_on(batch);)"},
+       .example = R"(-auto batch = *loader->begin();  // once, before the loop
+-for (int step = 0; step < 1000; ++step) train_on(batch);
++for (auto& batch : *loader) train_on(batch);)"},
       {.name = "repeated_rows",
        .help = "error or warning; the rows of a batch are all the same, and their targets differ, or there are but few "
                "of them",
@@ -151,41 +145,36 @@ for (int step = 0; step < 1000; ++step) train_on(batch);)",
        .looks = {{When::step, &judge_equal_rows}, {When::window, &judge_few_rows}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "constant_output", "loss_oscillating", "loss_not_decreasing"}}},
-       .fault = R"(for (int i = 0; i < 32; ++i) {
-  read_sample(buffer);
-  // Does not copy: all rows are the last sample.
-  rows.push_back(torch::from_blob(buffer.data(), {784}));
-}
-auto batch = torch::stack(rows);)",
-       .repair = R"(for (int i = 0; i < 32; ++i) {
-  read_sample(buffer);
-  rows.push_back(torch::from_blob(buffer.data(), {784}).clone());
-}
-auto batch = torch::stack(rows);)"},
+       .example = R"( for (int i = 0; i < 32; ++i) {
+   read_sample(buffer);
+-  // Does not copy: all rows are the last sample.
+-  rows.push_back(torch::from_blob(buffer.data(), {784}));
++  rows.push_back(torch::from_blob(buffer.data(), {784}).clone());
+ }
+ auto batch = torch::stack(rows);)"},
       {.name = "same_order",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the batches come in the same order in each epoch",
        .measure = "the bits of the inputs of the first steps of three epochs",
-       .remedy = "unless the order is meant, shuffle the samples in each epoch, as samplers::RandomSampler does",
+       .remedy =
+           "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does",
        .looks = {{When::step, &keep_input}, {When::tick, &judge_order}},
        .is_blind_on_devices = true,
-       .fault = R"(using namespace torch::data;
-auto loader =
-    make_data_loader<samplers::SequentialSampler>(training_data, 64);)",
-       .repair = R"(using namespace torch::data;
-auto loader =
-    make_data_loader<samplers::RandomSampler>(training_data, 64);)"},
+       .example = R"( using namespace torch::data;
+ auto loader =
+-    make_data_loader<samplers::SequentialSampler>(training_data, 64);
++    make_data_loader<samplers::RandomSampler>(training_data, 64);)"},
       {.name = "shared_rows",
        .help = "warning or info; samples of the validation are those of the training",
        .measure = "the bits of rows of validation, against those of training: a twentieth of 32 or more",
        .remedy = "split the data once, by one order of all indices, before samples are repeated, and keep each part",
        .looks = {{When::tick, &judge_shared_rows}},
        .is_blind_on_devices = true,
-       .fault = R"(auto some = torch::randperm(1000).slice(0, 0, 800);
-// Another order: most of these are in the training data, too.
-auto others = torch::randperm(1000).slice(0, 800);)",
-       .repair = R"(auto order = torch::randperm(1000);
-auto some = order.slice(0, 0, 800), others = order.slice(0, 800);)"},
+       .example = R"(-auto some = torch::randperm(1000).slice(0, 0, 800);
+-// Another order: most of these are in the training data, too.
+-auto others = torch::randperm(1000).slice(0, 800);
++auto order = torch::randperm(1000);
++auto some = order.slice(0, 0, 800), others = order.slice(0, 800);)"},
   };
 }
 

@@ -200,11 +200,10 @@ class Elements : public loupe::Elements {
 /// Some rows of an input by their hashes: a quick one of a few elements, and one of more where that decides.
 class HashedRows {
  public:
-  explicit HashedRows(const Elements& input)
+  explicit HashedRows(const Elements& input, int64_t most_rows = 256)
       : input_(input), columns_(input.count() / input.size(0)), rows_(std::min(most_rows, input.size(0))) {}
 
-  static bool fits(const Elements& input) {
-    constexpr int64_t fewest_columns = 8;
+  static bool fits(const Elements& input, int64_t fewest_columns = 8) {
     return input.readable() && input.floating() && input.dim() >= 2 && input.size(0) > 1 &&
            input.count() / input.size(0) >= fewest_columns;
   }
@@ -223,7 +222,7 @@ class HashedRows {
   }
 
  private:
-  static constexpr int64_t most_rows = 256, few = 16, many = 256;
+  static constexpr int64_t few = 16, many = 256;
 
   template <class See>
   uint64_t hash_of(int64_t row, int64_t most, See&& see) const {

@@ -32,25 +32,21 @@ bool is_seen_to_run(const ParameterState& state) {
 /// order in which they run. Leaves out gradients of 0: nothing vanishes on the way to what the loss does not depend on.
 std::vector<const ParameterState*> weights_on_path(const Model& model) {
   std::vector<const ParameterState*> weights = weights_with_gradients(model);
-  const auto leave_out = [&](auto&& is_out) {
-    weights.erase(std::remove_if(weights.begin(), weights.end(), is_out), weights.end());
-  };
-  leave_out([](const ParameterState* each) { return mean_gradient(*each) == 0; });
-  if (std::any_of(weights.begin(), weights.end(), [](const auto* each) { return is_seen_to_run(*each); })) {
-    leave_out([](const ParameterState* each) { return !is_seen_to_run(*each); });
-    std::stable_sort(weights.begin(), weights.end(), [](const ParameterState* a, const ParameterState* b) {
+  std::erase_if(weights, [](const ParameterState* each) { return mean_gradient(*each) == 0; });
+  if (std::ranges::any_of(weights, [](const auto* each) { return is_seen_to_run(*each); })) {
+    std::erase_if(weights, [](const ParameterState* each) { return !is_seen_to_run(*each); });
+    std::ranges::stable_sort(weights, [](const ParameterState* a, const ParameterState* b) {
       return a->runs->first_run < b->runs->first_run;
     });
   }
   if (!model.path.empty()) {
-    leave_out([&](const ParameterState* each) {
-      return std::find(model.path.begin(), model.path.end(), each) == model.path.end();
-    });
+    std::erase_if(weights,
+                  [&](const ParameterState* each) { return std::ranges::find(model.path, each) == model.path.end(); });
   }
   std::vector<const ParameterState*> one_each;
   for (const ParameterState* each : weights) {
-    const auto known = std::find_if(one_each.begin(), one_each.end(),
-                                    [&](const ParameterState* other) { return other->module == each->module; });
+    const auto known =
+        std::ranges::find_if(one_each, [&](const ParameterState* other) { return other->module == each->module; });
     if (known == one_each.end()) {
       one_each.push_back(each);
     } else if (mean_gradient(*each) > mean_gradient(**known)) {
@@ -91,12 +87,7 @@ Observation observation_of(const Slope& slope, double limit) {
 double share_used(const Judge& judge, const Model& model) {
   double squares = 0;
   for (const ParameterState& each : model.parameters) {
-    if (!each.is_matrix() || each.gradient_count == 0) continue;
-    judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
-      const Elements gradient(&tensor);
-      if (!gradient.readable()) return;
-      gradient.sample(gradient.count(), [&](int64_t place) { squares += gradient.at(place) * gradient.at(place); });
-    });
+    if (each.is_matrix() && each.gradient_count > 0) squares += used_gradient(judge, each).squares;
   }
   const double now = model.step.sums.weights.gradient_squares;
   const double made = now > 0 ? now : model.last_gradient_squares;
@@ -153,7 +144,7 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
 std::string advice_against_vanishing(const Model& model, const Slope& slope, std::size_t depth) {
   constexpr std::size_t deep = 4;
   const auto has = [&](auto&& is_so) {
-    return std::any_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+    return std::ranges::any_of(model.layers, [&](const Layer& layer) {
       const bool is_between =
           slope.first->runs == nullptr || slope.last->runs == nullptr ||
           (layer.first_run > slope.first->runs->first_run && layer.first_run < slope.last->runs->first_run);
@@ -189,7 +180,6 @@ struct Grid {
 
   explicit Grid(const Elements& gradient) {
     constexpr int64_t most_looked_at = 256;
-    if (!gradient.readable()) return;
     gradient.sample(most_looked_at, [&](int64_t place) {
       const double value = std::abs(gradient.at(place));
       if (!std::isfinite(value)) return;
@@ -217,7 +207,7 @@ struct Grid {
 void judge_vanishing(const Judge& judge, const Situation& situation) {
   // Before a weight that began with zeros, as that of an output or a gate may, gradients are small until it has grown.
   const auto& parameters = situation.model->parameters;
-  if (std::any_of(parameters.begin(), parameters.end(), [](const auto& each) { return each.is_still_small(); })) return;
+  if (std::ranges::any_of(parameters, [](const auto& each) { return each.is_still_small(); })) return;
   const std::vector<const ParameterState*> weights = weights_on_path(*situation.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
@@ -266,9 +256,6 @@ void judge_gradient_jump(const Judge& judge, const Situation& situation) {
         .parameter = largest->name,
         .message = sentence("the gradient's norm is ", used, ", where the largest of the ", model.gradient_steps,
                             " steps before was ", model.largest_gradient, "; most of it is in '", largest->layer, "'"),
-        .advice =
-            "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the learning "
-            "rate, and look at the batch of this step",
         .value = used,
         .threshold = limit};
     // Steps that were not looked at may have been as large, so that it must keep growing.
@@ -357,8 +344,8 @@ void judge_underflow(const Judge& judge, const Situation& situation) {
   constexpr double half = 0.5;
   for (const ParameterState& each : situation.model->parameters) {
     if (!each.is_matrix() || each.gradient_count == 0) continue;
-    judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
-      const Grid grid{Elements(&tensor)};
+    read(judge.host, each, true, [&](const Elements& gradient) {
+      const Grid grid(gradient);
       if (!grid.underflows() || grid.zero_share() < half) return;
       judge.see({.module = each.module, .parameter = each.name, .value = grid.zero_share(), .threshold = half},
                 sentence(percent(grid.zero_share()), " of the gradient of ", shown(each),
@@ -378,38 +365,38 @@ std::vector<Rule> gradient_rules() {
        .remedy = "use ReLU-like activations, normalization between layers, skip connections or a better initialization",
        .looks = {{When::window, &judge_vanishing}},
        .limits = {{"vanishing_ratio", 1e-3,
-                   "first layer's gradient norm over the last's, below which it vanishes (AutoTrainer)", 0.0},
+                   "first layer's gradient norm over the last's, below which it vanishes (AutoTrainer); ten times that "
+                   "where the loss stays and the norm shrinks layer by layer",
+                   0.0},
                   {"vanishing_norm", 1e-4,
                    "and its own norm, below which that is an error rather than a warning (AutoTrainer)", 0.0}},
        .evidence = Evidence::weight_gradients,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 2,
-       .fault = R"(for (int i = 0; i < 12; ++i) {
-  net->push_back(torch::nn::Linear(64, 64));
-  net->push_back(torch::nn::Sigmoid());  // its slope is at most 0.25
-})",
-       .repair = R"(for (int i = 0; i < 12; ++i) {
-  net->push_back(torch::nn::Linear(64, 64));
-  net->push_back(torch::nn::ReLU());
-})"},
+       .example = R"( for (int i = 0; i < 12; ++i) {
+   net->push_back(torch::nn::Linear(64, 64));
+-  net->push_back(torch::nn::Sigmoid());  // its slope is at most 0.25
++  net->push_back(torch::nn::ReLU());
+ })"},
       {.name = "exploding_gradient",
        .tag = "Weight Gradient Norm",
        .help = "warning; the first layer's gradient is far above the last's, or a norm far above all before",
-       .remedy = "clip the gradients before the step, lower the rate, use smaller weights, or normalize inputs",
+       .remedy = "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the "
+                 "learning rate, use smaller weights, normalize inputs, and look at the batch of this step",
        .looks = {{When::step, &judge_gradient_jump}, {When::window, &judge_exploding}},
        .limits = {{"exploding_ratio", 70.0,
                    "the first layer's gradient norm over the last's, above which gradients explode (AutoTrainer)", 1.0},
-                  {"exploding_factor", 10.0, "a gradient norm over the largest so far, above which it explodes", 1.0},
+                  {"exploding_factor", 10.0,
+                   "a gradient norm over the largest so far, above which it explodes, from the eleventh step on", 1.0},
                   {"exploding_norm", 1e3, "a gradient norm over the norm of its weights, above which it explodes",
                    0.0}},
        .evidence = Evidence::weight_gradients,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 1,
-       .fault = R"(loss.backward();  // through 500 steps of an RNN
-optimizer.step();)",
-       .repair = R"(loss.backward();
-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
-optimizer.step();)"},
+       .example = R"(-loss.backward();  // through 500 steps of an RNN
++loss.backward();
++torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+ optimizer.step();)"},
       {.name = "gradient_underflow",
        .tag = "Gradient Norm",
        .help = "warning; most of a gradient is too small for float16, and became 0",
@@ -420,12 +407,11 @@ optimizer.step();)"},
        .looks = {{When::window, &judge_underflow}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(model->to(torch::kHalf);
-loss.backward();  // below 3e-8 a gradient becomes 0
-optimizer.step();)",
-       .repair = R"(model->to(torch::kBFloat16);  // has the range of float
-loss.backward();
-optimizer.step();)"},
+       .example = R"(-model->to(torch::kHalf);
+-loss.backward();  // below 3e-8 a gradient becomes 0
++model->to(torch::kBFloat16);  // has the range of float
++loss.backward();
+ optimizer.step();)"},
   };
 }
 
@@ -440,11 +426,14 @@ std::vector<Rule> update_rules() {
                    "update norm over parameter norm, below which hardly anything is learned; the usual range is 1e-4 "
                    "to 1e-2 (Karpathy, CS231n: 1e-3)",
                    0.0},
-                  {"update_high", 0.1, "a step's norm over the parameter's, above which steps are too large", 0.0}},
+                  {"update_high", 0.1,
+                   "a step's norm over the parameter's, above which steps are too large; three times that in the first "
+                   "window, as warm-ups need",
+                   0.0}},
        .evidence = Evidence::update_ratios,
-       .fault = R"(// A step of Adam changes each weight by about its learning rate.
-torch::optim::Adam optimizer(model->parameters(), 0.5);)",
-       .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
+       .example = R"(-// A step of Adam changes each weight by about its learning rate.
+-torch::optim::Adam optimizer(model->parameters(), 0.5);
++torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
   };
 }
 

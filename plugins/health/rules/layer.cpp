@@ -11,7 +11,7 @@ namespace {
 
 template <std::size_t N>
 bool is_one_of(std::string_view type, const std::array<std::string_view, N>& types) {
-  return std::find(types.begin(), types.end(), type) != types.end();
+  return std::ranges::find(types, type) != types.end();
 }
 
 // Functions that are 0 for every negative input; the host has checked that a clamp is one.

@@ -28,9 +28,8 @@ double variance(const Layer& layer) {
 }
 
 /// Whether all rows of a weight are equal, so that its units compute and learn the same.
-bool has_equal_rows(const loupe_tensor& tensor) {
-  const Elements weight(&tensor);
-  if (!weight.readable() || weight.dim() < 2 || weight.size(0) < 2) return false;
+bool has_equal_rows(const Elements& weight) {
+  if (weight.dim() < 2 || weight.size(0) < 2) return false;
   const int64_t columns = weight.count() / weight.size(0);
   // Some processors sum equal units in different orders, so that a few steps round them differently.
   constexpr double rounding = 1e-6;
@@ -50,24 +49,18 @@ void judge_variances(const Judge& judge, const Model& model) {
     if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
       layers.push_back(&layer);
   }
-  // Takes only those on the path to the last, where autograd's graph is known.
-  const std::vector<const ParameterState*>& path = model.path;
-  const auto is_off = [&](const Layer* layer) {
-    return std::none_of(path.begin(), path.end(), [&](const ParameterState* each) { return each->runs == layer; });
-  };
-  if (!path.empty()) layers.erase(std::remove_if(layers.begin(), layers.end(), is_off), layers.end());
-  // Zeros are put there on purpose, as in an output or a gate.
-  const auto begins_with_zeros = [&](const Layer* layer) {
-    return std::any_of(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
-      return each.runs == layer && each.is_matrix() && each.began_at_zero;
-    });
-  };
-  layers.erase(std::remove_if(layers.begin(), layers.end(),
-                              [&](const Layer* layer) { return variance(*layer) == 0 || begins_with_zeros(layer); }),
-               layers.end());
+  // Takes only those on the path to the last, where autograd's graph is known, and none whose zeros were put there on
+  // purpose, as in an output or a gate.
+  std::erase_if(layers, [&](const Layer* layer) {
+    const auto is_its = [&](const ParameterState* each) { return each->runs == layer; };
+    return (!model.path.empty() && std::ranges::none_of(model.path, is_its)) || variance(*layer) == 0 ||
+           std::ranges::any_of(model.parameters, [&](const ParameterState& each) {
+             return is_its(&each) && each.is_matrix() && each.began_at_zero;
+           });
+  });
   // What is far better than a guess in its first steps was trained before.
   if (layers.size() < 3 || model.guessing.is_far_better()) return;
-  std::sort(layers.begin(), layers.end(), [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
+  std::ranges::sort(layers, [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
   const double first = variance(*layers.front()), last = variance(*layers.back());
   if (!(first > 0) || !std::isfinite(last)) return;
   const double steps = static_cast<double>(layers.size() - 1);
@@ -89,9 +82,7 @@ void judge_variances(const Judge& judge, const Model& model) {
   if (!grows && !shrinks) return;
   judge.tell({.module = layers.back()->module, .value = factor, .threshold = grows ? limit : least},
              sentence("at the first step the variance of the outputs goes from ", first, " at '", layers.front()->name,
-                      "' to ", last, " at '", layers.back()->name, "', by a factor of ", factor, " a layer"),
-             "initialize the weights for their activation (torch::nn::init::kaiming_normal_ for ReLU, xavier_normal_ "
-             "for tanh), or normalize between layers");
+                      "' to ", last, " at '", layers.back()->name, "', by a factor of ", factor, " a layer"));
 }
 
 /// Reports weights that were never set and hold what was in memory before.
@@ -133,8 +124,7 @@ void look_for_equal_units(const Judge& judge, Model& model) {
     if (!has_units || !each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || each.steps_with_gradient < 2)
       continue;
     bool equal = false;
-    judge.host.lend_parameter(each.module, each.name.c_str(), false,
-                              [&](const loupe_tensor& tensor) { equal = has_equal_rows(tensor); });
+    read(judge.host, each, false, [&](const Elements& weight) { equal = has_equal_rows(weight); });
     if (!equal) continue;
     model.has_equal_units = true;
     judge.tell({.severity = LOUPE_SEVERITY_ERROR, .module = each.module, .parameter = each.name},
@@ -146,7 +136,7 @@ void look_for_equal_units(const Judge& judge, Model& model) {
 
 /// Whether a wholly silent layer cuts off all layers before it: no weight there got a gradient other than 0.
 bool cuts_off(const Model& model, const Layer& layer) {
-  return std::none_of(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
+  return std::ranges::none_of(model.parameters, [&](const ParameterState& each) {
     const bool is_before = each.runs != nullptr && each.runs->first_run > 0 && each.runs->first_run <= layer.first_run;
     return is_before && each.is_matrix() && each.gradient_norm_sum > 0;
   });
@@ -201,48 +191,48 @@ void judge_high_rate(const Judge& judge, const Situation& situation) {
   }
 }
 
-void judge_dead_units(const Judge& judge, const Situation& situation, const Layer& layer) {
-  const double share = dead_share(judge, situation, layer);
-  if (share == 0) return;
+void judge_dead(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
-  Observation seen{.module = layer.module,
-                   .message = sentence(silent_units(layer, share), " were silent for all ", layer.samples,
-                                       " samples of the last steps: no gradient comes through them"),
-                   .value = share,
-                   .threshold = judge.limit("dead_share"),
-                   .place = layer.first_run,
-                   .may_recede = true};
-  if (situation.trend == Trend::stays) seen.message += ", and the loss does not get better";
-  constexpr double small = 0.05;
-  const double scale = model.window.input_scale();
-  if (share == 1 && &layer == model.last_layer) {
-    seen.advice =
-        sentence("leave out the '", layer.type, "' behind the model's output, which cuts off all that is below 0");
-  } else if (!began_silent(layer, share)) {
-    seen.advice = "lower the learning rate, or use LeakyReLU";
-  } else if (scale < small) {
-    seen.advice = sentence("bring the model's input to unit scale: its root mean square is ", scale,
-                           ", so that the biases decide which units are silent");
-  } else {
-    seen.advice =
-        "it was so from the first step on: see that the biases of the layer before do not begin far below 0 and that "
-        "what goes in is of unit scale, or use LeakyReLU";
+  const double scale = model.passing.range.scale();
+  for (const Layer& layer : model.layers) {
+    const double share = dead_share(judge, situation, layer);
+    if (share == 0) continue;
+    constexpr double small = 0.05;
+    const std::string advice =
+        share == 1 && &layer == model.last_layer
+            ? sentence("leave out the '", layer.type, "' behind the model's output, which cuts off all that is below 0")
+        : !began_silent(layer, share) ? "lower the learning rate, or use LeakyReLU"
+        : scale < small ? sentence("bring the model's input to unit scale: its root mean square is ", scale,
+                                   ", so that the biases decide which units are silent")
+                        : "it was so from the first step on: see that the biases of the layer before do not begin far "
+                          "below 0 and that what goes in is of unit scale, or use LeakyReLU";
+    judge.see({.module = layer.module,
+               .value = share,
+               .threshold = judge.limit("dead_share"),
+               .place = layer.first_run,
+               .may_recede = true},
+              sentence(silent_units(layer, share), " were silent for all ", layer.samples,
+                       " samples of the last steps: no gradient comes through them",
+                       situation.trend == Trend::stays ? ", and the loss does not get better" : ""),
+              advice);
   }
-  judge.see(seen);
 }
 
-void judge_saturation(const Judge& judge, const Model& model, Layer& layer, bool loss_halved) {
+void judge_saturated(const Judge& judge, const Situation& situation) {
   constexpr int64_t fewest = 512;
-  if (&layer == model.last_layer || layer.bounded_seen < fewest) return;  // a confident output lies at its bounds
-  const double share = static_cast<double>(layer.bounded_pressed) / static_cast<double>(layer.bounded_seen);
-  const bool is_first = !std::exchange(layer.was_judged, true);
-  if (share <= judge.limit("saturated_share")) return;
-  layer.began_saturated = layer.began_saturated || is_first;
-  // A network that learns may become confident.
-  if (!layer.began_saturated && loss_halved) return;
-  judge.see({.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
-            sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
-                     ", where its slope is nearly 0"));
+  for (Layer& layer : situation.model->layers) {
+    // A confident output lies at its bounds.
+    if (layer.role != Role::bounded || &layer == situation.model->last_layer || layer.bounded_seen < fewest) continue;
+    const double share = static_cast<double>(layer.bounded_pressed) / static_cast<double>(layer.bounded_seen);
+    const bool is_first = !std::exchange(layer.was_judged, true);
+    if (share <= judge.limit("saturated_share")) continue;
+    layer.began_saturated = layer.began_saturated || is_first;
+    // A network that learns may become confident.
+    if (!layer.began_saturated && situation.has_loss_halved) continue;
+    judge.see({.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
+              sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
+                       ", where its slope is nearly 0"));
+  }
 }
 
 /// Whether nothing trains its scale and shift: neither an optimizer nor the program itself.
@@ -250,7 +240,7 @@ bool is_frozen(const Model& model, const Layer& layer) {
   const auto found = model.modules.find(layer.module);
   if (found == model.modules.end() || found->second.parameters.empty()) return false;
   const auto& parameters = found->second.parameters;
-  return std::all_of(parameters.begin(), parameters.end(), [](const ParameterState* each) {
+  return std::ranges::all_of(parameters, [](const ParameterState* each) {
     return each->parameter != nullptr && !each->is(LOUPE_PARAMETER_TRAINABLE) && !each->is(LOUPE_PARAMETER_OPTIMIZED) &&
            each->steps == 0 && !each->ever_changed;
   });
@@ -271,16 +261,6 @@ void judge_equal_units(const Judge& judge, const Situation& situation) {
   if (situation.model->has_equal_units) look_for_equal_units(judge, *situation.model);
 }
 
-void judge_dead(const Judge& judge, const Situation& situation) {
-  for (const Layer& layer : situation.model->layers) judge_dead_units(judge, situation, layer);
-}
-
-void judge_saturated(const Judge& judge, const Situation& situation) {
-  for (Layer& layer : situation.model->layers) {
-    if (layer.role == Role::bounded) judge_saturation(judge, *situation.model, layer, situation.has_loss_halved);
-  }
-}
-
 void judge_constant(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const Layer* first = nullptr;
@@ -292,8 +272,7 @@ void judge_constant(const Judge& judge, const Situation& situation) {
   judge.see({.module = first->module, .value = 0, .place = first->first_run},
             sentence("the output of '", first->name, "' is the same for every sample",
                      (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : ""),
-                     ", whatever goes in"),
-            "look at its weights and at what saturates before it; a learning rate that was too large does this");
+                     ", whatever goes in"));
 }
 
 /// A softmax over one element is always 1.
@@ -313,7 +292,7 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const auto weight_of = [&](const Layer& layer) -> const loupe_parameter* {
     if (layer.role != Role::linear || layer.only_selects) return nullptr;
-    const auto found = std::find_if(model.parameters.begin(), model.parameters.end(), [&](const ParameterState& each) {
+    const auto found = std::ranges::find_if(model.parameters, [&](const ParameterState& each) {
       return each.runs == &layer && each.is(LOUPE_PARAMETER_TRAINABLE) && each.parameter->dim == 2;
     });
     return found != model.parameters.end() ? found->parameter : nullptr;
@@ -344,19 +323,18 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
 void judge_input_scale(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const bool normalizes = model.first_layer != nullptr && model.first_layer->role == Role::normalization;
-  if (model.first_layer != nullptr && model.window.has_zero_input()) {
+  const InputRange& range = model.passing.range;
+  if (model.first_layer != nullptr && range.is_zero()) {
     return judge.tell(
         {.severity = LOUPE_SEVERITY_ERROR, .module = model.first_layer->module},
-        sentence("the model's input is all zeros: each of ", model.window.input_count, " elements that were looked at"),
+        sentence("the model's input is all zeros: each of ", range.count, " elements that were looked at"),
         "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0");
   }
-  if (model.window.input_count < Model::Window::fewest_input_elements || normalizes || model.first_layer == nullptr)
-    return;
-  const double mean = model.window.input_sum / static_cast<double>(model.window.input_count);
-  const double scale = model.window.input_scale();
+  if (range.count < InputRange::fewest || normalizes || model.first_layer == nullptr) return;
+  const double mean = range.sum / static_cast<double>(range.count), scale = range.scale();
   const double low = 0.01 / judge.limit("input_scale");
   if (scale <= judge.limit("input_scale") && scale >= low) return;
-  const auto silent = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+  const auto silent = std::ranges::count_if(model.layers, [&](const Layer& layer) {
     const auto units = static_cast<double>(layer.alive.size());
     return layer.role == Role::rectifier && units > 0 && layer.looks > 0 &&
            units - static_cast<double>(layer.alive_units) >= judge.limit("dead_share") * units;
@@ -370,8 +348,7 @@ void judge_input_scale(const Judge& judge, const Situation& situation) {
       sentence("the model's input is not near unit scale: its mean is ", mean, " and its root mean square ", scale,
                silent > 0 ? sentence("; behind it most units of ", silent,
                                      silent == 1 ? " layer are silent" : " layers are silent")
-                          : ""),
-      "subtract the training data's mean and divide by its standard deviation");
+                          : ""));
 }
 
 void judge_small_batch_norm(const Judge& judge, const Situation& situation) {
@@ -392,8 +369,7 @@ void judge_running_momentum(const Judge& judge, const Situation& situation) {
         {.module = layer.module, .value = layer.running_momentum, .threshold = most},
         sentence("'", layer.name, "' has a momentum of ", layer.running_momentum,
                  ", the share of the newest batch in its running statistics: in evaluation it normalizes by those of ",
-                 "the last batch or two"),
-        "use a momentum of about 0.1; what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here");
+                 "the last batch or two"));
   }
 }
 
@@ -402,8 +378,8 @@ void judge_frozen_norm(const Judge& judge, const Situation& situation) {
   constexpr uint32_t epochs_enough = 2;
   const Layer* first = nullptr;
   int more = -1;
-  const bool any_trains = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                      [](const ParameterState& each) { return each.steps_with_gradient > 0; });
+  const bool any_trains =
+      std::ranges::any_of(model.parameters, [](const ParameterState& each) { return each.steps_with_gradient > 0; });
   for (Layer& layer : model.layers) {
     const bool moves = layer.running_momentum > 0 && any_trains && layer.trained_at != 0 &&
                        layer.trained_at >= model.trained_before_tick;
@@ -420,33 +396,10 @@ void judge_frozen_norm(const Judge& judge, const Situation& situation) {
                       (more > 0 ? " and " + std::to_string(more) + " more batch norm" + (more == 1 ? "" : "s") + " are"
                                 : " is"),
                       " frozen, but in training mode: the running mean and variance still move with each batch, and "
-                      "what the frozen part gives changes"),
-             "call eval() on the frozen part, after each model->train()");
+                      "what the frozen part gives changes"));
 }
 
 }  // namespace
-
-std::vector<Rule> norm_rules() {
-  return {
-      {.name = "small_batch_norm",
-       .help = "warning; batch statistics of one or two values",
-       .measure = "the number of values a channel in training: 2 and fewer",
-       .remedy = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm",
-       .looks = {{When::step, &judge_small_batch_norm}},
-       .fault = R"(// Two values a channel, for a BatchNorm1d:
-auto options = torch::data::DataLoaderOptions().batch_size(2);)",
-       .repair = R"(auto options =
-    torch::data::DataLoaderOptions().batch_size(32).drop_last(true);)"},
-      {.name = "running_statistics",
-       .help = "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
-       .measure = "a batch norm's momentum, above 0.5, and its mode where nothing trains it",
-       .remedy = "use a momentum of about 0.1, and call eval() on a frozen part after each model->train()",
-       .looks = {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}},
-       .fault = R"(// What other libraries call 0.9 is 0.1 here.
-auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);)",
-       .repair = R"(auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.1);)"},
-  };
-}
 
 std::vector<Rule> activation_rules() {
   return {
@@ -463,8 +416,8 @@ std::vector<Rule> activation_rules() {
                                      "exploding_gradient", "vanishing_gradient", "unchanged_parameter", "loss_spike",
                                      "diverging_loss", "loss_oscillating", "loss_not_decreasing"},
                          .strength = Strength::sure}},
-       .fault = R"(torch::optim::Adam optimizer(model->parameters(), 1.0);)",
-       .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
+       .example = R"(-torch::optim::Adam optimizer(model->parameters(), 1.0);
++torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
       {.name = "dead_units",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Output Activations",
@@ -473,36 +426,59 @@ std::vector<Rule> activation_rules() {
            "lower the learning rate, normalize the input, see that biases do not begin far below 0, or use LeakyReLU",
        .looks = {{When::window, &judge_dead}},
        .limits = {{"dead_share", 0.5,
-                   "share of a layer's units silent for a whole window that is an error while the loss stays", 0.0,
-                   1.0}},
+                   "share of a layer's units silent for a whole window that is an error while the loss stays; 0.9 "
+                   "where its trend is not known, and 1 where it falls",
+                   0.0, 1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &silences},
                         {.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 2,
-       .fault = R"(// One such step leaves the biases of ReLUs far below 0.
-torch::optim::SGD optimizer(model->parameters(), 5.0);)",
-       .repair = R"(torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
+       .example = R"(-// One such step leaves the biases of ReLUs far below 0.
+-torch::optim::SGD optimizer(model->parameters(), 5.0);
++torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
       {.name = "saturated_activation",
        .tag = "Output Norm",
        .help = "warning; tanh or sigmoid pressed to its bounds",
        .remedy =
            "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate",
        .looks = {{When::window, &judge_saturated}},
-       .limits = {{"saturated_share", 0.5, "share of a tanh's or sigmoid's outputs pressed to the bounds", 0.0, 1.0}},
+       .limits = {{"saturated_share", 0.5,
+                   "share of a tanh's or sigmoid's outputs within 0.5 % of the bounds; if it began lower, only while "
+                   "the loss has not halved",
+                   0.0, 1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 2,
-       .fault = R"(// With pixels from 0 to 255 tanh is -1 or 1, and its slope 0.
-auto hidden = torch::tanh(first->forward(pixels));)",
-       .repair = R"(auto hidden = torch::tanh(first->forward(pixels / 127.5 - 1));)"},
+       .example = R"(-// With pixels from 0 to 255 tanh is -1 or 1, and its slope 0.
+-auto hidden = torch::tanh(first->forward(pixels));
++auto hidden = torch::tanh(first->forward(pixels / 127.5 - 1));)"},
   };
 }
 
 std::vector<Rule> layer_rules() {
   return {
+      {.name = "small_batch_norm",
+       .help = "warning; batch statistics of one or two values",
+       .measure = "the number of values a channel in training: 2 and fewer",
+       .remedy = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm",
+       .looks = {{When::step, &judge_small_batch_norm}},
+       .example = R"(-// Two values a channel, for a BatchNorm1d:
+-auto options = torch::data::DataLoaderOptions().batch_size(2);
++auto options =
++    torch::data::DataLoaderOptions().batch_size(32).drop_last(true);)"},
+      {.name = "running_statistics",
+       .help = "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
+       .measure = "a batch norm's momentum, above 0.5, and its mode where nothing trains it",
+       .remedy = "use a momentum of about 0.1 (what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here), and call "
+                 "eval() on a frozen part, after each model->train()",
+       .looks = {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}},
+       .example = R"(-// What other libraries call 0.9 is 0.1 here.
+-auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.9);
++auto options = torch::nn::BatchNorm2dOptions(64).momentum(0.1);)"},
       {.name = "poor_initialization",
        .help = "error or warning; equal units, or a variance that grows or shrinks by layer",
-       .remedy = "initialize weights at random for their activation: kaiming_normal_ for ReLU, xavier_normal_ for tanh",
+       .remedy = "initialize weights at random for their activation (torch::nn::init::kaiming_normal_ for ReLU, "
+                 "xavier_normal_ for tanh), or normalize between layers",
        .looks = {{When::step, &judge_start}, {When::window, &judge_equal_units}},
        .limits =
            {{"variance_factor", 10.0,
@@ -510,38 +486,38 @@ std::vector<Rule> layer_rules() {
              1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}, {.effects = {"non_finite"}, .strength = Strength::hint}},
-       .fault = R"(for (auto& each : model->parameters()) {
-  torch::nn::init::constant_(each, 0.1);  // all units stay the same
-})",
-       .repair = R"(for (auto& each : model->parameters()) {
-  if (each.dim() > 1) torch::nn::init::kaiming_uniform_(each);
-})"},
+       .example = R"( for (auto& each : model->parameters()) {
+-  torch::nn::init::constant_(each, 0.1);  // all units stay the same
++  if (each.dim() > 1) torch::nn::init::kaiming_uniform_(each);
+ })"},
       {.name = "unnormalized_input",
        .help = "warning; inputs far from unit scale",
        .remedy = "subtract the training data's mean and divide by its standard deviation",
        .looks = {{When::window, &judge_input_scale}},
-       .limits = {{"input_scale", 10.0, "root mean square of the model's input, above which it is not normalized",
+       .limits = {{"input_scale", 10.0,
+                   "root mean square of the model's input, above which it is not normalized, nor is it below a "
+                   "hundredth over that",
                    0.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output"},
                          .strength = Strength::sure},
                         {.effects = {"exploding_gradient", "saturated_activation", "loss_spike", "loss_oscillating",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(auto x = image.to(torch::kFloat);  // from 0 to 255)",
-       .repair = R"(auto x = (image.to(torch::kFloat) - mean) / deviation;)"},
+       .example = R"(-auto x = image.to(torch::kFloat);  // from 0 to 255
++auto x = (image.to(torch::kFloat) - mean) / deviation;)"},
       {.name = "constant_output",
        .help = "warning; a layer's output does not depend on its input",
-       .measure = "how much a layer's output and input differ from sample to sample",
-       .remedy = "look at its weights and at what saturates before it; give a softmax two elements or more",
+       .measure = "differences from sample to sample: at most 1e-4 of a layer's output, and above 1e-2 of its input",
+       .remedy = "look at its weights and at what saturates before it; a learning rate that was too large does this; "
+                 "give a softmax two elements or more",
        .looks = {{When::step, &judge_lone_softmax}, {When::window, &judge_constant}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &blocks_gradient},
                         {.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 2,
-       .fault = R"(torch::nn::Linear head(128, 1);
-auto p = torch::softmax(head->forward(x), 1);  // of one value: 1)",
-       .repair = R"(torch::nn::Linear head(128, 1);
-auto p = torch::sigmoid(head->forward(x));)"},
+       .example = R"( torch::nn::Linear head(128, 1);
+-auto p = torch::softmax(head->forward(x), 1);  // of one value: 1
++auto p = torch::sigmoid(head->forward(x));)"},
       {.name = "linear_chain",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; one linear layer is given the output of another as it is",
@@ -549,11 +525,9 @@ auto p = torch::sigmoid(head->forward(x));)"},
        .remedy = "put an activation between them, such as a ReLU, or leave one out",
        .looks = {{When::window, &judge_linear_chain}},
        .is_blind_on_devices = true,
-       .fault = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),
-                          torch::nn::Linear(256, 10));)",
-       .repair = R"(torch::nn::Sequential net(torch::nn::Linear(784, 256),
-                          torch::nn::ReLU(),
-                          torch::nn::Linear(256, 10));)"},
+       .example = R"( torch::nn::Sequential net(torch::nn::Linear(784, 256),
++                          torch::nn::ReLU(),
+                           torch::nn::Linear(256, 10));)"},
   };
 }
 

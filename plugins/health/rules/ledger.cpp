@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "health/rules/rule.h"
@@ -11,40 +11,17 @@ namespace loupe::health {
 namespace {
 
 Finding finding_of(const Observation& seen) {
-  Finding now;
-  now.severity = seen.severity;
-  now.module = seen.module;
-  now.message = seen.message;
-  now.advice = seen.advice;
-  now.caused_by = seen.caused_by;
-  if (!std::isnan(seen.value)) now.value = seen.value;
-  if (!std::isnan(seen.threshold)) now.threshold = seen.threshold;
-  now.tag = seen.tag;
-  return now;
+  const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional(value); };
+  return {.rule = {},
+          .severity = seen.severity,
+          .message = seen.message,
+          .advice = seen.advice,
+          .module = seen.module,
+          .tag = seen.tag,
+          .caused_by = seen.caused_by,
+          .value = known(seen.value),
+          .threshold = known(seen.threshold)};
 }
-
-bool is_among(const std::vector<const char*>& names, const Rule& rule) {
-  return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strcmp(name, rule.name) == 0; });
-}
-
-/// Whether the findings of one rule may follow from those of another. Findings of thousands of layers are mostly of one
-/// rule, so that an answer serves for many in a row.
-class RulePair {
- public:
-  bool may_follow(const Rule& cause, const Rule& effect) {
-    if (cause_ != &cause || effect_ != &effect) {
-      cause_ = &cause;
-      effect_ = &effect;
-      may_follow_ = std::any_of(cause.brings_about.begin(), cause.brings_about.end(),
-                                [&](const Effects& each) { return is_among(each.effects, effect); });
-    }
-    return may_follow_;
-  }
-
- private:
-  const Rule *cause_ = nullptr, *effect_ = nullptr;
-  bool may_follow_ = false;
-};
 
 /// How `cause` can bring about `effect`; null where it cannot.
 const Effects* link_between(const Observation& cause, const Observation& effect) {
@@ -53,10 +30,10 @@ const Effects* link_between(const Observation& cause, const Observation& effect)
   const bool is_later = cause.since > effect.since && cause.since - effect.since > cause.rule->epochs_unseen;
   if (!is_of_one_model || is_later) return nullptr;
   for (const Effects& each : cause.rule->brings_about) {
-    const bool is_effect = is_among(each.effects, *effect.rule);
     const bool is_bad_enough = each.strength != Strength::likely ||
                                (cause.severity > LOUPE_SEVERITY_INFO && cause.severity >= effect.severity);
-    if (is_effect && is_bad_enough && (each.agrees == nullptr || each.agrees(cause, effect))) return &each;
+    if (each.has(effect.rule->name) && is_bad_enough && (each.agrees == nullptr || each.agrees(cause, effect)))
+      return &each;
   }
   return nullptr;
 }
@@ -80,7 +57,7 @@ void follow_from(const Observation& cause, const Effects& link, Observation& eff
 
 Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   const std::string layer = seen.module != nullptr ? seen.module->name : "";
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+  const auto known = std::ranges::find_if(entries_, [&](const Entry& each) {
     const Finding& finding = each.standing.finding();
     return finding.rule == seen.rule->name && finding.layer == layer && finding.parameter == seen.parameter;
   });
@@ -96,9 +73,8 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
 void Ledger::explain(Observation& seen) const {
   const Entry* cause = nullptr;
   const Effects* by = nullptr;
-  RulePair rules;
   for (const Entry& each : entries_) {
-    if (!each.standing.stands() || !rules.may_follow(*each.last.rule, *seen.rule)) continue;
+    if (!each.standing.stands() || !each.last.rule->may_bring_about(*seen.rule)) continue;
     const Effects* link = link_between(each.last, seen);
     if (link == nullptr || (by != nullptr && link->strength != Strength::sure)) continue;
     cause = &each;
@@ -109,10 +85,9 @@ void Ledger::explain(Observation& seen) const {
 }
 
 void Ledger::explain_by(Report& report, const Entry& cause) {
-  RulePair rules;
   for (Entry& each : entries_) {
     if (!each.standing.stands() || each.last.is_explained || &each == &cause) continue;
-    if (!rules.may_follow(*cause.last.rule, *each.last.rule)) continue;
+    if (!cause.last.rule->may_bring_about(*each.last.rule)) continue;
     const Effects* link = link_between(cause.last, each.last);
     if (link == nullptr || link->strength == Strength::hint) continue;
     follow_from(cause.last, *link, each.last);

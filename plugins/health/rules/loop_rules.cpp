@@ -19,10 +19,11 @@ bool are_cleared_before_step(const Judge& judge, const Model& model) {
   bool any_gradient = false, all_zero = true;
   for (const ParameterState& each : model.parameters) {
     if (!each.stepped || !(each.gradient_norm > 0)) continue;
-    judge.host.lend_parameter(each.module, each.name.c_str(), true, [&](const loupe_tensor& tensor) {
-      const Elements gradient(&tensor);
-      any_gradient = any_gradient || gradient.readable();
-      all_zero = all_zero && gradient.readable() && gradient.extent().largest == 0 && gradient.extent().is_finite();
+    all_zero = false;
+    read(judge.host, each, true, [&](const Elements& gradient) {
+      const Extent extent = gradient.extent();
+      any_gradient = true;
+      all_zero = extent.largest == 0 && extent.is_finite();
     });
     if (!all_zero) return false;
   }
@@ -71,8 +72,7 @@ std::string effects_of_mode(const Model& model, const std::string& on_dropout, c
 }
 
 bool any_is(const Model& model, uint32_t flag) {
-  return std::any_of(model.parameters.begin(), model.parameters.end(),
-                     [&](const ParameterState& each) { return each.is(flag); });
+  return std::ranges::any_of(model.parameters, [&](const ParameterState& each) { return each.is(flag); });
 }
 
 /// Tensors of an optimizer that do not belong to the model.
@@ -94,7 +94,7 @@ ForeignParameters foreign_parameters_in(const loupe_optimizer& optimizer) {
 
 /// Whether an optimizer that was attached for the model holds none of its parameters, but copies or another model's.
 bool holds_copies(const Model& model, const ForeignParameters& foreign) {
-  const bool any_held = std::any_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
+  const bool any_held = std::ranges::any_of(model.parameters, [](const auto& each) {
     return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
   });
   return foreign.tensors > 0 && !any_held &&
@@ -120,10 +120,7 @@ std::vector<const ParameterState*> replaced_parameters(const Model& model, const
 uint64_t hash_of(const Judge& judge, const ParameterState& state) {
   constexpr int64_t most = 1024;
   uint64_t hash = 0;
-  judge.host.lend_parameter(state.module, state.name.c_str(), false, [&](const loupe_tensor& tensor) {
-    const Elements values(&tensor);
-    if (values.readable()) hash = values.hash(most);
-  });
+  read(judge.host, state, false, [&](const Elements& values) { hash = values.hash(most); });
   return hash;
 }
 
@@ -223,7 +220,7 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
   }
   // Before a weight that is all zeros, as that of an output or a gate may begin, gradients are 0 until it has moved.
   constexpr uint64_t patience = 32, looks_enough = 6;
-  const bool any_zeros = std::any_of(model.parameters.begin(), model.parameters.end(), [](const ParameterState& each) {
+  const bool any_zeros = std::ranges::any_of(model.parameters, [](const ParameterState& each) {
     return each.stepped && each.passes_gradients() && each.has_change && each.is_all_new(each.change_norm);
   });
   for (ParameterState& each : model.parameters) {
@@ -299,14 +296,14 @@ void judge_validation_mode(const Judge& judge, const Situation& situation) {
 
 void judge_no_step(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
-  const bool changed = std::any_of(model.parameters.begin(), model.parameters.end(),
-                                   [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
+  const bool changed = std::ranges::any_of(
+      model.parameters, [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
   const bool lacks_steps = model.epoch.has_backward && !situation.was_stepped && !changed;
   model.epochs_without_step = lacks_steps ? model.epochs_without_step + 1 : 0;
   // A step may still come for what one takes: of replicas on threads each may end an epoch as it begins the next.
-  const bool are_too_many =
-      std::any_of(model.parameters.begin(), model.parameters.end(),
-                  [](const ParameterState& each) { return each.gradients > std::max(each.gradients_of_step, 1U); });
+  const bool are_too_many = std::ranges::any_of(model.parameters, [](const ParameterState& each) {
+    return each.gradients > std::max(each.gradients_of_step, 1U);
+  });
   if (!lacks_steps || (!are_too_many && model.epochs_without_step < 2)) return;
   judge.tell({.module = model.root},
              "gradients were made in this epoch, but no optimizer stepped and no parameter changed");
@@ -315,8 +312,10 @@ void judge_no_step(const Judge& judge, const Situation& situation) {
 /// Reports again what still holds of each parameter.
 void judge_standing(const Judge& judge, const Situation& situation) {
   for (const ParameterState& each : situation.model->parameters) {
-    if (!each.is(LOUPE_PARAMETER_TRAINABLE) || !each.is(LOUPE_PARAMETER_OPTIMIZED)) continue;
-    if (each.told_of_zeros && each.nonzero_gradients == 0) {
+    if (!each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
+    if (!each.is(LOUPE_PARAMETER_OPTIMIZED)) {
+      if (each.unoptimized_steps >= steps_enough) tell_unheld(judge, each);
+    } else if (each.told_of_zeros && each.nonzero_gradients == 0) {
       tell_zeros(judge, each);
     } else if (each.cut_off_steps >= steps_enough) {
       tell_cut_off(judge, each);
@@ -328,8 +327,7 @@ void judge_never_reached(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.is_broken) return;
   // Where nothing has gradients at all, nothing_trainable reports that.
-  if (std::all_of(model.parameters.begin(), model.parameters.end(),
-                  [](const ParameterState& each) { return each.steps_with_gradient == 0; }))
+  if (std::ranges::all_of(model.parameters, [](const ParameterState& each) { return each.steps_with_gradient == 0; }))
     return;
   constexpr uint64_t steps_enough = 4;
   for (ParameterState& each : model.parameters) {
@@ -394,13 +392,6 @@ void judge_unheld(const Judge& judge, const Situation& situation) {
   }
 }
 
-void judge_standing_unheld(const Judge& judge, const Situation& situation) {
-  for (const ParameterState& each : situation.model->parameters) {
-    const bool is_unheld = each.is(LOUPE_PARAMETER_TRAINABLE) && !each.is(LOUPE_PARAMETER_OPTIMIZED);
-    if (is_unheld && each.unoptimized_steps >= steps_enough) tell_unheld(judge, each);
-  }
-}
-
 void judge_untrainable(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   const ForeignParameters foreign = foreign_parameters_in(*situation.optimizer);
@@ -446,15 +437,12 @@ std::vector<Rule> loop_rules() {
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
                                      "loss_not_decreasing"}}},
-       .fault = R"(for (auto& batch : *loader) {
-  loss_of(model, batch).backward();  // adds to the last step's gradients
-  optimizer.step();
-})",
-       .repair = R"(for (auto& batch : *loader) {
-  optimizer.zero_grad();
-  loss_of(model, batch).backward();
-  optimizer.step();
-})"},
+       .example = R"( for (auto& batch : *loader) {
+-  loss_of(model, batch).backward();  // adds to the last step's gradients
++  optimizer.zero_grad();
++  loss_of(model, batch).backward();
+   optimizer.step();
+ })"},
       {.name = "no_step",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; gradients are made in a whole epoch, and no optimizer steps",
@@ -462,11 +450,10 @@ std::vector<Rule> loop_rules() {
        .remedy = "call optimizer.step() after backward()",
        .looks = {{When::tick, &judge_no_step}},
        .brings_about = {{.effects = {"loss_not_decreasing", "unchanged_parameter"}}},
-       .fault = R"(optimizer.zero_grad();
-loss.backward();  // makes gradients, and nobody uses them)",
-       .repair = R"(optimizer.zero_grad();
-loss.backward();
-optimizer.step();)"},
+       .example = R"( optimizer.zero_grad();
+-loss.backward();  // makes gradients, and nobody uses them
++loss.backward();
++optimizer.step();)"},
       {.name = "no_effect",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a step changes nothing, or, with 16 bits, less than the type can hold",
@@ -476,26 +463,24 @@ optimizer.step();)"},
                  {When::parameters, &judge_effect},
                  {When::window, &judge_device_effect}},
        .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(loss.backward();
-optimizer.zero_grad();  // clears what backward() has just made
-optimizer.step();)",
-       .repair = R"(optimizer.zero_grad();
-loss.backward();
-optimizer.step();)"},
+       .example = R"(+optimizer.zero_grad();
+ loss.backward();
+-optimizer.zero_grad();  // clears what backward() has just made
+ optimizer.step();)"},
       {.name = "nothing_trainable",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; nothing requires a gradient, or the loss reaches nothing",
-       .measure = "whether any parameter that the optimizer holds is trainable and gets a gradient; two steps in a row",
+       .measure = "whether any parameter that the optimizer holds is trainable and gets a gradient; two steps in a "
+                  "row, or 32 of a model that was trained before",
        .remedy = "call requires_grad_(true) for what is to be trained; see that no detach() cuts off the loss",
        .looks = {{When::optimizer, &judge_untrainable}, {When::parameters, &judge_reach}},
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "dead_units", "constant_output",
                                      "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(auto output = model->forward(x).detach();  // ends the graph here
-auto loss = torch::mse_loss(output, y).requires_grad_();
-loss.backward();)",
-       .repair = R"(auto output = model->forward(x);
-auto loss = torch::mse_loss(output, y);
-loss.backward();)"},
+       .example = R"(-auto output = model->forward(x).detach();  // ends the graph here
+-auto loss = torch::mse_loss(output, y).requires_grad_();
++auto output = model->forward(x);
++auto loss = torch::mse_loss(output, y);
+ loss.backward();)"},
       {.name = "unchanged_parameter",
        .help = "warning; in no optimizer, or cut off from the loss",
        .measure = "gradients and steps of each parameter; two steps in a row, or 32 behind a weight that is zero",
@@ -503,12 +488,11 @@ loss.backward();)"},
        .looks = {{When::optimizer, &judge_unheld},
                  {When::parameters, &judge_unreached},
                  {When::window, &judge_standing},
-                 {When::window, &judge_standing_unheld},
                  {When::tick, &judge_never_reached}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(// Not those of model->decoder:
-torch::optim::Adam optimizer(model->encoder->parameters());)",
-       .repair = R"(torch::optim::Adam optimizer(model->parameters());)"},
+       .example = R"(-// Not those of model->decoder:
+-torch::optim::Adam optimizer(model->encoder->parameters());
++torch::optim::Adam optimizer(model->parameters());)"},
       {.name = "stale_optimizer",
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the optimizer holds parameters that the model no longer has",
@@ -516,30 +500,24 @@ torch::optim::Adam optimizer(model->encoder->parameters());)",
        .remedy = "make the optimizer anew after a layer is replaced or the model is copied",
        .looks = {{When::settings, &judge_stale}},
        .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(torch::optim::Adam optimizer(model->parameters());
-// The optimizer goes on with the old head.
-torch::nn::Linear head(512, 10);
-model->head = model->replace_module("head", head);)",
-       .repair = R"(torch::nn::Linear head(512, 10);
-model->head = model->replace_module("head", head);
-torch::optim::Adam optimizer(model->parameters());)"},
+       .example = R"(-torch::optim::Adam optimizer(model->parameters());
+-// The optimizer goes on with the old head.
+ torch::nn::Linear head(512, 10);
+ model->head = model->replace_module("head", head);
++torch::optim::Adam optimizer(model->parameters());)"},
       {.name = "mode_mismatch",
        .help = "error or warning; trained in eval mode, validated in training mode, dropout left on",
        .measure = "the mode of each layer when it runs in training and in validation",
        .remedy = "call train() before each training epoch and eval() before each validation",
        .looks = {{When::step, &judge_training_mode}, {When::tick, &judge_validation_mode}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(for (int epoch = 0; epoch < 20; ++epoch) {
-  train(model);  // from the second epoch on in eval mode
-  model->eval();
-  validate(model);
-})",
-       .repair = R"(for (int epoch = 0; epoch < 20; ++epoch) {
-  model->train();
-  train(model);
-  model->eval();
-  validate(model);
-})"},
+       .example = R"( for (int epoch = 0; epoch < 20; ++epoch) {
+-  train(model);  // from the second epoch on in eval mode
++  model->train();
++  train(model);
+   model->eval();
+   validate(model);
+ })"},
       {.name = "still_target",
        .help = "warning; an agent learns, and the net of its shape that makes the targets, attached too, never follows",
        .measure = "changes of a net that makes targets, in 300 steps of the one that learns; 20000 of a copy",
@@ -547,8 +525,8 @@ torch::optim::Adam optimizer(model->parameters());)"},
                  "in at each; see that they are not copied from the target itself",
        .looks = {{When::tick, &judge_still_target}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(if (step % 500 == 0) copy_weights(/*from=*/target, /*to=*/target);)",
-       .repair = R"(if (step % 500 == 0) copy_weights(/*from=*/online, /*to=*/target);)"},
+       .example = R"(-if (step % 500 == 0) copy_weights(/*from=*/target, /*to=*/target);
++if (step % 500 == 0) copy_weights(/*from=*/online, /*to=*/target);)"},
   };
 }
 

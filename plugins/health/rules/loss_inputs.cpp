@@ -178,10 +178,10 @@ std::vector<Rule> loss_input_rules() {
        .looks = {{When::step, &judge_double_softmax}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"vanishing_gradient", "loss_not_decreasing"}}},
-       .fault = R"(auto output = torch::softmax(model->forward(x), 1);
-auto loss = torch::cross_entropy_loss(output, y);  // a softmax again)",
-       .repair = R"(auto scores = model->forward(x);
-auto loss = torch::cross_entropy_loss(scores, y);)"},
+       .example = R"(-auto output = torch::softmax(model->forward(x), 1);
+-auto loss = torch::cross_entropy_loss(output, y);  // a softmax again
++auto scores = model->forward(x);
++auto loss = torch::cross_entropy_loss(scores, y);)"},
       {.name = "loss_input",
        .tag = "Loss",
        .help = "error, warning or info; a loss function is given what it does not take",
@@ -192,10 +192,10 @@ auto loss = torch::cross_entropy_loss(scores, y);)"},
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "exploding_gradient", "dead_units",
                                      "saturated_activation", "constant_output", "loss_spike", "loss_oscillating",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(auto output = model->forward(x);  // 64 x 1, and y has 64 elements:
-auto loss = torch::mse_loss(output, y);  // compares each with all)",
-       .repair = R"(auto output = model->forward(x).squeeze(1);
-auto loss = torch::mse_loss(output, y);)"},
+       .example = R"(-auto output = model->forward(x);  // 64 x 1, and y has 64 elements:
+-auto loss = torch::mse_loss(output, y);  // compares each with all
++auto output = model->forward(x).squeeze(1);
++auto loss = torch::mse_loss(output, y);)"},
       {.name = "unbalanced_targets",
        .tag = "Loss",
        .help = "warning or info; most targets are one class; a warning where the model answers no other",
@@ -205,11 +205,11 @@ auto loss = torch::mse_loss(output, y);)"},
        .looks = {{When::tick, &judge_balance}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "constant_output", "vanishing_gradient", "loss_not_decreasing"}}},
-       .fault = R"(// Most of the targets are padding.
-auto loss = torch::nn::functional::cross_entropy(scores, tokens);)",
-       .repair = R"(namespace F = torch::nn::functional;
-auto options = F::CrossEntropyFuncOptions().ignore_index(padding);
-auto loss = F::cross_entropy(scores, tokens, options);)"},
+       .example = R"(-// Most of the targets are padding.
+-auto loss = torch::nn::functional::cross_entropy(scores, tokens);
++namespace F = torch::nn::functional;
++auto options = F::CrossEntropyFuncOptions().ignore_index(padding);
++auto loss = F::cross_entropy(scores, tokens, options);)"},
       {.name = "target_scale",
        .tag = "Loss",
        .help = "warning; epochs go by and the targets are far larger than what the model gives",
@@ -221,9 +221,9 @@ auto loss = F::cross_entropy(scores, tokens, options);)"},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_oscillating", "update_ratio", "loss_not_decreasing"}}},
-       .fault = R"(auto loss = torch::mse_loss(model->forward(x), price);  // 300000)",
-       .repair = R"(auto target = (price - price_mean) / price_deviation;
-auto loss = torch::mse_loss(model->forward(x), target);)"},
+       .example = R"(-auto loss = torch::mse_loss(model->forward(x), price);  // 300000
++auto target = (price - price_mean) / price_deviation;
++auto loss = torch::mse_loss(model->forward(x), target);)"},
   };
 }
 

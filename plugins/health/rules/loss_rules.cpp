@@ -39,14 +39,14 @@ double largest_jump(const std::deque<double>& losses) {
 /// Policy losses do, so that shares of them mean nothing.
 bool crosses_zero(const Losses& losses) {
   const auto& epochs = losses.training.epochs;
-  return std::any_of(losses.main.recent.begin(), losses.main.recent.end(), [](double loss) { return loss <= 0; }) ||
-         std::any_of(epochs.begin(), epochs.end(), [](const Losses::Epoch& epoch) { return epoch.mean <= 0; });
+  return std::ranges::any_of(losses.main.recent, [](double loss) { return loss <= 0; }) ||
+         std::ranges::any_of(epochs, [](const Losses::Epoch& epoch) { return epoch.mean <= 0; });
 }
 
 using EpochPlace = std::vector<Losses::Epoch>::const_iterator;
 
 EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
-  return std::min_element(begin, end, [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
+  return std::ranges::min_element(begin, end, {}, &Losses::Epoch::mean);
 }
 
 /// "; with it the root mean square of the model's input went to 1.6 times what it was"; empty where it did not change.
@@ -134,8 +134,7 @@ void judge_spikes(const Judge& judge, const Situation& situation) {
 bool grows_without_end(const std::vector<Losses::Epoch>& epochs) {
   constexpr std::size_t in_a_row = 8;
   return epochs.size() > in_a_row &&
-         std::is_sorted(epochs.end() - in_a_row - 1, epochs.end(),
-                        [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
+         std::ranges::is_sorted(epochs.end() - in_a_row - 1, epochs.end(), {}, &Losses::Epoch::mean);
 }
 
 void judge_divergence(const Judge& judge, const Situation& situation) {
@@ -291,8 +290,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   // grows in each epoch.
   constexpr double share_lost = 0.05, fallen = 0.95, far_above = 1.5;
   const double first = held_out.front().mean;
-  const bool grows = std::is_sorted(held_out.end() - patience - 1, held_out.end(),
-                                    [](const Losses::Epoch& a, const Losses::Epoch& b) { return a.mean < b.mean; });
+  const bool grows = std::ranges::is_sorted(held_out.end() - patience - 1, held_out.end(), {}, &Losses::Epoch::mean);
   const double factor = lowest < fallen * first || grows ? judge.limit("overfitting_factor") : far_above;
   const double limit = std::max(factor * lowest, lowest + share_lost * (first - lowest));
   const bool stays_above = std::all_of(held_out.end() - patience, held_out.end(),
@@ -323,12 +321,12 @@ std::vector<Rule> loss_rules() {
                  "the step changes the model",
        .looks = {{When::training_epoch, &judge_stagnation}},
        .evidence = Evidence::training_loss,
-       .fault = R"(auto x = inputs.index_select(0, torch::randperm(count));
-// In another order than the inputs:
-auto y = targets.index_select(0, torch::randperm(count));)",
-       .repair = R"(auto order = torch::randperm(count);
-auto x = inputs.index_select(0, order);
-auto y = targets.index_select(0, order);)"},
+       .example = R"(-auto x = inputs.index_select(0, torch::randperm(count));
+-// In another order than the inputs:
+-auto y = targets.index_select(0, torch::randperm(count));
++auto order = torch::randperm(count);
++auto x = inputs.index_select(0, order);
++auto y = targets.index_select(0, order);)"},
       {.name = "unbounded_loss",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
@@ -339,8 +337,8 @@ auto y = targets.index_select(0, order);)"},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio"}}},
-       .fault = R"(auto loss = error - divergence;  // the larger it is, the better)",
-       .repair = R"(auto loss = error + divergence;)"},
+       .example = R"(-auto loss = error - divergence;  // the larger it is, the better
++auto loss = error + divergence;)"},
       {.name = "loss_spike",
        .tag = "Loss",
        .help = "warning or info; a loss far above those before",
@@ -354,13 +352,11 @@ auto y = targets.index_select(0, order);)"},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 0,
-       .fault = R"(auto loss = torch::mse_loss(output, y);  // squares an outlier
-loss.backward();
-optimizer.step();)",
-       .repair = R"(auto loss = torch::smooth_l1_loss(output, y);
-loss.backward();
-torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
-optimizer.step();)"},
+       .example = R"(-auto loss = torch::mse_loss(output, y);  // squares an outlier
++auto loss = torch::smooth_l1_loss(output, y);
+ loss.backward();
++torch::nn::utils::clip_grad_norm_(model->parameters(), 1.0);
+ optimizer.step();)"},
       {.name = "loss_oscillating",
        .tag = "Loss",
        .help = "warning; the training loss swings and does not come down",
@@ -372,9 +368,9 @@ optimizer.step();)"},
                    0.0}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 2,
-       .fault = R"(// Steps beyond the minimum, to and fro.
-auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
-       .repair = R"(auto options = torch::optim::SGDOptions(0.01).momentum(0.9);)"},
+       .example = R"(-// Steps beyond the minimum, to and fro.
+-auto options = torch::optim::SGDOptions(0.5).momentum(0.99);
++auto options = torch::optim::SGDOptions(0.01).momentum(0.9);)"},
       {.name = "diverging_loss",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
@@ -382,17 +378,17 @@ auto options = torch::optim::SGDOptions(0.5).momentum(0.99);)",
        .remedy = "lower the learning rate or clip the gradients before the step; see that the loss is minimized, not "
                  "maximized",
        .looks = {{When::training_epoch, &judge_divergence}},
-       .limits = {{"diverging_factor", 2.0, "an epoch's loss over the lowest epoch's so far, above which it diverges",
+       .limits = {{"diverging_factor", 2.0,
+                   "an epoch's loss over the lowest epoch's so far, above which it diverges; 100 where a model acts, "
+                   "if it grows in eight epochs in a row",
                    1.0}},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 1,
-       .fault = R"(auto loss = torch::mse_loss(model->forward(x), y);
-(-loss).backward();  // makes it larger with each step
-optimizer.step();)",
-       .repair = R"(auto loss = torch::mse_loss(model->forward(x), y);
-loss.backward();
-optimizer.step();)"},
+       .example = R"( auto loss = torch::mse_loss(model->forward(x), y);
+-(-loss).backward();  // makes it larger with each step
++loss.backward();
+ optimizer.step();)"},
       {.name = "overfitting",
        .tag = "Loss",
        .help = "warning; the validation loss grows while the training loss falls",
@@ -404,17 +400,15 @@ optimizer.step();)"},
              "these, while the training loss falls; 1.5 where they never fell and do not grow in each epoch",
              1.0}},
        .evidence = Evidence::both_losses,
-       .fault = R"(for (int epoch = 0; epoch < 500; ++epoch) {
-  train(model);
-  validate(model);
-})",
-       .repair = R"(for (int epoch = 0; epoch < 500 && epoch < best_epoch + 20; ++epoch) {
-  train(model);
-  const double loss = validate(model);
-  if (loss >= best_loss) continue;
-  best_loss = loss, best_epoch = epoch;
-  torch::save(model, "best.pt");
-})"},
+       .example = R"(-for (int epoch = 0; epoch < 500; ++epoch) {
++for (int epoch = 0; epoch < 500 && epoch < best_epoch + 20; ++epoch) {
+   train(model);
+-  validate(model);
++  const double loss = validate(model);
++  if (loss >= best_loss) continue;
++  best_loss = loss, best_epoch = epoch;
++  torch::save(model, "best.pt");
+ })"},
       {.name = "adversary_won",
        .severity = LOUPE_SEVERITY_INFO,
        .tag = "Loss",
@@ -423,10 +417,10 @@ optimizer.step();)"},
            "two losses' means: one below a twentieth of its first, the other above twice its own; two epochs in a row",
        .remedy = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels",
        .looks = {{When::losses_of_models, &judge_adversaries}},
-       .fault = R"(for (int i = 0; i < 5; ++i) train_discriminator(batch);
-train_generator();  // learns nothing from a judge who is always right)",
-       .repair = R"(train_discriminator(batch);
-train_generator();)"},
+       .example = R"(-for (int i = 0; i < 5; ++i) train_discriminator(batch);
+-train_generator();  // learns nothing from a judge who is always right
++train_discriminator(batch);
++train_generator();)"},
   };
 }
 

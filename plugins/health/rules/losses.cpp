@@ -208,9 +208,7 @@ Trend Losses::trend(bool is_guess) const {
   }
   if (epochs.size() <= recent) return Trend::falls;
   const auto middle = epochs.end() - static_cast<std::ptrdiff_t>(recent);
-  const auto lowest = [](auto begin, auto end) {
-    return std::min_element(begin, end, [](const Epoch& a, const Epoch& b) { return a.mean < b.mean; })->mean;
-  };
+  const auto lowest = [](auto begin, auto end) { return std::ranges::min_element(begin, end, {}, &Epoch::mean)->mean; };
   const double before = lowest(epochs.begin(), middle);
   const double lately = std::min(lowest(middle, epochs.end()), training.mean_now());
   if (lately < lower * before) return Trend::falls;
@@ -219,7 +217,7 @@ Trend Losses::trend(bool is_guess) const {
 }
 
 bool Losses::is_bad_now() const {
-  return std::any_of(trainings.begin(), trainings.end(), [](const Training& each) { return each.is_bad_now; });
+  return std::ranges::any_of(trainings, [](const Training& each) { return each.is_bad_now; });
 }
 
 bool Losses::Epoch::compares_to(const Epoch& other) const {

@@ -48,11 +48,11 @@ void Model::ask_for_path() {
 }
 
 bool Model::drops() const {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.role == Role::dropout; });
+  return std::ranges::any_of(layers, [](const Layer& layer) { return layer.role == Role::dropout; });
 }
 
 bool Model::has_batch_norm() const {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.is_batch_norm; });
+  return std::ranges::any_of(layers, [](const Layer& layer) { return layer.is_batch_norm; });
 }
 
 void Model::note_step(ParameterState& state) {
@@ -72,21 +72,11 @@ void Model::take_batch(const Layer& layer, const TensorView& output) {
   step.small_norm_values = values;
 }
 
-bool Model::may_be_plain(uint64_t optimizer) {
+bool Model::may_be_plain() const {
   const StepSums::Part& part = step.sums.deciding();
   const bool has_effect = part.changed > 0 || part.with_gradient == 0;
-  const bool may_be =
-      has_effect && !step.sums.any_not_cleared && !resting.is_looking() && !is_on_device && !is_low_precision;
-  if (tallies.in_use()) return may_be && tallies.is_complete(step.sums);
-  constexpr uint32_t steps_enough = 2;  // as many as rules need that count steps in a row
-  const auto known =
-      std::find_if(usual.begin(), usual.end(), [&](const UsualCounts& each) { return each.optimizer == optimizer; });
-  UsualCounts& before = known != usual.end() ? *known : usual.emplace_back();
-  const bool is_usual = before.times >= steps_enough && before.counts == step.sums.counts;
-  before.times = before.counts == step.sums.counts ? before.times + 1 : 1;
-  before.counts = step.sums.counts;
-  before.optimizer = optimizer;
-  return is_usual && may_be;
+  return has_effect && !step.sums.any_not_cleared && !is_on_device && !is_low_precision && tallies.in_use() &&
+         tallies.is_complete(step.sums);
 }
 
 void Model::take_tallies() {
@@ -115,7 +105,7 @@ void Model::follow() {
 }
 
 const ParameterState* Model::parameter_of(const loupe_source* gradients) const {
-  const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const ParameterState& each) {
+  const auto found = std::ranges::find_if(parameters, [&](const ParameterState& each) {
     return each.parameter != nullptr && each.gradient_source.raw() == gradients;
   });
   return found != parameters.end() ? &*found : nullptr;

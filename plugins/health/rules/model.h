@@ -1,5 +1,6 @@
 #pragma once
 
+#include <loupe/host.h>
 #include <loupe/preprocessor.h>
 
 #include <algorithm>
@@ -21,6 +22,18 @@
 #include "health/rules/row_sketch.h"
 
 namespace loupe::health {
+
+/// Calls with the elements of a module's parameter, or of its gradient, where these can be read.
+template <class Call>
+void read(const Host& host, const loupe_module* module, const std::string& name, bool gradient, Call&& call) {
+  host.lend_parameter(module, name.c_str(), gradient, [&](const loupe_tensor& tensor) {
+    if (const Elements elements(&tensor); elements.readable()) call(elements);
+  });
+}
+template <class Call>
+void read(const Host& host, const ParameterState& state, bool gradient, Call&& call) {
+  read(host, state.module, state.name, gradient, call);
+}
 
 /// The steps of a window that were looked at whole and whose gradients were made far smaller before the step.
 struct ClippedSteps {
@@ -53,36 +66,27 @@ struct ClippedSteps {
 /// The different rows that a model's inputs had.
 struct DistinctRows {
   static constexpr int64_t fewest_in_batch = 16;
-  struct Row {
-    uint64_t some = 0, all = 0;  ///< hashes of some of its elements, and of all
-  };
-  std::array<Row, 33> rows{};
-  std::size_t count = 0;
+  static constexpr std::size_t most = 33;
+  RowSketch rows;
   int64_t seen = 0, smallest_batch = 0;
   uint32_t looks = 0;
   bool are_samples = false;  ///< as the targets say, of which there was one for each
   /// There are more than can be few, or rows of whole numbers, which repeat by nature, as states and words do.
   bool is_many = false;
 
-  /// @param all  calculates the hash of all elements; called only where the hash of some does not decide
-  template <class All>
-  void take(uint64_t some, bool is_discrete, All&& all) {
+  /// @param quick  as HashedRows has it  @param whole  calculates the hash of all elements, where that decides
+  template <class Whole>
+  void take(uint64_t quick, Whole&& whole) {
     ++seen;
-    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(count);
-    const auto known = std::find_if(rows.begin(), end, [&](const Row& each) { return each.some == some; });
-    if (known != end) {
-      is_many = is_many || is_discrete || all() != known->all;
-    } else if (is_discrete || count == rows.size()) {
-      is_many = true;
-    } else {
-      rows[count++] = {some, all()};
-    }
+    const std::size_t before = rows.count();
+    const bool is_known = quick != 0 && rows.take(quick, whole);
+    is_many = !is_known && (rows.count() == before || rows.count() > most);
   }
   /// Whether each batch must hold rows several times over.
   bool are_few() const {
     constexpr uint32_t enough_looks = 8;
-    return are_samples && !is_many && looks >= enough_looks && count > 1 &&
-           2 * static_cast<int64_t>(count) <= smallest_batch;
+    return are_samples && !is_many && looks >= enough_looks && rows.count() > 1 &&
+           2 * static_cast<int64_t>(rows.count()) <= smallest_batch;
   }
 };
 
@@ -140,6 +144,7 @@ struct Model {
     double constant = 0;
     uint64_t some = 0;  ///< of some of its elements
     uint64_t all = 0;   ///< of all, where `is_whole`; 0 where some are all
+    uint64_t whole() const { return all != 0 ? all : some; }
     bool equals(const InputLook& other) const {
       const bool both_whole = is_whole && other.is_whole;
       return is_known && other.is_known && some == other.some && !(both_whole && all != other.all);
@@ -174,35 +179,17 @@ struct Model {
   } step;
   /// Over the steps that rules judge together.
   struct Window {
-    static constexpr int64_t fewest_input_elements = 64;
     uint64_t steps = 0;
     uint64_t passed = 0;       ///< steps beside them that were not looked at
     bool had_no_rate = false;  ///< in one of them
-    // Of the inputs to the first layer.
-    double input_sum = 0, input_sum_squares = 0;
-    int64_t input_count = 0;
-    bool has_zero_input() const { return input_count >= fewest_input_elements && input_sum_squares == 0; }
-    /// Root mean square; NaN where none was looked at.
-    double input_scale() const { return std::sqrt(input_sum_squares / static_cast<double>(input_count)); }
     ClippedSteps clipped;
   } window;
-  /// The inputs of an epoch's first steps.
-  struct Inputs {
-    static constexpr std::size_t most = 64;
-    Inputs() {
-      some.reserve(most);
-      all.reserve(most);
-    }
-    std::vector<uint64_t> some;  ///< hashes of some of their elements
-    std::vector<uint64_t> all;   ///< of all, once some were the same as in the epoch before; as long as all are read
-    std::size_t constants = 0;   ///< how many were one number throughout
-    double constant = 0;         ///< the last of these
-    bool is_open() const { return some.size() < most; }
-  };
   /// Since the last tick.
   struct Epoch {
-    bool has_backward = false;  ///< a gradient came
-    Inputs inputs;
+    bool has_backward = false;      ///< a gradient came
+    std::vector<InputLook> inputs;  ///< of its first steps
+    static constexpr std::size_t most_inputs = 64;
+    bool takes_inputs() const { return inputs.size() < most_inputs; }
   } epoch;
 
   uint64_t runs = 0;      ///< layers that have run, to number them
@@ -221,9 +208,9 @@ struct Model {
   std::vector<const ParameterState*> path;
   std::atomic<const Layer*> path_end{nullptr};  ///< whose output is to be asked for it
 
-  Inputs inputs_before;  ///< of the epoch before
-  int same_orders = 0;   ///< for how many epochs in a row the inputs were the same
-  InputLook last_input;  ///< of the step before
+  std::vector<InputLook> inputs_before;  ///< of the epoch before
+  int same_orders = 0;                   ///< for how many epochs in a row the inputs were the same
+  InputLook last_input;                  ///< of the step before
   uint32_t same_inputs = 0, changed_inputs = 0;
   double usual_input_square = NAN;  ///< mean over the last steps
   double input_jump = 1;            ///< root mean square of the last step's input over that of those before
@@ -254,14 +241,6 @@ struct Model {
     int64_t elements = 0;
     uint32_t after_a_step = 0, after_an_epoch = 0;
   } newest;
-  /// What was counted at the last step of one optimizer, and how often in a row.
-  struct UsualCounts {
-    uint64_t optimizer = 0;
-    StepSums::Counts counts;
-    uint32_t times = 0;
-  };
-  std::vector<UsualCounts> usual;
-
   bool is_low_precision = false;     ///< any parameter of 16 bits
   bool is_on_device = false;         ///< numbers come at the tick, and elements are not read
   bool told_of_device = false;       ///< which rules cannot judge it there
@@ -293,7 +272,7 @@ struct Model {
   /// Whether an input that repeats would be a fault.
   bool may_repeat() const { return changed_inputs >= 2 && !repeats_by_habit; }
   /// Whether inputs are hashed as a whole.
-  bool reads_all_inputs() const { return same_orders > 0 && epoch.inputs.is_open(); }
+  bool reads_all_inputs() const { return same_orders > 0 && epoch.takes_inputs(); }
   /// Whether it has layers whose work depends on the mode.
   bool drops() const;
   bool has_batch_norm() const;
@@ -311,8 +290,8 @@ struct Model {
   void take_batch(const Layer& layer, const TensorView& output);
   /// Has `path` asked for at the next output of the last layer whose weights got gradients.
   void ask_for_path();
-  /// Whether nothing is wrong with a step of the optimizer of this number, as its sums say; before it is judged.
-  bool may_be_plain(uint64_t optimizer);
+  /// Whether nothing is wrong with a step, as its sums say; before it is judged.
+  bool may_be_plain() const;
   /// Takes what was added up since the last call.
   void take_tallies();
   /// Whether what is kept of each parameter, once it is up to date, describes the whole step.

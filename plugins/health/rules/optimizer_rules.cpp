@@ -58,7 +58,7 @@ std::string RateHistory::text(const loupe_optimizer* optimizer) const {
 }
 
 bool RateHistory::any_returned() const {
-  return std::any_of(groups.begin(), groups.end(), [](const auto& each) { return each.second.returned; });
+  return std::ranges::any_of(groups, [](const auto& each) { return each.second.returned; });
 }
 
 namespace {
@@ -193,8 +193,8 @@ std::vector<Rule> optimizer_rules() {
        .looks = {{When::settings, &judge_zero_rate}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 1,
-       .fault = R"(torch::optim::SGD optimizer(model->parameters(), 1 / 1000);  // 0)",
-       .repair = R"(torch::optim::SGD optimizer(model->parameters(), 1.0 / 1000);)"},
+       .example = R"(-torch::optim::SGD optimizer(model->parameters(), 1 / 1000);  // 0
++torch::optim::SGD optimizer(model->parameters(), 1.0 / 1000);)"},
       {.name = "weights_reset",
        .help = "warning; each epoch begins with the same weights again",
        .measure = "weights at the begin of three epochs, between which steps changed them by 1e-6 and more",
@@ -202,24 +202,24 @@ std::vector<Rule> optimizer_rules() {
        .looks = {{When::tick, &judge_reset}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(for (int epoch = 0; epoch < 20; ++epoch) {
-  torch::load(model, "start.pt");  // undoes the epoch before
-  train(model);
-})",
-       .repair = R"(torch::load(model, "start.pt");
-for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
+       .example = R"(-for (int epoch = 0; epoch < 20; ++epoch) {
+-  torch::load(model, "start.pt");  // undoes the epoch before
+-  train(model);
+-}
++torch::load(model, "start.pt");
++for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
       {.name = "new_optimizer",
        .help = "warning; one like the last is made for each step or epoch, and what it knew of the gradients is lost",
        .measure = "how often in a row an optimizer of the same size takes the place of the last one: four times",
        .remedy = "make the optimizer once, before the loop; to change the learning rate, set it in its options",
        .looks = {{When::settings, &judge_new_optimizer}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(for (auto& batch : *loader) {
-  torch::optim::Adam optimizer(model->parameters());  // knows nothing yet
-  step(optimizer, batch);
-})",
-       .repair = R"(torch::optim::Adam optimizer(model->parameters());
-for (auto& batch : *loader) step(optimizer, batch);)"},
+       .example = R"(-for (auto& batch : *loader) {
+-  torch::optim::Adam optimizer(model->parameters());  // knows nothing yet
+-  step(optimizer, batch);
+-}
++torch::optim::Adam optimizer(model->parameters());
++for (auto& batch : *loader) step(optimizer, batch);)"},
       {.name = "learning_rate_change",
        .help = "warning; a rate falls to next to nothing within an epoch, or rises beyond what is plausible",
        .measure =
@@ -231,14 +231,13 @@ for (auto& batch : *loader) step(optimizer, batch);)"},
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
                                      "loss_not_decreasing"}}},
        .epochs_unseen = 1,
-       .fault = R"(torch::optim::StepLR schedule(optimizer, 1, 0.5);
-for (auto& batch : *loader) {
-  step(optimizer, batch);
-  schedule.step();  // halves the rate with each batch
-})",
-       .repair = R"(torch::optim::StepLR schedule(optimizer, 1, 0.5);
-for (auto& batch : *loader) step(optimizer, batch);
-schedule.step();  // once an epoch)"},
+       .example = R"( torch::optim::StepLR schedule(optimizer, 1, 0.5);
+-for (auto& batch : *loader) {
+-  step(optimizer, batch);
+-  schedule.step();  // halves the rate with each batch
+-}
++for (auto& batch : *loader) step(optimizer, batch);
++schedule.step();  // once an epoch)"},
       {.name = "excessive_weight_decay",
        .tag = "Weight Norm",
        .help = "warning; decay outweighs the gradients, and the weights vanish",
@@ -248,8 +247,8 @@ schedule.step();  // once an epoch)"},
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output", "update_ratio"},
                          .strength = Strength::sure},
                         {.effects = {"loss_not_decreasing"}}},
-       .fault = R"(auto options = torch::optim::SGDOptions(0.1).weight_decay(1.0);)",
-       .repair = R"(auto options = torch::optim::SGDOptions(0.1).weight_decay(1e-4);)"},
+       .example = R"(-auto options = torch::optim::SGDOptions(0.1).weight_decay(1.0);
++auto options = torch::optim::SGDOptions(0.1).weight_decay(1e-4);)"},
   };
 }
 

@@ -11,10 +11,6 @@
 namespace loupe::health {
 namespace {
 
-bool is_near_one(double value) {
-  return std::abs(value - 1) < 1e-3;
-}
-
 /// Whether the target counts for a loss over classes: -100 is left out by default.
 bool counts(double target, int64_t classes) {
   return target >= 0 && target < static_cast<double>(classes);
@@ -37,14 +33,13 @@ void KeptInput::take(const Elements& from) {
   });
 }
 
-int64_t SameColumns::first() const {
-  const auto last = std::find(alive.rbegin(), alive.rend(), uint8_t{1});
-  return last == alive.rend() ? -1 : static_cast<int64_t>(alive.rend() - last) - 1;
-}
-
-int64_t SameColumns::tail() const {
-  const auto found = std::find(tails.begin(), tails.end(), uint8_t{1});
-  return found == tails.end() ? 0 : static_cast<int64_t>(found - tails.begin());
+int64_t SameColumns::column() const {
+  int64_t found = -1;
+  for (int64_t each = 0; each < static_cast<int64_t>(alive.size()); ++each) {
+    const bool is_better = overlap(each) == width || found < 0 || overlap(found) < width;
+    if (alive[static_cast<std::size_t>(each)] != 0 && is_better) found = each;
+  }
+  return found;
 }
 
 void SameColumns::take(const KeptInput& input, const Elements& targets, uint32_t of) {
@@ -61,9 +56,10 @@ void SameColumns::take(const KeptInput& input, const Elements& targets, uint32_t
     width = its_width;
     columns = length;
     in_step = !is_first || input.dim > 2 ? input.columns / input.second : length;
-    alive.assign(static_cast<std::size_t>(columns - width + 1), width <= most_width || width == columns ? 1 : 0);
-    tails.assign(static_cast<std::size_t>(width <= most_width ? width / 2 + 1 : 1), 1);
-    tails[0] = 0;
+    for (int64_t column = 0; column < columns; ++column) {
+      const bool is_whole = overlap(column) == width, is_compared = is_whole || 2 * overlap(column) <= width;
+      alive.push_back((width <= most_width ? is_compared : is_whole && width == columns) ? 1 : 0);
+    }
   }
   if (of != function || its_width != width || length != columns) return;
   const int64_t inner = is_first ? columns : input.columns / input.second;
@@ -80,10 +76,10 @@ void SameColumns::take(const KeptInput& input, const Elements& targets, uint32_t
     return true;
   };
   for (int64_t row = 0; row < rows_taken; ++row) {
-    for (std::size_t column = 0; column < alive.size(); ++column)
-      alive[column] &= alive[column] != 0 && is_same(row, static_cast<int64_t>(column), width) ? 1 : 0;
-    for (std::size_t n = 1; n < tails.size(); ++n)
-      tails[n] &= tails[n] != 0 && is_same(row, columns - static_cast<int64_t>(n), static_cast<int64_t>(n)) ? 1 : 0;
+    for (int64_t column = 0; column < columns; ++column) {
+      uint8_t& is_alive = alive[static_cast<std::size_t>(column)];
+      is_alive &= is_alive != 0 && is_same(row, column, overlap(column)) ? 1 : 0;
+    }
     changes += row > 0 && targets.at(row * width) != targets.at((row - 1) * width) ? 1 : 0;
   }
   rows += rows_taken;
@@ -177,58 +173,39 @@ TokenShift::Shares TokenShift::shares_of(const KeptInput& input, const Elements&
 /// By how many places the targets are moved; -1 where it is none, or words come again, so that several fit.
 int64_t TokenShift::Shares::only() const {
   constexpr double nearly_all = 0.98, half = 0.5;
-  const auto found = std::find_if(of.begin(), of.end(), [](double share) { return share >= nearly_all; });
-  const bool is_only = std::count_if(of.begin(), of.end(), [](double share) { return share >= half; }) == 1;
+  const auto found = std::ranges::find_if(of, [](double share) { return share >= nearly_all; });
+  const bool is_only = std::ranges::count_if(of, [](double share) { return share >= half; }) == 1;
   return found != of.end() && is_only ? found - of.begin() : -1;
 }
 
 void RepeatedRows::take(const Elements& input) {
-  constexpr int64_t fewest_rows = 4, most_rows = 1024, fewest_columns = 4, looked_at = 32;
+  constexpr int64_t fewest_rows = 4, most_rows = 1024, fewest_columns = 4;
   constexpr uint32_t looks_enough = 32;
   times = 0;
   outputs_differ = false;
   // What puts batches together does so from the first on.
-  if (batches == 0 && looks == looks_enough) return;
-  if (!input.floating() || input.dim() < 2 || input.size(0) < fewest_rows || input.size(0) > most_rows) return;
-  const int64_t count = input.size(0), columns = input.count() / count;
-  if (columns < fewest_columns) return;
+  if ((batches == 0 && looks == looks_enough) || !HashedRows::fits(input, fewest_columns)) return;
+  const auto count = static_cast<std::size_t>(input.size(0));
+  if (input.size(0) < fewest_rows || input.size(0) > most_rows) return;
   ++looks;
-  const auto is_as_first = [&](int64_t row) {
-    for (int64_t i = 0; i < std::min(columns, looked_at); ++i) {
-      if (input.bits(i) != input.bits(row * columns + i)) return false;
-    }
-    return true;
-  };
-  int64_t again = 1;
-  while (again < count && !is_as_first(again)) ++again;
-  if (again == count) return;
-  hashes.clear();
-  bool any_fraction = false;
-  const auto hash_of = [&](int64_t row, int64_t taken) {
-    uint64_t hash = 0;
-    for (int64_t i = 0; i < taken; ++i) {
-      const int64_t place = row * columns + (taken == columns ? i : scattered_place(i, taken, columns));
-      hash = mixed(hash, input.bits(place));
-      if (!any_fraction) any_fraction = input.at(place) != std::floor(input.at(place));
-    }
-    return hash;
-  };
-  for (int64_t row = 0; row < count; ++row) hashes.emplace_back(hash_of(row, std::min(columns, looked_at)), row);
-  if (!any_fraction) return;  // states, words and the like repeat by nature
-  std::sort(hashes.begin(), hashes.end());
-  int64_t smallest = count, largest = 0;
-  for (std::size_t begin = 0, end = 0; begin < hashes.size(); begin = end) {
-    while (end < hashes.size() && hashes[end].first == hashes[begin].first) ++end;
-    smallest = std::min(smallest, static_cast<int64_t>(end - begin));
-    largest = std::max(largest, static_cast<int64_t>(end - begin));
+  const HashedRows hashed(input, most_rows);
+  std::vector<std::pair<uint64_t, int64_t>> hashes(count);  // with the row
+  for (std::size_t row = 0; row < count; ++row)
+    hashes[row] = {hashed.quick(static_cast<int64_t>(row)), static_cast<int64_t>(row)};
+  std::ranges::sort(hashes);
+  if (hashes[0].first == 0) return;  // whole numbers, as states and words are
+  std::size_t of_each = 0;
+  for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
+    while (end < count && hashes[end].first == hashes[begin].first) ++end;
+    if (begin > 0 && end - begin != of_each) return;
+    of_each = end - begin;
   }
-  if (smallest < 2 || smallest != largest || largest == count) return;
-  for (std::size_t i = 1; i < hashes.size(); ++i) {
-    const bool is_pair = hashes[i].first == hashes[i - 1].first;
-    if (is_pair && hash_of(hashes[i].second, columns) != hash_of(hashes[i - 1].second, columns)) return;
+  if (of_each < 2 || of_each == count) return;
+  for (std::size_t i = 1; i < count; ++i) {
+    if (i % of_each != 0 && hashed.whole(hashes[i].second) != hashed.whole(hashes[i - 1].second)) return;
   }
-  times = smallest;
-  rows = count;
+  times = static_cast<int64_t>(of_each);
+  rows = input.size(0);
   one = hashes[0].second;
   other = hashes[1].second;
 }
@@ -306,27 +283,50 @@ void BoundedScores::end_epoch() {
 }
 
 void InputRange::take(const Elements& from) {
-  constexpr int64_t most = 1024;
-  constexpr double too_large = 1e30, smallest_normal = 1.17e-38;
-  if (!from.floating() || from.is_low_precision() || from.count() < 16) return;
-  ++batches;
-  from.sample(most, [&](int64_t place) {
-    const double value = std::abs(from.at(place));
-    if (!std::isfinite(value)) return;
-    ++seen;
-    largest = std::max(largest, value);
-    const bool is_huge = value > too_large, is_denormal = value > 0 && value < smallest_normal;
-    huge += is_huge ? 1 : 0;
-    denormal += is_denormal ? 1 : 0;
-    if (is_huge || (is_denormal && huge == 0)) example = from.at(place);
+  constexpr int64_t most = 1024, fewest_in_batch = 16;
+  constexpr double too_large = 1e30, smallest_normal = 1.17e-38, far = 1e3;
+  if (!from.floating()) return;
+  InputRange batch;
+  from.read_by([&](const auto& at) {
+    from.sample(most, [&](int64_t place) {
+      const double value = at(place), size = std::abs(value);
+      if (!std::isfinite(value)) return;
+      ++batch.count;
+      batch.sum += value;
+      batch.squares += value * value;
+      batch.largest = std::max(batch.largest, size);
+      const bool is_huge = size > too_large, is_denormal = size > 0 && size < smallest_normal;
+      batch.huge += is_huge ? 1 : 0;
+      batch.denormal += is_denormal ? 1 : 0;
+      if (is_huge || (is_denormal && batch.huge == 0)) batch.example = value;
+    });
   });
+  if (!from.is_low_precision() && batch.count >= fewest_in_batch) {
+    ++batches;
+    seen += batch.count;
+    huge += batch.huge;
+    denormal += batch.denormal;
+    if (batch.example != 0) example = batch.example;
+  }
+  if (scale() > 0 && batch.scale() > far * scale()) return;  // one extreme batch says nothing of the others
+  sum += batch.sum;
+  squares += batch.squares;
+  largest = std::max(largest, batch.largest);
+  count += batch.count;
 }
 
 void SoftmaxLook::take(const Layer& layer, const Elements& output) {
   constexpr int64_t fewest = 4, most_rows = 1024, lines = 8;
   if (!output.readable() || !output.floating() || output.dim() < 2 || output.count() == 0) return;
   const bool is_logarithm = layer.type.front() == 'L' || layer.type.front() == 'l';
-  const auto at = [&](int64_t place) { return is_logarithm ? std::exp(output.at(place)) : output.at(place); };
+  const auto adds_up = [&](int64_t first, int64_t stride, int64_t length, double tolerance) {
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      const double value = output.at(first + i * stride);
+      sum += is_logarithm ? std::exp(value) : value;
+    }
+    return std::abs(sum - 1) < tolerance;
+  };
   const int64_t batch = output.size(0), n = output.count() / batch;
   if (over_batch != nullptr || batch < fewest || batch > most_rows || n < 2) return;
   for (int64_t d = 1; d < output.dim(); ++d) {
@@ -334,22 +334,16 @@ void SoftmaxLook::take(const Layer& layer, const Elements& output) {
   }
   const int64_t taken = std::min(lines, n);
   for (int64_t i = 0; i < taken; ++i) {
-    const int64_t column = scattered_place(i, taken, n);
-    double sum = 0;
-    for (int64_t row = 0; row < batch; ++row) sum += at(row * n + column);
-    if (!is_near_one(sum)) return;
+    if (!adds_up(scattered_place(i, taken, n), n, batch, 1e-3)) return;
   }
   // Along no other dimension of the first samples.
   int64_t inner_size = n;
   for (int64_t d = 1; d < output.dim(); ++d) {
     inner_size /= output.size(d);
-    bool any_other = false;
-    for (int64_t row = 0; row < std::min(lines, batch) && !any_other; ++row) {
-      double sum = 0;
-      for (int64_t i = 0; i < output.size(d); ++i) sum += at(row * n + i * inner_size);
-      any_other = std::abs(sum - 1) > 0.05;
-    }
-    if (!any_other) return;
+    bool is_other = false;
+    for (int64_t row = 0; row < std::min(lines, batch) && !is_other; ++row)
+      is_other = !adds_up(row * n, inner_size, output.size(d), 0.05);
+    if (!is_other) return;
   }
   over_batch = &layer;
   rows = batch;
@@ -372,7 +366,6 @@ void Passing::take_run(const Layer& layer, const Event& event, const Run& run) {
     input.kept = 0;
     repeats.times = 0;
     if (given.readable()) {
-      range.take(given);
       repeats.take(given);
       if (same.is_open() || (shift.is_open() && !given.floating())) input.take(given);
     }
@@ -425,7 +418,8 @@ void Passing::next_step() {
 }
 
 void Passing::next_window() {
-  range.largest = 0;
+  range.sum = range.squares = range.largest = 0;
+  range.count = 0;
 }
 
 MeanLoss mean_cross_entropy(const Elements& scores, const Elements& targets, int64_t most_targets) {
@@ -467,35 +461,13 @@ void Passes::take(double loss) {
   const std::lock_guard lock(mutex_);
   ++step_.passes;
   const MeanLoss expected = std::exchange(expected_, {});
-  if (!(expected.mean > 0) || !std::isfinite(loss)) {
-    step_.is_known = false;
-    return;
-  }
+  step_.is_known = step_.is_known && expected.mean > 0 && std::isfinite(loss);
+  if (!step_.is_known) return;
+  const double share = loss / expected.mean;
   step_.fewest = std::min(step_.fewest, expected.count);
   step_.most = std::max(step_.most, expected.count);
-  step_.smallest = std::min(step_.smallest, loss / expected.mean);
-  step_.largest = std::max(step_.largest, loss / expected.mean);
-}
-
-void Passes::take_scale(double scale) {
-  const std::lock_guard lock(mutex_);
-  scale_ = scale;
-}
-
-void Passes::take_evaluation(bool of_model) {
-  const std::lock_guard lock(mutex_);
-  (of_model ? evaluates_models_ : evaluates_losses_) = true;
-}
-
-bool Passes::evaluates_others() {
-  const std::lock_guard lock(mutex_);
-  const bool has_losses = std::exchange(evaluates_losses_, false);
-  return !std::exchange(evaluates_models_, false) && has_losses;
-}
-
-double Passes::scale() const {
-  const std::lock_guard lock(mutex_);
-  return scale_;
+  step_.smallest = std::min(step_.smallest, share);
+  step_.largest = std::max(step_.largest, share);
 }
 
 Passes::Step Passes::end_step() {

@@ -3,6 +3,7 @@
 #include <loupe/event.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <mutex>
@@ -30,8 +31,8 @@ struct KeptInput {
 /// Columns of the input that were the target, in all rows that were compared.
 struct SameColumns {
   static constexpr int64_t most_width = 64;
-  std::vector<uint8_t> alive;  ///< for each column: the target's are the same as those from here on
-  std::vector<uint8_t> tails;  ///< for each n: the target's first n are the input's last n
+  /// For each column: the target is the same as what is in the input from here on, or begins with that.
+  std::vector<uint8_t> alive;
   uint32_t function = 0;
   int64_t width = 0, columns = 0, in_step = 1;  ///< of a target, of an input, and of one time step of that
   int64_t rows = 0, changes = 0;                ///< compared; those with another target than the row before
@@ -40,12 +41,13 @@ struct SameColumns {
   bool drops = false;             ///< some input is dropped at random on the way
 
   static constexpr int64_t enough = 256, most_rows = 4096;
-  bool is_open() const { return looks < 2 || (rows < most_rows && (first() >= 0 || tail() > 0)); }
+  bool is_open() const { return looks < 2 || (rows < most_rows && column() >= 0); }
   bool is_known() const { return rows >= enough && changes * 16 >= rows; }
-  /// The last column of the input from which on it is the target; -1: none.
-  int64_t first() const;
-  /// How many columns at the target's beginning are the input's end; 0 where these are more than half.
-  int64_t tail() const;
+  /// How many numbers of the target are compared with the input from this column on.
+  int64_t overlap(int64_t column) const { return std::min(width, columns - column); }
+  /// The last column of the input from which on it is the whole target, or else from which on it is the beginning of
+  /// it, up to a half; -1: none.
+  int64_t column() const;
   void take(const KeptInput& input, const Elements& targets, uint32_t function);
 };
 
@@ -80,9 +82,8 @@ struct TokenShift {
 
 /// Rows of a batch that are there several times each.
 struct RepeatedRows {
-  std::vector<std::pair<uint64_t, int64_t>> hashes;  ///< with the row
-  int64_t times = 0, rows = 0;                       ///< of this step: 0: not the same for each
-  int64_t one = 0, other = 0;                        ///< two of the same
+  int64_t times = 0, rows = 0;  ///< of this step: 0: not the same for each
+  int64_t one = 0, other = 0;   ///< two of the same
   bool has_same_targets = false, outputs_differ = false;
   uint32_t looks = 0, batches = 0;  ///< batches that were looked at; those in a row with such rows
   void take(const Elements& input);
@@ -116,10 +117,18 @@ struct BoundedScores {
   void end_epoch();
 };
 
+/// The finite elements of the model's input: some of each batch.
 struct InputRange {
+  static constexpr int64_t fewest = 64;
+  // Over the window.
+  double sum = 0, squares = 0, largest = 0;  ///< the last is a magnitude
+  int64_t count = 0;
+  // Over the run, of float and double.
   int64_t seen = 0, huge = 0, denormal = 0, batches = 0;
-  double largest = 0;  ///< magnitude, over the window
   double example = 0;
+  bool is_zero() const { return count >= fewest && squares == 0; }
+  /// Root mean square; NaN where none was looked at.
+  double scale() const { return std::sqrt(squares / static_cast<double>(count)); }
   bool is_misread() const { return batches >= 2 && (huge > 0 || 8 * denormal >= seen); }
   void take(const Elements& input);
 };
@@ -179,17 +188,19 @@ MeanLoss mean_cross_entropy(const Elements& scores, const Elements& targets, int
 /// The backward passes of one step, by the loss of each. Events come on any thread.
 class Passes {
  public:
+  std::atomic<double> scale{1};
+  // Without gradients: a watched model ran, or a loss was computed.
+  std::atomic<bool> evaluates_models{false}, evaluates_losses{false};
   /// A loss function is called.
   void expect(const MeanLoss& loss);
   bool wants_means() const;
   /// backward() is called on a loss.
   void take(double loss);
-  void take_scale(double scale);
-  double scale() const;
-  /// Without gradients: a watched model runs, or a loss is computed.
-  void take_evaluation(bool of_model);
   /// Whether losses were computed in evaluation since the last call, and no watched model ran there.
-  bool evaluates_others();
+  bool evaluates_others() {
+    const bool ran = evaluates_models.exchange(false);
+    return evaluates_losses.exchange(false) && !ran;
+  }
   struct Step {
     std::size_t passes = 0;
     int64_t fewest = INT64_MAX, most = 0;
@@ -209,10 +220,8 @@ class Passes {
   mutable std::mutex mutex_;
   Step step_;
   MeanLoss expected_;
-  double scale_ = 1;
   std::size_t passes_before_ = 0;
   uint32_t several_ = 0;  ///< steps of several passes
-  bool evaluates_models_ = false, evaluates_losses_ = false;
 };
 
 }  // namespace loupe::health

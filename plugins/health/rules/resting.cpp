@@ -36,8 +36,8 @@ void rest_gradient(const ParameterState& state, uint32_t what, Changes& changes)
 /// Lets biases rest in a module whose weight shows the same gradient.
 void rest_biases(const Model::Parts& parts, Changes& changes) {
   const auto is_shown = [](const ParameterState* each) { return each->parameter != nullptr && each->stepped; };
-  const bool has_weight = std::any_of(parts.parameters.begin(), parts.parameters.end(),
-                                      [&](const auto* each) { return is_shown(each) && each->is_matrix(); });
+  const bool has_weight =
+      std::ranges::any_of(parts.parameters, [&](const auto* each) { return is_shown(each) && each->is_matrix(); });
   for (ParameterState* each : parts.parameters) {
     each->rests = has_weight && is_shown(each) && !each->is_matrix();
     if (each->rests) rest_gradient(*each, LOUPE_REST_EVENTS, changes);
@@ -54,9 +54,8 @@ bool may_be_added_up(const Model& model, const Layer& layer) {
 }
 
 const Layer* layer_of(const Model& model, const loupe_source* outputs) {
-  const auto found = std::find_if(model.layers.begin(), model.layers.end(), [&](const Layer& each) {
-    return each.module != nullptr && each.outputs.raw() == outputs;
-  });
+  const auto found = std::ranges::find_if(
+      model.layers, [&](const Layer& each) { return each.module != nullptr && each.outputs.raw() == outputs; });
   return found != model.layers.end() ? &*found : nullptr;
 }
 
@@ -135,7 +134,7 @@ uint32_t Flow::rest_of(const Model& model, const Layer& layer) {
 void Tallies::begin(Model& model, Changes& changes) {
   const StepSums::Counts& counts = model.step.sums.counts;
   const bool each_once = counts.gradients > 0 && counts.gradients == counts.stepped && counts.both == counts.stepped &&
-                         std::all_of(model.parameters.begin(), model.parameters.end(), [](const auto& each) {
+                         std::ranges::all_of(model.parameters, [](const auto& each) {
                            return !each.stepped || (each.gradients == 1 && each.has_change);
                          });
   const bool have_some = weights_.gradients && weights_.steps && others_.gradients && others_.steps;
@@ -267,7 +266,6 @@ void Resting::end_step(Model& model, bool may_rest, Changes& changes) {
 void Resting::turn(Model& model, Changes& changes) {
   looking_ = !looking_;
   model.flow.end_pass();
-  model.usual.clear();
   if (!looking_) {
     bool is_as_before = true;
     for (Layer& layer : model.layers) is_as_before = Flow::settle(layer) && is_as_before;

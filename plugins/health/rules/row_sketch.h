@@ -34,6 +34,7 @@ class RowSketch {
     const auto at = std::lower_bound(rows_.begin(), end, Row{quick, 0}, is_less);
     return at != end && at->quick == quick && at->whole == whole();
   }
+  std::size_t count() const { return count_; }
   /// An estimate of how many different rows were taken.
   double rows() const {
     if (count_ < most) return static_cast<double>(count_);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 #include <utility>
 
 namespace loupe::health {
@@ -24,29 +25,27 @@ std::vector<Rule> lens_rules() {
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "constant_output", "loss_spike",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 0,
-       .fault = R"(auto p = torch::sigmoid(model->forward(x));
-auto loss = -(y * p.log()).mean();  // log(0) is -inf)",
-       .repair = R"(auto scores = model->forward(x);
-auto loss = torch::binary_cross_entropy_with_logits(scores, y);)"},
+       .example = R"(-auto p = torch::sigmoid(model->forward(x));
+-auto loss = -(y * p.log()).mean();  // log(0) is -inf
++auto scores = model->forward(x);
++auto loss = torch::binary_cross_entropy_with_logits(scores, y);)"},
       {.name = unregistered_module,
        .help = "warning; a module with parameters runs in the model and is never trained",
        .measure = "modules that run within the model, against those that it registers",
        .remedy = "make it with register_module in the constructor of the module that uses it, or give its parameters "
                  "to an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)",
-       .fault = R"(struct Net : torch::nn::Module {
-  torch::nn::Linear hidden{784, 128};  // parameters() does not have it
-};)",
-       .repair = R"(struct Net : torch::nn::Module {
-  torch::nn::Linear hidden =
-      register_module("hidden", torch::nn::Linear(784, 128));
-};)"},
+       .example = R"( struct Net : torch::nn::Module {
+-  torch::nn::Linear hidden{784, 128};  // parameters() does not have it
++  torch::nn::Linear hidden =
++      register_module("hidden", torch::nn::Linear(784, 128));
+ };)"},
       {.name = "departs_from_baseline",
        .help = "warning; the first series outside of what good runs show, where a baseline is given",
        .measure = "each series of each epoch, against the range that it has in the good runs",
        .remedy = "compare what differs between this run and the good ones: data, settings, code",
-       .fault = R"(// The runs that `loupe learn` was given had a rate of 1e-3.
-torch::optim::Adam optimizer(model->parameters(), 1e-2);)",
-       .repair = R"(torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
+       .example = R"(-// The runs that `loupe learn` was given had a rate of 1e-3.
+-torch::optim::Adam optimizer(model->parameters(), 1e-2);
++torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
   };
 }
 
@@ -79,20 +78,35 @@ const std::vector<Rule>& rules() {
   static const auto& table = *[] {
     auto* all = new std::vector<Rule>();
     for (const auto& theme : {lens_rules, loop_rules, data_rules, comparison_rules, optimizer_rules, setting_rules,
-                              norm_rules, loss_input_rules, collapse_rules, clipping_rules, gradient_rules,
-                              activation_rules, update_rules, layer_rules, loss_rules, speed_rules}) {
+                              loss_input_rules, collapse_rules, clipping_rules, gradient_rules, activation_rules,
+                              update_rules, layer_rules, loss_rules, speed_rules}) {
       for (Rule& rule : theme()) all->push_back(std::move(rule));
     }
+    for (Rule& cause : *all) {
+      for (Rule& each : *all) {
+        cause.effects.push_back(
+            std::ranges::any_of(cause.brings_about, [&](const Effects& some) { return some.has(each.name); }));
+      }
+    }
+    for (std::size_t i = 0; i < all->size(); ++i) (*all)[i].number = i;
     return all;
   }();
   return table;
 }
 
 const Rule& rule_named(const char* name) {
-  const auto found =
-      std::find_if(rules().begin(), rules().end(), [&](const Rule& rule) { return std::strcmp(rule.name, name) == 0; });
+  const auto found = std::ranges::find_if(rules(), [&](const Rule& rule) { return std::strcmp(rule.name, name) == 0; });
   if (found == rules().end()) throw Error(std::string("health has no rule '") + name + "'");
   return *found;
+}
+
+std::string Rule::lines_with(char sign) const {
+  std::string text;
+  std::istringstream lines(example);
+  for (std::string line; std::getline(lines, line);) {
+    if (line[0] == sign || line[0] == ' ') text += (text.empty() ? "" : "\n") + line.substr(1);
+  }
+  return text;
 }
 
 void judge_all(When when, const Judge& judge, const Situation& situation) {

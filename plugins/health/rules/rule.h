@@ -3,7 +3,9 @@
 #include <loupe/host.h>
 #include <loupe/options.h>
 
+#include <algorithm>
 #include <concepts>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -126,6 +128,9 @@ struct Effects {
   Strength strength = Strength::likely;
   /// Whether what both saw belongs together; null where it is enough that both are of one model.
   bool (*agrees)(const Observation& cause, const Observation& effect) = nullptr;
+  bool has(const char* rule) const {
+    return std::ranges::any_of(effects, [&](const char* each) { return std::strcmp(each, rule) == 0; });
+  }
 };
 
 /// One rule: all there is to know of it except the code of its functions. The lens, `loupe explain`, `loupe diagnose`
@@ -149,10 +154,15 @@ struct Rule {
   /// It may last for so many epochs before it is seen: what was seen earlier does not follow from it. Most may hold
   /// from the first step on.
   uint64_t epochs_unseen = UINT64_MAX;
-  // A few lines of a trainer that have the fault, and the same lines repaired; no line has more than 74 columns, so
-  // that `loupe explain` fits a terminal of 80.
-  const char* fault = "";
-  const char* repair = "";
+  /// A few lines of a trainer: each begins with '-' where it has the fault, with '+' where that is repaired, else with
+  /// ' '. No line has more than 75 columns, so that `loupe explain` fits a terminal of 80.
+  const char* example = "";
+  /// The lines of the example with this sign, and those with ' ', without that.
+  std::string lines_with(char sign) const;
+  // Set by rules(): findings of thousands of layers are compared each with each.
+  std::size_t number = 0;
+  std::vector<bool> effects = {};  ///< by the number of a rule: whether it is among those that this one brings about
+  bool may_bring_about(const Rule& other) const { return effects[other.number]; }
 };
 
 /// All rules, a theme after another. A cause looks before its effects.
@@ -163,7 +173,6 @@ std::vector<Rule> data_rules();
 std::vector<Rule> comparison_rules();
 std::vector<Rule> optimizer_rules();
 std::vector<Rule> setting_rules();
-std::vector<Rule> norm_rules();
 std::vector<Rule> loss_input_rules();
 std::vector<Rule> clipping_rules();
 std::vector<Rule> gradient_rules();
@@ -188,6 +197,12 @@ constexpr const char* unregistered_module = "unregistered_module";
 
 /// After so many steps in a row a fault of a parameter is sure.
 constexpr uint32_t steps_enough = 2;
+/// A gradient as the optimizer took it.
+struct UsedGradient {
+  double squares = 0, largest = 0;
+  bool is_known = false;
+};
+UsedGradient used_gradient(const Judge& judge, const ParameterState& state);
 /// Whether any group's learning rate is not 0, as far as known. `optimizer` may be null.
 bool has_rate(const loupe_optimizer* optimizer);
 

@@ -122,28 +122,24 @@ std::vector<Rule> setting_rules() {
                  "group.options().set_lr(rate); defaults() are for groups that are added later, without options",
        .looks = {{When::optimizer, &judge_unused_rate}},
        .brings_about = {{.effects = {"loss_oscillating", "loss_not_decreasing"}, .strength = Strength::hint}},
-       .fault = R"(using torch::optim::AdamOptions;
-for (int epoch = 0; epoch < 20; ++epoch) {
-  train(model, optimizer);
-  auto& defaults = static_cast<AdamOptions&>(optimizer.defaults());
-  defaults.lr(0.9 * defaults.lr());  // the groups keep theirs
-})",
-       .repair = R"(for (int epoch = 0; epoch < 20; ++epoch) {
-  train(model, optimizer);
-  for (auto& group : optimizer.param_groups())
-    group.options().set_lr(0.9 * group.options().get_lr());
-})"},
+       .example = R"(-using torch::optim::AdamOptions;
+ for (int epoch = 0; epoch < 20; ++epoch) {
+   train(model, optimizer);
+-  auto& defaults = static_cast<AdamOptions&>(optimizer.defaults());
+-  defaults.lr(0.9 * defaults.lr());  // the groups keep theirs
++  for (auto& group : optimizer.param_groups())
++    group.options().set_lr(0.9 * group.options().get_lr());
+ })"},
       {.name = "default_rate",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; a group has LibTorch's own learning rate beside others that have the optimizer's",
        .measure = "each group's rate, against LibTorch's own and the optimizer's",
        .remedy = "name the rate in the options of each group",
        .looks = {{When::optimizer, &judge_default_rate}},
-       .fault = R"(// Beside AdamW(groups, AdamWOptions(3e-5)): a rate of 1e-3.
-groups.emplace_back(biases, std::make_unique<AdamWOptions>(
-                                AdamWOptions().weight_decay(0)));)",
-       .repair = R"(groups.emplace_back(biases, std::make_unique<AdamWOptions>(
-                                AdamWOptions(3e-5).weight_decay(0)));)"},
+       .example = R"(-// Beside AdamW(groups, AdamWOptions(3e-5)): a rate of 1e-3.
+ groups.emplace_back(biases, std::make_unique<AdamWOptions>(
+-                                AdamWOptions().weight_decay(0)));
++                                AdamWOptions(3e-5).weight_decay(0)));)"},
       {.name = "batch_not_first",
        .help = "warning; a recurrent layer takes the samples of a batch for a sequence",
        .measure = "the sizes of a recurrent layer's input, against the number of targets, three steps in a row",
@@ -151,10 +147,9 @@ groups.emplace_back(biases, std::make_unique<AdamWOptions>(
        .looks = {{When::step, &judge_batch_not_first}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
-       .fault = R"(torch::nn::LSTM lstm(torch::nn::LSTMOptions(8, 32));
-auto out = lstm->forward(inputs);  // inputs: (batch, time, features))",
-       .repair = R"(torch::nn::LSTM lstm(torch::nn::LSTMOptions(8, 32).batch_first(true));
-auto out = lstm->forward(inputs);  // inputs: (batch, time, features))"},
+       .example = R"(-torch::nn::LSTM lstm(torch::nn::LSTMOptions(8, 32));
++torch::nn::LSTM lstm(torch::nn::LSTMOptions(8, 32).batch_first(true));
+ auto out = lstm->forward(inputs);  // inputs: (batch, time, features))"},
   };
 }
 

@@ -23,8 +23,8 @@ void Speed::end_epoch() {
   ++epochs_;
   if (in_stretch_.size() < in_stretch) return;
   const auto least = [&](double Step::*part) {
-    const auto quickest = std::min_element(in_stretch_.begin(), in_stretch_.end(),
-                                           [&](const Step& a, const Step& b) { return a.*part < b.*part; });
+    const auto quickest =
+        std::ranges::min_element(in_stretch_, [&](const Step& a, const Step& b) { return a.*part < b.*part; });
     return (*quickest).*part;
   };
   stretches_.push_back(
@@ -37,7 +37,7 @@ Speed::Step Speed::usual() const {
   Step mean;
   if (last_.size() < enough) return mean;
   std::vector<Step> steps(last_.begin(), last_.end());
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.waiting < b.waiting; });
+  std::ranges::sort(steps, {}, &Step::waiting);
   steps.resize(steps.size() - steps.size() / enough);
   for (const Step& step : steps) {
     mean.waiting += step.waiting;
@@ -85,8 +85,7 @@ void judge_slowdown(const Judge& judge, const Situation& situation) {
   const Part parts[] = {{now.waiting - before.waiting, "waiting for data"},
                         {now.backward - before.backward, "the loss and the backward pass"},
                         {now.optimizer - before.optimizer, "the optimizer's step"}};
-  const Part& most = *std::max_element(std::begin(parts), std::end(parts),
-                                       [](const Part& a, const Part& b) { return a.growth < b.growth; });
+  const Part& most = *std::ranges::max_element(parts, {}, &Part::growth);
   judge.tell({.value = factor, .threshold = judge.limit("slower_factor")},
              sentence("steps are slower with each epoch: what took ", duration_text(before.rest() + before.forward),
                       " in epoch ", before.last_epoch, " takes ", duration_text(now.rest() + now.forward), " in epoch ",
@@ -105,10 +104,10 @@ std::vector<Rule> speed_rules() {
        .looks = {{When::speed, &judge_input_bound}},
        .limits = {{"waiting_share", 0.5, "share of a step that is spent waiting for data, above which that is told",
                    0.0, 1.0}},
-       .fault = R"(auto options = torch::data::DataLoaderOptions().batch_size(64);
-// No worker: each step waits until its batch is read.)",
-       .repair = R"(auto options =
-    torch::data::DataLoaderOptions().batch_size(64).workers(4);)"},
+       .example = R"(-auto options = torch::data::DataLoaderOptions().batch_size(64);
+-// No worker: each step waits until its batch is read.
++auto options =
++    torch::data::DataLoaderOptions().batch_size(64).workers(4);)"},
       {.name = "slower_each_epoch",
        .tag = "Step Time",
        .help = "warning; epoch by epoch steps take longer, though the model's forward does not",
@@ -117,10 +116,10 @@ std::vector<Rule> speed_rules() {
        .looks = {{When::speed, &judge_slowdown}},
        .limits = {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told",
                    1.0}},
-       .fault = R"(// Copies all losses so far in each step.
-losses = torch::cat({losses, loss.detach().view(1)});)",
-       .repair = R"(std::vector<double> losses;
-losses.push_back(loss.item<double>());)"},
+       .example = R"(-// Copies all losses so far in each step.
+-losses = torch::cat({losses, loss.detach().view(1)});
++std::vector<double> losses;
++losses.push_back(loss.item<double>());)"},
   };
 }
 
