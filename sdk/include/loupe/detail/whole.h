@@ -17,7 +17,8 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// The other side's struct as far as this side knows it: members that it lacks are zero, newer ones are left out.
+/// The other side's struct as far as this side knows it: members that it lacks are zero, newer ones are left out. Where
+/// it ends within a member, no half of that is taken.
 template <class T>
 T known_part(const T& other) {
   if (other.struct_size >= sizeof(T)) {  // as nearly always, and then no length is unknown
@@ -26,7 +27,7 @@ T known_part(const T& other) {
     return copy;
   }
   T copy{};
-  std::memcpy(&copy, &other, std::min<std::size_t>(other.struct_size, sizeof copy));
+  std::memcpy(&copy, &other, other.struct_size / alignof(T) * alignof(T));
   copy.struct_size = static_cast<uint32_t>(sizeof copy);
   return copy;
 }
