@@ -231,15 +231,28 @@ TEST(Check, NamesEveryDraftThatALensUses) {
                                                       {"health", "the gatherer 'draft_loss_input'"},
                                                       {"health", "the gatherer 'draft_step_time'"},
                                                       {"gatherers", "LOUPE_DRAFT_TAP_LOSS_INPUT"},
-                                                      {"pipeline", "options of LOUPE_OPTION_DRAFTS"}};
+                                                      {"pipeline", "options of LOUPE_OPTION_DRAFTS"},
+                                                      {"preprocessors", "loupe.tensor_math/draft-1"},
+                                                      // What they ask for where no check gets.
+                                                      {"recorder", "loupe.tensor_math/draft-1"},
+                                                      {"ranks", "loupe.optimizer_states/draft-1"},
+                                                      {"incidents", "loupe.tensor_files/draft-1"}};
   for (const auto& [plugin, draft] : uses) {
     const Checked checked = check(LOUPE_BUILT_PLUGINS + "/" + std::string(plugin) + ".so", "--timeout 60");
     std::string used;
     for (const auto& row : checked.rows) {
-      if (row.at("rule") == "drafts") used += row.at("detail").get<std::string>();
+      if (row.at("rule") == "drafts" || row.at("rule") == "plugin") used += row.at("detail").get<std::string>();
     }
     EXPECT_TRUE(contains(used, draft)) << plugin << ": " << used;
   }
+}
+
+TEST(Check, NamesADraftThatIsAskedForInAReport) {
+  std::string used;
+  for (const auto& row : check(faulty("asks_late")).rows) {
+    if (row.at("rule") == "drafts") used += row.at("detail").get<std::string>();
+  }
+  EXPECT_EQ(used, "it uses loupe.late/draft-9, which may change or go without notice");
 }
 
 TEST(Check, GivesTensorsOfThePlacesThatWereAskedForAlone) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "check/session.h"
@@ -125,6 +126,24 @@ void check_unknown_ids(const Subject& subject) {
   }
 }
 
+/// The ids of drafts in what is loaded of the file, also of those that it asks for where no check gets:
+/// "loupe.x/draft-1".
+std::set<std::string> drafts_in(const PluginFile& file) {
+  std::set<std::string> ids;
+  for (const ElfW(Phdr) & segment : ElfFile(file).segments) {
+    if (segment.p_type != PT_LOAD) continue;
+    const std::vector<char> bytes = file.read(segment.p_offset, segment.p_filesz);
+    const std::string_view text(bytes.data(), bytes.size());
+    for (std::size_t at = 0; (at = text.find("/draft-", at)) != text.npos; ++at) {
+      const std::size_t begin = text.rfind("loupe.", at), end = text.find_first_not_of("0123456789", at + 7);
+      if (begin == text.npos || end == at + 7) continue;
+      const std::string_view id = text.substr(begin, end - begin);
+      if (id.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789.", 0) == at - begin) ids.emplace(id);
+    }
+  }
+  return ids;
+}
+
 void check_plugin(const Subject& subject) {
   const loupe_plugin* plugin = subject.plugin;
   if (plugin == nullptr || !LOUPE_REACHES(*plugin, component_count))
@@ -148,6 +167,9 @@ void check_plugin(const Subject& subject) {
   for (std::size_t i = 0; i < plugin->component_count; ++i)
     takes_any = takes_any || declares_any(*plugin->components[i], subject.options);
   if (!takes_any) throw Broken("no component of it has an option of those in --options " + subject.options);
+  std::string named;
+  for (const std::string& draft : drafts_in(PluginFile(subject.file))) named += (named.empty() ? "" : ", ") + draft;
+  if (!named.empty()) note_remark("its code names " + named + ", drafts that may change or go without notice");
 }
 
 namespace {

@@ -107,6 +107,9 @@ struct StubTensors {
   static loupe_status save(void*, const loupe_retained* const*, std::size_t, uint32_t, const char*, loupe_error*) {
     return LOUPE_OK;
   }
+  static loupe_status lend_states(void*, const loupe_tensor*, loupe_draft_take_state, void*, loupe_error*) {
+    return LOUPE_NOT_FOUND;  // as of plain SGD
+  }
   static const loupe_run* run(void* host) { return of(host).run_; }
 };
 
@@ -124,6 +127,8 @@ constexpr loupe_draft_tensor_math_service tensor_math = {.struct_size = sizeof(l
                                                          .fold = &StubTensors::fold};
 constexpr loupe_draft_tensor_file_service tensor_files = {.struct_size = sizeof(loupe_draft_tensor_file_service),
                                                           .save = &StubTensors::save};
+constexpr loupe_draft_optimizer_state_service optimizer_states = {
+    .struct_size = sizeof(loupe_draft_optimizer_state_service), .lend = &StubTensors::lend_states};
 constexpr loupe_run_service run_service = {.struct_size = sizeof(loupe_run_service), .run = &StubTensors::run};
 
 std::mutex drafts_mutex;
@@ -139,6 +144,7 @@ struct Service {
 const Service services[] = {{LOUPE_TENSORS_ID, &tensors},
                             {LOUPE_DRAFT_TENSOR_MATH_ID, &tensor_math},
                             {LOUPE_DRAFT_TENSOR_FILES_ID, &tensor_files},
+                            {LOUPE_DRAFT_OPTIMIZER_STATES_ID, &optimizer_states},
                             {LOUPE_RUN_ID, &run_service}};
 
 }  // namespace
@@ -439,7 +445,6 @@ struct StubWiring {
     const loupe_status status = told(self, histogram, "histogram", {Phase::reporting}, error, check);
     return status == LOUPE_OK ? need_news(self, *histogram, of(self).histograms_, histogram->line, error) : status;
   }
-  static const void* no_extension(void*, const char*) { return nullptr; }
   static loupe_status finding(void* self, const loupe_finding* finding, loupe_error* error) {
     return told(self, finding, "finding", {Phase::stepping, Phase::reporting}, error,
                 [](const loupe_finding& given) { check_finding(given); });
@@ -451,7 +456,7 @@ void Session::lend_host_tables() {
                                    .context = this,
                                    .subscribe = &StubWiring::subscribe,
                                    .emit = &StubWiring::emit,
-                                   .get_extension = &StubWiring::no_extension});
+                                   .get_extension = &StubWiring::extension});
   wiring_ = lasting_.lend(loupe_wiring{.struct_size = sizeof(loupe_wiring),
                                        .flags = LOUPE_WIRING_STRICT,
                                        .context = this,
@@ -469,7 +474,7 @@ void Session::lend_host_tables() {
                                    .row = &StubWiring::row,
                                    .histogram = &StubWiring::histogram,
                                    .finding = &StubWiring::finding,
-                                   .get_extension = &StubWiring::no_extension});
+                                   .get_extension = &StubWiring::extension});
 }
 
 }  // namespace loupe::check

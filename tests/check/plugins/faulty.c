@@ -299,6 +299,11 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
                                      .bin_count = 2};
   if (is("edges")) (void)sink->histogram(sink->context, &histogram, error);
   if (is("told_twice")) (void)sink->row(sink->context, &row, error);
+  if (is("asks_late") && LOUPE_OFFERS(*sink, get_extension)) {
+    char id[32]; /* made here, so that the file does not name it */
+    snprintf(id, sizeof id, "loupe.late/draft%d", -9);
+    (void)sink->get_extension(sink->context, id);
+  }
   return shown;
 }
 static const loupe_lens lens = {.struct_size = sizeof lens, .attach = attach, .visit = visit, .report = report};
