@@ -34,13 +34,15 @@ class MistakenLens : public loupe::Lens {
     if (is("label"))
       return void(watch(module, loupe::Watch("step_gradient").label("wieght").preprocessor("output_norm")));
     if (is("no_label")) return void(watch(module, loupe::Watch("step_gradient").preprocessor("output_norm")));
-    const loupe::Watch forward = is("indices") || is("index") ? loupe::Watch("forward") : sums("forward");
+    const bool reads = is("indices") || is("index") || is("size");
+    const loupe::Watch forward = reads ? loupe::Watch("forward") : sums("forward");
     source_ =
         watch(module, forward,
               loupe::preprocessor_of(forward.request(), [this](const loupe::Event& event, loupe::Numbers& numbers) {
                 if (is("process")) throw std::runtime_error("it divides by zero");
                 if (is("indices")) loupe::Elements(event.tensor())(0, 0, 0);
                 if (is("index")) loupe::Elements(event.tensor())(1'000'000);
+                if (is("size")) (void)loupe::Elements(event.tensor()).size(7);
                 numbers.push("sum", event.measurement().sum);
                 numbers.push("squares", event.measurement().sum_squares);
               }));
