@@ -332,4 +332,6 @@ class ModelsInTurn(Reading):
         self.assertEqual(self.script(self.GROUPS), 6)
         self.assertIn("a gap: the next model begins", self.find("#loss .legend").text)
         self.assertEqual(self.words("#run .model > summary"), ["6 models Net"])
+        self.assertEqual(self.words("#picture .older > summary"), ["3 earlier models"])
+        self.assertEqual(self.words("#picture .groups > .layer-group > .layer-group-name")[:3], ["Net#4", "Net#5", "Net#6"])
         self.assertEqual(self.all("#collapse"), [])

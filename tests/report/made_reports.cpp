@@ -336,7 +336,7 @@ int main(int argument_count, char** arguments) {
     for (int epoch = 0; epoch < 30; ++epoch) {
       const std::string name = epoch < 5 ? "Net" : "Net#" + std::to_string(epoch / 5 + 1);
       if (epoch % 5 == 0)
-        html.model(loupe::test::MadeModel(name, "Net", {{"fc1", "Linear"}, {"fc2", "Linear"}}).told());
+        html.model(loupe::test::MadeModel(name, "Net", {{name + ".fc1", "Linear"}, {name + ".fc2", "Linear"}}).told());
       html.begin_tick(epoch);
       html.value("Loss", "Loss", "train_loss mean", std::exp(-0.4 * (epoch % 5)));
       html.end_tick();

@@ -93,8 +93,9 @@ function kindSummary({kind, models}) {
 /** The number of parameters that train at once: of models that were made in turn, those of the last. */
 function parametersOf({kinds}) {
   const count = (model) => (model && Number(model.parameters)) || 0;
-  return kinds.reduce((sum, {models}) => sum + (models.length > MOST_UNFOLDED ? count(models.at(-1)) :
-    models.reduce((all, model) => all + count(model), 0)), 0);
+  const areInTurn = ({models, epochs}) => models.length > MOST_UNFOLDED && epochs.at(-1) !== null;
+  return kinds.flatMap((kind) => (areInTurn(kind) ? kind.models.slice(-1) : kind.models))
+      .reduce((sum, model) => sum + count(model), 0);
 }
 
 /** The state of a run. @param isBrief leaves out the sentence on it */
@@ -127,7 +128,7 @@ function epochSpan({epochs, stride}) {
 /** A table of the runs, a column each. */
 function newTable() {
   const rows = [
-    ["Model", ({kinds}) => (kinds.length > 0 ? kinds.map(kindSummary) : "–")],
+    ["Model", ({kinds}) => (kinds.length > 0 ? kinds.flatMap(kindSummary) : "–")],
     ["Epochs", epochSpan],
     ["State", (run) => stateOf(run)],
     ...resultRows(),
@@ -195,10 +196,13 @@ function item(name, ...what) {
 function rates(run) {
   const tag = tagNamed.get("Learning Rate");
   if (!tag) return [];
-  return layerNames(tag.name).flatMap((layer) => lineNames(tag.name).map((line) => {
+  const all = layerNames(tag.name).flatMap((layer) => lineNames(tag.name).map((line) => {
     const series = run.line(tag.name, layer, line), value = series && series.last();
-    return value === null ? null : item("rate", element("b", {}, formatNumber(value)), ` ${line}`);
-  })).filter((each) => each !== null).slice(0, 2);
+    return value === null ? null : [item("rate", element("b", {}, formatNumber(value)), ` ${line}`), series];
+  })).filter((each) => each !== null);
+  // An optimizer that no longer steps has no value in the last epoch.
+  const now = all.filter(([, series]) => !series.isMissing(run.epochs.length - 1));
+  return (now.length > 0 ? now : all).slice(0, 2).map(([each]) => each);
 }
 
 /** The last value of each metric, for example the accuracy. */
