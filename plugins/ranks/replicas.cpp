@@ -100,7 +100,7 @@ bool all_keep(const std::vector<Said::Group>& groups, std::size_t tensor) {
   });
 }
 
-/// "rank 2 from ranks 0, 1 and 3", "rank 0 from rank 1": those that are fewer first.
+/// "rank 2 from ranks 0, 1 and 3", "rank 0 from rank 1": the smaller group first.
 std::string who(const std::vector<std::vector<int>>& parts) {
   if (parts.size() > 2) return "the ranks from each other (" + std::to_string(parts.size()) + " different ones)";
   return detail::list_of_ranks(parts.back()) + " from " + detail::list_of_ranks(parts.front());

@@ -145,7 +145,7 @@ constexpr const char* keep_above_0 =
 constexpr const char* keep_divisor =
     "see why it is 0, and clamp it or add a small number to it: a deviation is 0 where all values are the same";
 
-/// What makes a NaN or Inf of finite inputs.
+/// The function of the graph that turns finite inputs into NaN or Inf.
 std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   const std::string name = node.name();
   const auto told = [&](const char* what, const Mask& mask, const char* advice) -> std::optional<Maker> {

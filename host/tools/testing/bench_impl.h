@@ -107,7 +107,7 @@ class Teller : public Lens {
   ToTell& to_tell_;
 };
 
-/// A component of the bench's own, whose instance is made of what `context` points at.
+/// A component of the bench; its instance is created from `context`.
 template <class Kind, class Made, class Context>
 loupe_component own_component(const char* interface_id, const char* name, const void* table, Context& context) {
   loupe_component component{};
@@ -132,7 +132,7 @@ inline ComponentConfig own_config(Kind kind, const loupe_component& component) {
   return {{kind, &component, &library}, component.name, false, std::make_unique<OptionSet>(), 1, 1, "loupe/testing.h"};
 }
 
-/// What a backward pass and a step are flagged with.
+/// The flags of a backward pass and a step.
 constexpr std::uint32_t backward_flags = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
 
 /// The monitor behind a bench, and the model that is made up for it.
