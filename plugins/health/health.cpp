@@ -249,14 +249,14 @@ void Health::judge_losses(const Judge& judge, bool is_measured) {
   judge_all(When::losses, judge, now);
 }
 
-void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained) {
+void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained, std::size_t epochs) {
   double input_square = NAN;
   for (const auto& model : models_) {
     const std::lock_guard of_model(model->mutex);
     if (model->steps > 0) input_square = model->usual_input_square;
   }
   const std::lock_guard lock(losses_.mutex);
-  const Losses::EpochEnd ended = losses_.end_epoch(input_square);
+  const Losses::EpochEnd ended = losses_.end_epoch(input_square, epochs);
   if (any_broken()) return;
   Situation now = situation();
   now.guessing = &guessing;
@@ -461,7 +461,8 @@ void Health::report(Report& report) {
   // If steps were not looked at, the next one that is may show what made it.
   if (std::ranges::none_of(models_, [](const auto& model) { return model->had_gaps; })) tell_lone_loss(judge);
   judge_losses(judge, /*is_measured=*/false);
-  judge_epoch(judge, guessing, trainings());
+  const double epoch = report.tick().at.epoch, ended = epoch - std::exchange(last_epoch_, epoch);
+  judge_epoch(judge, guessing, trainings(), ended > 1 ? static_cast<std::size_t>(std::lround(ended)) : 1);
   judge_speed(judge);
   end_windows(report, /*is_tick=*/true);
   steps_since_tick_ = 0;

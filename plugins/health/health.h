@@ -93,7 +93,7 @@ class Health : public Lens {
   void close_window(const Judge& judge, Model& model);
   void judge_losses(const Judge& judge, bool is_measured);
   void judge_speed(const Judge& judge);
-  void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained);
+  void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained, std::size_t epochs);
   void judge_non_finite(const Judge& judge, Model& model);
   void add_growth(Observation& seen, const Model* model);
   std::vector<draft::Maker> makers_of_loss();
@@ -145,6 +145,7 @@ class Health : public Lens {
   bool told_of_speed_ = false;
   uint64_t newest_optimizer_ = 0;  ///< the highest id of those that stepped: ids ascend
   uint64_t steps_since_tick_ = 0;
+  double last_epoch_ = NAN;        ///< of the tick before
   uint64_t last_step_ = 0;         ///< the last that was looked at
   uint64_t last_told_step_ = 0;    ///< the last that was looked at or passed
   uint64_t steps_since_loss_ = 0;  ///< looked at since an unseen step's loss was not finite

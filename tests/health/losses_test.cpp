@@ -23,6 +23,20 @@ void push(Losses& losses, const char* name, double value) {
   losses.process(Event(&event));
 }
 
+TEST(Losses, CompareAnEpochWithATickOfSeveral) {
+  Losses losses;
+  for (int i = 0; i < 10; ++i) losses.training.add(1);
+  losses.end_epoch();
+  for (int i = 0; i < 40; ++i) losses.training.add(2);
+  losses.end_epoch(NAN, 4);
+  for (int i = 0; i < 40; ++i) losses.training.add(3);
+  losses.end_epoch();
+  const std::vector<Losses::Epoch>& epochs = losses.training.epochs;
+  EXPECT_EQ(epochs[1].number, 5u);
+  EXPECT_TRUE(epochs[1].compares_to(epochs[0])) << "ten losses an epoch";
+  EXPECT_FALSE(epochs[2].compares_to(epochs[0])) << "a data set that has grown";
+}
+
 TEST(Losses, KeepTheEpochsOfEachNameApart) {
   Losses losses;
   for (int i = 0; i < 3; ++i) {

@@ -304,7 +304,7 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const auto at_best = lowest_of(held_out.begin(), held_out.end());
   judge.tell({.value = held_out.back().mean, .threshold = limit},
              sentence("the validation loss grows while the training loss falls: it was lowest with ", at_best->mean,
-                      ", and is ", held_out.back().mean, " ", held_out.end() - at_best - 1,
+                      ", and is ", held_out.back().mean, " ", held_out.back().number - at_best->number,
                       " epochs later, beside a training loss of ", trained.back().mean),
              is_below_zero ? "see that the loss is minimized, not maximized" : "");
 }

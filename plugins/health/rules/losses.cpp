@@ -107,16 +107,16 @@ void Losses::Side::add(double loss) {
   curve.add(loss);
 }
 
-bool Losses::Side::end_epoch() {
+bool Losses::Side::end_epoch(std::size_t ended) {
   const bool is_broken = std::exchange(has_nan, false);
   if (count == 0 && !is_broken) return false;
-  ++ended_epochs;
+  ended_epochs += ended;
   Epoch epoch;
   epoch.number = ended_epochs;
   epoch.mean = sum / static_cast<double>(count);
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
   epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
-  epoch.count = count;
+  epoch.count = (count + ended - 1) / ended;
   // An epoch with a NaN has no mean to compare.
   if (!is_broken) epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));
@@ -240,12 +240,12 @@ void Losses::begin_series() {
   began_late = true;  // the model may have learned before
 }
 
-Losses::EpochEnd Losses::end_epoch(double input_square) {
+Losses::EpochEnd Losses::end_epoch(double input_square, std::size_t epochs) {
   for (Training& each : trainings) {
     each.since_tick = 0;
-    if (&each != &main) each.side.end_epoch();
+    if (&each != &main) each.side.end_epoch(epochs);
   }
-  const EpochEnd ended{training.end_epoch(), validation.end_epoch()};
+  const EpochEnd ended{training.end_epoch(epochs), validation.end_epoch(epochs)};
   if (ended.training) training.epochs.back().input_square = input_square;
   return ended;
 }

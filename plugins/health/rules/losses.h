@@ -64,15 +64,15 @@ struct Losses : Preprocessor {
   struct EpochEnd {
     bool training, validation;
   };
-  /// @param input_square  see Epoch
-  EpochEnd end_epoch(double input_square = NAN);
+  /// @param input_square  see Epoch  @param epochs  how many end with the tick: a budget may leave ticks out
+  EpochEnd end_epoch(double input_square = NAN, std::size_t epochs = 1);
 
   struct Epoch {
     double mean = 0, mean_change = 0;
     double mean_change_of_two = 0;  ///< over every second loss: small where two kinds of loss alternate
-    uint64_t count = 0;
-    std::size_t number = 0;     ///< from 1; epochs with a NaN are counted but not kept
-    double input_square = NAN;  ///< mean of the model's input at its end, where it was looked at
+    uint64_t count = 0;             ///< losses an epoch, where several ended together
+    std::size_t number = 0;         ///< of the last, from 1; epochs with a NaN are counted but not kept
+    double input_square = NAN;      ///< mean of the model's input at its end, where it was looked at
     /// Whether both have about as many losses, and inputs of about the same size: a growing data set, or a stage of a
     /// curriculum, is another task.
     bool compares_to(const Epoch& other) const;
@@ -87,7 +87,7 @@ struct Losses : Preprocessor {
     std::vector<Epoch> epochs;
     LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
     void add(double loss);
-    bool end_epoch();
+    bool end_epoch(std::size_t ended = 1);
     /// Whether this epoch has a quarter as many losses as the last one: the mean of fewer is noise.
     bool is_under_way() const { return epochs.empty() ? count > 0 : 4 * count >= epochs.back().count; }
     /// The mean of this epoch, or of the last one unless this is under way; there must be one.
