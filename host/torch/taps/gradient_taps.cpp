@@ -86,10 +86,10 @@ void LeafGradients::forget(const at::Tensor& leaf, const Stream& stream) {
 
 void LeafGradients::forget_all(const std::atomic<bool>* active) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(leaves_, [&](auto& leaf) {
-    erase_where(leaf.second.watches, [&](const auto& each) { return each->active.get() == active; });
-    return leaf.second.watches.empty();
-  });
+  for (auto leaf = leaves_.begin(); leaf != leaves_.end();) {
+    erase_where(leaf->second.watches, [&](const auto& each) { return each->active.get() == active; });
+    leaf = leaf->second.watches.empty() ? leaves_.erase(leaf) : std::next(leaf);
+  }
 }
 
 void LeafGradients::drop_dead_leaves() {
