@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 #include <unordered_set>
 
@@ -124,6 +126,24 @@ PointerWriter::PointerWriter() {
   order_loads_of_all_threads();
 }
 
+void PointerWriter::read_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.
+    Mapping mapping{};
+    const char* const last = line.data() + line.size();
+    const auto begin = std::from_chars(line.data(), last, mapping.begin, 16);
+    if (begin.ptr == last || *begin.ptr != '-') continue;
+    const auto end = std::from_chars(begin.ptr + 1, last, mapping.end, 16);
+    if (last - end.ptr < 4) continue;
+    const char* const rights = end.ptr + 1;
+    mapping.protection =
+        (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) | (rights[2] == 'x' ? PROT_EXEC : 0);
+    mappings_.push_back(mapping);
+  }
+  if (mappings_.empty()) dl_iterate_phdr(&PointerWriter::add_segments, this);  // a container may have no /proc
+}
+
 /// What its loader has made of an object's segments.
 int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -147,7 +167,7 @@ int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
 }
 
 const PointerWriter::Mapping* PointerWriter::mapping_of(void* const* address) {
-  if (mappings_.empty()) dl_iterate_phdr(&PointerWriter::add_segments, this);
+  if (mappings_.empty()) read_mappings();
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   for (const Mapping& mapping : mappings_) {
     if (place >= mapping.begin && place < mapping.end) return &mapping;

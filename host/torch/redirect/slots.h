@@ -41,8 +41,8 @@ struct LibraryChanges {
 };
 LibraryChanges library_changes();
 
-/// Writes pointers into loaded objects' memory that may be read-only, and gives the pages back the protection that
-/// their loader gave them. Collect the writes of one occasion: the first looks at all objects.
+/// Writes pointers into memory that may be read-only, and gives the pages back the protection they had. Collect the
+/// writes of one occasion: the first reads how all memory is protected, which takes milliseconds.
 class PointerWriter {
  public:
   PointerWriter();
@@ -57,6 +57,7 @@ class PointerWriter {
     int protection;
   };
   static int add_segments(dl_phdr_info* object, std::size_t, void* self);
+  void read_mappings();
   const Mapping* mapping_of(void* const* address);
   std::vector<Mapping> mappings_;
 };
