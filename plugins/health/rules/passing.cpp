@@ -189,7 +189,7 @@ void RepeatedRows::take(const Elements& input) {
   if (input.size(0) < fewest_rows || input.size(0) > most_rows) return;
   ++looks;
   const HashedRows hashed(input, most_rows);
-  std::vector<std::pair<uint64_t, int64_t>> hashes(count);  // with the row
+  hashes.resize(count);
   for (std::size_t row = 0; row < count; ++row)
     hashes[row] = {hashed.quick(static_cast<int64_t>(row)), static_cast<int64_t>(row)};
   std::ranges::sort(hashes);

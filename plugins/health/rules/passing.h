@@ -82,8 +82,9 @@ struct TokenShift {
 
 /// Rows of a batch that are there several times each.
 struct RepeatedRows {
-  int64_t times = 0, rows = 0;  ///< of this step: 0: not the same for each
-  int64_t one = 0, other = 0;   ///< two of the same
+  std::vector<std::pair<uint64_t, int64_t>> hashes;  ///< with the row; kept for its memory
+  int64_t times = 0, rows = 0;                       ///< of this step: 0: not the same for each
+  int64_t one = 0, other = 0;                        ///< two of the same
   bool has_same_targets = false, outputs_differ = false;
   uint32_t looks = 0, batches = 0;  ///< batches that were looked at; those in a row with such rows
   void take(const Elements& input);
