@@ -126,18 +126,6 @@ TEST(LossMetricsLens, ShowsALossModulesSteps) {
   EXPECT_EQ(bench.loss(at_step("train_loss step", 2)), 4);
 }
 
-TEST(LossMetricsLens, KeepsTheStepsOfALossWhereTheModuleOfAnotherGoes) {
-  Losses bench;
-  const lt::Module generator = bench.add_loss("generator"), critic = bench.add_loss("critic");
-  bench.forward(critic, tensor({2}));
-  bench.step();
-  bench.forget(generator);
-  bench.forward(critic, tensor({4}));
-  bench.step();
-  bench.tick();
-  EXPECT_EQ(bench.loss(at_step("train_loss step", 1)), 2);
-}
-
 TEST(LossMetricsLens, ShowsALossModulesValuesBySplit) {
   Losses bench;
   const lt::Module loss = bench.add_loss();
