@@ -116,7 +116,8 @@ bool Losses::Side::end_epoch(std::size_t ended) {
   epoch.mean = sum / static_cast<double>(count);
   epoch.mean_change = count > 1 ? changes / static_cast<double>(count - 1) : 0;
   epoch.mean_change_of_two = count > 2 ? changes_of_two / static_cast<double>(count - 2) : epoch.mean_change;
-  epoch.count = (count + ended - 1) / ended;
+  epoch.count = count;
+  epoch.ended = ended;
   // An epoch with a NaN has no mean to compare.
   if (!is_broken) epochs.push_back(epoch);
   curve_before = std::exchange(last_curve, std::exchange(curve, {}));
@@ -221,13 +222,14 @@ bool Losses::is_bad_now() const {
 }
 
 bool Losses::Epoch::compares_to(const Epoch& other) const {
-  constexpr double nearly = 0.9;
-  const auto few = static_cast<double>(std::min(count, other.count)),
-             many = static_cast<double>(std::max(count, other.count));
-  constexpr double twice = 2;
+  constexpr double nearly = 0.9, twice = 2;
+  const auto are_near = [](double one, double two) { return std::min(one, two) + 1 >= nearly * std::max(one, two); };
+  const auto all = static_cast<double>(count), all_of_other = static_cast<double>(other.count);
   const double square = input_square / other.input_square;
   const bool is_other_input = square > twice || square < 1 / twice;
-  return few + 1 >= nearly * many && !is_other_input;
+  // A tick of several epochs has the losses of all of them, or of the last where the others were not looked at.
+  return !is_other_input && (are_near(all, all_of_other) || are_near(all / static_cast<double>(ended),
+                                                                     all_of_other / static_cast<double>(other.ended)));
 }
 
 void Losses::begin_series() {

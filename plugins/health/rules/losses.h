@@ -70,7 +70,8 @@ struct Losses : Preprocessor {
   struct Epoch {
     double mean = 0, mean_change = 0;
     double mean_change_of_two = 0;  ///< over every second loss: small where two kinds of loss alternate
-    uint64_t count = 0;             ///< losses an epoch, where several ended together
+    uint64_t count = 0;             ///< losses
+    std::size_t ended = 1;          ///< epochs that ended together
     std::size_t number = 0;         ///< of the last, from 1; epochs with a NaN are counted but not kept
     double input_square = NAN;      ///< mean of the model's input at its end, where it was looked at
     /// Whether both have about as many losses, and inputs of about the same size: a growing data set, or a stage of a
@@ -89,7 +90,9 @@ struct Losses : Preprocessor {
     void add(double loss);
     bool end_epoch(std::size_t ended = 1);
     /// Whether this epoch has a quarter as many losses as the last one: the mean of fewer is noise.
-    bool is_under_way() const { return epochs.empty() ? count > 0 : 4 * count >= epochs.back().count; }
+    bool is_under_way() const {
+      return epochs.empty() ? count > 0 : 4 * count * epochs.back().ended >= epochs.back().count;
+    }
     /// The mean of this epoch, or of the last one unless this is under way; there must be one.
     double mean_now() const { return is_under_way() ? sum / static_cast<double>(count) : epochs.back().mean; }
   };
