@@ -58,7 +58,8 @@ TEST_P(RanksThatMeasure, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
   const std::string shown = text_of(folder / "out-0");
   EXPECT_NE(shown.find("loupe: rank 0 of 3 shows this run"), std::string::npos) << shown;
   EXPECT_NE(shown.find("trainers · 3 ranks · completed"), std::string::npos) << shown;
-  EXPECT_EQ(run(LOUPE_COMMAND + " diagnose loupe-runs", folder).output.find("ranks_differ"), std::string::npos);
+  const std::string diagnosis = run(LOUPE_COMMAND + " diagnose loupe-runs", folder).output;
+  EXPECT_EQ(diagnosis.find("ranks_differ"), std::string::npos) << diagnosis;
   if (*GetParam() == '\0') return;  // a rank may say how often it looks
   EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS + " mlp", folder).output) << "it prints nothing of Loupe's";
 }
