@@ -236,13 +236,13 @@ void Health::close_window(const Judge& judge, Model& model) {
   model.has_window_ended = true;
 }
 
-/// @param is_measured  the last step was looked at
-void Health::judge_losses(const Judge& judge, bool is_measured) {
+void Health::judge_losses(const Judge& judge, LastStep last) {
   Situation now = situation();
+  if (last == LastStep::passed) now.input_jump = NAN;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     now.acts = now.acts || model->acts();
-    if (is_measured && std::abs(std::log(model->input_jump)) > std::abs(std::log(now.input_jump)))
+    if (last == LastStep::measured && std::abs(std::log(model->input_jump)) > std::abs(std::log(now.input_jump)))
       now.input_jump = model->input_jump;
   }
   const std::lock_guard lock(losses_.mutex);
@@ -353,7 +353,7 @@ void Health::passed(const loupe_step& step, const Judge& judge) {
     model->had_gaps = true;
   }
   judge_settings(judge, step);
-  judge_losses(judge, /*is_measured=*/false);
+  judge_losses(judge, LastStep::passed);
 }
 
 void Health::step(const loupe_step& step, Report& report) {
@@ -415,7 +415,7 @@ void Health::step(const loupe_step& step, Report& report) {
     make_changes();
   }
   tell_unseen_loss(judge);
-  judge_losses(judge, /*is_measured=*/true);
+  judge_losses(judge, LastStep::measured);
   if (std::exchange(met_unregistered_, false)) tell_unregistered(judge);
   if (window_ended) end_windows(report, /*is_tick=*/false);
 }
@@ -460,7 +460,7 @@ void Health::report(Report& report) {
   make_changes();
   // If steps were not looked at, the next one that is may show what made it.
   if (std::ranges::none_of(models_, [](const auto& model) { return model->had_gaps; })) tell_lone_loss(judge);
-  judge_losses(judge, /*is_measured=*/false);
+  judge_losses(judge, LastStep::reported);
   const double epoch = report.tick().at.epoch, ended = epoch - std::exchange(last_epoch_, epoch);
   judge_epoch(judge, guessing, trainings(), ended > 1 ? static_cast<std::size_t>(std::lround(ended)) : 1);
   judge_speed(judge);

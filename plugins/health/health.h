@@ -91,7 +91,8 @@ class Health : public Lens {
   void judge_settings(const Judge& judge, const loupe_step& step);
   void close_step(const Judge& judge, const Situation& situation);
   void close_window(const Judge& judge, Model& model);
-  void judge_losses(const Judge& judge, bool is_measured);
+  enum class LastStep { measured, passed, reported };
+  void judge_losses(const Judge& judge, LastStep last);
   void judge_speed(const Judge& judge);
   void judge_epoch(const Judge& judge, const Guessing& guessing, std::size_t trained, std::size_t epochs);
   void judge_non_finite(const Judge& judge, Model& model);

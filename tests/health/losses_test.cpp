@@ -250,6 +250,26 @@ TEST(LossSpike, NamesAJumpOfTheInputsThatCameWithIt) {
   EXPECT_EQ(outlier.severity, uint32_t{LOUPE_SEVERITY_WARNING}) << "a batch that is far from all others";
 }
 
+TEST(LossSpike, OfManyStepsWaitsForOneWhoseInputsWereLookedAt) {
+  Losses losses;
+  testing::JudgedFindings judged;
+  Situation now;
+  now.losses = &losses;
+  const auto told_after = [&](double loss, double input_jump) {
+    push(losses, "train_loss", loss);
+    now.input_jump = input_jump;
+    judged.findings.clear();
+    rule_named("loss_spike").looks[0].judge(judged.judge("loss_spike"), now);
+    return judged.findings.empty() ? Finding() : judged.findings.back();
+  };
+  for (int i = 0; i < 100; ++i) told_after(1 + 0.01 * (i % 3), i % 8 == 0 ? 1 : NAN);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(told_after(3, NAN).message, "");
+  const Finding told = told_after(3, 1.6);
+  EXPECT_EQ(told.severity, uint32_t{LOUPE_SEVERITY_INFO});
+  EXPECT_NE(told.message.find("1.6 times"), std::string::npos);
+  EXPECT_NE(told_after(3, 1.1).message.find("1.6 times"), std::string::npos) << "what began the row";
+}
+
 TEST(LossSpike, IsNotSaidOfTheFirstLossesOfAnAgent) {
   EXPECT_EQ(spike({.acts = true}).message, "");
 }

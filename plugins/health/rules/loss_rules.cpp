@@ -50,10 +50,9 @@ EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
 }
 
 /// "; with it the root mean square of the model's input went to 1.6 times what it was"; empty where it did not change.
-std::string jump_of_input(const Situation& situation) {
+std::string jump_of_input(double times) {
   constexpr double clearly = 1.4;
-  const double times = situation.input_jump;
-  if (times < clearly && times > 1 / clearly) return "";
+  if (std::isnan(times) || (times < clearly && times > 1 / clearly)) return "";
   return sentence("; with it the root mean square of the model's input went to ", times, " times what it was");
 }
 
@@ -87,8 +86,13 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
       const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > (usual > clearly ? clearly * usual : clearly);
       if (losses.spikes == 0) losses.began_with_epoch = losses.since_tick == 0;
       losses.spikes = is_high && goes_on ? losses.spikes + 1 : 0;
-      // An agent's loss grows with what it gains.
-      const bool stays = !situation.acts && static_cast<double>(losses.spikes) >= judge.limit("spikes");
+      if (losses.spikes <= 1) losses.input_jump = NAN;
+      const double size = std::abs(std::log(situation.input_jump));
+      if (!(size <= std::abs(std::log(losses.input_jump)))) losses.input_jump = situation.input_jump;
+      // An agent's loss grows with what it gains. Others may grow with their inputs: it waits for a step that shows
+      // these.
+      const bool stays = !situation.acts && static_cast<double>(losses.spikes) >= judge.limit("spikes") &&
+                         !std::isnan(losses.input_jump);
       // A loss that is higher from an epoch's first batch on comes from another stage or data set.
       if (stays && losses.began_with_epoch && !hard) {
         losses.recent.clear();
@@ -98,8 +102,8 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
       } else if (hard || stays) {
         // Another stage has other inputs; a batch that is far from all others is to be looked at.
         constexpr double far_away = 3;
-        const std::string with_input = jump_of_input(situation);
-        const double jump = situation.input_jump;
+        const double jump = hard ? situation.input_jump : losses.input_jump;
+        const std::string with_input = jump_of_input(jump);
         const bool is_stage = !with_input.empty() && jump < far_away && jump > 1 / far_away;
         judge.tell(
             {.severity = is_stage ? LOUPE_SEVERITY_INFO : LOUPE_SEVERITY_WARNING,

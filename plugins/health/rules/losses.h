@@ -109,6 +109,7 @@ struct Losses : Preprocessor {
     double first = 0;                  ///< mean of the first ten
     uint64_t seen = 0;                 ///< how many it has seen
     int64_t spikes = 0;                ///< in a row
+    double input_jump = 0;             ///< the farthest from 1 in that row; NaN: its inputs were not looked at
     uint64_t since_tick = 0;           ///< how many it has seen
     bool began_with_epoch = false;     ///< the current streak above the mean
     int epochs_with_swings = 0;        ///< in a row

@@ -52,15 +52,16 @@ struct Situation {
   const Speed* speed = nullptr;
   const Guessing* guessing = nullptr;          ///< of the one model that is trained
   const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer reports its steps by hand
-  double epochs_to_come = 0;              ///< in the trainer's loop after this one; 0 where unknown, and near its end
-  bool is_annealed = false;               ///< the learning rate has come down as schedules end
-  Trend trend = Trend::unknown;           ///< of the training loss, where one model is trained and does not act
-  bool is_stuck = false;                  ///< the loss has hardly come down
-  bool has_loss_halved = false;           ///< since the first epoch
-  bool has_other_models = false;          ///< several models are trained
-  bool acts = false;                      ///< any model, see Model::acts
-  bool may_grow = false;                  ///< any model, see Model::may_grow
-  double input_jump = 1;                  ///< root mean square of a model's input over that of the steps before
+  double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where unknown, and near its end
+  bool is_annealed = false;       ///< the learning rate has come down as schedules end
+  Trend trend = Trend::unknown;   ///< of the training loss, where one model is trained and does not act
+  bool is_stuck = false;          ///< the loss has hardly come down
+  bool has_loss_halved = false;   ///< since the first epoch
+  bool has_other_models = false;  ///< several models are trained
+  bool acts = false;              ///< any model, see Model::acts
+  bool may_grow = false;          ///< any model, see Model::may_grow
+  /// Root mean square of a model's input over that of the steps before; NaN where it was not looked at.
+  double input_jump = 1;
   bool was_validated = false;             ///< a validation loss was pushed since the last tick
   bool was_stepped = false;               ///< an optimizer stepped since the last tick
   bool has_slow_swings = true;            ///< swings over many losses are a fault, as no schedule makes them on purpose
