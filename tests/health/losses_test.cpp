@@ -177,14 +177,16 @@ TEST(LossCurve, CountsTheTurnsOfASwingButNotOutliers) {
   EXPECT_EQ(count_turns(std::vector<double>(curve.begin(), curve.begin() + 31), 3), 0U) << "too few to say";
 }
 
-/// Whether a rule reports something after epochs of these losses.
-bool is_told(const char* rule, const std::vector<double>& epochs, Situation now, double input_square = NAN) {
+/// Whether a rule reports something after ticks of these losses.
+/// @param together  how many epochs end with each
+bool is_told(const char* rule, const std::vector<double>& epochs, Situation now, double input_square = NAN,
+             std::size_t together = 1) {
   Losses losses;
   testing::JudgedFindings judged;
   now.losses = &losses;
   for (std::size_t epoch = 0; epoch < epochs.size(); ++epoch) {
     for (int i = 0; i < 10; ++i) push(losses, "train_loss", epochs[epoch]);
-    losses.end_epoch(epoch + 1 < epochs.size() ? 1 : input_square);
+    losses.end_epoch(epoch + 1 < epochs.size() ? 1 : input_square, together);
     for (const Rule::Look& look : rule_named(rule).looks) look.judge(judged.judge(rule), now);
   }
   return !judged.findings.empty();
@@ -197,6 +199,8 @@ TEST(DivergingLoss, OfAnAgentIsOneThatGrowsAHundredfoldInEightEpochsInARow) {
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 4, 8, 16, 32, 20, 120, 200}, {.may_grow = true})) << "not in a row";
   EXPECT_FALSE(is_told("diverging_loss", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {.may_grow = true}))
       << "it follows what it gains";
+  EXPECT_TRUE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 3)) << "of twelve epochs";
+  EXPECT_FALSE(is_told("diverging_loss", {1, 5, 30, 200}, {.may_grow = true}, NAN, 2)) << "of eight: six in a row";
 }
 
 TEST(DivergingLoss, IsNotSaidWhereTheInputsAreOfAnotherScaleThanInTheBestEpoch) {

@@ -134,11 +134,15 @@ void judge_spikes(const Judge& judge, const Situation& situation) {
     judge_spikes_of(judge, each, situation.losses->shown(each), situation, situation.acts ? most_recent : few);
 }
 
-/// The loss of an agent may grow with what it gains, but not in so many epochs in a row, and a hundredfold.
+/// The loss of an agent may grow with what it gains, but not in so many epochs in a row, and a hundredfold. A budget
+/// may leave ticks out, so that several epochs end together.
 bool grows_without_end(const std::vector<Losses::Epoch>& epochs) {
-  constexpr std::size_t in_a_row = 8;
-  return epochs.size() > in_a_row &&
-         std::ranges::is_sorted(epochs.end() - in_a_row - 1, epochs.end(), {}, &Losses::Epoch::mean);
+  constexpr std::size_t in_a_row = 8, fewest_ticks = 4;
+  const auto down = std::adjacent_find(
+      epochs.rbegin(), epochs.rend(), [](const auto& later, const auto& earlier) { return later.mean < earlier.mean; });
+  const auto first = down == epochs.rend() ? epochs.begin() : down.base() - 1;
+  return epochs.end() - first >= static_cast<std::ptrdiff_t>(fewest_ticks) &&
+         epochs.back().number - first->number >= in_a_row;
 }
 
 void judge_divergence(const Judge& judge, const Situation& situation) {
