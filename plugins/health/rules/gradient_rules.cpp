@@ -402,8 +402,8 @@ std::vector<Rule> gradient_rules() {
        .help = "warning; most of a gradient is too small for float16, and became 0",
        .measure =
            "256 elements of each gradient: half and more are 0, and the others multiples of what float16 can hold",
-       .remedy = "compute in bfloat16, which has the range of float; or keep the parameters in float, multiply the "
-                 "loss by a scale before backward(), such as 65536, and divide the gradients by it before the step",
+       .remedy = "compute in bfloat16, which has float's range; or keep parameters in float, scale the loss (such as "
+                 "by 65536) before backward(), and divide gradients by that before the step",
        .looks = {{When::window, &judge_underflow}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},

@@ -521,8 +521,8 @@ std::vector<Rule> loop_rules() {
       {.name = "still_target",
        .help = "warning; an agent learns, and the net of its shape that makes the targets, attached too, never follows",
        .measure = "changes of a net that makes targets, in 300 steps of the one that learns; 20000 of a copy",
-       .remedy = "copy the weights of the net that learns into it every few hundred steps, or blend a little of them "
-                 "in at each; see that they are not copied from the target itself",
+       .remedy = "copy the learning net's weights into it every few hundred steps, or blend in a few of them at each; "
+                 "check that they are not copied from the target itself",
        .looks = {{When::tick, &judge_still_target}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
        .example = R"(-if (step % 500 == 0) copy_weights(/*from=*/target, /*to=*/target);

@@ -200,8 +200,8 @@ std::vector<Rule> loss_input_rules() {
        .tag = "Loss",
        .help = "warning or info; most targets are one class; a warning where the model answers no other",
        .measure = "the classes of 256 targets or more: 75 % are one; of two or three classes 90 %",
-       .remedy = "if that class is padding, give the loss ignore_index; if the others are rare, give the loss a weight "
-                 "for each class or sample the rare ones more often, and look at how many of each class are right",
+       .remedy = "give the loss ignore_index if that class is padding; if others are rare, weight classes in the loss "
+                 "or sample rare ones more often; count right answers by class",
        .looks = {{When::tick, &judge_balance}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "constant_output", "vanishing_gradient", "loss_not_decreasing"}}},

@@ -32,8 +32,8 @@ std::vector<Rule> lens_rules() {
       {.name = unregistered_module,
        .help = "warning; a module with parameters runs in the model and is never trained",
        .measure = "modules that run within the model, against those that it registers",
-       .remedy = "make it with register_module in the constructor of the module that uses it, or give its parameters "
-                 "to an optimizer; one that is to stay as it is needs no gradients: requires_grad_(false)",
+       .remedy = "make it with register_module in the module that uses it, or give its parameters to an optimizer; a "
+                 "frozen one needs requires_grad_(false)",
        .example = R"( struct Net : torch::nn::Module {
 -  torch::nn::Linear hidden{784, 128};  // parameters() does not have it
 +  torch::nn::Linear hidden =

@@ -111,8 +111,8 @@ std::vector<Rule> speed_rules() {
       {.name = "slower_each_epoch",
        .tag = "Step Time",
        .help = "warning; epoch by epoch steps take longer, though the model's forward does not",
-       .remedy = "look for what grows from epoch to epoch: a list that is searched or copied, a graph that is carried "
-                 "on without detach(), a hook or a file that is added to",
+       .remedy = "look for what grows from epoch to epoch: a list that is searched or copied, a graph carried on "
+                 "without detach(), a hook or file that is added to",
        .looks = {{When::speed, &judge_slowdown}},
        .limits = {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told",
                    1.0}},
