@@ -55,7 +55,7 @@ as_root() {
 # As many compilers as there are cores, and memory: one that reads LibTorch's headers takes up to 2 GB.
 default_jobs() {
   local cores memory
-  cores=$(nproc)
+  cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # a trainer's setting says nothing of compilers
   memory=$(($(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) / 2000000))
   echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
 }
