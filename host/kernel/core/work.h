@@ -14,8 +14,8 @@ namespace loupe {
 
 class ModuleNode;
 
-/// Hears of what a timed step consists of: the timer of the part `timing`. Never destroyed: a thread may call the one
-/// that it read before. On threads that have no share in the step its functions do nothing.
+/// Receives the parts of a timed step; the part `timing` implements it. It is never destroyed, because a thread may
+/// call a listener that it read before. Its functions do nothing on threads that have no share in the step.
 class WorkListener {
  public:
   using Nodes = std::vector<std::weak_ptr<ModuleNode>>;

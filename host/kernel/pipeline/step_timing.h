@@ -36,7 +36,7 @@ class StepTiming {
 
 /// The steps that a trace is to have; a shorter run traces earlier ones.
 struct TraceRequest {
-  uint64_t steps = 0, after = 0;        ///< so many, after so many others
+  uint64_t steps = 0, after = 0;        ///< how many are traced, and how many are skipped first
   std::string run;                      ///< its name
   std::function<std::string()> folder;  ///< where to write it; called then
 };

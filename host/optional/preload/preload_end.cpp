@@ -55,8 +55,8 @@ int end(int code) {
   return required ? exit_unwatched : code;
 }
 
-/// Whether a filter of SECCOMP's kills a thread that writes files, which a copy of this process finds out. It is none
-/// that the program knows of: no handler of a fork runs, and no signal tells of its end.
+/// Whether a filter of SECCOMP's kills a thread that writes files. A copy of this process tries it. The program does
+/// not notice the copy: no fork handler runs, and no signal reports its end.
 bool is_killed_for_files(int (*real)(int, ...), const unsigned long (&filter)[4]) {
   const long copy = syscall(SYS_clone, 0, 0, 0, 0, 0);
   if (copy == 0) {

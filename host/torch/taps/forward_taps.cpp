@@ -269,7 +269,7 @@ class ForwardTable {
     Tap::real_function.store(function, std::memory_order_release);
     add(typeid(Type), &is_any<Type>, address, reinterpret_cast<void*>(&Tap::tap), opaque);
   }
-  /// What is the same for all types, of which there are many.
+  /// Does what does not depend on the type, so that it is compiled once for all of them.
   void add(const std::type_info& type, bool (*is)(const torch::nn::Module&), void* forward, void* tap, bool opaque) {
     const std::string symbol = symbol_of(forward);
     Redirections::instance().declare(symbol, tap, true);

@@ -400,8 +400,8 @@ std::vector<Rule> gradient_rules() {
       {.name = "gradient_underflow",
        .tag = "Gradient Norm",
        .help = "warning; most of a gradient is too small for float16, and became 0",
-       .measure =
-           "256 elements of each gradient: half and more are 0, and the others multiples of what float16 can hold",
+       .measure = "256 elements of each gradient: at least half are 0, and the others are multiples of float16's "
+                  "smallest number",
        .remedy = "compute in bfloat16, which has float's range; or keep parameters in float, scale the loss (such as "
                  "by 65536) before backward(), and divide gradients by that before the step",
        .looks = {{When::window, &judge_underflow}},

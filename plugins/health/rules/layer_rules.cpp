@@ -142,7 +142,7 @@ bool cuts_off(const Model& model, const Layer& layer) {
   });
 }
 
-/// Whether so many silent units may be why the loss stays: good networks have some, too.
+/// Whether this share of silent units may keep the loss from falling; good networks have some silent units, too.
 bool may_hold_back(const Judge& judge, const Situation& situation, double share) {
   constexpr double nearly_all = 0.9;
   if (situation.trend == Trend::falls) return false;

@@ -497,7 +497,7 @@ std::vector<Rule> loop_rules() {
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the optimizer holds parameters that the model no longer has",
        .measure = "the optimizer's tensors, against the model's parameters",
-       .remedy = "make the optimizer anew after a layer is replaced or the model is copied",
+       .remedy = "make a new optimizer after a layer is replaced or the model is copied",
        .looks = {{When::settings, &judge_stale}},
        .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
        .example = R"(-torch::optim::Adam optimizer(model->parameters());
