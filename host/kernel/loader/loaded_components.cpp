@@ -1,6 +1,7 @@
 #include "loader/loaded_components.h"
 
-#include <cstdio>
+#include <loupe/text/number_text.h>
+
 #include <vector>
 
 #include "core/text.h"
@@ -9,17 +10,8 @@
 namespace loupe {
 namespace {
 
-/// As JSON has it.
 std::string quoted(const std::string& text) {
-  std::string json = "\"";
-  for (const char byte : utf8(text)) {
-    char code[8] = {byte};
-    if (static_cast<unsigned char>(byte) < ' ')
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(byte));
-    if (byte == '"' || byte == '\\') json += '\\';
-    json += code;
-  }
-  return json + '"';
+  return json_text(utf8(text));
 }
 
 }  // namespace

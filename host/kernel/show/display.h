@@ -90,8 +90,7 @@ class Display {
   // A second one of a tag, layer, name and step at one tick throws Error, unless the tag is shared and the numbers are
   // the same. Where two modules share a name, which the user was warned of, the last number counts.
   void row(const loupe_row& row);
-  /// Passes each value of a lens to `call` before the visualizers get it, except those of single steps. An empty
-  /// function ends that.
+  /// Passes each value of a lens, except those of single steps, to `call` first; an empty one ends that.
   void set_on_value(std::function<void(const RowValue&)> call) { on_value_ = std::move(call); }
   void histogram(const loupe_histogram& histogram);
   LOUPE_SHARED void end_tick();

@@ -21,8 +21,7 @@ const detail::OptionStorage& program_options() {
       {"epoch", "auto",
        "where an epoch ends: 'eval' (where train() follows eval()), '100 steps', '30 seconds', or auto: where train() "
        "is called again, a data loader or a shuffled order begins again, or steps go on behind a validation or a step "
-       "of "
-       "a scheduler, and after 100 steps in a program that does none of that"},
+       "of a scheduler, and after 100 steps in a program that does none of that"},
       {"loss", Strings{},
        "names for what backward() is called on, by the order in which the program first does so; '-' leaves one out"},
       {"first_epoch", 0,
