@@ -126,8 +126,11 @@ const CallPlace& CallPlaces::find(const CallSite& site, const std::vector<CodeRa
   const std::uint64_t mixed =
       (reinterpret_cast<std::uintptr_t>(site.address) * 31 + reinterpret_cast<std::uintptr_t>(site.frame)) *
       0x9E3779B97F4A7C15ULL;
-  Remembered& remembered = remembered_[mixed >> 57];
-  if (remembered.holds(site)) return remembered.place;
+  // A place has several callers, as a layer that a Sequential calls first or later.
+  Remembered* const ways = &remembered_[mixed >> 59 << 2];
+  Remembered* const known = std::find_if(ways, ways + 4, [&](const Remembered& each) { return each.holds(site); });
+  if (known != ways + 4) return known->place;
+  Remembered& remembered = ways[next_replaced_++ % 4];
   remembered = {site, {}, {}};
   Walk walk{code, remembered};
   _Unwind_Backtrace([](_Unwind_Context* context, void* data) { return static_cast<Walk*>(data)->step(context); },

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -49,7 +50,8 @@ class CallPlaces {
     CallPlace place;
   };
   struct Walk;
-  std::array<Remembered, 128> remembered_;
+  std::array<Remembered, 128> remembered_;  // four for each hash of a site
+  std::size_t next_replaced_ = 0;
 };
 
 }  // namespace loupe

@@ -2,17 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace loupe::test {
 namespace {
 
 CallPlaces places;
 std::vector<CodeRange> code;
-CallPlace found;
+const CallPlace* found = nullptr;
 std::uintptr_t layers_caller = 0;
 
 // No call is a function's last, so that none becomes a jump; the two that call the layer differ, so that they stay two.
 __attribute__((noinline)) void tap() {
-  found = places.find(LOUPE_CALL_SITE, code);
+  found = &places.find(LOUPE_CALL_SITE, code);
   asm volatile("" ::: "memory");
 }
 __attribute__((noinline)) void layer() {
@@ -35,14 +37,27 @@ TEST(CallPlaces, TellAModelsCallsFromThoseThatHaveTheSamePlaceOnTheStack) {
   places.forget();
   for (int i = 0; i < 3; ++i) {
     model();
-    EXPECT_TRUE(found.in_model && found.in_root) << i;
-    const std::uint64_t path = found.path;
+    EXPECT_TRUE(found->in_model && found->in_root) << i;
+    const std::uint64_t path = found->path;
     model();
-    EXPECT_TRUE(found.in_model && found.in_root) << i;
-    EXPECT_EQ(found.path, path) << i;
+    EXPECT_TRUE(found->in_model && found->in_root) << i;
+    EXPECT_EQ(found->path, path) << i;
     program();
-    EXPECT_FALSE(found.in_model || found.in_root) << i;
+    EXPECT_FALSE(found->in_model || found->in_root) << i;
   }
+}
+
+TEST(CallPlaces, RememberSeveralCallersThatHaveTheSamePlaceOnTheStack) {
+  code.clear();
+  places.forget();
+  std::set<const CallPlace*> all;
+  for (int i = 0; i < 3; ++i) {
+    model();
+    all.insert(found);
+    program();
+    all.insert(found);
+  }
+  EXPECT_EQ(all.size(), 2U);
 }
 
 }  // namespace
