@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,13 +44,19 @@ void hash_rows(const at::Tensor& batch, Rows& rows) {
   const std::size_t looked_at = std::min(length, most_places);
   for (std::size_t i = 0; i < looked_at; ++i) places[i] = length <= most_places ? i : mixed(i + 1) % length;
   for (std::size_t row = 0; row < count; ++row) {
-    std::uint64_t hash = 0;
-    for (std::size_t i = 0; i < looked_at; ++i) {
-      std::uint64_t element = 0;
-      std::memcpy(&element, data + (row * length + places[i]) * size, std::min(size, sizeof element));
-      hash = mixed(hash + element + 0x9e3779b97f4a7c15);
-    }
-    rows.push_back(hash);
+    const char* const begin = data + row * length * size;
+    const auto hash_of = [&](auto bits) {
+      std::uint64_t hash = 0;
+      for (std::size_t i = 0; i < looked_at; ++i) {
+        std::memcpy(&bits, begin + places[i] * size, sizeof bits);
+        hash = (std::rotl(hash, 23) ^ bits) * 0x9e3779b97f4a7c15;
+      }
+      return mixed(hash);
+    };
+    rows.push_back(size >= 8   ? hash_of(std::uint64_t())
+                   : size == 4 ? hash_of(std::uint32_t())
+                   : size == 2 ? hash_of(std::uint16_t())
+                               : hash_of(std::uint8_t()));
   }
 }
 
