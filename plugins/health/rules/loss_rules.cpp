@@ -57,30 +57,42 @@ std::string jump_of_input(double times) {
 }
 
 /// @param enough  losses that are only taken for a beginning
-void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::string& shown, const Situation& situation,
-                     uint64_t enough) {
+void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situation& situation, uint64_t enough) {
+  const double spike_factor = judge.limit("spike_factor"), hard_factor = judge.limit("hard_spike_factor");
+  const auto keep = [&](double loss) {
+    ++losses.seen;
+    ++losses.since_tick;
+    losses.recent.push_back(loss);
+    if (losses.recent.size() > most_recent) losses.recent.pop_front();
+  };
   for (const double loss : losses.pending) {
     if (losses.seen < enough) losses.first += loss / static_cast<double>(enough);
     if (losses.seen >= enough) {
       const Place begin = losses.recent.begin(), end = losses.recent.end();
+      const std::size_t lately = std::min<std::size_t>(20, losses.recent.size());
+      const Place late = end - static_cast<std::ptrdiff_t>(lately);
+      const double mean = mean_of(begin, end), mean_lately = mean_of(late, end);
+      // Nearly all losses end here, in each step of a run.
+      if (!(loss > spike_factor * mean) && !(loss > hard_factor * mean_lately)) {
+        losses.spikes = 0;
+        keep(loss);
+        continue;
+      }
       const auto [smallest, at_largest] = std::minmax_element(begin, end);
-      const double mean = mean_of(begin, end), largest = *at_largest;
+      const double largest = *at_largest;
       // Multiples of a loss that crosses 0 mean nothing, nor do multiples of one that is nearly 0.
       const bool falls_below_zero = *smallest < 0;
       const bool matters = !falls_below_zero && loss > next_to_nothing && loss > 0.1 * std::abs(losses.first);
       // Compares with the last few, too, since a loss may have come down long ago.
-      const std::size_t lately = std::min<std::size_t>(20, losses.recent.size());
-      const Place late = end - static_cast<std::ptrdiff_t>(lately);
       constexpr double far_above = 5;
-      const double mean_lately = mean_of(late, end), largest_lately = *std::max_element(late, end);
-      const bool sudden = !situation.acts && loss > 0.5 * std::abs(losses.first) &&
-                          loss > judge.limit("hard_spike_factor") * mean_lately && loss > far_above * largest_lately &&
-                          largest_lately < far_above * mean_lately &&
+      const double largest_lately = *std::max_element(late, end);
+      const bool sudden = !situation.acts && loss > 0.5 * std::abs(losses.first) && loss > hard_factor * mean_lately &&
+                          loss > far_above * largest_lately && largest_lately < far_above * mean_lately &&
                           jump_to(loss, end) > far_above * largest_jump(losses.recent);
-      const bool hard = matters && largest > 0 && (loss > judge.limit("hard_spike_factor") * largest || sudden);
+      const bool hard = matters && largest > 0 && (loss > hard_factor * largest || sudden);
       // A streak begins with a jump; a loss that grows gradually, as in a curriculum, has none.
       constexpr double clearly = 1.5;
-      const bool is_high = matters && mean > 0 && loss > judge.limit("spike_factor") * mean;
+      const bool is_high = matters && mean > 0 && loss > spike_factor * mean;
       // The jump must be clearly larger than the usual ones, as from task to task.
       const double usual = largest_jump(losses.recent);
       const bool goes_on = losses.spikes > 0 || jump_to(loss, end) > (usual > clearly ? clearly * usual : clearly);
@@ -105,25 +117,22 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
         const double jump = hard ? situation.input_jump : losses.input_jump;
         const std::string with_input = jump_of_input(jump);
         const bool is_stage = !with_input.empty() && jump < far_away && jump > 1 / far_away;
+        const std::string shown = situation.losses->shown(losses);
         judge.tell(
             {.severity = is_stage ? LOUPE_SEVERITY_INFO : LOUPE_SEVERITY_WARNING,
              .value = loss,
-             .threshold = hard ? judge.limit("hard_spike_factor") * (sudden ? mean_lately : largest)
-                               : judge.limit("spike_factor") * mean},
+             .threshold = hard ? hard_factor * (sudden ? mean_lately : largest) : spike_factor * mean},
             (hard ? sentence(shown, " jumped to ", loss, ", where the mean of the last ", lately, " was ", mean_lately,
                              " and the largest of the last ", losses.recent.size(), " was ", largest)
-                  : sentence(shown, " was above ", judge.limit("spike_factor"), " times its mean of ", mean, " for ",
-                             losses.spikes, " times in a row, last ", loss)) +
+                  : sentence(shown, " was above ", spike_factor, " times its mean of ", mean, " for ", losses.spikes,
+                             " times in a row, last ", loss)) +
                 with_input,
             with_input.empty() ? ""
                                : "see why the inputs changed, and scale them all alike, unless harder samples "
                                  "are meant to come later");
       }
     }
-    ++losses.seen;
-    ++losses.since_tick;
-    losses.recent.push_back(loss);
-    if (losses.recent.size() > most_recent) losses.recent.pop_front();
+    keep(loss);
   }
   losses.pending.clear();
 }
@@ -131,7 +140,7 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const std::st
 void judge_spikes(const Judge& judge, const Situation& situation) {
   constexpr uint64_t few = 10;
   for (Losses::Training& each : situation.losses->trainings)
-    judge_spikes_of(judge, each, situation.losses->shown(each), situation, situation.acts ? most_recent : few);
+    judge_spikes_of(judge, each, situation, situation.acts ? most_recent : few);
 }
 
 /// The loss of an agent may grow with what it gains, but not in so many epochs in a row, and a hundredfold. A budget
