@@ -69,7 +69,7 @@ class Changed(unittest.TestCase):
 
     def test_a_member_of_another_type(self):
         self.assertIn("loupe_row.events was 24 8 uint64_t and is 24 8 int64_t",
-                      self.said_of("abi/shown.h", "  uint64_t events;   /* how", "  int64_t events;   /* how"))
+                      self.said_of("abi/shown.h", "  uint64_t events;   /* the", "  int64_t events;   /* the"))
 
     def test_members_in_another_order(self):
         self.assertIn("loupe_series.nan_count was", self.said_of(

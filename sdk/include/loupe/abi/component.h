@@ -12,31 +12,31 @@ typedef struct loupe_host {
   uint32_t abi_minor;
   uint32_t reserved;
   const char* version;     /* Loupe's */
-  const char* plugin_path; /* the file that this plugin was loaded from; "" where it is part of the program */
+  const char* plugin_path; /* the file that this plugin was loaded from; "" if it is part of the program */
   void* context;           /* first argument of every host service */
-  /* One line to the user, who is told which component speaks. */
+  /* Prints one line to the user, with the component's name. */
   /* @thread any @state always @reenter none @owns borrows message @since 1.0 */
   void (*log)(void* context, int32_t level, const char* message);
   /* A service of the host beyond its table, by its id: LOUPE_RUN_ID, LOUPE_TENSORS_ID, LOUPE_PARAMETERS_ID. */
   /* @thread any @state always @reenter none @owns host owns the table @since 1.0 */
   const void* (*get_extension)(void* context, const char* id);
-  const char* name; /* of the instance, as the user knows it: the component's own, or what `as` gives it */
+  const char* name; /* of the instance, as the user knows it: the component's name, or the one given by `as` */
 } loupe_host;
 
-/* One component that a plugin offers. Grows, but its functions stay. Where several have one kind and name, the first of
- * them has it, whatever else was asked for before: those that the program has linked in; the files and folders of the
- * search path in their order, which ends with Loupe's own, so that a plugin may take the place of one of those; a
- * folder's files by their names. A file in a folder that does not say what it has, by a loupe_elf_note, comes behind
- * all others. Names go before aliases. The user is told of those that are left out. */
+/* One component that a plugin offers. Grows, but its functions stay. If several have the same kind and name, the first
+ * in this order is used: components linked into the program; then the files and folders of the search path in their
+ * order, which ends with Loupe's own, so that a plugin may replace one of those; within a folder, by file name. A file
+ * in a folder without a loupe_elf_note comes after all others. Names take precedence over aliases. A message names the
+ * components that are not used. */
 typedef struct loupe_component {
   uint32_t struct_size, reserved;
   const char* interface_id;   /* LOUPE_LENS_ID and so on */
   const char* name;           /* as YAML names it; snake_case */
-  const char* const* aliases; /* other names that YAML accepts */
+  const char* const* aliases; /* further names that YAML accepts */
   size_t alias_count;
   const char* help; /* one line */
-  /* For `loupe describe`: what it gives, each "name: one line" (a preprocessor's series, a lens's tags), and an example
-   * in YAML. Null where there is nothing to say. */
+  /* For `loupe describe`: its results, each "name: one line" (a preprocessor's series, a lens's tags), and an example
+   * in YAML. May be null. */
   const char* const* gives;
   size_t give_count;
   const char* example;
@@ -44,7 +44,7 @@ typedef struct loupe_component {
   size_t option_count;
   const void* table; /* the loupe_lens, … that interface_id names */
   void* context;     /* the plugin's own; the host does not read it */
-  /* `component` is this very struct, so that one function can make many components. */
+  /* `component` is this struct, so one function can create many components. */
   /* @thread trainer or model @state always @reenter none @owns caller destroys the instance; host lives until then
    * @since 1.0 */
   loupe_status (*create)(const struct loupe_component* component, const loupe_host* host, const loupe_options* options,

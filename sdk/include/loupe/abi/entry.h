@@ -16,10 +16,10 @@
 #define LOUPE_EXPORT
 #endif
 
-/* Whether a struct reaches to the end of a member: ask it before you read what is newer than 1.0. */
+/* Whether a struct contains a whole member: test it before you read a member newer than 1.0. */
 #define LOUPE_REACHES(STRUCT, MEMBER) \
   ((STRUCT).struct_size >= (size_t)((const char*)(&(STRUCT).MEMBER + 1) - (const char*)&(STRUCT)))
-/* The same for a pointer, which must not be null either: ask it before you call what is optional. */
+/* The same for a pointer that must also not be null: test it before you call an optional function. */
 #define LOUPE_OFFERS(STRUCT, MEMBER) (LOUPE_REACHES(STRUCT, MEMBER) && (STRUCT).MEMBER != NULL)
 
 /* Sets of flags leave their upper bits, from this one on, to drafts (loupe/draft); so do the taps from LOUPE_TAP_DRAFTS
@@ -36,7 +36,7 @@ enum {
   LOUPE_FAILED = 4       /* anything else; the message says what */
 };
 
-/* Where a call that fails writes its sentence. Who does not want it gives null in place of a pointer to one. */
+/* Where a call that fails writes its message. A caller that does not want the message passes a null pointer. */
 typedef struct loupe_error {
   uint32_t struct_size;
   uint32_t capacity; /* bytes at `message`, the closing NUL included */
@@ -58,28 +58,28 @@ typedef struct loupe_entry {
 /* What a plugin exports, under the name that the macro gives. */
 #define LOUPE_ENTRY_SYMBOL "loupe_plugin_entry"
 
-/* A plugin may also say in its file which components it has. Then a host knows without running any of it, and opens
- * only the plugins that it needs; one that says nothing is opened where a name is found nowhere else. It is a note as
- * ELF files have them: the only one in the section LOUPE_ELF_SECTION, aligned to 4 bytes, in the file's byte order; a
- * loupe_elf_note and behind it a text, closed by a zero and filled with zeros to whole words of 4 bytes. The text has a
- * line for each component, each line with its end: the interface's id, a space and the name,
+/* A plugin may also say in its file which components it has. Then a host knows them without running any code of it, and
+ * opens only the plugins that it needs; a plugin without a note is opened only if a name is found nowhere else. It is
+ * an ELF note, the only one in the section LOUPE_ELF_SECTION, aligned to 4 bytes, in the file's byte order; a
+ * loupe_elf_note followed by a text, terminated by a zero and padded with zeros to whole words of 4 bytes. The text has
+ * one line for each component, each ended by a newline: the interface's id, a space and the name,
  *   loupe.lens/1 dead_units
- * and " +" behind it where the component has aliases, which stand in no note. All components are there or none. A
- * reader takes a note of another version for none. It refuses the file where the note is cut short, is not alone, has
- * more than 1 MiB, is not like this, or names other components than there are. Files of other formats, Mach-O and PE,
- * have no note: a host opens such a plugin to see what it has. */
+ * followed by " +" if the component has aliases, which no note lists. The note lists all components or none. A reader
+ * ignores a note of another version. It refuses the file if the note is cut short, is not the only one, has more than 1
+ * MiB, has another form, or names other components than the plugin has. Files of other formats (Mach-O, PE) have no
+ * note: a host opens such a plugin to see what it contains. */
 #define LOUPE_ELF_SECTION ".note.loupe"
 #define LOUPE_ELF_NAME "Loupe"
 #define LOUPE_ELF_VERSION 1u
 
 typedef struct loupe_elf_note {
   uint32_t name_size; /* sizeof LOUPE_ELF_NAME */
-  uint32_t text_size; /* with the closing zero, without those that fill */
+  uint32_t text_size; /* with the terminating zero, without padding */
   uint32_t version;   /* LOUPE_ELF_VERSION; ELF calls it the type */
   char name[8];       /* LOUPE_ELF_NAME, filled with zeros */
 } loupe_elf_note;
 
-/* The note in C, at file scope, of one literal: LOUPE_ELF_NOTE(LOUPE_LENS_ID " dead_units\n"). C++ has LOUPE_PLUGIN. */
+/* The note in C, at file scope: LOUPE_ELF_NOTE(LOUPE_LENS_ID " dead_units\n"), one literal. C++ has LOUPE_PLUGIN. */
 #if defined(__ELF__)
 #define LOUPE_ELF_NOTE(LINES)                                                         \
   static const struct {                                                               \

@@ -1,4 +1,4 @@
-/* Lenses: decide what to look at, and turn an epoch into tagged values. */
+/* Lenses: decide what to watch, and turn an epoch into tagged values. */
 #pragma once
 
 #include <loupe/abi/findings.h>
@@ -11,13 +11,13 @@
 
 typedef struct loupe_source loupe_source;
 
-/* One stream that a lens wants: a gatherer by name, and a preprocessor by name or of the lens's own. */
+/* One stream that a lens wants: a gatherer by name, and a preprocessor by name or the lens's own. */
 typedef struct loupe_watch {
   uint32_t struct_size, reserved;
   const loupe_module* module; /* null for pushed values */
   const char* gatherer;
   const loupe_options* gatherer_options;     /* may be null */
-  const char* label;                         /* parameter or attribute; null where the gatherer needs none */
+  const char* label;                         /* parameter or attribute; null if the gatherer needs none */
   const char* preprocessor;                  /* null: own_interface and own_preprocessor */
   const loupe_options* preprocessor_options; /* may be null */
   const loupe_preprocessor* own_interface;
@@ -25,12 +25,12 @@ typedef struct loupe_watch {
 } loupe_watch;
 
 enum {
-  LOUPE_WIRING_STRICT = 1u << 0 /* plugins are tested: refuse an author's mistakes that are let pass in training */
+  LOUPE_WIRING_STRICT = 1u << 0 /* a plugin is being tested: refuse mistakes of its author that training tolerates */
 };
 
-/* What a source does without for a while, so that its lens looks less often. */
+/* What a source skips for a while, so that its lens measures less often. */
 enum {
-  LOUPE_REST_EVENTS = 1u << 0 /* no events come; one that nobody else takes costs a branch */
+  LOUPE_REST_EVENTS = 1u << 0 /* no events come; an event that nobody else takes costs one branch */
 };
 #define LOUPE_REST_DRAFTS 0xFFFF0000u /* left to drafts */
 
@@ -48,11 +48,11 @@ typedef struct loupe_wiring {
   /* @thread trainer or model @state always but in an event @reenter series_count of its own preprocessor @owns nothing
    * @since 1.0 */
   size_t (*series_count)(void* context, loupe_source* source);
-  /* Where the first series of that name is. NOT_FOUND, with a message that names those that there are. */
+  /* Finds the first series of that name. Otherwise NOT_FOUND, with a message that lists the names. */
   /* @thread trainer or model @state always but in an event @reenter series_count, read of its own preprocessor
    * @owns caller's index @since 1.0 */
   loupe_status (*find)(void* context, loupe_source* source, const char* name, size_t* index, loupe_error* error);
-  /* See loupe_preprocessor, also for the next two. The row may come as it likes but for its size. */
+  /* See loupe_preprocessor, also for the next two. Only the row's size needs to be set. */
   /* @thread trainer or model @state always but in an event @reenter read of its own preprocessor
    * @owns caller's struct; the name lives as long as the source @since 1.0 */
   loupe_status (*read)(void* context, loupe_source* source, size_t index, loupe_series* row, loupe_error* error);
@@ -66,8 +66,8 @@ typedef struct loupe_wiring {
    * buffer @since 1.0 */
   loupe_status (*values)(void* context, loupe_source* source, size_t index, double* values, size_t capacity,
                          size_t* count, loupe_error* error);
-  /* From the next event on, the source does without `what`, LOUPE_REST_ bits. With 0 it gets everything again, and
-   * starts anew with comparing what nobody measured meanwhile. */
+  /* From the next event on, the source skips `what`, LOUPE_REST_ bits. With 0 it gets everything again; comparisons
+   * with earlier events start again if nobody measured meanwhile. */
   /* @thread trainer or model @state attaching, visiting, stepping or reporting @reenter none @owns nothing
    * @since 1.0 */
   loupe_status (*rest)(void* context, loupe_source* source, uint32_t what, loupe_error* error);
@@ -76,14 +76,14 @@ typedef struct loupe_wiring {
   const void* (*get_extension)(void* context, const char* id);
 } loupe_wiring;
 
-/* Where a lens reports. A tag is told before its first value, and may be told at each report: what is the same as
- * before goes no further. At a tick, a value of a tag, layer, name and step is told once, in whichever row, as is a
- * band of a tag, layer, pair of names and step, and a histogram of a tag, layer and line: a second one is answered
- * LOUPE_INVALID, and what its row has before it counts. */
+/* Where a lens reports. A tag is reported before its first value, and may be reported again at each report: the host
+ * drops repetitions. Within a tick there is one value for each tag, layer, name and step, one band for each tag, layer,
+ * pair of names and step, and one histogram for each tag, layer and line. A second one gets LOUPE_INVALID; values
+ * before it in its row are kept. */
 typedef struct loupe_sink {
   uint32_t struct_size, reserved;
   void* context;
-  /* Says what a plot is: its title, unit and axes. */
+  /* Describes a plot: its title, unit and axes. */
   /* @thread trainer @state reporting @reenter none @owns borrows tag @since 1.0 */
   loupe_status (*tag)(void* context, const loupe_tag* tag, loupe_error* error);
   /* Numbers of one layer. */
@@ -92,7 +92,7 @@ typedef struct loupe_sink {
   /* Counts of one layer and line. */
   /* @thread trainer @state reporting @reenter none @owns borrows histogram @since 1.0 */
   loupe_status (*histogram)(void* context, const loupe_histogram* histogram, loupe_error* error);
-  /* Also between ticks, in `step`. */
+  /* Reports a finding. Also between ticks, in `step`. */
   /* @thread trainer or model @state stepping or reporting @reenter none @owns borrows finding @since 1.0 */
   loupe_status (*finding)(void* context, const loupe_finding* finding, loupe_error* error);
   /* What the host offers beyond this table. */
@@ -100,9 +100,9 @@ typedef struct loupe_sink {
   const void* (*get_extension)(void* context, const char* id);
 } loupe_sink;
 
-/* LOUPE_LENS_ID: decides which modules to look at, and turns an epoch into tagged values. A lens that runs a model in
- * one of these calls may get a visit before the call returns, for a function that it meets there; one that trains it in
- * its report, a step. */
+/* LOUPE_LENS_ID: decides which modules to watch, and turns an epoch into tagged values. If a lens runs a model in one
+ * of these calls, it may get a visit before the call returns, for a function seen there; if it trains the model in its
+ * report, a step. */
 typedef struct loupe_lens {
   uint32_t struct_size, reserved;
   /* What the lens offers beyond this table. Optional. */
@@ -111,18 +111,18 @@ typedef struct loupe_lens {
   /* Once, before the first module. */
   /* @thread trainer @state created @reenter visit @owns wiring outlives the lens @since 1.0 */
   loupe_status (*attach)(void* self, const loupe_wiring* wiring, loupe_error* error);
-  /* Every module, parents before children; functions as they are first seen. */
+  /* Each module, parents before children; functions when they first run. */
   /* @thread trainer or model @state attached @reenter visit @owns borrows module, see loupe_module @since 1.0 */
   loupe_status (*visit)(void* self, const loupe_module* module, loupe_error* error);
   /* The module is detached: its sources end with this call. Optional. */
   /* @thread trainer @state attached @reenter none @owns nothing @since 1.0 */
   void (*forget)(void* self, const loupe_module* module);
   /* After each step of an attached optimizer, also one that is not measured (attach.every, attach.budget), while the
-   * lens does not rest; on the thread that took it: quick, or training waits. LOUPE_STEP_MEASURED says of which steps
-   * sources have had events. The sink takes findings alone. Optional: a lens without it costs nothing then. */
+   * lens does not rest; on the thread that took the step: be quick, training waits. LOUPE_STEP_MEASURED marks the steps
+   * whose events reached the sources. The sink takes only findings. Optional: without it, steps cost nothing. */
   /* @thread model @state attached @reenter visit @owns borrows step and sink @since 1.0 */
   loupe_status (*step)(void* self, const loupe_step* step, const loupe_sink* sink, loupe_error* error);
-  /* The epoch, or stretch of steps, is over. Afterwards the host resets the lens's sources. */
+  /* The epoch, or interval of steps, is over. Afterwards the host resets the lens's sources. */
   /* @thread trainer @state attached @reenter visit, step @owns borrows tick and sink @since 1.0 */
   loupe_status (*report)(void* self, const loupe_tick* tick, const loupe_sink* sink, loupe_error* error);
 } loupe_lens;

@@ -1,4 +1,4 @@
-/* Options: what a component declares, and what it is given. */
+/* Options: those a component declares, and the values it is given. */
 #pragma once
 
 #include <loupe/abi/entry.h>
@@ -20,7 +20,7 @@ typedef struct loupe_option_value {
   const char* name;
   int64_t integer;    /* a boolean is 0 or 1 */
   double number;      /* also filled for an integer */
-  const char* string; /* of a string; null for other types, as are the next two */
+  const char* string; /* the value of a string; null for other types, like the next two */
   const char* const* strings;
   size_t string_count;
   const struct loupe_options* map;
@@ -34,8 +34,8 @@ typedef struct loupe_options {
 
 enum {
   LOUPE_OPTION_REQUIRED = 1u << 0,    /* must be given; has no default */
-  LOUPE_OPTION_HAS_MINIMUM = 1u << 1, /* of numbers: `minimum` is the least that it may be; without it, any is */
-  LOUPE_OPTION_HAS_MAXIMUM = 1u << 2  /* of numbers: `maximum` is the most that it may be */
+  LOUPE_OPTION_HAS_MINIMUM = 1u << 1, /* `minimum` is the lowest number allowed; without it, there is none */
+  LOUPE_OPTION_HAS_MAXIMUM = 1u << 2  /* `maximum` is the highest number allowed */
 };
 #define LOUPE_OPTION_DRAFTS 0xFFFF0000u /* left to drafts */
 
@@ -48,7 +48,7 @@ typedef struct loupe_option {
   const char* name;
   const char* help;                        /* one line */
   const loupe_option_value* default_value; /* of the same type; its name is not read; null: false, 0, "" or empty */
-  double minimum, maximum;                 /* read with LOUPE_OPTION_HAS_MINIMUM and _MAXIMUM alone */
-  const char* const* choices;              /* for strings; null where anything goes */
+  double minimum, maximum;                 /* read only with LOUPE_OPTION_HAS_MINIMUM and _MAXIMUM */
+  const char* const* choices;              /* for strings; null if any string is allowed */
   size_t choice_count;
 } loupe_option;

@@ -30,19 +30,19 @@ typedef struct loupe_native_library {
   const void* identity; /* an address in that very library; see loupe/torch.h */
 } loupe_native_library;
 
-/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service). Its elements are those
- * that train, and writing to them would change training: to change them, clone the tensor. They lie in memory by
- * `strides`, as plain numbers: what LibTorch lays out otherwise comes as a copy, and what is sparse as
+/* A borrowed, read-only view, valid for the call. To keep it, retain it (loupe_tensor_service). Its elements are the
+ * training's own memory, so writing to them would change training: to change them, clone the tensor. They are plain
+ * numbers laid out by `strides`: a tensor with another layout in LibTorch comes as a copy, a sparse one as
  * LOUPE_REQUEST_SPARSE says.
  *
- * The data of a device tensor is valid in the order of the stream that is current on the thread of the call: work
- * enqueued there sees it, and any other stream, or the CPU, waits for that one first. Retaining keeps the memory from
- * being reused, and waits for nothing. */
+ * The data of a device tensor is valid in the order of the stream that is current on the calling thread: work enqueued
+ * there sees it; any other stream, and the CPU, must wait for that stream first. Retaining prevents the memory from
+ * being reused; it does not wait. */
 typedef struct loupe_tensor {
   uint32_t struct_size;
   uint8_t dtype_code;     /* LOUPE_DTYPE_ */
   uint8_t dtype_bits;     /* of one lane */
-  uint16_t dtype_lanes;   /* 1 but for packed types */
+  uint16_t dtype_lanes;   /* 1 except for packed types */
   int32_t device_type;    /* LOUPE_DEVICE_ */
   int32_t device_id;      /* 0 for the CPU */
   const void* data;       /* null for an empty tensor; device memory unless LOUPE_DEVICE_CPU */
@@ -50,8 +50,8 @@ typedef struct loupe_tensor {
   const int64_t* strides; /* in elements */
   int64_t dim;
   int64_t numel;
-  const void* native;                         /* const at::Tensor*, for those that include loupe/torch.h; may be null */
-  const loupe_native_library* native_library; /* whose `native` is; null with it */
+  const void* native;                         /* const at::Tensor*, for code that includes loupe/torch.h; may be null */
+  const loupe_native_library* native_library; /* the library of `native`; null if that is */
 } loupe_tensor;
 
 typedef struct loupe_retained loupe_retained;
@@ -59,20 +59,20 @@ typedef struct loupe_retained loupe_retained;
 /* Host service LOUPE_TENSORS_ID. */
 typedef struct loupe_tensor_service {
   uint32_t struct_size, reserved;
-  /* Shares the memory, which a module may change later. */
+  /* Keeps a tensor. It shares the memory, which a module may change later. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*retain)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
-  /* Gives back what retain or clone gave. */
+  /* Releases a handle from retain or clone. */
   /* @thread any @state always @reenter none @owns the handle ends @since 1.0 */
   void (*release)(void* context, loupe_retained* kept);
   /* The tensor behind a handle. */
   /* @thread any @state always @reenter none @owns the view lives as long as the handle @since 1.0 */
   const loupe_tensor* (*view)(void* context, const loupe_retained* kept);
-  /* A copy on the tensor's own device. Waits for no device. */
+  /* Copies the tensor on its own device. Does not wait for the device. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*clone)(void* context, const loupe_tensor* tensor, loupe_retained** kept, loupe_error* error);
-  /* Copies the first `capacity` elements in row-major order; `count` becomes how many there are. Waits for a device:
-   * not for a hook. */
+  /* Copies the first `capacity` elements in row-major order; `count` becomes their number. Waits for the device: do not
+   * call it in a hook. */
   /* @thread any @state always @reenter none @owns caller's buffer @since 1.0 */
   loupe_status (*copy)(void* context, const loupe_tensor* tensor, double* values, size_t capacity, size_t* count,
                        loupe_error* error);

@@ -1,13 +1,13 @@
-/* The gatherers and preprocessors that come with every Loupe: their names, options and series, which stay as the rest
- * of the boundary does. Lenses watch by these names, and configurations have them, too. `loupe describe NAME` tells the
- * defaults of options. Those whose name begins with LOUPE_DRAFT_GATHERERS are drafts: see loupe/draft/abi. */
+/* The gatherers and preprocessors that come with every Loupe: their names, options and series, which are as stable as
+ * the rest of the boundary. Lenses and configurations use these names. `loupe describe NAME` prints the defaults of
+ * options. Gatherers whose name begins with LOUPE_DRAFT_GATHERERS are drafts: see loupe/draft/abi. */
 #pragma once
 
 #include <loupe/abi/entry.h>
 
 #define LOUPE_DRAFT_GATHERERS "draft_"
 
-/* Gatherers of what passes through a module; without a label. */
+/* Gatherers of a module's inputs, outputs and their gradients; they have no label. */
 #define LOUPE_GATHER_FORWARD_INPUT "forward_input"     /* its first input, as its forward is entered */
 #define LOUPE_GATHER_FORWARD "forward"                 /* its output, at each forward; option `output` */
 #define LOUPE_GATHER_OUTPUT_GRADIENT "output_gradient" /* the gradient of its output; option `output` */
@@ -23,7 +23,7 @@
 /* A parameter, buffer or exposed value, or one of a child, around each forward; the label names it. */
 #define LOUPE_GATHER_ATTRIBUTE "attribute" /* options `when` and `missing` */
 
-/* What the trainer pushes: without a module and a label. */
+/* Values that the trainer pushes; no module, no label. */
 #define LOUPE_GATHER_PUSH "push"
 
 /* Options of gatherers. */
@@ -40,33 +40,33 @@
 #define LOUPE_PREPROCESS_GRADIENT_GEOMETRY "gradient_geometry"     /* NORM, CORRELATION */
 #define LOUPE_PREPROCESS_OUTPUT_GRADIENT_GEOMETRY "output_gradient_geometry" /* the same */
 #define LOUPE_PREPROCESS_PARAMETER_DIFFERENCE_GEOMETRY \
-  "parameter_difference_geometry" /* the same, of what it changed by since the event before */
+  "parameter_difference_geometry" /* the same, for its change since the previous event */
 #define LOUPE_PREPROCESS_PARAMETER_CONDITION "parameter_condition" /* CONDITION; slow: for LOUPE_GATHER_TICK */
-#define LOUPE_PREPROCESS_LOSS_MODULE "loss_module" /* what a loss module gives; two series, which its options name */
-#define LOUPE_PREPROCESS_EXPLICIT_CALL "explicit_call" /* of LOUPE_GATHER_PUSH: a series a name that was pushed */
+#define LOUPE_PREPROCESS_LOSS_MODULE "loss_module"     /* a loss module's output; two series, named by its options */
+#define LOUPE_PREPROCESS_EXPLICIT_CALL "explicit_call" /* for LOUPE_GATHER_PUSH: one series for each pushed name */
 
 /* Series of preprocessors. */
 #define LOUPE_SERIES_NORM "norm" /* the L2 norm */
-#define LOUPE_SERIES_CORRELATION                                                                                     \
-  "correlation" /* the cosine between it and the one before, from -1 to 1; no mean is taken off, as Pearson's has it \
+#define LOUPE_SERIES_CORRELATION                                                                                      \
+  "correlation" /* the cosine of the angle to the previous one, from -1 to 1; unlike Pearson's, no mean is subtracted \
                  */
 #define LOUPE_SERIES_ACTIVATION "activation" /* the share of entries that are active */
 #define LOUPE_SERIES_DEATH "death"           /* the share of units without an active entry in the whole event */
 #define LOUPE_SERIES_CONDITION "condition"   /* the largest singular value over the smallest */
 
-/* Options of preprocessors; booleans where nothing else is said. */
-#define LOUPE_PREPROCESS_OPTION_INPLACE "inplace"         /* fold values as they come; without, all are kept */
-#define LOUPE_PREPROCESS_OPTION_QUANTILES "quantiles"     /* where they are folded, keep what quantiles are made of */
+/* Options of preprocessors; booleans unless stated otherwise. */
+#define LOUPE_PREPROCESS_OPTION_INPLACE "inplace"         /* fold values as they come; false: keep them all */
+#define LOUPE_PREPROCESS_OPTION_QUANTILES "quantiles"     /* if they are folded, also keep a sketch for quantiles */
 #define LOUPE_PREPROCESS_OPTION_NORMALIZE "normalize"     /* NORM: divide by the root of the number of elements */
-#define LOUPE_PREPROCESS_OPTION_CORRELATION "correlation" /* there is that series, which needs a copy of each event */
-#define LOUPE_PREPROCESS_OPTION_FIRST "first" /* CORRELATION: the first event, with none before it, counts as 0 */
-#define LOUPE_PREPROCESS_OPTION_DEATH "death" /* there is that series */
+#define LOUPE_PREPROCESS_OPTION_CORRELATION "correlation" /* compute that series; it needs a copy of each event */
+#define LOUPE_PREPROCESS_OPTION_FIRST "first"             /* CORRELATION: the first event counts as 0 */
+#define LOUPE_PREPROCESS_OPTION_DEATH "death"             /* compute that series */
 #define LOUPE_PREPROCESS_OPTION_EPS \
-  "eps" /* number. ACTIVATION: active is what is larger; CORRELATION: added to the product of norms that divides */
+  "eps" /* number. ACTIVATION: larger values are active; CORRELATION: added to the product of norms in the divisor */
 #define LOUPE_PREPROCESS_OPTION_CHANNEL_LAST "channel_last" /* DEATH: units lie along the last dimension */
-#define LOUPE_PREPROCESS_OPTION_RECORD_EVAL "record_eval"   /* forwards of evaluations count, too */
+#define LOUPE_PREPROCESS_OPTION_RECORD_EVAL "record_eval"   /* also count forwards of evaluations */
 #define LOUPE_PREPROCESS_OPTION_EVALUATION_FROM_GRAD \
-  "evaluation_from_grad" /* a forward without gradients is one of an evaluation; without, one in eval mode is */
+  "evaluation_from_grad" /* a forward without gradients is an evaluation; false: one in eval mode is */
 #define LOUPE_PREPROCESS_OPTION_TRAIN_LOSS "train_loss" /* string: the series of training */
 #define LOUPE_PREPROCESS_OPTION_VAL_LOSS "val_loss"     /* string: the series of evaluation */
 #define LOUPE_PREPROCESS_OPTION_SELECT "select"         /* string: "losses", "metrics" or "all" pushes */
