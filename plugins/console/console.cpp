@@ -45,7 +45,7 @@ class Console : public Visualizer {
              "values",
              "whether the small curves of a resumed run begin with its earlier values, read from `record`",
              {"values", "none"}},
-            {"tags", Strings{}, "which tags to show, as patterns such as \"*Norm\"; all of them when empty"},
+            {"tags", Strings{}, "which tags to show, as patterns such as \"*Norm\"; all if empty"},
             {"every", 1, "print the first tick and each n-th after it; findings are printed at once", 1, 1e9},
             {"progress", true, "show steps, steps a second and the time left between ticks, on a terminal only"},
             {"color", "auto", "auto: on a terminal, unless NO_COLOR is set", {"auto", "always", "never"}},

@@ -9,9 +9,9 @@ class ParameterGradientGeometry : public GeometryLens {
   static constexpr const char* help = "the norm of each parameter's gradient, and how it turns from step to step";
   static std::vector<const char*> gives() {
     return {"Weight Gradient Norm: the L2 norm of each weight's gradient",
-            "Weight Gradient Correlation: the cosine between it and the one before, from -1 to 1",
+            "Weight Gradient Correlation: the cosine of the angle to the previous one, from -1 to 1",
             "Bias Gradient Norm: the L2 norm of each bias's gradient",
-            "Bias Gradient Correlation: the cosine between it and the one before, from -1 to 1",
+            "Bias Gradient Correlation: the cosine of the angle to the previous one, from -1 to 1",
             "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
   }
   static constexpr const char* example = "parameter_gradient_geometry: {parameters: weights, log_scale: true}";

@@ -57,7 +57,7 @@ class MagnitudeHistogram : public Preprocessor {
   }
   void merge_state(std::string_view bytes) override {
     StateReader state(bytes);
-    if (state.number() != state_version) throw Error("the histogram is of another version of Loupe", LOUPE_INVALID);
+    if (state.number() != state_version) throw Error("the histogram is from another version of Loupe", LOUPE_INVALID);
     const std::vector<double> bins = state.reals(), edges = state.reals();
     const Series elements = Series::read(state);
     state.finish();

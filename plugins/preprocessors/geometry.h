@@ -11,16 +11,15 @@ namespace loupe {
 class Geometry : public Preprocessor {
  public:
   static std::vector<const char*> gives() {
-    return {"norm: the L2 norm", "correlation: the cosine between it and the one before, from -1 to 1"};
+    return {"norm: the L2 norm", "correlation: the cosine of the angle to the previous one, from -1 to 1"};
   }
   static std::vector<Option> options() {
-    return {
-        {"correlation", true, "also the correlation with the event before; keeps a copy of it"},
-        normalize_option(),
-        inplace_option(),
-        quantiles_option(),
-        {"eps", 0.0, "added to the product of norms that a correlation is divided by; it pulls small ones to 0", 0.0},
-        {"first", false, "count the first event, which has none before it, as correlation 0"}};
+    return {{"correlation", true, "also the correlation with the previous event; keeps a copy of it"},
+            normalize_option(),
+            inplace_option(),
+            quantiles_option(),
+            {"eps", 0.0, "added to the product of norms in a correlation's divisor; it pulls small ones to 0", 0.0},
+            {"first", false, "count the first event, which has no predecessor, as correlation 0"}};
   }
 
  protected:

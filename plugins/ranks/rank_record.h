@@ -41,7 +41,7 @@ class Facts : public Preprocessor {
   }
   void merge_state(std::string_view bytes) override {
     StateReader state(bytes);
-    if (state.number() != version) throw Error("the state is of another version of Loupe", LOUPE_INVALID);
+    if (state.number() != version) throw Error("the state is from another version of Loupe", LOUPE_INVALID);
     std::vector<std::pair<std::string, std::vector<int>>> read;
     for (uint64_t left = state.count(); left > 0; --left) {
       read.emplace_back(state.text(), std::vector<int>());

@@ -38,7 +38,7 @@ TEST(Guarded, TurnsWhateverIsThrownIntoAStatusAndAMessage) {
   EXPECT_EQ(outcome([] { throw Error("a", LOUPE_NOT_FOUND); }), "2 a");
   EXPECT_EQ(outcome([] { throw Error("a", LOUPE_OK); }), "4 a");  // thrown is never well
   EXPECT_EQ(outcome([] { throw std::runtime_error("b"); }), "4 b");
-  EXPECT_EQ(outcome([] { throw 3; }), "4 an exception that is no std::exception was thrown");
+  EXPECT_EQ(outcome([] { throw 3; }), "4 an exception that is not a std::exception was thrown");
 }
 
 TEST(Guarded, NeedsNoPlaceForTheMessage) {

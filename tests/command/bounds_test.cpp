@@ -61,7 +61,7 @@ TEST_F(OfAnybody, ALineWithoutAnEndIsNamedByItsFileAndNumber) {
   }
   const Finished finished = loupe("diagnose recorded --baseline baseline.json");
   EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_TRUE(says(finished, "baseline.json: error: the baseline cannot be read: it is larger than the 64 MB"))
+  EXPECT_TRUE(says(finished, "baseline.json: error: the baseline cannot be read: it is larger than 64 MB"))
       << finished.output;
 }
 

@@ -94,8 +94,8 @@ TEST_F(CompressedRecord, ThatIsDamagedInTheMiddleIsRefusedByTheLineWithWhatIsLos
   const auto tick = [](const std::string& line) { return line.rfind(R"({"kind":"tick")", 0) == 0; };
   const auto first_lost = std::find_if(lines.begin(), lines.end(), tick) - lines.begin() + 2;
   EXPECT_EQ(finished.output, "packed/record.jsonl.gz:" + std::to_string(first_lost) +
-                                 ": error: the compressed data is damaged behind byte " +
-                                 std::to_string(members_[0].size()) + " of the file, and what follows is lost\n");
+                                 ": error: the compressed data is damaged after byte " +
+                                 std::to_string(members_[0].size()) + " of the file, and the rest is lost\n");
 }
 
 }  // namespace

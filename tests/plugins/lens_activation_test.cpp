@@ -81,7 +81,7 @@ TEST(OutputActivationLens, WarnsOnceOfAnEntryThatNothingMatches) {
 
 TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
   EXPECT_EQ(told_by("{activation: false}"),
-            Names{"it looks at nothing, so it shows nothing: nothing in the model's 2 modules fits its options; "
+            Names{"it watches nothing, so it shows nothing: none of the model's 2 modules match its options; "
                   "include names modules by type (here Linear, ReLU), family or name"});
   EXPECT_TRUE(told_by("{}").empty());
 }
@@ -96,7 +96,7 @@ TEST(OutputActivationLens, DoesNotSayThatItLooksAtNothingWhereWhatItLookedAtIsGo
 TEST(OutputActivationLens, SaysOnceThatIncludeTookThePlaceOfWhatItLooksAtByDefault) {
   const Names told = told_by("{include: [Linear]}");
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_NE(told[0].find("in place of the module that it looks at otherwise; an entry written with a +"),
+  EXPECT_NE(told[0].find("instead of the module that it watches by default; an entry written with a +"),
             std::string::npos);
   for (const char* clear :
        {"{include: [+Linear]}", "{include: [Linear, ReLU]}", "{include: [Linear], activation: false}"}) {

@@ -231,7 +231,7 @@ class Bounds(Folder):
             "spaces": (gzip.compress(head) + one_member(space, 127), "longer than 64 MB"),
             "line ends": (gzip.compress(head) + one_member(b"\n" * (1 << 20), 127), "not JSON"),
             "short lines": (gzip.compress(head) + one_member(b"1\n" * (1 << 19), 127), "not a JSON object"),
-            "a bomb": (gzip.compress(head) + one_member(space, 200), "nothing of Loupe's wrote it"),
+            "a bomb": (gzip.compress(head) + one_member(space, 200), "which Loupe never writes"),
             "a line in large members": (gzip.compress(head) + one_member(space, 40) * 2, "longer than 64 MB"),
             "a line in small members": (gzip.compress(head) + gzip.compress(b" " * 400) * 200_000, "longer than 64 MB"),
             "a long name": (gzip.compress(head) + one_member(b'{"kind":"value","epoch":2,"tag":"', 1)

@@ -350,7 +350,7 @@ TEST(Exchange, LeavesOutAMessageThatCannotBeRead) {
   run.end();
   std::string told;
   for (const std::string& message : run.stage.take_messages()) told += message + "\n";
-  EXPECT_SAYS(told, "the numbers of rank 1 cannot be read: it is of another version of Loupe");
+  EXPECT_SAYS(told, "the numbers of rank 1 cannot be read: it is from another version of Loupe");
   EXPECT_EQ(numbers_of(run.folder).count("1.000000 Output Norm/one/mean"), 1u);
 }
 

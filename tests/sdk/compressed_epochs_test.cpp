@@ -62,7 +62,7 @@ TEST(CompressedEpochs, TakeThePlaceOfATextThatHasBecomeLongAndGrowByAMemberAnEpo
   for (const int epoch : {4, 5}) file.long_epoch(epoch);
   EXPECT_EQ(ends_of_members(folder / "lines.gz").size(), before + 2);
   EXPECT_EQ(readable(folder / "lines"), "fresh\n" + epochs(1, 5));
-  EXPECT_EQ(file.said(), Strings{"'" + (folder / "lines").string() + "' has become long and is compressed now, as '" +
+  EXPECT_EQ(file.said(), Strings{"'" + (folder / "lines").string() + "' has become long and is now compressed as '" +
                                  (folder / "lines.gz").string() + "'"});
 }
 
@@ -182,7 +182,7 @@ TEST(CompressedEpochs, AreNotWrittenWhereTheDiskIsFullAndTheTextGoesOn) {
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n" + epochs(1, 5));
   ASSERT_EQ(file.said().size(), 1u);
   EXPECT_EQ(file.said()[0], "cannot write '" + (folder / "lines.gz").string() + "': File too large; '" +
-                                (folder / "lines").string() + "' goes on without compression");
+                                (folder / "lines").string() + "' continues without compression");
 }
 
 TEST(CompressedEpochs, WaitWhereTheyCannotBeWrittenAndLeaveNoHalfMember) {

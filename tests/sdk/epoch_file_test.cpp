@@ -115,9 +115,9 @@ TEST(EpochFile, TellsOfEpochsThatAreLostWhenTheyAreAndInTheFile) {
   file.epoch(6);
   std::string text = text_of(folder / "lines");
   std::erase(text, ' ');
-  EXPECT_EQ(text, "fresh\nwhatepochs1to2broughtislost\n3\n4\n5\n6text\n");
+  EXPECT_EQ(text, "fresh\nthedataofepochs1to2islost\n3\n4\n5\n6text\n");
   ASSERT_EQ(file.said().size(), 3u);
-  EXPECT_NE(file.said()[2].find("what epochs 1 to 2 brought is lost"), std::string::npos) << file.said()[2];
+  EXPECT_NE(file.said()[2].find("the data of epochs 1 to 2 is lost"), std::string::npos) << file.said()[2];
   file.epoch(7);
   EXPECT_EQ(file.said().size(), 3u);
 }
@@ -131,7 +131,7 @@ TEST(EpochFile, CountsAtItsEndAlsoWhatWasLostBefore) {
     file.end();
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("what epochs 1 to 5 brought is lost"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("the data of epochs 1 to 5 is lost"), std::string::npos) << error.what();
   }
 }
 

@@ -126,8 +126,8 @@ TEST(Gzip, SaysThatTheFileIsDamagedWhateverByteOfAMemberIsWrong) {
     try {
       ADD_FAILURE() << i << ": " << pieces.next();
     } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()), "the compressed data is damaged behind byte " +
-                                               std::to_string(first.size()) + " of the file, and what follows is lost")
+      EXPECT_EQ(std::string(error.what()), "the compressed data is damaged after byte " + std::to_string(first.size()) +
+                                               " of the file, and the rest is lost")
           << i;
     }
   }
@@ -148,7 +148,7 @@ TEST(Gzip, AsAStreamIsBadBehindWhatCanBeRead) {
   };
   EXPECT_EQ(lines(whole, false, ""), "one|two|");
   EXPECT_EQ(lines(whole.substr(0, whole.size() - 1), true, "the file ends within a gzip member"), "one|");
-  EXPECT_EQ(lines(whole + "garbage", false, "the compressed data is damaged behind byte"), "one|two|");
+  EXPECT_EQ(lines(whole + "garbage", false, "the compressed data is damaged after byte"), "one|two|");
 }
 
 }  // namespace

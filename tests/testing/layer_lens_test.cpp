@@ -292,7 +292,7 @@ TEST(Rule, TellsTheWorstLayerOnceItsPatienceIsOverAndWhenItIsGone) {
   const lt::Finding raised = bench.findings()[0];
   EXPECT_EQ(raised.rule, "loud");
   EXPECT_EQ(raised.layer, "b");
-  EXPECT_EQ(raised.message, "'b' is loud; another layer too");
+  EXPECT_EQ(raised.message, "'b' is loud; also one other layer");
   EXPECT_EQ(raised.advice, "turn it down");
   EXPECT_EQ(raised.state, uint32_t{LOUPE_FINDING_RAISED});
   EXPECT_EQ(raised.value, 30);

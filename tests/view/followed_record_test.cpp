@@ -153,7 +153,7 @@ TEST(FollowedRecord, FollowsARecordThatIsCompressedMeanwhile) {
   EXPECT_EQ(run.losses()[0].last, 0.125);
   append(compressed, "no member");
   EXPECT_TRUE(record.read_on(everything));
-  EXPECT_EQ(record.damage().substr(0, 43), "the compressed data is damaged behind byte ");
+  EXPECT_EQ(record.damage().substr(0, 42), "the compressed data is damaged after byte ");
   EXPECT_EQ(run.tick()->epoch, 3);
   // A later run of the same folder.
   fs::remove(compressed);

@@ -135,7 +135,7 @@ TEST_P(Faults, AFullDeviceIsToldAtEachTickAndAtTheEnd) {
   }
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   if (std::string(writer().name) == "prometheus") return;  // which had all to show at its ticks
-  EXPECT_EQ(driver.end(), "cannot write '/dev/full': No space left on device; what epochs 1 to 2 brought is lost");
+  EXPECT_EQ(driver.end(), "cannot write '/dev/full': No space left on device; the data of epochs 1 to 2 is lost");
   EXPECT_EQ(driver.end(), "");
 }
 
@@ -261,7 +261,7 @@ TEST(Record, HasALineForEpochsThatAreLost) {
   // It is long enough to be compressed.
   ASSERT_EQ(std::system(("gunzip -k '" + (folder / "record.jsonl.gz") + "'").c_str()), 0);
   const std::string text = read(folder / "record.jsonl");
-  const std::size_t note = text.find("what epochs 1 to 2 brought is lost"), third = text.find("\"epoch\":3,\"tag\"");
+  const std::size_t note = text.find("the data of epochs 1 to 2 is lost"), third = text.find("\"epoch\":3,\"tag\"");
   EXPECT_NE(note, std::string::npos);
   EXPECT_LT(note, third);
   EXPECT_EQ(text.find("\"epoch\":2,"), std::string::npos);

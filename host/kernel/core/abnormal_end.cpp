@@ -135,7 +135,7 @@ void tell_of_exception() noexcept {
   } catch (const std::exception& e) {
     set(e.what());
   } catch (...) {
-    set("an exception that is no std::exception");
+    set("an exception that is not a std::exception");
   }
   open_no_more_parts();
   try {

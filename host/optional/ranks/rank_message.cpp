@@ -72,7 +72,7 @@ std::string RankMessage::bytes(bool replicas) const {
 
 RankMessage RankMessage::read(std::string_view bytes) {
   StateReader reader(bytes);
-  if (reader.number() != version) throw Error("it is of another version of Loupe", LOUPE_INVALID);
+  if (reader.number() != version) throw Error("it is from another version of Loupe", LOUPE_INVALID);
   RankMessage message;
   message.tick = reader.number();
   for (uint64_t left = reader.count(); left > 0; --left) message.ranks.push_back(rank_in(reader));

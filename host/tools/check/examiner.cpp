@@ -164,7 +164,7 @@ class Examination {
     } catch (const std::exception& e) {
       write_text(message.detail, e.what());
     } catch (...) {
-      write_text(message.detail, "an exception that is no std::exception came out");
+      write_text(message.detail, "it threw an exception that is not a std::exception");
     }
     send(message);
   }

@@ -9,11 +9,11 @@
 #include <type_traits>
 
 #if !defined(__cpp_exceptions)
-#error "Loupe's C++ layer tells failures by exceptions: build without -fno-exceptions, or use loupe/abi.h alone"
+#error "Loupe's C++ layer reports failures by exceptions: build without -fno-exceptions, or use only loupe/abi.h"
 #endif
 
-/// For a function with a static variable. Of one that is visible there would be one in a process, which the second of
-/// two plugins would take from the first, though it may be another plugin's class of the same name.
+/// For a function with a static variable. A visible variable would exist once in a process, so a second plugin would
+/// use the first plugin's, even for a different class of the same name.
 #if defined(__GNUC__) && !defined(_WIN32)
 #define LOUPE_HIDDEN __attribute__((visibility("hidden")))
 #else
@@ -23,7 +23,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What components throw, and what a failed call to the host throws at them. Its message is one sentence for the user.
+/// The exception that components throw, and that a failed call to the host throws. Its message is one sentence for the
+/// user.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, loupe_status status = LOUPE_FAILED)
@@ -44,7 +45,7 @@ inline void write_error(loupe_error* error, const char* message) noexcept {
 }
 
 /// Runs `body` and turns whatever it throws into a status and a message: no exception leaves a plugin or the host.
-/// A body that gives a status writes its own message; for what happens every day, as throwing takes microseconds.
+/// A body that returns a status writes its own message. Use that for frequent failures, as throwing takes microseconds.
 template <class Body>
 loupe_status guarded(loupe_error* error, Body&& body) noexcept {
   try {
@@ -60,7 +61,7 @@ loupe_status guarded(loupe_error* error, Body&& body) noexcept {
   } catch (const std::exception& e) {
     write_error(error, e.what());
   } catch (...) {
-    write_error(error, "an exception that is no std::exception was thrown");
+    write_error(error, "an exception that is not a std::exception was thrown");
   }
   return LOUPE_FAILED;
 }
@@ -68,15 +69,15 @@ loupe_status guarded(loupe_error* error, Body&& body) noexcept {
 /// A loupe_error with its buffer, for calls across the boundary.
 class ErrorBuffer {
  public:
-  // The last byte is nobody's, so that the text ends even after a plugin that fills all it was given. What lies between
-  // is not cleared: one of these is made for every event.
+  // The last byte stays out of reach, so the text is terminated even if a plugin fills the whole buffer. The bytes
+  // between are not cleared, as one of these is made for every event.
   ErrorBuffer() : error_{sizeof(loupe_error), sizeof text_ - 1, text_} { text_[0] = text_[sizeof text_ - 1] = '\0'; }
   ErrorBuffer(const ErrorBuffer&) = delete;
   ErrorBuffer& operator=(const ErrorBuffer&) = delete;
 
   loupe_error* get() { return &error_; }
   const char* text() const { return text_[0] != '\0' ? text_ : "it gave no reason"; }
-  /// Throws Error with the text when `status` says that the call failed.
+  /// Throws Error with the text if `status` is a failure.
   void check(loupe_status status) const {
     if (status != LOUPE_OK) throw Error(text(), status);
   }

@@ -26,27 +26,27 @@ inline bool has_change(const Measurement& measured) {
   return (measured.flags & LOUPE_MEASUREMENT_HAS_CHANGE) != 0;
 }
 
-/// A module as lenses see it. Good until it is forgotten; what it points at lives as loupe_module says.
+/// A module as lenses see it. Valid until forget(); for the data that it points at see loupe_module.
 class Module {
  public:
   explicit Module(const loupe_module* module) : module_(module) {}
 
   uint64_t id() const { return module_->id; }
-  /// To show: the path within the model, after the model's name where several are attached.
+  /// The name to show: the path within the model, after the model's name if several are attached.
   const char* name() const { return module_->name; }
   const char* path() const { return module_->path; }
-  /// The module that holds it; empty for a root, and where the host does not know.
+  /// The module that contains it; empty for a root, and if the host does not know it.
   std::optional<Module> parent() const {
     return module_->parent != nullptr ? std::optional(Module(module_->parent)) : std::nullopt;
   }
-  /// The name that its model was attached under; "" for a single, unnamed one, and for a module outside of any model.
+  /// The name that its model was attached under; "" for a single, unnamed one, and for a module outside any model.
   const char* model() const {
     const loupe_model* model = module_->model;
     return model != nullptr && model->own_name != nullptr ? model->own_name : "";
   }
   std::string_view type() const { return module_->type; }
   std::string_view full_type() const { return module_->full_type; }
-  /// As its type prints them: "3, 4, eps=1e-05"; "" where it prints none, or the host does not say.
+  /// The settings as its type prints them: "3, 4, eps=1e-05"; "" if it prints none, or the host does not know them.
   std::string_view settings() const { return LOUPE_OFFERS(*module_, settings) ? module_->settings : ""; }
   uint32_t family() const { return module_->family; }
   bool is_root() const { return (module_->flags & LOUPE_MODULE_ROOT) != 0; }
@@ -64,13 +64,13 @@ class Module {
     return false;
   }
   const loupe_module* raw() const { return module_; }
-  operator const loupe_module*() const { return module_; }  // wherever the C form is wanted
+  operator const loupe_module*() const { return module_; }  // for functions that take the C form
 
  private:
   const loupe_module* module_;
 };
 
-/// One thing that happened to one stream. Borrowed for the call.
+/// One event of one stream. Borrowed for the call.
 class Event {
  public:
   explicit Event(const loupe_event* event) : event_(event) {}
@@ -83,30 +83,30 @@ class Event {
   /// Empty for a pushed value and for an event measured on a device.
   TensorView tensor() const { return TensorView(event_->tensor); }
   bool has_measurement() const { return event_->measurement != nullptr; }
-  /// What request() asked for. Throws Error where nothing was measured: nothing was asked for, or there is no tensor.
+  /// The measurement that request() asked for. Throws Error if there is none: nothing was requested, or there is no
+  /// tensor.
   const Measurement& measurement() const {
     if (event_->measurement == nullptr) {
-      throw Error(
-          "a measurement is read of an event that has none; ask for it in request(), and see has_measurement()");
+      throw Error("this event has no measurement; ask for one in request(), and check has_measurement()");
     }
     return *event_->measurement;
   }
-  /// The same, made sure of: throws Error unless all of `measures`, LOUPE_MEASURE_ bits, were measured.
+  /// The same with a check: throws Error unless all of `measures`, LOUPE_MEASURE_ bits, were measured.
   const Measurement& measurement(uint32_t measures) const {
     const Measurement& measured = measurement();
     if ((measured.measures & measures) != measures) {
-      throw Error("a measurement is read that was not asked for; add its LOUPE_MEASURE_ bit to request().measures");
+      throw Error("this was not measured; add its LOUPE_MEASURE_ bit to request().measures");
     }
     return measured;
   }
-  /// Whether tensor() has the values of a sparse one; see LOUPE_REQUEST_SPARSE.
+  /// Whether tensor() holds the values of a sparse tensor; see LOUPE_REQUEST_SPARSE.
   bool is_sparse() const { return (event_->flags & LOUPE_EVENT_SPARSE) != 0; }
   double scalar() const { return event_->scalar; }
   const char* label() const { return event_->label != nullptr ? event_->label : ""; }
   uint64_t number() const { return event_->number; }
   /// Steps of the run's clock before this event.
   uint64_t step() const { return event_->step; }
-  /// Which of the outputs or inputs tensor() is of.
+  /// The index of tensor() among the module's outputs or inputs.
   uint32_t index() const { return event_->index; }
   std::size_t input_count() const { return event_->input_count; }
   TensorView input(std::size_t i) const { return TensorView(event_->inputs[i]); }

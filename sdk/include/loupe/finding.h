@@ -9,28 +9,28 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What a finding saw; none where it has no such number.
+/// The measured value of a finding, if it has one.
 inline std::optional<double> value_of(const loupe_finding& told) {
   return (told.flags & LOUPE_FINDING_HAS_VALUE) != 0 ? std::optional(told.value) : std::nullopt;
 }
-/// What is allowed.
+/// The limit, if the finding has one.
 inline std::optional<double> threshold_of(const loupe_finding& told) {
   return (told.flags & LOUPE_FINDING_HAS_THRESHOLD) != 0 ? std::optional(told.threshold) : std::nullopt;
 }
 
-/// What is wrong, in words: see loupe_finding. Lens, rule, layer and parameter are its identity; told again, it
-/// replaces what was said before.
+/// What is wrong, in words: see loupe_finding. Lens, rule, layer and parameter are its identity; a finding with the
+/// same identity replaces the earlier one.
 struct Finding {
   std::string rule;  ///< snake_case: "vanishing_gradient"
   uint32_t severity = LOUPE_SEVERITY_WARNING;
   std::string message;                   ///< one sentence with its figures
-  std::string advice = {};               ///< one sentence; empty where nothing can be said
-  const loupe_module* module = nullptr;  ///< null where it concerns no one module
+  std::string advice = {};               ///< one sentence; may be empty
+  const loupe_module* module = nullptr;  ///< null if it concerns no single module
   std::string parameter = {};
   std::string tag = {};        ///< the plot that shows it
-  std::string layer = {};      ///< the module as shown; the module's name when empty
-  std::string caused_by = {};  ///< the rule of another finding of this lens from which it may follow
-  std::string file = {};       ///< of the program's source; the host's to fill in where it is empty
+  std::string layer = {};      ///< the module as shown; if empty, the module's name
+  std::string caused_by = {};  ///< the rule of another finding of this lens that may have caused it
+  std::string file = {};       ///< in the program's source; the host fills it in if it is empty
   uint32_t line = 0;           ///< in that file
   std::optional<double> value = {}, threshold = {};
   bool is_over = false;
@@ -38,12 +38,12 @@ struct Finding {
   double first_epoch = 0, last_epoch = 0;
   uint64_t count = 1;
 
-  // The host's to fill in; Report::finding leaves them out.
+  // The host fills these in; Report::finding leaves them out.
   uint64_t id = 0;          ///< its number
   uint32_t state = 0;       ///< LOUPE_FINDING_RAISED, …
   std::string source = {};  ///< who found it
 
-  /// What the host tells; the module is left out, which may be detached before this is read.
+  /// Converts a finding of the host; drops the module, which may be detached before this is read.
   static Finding from(const loupe_finding& told) {
     Finding finding;
     finding.rule = text_of(told.rule);

@@ -8,25 +8,25 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Subscribes to taps of one module and hands what it sees to preprocessors. A subclass is made by a constructor that
-/// takes `const Options&`; one instance serves one module and label, whatever number of lenses share it.
+/// Subscribes to taps of one module and passes their events to preprocessors. A subclass has a constructor that takes
+/// `const Options&`; one instance serves one module and label, for any number of lenses.
 class Gatherer {
  public:
   virtual ~Gatherer() = default;
-  /// Subscribe here. `module` is empty for the inspector's stream of pushed values; `label` is the parameter or
-  /// attribute asked for, null where there is none.
+  /// Subscribe here. `module` is empty for the inspector's stream of pushed values; `label` is the requested parameter
+  /// or attribute, or null.
   virtual void open(const std::optional<Module>& module, const char* label) = 0;
-  /// On the model's thread. Leave it out to hand every event on as it comes: then the host does not even call.
+  /// Called on the model's thread. Leave it out to pass on every event unchanged: then the host does not call it.
   virtual void event(const Event& event) { emit(*event.raw()); }
-  /// What this gatherer offers beyond the ABI's table, by an id with a revision.
+  /// Returns an extension of the ABI's table by its id, which has a revision.
   virtual const void* get_extension(const char*) { return nullptr; }
 
   void bind(const loupe_taps* taps) { taps_ = taps; }
   bool is_bound() const { return taps_ != nullptr; }
 
  protected:
-  /// Asks for a tap's events, a LOUPE_TAP_; throws Error when the module has no such parameter or attribute. `index`
-  /// says which output or input, for the taps of those.
+  /// Requests a tap's events, a LOUPE_TAP_; throws Error if the module has no such parameter or attribute. `index` is
+  /// the output or input, for taps of those.
   void subscribe(uint32_t tap, const char* label = nullptr, uint32_t index = 0) {
     loupe_subscription subscription{};
     subscription.struct_size = sizeof subscription;

@@ -18,9 +18,9 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A lens that shows numbers of layers: visit() says by each() what is made of which stream, and all else is here. It
-/// has the options `include`, `exclude`, `line`, `range` and `record_eval`; counts NaN and Inf apart; and is shown in a
-/// plot called after the component.
+/// A lens that shows numbers of layers: visit() defines by each() how streams become numbers, and this class does the
+/// rest. It has the options `include`, `exclude`, `line`, `range` and `record_eval`, counts NaN and Inf separately, and
+/// shows a plot named after the component.
 ///
 ///     struct LargestOutput : loupe::LayerLens {
 ///       static constexpr auto name = "largest_output", help = "the largest element of each output";
@@ -47,43 +47,44 @@ class LayerLens : public Lens {
     filter_.warn(host_, watches_);
     if (met_device_ && !std::exchange(has_told_device_, true)) {
       host_.warn(
-          "it reads elements, and those of tensors on a device are out of its reach: they are left out. Watch::measure "
-          "has the host measure them there");
+          "it reads elements, and cannot read those of tensors on a device, which are left out. With Watch::measure "
+          "the "
+          "host measures them there");
     }
     for (const Plot& plot : plots_) {
       report.tag(tag_of(plot), style_of(plot));
       for (const Layer& layer : plot.layers) write(report, tag_of(plot), layer);
     }
   }
-  /// What the plot without a tag of its own is called, and described by.
+  /// Sets the name and description of the plot without a tag.
   void call_after(const char* name, const char* help) {
     own_tag_ = title_of(name);
     own_description_ = help;
   }
 
  protected:
-  /// A lens's own options, then those that this class reads.
+  /// A lens's own options, then those of this class.
   static std::vector<Option> options_with(std::vector<Option> own) {
     return joined_options({std::move(own),
                            ModuleFilter::options(),
                            {line_option(), range_option(), {"record_eval", false, "count evaluation passes too"}}});
   }
   const Host& host() const { return host_; }
-  /// Whether the options `include` and `exclude` let the lens look at the module.
-  /// @param by_default  whether it looks at it where they do not say
+  /// Whether the options `include` and `exclude` select the module.
+  /// @param by_default  the answer if they do not decide
   bool takes(const Module& module, bool by_default) {
     if (std::exchange(asked_, module.id()) != module.id()) is_taken_ = filter_.takes(module, by_default);
     return is_taken_;
   }
-  /// Shows what `function` makes of each event of the stream: a number, or an optional one, of `(const Event&)`; or,
-  /// with Numbers, several. It is given the tensor, or what Watch::measure asks for instead. Where takes() was not
-  /// asked of this module, it looks at those without children; of a parameter, at those that have it.
-  /// @param tag  the plot, where the lens has several
+  /// Shows the result of `function` for each event of the stream: it takes `(const Event&)` and returns a number or an
+  /// optional one; or, with Numbers, several. The event has the tensor, or the measures from Watch::measure. If takes()
+  /// was not called for this module, modules without children are watched; for a parameter, those that have it.
+  /// @param tag  the plot, if the lens has several
   template <class Function>
   void each(const Module& module, const Watch& watched, Function function, const std::string& tag = "") {
     if (!takes(module, looks_by_default(module, watched))) return;
     Request request = watched.request();
-    // Gradients and parameters are there in any pass.
+    // Gradients and parameters exist in any pass.
     const bool is_of_passes = watched.label() == nullptr;
     if (is_of_passes && !record_eval_) request.passes = LOUPE_PASS_TRAINING;
     const Series::Keep keep = lines_.need_quantiles() ? Series::Keep::quantiles : Series::Keep::running;
@@ -94,10 +95,10 @@ class LayerLens : public Lens {
     watches_ = true;
     plot(tag).layers.emplace_back(module, source, is_own ? name : name.empty() ? label : name + "." + label);
   }
-  /// How a plot looks; to be changed before the first tick.
+  /// The style of a plot; change it before the first tick.
   TagStyle& style(const std::string& tag = "") { return plot(tag).style; }
-  /// What each() watches in a plot, for what a lens makes of it in its own report(): the series is called "value", or
-  /// as Numbers were pushed.
+  /// The layers that each() watches in a plot, for a lens's own report(): the series is called "value", or has the name
+  /// pushed to Numbers.
   const Layers& layers(const std::string& tag = "") { return plot(tag).layers; }
 
  private:
@@ -107,7 +108,7 @@ class LayerLens : public Lens {
     Layers layers;
   };
 
-  /// An attribute may be one that the module does not list.
+  /// The module may not list an attribute.
   static bool looks_by_default(const Module& module, const Watch& watched) {
     const bool is_listed = watched.label() != nullptr && std::string_view(watched.gatherer()) != LOUPE_GATHER_ATTRIBUTE;
     if (!is_listed) return is_leaf(module);
@@ -147,8 +148,8 @@ class LayerLens : public Lens {
   bool record_eval_;
   NonFinite non_finite_;
   std::string own_tag_, own_description_;
-  std::deque<Plot> plots_;                                 // references to them stay good
-  uint64_t asked_ = std::numeric_limits<uint64_t>::max();  ///< the module that takes() was asked of last
+  std::deque<Plot> plots_;                                 // references to them stay valid
+  uint64_t asked_ = std::numeric_limits<uint64_t>::max();  ///< the module of the last call of takes()
   bool is_taken_ = false, watches_ = false, has_told_device_ = false;
   std::atomic<bool> met_device_{false};
 };

@@ -13,7 +13,7 @@ inline namespace v1_0 {
 /// A stream that a lens watches, and the name it is shown under.
 struct Layer {
   Layer(const Module& module, Source source_) : Layer(module, source_, module.name()) {}
-  /// @param name_ where the module's own would not tell it from another
+  /// @param name_ if the module's own name would be ambiguous
   Layer(const Module& module_, Source source_, std::string name_)
       : id(module_.id()), module(module_), name(std::move(name_)), source(source_) {}
   uint64_t id;
@@ -24,7 +24,7 @@ struct Layer {
 
 using Layers = std::vector<Layer>;
 
-/// Drops what was watched of a detached module.
+/// Drops the layers of a detached module.
 inline void forget(Layers& layers, const Module& module) {
   const auto gone = [&](const Layer& layer) { return layer.id == module.id(); };
   layers.erase(std::remove_if(layers.begin(), layers.end(), gone), layers.end());

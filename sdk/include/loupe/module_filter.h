@@ -30,13 +30,13 @@ inline bool is_activation(const Module& module) {
 inline bool is_dropout(const Module& module) {
   return module.family() == LOUPE_FAMILY_DROPOUT;
 }
-/// A module without children, one cut by depth, or a function; no loss. What lenses of outputs take by default.
+/// A module without children, one cut by depth, or a function, but not a loss. Lenses of outputs take these by default.
 inline bool is_leaf(const Module& module) {
   return (module.is_leaf() || module.is_functional()) && !module.is_loss();
 }
 
 /// The options `include` and `exclude`, which mean the same in every lens that looks at modules. Without `include` a
-/// lens looks at what it looks at by default; with it, at exactly what an entry names: a type ("Linear",
+/// lens takes its default modules; with it, exactly those that an entry names: a type ("Linear",
 /// "torch::nn::LinearImpl"), a family ("activation"), a name, or a glob over names or types ("encoder.[3-5].*"). An
 /// entry after a + ("+Linear") is added to the default instead of taking its place. `exclude` wins.
 ///
@@ -46,23 +46,23 @@ class ModuleFilter {
  public:
   static std::vector<Option> options() {
     return {{"include", Strings{},
-             "look at exactly these modules: types, families such as linear, names, or globs over names and types; "
-             "an entry written +Linear adds to what is looked at anyway"},
-            {"exclude", Strings{}, "modules left out, in the same words without +; wins over include"}};
+             "watch exactly these modules: types, families such as linear, names, or globs over names and types; "
+             "an entry written +Linear adds to the default modules"},
+            {"exclude", Strings{}, "modules left out, in the same form without +; wins over include"}};
   }
 
   explicit ModuleFilter(const Options& options)
       : only_("include", "module", beginning_with_plus(options, false)),
         more_("include", "module", beginning_with_plus(options, true)),
         exclude_("exclude", "module", options.get<Strings>("exclude")) {
-    // A family that the model has nothing of adds nothing, and is not misspelt.
+    // A family without modules in the model is not a misspelt name.
     more_.match([](const std::string& text) {
       return std::find(family_names().begin(), family_names().end(), text) != family_names().end();
     });
   }
 
-  /// Once for each module that the lens is shown. A loss module is never taken.
-  /// @param by_default whether the lens would look at it by itself
+  /// Call it once for each visited module. A loss module is never taken.
+  /// @param by_default whether the lens would watch it by default
   bool takes(const Module& module, bool by_default) {
     if (module.is_loss()) return false;
     ++seen_;
@@ -79,12 +79,12 @@ class ModuleFilter {
     has_taken_ = has_taken_ || taken;
     return taken;
   }
-  /// Whether it ever took a module, which may be gone.
+  /// Whether it ever took a module, which may be detached by now.
   bool has_taken() const { return has_taken_; }
 
-  /// Tells the user, once, what of the options had no effect, and that a lens looks at nothing. For report(): by then
-  /// every module was shown, and functions such as torch::relu too.
-  /// @param watches whether it looks at anything, or did
+  /// Warns the user, once, of options without effect, and of a lens that watches nothing. Call it in report(): by then
+  /// every module was visited, also functions such as torch::relu.
+  /// @param watches whether it watches anything, or did
   void warn(const Host& host, bool watches) {
     if (seen_ == 0) return;
     bool misspelt = false;
@@ -94,19 +94,19 @@ class ModuleFilter {
     if (!watches && !misspelt) {
       std::string types;
       for (const std::string& type : types_) types += (types.empty() ? "" : ", ") + type;
-      host.warn("it looks at nothing, so it shows nothing: nothing in the model's " + std::to_string(seen_) +
-                " modules fits its options; include names modules by type (here " + types + "), family or name");
+      host.warn("it watches nothing, so it shows nothing: none of the model's " + std::to_string(seen_) +
+                " modules match its options; include names modules by type (here " + types + "), family or name");
     } else if (watches) {
       tell_displaced(host);
     }
     types_.clear();
   }
-  /// Tells that `include` names none of what the lens looks at by default: it once added to that. Part of warn().
+  /// Informs that `include` names none of the lens's default modules, to which it once added. Part of warn().
   void tell_displaced(const Host& host) {
     if (only_.empty() || kept_ > 0 || displaced_ == 0) return;
-    host.info("looks at what include names, in place of " +
+    host.info("watches the modules that include names instead of " +
               (displaced_ == 1 ? "the module" : "the " + std::to_string(displaced_) + " modules") +
-              " that it looks at otherwise; an entry written with a + adds to those");
+              " that it watches by default; an entry written with a + adds to those");
     displaced_ = 0;
   }
 

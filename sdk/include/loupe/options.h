@@ -16,7 +16,7 @@ inline namespace v1_0 {
 
 namespace detail {
 
-/// The C form of a value of an option; borrows from both.
+/// The C form of an option's value; borrows from both arguments.
 template <class Item>
 loupe_option_value c_value(const Item& item, const std::vector<const char*>& texts) {
   loupe_option_value value{};
@@ -35,7 +35,7 @@ loupe_option_value c_value(const Item& item, const std::vector<const char*>& tex
 
 using Strings = std::vector<std::string>;
 
-/// What a component declares of one option: its type follows from its default.
+/// The declaration of one option; its type follows from its default.
 ///
 ///     static std::vector<loupe::Option> options() {
 ///       return {{"aggregation", "mean", "how an epoch becomes one number", {"mean", "max"}},
@@ -73,7 +73,7 @@ struct Option {
     texts = value;
     choices = std::move(choices_);
   }
-  /// Named values that the component reads by itself.
+  /// Named values that the component reads itself.
   static Option map(std::string name, std::string help) { return {LOUPE_TYPE_MAP, name, help}; }
   /// The same option without a default: a configuration that leaves it out is refused.
   Option required() const {
@@ -84,14 +84,14 @@ struct Option {
 
   uint32_t type;
   std::string name, help;
-  int64_t integer = 0;  // the default, as `type` says
+  int64_t integer = 0;  // the default; `type` selects the member
   double number = 0;
   std::string text;
   Strings texts;
   std::optional<double> minimum, maximum;
   Strings choices;
   bool is_required = false;
-  uint32_t drafts = 0;  // of LOUPE_OPTION_DRAFTS
+  uint32_t drafts = 0;  // bits of LOUPE_OPTION_DRAFTS
 
  private:
   Option(uint32_t type_, std::string& name_, std::string& help_)
@@ -105,14 +105,14 @@ inline std::vector<Option> joined_options(std::initializer_list<std::vector<Opti
   return all;
 }
 
-/// The options of one component as the user set them, defaults filled in. Borrowed: read them in the constructor.
+/// The options of one component as set by the user, with defaults filled in. Borrowed: read them in the constructor.
 class Options {
  public:
   explicit Options(const loupe_options* options) : options_(options) {}
 
   bool has(const char* name) const { return find(name) != nullptr; }
-  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error when no such option was declared, when it is
-  /// of another type (an integer may be read as double), or when its number is too large for T.
+  /// T is bool, int, int64_t, double, std::string or Strings. Throws Error if no such option was declared, if it has
+  /// another type (an integer may be read as double), or if its number is too large for T.
   template <class T>
   T get(const char* name) const {
     const loupe_option_value& value = at(name);

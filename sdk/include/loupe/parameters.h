@@ -22,21 +22,21 @@ inline std::string title_of(std::string name) {
   return name;
 }
 
-/// Whether a parameter is shown with the weights, rather than with the biases: one called so, or of two dimensions and
-/// more.
+/// Whether a parameter is shown with the weights rather than the biases: it is called "weight", or has two or more
+/// dimensions.
 inline bool is_weight(const Parameter& parameter) {
   const std::string_view name = parameter.name;
   return name == "weight" || (name != "bias" && parameter.dim >= 2);
 }
 
-/// The parameters that a lens looks at, of the modules that ModuleFilter takes: the options `parameters`, `include` and
+/// The parameters that a lens watches, in the modules that ModuleFilter takes: the options `parameters`, `include` and
 /// `exclude`. They are shown in two roles, "Weight" and "Bias", each a title for plots.
 class Parameters {
  public:
   struct Role {
     std::string title;  ///< "Weight" or "Bias"
-    /// Under the module's name, with the parameter's added ("lstm.weight_ih_l0") where the module has several of the
-    /// role; those called `weight` and `bias` keep the module's.
+    /// Each has the module's name, followed by the parameter's ("lstm.weight_ih_l0") if the module has several of the
+    /// role; those called `weight` and `bias` have only the module's.
     Layers layers;
   };
 
@@ -51,7 +51,7 @@ class Parameters {
   explicit Parameters(const Options& options)
       : names_("parameters", "parameter", without_none(options.get<Strings>("parameters"))), modules_(options) {}
 
-  /// Calls `watch(name)`, which gives a Source, for each that is looked at of those that `module` itself owns.
+  /// Calls `watch(name)`, which returns a Source, for each selected parameter that `module` itself owns.
   template <class Watch>
   void visit(const Module& module, Watch&& watch) {
     const bool taken = modules_.takes(module, true);
@@ -69,16 +69,16 @@ class Parameters {
     for (Role& role : roles_) loupe::forget(role.layers, module);
   }
 
-  /// Tells the user, once, what of the options fits nothing. For report().
-  /// @param watches_more whether it looks at anything besides
+  /// Warns the user, once, of options that match nothing. Call it in report().
+  /// @param watches_more whether it also watches anything else
   void warn(const Host& host, bool watches_more = false) {
-    // Words for every parameter cannot be misspelt.
+    // These select whole groups and are no misspelt names.
     names_.match([](const std::string& text) { return text == "*" || text == "weights" || text == "biases"; });
     const bool misspelt = names_.warn(host);
     modules_.warn(host, watches_more || misspelt || names_.empty() || !roles_.empty());
   }
 
-  /// The roles that any module has so far, weights first.
+  /// The roles found so far, weights first.
   auto begin() const { return roles_.begin(); }
   auto end() const { return roles_.end(); }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plugin's source includes. A component is a class with
+// The header that a plugin's source includes. A component is a class with
 //   static constexpr const char* name = "snake_case";   // as YAML names it
 //   static constexpr const char* help = "one line";
 //   explicit T(const loupe::Options&);                  // or T(const loupe::Options&, const loupe::Host&)
@@ -22,10 +22,11 @@
 #include <loupe/rule.h>
 #include <loupe/visualizer.h>
 
-/// Exports the plugin's one symbol, and notes the components' names in the file. At namespace scope, once a plugin.
+/// Exports the plugin's one symbol, and writes the components' names into the file's note. Use it once in a plugin, at
+/// namespace scope.
 #define LOUPE_PLUGIN(NAME, VERSION, ...) LOUPE_PLUGIN_WITH((::loupe::PluginInfo{NAME, VERSION}), __VA_ARGS__)
 
-/// The same for a plugin that says more of itself: INFO is a loupe::PluginInfo in parentheses.
+/// The same with more data about the plugin: INFO is a loupe::PluginInfo in parentheses.
 #define LOUPE_PLUGIN_WITH(INFO, ...)                                                                             \
   LOUPE_PLUGIN_NOTE(__VA_ARGS__);                                                                                \
   extern "C" {                                                                                                   \

@@ -15,15 +15,15 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What a preprocessor wants of its stream. The host measures once for all that ask the same.
+/// What a preprocessor requests from its stream. The host measures once for equal requests.
 struct Request {
   uint32_t measures = 0;  ///< LOUPE_MEASURE_ bits
   uint32_t passes = LOUPE_PASS_BOTH;
-  bool pass_by_grad = false;  ///< tell evaluation by gradients being off rather than by module.eval()
+  bool pass_by_grad = false;  ///< evaluation means gradients are off, rather than module.eval()
   bool wants_tensor = false;  ///< events come with tensors, at once
   int unit_dimension = 1;
   double eps = 1e-8;
-  uint32_t places = LOUPE_PLACE_BOTH;  ///< where tensors lie
+  uint32_t places = LOUPE_PLACE_BOTH;  ///< the places of tensors
   bool takes_sparse = false;           ///< see LOUPE_REQUEST_SPARSE
 
   void write(loupe_request& request) const {
@@ -39,21 +39,21 @@ struct Request {
 };
 
 /// Turns the events of one stream into numbers and folds them over an epoch. One instance watches one stream; calls on
-/// it never overlap. A subclass is made by a constructor that takes `const Options&`.
+/// it never overlap. A subclass has a constructor that takes `const Options&`.
 class Preprocessor {
  public:
   virtual ~Preprocessor() = default;
   /// Asked once, before the first event.
   virtual Request request() const = 0;
-  /// On the model's thread, thousands of times a second: no allocation, no waiting. What it throws quarantines the
+  /// Called on the model's thread, thousands of times a second: do not allocate or wait. An exception quarantines the
   /// lens.
   virtual void process(const Event& event) = 0;
-  /// The epoch is over. The series are emptied by themselves; override for what else an epoch keeps.
+  /// The epoch is over. The series are emptied automatically; override this for other state of an epoch.
   virtual void reset() {}
-  /// What this preprocessor offers beyond the ABI's table, by an id with a revision.
+  /// Returns an extension of the ABI's table by its id, which has a revision.
   virtual const void* get_extension(const char*) { return nullptr; }
-  /// The numbers since the last reset as bytes that another process, on any machine, can merge. The default holds the
-  /// series, which is all that most keep; a lens whose own preprocessor has none shows its own process alone.
+  /// The numbers since the last reset as bytes that another process, on any machine, can merge. The default saves the
+  /// series, which is enough for most; a lens whose own preprocessor has no series shows only its own process.
   virtual std::string save_state() const {
     StateWriter state;
     state.number(state_version);
@@ -64,11 +64,11 @@ class Preprocessor {
     }
     return state.bytes();
   }
-  /// Goes on as if the events behind those bytes had come here too. Throws Error, and changes nothing, for bytes that
-  /// it cannot read.
+  /// Continues as if the events behind those bytes had come here too. Throws Error, and changes nothing, if it cannot
+  /// read the bytes.
   virtual void merge_state(std::string_view bytes) {
     StateReader state(bytes);
-    if (state.number() != state_version) throw Error("the state is of another version of Loupe", LOUPE_INVALID);
+    if (state.number() != state_version) throw Error("the state is from another version of Loupe", LOUPE_INVALID);
     std::vector<Named> others;
     for (uint64_t left = state.count(); left > 0; --left) {
       std::string name = state.text();
@@ -78,7 +78,7 @@ class Preprocessor {
     for (const Named& other : others) {
       const Named* known = find_series(other.name);
       if (known != nullptr && known->series.keep() != other.series.keep()) {
-        throw Error("the state keeps '" + other.name + "' in another way; give both the same options", LOUPE_INVALID);
+        throw Error("the state keeps '" + other.name + "' differently; give both the same options", LOUPE_INVALID);
       }
     }
     for (const Named& other : others) find_or_add_series(other.name, other.series.keep()).merge(other.series);
@@ -93,7 +93,7 @@ class Preprocessor {
   }
 
  protected:
-  /// Adds a series; the reference stays good.
+  /// Adds a series; the reference stays valid.
   Series& add_series(std::string name, Series::Keep keep = Series::Keep::running) {
     Named& added = series_.emplace_back(Named{Series(keep), std::move(name)});
     if (series_.size() > few) {
@@ -105,7 +105,7 @@ class Preprocessor {
     }
     return added.series;
   }
-  /// The series of that name, added when it is new.
+  /// The series of that name, added if it is new.
   Series& find_or_add_series(std::string_view name, Series::Keep keep) {
     Named* known = find_series(name);
     return known != nullptr ? known->series : add_series(std::string(name), keep);
@@ -127,12 +127,12 @@ class Preprocessor {
     }
     return nullptr;
   }
-  static constexpr std::size_t few = 8;  ///< so many are looked through as quickly
+  static constexpr std::size_t few = 8;  ///< up to this number, a linear search is as quick
   std::deque<Named> series_;
-  std::unordered_map<std::string_view, Named*> by_name_;  // where there are more than a few; views of their names
+  std::unordered_map<std::string_view, Named*> by_name_;  // used for more than a few; the keys are views of their names
 };
 
-/// The options `inplace` and `quantiles`, as the built-in preprocessors have them.
+/// The options `inplace` and `quantiles` of the built-in preprocessors.
 inline Series::Keep keep_from(const Options& options) {
   if (!options.get<bool>("inplace")) return Series::Keep::values;
   return options.get<bool>("quantiles") ? Series::Keep::quantiles : Series::Keep::running;

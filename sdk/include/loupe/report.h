@@ -15,17 +15,17 @@ namespace loupe {
 inline namespace v1_0 {
 
 namespace detail {
-/// How many reports there have been on this thread: by it a Rule notices that it was not ended.
+/// The number of reports on this thread so far; a Rule uses it to detect a missing end_tick().
 LOUPE_HIDDEN inline uint64_t& reports_of_thread() {
   thread_local uint64_t count = 0;
   return count;
 }
 }  // namespace detail
 
-/// Where a lens tells its tags, values and findings. Valid for the call. Every function throws Error where the host
-/// refuses what it is told.
+/// Where a lens reports its tags, values and findings. Valid for the call. Every function throws Error if the host
+/// refuses the message.
 class Report {
-  /// What a Row keeps; its memory is used again.
+  /// The buffers of a Row, whose memory is reused.
   struct Kept {
     std::vector<std::string> value_names, band_names;
     std::vector<double> values, bands;
@@ -33,7 +33,7 @@ class Report {
   };
 
  public:
-  /// Gathers numbers of one layer, to tell them all in one message.
+  /// Collects numbers of one layer, to report them in one message.
   class Row {
    public:
     explicit Row(Report& report) : report_(report), kept_(std::exchange(report.spare_, {})) {}
@@ -55,12 +55,12 @@ class Report {
       kept_.band_names.push_back(std::move(high_name));
       kept_.bands.insert(kept_.bands.end(), {low, high});
     }
-    void at_step(uint64_t step) { step_ = step; }  ///< of those since the tick before; see LOUPE_MOST_STEP_NUMBERS
-    /// To be called once; tells nothing where there are no numbers.
+    void at_step(uint64_t step) { step_ = step; }  ///< after the previous tick; see LOUPE_MOST_STEP_NUMBERS
+    /// Call it once; reports nothing if there are no numbers.
     void tell(const std::string& tag, const std::string& layer, uint64_t events = 0) {
       hand_on(tag, layer.c_str(), events);
     }
-    /// Of a big plot.
+    /// The same for a big plot.
     void tell(const std::string& tag) { hand_on(tag, nullptr, 0); }
 
    private:
@@ -76,31 +76,31 @@ class Report {
     if (tick != nullptr) ++detail::reports_of_thread();
   }
 
-  /// The moment that is reported: epoch, step, time, the optimizers as they are. Only in Lens::report.
+  /// The moment of the report: epoch, step, time, the optimizers in their current state. Only in Lens::report.
   const loupe_tick& tick() const {
-    if (tick_ == nullptr) throw Error("only a report has a tick; findings between ticks have none");
+    if (tick_ == nullptr) throw Error("only a report has a tick; step() has none");
     return *tick_;
   }
   double epoch() const { return tick().at.epoch; }
 
-  /// Must come before the tag's first value. The same id again replaces what was said of it; what is the same goes no
-  /// further, so that a lens may tell its tags at each report. One that another lens told first is refused, unless both
-  /// have it shared.
+  /// Call it before the tag's first value. A tag with the same id replaces the earlier one; the host drops repetitions,
+  /// so a lens may report its tags at each report. A tag that another lens reported first is refused, unless both set
+  /// it shared.
   void tag(const std::string& id, const TagStyle& style) {
     const loupe_tag tag = style.c_form(id);
     check([&](loupe_error* error) { return sink_->tag(sink_->context, &tag, error); });
   }
-  /// Of one layer, as it is shown. `events`: on how many the value stands, 0 where that says nothing.
+  /// A value of one layer, with its name as shown. `events`: the number of events behind the value, 0 if unknown.
   void value(const std::string& tag, const std::string& layer, const std::string& line, double number,
              uint64_t events = 0) {
     tell_value(tag, layer.c_str(), line, number, events);
   }
-  /// Of a module, shown under its name.
+  /// A value of a module, shown under its name.
   void value(const std::string& tag, const Module& module, const std::string& line, double number,
              uint64_t events = 0) {
     tell_value(tag, module.name(), line, number, events);
   }
-  /// Of a big plot.
+  /// A value of a big plot.
   void value(const std::string& tag, const std::string& line, double number) {
     tell_value(tag, nullptr, line, number, 0);
   }
@@ -116,8 +116,8 @@ class Report {
   void row(const loupe_row& row) {
     check([&](loupe_error* error) { return sink_->row(sink_->context, &row, error); });
   }
-  /// `edges` ascend, and may be infinite at both ends; each two have a count between them. Throws Error unless there is
-  /// one more of them than counts.
+  /// `edges` ascend, may be infinite at both ends, and have a count between each two. Throws Error unless there is one
+  /// more edge than counts.
   void histogram(const std::string& tag, const std::string& layer, const std::string& line,
                  const std::vector<double>& edges, const std::vector<double>& counts, uint64_t events = 0) {
     if (edges.size() != counts.size() + 1) {
@@ -139,10 +139,10 @@ class Report {
   void histogram(const loupe_histogram& histogram) {
     check([&](loupe_error* error) { return sink_->histogram(sink_->context, &histogram, error); });
   }
-  /// What is wrong, in words. Also in Lens::step.
+  /// Reports a finding: what is wrong, in words. Also in Lens::step.
   void finding(const Finding& finding) {
     loupe_finding told = finding.c_form();
-    told.id = told.state = 0;  // the host's, as is the source
+    told.id = told.state = 0;  // the host sets these and the source
     told.source = nullptr;
     check([&](loupe_error* error) { return sink_->finding(sink_->context, &told, error); });
   }

@@ -8,14 +8,14 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A value of a row, with what the row says of all.
+/// A value of a row, with the data that the row has for all values.
 struct RowValue {
   const char *tag = nullptr, *layer = nullptr, *line = nullptr;
   double value = 0;
   uint64_t events = 0;
   uint64_t step = 0;
 };
-/// The same of a band.
+/// The same for a band.
 struct RowRange {
   const char *tag = nullptr, *layer = nullptr, *low_name = nullptr, *high_name = nullptr;
   double low = 0, high = 0;
@@ -23,13 +23,13 @@ struct RowRange {
   uint64_t step = 0;
 };
 
-/// Calls with each RowValue of a row.
+/// Calls `take` with each RowValue of a row.
 template <class Take>
 void each_value(const loupe_row& row, Take&& take) {
   for (std::size_t i = 0; i < row.value_count; ++i)
     take(RowValue{row.tag, row.layer, row.value_names[i], row.values[i], row.events, row.step});
 }
-/// Calls with each RowRange of a row.
+/// Calls `take` with each RowRange of a row.
 template <class Take>
 void each_range(const loupe_row& row, Take&& take) {
   for (std::size_t i = 0; i < 2 * row.band_count; i += 2) {
@@ -38,7 +38,7 @@ void each_range(const loupe_row& row, Take&& take) {
   }
 }
 
-/// The layer of a row, value, range or histogram to show: a big plot's is called like the plot.
+/// The layer to show for a row, value, range or histogram; for a big plot, the plot's name.
 template <class Shown>
 const char* layer_of(const Shown& shown) {
   return shown.layer != nullptr ? shown.layer : shown.tag;

@@ -13,9 +13,9 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A rule of a lens, which turns what it sees at ticks into one finding: told once the rule was broken at `patience`
-/// ticks in a row, of the worst layer and with how many others break it; again where it gets ten times as bad or more
-/// severe; and gone after `cooldown` ticks without.
+/// A rule of a lens, which turns violations at ticks into one finding. It is reported after `patience` ticks in a row
+/// with a violation, for the worst layer and with the number of others; again if it gets ten times as bad or more
+/// severe; and resolved after `cooldown` ticks without one.
 ///
 ///     loupe::Rule low_rank_{"low_rank"};
 ///     …
@@ -28,26 +28,26 @@ class Rule {
  public:
   /// One layer that breaks the rule.
   struct Seen {
-    const loupe_module* module;  ///< null where it concerns no one module
-    double value, threshold;     ///< the further the value lies beyond the threshold, on either side, the worse
+    const loupe_module* module;  ///< null if it concerns no single module
+    double value, threshold;     ///< the farther the value is beyond the threshold, on either side, the worse
     std::string message;         ///< one sentence with its figures
     std::string advice = {};     ///< one sentence; may be empty
     uint32_t severity = LOUPE_SEVERITY_WARNING;
     std::string tag = {};        ///< the plot that shows it
-    std::string caused_by = {};  ///< the rule of another finding of this lens from which it may follow
+    std::string caused_by = {};  ///< the rule of another finding of this lens that may have caused it
   };
 
   /// @param name  snake_case: "low_rank"  @param patience, cooldown  in ticks, at least 1
   explicit Rule(std::string name, int patience = 2, int cooldown = 3)
       : name_(std::move(name)), patience_(patience), cooldown_(cooldown) {}
 
-  /// The rule is broken at this tick: once for each layer that breaks it. In Lens::report. Throws Error where the last
-  /// report did not call end_tick.
+  /// Call it in Lens::report once for each layer that breaks the rule at this tick. Throws Error if the last report did
+  /// not call end_tick.
   void see(const Seen& seen) {
     const uint64_t report = detail::reports_of_thread();
     if (!seen_.empty() && report != report_)
       throw Error("the rule '" + name_ + "' was seen in the last report, which did not end it: call end_tick(report) " +
-                  "at each report, after what it sees");
+                  "at each report, after see()");
     report_ = report;
     Finding finding;
     finding.rule = name_;
@@ -62,11 +62,11 @@ class Rule {
     finding.threshold = seen.threshold;
     seen_.push_back(std::move(finding));
   }
-  /// In Lens::report, after what was seen.
+  /// Call it in Lens::report, after see().
   void end_tick(Report& report) {
     const Finding* told = nullptr;
     for (const Finding& each : seen_) {
-      // What stands stays of its layer, as long as that breaks the rule.
+      // An open finding keeps its layer as long as that breaks the rule.
       const bool stays = standing_.stands() && each.layer == standing_.finding().layer;
       if (stays || told == nullptr || (!is_told_of(*told) && is_worse(each, *told))) told = &each;
     }
@@ -77,7 +77,7 @@ class Rule {
       Finding now = *told;
       if (seen_.size() > 1) {
         const std::size_t others = seen_.size() - 1;
-        now.message += others == 1 ? "; another layer too" : "; " + std::to_string(others) + " other layers too";
+        now.message += others == 1 ? "; also one other layer" : "; " + std::to_string(others) + " other layers";
       }
       standing_.see(now);
       if (standing_.streak() >= patience_) standing_.tell(report);
@@ -98,7 +98,7 @@ class Rule {
   std::string name_;
   int patience_, cooldown_;
   std::vector<Finding> seen_;
-  uint64_t report_ = 0;  // in which they were seen
+  uint64_t report_ = 0;  // the report in which they were seen
   detail::StandingFinding standing_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The one SDK header that needs LibTorch: for plugins that link it themselves, the same one as the program's.
+// The only SDK header that needs LibTorch: for plugins that link the same LibTorch as the program.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/UndefinedTensorImpl.h>
@@ -13,7 +13,7 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// Throws Error unless objects of that library are those of the LibTorch that this is compiled with and linked to.
+/// Throws Error unless that library is the LibTorch that this code is compiled with and linked to.
 inline void check_libtorch(const loupe_native_library* library) {
   if (library == nullptr || library->name == nullptr || std::string(library->name) != "libtorch") {
     const bool named = library != nullptr && library->name != nullptr;
@@ -28,17 +28,16 @@ inline void check_libtorch(const loupe_native_library* library) {
                 LOUPE_UNSUPPORTED);
   }
   if (library->identity != c10::UndefinedTensorImpl::singleton()) {
-    throw Error("this plugin brings a LibTorch " TORCH_VERSION
-                " of its own beside the program's; link the one that the program links",
+    throw Error("this plugin has its own copy of LibTorch " TORCH_VERSION
+                " beside the program's; link the program's copy",
                 LOUPE_UNSUPPORTED);
   }
 }
 
 }  // namespace detail
 
-/// The tensor behind a view, borrowed for the call; copy it (which shares its memory) to keep it. Throws Error when
-/// there is none, as for a view that was not made by a program with LibTorch, and when that LibTorch is another than
-/// this code's.
+/// The tensor behind a view, borrowed for the call; copy it (which shares its memory) to keep it. Throws Error if there
+/// is none, for example in a replay, or if it belongs to a different LibTorch than this code's.
 inline const at::Tensor& as_torch(const loupe_tensor* tensor) {
   if (tensor == nullptr || !LOUPE_REACHES(*tensor, native_library) || tensor->native == nullptr) {
     throw Error("this tensor has no LibTorch tensor behind it", LOUPE_UNSUPPORTED);

@@ -19,39 +19,38 @@ using Progress = loupe_progress;
 using Hyperparameter = loupe_option_value;
 using Ending = loupe_ending;
 
-/// Receives tags, values and findings, and shows or stores them. A subclass is made by a constructor that takes
-/// `const Options&` and touches no file there: `loupe validate` makes one too. Calls never overlap, and come on a
-/// thread of the host's own, so that they may take their time: training waits only where several ticks wait to be told.
-/// What it throws is told once and never stops training; it is tried again at the next tick. Everything passed is
-/// borrowed for the call.
+/// Receives tags, values and findings, and shows or stores them. A subclass has a constructor that takes `const
+/// Options&` and touches no file: `loupe validate` creates one too. Calls never overlap, and come on the host's own
+/// thread, so they may take time: training waits only if several ticks are queued. An exception is reported once and
+/// never stops training; the next tick tries again. All arguments are borrowed for the call.
 class Visualizer {
  public:
   virtual ~Visualizer() = default;
-  /// A run begins, or is joined. `run.directory` is where files belong; it is empty when the run keeps none.
+  /// A run begins, or is joined. `run.directory` is the folder for files; it is empty if the run keeps none.
   virtual void begin(const Run&) {}
-  /// Each model, before the first tick after it was attached.
+  /// Called for each model, before the first tick after it was attached.
   virtual void model(const Model&) {}
-  /// Comes before the tag's first value; the same id again replaces what was said of it.
+  /// Called before the tag's first value; a tag with the same id replaces the earlier one.
   virtual void tag(const Tag&) {}
   virtual void begin_tick(const Tick& tick) = 0;
-  /// Numbers of one layer of a tag; there may be several rows of it in a tick, some of single steps (row.step). See
+  /// Numbers of one layer of a tag; it may have several rows in a tick, some for single steps (row.step). See
   /// each_value and each_range.
   virtual void row(const Row& row) = 0;
   virtual void histogram(const Histogram&) {}
-  /// The tick is told. What it holds may be stored later, but by flush() at the latest.
+  /// The tick is complete. It may be stored later, at the latest in flush().
   virtual void end_tick() {}
-  /// When this returns, everything told so far must be safe from a killed process.
+  /// When this returns, everything so far must survive if the process is killed.
   virtual void flush() {}
-  /// In a tick or between two: what is wrong, once when it is raised, changed or gone.
+  /// In a tick or between two: a finding was raised, changed or resolved.
   virtual void finding(const loupe_finding&) {}
-  /// Something that happened, to be marked on the time axis.
+  /// Something that happened, to mark on the time axis.
   virtual void note(const Note&) {}
-  /// What the run was set to; the same name again replaces it.
+  /// A setting of the run; one with the same name replaces it.
   virtual void hyperparameter(const Hyperparameter&) {}
-  /// A few times a second while the model trains; left out while one before waits to be told.
+  /// A few times a second while the model trains; skipped while the previous one is still queued.
   virtual void progress(const Progress&) {}
   virtual void end(const Ending&) {}
-  /// What this visualizer offers beyond the ABI's table, by an id with a revision.
+  /// Returns an extension of the ABI's table by its id, which has a revision.
   virtual const void* get_extension(const char*) { return nullptr; }
 };
 
@@ -65,20 +64,20 @@ inline bool is_big(const Tag& tag) {
 inline bool is_annotated(const Tag& tag) {
   return (tag.flags & LOUPE_TAG_ANNOTATE) != 0;
 }
-/// Where its axis is to begin; nullopt: as the data wants.
+/// The lower limit of the axis; nullopt: as the data needs.
 inline std::optional<double> y_minimum_of(const Tag& tag) {
   return (tag.flags & LOUPE_TAG_HAS_MINIMUM) != 0 ? std::optional(tag.y_minimum) : std::nullopt;
 }
-/// Where it is to end.
+/// The upper limit of the axis; nullopt: as the data needs.
 inline std::optional<double> y_maximum_of(const Tag& tag) {
   return (tag.flags & LOUPE_TAG_HAS_MAXIMUM) != 0 ? std::optional(tag.y_maximum) : std::nullopt;
 }
-/// The layer that a finding is about; null where it is about none.
+/// The layer that a finding is about, or null.
 inline const char* layer_of(const loupe_finding& finding) {
   const char* module = finding.module != nullptr ? finding.module->name : nullptr;
   return finding.layer != nullptr ? finding.layer : module;
 }
-/// What to call a tag to people.
+/// The title of a tag for people.
 inline const char* title_of(const Tag& tag) {
   return tag.title != nullptr && *tag.title != '\0' ? tag.title : tag.id;
 }

@@ -38,11 +38,11 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def whole_file(path: Path, most: int) -> bytes:
-    """A small file. Raises OSError where it is larger than that, too."""
+    """A small file. Also raises OSError if it is larger than that."""
     with open_file(path) as file:
         text = file.read(most + 1)
     if len(text) > most:
-        raise OSError(errno.EFBIG, f"it is larger than the {most >> 20} MB that such a file may have", str(path))
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MB, the limit for such a file", str(path))
     return text
 
 
@@ -98,15 +98,15 @@ class Pieces:
                     raise self._damage() from None
                 size += len(texts[-1])
                 if size > MOST_MEMBER:
-                    what = f"so little data becomes more than {MOST_MEMBER >> 20} MB of text that nothing of Loupe's wrote it"
-                    raise Damage(f"behind byte {self.position} of the file, {what}, and the rest is left out")
+                    what = f"a small part expands to more than {MOST_MEMBER >> 20} MB, which Loupe never writes"
+                    raise Damage(f"after byte {self.position} of the file, {what}; the rest is left out")
                 count = len(window) - len(unpacker.unused_data)
                 used, taken = used + count, taken + count
             self.position += taken
             yield b"".join(texts)
 
     def _damage(self) -> Damage:
-        return Damage(f"the compressed data is damaged behind byte {self.position} of the file, and what follows is lost")
+        return Damage(f"the compressed data is damaged after byte {self.position} of the file, and the rest is lost")
 
     def _end_within_member(self) -> None:
         """A member that ends nowhere is damaged where another one begins behind it, and else cut off."""

@@ -72,8 +72,8 @@ impl Tensor<'_> {
     pub fn at(&self, index: &[i64]) -> f64 {
         let sizes = self.sizes();
         let is_within = index.len() == sizes.len() && index.iter().zip(sizes).all(|(i, size)| (0..*size).contains(i));
-        assert!(is_within, "the index {:?} lies outside of a tensor of {:?}", index, sizes);
-        assert!(self.is_readable(), "a tensor is read that is_readable() says cannot be");
+        assert!(is_within, "the index {:?} is outside a tensor of {:?}", index, sizes);
+        assert!(self.is_readable(), "this tensor cannot be read: check is_readable() first");
         unsafe fn read<T>(data: *const std::os::raw::c_void, offset: i64) -> T {
             (data as *const T).offset(offset as isize).read_unaligned()
         }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a plugin is made of its C++ classes: the C tables behind which they live, each function of which catches what
-// its component throws; the descriptors; and the note of loupe/abi/entry.h.
+// Turns C++ classes into a plugin: C tables, whose functions catch the exceptions of their component; the descriptors;
+// and the note of loupe/abi/entry.h.
 
 #include <loupe/abi.h>
 #include <loupe/detail/option_table.h>
@@ -25,7 +25,7 @@ inline namespace v1_0 {
 
 namespace detail {
 
-/// @tparam hands_on  the gatherer has no event() of its own
+/// @tparam hands_on  the gatherer does not override event()
 template <bool hands_on>
 LOUPE_HIDDEN const loupe_gatherer* gatherer_table() {
   static const loupe_gatherer table = [] {
@@ -45,8 +45,7 @@ LOUPE_HIDDEN const loupe_gatherer* gatherer_table() {
       gatherer.event = [](void* self, const loupe_event* event, loupe_error* error) {
         return guarded(error, [&] {
           need_whole(event);
-          if (!as<Gatherer>(self).is_bound())
-            throw Error("a gatherer gets an event before it was opened", LOUPE_INVALID);
+          if (!as<Gatherer>(self).is_bound()) throw Error("a gatherer received an event before open()", LOUPE_INVALID);
           as<Gatherer>(self).event(Event(event));
         });
       };
@@ -57,11 +56,11 @@ LOUPE_HIDDEN const loupe_gatherer* gatherer_table() {
 }
 
 inline Lens& attached(void* self) {
-  if (!as<Lens>(self).is_bound()) throw Error("the lens is called before attach", LOUPE_INVALID);
+  if (!as<Lens>(self).is_bound()) throw Error("the lens was called before attach", LOUPE_INVALID);
   return as<Lens>(self);
 }
 
-/// @tparam takes_steps  the lens has a step() of its own
+/// @tparam takes_steps  the lens overrides step()
 template <bool takes_steps>
 LOUPE_HIDDEN const loupe_lens* lens_table() {
   static const loupe_lens table = [] {
@@ -113,11 +112,11 @@ LOUPE_HIDDEN const loupe_lens* lens_table() {
   return &table;
 }
 
-/// One function of a visualizer: hands on what it is given.
+/// One function of a visualizer: passes on its argument.
 template <class Told, void (Visualizer::*function)(const Told&)>
 loupe_status show(void* self, const Told* told, loupe_error* error) {
   return guarded(error, [&] {
-    need(told != nullptr, "what there is to show");
+    need(told != nullptr, "the message to show");
     if (told->struct_size >= sizeof *told) {
       need_named(*told);
       return (as<Visualizer>(self).*function)(*told);
@@ -132,7 +131,7 @@ loupe_status show(void* self, loupe_error* error) {
   return guarded(error, [&] { (as<Visualizer>(self).*function)(); });
 }
 
-/// @tparam takes_progress  the visualizer has a progress() of its own
+/// @tparam takes_progress  the visualizer overrides progress()
 template <bool takes_progress>
 LOUPE_HIDDEN const loupe_visualizer* visualizer_table() {
   static const loupe_visualizer table = [] {
@@ -159,7 +158,7 @@ LOUPE_HIDDEN const loupe_visualizer* visualizer_table() {
 
 }  // namespace detail
 
-/// What `loupe list --long` shows of a plugin; see loupe_plugin. Each text but name and version may be null.
+/// The data of a plugin that `loupe list --long` shows; see loupe_plugin. Each text but name and version may be null.
 struct PluginInfo {
   const char* name;
   const char* version;
@@ -188,7 +187,7 @@ struct HasExample : std::false_type {};
 template <class T>
 struct HasExample<T, std::void_t<decltype(T::example)>> : std::true_type {};
 
-// Whether a class leaves these out. One that hides or overrides them in private counts as having its own.
+// Whether a class does not override these. A class that hides or overrides them in private counts as overriding.
 template <class T, class = void>
 struct HandsOn : std::false_type {};
 template <class T>
@@ -257,7 +256,7 @@ class LOUPE_HIDDEN Component {
     if constexpr (is_lens) return LOUPE_LENS_ID;
     if constexpr (is_visualizer) return LOUPE_VISUALIZER_ID;
   }
-  // What a class leaves out, its table leaves out too: the host then need not call.
+  // The table leaves out what the class does not override, so the host need not call it.
   static const void* table() {
     if constexpr (is_gatherer) return gatherer_table<HandsOn<T>::value>();
     if constexpr (is_preprocessor) return preprocessor_table();
@@ -307,7 +306,7 @@ LOUPE_HIDDEN const void* plugin_interface(const char* id, const PluginInfo& info
     }();
     return &plugin;
   } catch (...) {
-    return nullptr;  // a declaration that throws: the host reports a plugin that offers nothing
+    return nullptr;  // a declaration threw: the host reports a plugin that offers nothing
   }
 }
 
@@ -317,7 +316,7 @@ constexpr std::size_t length_of(const char* text) {
   return length;
 }
 
-/// A component's line, without its end.
+/// A component's line in the note, without the newline.
 template <class T>
 struct NoteLine {
   static constexpr const char* kind = std::is_base_of_v<Gatherer, T>       ? LOUPE_GATHERER_ID
@@ -358,7 +357,7 @@ struct PluginNote {
 }  // namespace v1_0
 }  // namespace loupe
 
-/// Puts the note into the plugin; a part of LOUPE_PLUGIN.
+/// Adds the note to the plugin; a part of LOUPE_PLUGIN.
 #if defined(__ELF__)
 #define LOUPE_PLUGIN_NOTE(...)                                                          \
   __attribute__((section(LOUPE_ELF_SECTION), used,                                      \

@@ -12,19 +12,20 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Reads single elements of a tensor in the processor's memory as doubles, whatever their type and strides are. For
-/// what the host does not measure. Allocates nothing.
+/// Reads single elements of a tensor in the processor's memory as doubles, of any type and strides. For measurements
+/// that the host does not offer. Allocates nothing.
 ///
 ///     const loupe::Elements scores(event.tensor());
-///     const double first = scores(0, 0);        // by its index in each dimension
-///     const double last = scores.at(scores.count() - 1);  // by its place in row-major order
+///     const double first = scores(0, 0);        // by an index for each dimension
+///     const double last = scores.at(scores.count() - 1);  // by the position in row-major order
 class Elements {
  public:
   explicit Elements(const TensorView& tensor) : Elements(tensor.raw()) {}
   explicit Elements(const loupe_tensor* tensor) : tensor_(tensor), kind_(kind_of(tensor)) {
     if (kind_ != Kind::none) is_contiguous_ = TensorView(tensor).is_contiguous();
   }
-  /// False where there are none to read: of an empty tensor, on a device, or of a type such as a complex one.
+  /// False if there is nothing to read: the tensor is empty, on a device, or of an unsupported type, for example
+  /// complex.
   bool readable() const { return kind_ != Kind::none; }
   bool floating() const { return kind_ != Kind::none && kind_ < Kind::int64; }
   int64_t count() const { return tensor_ != nullptr ? tensor_->numel : 0; }
@@ -33,15 +34,14 @@ class Elements {
   int64_t size(int64_t d) const {
     const int64_t at = d < 0 ? d + dim() : d;
     if (at < 0 || at >= dim())
-      throw Error("the size of dimension " + std::to_string(d) + " is asked of a tensor of the shape " + shape() +
-                  ": test dim() before");
+      throw Error("a tensor of shape " + shape() + " has no dimension " + std::to_string(d) + ": check dim() first");
     return tensor_->sizes[at];
   }
 
-  /// By its place in row-major order, from 0.
+  /// By position in row-major order, from 0.
   double at(int64_t place) const { return read_at(offset_of(place)); }
-  /// By an index for each dimension, from 0. Throws Error where their number is not dim(), or one is out of range, or
-  /// the elements are not readable().
+  /// By an index for each dimension, from 0. Throws Error if their number is not dim(), one is out of range, or the
+  /// elements are not readable().
   template <class... Index>
   double operator()(Index... index) const {
     if (tensor_ == nullptr || sizeof...(Index) != static_cast<std::size_t>(tensor_->dim)) refuse(sizeof...(Index));
@@ -53,8 +53,8 @@ class Elements {
       offset += i * tensor_->strides[d++];
     };
     (step(static_cast<int64_t>(index)), ...);
-    if (kind_ == Kind::none) throw Error("the elements of this tensor cannot be read: test readable() before");
-    if (!is_inside) throw Error("an index lies outside of a tensor of the shape " + shape());
+    if (kind_ == Kind::none) throw Error("the elements of this tensor cannot be read: check readable() first");
+    if (!is_inside) throw Error("an index is outside a tensor of shape " + shape());
     return read_at(offset);
   }
 
@@ -63,7 +63,7 @@ class Elements {
 
   const loupe_tensor* tensor() const { return tensor_; }
   Kind kind() const { return kind_; }
-  /// All elements one after another, where they are stored so as float32; else null.
+  /// The elements as an array if they are contiguous float32; else null.
   const float* floats() const {
     return kind_ == Kind::float32 && is_contiguous_ ? static_cast<const float*>(tensor_->data) : nullptr;
   }
@@ -128,8 +128,7 @@ class Elements {
     }
   }
   [[noreturn]] void refuse(std::size_t indices) const {
-    throw Error(std::to_string(indices) + " indices are given for a tensor of the shape " + shape() +
-                ": test dim() before");
+    throw Error(std::to_string(indices) + " indices for a tensor of shape " + shape() + ": check dim() first");
   }
   std::string shape() const {
     std::string text = "[";

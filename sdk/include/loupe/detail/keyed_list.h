@@ -10,12 +10,12 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// Items in the order in which their keys came first, each found by its key without a search through the others. There
-/// may be very many lists of few items, so an empty one takes no memory of its own, and a short one has no index.
+/// Items in the order of their keys' arrival, with quick lookup by key. There may be very many short lists, so an empty
+/// one allocates nothing, and a short one has no index.
 template <class Item, class Key = std::string>
 class KeyedList {
  public:
-  /// The item of this key, made where there is none yet. Valid until the next call.
+  /// The item of this key, created if it is new. Valid until the next call.
   Item& operator[](const Key& key) {
     const std::size_t place = place_of(key);
     if (place < items_.size()) return items_[place];
@@ -28,7 +28,7 @@ class KeyedList {
     }
     return items_.back();
   }
-  /// The item of this key; null where there is none.
+  /// The item of this key, or null.
   Item* find(const Key& key) {
     const std::size_t place = place_of(key);
     return place < items_.size() ? &items_[place] : nullptr;
@@ -41,7 +41,7 @@ class KeyedList {
     keys_.clear();
     index_.clear();
   }
-  /// By its place in the order.
+  /// The item at this position.
   Item& at(std::size_t place) { return items_[place]; }
   const Item& at(std::size_t place) const { return items_[place]; }
   const std::vector<Item>& items() const { return items_; }
@@ -53,7 +53,7 @@ class KeyedList {
  private:
   static constexpr std::size_t few = 8;
 
-  /// The number of items where there is none of this key.
+  /// The position of this key; the number of items if it is unknown.
   std::size_t place_of(const Key& key) const {
     std::size_t place = 0;
     if (index_.empty()) {
@@ -83,7 +83,7 @@ class KeyedList {
 
   std::vector<Item> items_;
   std::vector<Key> keys_;             // of the items
-  std::vector<std::uint32_t> index_;  // places from 1 on, by the keys' hashes; empty where there are few
+  std::vector<std::uint32_t> index_;  // positions from 1, by the keys' hashes; empty for a short list
 };
 
 }  // namespace detail

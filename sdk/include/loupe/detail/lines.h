@@ -10,7 +10,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// The names that YAML uses for ways to make one number of a series, in the order of Aggregate.
+/// YAML's names for aggregations of a series, in the order of Aggregate.
 LOUPE_HIDDEN inline const Strings& aggregation_names() {
   static const auto& names = *new Strings{"mean", "median", "max", "min", "Q1", "Q3", "IQR", "std"};
   return names;
@@ -26,14 +26,14 @@ inline Aggregate aggregation_from(const std::string& name) {
   for (std::size_t i = 0; i < aggregation_names().size(); ++i) {
     if (aggregation_names()[i] == name) return static_cast<Aggregate>(i);
   }
-  throw Error("'" + name + "' is no aggregation");
+  throw Error("'" + name + "' is not an aggregation");
 }
 
-/// Which lines and bands a lens draws of a series, as its options `line` and `range` say.
+/// The lines and bands that a lens draws for a series, from its options `line` and `range`.
 class Lines {
  public:
-  /// @param lines aggregation names  @param bands band names; "none" stands for no line or band, and one that is named
-  /// twice is one
+  /// @param lines aggregation names  @param bands band names; "none" stands for no line or band; a name given twice
+  /// counts once
   Lines(const Strings& lines, const Strings& bands) : bands_(named_once(bands)) {
     for (const std::string& line : named_once(lines)) lines_.push_back({line, aggregation_from(line)});
   }
@@ -57,7 +57,7 @@ class Lines {
     return false;
   }
 
-  /// Reports the lines and bands of one series, each name after `prefix`. Nothing when the series is empty.
+  /// Reports the lines and bands of one series, each name after `prefix`. Nothing if the series is empty.
   void write(Report& report, const std::string& tag, const std::string& layer, const SeriesNumbers& numbers,
              const std::string& prefix = "") const {
     Report::Row row(report);
@@ -95,12 +95,12 @@ class Lines {
 inline Option line_option(const char* name = "line", const char* standard = "mean") {
   Strings choices = aggregation_names();
   choices.push_back("none");
-  return {name, Strings{standard}, "the lines drawn of an epoch's values", choices};
+  return {name, Strings{standard}, "the lines drawn for an epoch's values", choices};
 }
 inline Option range_option(const char* name = "range", const Strings& standard = {"std", "min-max"}) {
   Strings choices = band_names();
   choices.push_back("none");
-  return {name, standard, "the bands drawn of an epoch's values", choices};
+  return {name, standard, "the bands drawn for an epoch's values", choices};
 }
 
 }  // namespace v1_0

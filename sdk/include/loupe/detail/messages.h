@@ -1,8 +1,8 @@
 #pragma once
 
-// What each message to visualizers has, told once, in the order of the record's lines. Copies (owned.h), the check that
-// what must be there is there (whole.h), and the record's lines, written and read, are made from it. A member that a
-// message in loupe/abi gains needs an entry here; the test Messages.HaveAnEntryForEachMember names one that lacks it.
+// The members of each message to visualizers, listed once, in the order of the record's lines. Copies (owned.h), checks
+// of required members (whole.h), and writing and reading of record lines use this list. A new member of a message in
+// loupe/abi needs an entry here; the test Messages.HaveAnEntryForEachMember names a missing one.
 
 #include <loupe/abi.h>
 #include <loupe/text/words.h>
@@ -17,9 +17,9 @@ inline namespace v1_0 {
 namespace detail {
 namespace messages {
 
-// Kinds of members. `key` is the member's name in a record's line; null: it stands in no line, or in that of another.
+// Kinds of members. `key` is the member's name in a record's line; null: it is in no line, or in another message's.
 
-/// Whether a text may be null, and what a line has in place of one that is null or empty.
+/// Whether a text may be null, and how a line writes one that is null or empty.
 enum class Text { needed, or_empty, or_null, or_left_out };
 template <class S>
 struct TextMember {
@@ -32,19 +32,19 @@ struct NumberMember {
   const char* key;
   T S::*at;
 };
-/// How many, which a line leaves out where it is 0: nobody counted.
+/// A count. A line leaves it out if it is 0, which means not counted.
 template <class S>
 struct CountMember {
   const char* key;
   uint64_t S::*at;
 };
-/// A number that a line never writes by a power of ten.
+/// A number that a line never writes with an exponent.
 template <class S>
 struct PlainMember {
   const char* key;
   double S::*at;
 };
-/// One that is there with a flag alone, and null in a line without it.
+/// A number that counts only with its flag; null in a line without it.
 template <class S>
 struct OptionalMember {
   const char* key;
@@ -66,14 +66,14 @@ struct WordMember {
   Words words;
   bool zero_is_null;
 };
-/// A part of the moment at which it was told. Its epoch begins each line.
+/// A part of the moment of the message. The moment's epoch begins each line.
 template <class S, class T>
 struct MomentMember {
   const char* key;
   loupe_moment S::*at;
   T loupe_moment::*part;
 };
-/// The moment's time, as a text for people and as a number.
+/// The moment's time, as readable text and as a number.
 template <class S>
 struct TimeMember {
   const char* key;
@@ -131,7 +131,7 @@ constexpr PointerMember<S, Other> pointer(const Other* S::*at) {
   return {nullptr, at};
 }
 
-/// Those of a struct of the ABI.
+/// The members of a struct of the ABI.
 template <class S>
 inline constexpr auto members = nullptr;
 
@@ -146,7 +146,7 @@ inline constexpr auto members<loupe_tag> = std::make_tuple(
     text("description", &loupe_tag::description, Text::or_left_out),
     text("healthy", &loupe_tag::healthy, Text::or_left_out), text("advice", &loupe_tag::advice, Text::or_left_out));
 
-/// A line has one of its values, or one of its bands.
+/// A line has one of the row's values, or one of its bands.
 template <>
 inline constexpr auto members<loupe_row> = std::make_tuple(
     text("tag", &loupe_row::tag, Text::needed), text("layer", &loupe_row::layer),
@@ -214,7 +214,7 @@ inline constexpr auto members<loupe_run> = std::make_tuple(
     number("world_size", &loupe_run::world_size), text("train_loss", &loupe_run::train_loss, Text::needed),
     text("val_loss", &loupe_run::validation_loss, Text::needed),
     array("lenses", &loupe_run::lenses, &loupe_run::lens_count), text("config", &loupe_run::config, Text::needed),
-    pointer(&loupe_run::settings));  // which the configuration says
+    pointer(&loupe_run::settings));  // known from the configuration
 
 template <>
 inline constexpr auto members<loupe_progress> = std::make_tuple(number(nullptr, &loupe_progress::at),
@@ -224,7 +224,7 @@ inline constexpr auto members<loupe_progress> = std::make_tuple(number(nullptr, 
                                                                 number(nullptr, &loupe_progress::seconds),
                                                                 number(nullptr, &loupe_progress::lens_seconds));
 
-/// A line's "setting" is the one of these that its type says.
+/// A line's "setting" is the member for its type.
 template <>
 inline constexpr auto members<loupe_option_value> =
     std::make_tuple(text("name", &loupe_option_value::name, Text::needed), number("type", &loupe_option_value::type),
@@ -236,7 +236,7 @@ template <>
 inline constexpr auto members<loupe_options> = std::make_tuple(array(nullptr, &loupe_options::values,
                                                                      &loupe_options::value_count));
 
-/// The line is that of model_json.h.
+/// model_json.h writes the line.
 template <>
 inline constexpr auto members<loupe_model> = std::make_tuple(
     text("name", &loupe_model::name, Text::needed), text("type", &loupe_model::type, Text::needed),
@@ -273,7 +273,7 @@ inline constexpr auto members<loupe_parameter_group> = std::make_tuple(
 
 }  // namespace messages
 
-/// Calls with each member of a message.
+/// Calls `call` with each member of a message.
 template <class S, class Call>
 void each_member(Call&& call) {
   std::apply([&](const auto&... member) { (call(member), ...); }, messages::members<S>);

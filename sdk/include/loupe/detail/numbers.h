@@ -16,13 +16,12 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Where a function puts several numbers of one event, each in the series of its name. Only a name's first number
-/// allocates.
+/// Takes several numbers of one event, each into the series of its name. Only the first number of a name allocates.
 class Numbers {
  public:
   virtual ~Numbers() = default;
   void push(const char* name, double value) { series(name, 0, false).push(value); }
-  /// The same for numbers of a kind, from 0: push("head", 3, x) goes into "head 3".
+  /// The same for numbered series, from 0: push("head", 3, x) goes into "head 3".
   void push(const char* name, std::size_t index, double value) { series(name, index, true).push(value); }
 
  private:
@@ -49,9 +48,9 @@ class Numbers {
 };
 
 /// A preprocessor that calls `Function` with each event. It takes the event and gives a number, or an optional one,
-/// which goes into the series "value"; or it takes the event and Numbers. Left out are empty tensors and what cannot be
-/// measured; without measures, tensors on a device too. Where measures were asked for one number, an event with NaN or
-/// Inf counts as such.
+/// which goes into the series "value"; or it takes the event and Numbers. Empty tensors and those that cannot be
+/// measured are skipped; without measures, tensors on a device too. If measures were requested for one number, an event
+/// with NaN or Inf gives NaN or Inf.
 template <class Function>
 class FunctionPreprocessor final : public Preprocessor, private Numbers {
  public:
@@ -66,7 +65,7 @@ class FunctionPreprocessor final : public Preprocessor, private Numbers {
       if (!event.has_measurement()) return;
       const Measurement& measured = event.measurement();
       if ((measured.measures & request_.measures) != request_.measures || measured.numel == 0) return;
-      // A number made of the finite rest would look sound and not be.
+      // A number from only the finite elements would look valid but would not be.
       if (gives_one && measured.nan_count + measured.inf_count > 0)
         return value_->push(measured.nan_count > 0 ? NAN : INFINITY);
     } else if (event.tap() != LOUPE_TAP_PUSH) {
@@ -87,7 +86,7 @@ class FunctionPreprocessor final : public Preprocessor, private Numbers {
  private:
   static constexpr bool gives_one = std::is_invocable_v<Function&, const Event&>;
   static_assert(gives_one || std::is_invocable_v<Function&, const Event&, Numbers&>,
-                "a function takes (const loupe::Event&) and gives a number, or takes also loupe::Numbers&");
+                "a function takes (const loupe::Event&) and returns a number, or also takes loupe::Numbers&");
 
   template <class Number>
   void push_one(const std::optional<Number>& number) {
@@ -95,7 +94,7 @@ class FunctionPreprocessor final : public Preprocessor, private Numbers {
   }
   template <class Number>
   void push_one(Number number) {
-    static_assert(std::is_arithmetic_v<Number>, "a function gives a number or an optional one");
+    static_assert(std::is_arithmetic_v<Number>, "a function returns a number or an optional number");
     value_->push(static_cast<double>(number));
   }
   Series& add(std::string name) override { return add_series(std::move(name), keep_); }
@@ -107,9 +106,9 @@ class FunctionPreprocessor final : public Preprocessor, private Numbers {
   Series* value_ = nullptr;
 };
 
-/// A preprocessor made of a function, for Lens::watch: preprocessor_of(watched.request(), [](const loupe::Event& event)
-/// { … }).
-/// @param met_device  becomes true where tensors were left out because they lie on a device; may be null
+/// A preprocessor made from a function, for Lens::watch: preprocessor_of(watched.request(), [](const loupe::Event&
+/// event) { … }).
+/// @param met_device  becomes true if tensors were skipped because they are on a device; may be null
 template <class Function>
 std::unique_ptr<Preprocessor> preprocessor_of(const Request& request, Function function,
                                               Series::Keep keep = Series::Keep::running,

@@ -10,8 +10,7 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// Declared options in the form that crosses the boundary, with the storage that it points at. Neither copied nor
-/// moved.
+/// Declared options in the form that crosses the boundary, with their storage. Cannot be copied or moved.
 class OptionStorage {
  public:
   explicit OptionStorage(std::vector<Option> options) : options_(std::move(options)) {

@@ -36,7 +36,7 @@ class OptionValues {
 
   OptionValues() = default;
   OptionValues(std::initializer_list<Item> items) : items_(items) {}
-  /// What the user put in a map, to be handed on. Throws Error for a map in the map.
+  /// The options that the user gave in a map, to pass on. Throws Error for a nested map.
   explicit OptionValues(const Options& options) {
     for (std::size_t i = 0; i < options.size(); ++i) items_.emplace_back(options[i]);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies of what is borrowed for a call, with what it points at, for those that need it longer.
+// Deep copies of messages that are borrowed for a call, for code that needs them longer.
 
 #include <loupe/detail/messages.h>
 #include <loupe/detail/whole.h>
@@ -24,7 +24,7 @@ class Copier {
  public:
   explicit Copier(Memory& memory) : memory_(memory) {}
 
-  /// Null of null.
+  /// Returns null for null.
   template <class S>
   S* copy(const S* original) {
     if (original == nullptr) return nullptr;
@@ -46,7 +46,7 @@ class Copier {
   static int64_t copy(int64_t number) { return number; }
 
   template <class S, class Member>
-  void keep(S&, const Member&) {}  // is in the struct itself
+  void keep(S&, const Member&) {}  // stored in the struct itself
   template <class S>
   void keep(S& message, const messages::TextMember<S>& member) {
     message.*member.at = copy(message.*member.at);
@@ -68,7 +68,7 @@ class Copier {
 
   template <class S>
   static void leave_out(S&) {}
-  /// Modules live as long as they are attached, which a copy does not know.
+  /// Drops the module: it lives only while attached, and a copy cannot know that.
   static void leave_out(loupe_finding& finding) {
     if (finding.layer == nullptr && finding.module != nullptr) finding.layer = finding.module->name;
     finding.module = nullptr;
@@ -104,7 +104,7 @@ class Copier {
   Memory& memory_;
 };
 
-/// A struct of the ABI with what is behind it. It is neither copied nor moved.
+/// A struct of the ABI with all that it points at. It cannot be copied or moved.
 template <class T>
 class Owned {
  public:

@@ -8,7 +8,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-// What a group of an optimizer's parameters is set to. Nullopt where its optimizer does not say.
+// The settings of a group of an optimizer's parameters. Nullopt if the optimizer does not report them.
 
 inline std::optional<double> learning_rate_of(const loupe_parameter_group& group) {
   if ((group.flags & LOUPE_GROUP_HAS_LEARNING_RATE) == 0) return std::nullopt;
@@ -29,7 +29,7 @@ inline std::optional<double> setting_of(const loupe_parameter_group& group, std:
   }
   return std::nullopt;
 }
-/// How much of the last update goes on into the next; Adam's is its first beta.
+/// The share of the last update that enters the next one; for Adam, its first beta.
 inline std::optional<double> momentum_of(const loupe_parameter_group& group) {
   const std::optional<double> momentum = setting_of(group, "momentum");
   return momentum ? momentum : setting_of(group, "beta1");

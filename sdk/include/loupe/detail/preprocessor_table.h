@@ -1,6 +1,6 @@
 #pragma once
 
-// The C table of preprocessors, apart from the other kinds' because a lens also passes it on with one of its own.
+// The C table of preprocessors, in its own file because a lens also passes it on with its own preprocessor.
 
 #include <loupe/detail/whole.h>
 #include <loupe/preprocessor.h>
@@ -36,14 +36,14 @@ inline loupe_status quantiles(void* self, std::size_t index, const double* q, st
                               loupe_error* error) {
   const Series& series = series_at(self, index);
   if (!series.keeps_quantiles()) {
-    throw Error(
-        "a quantile of '" + as<Preprocessor>(self).series_name(index) +
-            "' was asked for; set the preprocessor's option 'quantiles', or 'inplace: false', or make the series "
-            "with Series::Keep::quantiles",
-        LOUPE_UNSUPPORTED);
+    throw Error("a quantile of '" + as<Preprocessor>(self).series_name(index) +
+                    "' was requested but not kept; set the preprocessor's option 'quantiles', or 'inplace: false', or "
+                    "make the series "
+                    "with Series::Keep::quantiles",
+                LOUPE_UNSUPPORTED);
   }
   if (!std::all_of(q, q + q_count, [](double share) { return share >= 0 && share <= 1; }))
-    throw Error("a quantile is asked for whose share is not from 0 to 1", LOUPE_INVALID);
+    throw Error("the share of a quantile is not from 0 to 1", LOUPE_INVALID);
   if (series.running().count == 0) {
     write_error(error, "no finite values");
     return LOUPE_NOT_FOUND;

@@ -16,21 +16,22 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Flags of loupe_run for a record without an end that is played after its process: what is known of that process.
+/// Flags of loupe_run for a record without an end that is replayed later: the state of its process.
 inline constexpr std::uint32_t RUN_CRASHED = 1u << 30, RUN_UNKNOWN = 1u << 31;
 
-/// The state of a run, in one word that is the same on every page and in every message, and one sentence on it.
+/// The state of a run, in one word that is the same on every page and in every message, and a sentence that explains
+/// it.
 struct StateOfRun {
   std::string word;  ///< "running", "completed", "failed", "interrupted", "crashed", "unknown" or "ended"
   std::string why;   ///< may be empty
 };
 
-/// A run without an end.
+/// The state of a run whose record has no end.
 inline StateOfRun state_without_end(std::uint32_t flags) {
   return {(flags & RUN_CRASHED) != 0 ? "crashed" : (flags & RUN_UNKNOWN) != 0 ? "unknown" : "running", ""};
 }
 
-/// @param how  a LOUPE_END_, 0 where the record does not say  @param broken_loss  a loss that was NaN to the end
+/// @param how  a LOUPE_END_, 0 if unknown  @param broken_loss  a loss that was NaN to the end
 inline StateOfRun state_of_end(std::uint32_t how, std::string message, const std::optional<std::string>& broken_loss) {
   if (how == LOUPE_END_INTERRUPTED) return {"interrupted", std::move(message)};
   if (how == LOUPE_END_FAILED) return {"failed", std::move(message)};
@@ -38,7 +39,7 @@ inline StateOfRun state_of_end(std::uint32_t how, std::string message, const std
   return {how == LOUPE_END_COMPLETED ? "completed" : "ended", std::move(message)};
 }
 
-/// How people read the word.
+/// The word as people read it.
 inline std::string in_words(const std::string& state) {
   return state == "crashed" ? "crashed or killed" : state == "unknown" ? "running or crashed" : state;
 }
@@ -47,7 +48,7 @@ inline std::string in_words(const std::string& state) {
 /// finding that names the cause is open.
 class BrokenLoss {
  public:
-  /// The run begins, or goes on in a new process, which reports again what is still wrong.
+  /// The run begins, or continues in a new process, which reports open findings again.
   void begin(std::string train_loss, std::string validation_loss) {
     train_loss_ = std::move(train_loss);
     validation_loss_ = std::move(validation_loss);
@@ -96,7 +97,7 @@ class BrokenLoss {
   static constexpr std::size_t MOST_LOSSES = 100;
   struct Loss {
     std::string name;
-    std::size_t count, nan_streak;  ///< of its values, and how many of the latest were NaN
+    std::size_t count, nan_streak;  ///< the number of values, and of consecutive NaN at the end
   };
 
   std::string train_loss_, validation_loss_;

@@ -53,7 +53,7 @@ class QuantileSketch {
     return value;
   }
 
-  /// Goes on as if the values of `other` had been pushed here.
+  /// Continues as if the values of `other` had been pushed here.
   void merge(const QuantileSketch& other) {
     while (levels_.size() < other.levels_.size()) add_level();
     for (std::size_t level = 0; level < other.levels_.size(); ++level)
@@ -66,13 +66,13 @@ class QuantileSketch {
     state.number(levels_.size());
     for (const auto& level : levels_) state.reals(level);
   }
-  /// Throws Error for what no save() has written.
+  /// Throws Error for bytes that save() did not write.
   static QuantileSketch read(StateReader& state) {
     const std::uint64_t capacity = state.number();
-    if (capacity > max_capacity) throw Error("the state holds a sketch that is too large");
+    if (capacity > max_capacity) throw Error("the sketch in the state is too large");
     QuantileSketch sketch(static_cast<std::size_t>(capacity));
     const std::uint64_t levels = state.count();
-    if (levels > max_levels) throw Error("the state holds a sketch of too many levels");
+    if (levels > max_levels) throw Error("the sketch in the state has too many levels");
     for (std::uint64_t level = 0; level < levels; ++level) {
       sketch.levels_.push_back(state.reals());
       sketch.count_ += sketch.levels_.back().size() << level;
@@ -122,7 +122,7 @@ class QuantileSketch {
       auto& from = levels_[level];
       auto& to = levels_[level + 1];
       std::sort(from.begin(), from.end());
-      // An odd one stays behind, so that the weights still add up to the count.
+      // An odd value stays at its level, so that the weights still add up to the count.
       const bool odd = from.size() % 2 != 0;
       const double left = from.back();
       const std::size_t pairs = from.size() / 2;
@@ -133,7 +133,7 @@ class QuantileSketch {
     }
   }
 
-  // A fair coin of its own, seeded alike everywhere, so that a run can be repeated to the digit.
+  // A separate random bit with a fixed seed, so that a run can be repeated exactly.
   std::size_t offset() const { return (random_ >> 33) & 1; }
   void flip() { random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL; }
 
@@ -160,7 +160,7 @@ struct Running {
   }
   void merge(const Running& other) {
     if (other.count == 0) return;
-    if (count == 0) {  // exactly, where the sums below would round
+    if (count == 0) {  // exact; the sums below would round
       *this = other;
       return;
     }
@@ -201,8 +201,8 @@ class Series {
     if (keep_ == Keep::values) values_.push_back(value);
   }
 
-  /// Adds to the values kept, each to the one of its place, for counts that grow over an epoch, as a histogram's: there
-  /// are then always `count` values, in constant memory. Only for Keep::values, and not together with push().
+  /// Adds element-wise to the kept values, for counts that grow over an epoch, as in a histogram: there are always
+  /// `count` values, in constant memory. Only for Keep::values, and not together with push().
   template <class Number>
   void add(const Number* values, std::size_t count) {
     if (values_.size() < count) values_.resize(count);
@@ -216,7 +216,7 @@ class Series {
   Keep keep() const { return keep_; }
   bool keeps_quantiles() const { return keep_ != Keep::running; }
 
-  /// All its numbers but quantiles.
+  /// All its numbers except quantiles.
   /// @param name  borrowed
   loupe_series row(const char* name = "") const {
     loupe_series row{};
@@ -236,7 +236,7 @@ class Series {
     return row;
   }
   /// The values at `count` shares `q` (0..1) of the sorted finite ones, interpolated linearly between neighbours; NaN
-  /// where there are none. Only where keeps_quantiles().
+  /// if there are none. Only if keeps_quantiles().
   void quantiles(const double* q, std::size_t count, double* values) const {
     if (keep_ == Keep::quantiles) return sketch_.quantiles(q, count, values);
     std::vector<double> sorted = values_;
@@ -244,7 +244,7 @@ class Series {
     for (std::size_t i = 0; i < count; ++i) values[i] = sorted.empty() ? NAN : value_at(sorted, q[i]);
   }
 
-  /// Goes on as if the values of `other`, which keeps the same, had been pushed here after those that were.
+  /// Continues as if the values of `other`, which keeps the same, had been pushed here next.
   void merge(const Series& other) {
     if (!other.empty()) last_ = other.last_;
     running_.merge(other.running_);
@@ -261,7 +261,7 @@ class Series {
     state.reals(values_);
     sketch_.save(state);
   }
-  /// Throws Error for what no save() has written.
+  /// Throws Error for bytes that save() did not write.
   static Series read(StateReader& state) {
     const std::uint64_t keep = state.number();
     if (keep > static_cast<std::uint64_t>(Keep::values)) throw Error("the state keeps values in an unknown way");
@@ -292,7 +292,7 @@ class Series {
     return sorted[below] + (position - static_cast<double>(below)) * (next - sorted[below]);
   }
 
-  Keep keep_;  // with these two, what a push touches
+  Keep keep_;  // keep these together: a push touches only them and keep_
   double last_ = NAN;
   Running running_;
   std::uint64_t nan_count_ = 0, inf_count_ = 0;

@@ -18,7 +18,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// The ways to make one number of a series.
+/// The aggregations of a series into one number.
 enum class Aggregate { mean, median, max, min, q1, q3, iqr, std, count, sum, last, nan_count, inf_count };
 
 inline bool is_quantile(Aggregate aggregate) {
@@ -29,7 +29,7 @@ inline bool is_quantile(Aggregate aggregate) {
 /// The numbers of one series that a lens watches, read at once. A small value; good until the tick ends.
 class SeriesNumbers {
  public:
-  /// Throws Error where there is no such series.
+  /// Throws Error if there is no such series.
   SeriesNumbers(const loupe_wiring* wiring, loupe_source* source, std::size_t index)
       : wiring_(wiring), source_(source), index_(index) {
     row_.struct_size = sizeof row_;
@@ -38,20 +38,20 @@ class SeriesNumbers {
   }
 
   const char* name() const { return row_.name; }
-  /// How many finite values its numbers are made of, for Report::value.
+  /// The number of finite values, for Report::value.
   uint64_t count() const { return row_.count; }
   uint64_t nan_count() const { return row_.nan_count; }
   uint64_t inf_count() const { return row_.inf_count; }
-  /// Whether nothing came, not even NaN or Inf.
+  /// Whether no value came, not even NaN or Inf.
   bool empty() const { return row_.count + row_.nan_count + row_.inf_count == 0; }
-  /// Nullopt where it is empty; NaN where nothing finite came to make the number of. Throws Error for a quantile that
-  /// the preprocessor was not asked to keep.
+  /// Nullopt if it is empty; NaN if no value was finite. Throws Error for a quantile that the preprocessor was not
+  /// asked to keep.
   std::optional<double> get(Aggregate aggregate) const {
     const double number = is_quantile(aggregate) ? quartile(aggregate) : of_row(aggregate);
     return empty() ? std::nullopt : std::optional(number);
   }
-  /// The values at these shares of the sorted finite ones, from 0 to 1; each NaN where there are none. Throws Error
-  /// where the preprocessor was not asked to keep quantiles.
+  /// The values at these shares of the sorted finite ones, from 0 to 1; NaN if there are none. Throws Error if the
+  /// preprocessor was not asked to keep quantiles.
   std::vector<double> quantiles(const std::vector<double>& q) const {
     std::vector<double> values(q.size(), NAN);
     read_quantiles(q.data(), q.size(), values.data());
@@ -80,7 +80,7 @@ class SeriesNumbers {
            : aggregate == Aggregate::min ? row_.minimum
                                          : row_.maximum;
   }
-  /// Reads all three with the first.
+  /// Reads all three quartiles at the first call.
   double quartile(Aggregate aggregate) const {
     if (!quartiles_) {
       static constexpr double q[] = {0.25, 0.5, 0.75};
@@ -94,7 +94,7 @@ class SeriesNumbers {
            : aggregate == Aggregate::median ? middle
                                             : high - low;
   }
-  /// Leaves `values` as they are where there is no finite one.
+  /// Leaves `values` unchanged if there is no finite value.
   void read_quantiles(const double* q, std::size_t count, double* values) const {
     detail::ErrorBuffer error;
     const loupe_status status = wiring_->quantiles(wiring_->context, source_, index_, q, count, values, error.get());
@@ -110,13 +110,13 @@ class SeriesNumbers {
 
 namespace detail {
 
-/// @param read  (double* values, size_t capacity, size_t* count, loupe_error*), which gives a status
+/// @param read  (double* values, size_t capacity, size_t* count, loupe_error*), which returns a status
 template <class Read>
 std::vector<double> read_series_values(Read&& read) {
   ErrorBuffer error;
   std::vector<double> values;
   std::size_t count = 0;
-  do {  // events on other threads may add some between two calls
+  do {  // events on other threads may add values between two calls
     values.resize(count);
     error.check(read(values.data(), values.size(), &count, error.get()));
   } while (count > values.size());
@@ -129,7 +129,7 @@ inline std::vector<double> series_values(const loupe_preprocessor& table, void* 
   });
 }
 
-/// Throws Error where it cannot be read.
+/// Throws Error if it cannot be read.
 inline loupe_series series_row(const loupe_preprocessor& table, void* self, std::size_t index) {
   ErrorBuffer error;
   loupe_series row{};
@@ -145,7 +145,7 @@ inline std::vector<std::string> series_names(const loupe_preprocessor& table, vo
   return names;
 }
 
-/// What is wrong with asking for a series that is not among those that there are.
+/// The message for a request of an unknown series.
 inline std::string unknown_series_text(const std::string& series, const std::vector<std::string>& known) {
   std::string text = "there is no series '" + series + "'";
   if (known.empty()) return text + ", and no other so far";
@@ -155,12 +155,12 @@ inline std::string unknown_series_text(const std::string& series, const std::vec
   for (const std::string& each : known) text += (each == known.front() ? "" : ", ") + each;
   return text;
 }
-/// loupe_wiring::find in a table of series.
+/// Implements loupe_wiring::find on a preprocessor's series.
 inline loupe_status find_series(const loupe_preprocessor& table, void* self, const char* name, std::size_t* index,
                                 loupe_error* error) {
   return guarded(error, [&]() -> loupe_status {
     if (name == nullptr || index == nullptr)
-      throw Error("the name of a series, or the place for its index, is null", LOUPE_INVALID);
+      throw Error("the series name or the pointer for its index is null", LOUPE_INVALID);
     const std::size_t count = table.series_count(self);
     for (*index = 0; *index < count; ++*index) {
       if (std::strcmp(series_row(table, self, *index).name, name) == 0) return LOUPE_OK;

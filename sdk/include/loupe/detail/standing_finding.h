@@ -13,8 +13,8 @@ inline namespace v1_0 {
 
 namespace detail {
 
-/// How far a finding's value lies beyond its threshold, on either side: of two findings of one rule the farther one is
-/// the worse. 0 where it has none.
+/// How far a finding's value is beyond its threshold, on either side: the farther of two findings of one rule is worse.
+/// 0 if it has none.
 inline double distance_beyond(double value, double threshold) {
   if (!std::isfinite(threshold)) return 0;
   if (!std::isfinite(value)) return INFINITY;
@@ -26,19 +26,19 @@ inline double distance_beyond(const loupe_finding& told) {
   return distance_beyond(value_of(told).value_or(NAN), threshold_of(told).value_or(NAN));
 }
 
-/// One finding from when it is first seen to when it is over. It is told once it is let, again where it grows worse or
-/// is seen twice as often, and when it is over.
+/// One finding from when it is first seen until it is resolved. It is reported first after its patience, again if it
+/// grows worse or is seen twice as often, and when it is resolved.
 class StandingFinding {
  public:
-  /// Whether it is told and not over.
+  /// Whether it was reported and is not resolved.
   bool stands() const { return stands_; }
-  /// As it was told last; what identifies it is set before the first see().
+  /// As it was last reported; its identity is set before the first see().
   const Finding& finding() const { return finding_; }
   Finding& finding() { return finding_; }
-  /// For how many stretches in a row it was seen.
+  /// The number of consecutive intervals in which it was seen.
   int streak() const { return streak_; }
 
-  /// @param turns  its meaning is another, so that its severity may also fall
+  /// @param turns  its meaning has changed, so its severity may also fall
   void see(const Finding& now, bool turns = false) {
     if (!std::exchange(is_seen_, true)) ++streak_;
     unseen_ = 0;
@@ -46,7 +46,7 @@ class StandingFinding {
     const bool is_worse = now.severity > finding_.severity || grows(now);
     has_changed_ = stands_ && (is_worse || turns);
     finding_.module = now.module;
-    // What stands keeps the words that were told last until it is told again, so that they do not flicker.
+    // An open finding keeps its last reported text until the next report, so that the text does not flicker.
     if (!is_due()) return;
     take(now, turns);
   }
@@ -56,14 +56,14 @@ class StandingFinding {
     told_count_ = finding_.count;
     report.finding(finding_);
   }
-  /// What stands is found to mean something else, without having been seen again: tells so.
+  /// The meaning of an open finding has changed, without its being seen again: reports it.
   void turn(Report& report, const Finding& now) {
     take(now, /*turns=*/true);
     report.finding(finding_);
   }
-  /// A stretch is over: without it, it may be over too.
-  /// @param is_open  whether it could not be looked for  @param cooldown  stretches without it, after which it is over
-  /// @param was_harmless  one that is over is information
+  /// An interval is over. If the finding was not seen in it, it may be resolved.
+  /// @param is_open  it could not be looked for  @param cooldown  intervals without it, after which it is resolved
+  /// @param was_harmless  true: report the end with severity info
   void end_stretch(Report& report, bool is_open, int cooldown, bool was_harmless = false) {
     if (std::exchange(is_seen_, false) || (stands_ && is_open)) return;
     streak_ = 0;
@@ -71,7 +71,7 @@ class StandingFinding {
     if (was_harmless) finding_.severity = LOUPE_SEVERITY_INFO;
     end(report);
   }
-  /// It is over at once.
+  /// Resolves it at once.
   void end(Report& report) {
     if (!std::exchange(stands_, false)) return;
     finding_.is_over = true;
@@ -90,8 +90,8 @@ class StandingFinding {
     finding_.threshold = now.threshold;
     finding_.tag = now.tag;
   }
-  /// Whether it lies ten times as far beyond its threshold as it did; of a share, whether half of what it lacked of the
-  /// whole is gone.
+  /// Whether it is ten times as far beyond its threshold as before; for a share, whether its distance to the whole has
+  /// halved.
   bool grows(const Finding& now) const {
     constexpr double much = 10, half = 0.5;
     const double value = finding_.value.value_or(0), limit = finding_.threshold.value_or(0);

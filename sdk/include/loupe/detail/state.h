@@ -11,7 +11,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Writes numbers and texts as bytes that every machine reads alike: little-endian, doubles as IEEE 754.
+/// Writes numbers and texts as bytes that are the same on every machine: little-endian, doubles as IEEE 754.
 class StateWriter {
  public:
   void number(std::uint64_t value) {
@@ -37,7 +37,7 @@ class StateWriter {
   std::string bytes_;
 };
 
-/// Reads what a StateWriter wrote, in the same order. Every function throws Error where the bytes end too early.
+/// Reads what a StateWriter wrote, in the same order. Every function throws Error if the bytes end too early.
 class StateReader {
  public:
   explicit StateReader(std::string_view bytes) : bytes_(bytes) {}
@@ -54,8 +54,8 @@ class StateReader {
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
-  /// How many things follow, each of at least a number's size: more than can still come is refused before memory is
-  /// asked for.
+  /// The number of items that follow, each of at least 8 bytes: a count too large for the rest is refused before memory
+  /// is allocated.
   std::uint64_t count() {
     const std::uint64_t value = number();
     if (value > bytes_.size() / 8) throw Error("the state is cut short", LOUPE_INVALID);
@@ -71,7 +71,7 @@ class StateReader {
     for (double& value : values) value = real();
     return values;
   }
-  /// Throws Error where bytes are left.
+  /// Throws Error if bytes are left.
   void finish() const {
     if (!bytes_.empty()) throw Error("the state goes on after its end", LOUPE_INVALID);
   }

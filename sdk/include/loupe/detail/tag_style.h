@@ -8,18 +8,18 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// How a plot looks, and what its words mean. `big` is one plot for the whole model; otherwise there is one for each
-/// layer. The texts are for people: see loupe_tag.
+/// The style and the texts of a plot. `big` is one plot for the whole model; otherwise there is one for each layer. The
+/// texts are for people: see loupe_tag.
 struct TagStyle {
   uint32_t type = LOUPE_SCALE_NUMERICAL;
   bool log_y = false;
   bool big = false;
   bool annotate = false;
-  bool shared = false;                                   ///< other lenses that say so too may tell of it
-  std::optional<double> y_minimum = {}, y_maximum = {};  ///< where the axis is to begin and end
+  bool shared = false;                                   ///< other lenses that also set it may report it
+  std::optional<double> y_minimum = {}, y_maximum = {};  ///< limits of the axis
   std::string title = {}, unit = {}, description = {}, healthy = {}, advice = {};
 
-  /// Valid as long as this and `id`.
+  /// Valid as long as this object and `id`.
   loupe_tag c_form(const std::string& id) const {
     const auto or_null = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
     loupe_tag tag{};

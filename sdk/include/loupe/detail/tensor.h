@@ -11,7 +11,7 @@ class TensorView {
   explicit TensorView(const loupe_tensor* tensor) : tensor_(tensor) {}
 
   explicit operator bool() const { return tensor_ != nullptr; }
-  /// Whether its elements are of that type, in DLPack's codes: is_of(LOUPE_DTYPE_FLOAT, 32).
+  /// Whether its elements have this type, in DLPack's codes: is_of(LOUPE_DTYPE_FLOAT, 32).
   bool is_of(uint8_t code, uint8_t bits) const {
     return tensor_->dtype_code == code && tensor_->dtype_bits == bits && tensor_->dtype_lanes == 1;
   }
@@ -20,7 +20,7 @@ class TensorView {
   int64_t numel() const { return tensor_->numel; }
   int64_t size(int64_t d) const { return tensor_->sizes[d < 0 ? d + tensor_->dim : d]; }
   int64_t stride(int64_t d) const { return tensor_->strides[d < 0 ? d + tensor_->dim : d]; }
-  /// The first element. T must match is_of(); device memory unless is_cpu().
+  /// A pointer to the first element. T must match is_of(); device memory unless is_cpu().
   template <class T>
   const T* data() const {
     return static_cast<const T*>(tensor_->data);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Two preprocessors, of which the second is shown the tensors of both: Lens::watch_together.
+// Two preprocessors; the second gets the tensors of both: Lens::watch_together.
 
 #include <loupe/detail/numbers.h>
 #include <loupe/lenses/kept_tensor.h>
@@ -25,7 +25,7 @@ class WaitingTensor {
     tensor_.emplace(std::move(copy));
     step_ = event.step();
   }
-  /// Nullopt where the step has none, or another event took it.
+  /// Nullopt if the step has none, or another event took it.
   std::optional<KeptTensor> take(uint64_t step) {
     const std::lock_guard lock(mutex_);
     std::optional<KeptTensor> taken = std::move(tensor_);
@@ -43,12 +43,12 @@ class WaitingTensor {
 template <class Function>
 std::pair<std::unique_ptr<Preprocessor>, std::unique_ptr<Preprocessor>> together(const Host& host, Request request,
                                                                                  Function function) {
-  // Measured, an event may come without its tensor.
+  // A measured event may come without its tensor.
   request.measures = 0;
   request.wants_tensor = true;
   constexpr bool gives_one = std::is_invocable_v<Function&, const TensorView&, const TensorView&>;
   static_assert(gives_one || std::is_invocable_v<Function&, const TensorView&, const TensorView&, Numbers&>,
-                "a function takes two loupe::TensorViews and gives a number, or takes also loupe::Numbers&");
+                "a function takes two loupe::TensorViews and returns a number, or also takes loupe::Numbers&");
   const auto waiting = std::make_shared<WaitingTensor>();
   auto put = [host, waiting](const Event& event) -> std::optional<double> {
     waiting->put(host, event);

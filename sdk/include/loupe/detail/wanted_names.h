@@ -13,23 +13,23 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Whether `name` is `glob`, in which * stands for any letters, ? for one, and [3-5] for one of those.
+/// Whether `name` matches `glob`: * matches any characters, ? one, and [3-5] one of a range.
 inline bool fits_glob(const std::string& glob, const std::string& name) {
   return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
-/// The names that a user gave in one option, and which of them something in the model has fitted so far: one that fits
-/// nothing is misspelt more often than not, and then told with the name nearest to it.
+/// The names that a user gave in one option, and which of them have matched something in the model so far. One that
+/// matches nothing is usually misspelt; the warning suggests the nearest name.
 class WantedNames {
  public:
-  /// @param option its name, for the user  @param things what it names: "module", "parameter"
+  /// @param option the option's name, for messages  @param things what its values name: "module", "parameter"
   WantedNames(std::string option, std::string things, const Strings& names)
       : option_(std::move(option)), things_(std::move(things)) {
     for (const std::string& name : names) names_.push_back({name});
   }
 
   bool empty() const { return names_.empty(); }
-  /// Whether `fits(name)` holds for any; it is asked of each, so that none counts as unmatched for another's sake.
+  /// Whether `fits(name)` holds for any. Tests all names, so that each match is noted.
   template <class Fits>
   bool match(Fits&& fits) {
     bool any = false;
@@ -40,12 +40,12 @@ class WantedNames {
     }
     return any;
   }
-  /// Something that a name might have meant.
+  /// Adds a known name, for suggestions.
   void offer(const std::string& known) {
     if (!names_.empty()) known_.insert(known);
   }
 
-  /// Tells, once, the names that nothing has fitted; gives whether there were any.
+  /// Warns, once, of the names that have matched nothing; returns whether there were any.
   bool warn(const Host& host) {
     bool any = false;
     for (Name& name : names_) {
@@ -60,7 +60,7 @@ class WantedNames {
   }
 
  private:
-  /// The first of what could have been named; types sort before the names of most models.
+  /// The first known names; types sort before the names of most models.
   std::string there_are() const {
     constexpr std::size_t most = 12;
     std::string list;
@@ -74,7 +74,7 @@ class WantedNames {
 
   struct Name {
     std::string text;
-    bool settled = false;  ///< something has fitted it, or it was told
+    bool settled = false;  ///< it has matched something, or the user was warned
   };
 
   std::string option_, things_;

@@ -8,13 +8,13 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What a lens asks for of a module: a gatherer, and what is behind it. The texts are borrowed for the call.
+/// What a lens requests from a module: a gatherer, and what is behind it. The texts are borrowed for the call.
 ///
 ///     Watch("forward").preprocessor("output_activation", {{"eps", 1e-6}})
 ///     Watch("step_gradient").label("weight").measure(LOUPE_MEASURE_SUMS)
 class Watch {
  public:
-  /// @param gatherer  its name: `loupe list` has them all  @param options  its options
+  /// @param gatherer  its name; `loupe list` shows all  @param options  its options
   Watch(const char* gatherer, OptionValues options = {}) : gatherer_(gatherer), gatherer_options_(std::move(options)) {}
 
   /// The parameter or attribute, for a gatherer that needs one; null for none.
@@ -28,8 +28,9 @@ class Watch {
     preprocessor_options_ = std::move(options);
     return *this;
   }
-  /// What the host measures for a function: LOUPE_MEASURE_ bits. Without any, the function is given the tensor.
-  /// @param eps  for ACTIVITY: what counts as silent  @param unit_dimension  the dimension that counts units
+  /// The measures for a function: LOUPE_MEASURE_ bits. Without any, the function gets the tensor.
+  /// @param eps  for ACTIVITY: the largest absolute value that counts as silent  @param unit_dimension  the dimension
+  /// that counts units
   Watch& measure(uint32_t measures, double eps = 1e-8, int unit_dimension = 1) {
     measures_ = measures;
     eps_ = eps;
@@ -42,7 +43,7 @@ class Watch {
   const char* label() const { return label_; }
   const char* preprocessor() const { return preprocessor_; }
   const OptionValues& preprocessor_options() const { return preprocessor_options_; }
-  /// What a function behind it is to be given.
+  /// The request of a function behind it.
   Request request() const {
     Request request;
     request.measures = measures_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks that a struct of the other side has the members that this side reads: those beyond its `struct_size` must not
-// be read. Ask for members newer than 1.0 where they are read.
+// Checks that a struct of the other side has the members that this side reads: members beyond its `struct_size` must
+// not be read. Check members newer than 1.0 where they are read.
 
 #include <loupe/abi.h>
 #include <loupe/detail/messages.h>
@@ -17,11 +17,11 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// The other side's struct as far as this side knows it: members that it lacks are zero, newer ones are left out. Where
-/// it ends within a member, no half of that is taken.
+/// The other side's struct as far as this side knows it: missing members are zero, newer ones are dropped. A member
+/// that is cut off counts as missing.
 template <class T>
 T known_part(const T& other) {
-  if (other.struct_size >= sizeof(T)) {  // as nearly always, and then no length is unknown
+  if (other.struct_size >= sizeof(T)) {  // the usual case, with a length known to the compiler
     T copy = other;
     copy.struct_size = static_cast<uint32_t>(sizeof copy);
     return copy;
@@ -33,10 +33,10 @@ T known_part(const T& other) {
 }
 
 inline void need(bool there, const char* what) {
-  if (!there) throw Error(std::string(what) + " is missing, or shorter than ABI 1.0 has it", LOUPE_INVALID);
+  if (!there) throw Error(std::string(what) + " is missing, or shorter than in ABI 1.0", LOUPE_INVALID);
 }
 
-// Each throws Error unless all that ABI 1.0 has of the struct is there. Costs a comparison each.
+// Each throws Error unless the struct has all members of ABI 1.0. Costs one comparison.
 inline void need_whole(const loupe_host* host) {
   need(host != nullptr && LOUPE_REACHES(*host, get_extension), "the host");
 }
@@ -93,8 +93,8 @@ inline void need_whole(const loupe_event* event) {
   for (std::size_t i = 0; i < event->output_count; ++i) need_whole(event->outputs[i]);
 }
 
-// The same for what is shown, where short structs may come from lenses: what they lack is zero, and what is needed must
-// not be.
+// The same for messages to show, for which lenses may pass short structs: missing members become zero, but required
+// members must be set.
 
 template <class S, class Member>
 bool is_there(const S&, const Member&) {
@@ -129,13 +129,13 @@ void need_named(const S& message) {
   each_member<S>([&](const auto& member) {
     if (is_there(message, member)) return;
     need(false,
-         ("'" + std::string(member.key != nullptr ? member.key : "a list") + "' of what there is to show").c_str());
+         ("'" + std::string(member.key != nullptr ? member.key : "a list") + "' of the message to show").c_str());
   });
 }
 inline void need_named(const loupe_option_value& value) {
-  need(value.name != nullptr, "the name of what the run was set to");
-  need(value.type != LOUPE_TYPE_STRING || value.string != nullptr, "the text of what the run was set to");
-  need(value.string_count == 0 || value.strings != nullptr, "the texts of what the run was set to");
+  need(value.name != nullptr, "the name of a setting of the run");
+  need(value.type != LOUPE_TYPE_STRING || value.string != nullptr, "the text of a setting of the run");
+  need(value.string_count == 0 || value.strings != nullptr, "the texts of a setting of the run");
 }
 
 }  // namespace detail

@@ -11,9 +11,9 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-constexpr int gzip_window = 15 + 16;  // the largest, and gzip's frame around it
+constexpr int gzip_window = 15 + 16;  // the largest window, plus 16 for gzip's header
 
-/// Lends zlib as much of a text as it takes at once.
+/// Lends zlib as much of a text as it can take at once.
 inline void lend(z_stream& stream, std::string_view& text) {
   const std::size_t size = std::min(text.size(), std::size_t{1} << 30);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
@@ -21,7 +21,7 @@ inline void lend(z_stream& stream, std::string_view& text) {
   text.remove_prefix(size);
 }
 
-/// Calls inflate or deflate once with room for a piece more behind `into`.
+/// Calls inflate or deflate once, with room for one more piece at the end of `into`.
 template <class Step>
 int step_into(std::string& into, z_stream& stream, Step&& step) {
   constexpr std::size_t room = std::size_t{256} << 10;

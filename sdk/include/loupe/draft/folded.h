@@ -10,7 +10,7 @@ namespace loupe {
 inline namespace v1_0 {
 namespace draft {
 
-/// The means of what is sent under each label since the last tick.
+/// The mean of the values under each label since the last tick.
 class Folded : public Preprocessor {
  public:
   Request request() const override { return {}; }
@@ -18,14 +18,14 @@ class Folded : public Preprocessor {
     find_or_add_series(event.label(), Series::Keep::running).push(event.scalar());
   }
 
-  /// Nullopt where nothing came.
+  /// Nullopt if no value came.
   std::optional<double> mean(std::string_view label) const {
     for (std::size_t i = 0; i < series_count(); ++i) {
       if (series_name(i) == label && !series(i).empty()) return series(i).running().mean;
     }
     return std::nullopt;
   }
-  /// How many came.
+  /// The number of values.
   uint64_t count(std::string_view label) const {
     for (std::size_t i = 0; i < series_count(); ++i) {
       if (series_name(i) == label) return series(i).running().count;

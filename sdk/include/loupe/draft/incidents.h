@@ -12,8 +12,7 @@ namespace loupe {
 inline namespace v1_0 {
 namespace draft {
 
-/// Calls `call` while no event of the module (null: no push) is processed; false, without a call, where one does not
-/// end.
+/// Calls `call` while no event of the module (null: no push) is processed; false, without a call, if one does not end.
 template <class Call>
 bool hold(const loupe_draft_incident& incident, const loupe_module* module, Call&& call) {
   const auto held = [](void* context) { (*static_cast<std::remove_reference_t<Call>*>(context))(); };

@@ -1,6 +1,6 @@
 #pragma once
 
-// A draft: it may change or go without notice. Lenses that are asked for numbers.
+// A draft: it may change or go without notice. Lenses that answer queries for numbers.
 
 #include <loupe/draft/abi/lens_query.h>
 #include <loupe/lens.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A draft: it may change or go without notice. Lenses that hear what the host measures for others.
+// A draft: it may change or go without notice. Lenses that receive what the host measures for others.
 
 #include <loupe/draft/abi/measured.h>
 #include <loupe/lens.h>
@@ -10,7 +10,7 @@ inline namespace v1_0 {
 namespace draft {
 
 /// The table behind LOUPE_DRAFT_MEASURED_ID, for the get_extension() of a lens with the function
-/// `Stream* begin_stream(const Module&, const char* name)`, which may return null. The stream is the lens's, and has
+/// `Stream* begin_stream(const Module&, const char* name)`, which may return null. The lens owns the stream, which has
 /// the function `void event(const Event&) noexcept`.
 template <class Hearing>
 LOUPE_HIDDEN const void* measured_extension() {

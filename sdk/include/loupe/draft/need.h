@@ -10,8 +10,8 @@ namespace loupe {
 inline namespace v1_0 {
 namespace draft {
 
-/// In the constructor of a component that cannot do without a draft: throws Error where the host does not have it, so
-/// that the user is told, and not a number that is missing.
+/// For the constructor of a component that needs a draft: throws Error if the host lacks it, so that the user sees an
+/// error and not a missing number.
 /// @param id  "loupe.step_time/draft-1"
 inline void need(const Host& host, const char* id) {
   if (host.get_extension(id) != nullptr) return;

@@ -26,15 +26,15 @@ inline Option preprocessor_option(std::string name, const char* value, std::stri
   return option;
 }
 
-/// The options of the component that the last of those before it names, checked by what that component declares.
+/// The options of the component named by the last such option before it, checked by that component's declaration.
 inline Option named_options(std::string name, std::string help) {
   Option option = Option::map(std::move(name), std::move(help));
   option.drafts = LOUPE_DRAFT_OPTION_OPTIONS;
   return option;
 }
 
-/// A file. A relative path starts at the folder of the configuration, and the component gets the whole path; "" for one
-/// that a record names, which anybody may have written.
+/// A file. A relative path starts at the folder of the configuration, and the component gets the whole path; "" if a
+/// record names it, as anybody may have written the record.
 inline Option file_option(std::string name, const char* value, std::string help) {
   Option option(std::move(name), value, std::move(help));
   option.drafts = LOUPE_DRAFT_OPTION_FILE;

@@ -11,7 +11,7 @@ namespace draft {
 
 /// The table behind LOUPE_DRAFT_ROWS_ID, for the get_extension() of a lens with the functions
 /// `void number(const char* tag, const char* layer, const char* line, double value)` and `void end_tick(Report&)`,
-/// whose report takes findings alone.
+/// whose report takes only findings.
 template <class Judging>
 LOUPE_HIDDEN const void* rows_extension() {
   static const loupe_draft_rows table = [] {

@@ -1,8 +1,8 @@
 #pragma once
 
-// A draft: it may change or go without notice. What the host does with whole tensors: it computes with them, writes
-// them to files, and says what they were computed from and what optimizers keep of them. Each function throws Error
-// where the host does not offer it, unless it says otherwise.
+// A draft: it may change or go without notice. Host services for whole tensors: computations, files, the graph that
+// computed them, and optimizer states. Each function throws Error if the host does not offer it, unless stated
+// otherwise.
 
 #include <loupe/draft/abi/tensor_math.h>
 #include <loupe/host.h>
@@ -49,8 +49,8 @@ inline void fold(const Host& host, KeptTensor& into, const loupe_tensor& tensor,
   error.check(math.fold(host.context(), into.raw(), &tensor, aggregation, count, error.get()));
 }
 
-/// Writes a file that C++'s torch::load and Python's torch.load read: a list, or the first tensor alone. Throws Error
-/// where the host does not offer this draft.
+/// Writes a file that C++'s torch::load and Python's torch.load read: a list, or only the first tensor. Throws Error if
+/// the host does not offer this draft.
 inline void save(const Host& host, const std::vector<KeptTensor>& tensors, bool as_list, const std::string& path) {
   std::vector<const loupe_retained*> handles;
   for (const KeptTensor& tensor : tensors) handles.push_back(tensor.raw());
@@ -60,8 +60,8 @@ inline void save(const Host& host, const std::vector<KeptTensor>& tensors, bool 
                          path.c_str(), error.get()));
 }
 
-/// Where the elements of the leaves lie that an event's tensor depends on and that get gradients; while that event is
-/// processed. Empty where the host does not offer this draft.
+/// The addresses of the elements of the leaves that an event's tensor depends on and that get gradients; only while
+/// that event is processed. Empty if the host does not offer this draft.
 inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_tensor& tensor) {
   std::unordered_set<const void*> leaves;
   const auto* table = static_cast<const loupe_draft_graph_service*>(host.get_extension(LOUPE_DRAFT_GRAPH_ID));
@@ -74,12 +74,12 @@ inline std::unordered_set<const void*> leaves_of(const Host& host, const loupe_t
   return leaves;
 }
 
-/// A function of autograd's graph, as loupe_draft_maker has it.
+/// A function of autograd's graph; see loupe_draft_maker.
 struct Maker {
   std::string function, seen, advice;
 };
 
-/// What `ask(graph, take, context)` is told.
+/// The functions that `ask(graph, take, context)` receives.
 template <class Ask>
 std::vector<Maker> makers_told(const Host& host, Ask&& ask) {
   std::vector<Maker> makers;
@@ -92,15 +92,15 @@ std::vector<Maker> makers_told(const Host& host, Ask&& ask) {
   return makers;
 }
 
-/// Which function made the NaN or Inf of an event's tensor, or, with null, of the loss that is pushed; at most one, and
-/// none where the host cannot tell.
+/// The function that made the NaN or Inf of an event's tensor, or, with null, of the loss that is pushed; at most one,
+/// none if the host does not know it.
 inline std::vector<Maker> maker_of(const Host& host, const loupe_tensor* tensor) {
   return makers_told(host, [&](const loupe_draft_graph_service& graph, auto take, void* makers) {
     graph.maker(host.context(), tensor, take, makers, nullptr);
   });
 }
 
-/// Which functions between the last loss and a parameter that the host lends have a slope that is not finite.
+/// The functions between the last loss and a parameter that the host lends whose slope is not finite.
 inline std::vector<Maker> steep_functions(const Host& host, const loupe_tensor& parameter) {
   return makers_told(host, [&](const loupe_draft_graph_service& graph, auto take, void* makers) {
     graph.steep(host.context(), &parameter, take, makers, nullptr);
@@ -108,8 +108,7 @@ inline std::vector<Maker> steep_functions(const Host& host, const loupe_tensor& 
 }
 
 /// In Lens::step: calls `take(const char* name, const loupe_tensor&)` with each state that the optimizer which has just
-/// stepped keeps of a parameter that the host lends; see loupe_draft_optimizer_state_service. False where there is
-/// none.
+/// stepped keeps for a parameter that the host lends; see loupe_draft_optimizer_state_service. False if it keeps none.
 template <class Take>
 bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take&& take) {
   const auto* table =
@@ -121,14 +120,14 @@ bool lend_optimizer_states(const Host& host, const loupe_tensor& parameter, Take
   return table->lend(host.context(), &parameter, call, &take, nullptr) == LOUPE_OK;
 }
 
-/// To be asked for once; null where the host has none.
+/// Ask for it once; null if the host does not offer it.
 inline const loupe_draft_optimizer_defaults_service* optimizer_defaults(const Host& host) {
   return static_cast<const loupe_draft_optimizer_defaults_service*>(
       host.get_extension(LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID));
 }
 
 /// In Lens::step: the learning rate in the defaults of the optimizer that has just stepped; see
-/// loupe_draft_optimizer_defaults_service. Nullopt where that is not known.
+/// loupe_draft_optimizer_defaults_service. Nullopt if unknown.
 /// @param service  what optimizer_defaults() gave
 inline std::optional<double> default_learning_rate(const Host& host,
                                                    const loupe_draft_optimizer_defaults_service* service) {

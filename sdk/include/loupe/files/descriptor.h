@@ -21,7 +21,7 @@ inline std::system_error last_error() {
 }
 
 /// Writes all of `text` to a file that was opened with O_NONBLOCK, as Descriptor does. A reader that takes nothing for
-/// `patience_ms` counts as an error (EAGAIN), for training must not wait. Throws std::system_error.
+/// `patience_ms` counts as an error (EAGAIN), because training must not wait. Throws std::system_error.
 inline void write_all(int descriptor, std::string_view text, int patience_ms = output_patience_ms) {
   const FatalSignalsHeld held;
   while (!text.empty()) {
@@ -37,18 +37,18 @@ inline void write_all(int descriptor, std::string_view text, int patience_ms = o
   }
 }
 
-/// Whether a path is one of the system's own links, such as /dev/stdout, which nobody else can lay.
+/// Whether a path is one of the system's own links, for example /dev/stdout, which other users cannot create.
 inline bool is_system_link(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
   return folder == "/dev" || folder == "/dev/fd" || path.native().compare(0, 6, "/proc/") == 0;
 }
 
-/// An open file. Throws std::system_error where the system refuses.
+/// An open file. Throws std::system_error if the system refuses.
 class Descriptor {
  public:
-  /// Never waits for the other end of a named pipe, never takes over a terminal, and never writes through a link.
+  /// Never waits for the other end of a named pipe, never makes a terminal its own, and never follows a link.
   Descriptor(const std::filesystem::path& path, int flags) : Descriptor(AT_FDCWD, path, flags) {}
-  /// @param folder an open folder that `path` starts at
+  /// @param folder an open folder that `path` is relative to
   Descriptor(const Descriptor& folder, const std::filesystem::path& path, int flags)
       : Descriptor(folder.get(), path, flags) {}
   ~Descriptor() { close(); }
@@ -62,7 +62,7 @@ class Descriptor {
     return status;
   }
   void sync() const {
-    // Devices and pipes have nothing to sync and say so.
+    // Devices and pipes have nothing to sync, which gives one of these errors.
     if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) throw last_error();
   }
 

@@ -18,22 +18,22 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A text file that grows by whole epochs. The file is opened for each of them, so that one that was moved, emptied or
-/// deleted is noticed; epochs that could not be written are kept in memory, up to 64 MiB of them, and written together
-/// with the next; the user and the file are told which were lost. With a compression, a file that has become long gives
-/// way to a compressed one, to which each write adds a member.
+/// A text file that grows by whole epochs. The file is opened for each epoch, so that a file that was moved, emptied or
+/// deleted is noticed. Epochs that could not be written are kept in memory, up to 64 MiB, and written together with the
+/// next; a warning and a line in the file name lost ones. With a compression, a long file is replaced by a compressed
+/// one, to which each write adds a member.
 class EpochFile {
  public:
-  /// @param read how to read what an earlier run left  @param sync whether to wait for the disk at each epoch
+  /// @param read how to read an earlier run's lines  @param sync whether to wait for the disk at each epoch
   EpochFile(OutputPath path, bool sync, ReadOldLine read, const Host& host,
             const std::optional<Compression>& compression = std::nullopt)
       : path_(std::move(path)), sync_(sync), read_(std::move(read)), host_(host), compression_(compression) {}
 
-  /// Warns the user at once when the file cannot be written. That is no failure yet: epochs are kept until it can be.
+  /// Warns the user at once if the file cannot be written. That is not yet a failure: epochs are kept until it can be.
   void begin(const Run& run) {
     const std::filesystem::path file = path_.in(run);
     begin(run, file);
-    // A link would lead nowhere once the file that it names has given way.
+    // Compressing would remove the file that a link names, and break the link.
     stays_plain_ = stays_plain_ || file != path_.named_in(run.directory);
   }
   void begin(const Run& run, const std::filesystem::path& file) {
@@ -48,11 +48,11 @@ class EpochFile {
     try {
       check_writable(file_);
     } catch (const std::system_error& reason) {
-      host_.warn(cannot_write(file_, reason, "epochs are kept in memory until it can be").what());
+      host_.warn(cannot_write(file_, reason, "epochs are kept in memory until it can be written").what());
     }
   }
 
-  /// Writes an epoch, and those that wait. Throws Error when that fails; nothing of them is then in the file.
+  /// Writes an epoch and the waiting ones. Throws Error if that fails; then the file has none of them.
   void write(double epoch, std::string text, const Preamble& preamble) {
     waiting_.add(epoch, std::move(text));
     try {
@@ -68,7 +68,7 @@ class EpochFile {
     }
   }
 
-  /// The last chance of what waits. Throws Error when it is lost.
+  /// Tries a last time to write the waiting epochs. Throws Error if they are lost.
   void end(const Preamble& preamble) {
     if (waiting_.empty()) return;
     try {
@@ -103,21 +103,21 @@ class EpochFile {
            std::filesystem::file_size(file_, none) >= compression_->long_size;
   }
 
-  /// Goes on with a compressed file instead; where none can be written, with the one that there is.
+  /// Continues with a compressed file; with the plain one if that cannot be written.
   void compress() {
     const std::filesystem::path compressed = compressed_name(file_);
     try {
       keep_other();
       compress_file(file_, *compression_);
-      host_.info("'" + file_.string() + "' has become long and is compressed now, as '" + compressed.string() + "'");
+      host_.info("'" + file_.string() + "' has become long and is now compressed as '" + compressed.string() + "'");
       file_ = compressed;
     } catch (const std::system_error& reason) {
       stays_plain_ = true;
-      host_.warn(cannot_write(compressed, reason, "'" + file_.string() + "' goes on without compression").what());
+      host_.warn(cannot_write(compressed, reason, "'" + file_.string() + "' continues without compression").what());
     }
   }
 
-  /// The text is under one of two names; what somebody left under the other is no part of it.
+  /// The text is under one of two names; keeps another file under the other name out of it.
   void keep_other() const {
     const std::filesystem::path other = file_ == name_ ? compressed_name(name_) : name_;
     std::error_code none;
@@ -162,7 +162,7 @@ class EpochFile {
       });
     }
     put(head, [&](std::string_view text) { replacement.write(text); });
-    // What an earlier run recorded is never lost.
+    // Never lose the records of an earlier run.
     if (older != nullptr && kept_.empty() && std::filesystem::file_size(file_) > 0)
       kept_ = keep_replaced(file_, start_time_);
     replacement.commit(sync_);
@@ -178,7 +178,7 @@ class EpochFile {
           [&](std::string_view text) { write_all(output.get(), text, patience_ms_); });
       if (sync_) output.sync();
     } catch (const std::system_error&) {
-      // Half an epoch would stand in the way of those that follow.
+      // Remove a half-written epoch, which would damage the following ones.
       if (regular && ::ftruncate(output.get(), before.st_size) != 0) throw last_error();
       throw;
     }
@@ -189,11 +189,12 @@ class EpochFile {
   ReadOldLine read_;
   Host host_;
   std::optional<Compression> compression_;
-  std::filesystem::path name_, file_, kept_;  // as it was named, where it is now, and what of an earlier run was kept
+  std::filesystem::path name_, file_,
+      kept_;  // the path as named, the current path, and the file kept of an earlier run
   double start_time_ = 0;
   bool resumed_ = false, started_ = false, stays_plain_ = true;
   WaitingEpochs waiting_;
-  int patience_ms_ = output_patience_ms;  // only one write waits for a pipe that nobody reads
+  int patience_ms_ = output_patience_ms;  // only the first write waits for a pipe that nobody reads
 };
 
 }  // namespace v1_0

@@ -1,8 +1,7 @@
 #pragma once
 
-// Fingerprints: what passed through a model in its first steps, in so few numbers that two runs can be compared, in
-// whatever language. The lens `fingerprint` writes them, and sdk/python/loupe_record.py; `loupe compare --port` reads
-// them.
+// Fingerprints: the tensors of a model's first steps, reduced to a few numbers each, to compare two runs in any
+// language. The lens `fingerprint` and sdk/python/loupe_record.py write them; `loupe compare --port` reads them.
 //
 // A file is lines of JSON, in the order in which things happened, each with its `kind`:
 //
@@ -53,9 +52,9 @@ constexpr int fingerprint_format = 1;
 constexpr std::size_t fingerprint_positions_most = 64;
 constexpr int64_t fingerprint_sums_most = 64;
 
-/// Which elements of a tensor of that shape are looked at, as row-major offsets: all where they are no more than 64.
-/// Otherwise the first four along each dimension, and then, for tensors of up to four dimensions, groups of places that
-/// are each other's in every order of the dimensions: what was transposed or permuted can be told from its elements.
+/// The sampled elements of a tensor of that shape, as row-major offsets: all if there are at most 64. Otherwise the
+/// first four along each dimension, and then, for tensors of up to four dimensions, groups of positions that map to
+/// each other under every permutation of the dimensions: so a transposed tensor can be recognized by its elements.
 inline std::vector<int64_t> fingerprint_positions(const std::vector<int64_t>& shape) {
   const auto dims = shape.size();
   const int64_t numel = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
@@ -90,7 +89,7 @@ inline std::vector<int64_t> fingerprint_positions(const std::vector<int64_t>& sh
   return positions;
 }
 
-/// What a line of the kind `tensor` says of the elements.
+/// The numbers of a line of the kind `tensor` about the elements.
 struct TensorSummary {
   int64_t non_finite = 0;
   double sum = 0, sum_squares = 0, minimum = 0, maximum = 0;

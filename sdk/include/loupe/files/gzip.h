@@ -1,6 +1,6 @@
 #pragma once
 
-// Text files that gzip compresses, whole or in many members (RFC 1952). Whoever includes this links zlib.
+// Text files compressed by gzip, in one or many members (RFC 1952). Code that includes this must link zlib.
 
 #include <loupe/files/compression.h>
 #include <loupe/files/text_pieces.h>
@@ -17,7 +17,7 @@ inline namespace v1_0 {
 
 /// Compresses a text into a gzip member.
 inline std::string gzip_member(std::string_view text) {
-  constexpr int level = 3, memory = 9;  // training waits: twice as fast as the usual 6, and an eighth larger
+  constexpr int level = 3, memory = 9;  // training waits for it: twice as fast as the usual 6, and an eighth larger
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, detail::gzip_window, memory, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
@@ -31,7 +31,7 @@ inline std::string gzip_member(std::string_view text) {
   return member;
 }
 
-/// The same as a stream, which is bad() behind what can be read.
+/// Reads a text file as a stream, which is bad() after the readable part.
 class TextInput : public std::istream {
  public:
   /// Opens text_file_at(name). Throws std::system_error.
@@ -39,9 +39,9 @@ class TextInput : public std::istream {
 
   const std::filesystem::path& file() const { return buffer_.pieces.file(); }
 
-  /// Whether the file ends within a member, which is left out.
+  /// Whether the file ends within a member, which is then skipped.
   bool is_cut_off() const { return buffer_.pieces.is_cut_off(); }
-  /// What is wrong with the file, where the stream is bad.
+  /// What is wrong with the file if the stream is bad.
   const std::string& fault() const { return buffer_.fault; }
 
  private:
@@ -54,7 +54,7 @@ class TextInput : public std::istream {
         if (!piece.empty()) return traits_type::to_int_type(piece[0]);
         if (pieces.is_cut_off()) throw Error("the file ends within a gzip member");
       } catch (const std::system_error& reason) {
-        fault = "the file cannot be read on: " + reason.code().message();
+        fault = "the rest of the file cannot be read: " + reason.code().message();
         throw;
       } catch (const std::exception& reason) {
         fault = reason.what();
@@ -69,7 +69,7 @@ class TextInput : public std::istream {
   Buffer buffer_;
 };
 
-/// Files are compressed by gzip: `zcat`, pandas and others read them.
+/// Compresses files by gzip: `zcat`, pandas and others read them.
 inline Compression gzip() {
   const auto open = [](const std::filesystem::path& file) -> std::unique_ptr<std::istream> {
     return std::make_unique<TextInput>(file);

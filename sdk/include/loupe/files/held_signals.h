@@ -1,6 +1,6 @@
 #pragma once
 
-// Needs nothing but C's library, as code that is preloaded into any program includes it too.
+// Needs only C's library, because code that is preloaded into any program includes it too.
 
 #include <errno.h>
 #include <signal.h>
@@ -10,8 +10,8 @@ namespace loupe {
 inline namespace v1_0 {
 
 /// While it lives, a write to a closed pipe or past a size limit fails in this thread instead of killing the process.
-/// What such a write raised is gone with it; the program's own handlers and its own writes are untouched. For code that
-/// runs inside somebody else's program. Safe in a signal handler.
+/// The signal that such a write raised is discarded at the end; the program's own handlers and its own writes are
+/// untouched. For code that runs inside another program. Safe in a signal handler.
 class FatalSignalsHeld {
  public:
   FatalSignalsHeld() {
@@ -20,7 +20,7 @@ class FatalSignalsHeld {
     sigpending(&pending);
     const int fatal[] = {SIGPIPE, SIGXFSZ};
     for (const int signal : fatal) {
-      // One that was pending before is not of our making: it stays for its owner.
+      // Leave a signal that was pending before: the program raised it.
       if (sigismember(&pending, signal) == 0) sigaddset(&held_, signal);
     }
     pthread_sigmask(SIG_BLOCK, &held_, &before_);

@@ -24,26 +24,24 @@ inline namespace v1_0 {
 /// One line that an earlier run left in a file.
 struct OldLine {
   std::string text;             ///< with its line end
-  std::optional<double> epoch;  ///< none for a line of no epoch, such as a heading
-  bool closes_epoch = false;    ///< everything of its epoch has been written
-  bool stands_alone = false;    ///< means something without the rest of its epoch, such as a finding
+  std::optional<double> epoch;  ///< none for a line outside epochs, for example a heading
+  bool closes_epoch = false;    ///< its epoch is complete
+  bool stands_alone = false;    ///< valid without the rest of its epoch, for example a finding
 };
 
-/// Reads the next whole line; false at the file's end, and where the last line was cut off, of which `text` then has
-/// the beginning.
+/// Reads the next whole line; false at the file's end, also if the last line is cut off; then `text` has its beginning.
 using ReadOldLine = std::function<bool(std::istream&, OldLine&)>;
 
-/// What of an earlier run's file a run goes on behind, from some epoch on: everything up to the last whole epoch before
-/// that one, so that no curve overlaps another, and what stands alone behind it.
+/// The part of an earlier run's file that a run continues from some epoch on: everything up to the last complete epoch
+/// before that one, so that curves do not overlap, and later lines that are valid alone.
 class OlderEpochs {
  public:
-  /// @param compression  how the file is compressed, null where it is not
-  /// Throws std::system_error where the file cannot be read.
+  /// @param compression  how the file is compressed, null if it is not. Throws std::system_error if it cannot be read.
   OlderEpochs(const std::filesystem::path& file, const Compression* compression, double first_epoch, ReadOldLine read)
       : file_(file), compression_(compression), first_(first_epoch), read_(std::move(read)) {
     const std::unique_ptr<std::istream> input = open();
     OldLine line;
-    bool later = false, within = false;  // within an epoch that is not whole yet
+    bool later = false, within = false;  // within an epoch that is not yet complete
     while (next(*input, line)) {
       read_bytes_ += line.text.size();
       const bool alone = line.stands_alone && !within;
@@ -62,9 +60,9 @@ class OlderEpochs {
   }
 
   bool empty() const { return kept_bytes_ == 0; }
-  /// Whether the file may be appended to as it is.
+  /// Whether the file can be appended to without changes.
   bool is_whole() const { return kept_bytes_ == read_bytes_ && !cut_off_ && !later_inside_; }
-  /// For the user: what does not stay.
+  /// For the user: what is removed.
   std::string left_out() const {
     std::string text;
     if (has_later_) text = "later epochs";
@@ -73,7 +71,7 @@ class OlderEpochs {
               (compression_ != nullptr ? "a part that was cut off or is damaged" : "a last line that was cut off");
     return text.empty() ? "an unfinished epoch" : text;
   }
-  /// Hands on everything that stays, in pieces. Throws std::system_error where the file cannot be read.
+  /// Passes on everything that is kept, in pieces. Throws std::system_error if the file cannot be read.
   template <class Write>
   void copy(Write&& write) const {
     constexpr std::size_t piece = std::size_t{1} << 20;
@@ -123,24 +121,24 @@ class OlderEpochs {
   bool later_inside_ = false, has_later_ = false, cut_off_ = false;
 };
 
-/// What goes before the epochs that are written together. The caller keeps the texts, which may be long, until the call
-/// that takes them returns.
+/// The text before epochs that are written together. The caller keeps the texts, which may be long, until the call
+/// returns.
 struct Preamble {
-  std::string_view fresh;   ///< into a file that holds nothing
-  std::string_view joined;  ///< once, behind what an earlier run left
-  std::string_view more;    ///< behind this run's own epochs
-  /// Makes the line for epochs that were lost, before the first one that is not; may be empty.
+  std::string_view fresh;   ///< for an empty file
+  std::string_view joined;  ///< once, after an earlier run's lines
+  std::string_view more;    ///< after this run's own epochs
+  /// Makes the line about lost epochs, before the first written one; may be empty.
   std::function<std::string(const std::string& lost, double next)> lost = {};
 };
 
-/// Epochs that are not written yet.
+/// Epochs that are not yet written.
 class WaitingEpochs {
  public:
   void add(double epoch, std::string text) {
     bytes_ += text.size();
     epochs_.push_back({epoch, std::move(text)});
   }
-  /// Drops the oldest where more than 64 MiB wait. Returns whether they are the first to be lost.
+  /// Drops the oldest epochs beyond 64 MiB. Returns whether they are the first to be lost.
   bool trim() {
     const bool was_whole = lost_.empty();
     while (bytes_ > most_bytes && epochs_.size() > 1) lose_first();
@@ -153,13 +151,13 @@ class WaitingEpochs {
   }
   bool empty() const { return epochs_.empty(); }
   double first() const { return epochs_.front().number; }
-  // For the user: the epochs that wait, those that were lost ("" where none was), and both.
+  // For the user: the waiting epochs, the lost ones ("" if none), and both.
   std::string span() const { return in_words(first(), epochs_.back().number); }
   const std::string& lost() const { return lost_; }
   std::string lost_and_waiting() const {
     return in_words(lost_.empty() ? first() : first_lost_, epochs_.back().number);
   }
-  /// The line for those that were lost, which each_text gives first.
+  /// The line about lost epochs, which each_text passes first.
   void put_first(const std::function<std::string(const std::string&, double)>& lost_line) {
     lost_line_ = !lost_.empty() && lost_line ? lost_line(lost_, first()) : "";
   }
@@ -184,7 +182,7 @@ class WaitingEpochs {
   }
   static std::string in_words(double first, double last) {
     if (first == last) return "epoch " + number_text(first);
-    return "what epochs " + number_text(first) + " to " + number_text(last) + " brought";
+    return "the data of epochs " + number_text(first) + " to " + number_text(last);
   }
 
   std::deque<Epoch> epochs_;

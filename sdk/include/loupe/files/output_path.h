@@ -14,7 +14,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What a link at this path names now. Nothing is written through one that is laid later.
+/// The current target of a link at this path. Loupe does not write through a link that is created later.
 inline std::filesystem::path followed(const std::filesystem::path& path) {
   std::error_code error;
   if (is_system_link(path) || !std::filesystem::is_symlink(path, error)) return path;
@@ -22,12 +22,12 @@ inline std::filesystem::path followed(const std::filesystem::path& path) {
   return error ? path : target;
 }
 
-/// Where the file or folder of the option `path` belongs. Made in a component's constructor, for a trainer may change
-/// its working directory later. A link that is there when a run begins is followed, and none afterwards. What an
-/// earlier run left at a visualizer's `path` is kept by the host: unless a run resumes, it finds none there.
+/// The place of the file or folder of the option `path`. Create it in a component's constructor, as a trainer may
+/// change its working directory later. A link that exists when a run begins is followed, a later one is not. The host
+/// moves an earlier run's output at a visualizer's `path` away, so unless a run resumes, it finds none there.
 class OutputPath {
  public:
-  /// Throws Error when the option is empty.
+  /// Throws Error if the option is empty.
   explicit OutputPath(const Options& options) : OutputPath(options.get<std::string>("path")) {
     if (path_.empty()) throw Error("the option 'path' is empty; name a file", LOUPE_INVALID);
   }
@@ -36,10 +36,10 @@ class OutputPath {
     start_ = std::filesystem::current_path(no_matter);
   }
 
-  /// The path as it is when absolute, else in the run's directory, else in the working directory of the start.
+  /// The path itself if absolute, else in the run's directory, else in the initial working directory.
   std::filesystem::path in(const std::string& run_directory) const { return followed(named_in(run_directory)); }
   std::filesystem::path in(const Run& run) const { return in(std::string(run.directory)); }
-  /// The same, but a link where there is one.
+  /// The same without following a link.
   std::filesystem::path named_in(const std::string& run_directory) const {
     return (start_ / run_directory / path_).lexically_normal();
   }
@@ -48,15 +48,15 @@ class OutputPath {
   std::filesystem::path path_, start_;
 };
 
-/// Makes the folder of a file. Throws std::system_error.
+/// Creates the folder of a file. Throws std::system_error.
 inline void make_folder_of(const std::filesystem::path& file) {
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
   if (error) throw std::system_error(error);
 }
 
-/// Finds out, before hours of training, whether a file can be written: makes its folder and asks for the right to write
-/// there. Leaves an existing file alone. Throws std::system_error.
+/// Checks, before hours of training, whether a file can be written: creates its folder and tests the right to write
+/// there. Does not touch an existing file. Throws std::system_error.
 inline void check_writable(const std::filesystem::path& file) {
   make_folder_of(file);
   std::error_code error;
@@ -75,7 +75,7 @@ inline std::string reason_of(const std::system_error& reason) {
   return "it is a symbolic link, which Loupe does not write through; remove the link";
 }
 
-/// The sentence for a file that cannot be written.
+/// The error for a file that cannot be written.
 inline Error cannot_write(const std::filesystem::path& file, const std::system_error& reason,
                           const std::string& consequence) {
   return Error("cannot write '" + file.string() + "': " + reason_of(reason) + "; " + consequence);
@@ -83,13 +83,13 @@ inline Error cannot_write(const std::filesystem::path& file, const std::system_e
 
 namespace detail {
 
-/// A place for `path` in the newest of the folders "older-1", "older-2", … beside it, or in a new one where that has
-/// something of its name already, or was last changed before `since`: then it is of an earlier run.
+/// A place for `path` in the newest of the folders "older-1", "older-2", … beside it, or in a new one if that already
+/// contains the name, or was last changed before `since` and so belongs to an earlier run.
 inline std::filesystem::path older_place(const std::filesystem::path& path, double since) {
   const auto folder = [&](int number) { return path.parent_path() / ("older-" + std::to_string(number)); };
   int newest = 0;
   while (std::filesystem::exists(folder(newest + 1))) ++newest;
-  constexpr double slack = 1.1;  // of whole seconds, which lag behind the clock besides
+  constexpr double slack = 1.1;  // times have whole seconds and may lag behind the clock
   struct stat status {};
   const bool is_this_runs = newest > 0 && ::stat(folder(newest).c_str(), &status) == 0 &&
                             static_cast<double>(status.st_mtime) + slack > since;
@@ -100,10 +100,10 @@ inline std::filesystem::path older_place(const std::filesystem::path& path, doub
 
 }  // namespace detail
 
-/// Keeps what an earlier run left at `path` from being written over: moves it into a folder "older-1", "older-2", …
-/// beside it, and gives where it now is. The host does so for the `path` of visualizers; this is for what a lens
-/// writes.
-/// @param since when this run started, in seconds since 1970: what it keeps goes together, apart from what others kept.
+/// Protects an earlier run's file at `path` from being overwritten: moves it into a folder "older-1", "older-2", …
+/// beside it, and returns the new path. The host does so for the `path` of visualizers; lenses call this for their
+/// files.
+/// @param since when this run started, in seconds since 1970: all that this run moves goes into one folder.
 /// Throws std::system_error.
 inline std::filesystem::path keep_older(const std::filesystem::path& path, double since = 0) {
   const std::filesystem::path kept = detail::older_place(path, since);
@@ -111,7 +111,7 @@ inline std::filesystem::path keep_older(const std::filesystem::path& path, doubl
   return kept;
 }
 
-/// The same for a file that is about to be replaced, and stays where it is until then.
+/// The same for a file that is about to be replaced, which stays in place until then.
 inline std::filesystem::path keep_replaced(const std::filesystem::path& file, double since = 0) {
   const std::filesystem::path kept = detail::older_place(file, since);
   std::error_code cannot_link;

@@ -14,10 +14,10 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A file that is open to be read. Only regular files are, and what the user hands to the process as /dev/stdin or
-/// /dev/fd/63: whoever opens another pipe waits for a writer who may never come.
-/// @param flags  further ones for open()
-/// Throws std::system_error where the file cannot be opened, Error for a folder, a pipe or a device.
+/// Opens a file for reading. Accepts only regular files, and the pipes /dev/stdin and /dev/fd/63 that the user passes
+/// to the process: opening another pipe would wait for a writer, perhaps forever.
+/// @param flags  additional flags for open()
+/// Throws std::system_error if the file cannot be opened, Error for a folder, a pipe or a device.
 inline int open_readable(const std::filesystem::path& file, int flags = 0) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags);
   if (descriptor < 0) throw last_error();
@@ -25,7 +25,7 @@ inline int open_readable(const std::filesystem::path& file, int flags = 0) {
   const bool is_known = ::fstat(descriptor, &status) == 0;
   if (is_known && S_ISREG(status.st_mode)) return descriptor;
   if (is_known && !S_ISDIR(status.st_mode) && is_system_link(file)) {
-    // What comes slowly is waited for.
+    // Wait for slow input.
     ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
     return descriptor;
   }
@@ -35,7 +35,7 @@ inline int open_readable(const std::filesystem::path& file, int flags = 0) {
       LOUPE_INVALID);
 }
 
-/// Appends what comes next, at most so many bytes; false at the end. Throws std::system_error.
+/// Appends the next bytes, at most `most`; false at the end. Throws std::system_error.
 inline bool read_piece(int descriptor, std::string& text, std::size_t most) {
   const std::size_t before = text.size();
   text.resize(before + most);
@@ -48,7 +48,7 @@ inline bool read_piece(int descriptor, std::string& text, std::size_t most) {
   return count > 0;
 }
 
-/// The first bytes of a file, as open_readable() opens it: so many, and a piece more where there are more.
+/// The first `count` bytes of a file, opened by open_readable(), and up to one more piece.
 inline std::string read_beginning(const std::filesystem::path& file, std::size_t count) {
   constexpr std::size_t piece = std::size_t{64} << 10;
   struct Opened {
@@ -61,32 +61,31 @@ inline std::string read_beginning(const std::filesystem::path& file, std::size_t
   return text;
 }
 
-/// A whole file. Throws Error where it has more than `most` bytes, too.
+/// A whole file. Also throws Error if it has more than `most` bytes.
 inline std::string read_file(const std::filesystem::path& file, std::size_t most) {
   std::string text = read_beginning(file, most);
   if (text.size() <= most) return text;
-  throw Error("it is larger than the " + std::to_string(most >> 20) + " MB that such a file may have", LOUPE_INVALID);
+  throw Error("it is larger than " + std::to_string(most >> 20) + " MB, the limit for such a file", LOUPE_INVALID);
 }
 
-/// No line of a file that Loupe writes comes near this. A longer one is of another kind of file, or of a damaged one,
-/// and may go on for as long as a disk is large.
+/// Lines in Loupe's files are far shorter than this. A longer line means another kind of file, or a damaged one, and
+/// may be as long as the disk is large.
 inline constexpr std::size_t longest_line = std::size_t{64} << 20;
 
 inline bool is_too_long(const std::string& line) {
   return line.size() > longest_line;
 }
-/// What to say of a line that is.
+/// The message for such a line.
 inline constexpr const char* too_long = "this line is longer than 64 MB, which no line of such a file is";
 
-/// What std::getline does, for files that may hold anything: also false at a line that is_too_long(), of which `line`
-/// then has the beginning.
+/// Like std::getline, but safe for any file: also false at a line that is_too_long(); then `line` has its beginning.
 inline bool read_line(std::istream& input, std::string& line) {
   std::array<char, 4096> piece;
   line.clear();
   while (!is_too_long(line)) {
     input.getline(piece.data(), piece.size());
     const auto count = static_cast<std::size_t>(input.gcount());
-    if (input.good()) {  // the line's end was taken and not stored
+    if (input.good()) {  // the newline was consumed and not stored
       line.append(piece.data(), count - 1);
       return true;
     }

@@ -17,20 +17,19 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A file that nobody had before, beside the one whose place it is to take: under a name that cannot be guessed, and
-/// never through a link that another user of the folder laid. Gone with this object, unless it took that place.
-/// Everything throws std::system_error.
+/// A new file beside the one that it will replace: its name cannot be guessed, and it is never opened through another
+/// user's link. The destructor removes it unless it was renamed over the target. All members throw std::system_error.
 class NewFile {
  public:
-  /// @param target an absolute path, whose folder is there  @param like a file in that folder: who may read and write
-  /// that one may do so with this one
+  /// @param target an absolute path in an existing folder  @param like a file in that folder, whose permissions the new
+  /// file gets
   NewFile(const std::filesystem::path& target, const std::filesystem::path& like)
       : folder_(target.parent_path(), O_RDONLY | O_DIRECTORY), target_(target.filename()) {
     create();
     struct stat old {};
     if (::fstatat(folder_.get(), like.filename().c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode))
       return;
-    // Not that it runs with its owner's rights: its contents are others now.
+    // Without set-user-ID bits: the contents are different now.
     if (::fchmod(output_->get(), old.st_mode & 0777) == 0) return;
     const std::system_error reason = last_error();
     remove();
@@ -51,8 +50,8 @@ class NewFile {
     if (sync) folder_.sync();
   }
 
-  /// Removes what processes that were killed left in a folder of such files.
-  /// @param name  the target's; empty for all targets
+  /// Removes the files that killed processes left in a folder.
+  /// @param name  the target's name; empty for all targets
   static void remove_left_behind(const std::filesystem::path& folder, const std::string& name = "") {
     std::error_code none;
     for (const auto& each : std::filesystem::directory_iterator(folder, none)) {
@@ -62,16 +61,16 @@ class NewFile {
         const bool is_nobodys = S_ISREG(file.status().st_mode) && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
         if (is_nobodys) ::unlink(each.path().c_str());
       } catch (const std::system_error&) {
-        // It is gone already, or another user's.
+        // It was already removed, or belongs to another user.
       }
     }
   }
 
  private:
-  /// Locked as long as this process lives, for remove_left_behind: of another thread or process it may come between,
-  /// and take a file that is not locked yet.
+  /// The file stays locked while this process lives, for remove_left_behind: another thread or process may call that
+  /// before the lock, and remove the file.
   void create() {
-    constexpr int tries = 10;  // some file systems count no links
+    constexpr int tries = 10;  // some file systems do not count links
     for (int i = 0;; ++i) {
       name_ = "." + target_.string() + "." + std::to_string(detail::random_number()) + ".tmp";
       output_.emplace(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
@@ -94,17 +93,17 @@ class NewFile {
 
   Descriptor folder_;
   std::filesystem::path target_;
-  std::string name_;  // empty once it took the place
+  std::string name_;  // empty after the rename
   std::optional<Descriptor> output_;
 };
 
-/// A file's new contents, which take the old one's place in one step at commit(): a reader sees the old file or the
-/// new, never half of one. Devices and pipes are written directly; a link is refused, see followed(). Everything throws
-/// std::system_error, and the old file then stands.
+/// A file's new contents, which replace the old ones in one step at commit(): a reader sees the old file or the new,
+/// never a mixture. Devices and pipes are written directly; a link is refused, see followed(). All members throw
+/// std::system_error, and the old file then stays.
 class Replacement {
  public:
   explicit Replacement(const std::filesystem::path& file) : Replacement(file, file) {}
-  /// @param like a file beside it: who may read and write that one may do so with this one
+  /// @param like a file beside it, whose permissions the file gets
   Replacement(const std::filesystem::path& file, const std::filesystem::path& like) {
     const std::filesystem::path target = std::filesystem::absolute(file);
     std::error_code no_matter;

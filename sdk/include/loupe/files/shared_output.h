@@ -1,6 +1,6 @@
 #pragma once
 
-// Needs nothing but C's library, as code that is preloaded into any program includes it too.
+// Needs only C's library, because code that is preloaded into any program includes it too.
 
 #include <loupe/files/held_signals.h>
 
@@ -17,12 +17,12 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// How long a reader of an output may take nothing, in milliseconds, before a write to it is given up.
+/// How long a write waits for a reader of an output that takes nothing, in milliseconds.
 constexpr int output_patience_ms = 5000;
 
 namespace detail {
 
-/// The same pipe or terminal, opened again so that no write waits; -1 where the system refuses.
+/// The same pipe or terminal, opened again so that no write waits; -1 if the system refuses.
 inline int open_without_waiting(int descriptor) {
   char path[32] = "/proc/self/fd/";
   char* end = path + sizeof "/proc/self/fd/" - 1;
@@ -41,9 +41,10 @@ inline long long monotonic_ms() {
 
 }  // namespace detail
 
-/// Writes to an output that the program and other processes share, such as standard error. Never waits for a reader
-/// that takes nothing for `patience_ms`, and leaves O_NONBLOCK alone, which all of them would see. Returns the number
-/// of bytes written; where that is fewer, errno says why: EAGAIN where nobody reads. Safe in a signal handler.
+/// Writes to an output that the program shares with other processes, for example standard error. Never waits for a
+/// reader that takes nothing for `patience_ms`, and does not set O_NONBLOCK, which would affect all of them. Returns
+/// the number of bytes written; if fewer than `size`, errno has the reason: EAGAIN if nobody reads. Safe in a signal
+/// handler.
 inline size_t write_shared(int descriptor, const char* text, size_t size, int patience_ms = output_patience_ms) {
   const FatalSignalsHeld held;
   struct stat status {};
@@ -54,7 +55,8 @@ inline size_t write_shared(int descriptor, const char* text, size_t size, int pa
   const auto write_some = [&](const char* from, size_t left) -> ssize_t {
     if (is_socket) return ::send(descriptor, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (own >= 0 || !may_wait) return ::write(own >= 0 ? own : descriptor, from, left);
-    // Another user's, or there is no /proc: a pipe that is ready takes as much at once, and a terminal nearly always.
+    // It belongs to another user, or there is no /proc: a ready pipe takes this much at once, and so does a terminal
+    // nearly always.
     pollfd ready{descriptor, POLLOUT, 0};
     return ::poll(&ready, 1, 0) > 0 ? ::write(descriptor, from, left < PIPE_BUF ? left : PIPE_BUF) : -1;
   };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whoever includes this links zlib.
+// Code that includes this must link zlib.
 
 #include <loupe/detail/zlib_step.h>
 #include <loupe/error.h>
@@ -18,13 +18,13 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Reads a text file in pieces, whether it is compressed or not, also while it grows. A compressed one is read a member
-/// at a time, each whole and checked. One thread.
+/// Reads a text file in pieces, compressed or not, also while it grows. A compressed file is read one member at a time,
+/// each complete and checked. Use it on one thread.
 class TextPieces {
  public:
   /// How far a file was read.
   struct Place {
-    std::uint64_t position = 0;  ///< in the file's bytes
+    std::uint64_t position = 0;  ///< offset in the file, in bytes
     std::string before;          ///< the file's last bytes before that
     bool compressed = false;
   };
@@ -35,7 +35,7 @@ class TextPieces {
       open(name, flags);
     } catch (const std::system_error& reason) {
       if (reason.code() != std::errc::no_such_file_or_directory) throw;
-      // What is compressed goes as soon as it is there under the other name.
+      // The plain file may have been removed meanwhile, once the compressed one was complete.
       open(name, flags);
     }
   }
@@ -46,13 +46,13 @@ class TextPieces {
   TextPieces(const TextPieces&) = delete;
   TextPieces& operator=(const TextPieces&) = delete;
 
-  /// The next piece, valid until the next call; empty at the end of the file, as far as it goes now. A member that has
-  /// no end yet is left for later. Throws Error where the file is damaged, std::system_error where it cannot be read.
+  /// The next piece, valid until the next call; empty at the current end of the file. An incomplete member is left for
+  /// later. Throws Error if the file is damaged, std::system_error if it cannot be read.
   std::string& next() {
     cut_off_ = false;
     text_.clear();
     if (unread().empty() && !fill()) return text_;
-    if (position_ == 0) compressed_ = raw_[0] == '\x1f';  // which no text holds
+    if (position_ == 0) compressed_ = raw_[0] == '\x1f';  // which no text contains
     if (compressed_) {
       while (text_.empty() && (!unread().empty() || fill()) && inflate_member()) {
       }
@@ -72,12 +72,12 @@ class TextPieces {
     if (::fstat(descriptor_, &status) != 0) throw last_error();
     return status;
   }
-  /// Where the next piece begins. Of a regular file.
+  /// The position of the next piece, in a regular file.
   Place place() const {
     constexpr std::uint64_t most = 256;
     return {position_, bytes_before(position_, std::min(position_, most)), compressed_};
   }
-  /// Before anything was read: goes on from a place. False, and nowhere, where the file is another one.
+  /// Continues from a place; call it before reading. False, without moving, if the file is a different one.
   bool go_on(const Place& place) {
     if (bytes_before(place.position, place.before.size()) != place.before) return false;
     position_ = place.position;
@@ -116,7 +116,7 @@ class TextPieces {
     if (::lseek(descriptor_, static_cast<off_t>(position_), SEEK_SET) < 0 && errno != ESPIPE) throw last_error();
   }
 
-  /// Whether another member begins behind the place. One that ends nowhere is then damaged, and was not cut off.
+  /// Whether another member begins after this one. Then a member without an end is damaged, not cut off.
   bool is_followed() const {
     constexpr std::string_view head("\x1f\x8b\x08\0\0\0\0\0", 8);
     std::string bytes(most_raw, '\0');
@@ -128,7 +128,7 @@ class TextPieces {
     }
   }
 
-  /// False where the file ends within the member.
+  /// False if the file ends within the member.
   bool inflate_member() {
     const bool ready =
         has_stream_ ? inflateReset(&stream_) == Z_OK : inflateInit2(&stream_, detail::gzip_window) == Z_OK;
@@ -153,12 +153,11 @@ class TextPieces {
       cut_off_ = goes_on && !is_followed();
       if (cut_off_) return false;
       if (is_bomb) {
-        throw Error("behind byte " + std::to_string(position_) + " of the file, so little data becomes more than " +
-                    std::to_string(most_text >> 20) + " MB of text that nothing of Loupe's wrote it, and the rest is " +
-                    "left out");
+        throw Error("after byte " + std::to_string(position_) + " of the file, a small part expands to more than " +
+                    std::to_string(most_text >> 20) + " MB, which Loupe never writes; the rest is left out");
       }
-      throw Error("the compressed data is damaged behind byte " + std::to_string(position_) +
-                  " of the file, and what follows is lost");
+      throw Error("the compressed data is damaged after byte " + std::to_string(position_) +
+                  " of the file, and the rest is lost");
     }
     position_ += taken;
     return true;
@@ -168,7 +167,7 @@ class TextPieces {
   int descriptor_ = -1;
   std::string raw_, text_;
   std::size_t used_ = 0;        // of raw_
-  std::uint64_t position_ = 0;  // behind the last piece
+  std::uint64_t position_ = 0;  // after the last piece
   bool compressed_ = false, cut_off_ = false, has_stream_ = false;
   z_stream stream_{};
 };

@@ -18,13 +18,14 @@ inline namespace v1_0 {
 class ActivationPlots {
  public:
   static std::vector<Option> options() {
-    return {inplace_option(),
-            {"warning_plot", true, "also show the worst rates of all layers"},
-            {"activation_aggregation", "mean", "how an epoch's activation becomes one number", aggregation_names()},
-            {"death_aggregation", "mean", "how an epoch's death rate becomes one number", aggregation_names()}};
+    return {
+        inplace_option(),
+        {"warning_plot", true, "also show the worst rates of all layers"},
+        {"activation_aggregation", "mean", "how an epoch's activation rates become one number", aggregation_names()},
+        {"death_aggregation", "mean", "how an epoch's death rates become one number", aggregation_names()}};
   }
 
-  /// @param warning_tag the title of the plot of the worst
+  /// @param warning_tag the title of the plot of the worst rates
   ActivationPlots(const Options& options, std::string warning_tag)
       : inplace_(options.get<bool>("inplace")),
         warning_plot_(options.get<bool>("warning_plot")),
@@ -53,7 +54,7 @@ class ActivationPlots {
       if (active) non_finite_.write(report, tag, layer.name, *active);
     }
   }
-  /// After all others: the worst of what was written since the last call.
+  /// Call it last: writes the worst rates since the last call.
   void write_warnings(Report& report) {
     Report::Row worst(report);
     if (!std::isnan(worst_activation_)) worst.value("worst activation_rate", worst_activation_);
@@ -73,7 +74,7 @@ class ActivationPlots {
   static Explanation worst_explained() {
     return {"The lowest activation_rate and the highest death_rate of all layers, each a share from 0 to 1.",
             "A worst death rate below 0.1, and both lines level.",
-            "Look in the plot of each layer which one it is; what helps against dead units is said there."};
+            "Find the layer in the plots of single layers, which also say what helps against dead units."};
   }
   static TagStyle style(bool big) {
     TagStyle style;

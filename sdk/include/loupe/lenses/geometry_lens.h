@@ -13,19 +13,20 @@ inline namespace v1_0 {
 class GeometryLens : public SeriesLens {
  public:
   static std::vector<Option> options() {
-    return {inplace_option(),
-            {"normalize_by_size", false, "divide a norm by the square root of the number of elements"},
-            {"log_scale", false, "show norms on a logarithmic axis"},
-            {"compute_correlation", true, "also show the correlation with the event before; keeps a copy of it"},
-            {"correlation_eps", 0.0,
-             "added to the product of norms that a correlation is divided by; it pulls those of small norms to 0", 0.0},
-            {"first_correlation", false, "count the first event, which has none before it, as correlation 0"},
-            line_option(),
-            range_option()};
+    return {
+        inplace_option(),
+        {"normalize_by_size", false, "divide a norm by the square root of the number of elements"},
+        {"log_scale", false, "show norms on a logarithmic axis"},
+        {"compute_correlation", true, "also show the correlation with the previous event; keeps a copy of it"},
+        {"correlation_eps", 0.0,
+         "added to the product of norms in a correlation's divisor; it pulls correlations of small norms to 0", 0.0},
+        {"first_correlation", false, "count the first event, which has no predecessor, as correlation 0"},
+        line_option(),
+        range_option()};
   }
 
  protected:
-  /// @param title  of what is shown, such as "Output Gradient"
+  /// @param title  the title of the quantity, for example "Output Gradient"
   GeometryLens(const Options& options, const Host& host, Of of, const std::string& title, Explanation of_norm,
                const Explanation& of_correlation)
       : SeriesLens(options, host, of) {

@@ -8,13 +8,13 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// For a lens that has no taste of its own: a ModuleFilter that looks at every module without children by default, and
-/// that `types`, `families` and `leaves_only` narrow.
+/// For a lens without its own selection: a ModuleFilter that takes every module without children by default; `types`,
+/// `families` and `leaves_only` narrow it.
 class KindFilter {
  public:
   static std::vector<Option> options() {
     return joined_options(
-        {{{"types", Strings{}, "only modules of these types, such as Linear, or globs of them"},
+        {{{"types", Strings{}, "only modules of these types, such as Linear, or globs over types"},
           {"families", Strings{}, "only modules of these families", family_names()}},
          ModuleFilter::options(),
          {{"leaves_only", true, "leave out modules that have children, unless include names them in full"}}});
@@ -26,7 +26,7 @@ class KindFilter {
         modules_(options),
         leaves_only_(options.get<bool>("leaves_only")) {}
 
-  /// Once for each module that the lens is shown.
+  /// Call it once for each visited module.
   bool takes(const Module& module) {
     if (module.is_loss()) return false;
     const std::string type(module.type()), full(module.full_type());

@@ -13,8 +13,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// What optimizers are set to, as the steps of an epoch were taken with: the plots "Learning Rate" and "Momentum", a
-/// line for each group of each optimizer.
+/// The settings that the steps of an epoch used: the plots "Learning Rate" and "Momentum", with a line for each group
+/// of each optimizer.
 class LearningRates {
  public:
   static constexpr const char* rate_tag = "Learning Rate";
@@ -22,25 +22,26 @@ class LearningRates {
 
   static void introduce_rates(Report& report, bool log_scale) {
     TagStyle style = explained(
-        {}, {"What each optimizer multiplies its updates by, a line for each group of parameters: as of the epoch's "
-             "last step. The band reaches from the lowest to the highest of the epoch.",
-             "It is what you have set: level, rising in a warm-up, falling with its schedule.",
-             "A jump or a 0 that you have not asked for: look where the scheduler is stepped, once a step or once an "
-             "epoch, and whether a resumed run took its state along."});
+        {},
+        {"The factor of each optimizer's updates at the epoch's last step, a line for each group of parameters. The "
+         "band covers the epoch's lowest and highest rate.",
+         "It follows your setting: level, rising in a warm-up, falling with its schedule.",
+         "After an unexpected jump or 0, check whether the scheduler steps once a step or once an epoch, and whether a "
+         "resumed run restored its state."});
     style.big = style.annotate = true;
-    style.shared = true;  // it is one of the optimizer, whoever tells it
+    style.shared = true;  // the value is the optimizer's, whichever lens reports it
     style.log_y = log_scale;
     report.tag(rate_tag, style);
   }
   static void introduce_momentum(Report& report) {
-    TagStyle style = explained(
-        {}, {"How much of the last update goes on into the next; Adam's first beta.", "Level; 0.9 in most recipes.",
-             "Lower it where updates swing to and fro, which shows as a negative update correlation."});
+    TagStyle style = explained({}, {"The share of the last update that enters the next one; for Adam, its first beta.",
+                                    "Level; 0.9 in most recipes.",
+                                    "Lower it if updates oscillate, which shows as a negative update correlation."});
     style.big = style.annotate = true;
     report.tag(momentum_tag, style);
   }
 
-  /// For Lens::step: a schedule may change the rate at each step, and after the last one for the next epoch.
+  /// Call it in Lens::step: a schedule may change the rate at each step, and after the last one for the next epoch.
   void step(const loupe_step& step) {
     if (step.optimizer == nullptr) return;
     std::vector<Group>& groups = used_[step.optimizer->id];
@@ -48,7 +49,7 @@ class LearningRates {
     for (std::size_t i = 0; i < step.optimizer->group_count; ++i) groups[i].use(*step.optimizer->groups[i]);
   }
 
-  /// For Lens::report. Forgets the epoch afterwards.
+  /// Call it in Lens::report. Forgets the epoch afterwards.
   void report(Report& report, bool rates, bool momentum) {
     const loupe_tick& tick = report.tick();
     std::map<std::string, int> named;
@@ -69,7 +70,7 @@ class LearningRates {
   }
 
  private:
-  /// What steps were taken with since the last report. NaN where the optimizer does not say.
+  /// The settings of the steps since the last report. NaN if the optimizer does not report them.
   struct Used {
     double last = NAN, lowest = NAN, highest = NAN;
     void use(double value) {
@@ -86,7 +87,7 @@ class LearningRates {
     }
   };
 
-  /// Keeps the memory of the optimizers that are still attached.
+  /// Forgets the epoch, and optimizers that are no longer attached.
   void begin_anew(const loupe_tick& tick) {
     for (auto each = used_.begin(); each != used_.end();) {
       const bool attached = std::any_of(tick.optimizers, tick.optimizers + tick.optimizer_count,
@@ -96,7 +97,7 @@ class LearningRates {
     }
   }
 
-  /// In an epoch without steps, what it is set to.
+  /// The optimizer's current settings, for an epoch without steps.
   Group of(const loupe_optimizer& optimizer, std::size_t group) const {
     const auto known = used_.find(optimizer.id);
     const bool stepped = known != used_.end() && group < known->second.size();

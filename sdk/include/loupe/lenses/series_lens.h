@@ -13,8 +13,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A lens that shows series of a preprocessor that has a name, of modules or of their parameters. The subclass fills
-/// in the plots, and watches with look_at() in visit(). Its options include those of ModuleFilter, or of Parameters.
+/// A lens that shows series of a named preprocessor, for modules or their parameters. The subclass fills in the plots,
+/// and watches with look_at() in visit(). Its options include those of ModuleFilter, or of Parameters.
 class SeriesLens : public Lens {
  public:
   enum class Of { modules, parameters };
@@ -37,12 +37,12 @@ class SeriesLens : public Lens {
 
  protected:
   struct Plot {
-    std::string title;  ///< of parameters, what stands behind "Weight " and "Bias "
+    std::string title;  ///< for parameters, the text after "Weight " and "Bias "
     const char* series;
     Lines lines;
     TagStyle style;
   };
-  /// One more plot, of each layer's share in the sum of the first plot's series.
+  /// A further plot, of each layer's share in the sum of the first plot's series.
   struct ComparisonPlot {
     std::string title, what;
     Aggregate aggregation;
@@ -55,8 +55,8 @@ class SeriesLens : public Lens {
   void add_plot(Plot plot) { plots_.push_back(std::move(plot)); }
   void compare(ComparisonPlot plot) { comparison_ = std::move(plot); }
 
-  /// Watches a module where the options let it.
-  /// @param by_default  whether it is looked at where they do not say
+  /// Watches a module if the options select it.
+  /// @param by_default  whether it is watched if they do not decide
   void look_at(const Module& module, bool by_default, const Watch& watched) {
     if (filter_->takes(module, by_default)) layers_.emplace_back(module, watch(module, watched));
   }

@@ -7,28 +7,29 @@
 namespace loupe {
 inline namespace v1_0 {
 
-// Options by which lenses choose what they are given of a module or parameter.
+// Options that select the streams of a module or parameter for a lens.
 
 inline Option gradient_option() {
   return {"gradient",
           "accumulated",
-          "accumulated: after each backward; step: once a step, as the optimizer is about to use it, so after clipping",
+          "accumulated: after each backward; step: once a step, as the optimizer is about to use it, that is after "
+          "clipping",
           {"accumulated", "step"}};
 }
 inline const char* gradient_gatherer(const Options& options) {
   return options.get<std::string>("gradient") == "step" ? LOUPE_GATHER_STEP_GRADIENT : LOUPE_GATHER_PARAMETER_GRADIENT;
 }
 
-/// Which of a module's outputs. The gatherers `forward` and `output_gradient` take it as it is.
+/// The index of a module's output. The gatherers `forward` and `output_gradient` have the same option.
 inline Option output_option() {
-  return {"output", 0, "which output of a module that gives several, from 0: an attention's weights are its output 1",
-          0, 1e6};
+  return {"output", 0, "which output of a module with several, from 0: an attention's weights are its output 1", 0,
+          1e6};
 }
 inline OptionValues output_of(const Options& options) {
   return {{"output", options.get<int>("output")}};
 }
 
-/// Which forwards count. Preprocessors of outputs have these options, and lenses hand them on.
+/// The forwards that count. Preprocessors of outputs have these options, and lenses pass them on.
 inline std::vector<Option> pass_options() {
   return {{"record_eval", false, "count evaluation passes too"},
           {"evaluation_from_grad", false,

@@ -10,8 +10,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// The whole number that an environment variable says; none where it says none, or one that is not within the bounds:
-/// anything may stand there, and what is made of a number costs memory or time.
+/// The integer in an environment variable; none if it has none, or one outside the bounds: anything may be set there,
+/// and a huge number would cost memory or time.
 inline std::optional<std::int64_t> number_in_environment(const char* variable, std::int64_t least, std::int64_t most) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
@@ -22,7 +22,7 @@ inline std::optional<std::int64_t> number_in_environment(const char* variable, s
   return number;
 }
 
-/// What a terminal that does not say so itself has, by the variable COLUMNS.
+/// The width of a terminal from the variable COLUMNS, if the terminal does not report it.
 inline std::optional<std::int64_t> columns_in_environment() {
   constexpr std::int64_t most = 1000;
   return number_in_environment("COLUMNS", 1, most);

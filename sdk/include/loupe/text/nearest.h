@@ -9,7 +9,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment).
+/// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string
+/// alignment).
 inline std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
@@ -26,15 +27,16 @@ inline std::size_t edit_distance(const std::string& a, const std::string& b) {
   return last[b.size()];
 }
 
-/// Whether one begins with the other, as 'directory' and 'dir' do.
+/// Whether one is a prefix of the other, like 'dir' of 'directory'.
 inline bool begins_alike(const std::string& a, const std::string& b) {
   const std::size_t common = std::min(a.size(), b.size());
   return common >= 3 && a.compare(0, common, b, 0, common) == 0;
 }
 
-/// The known name that `name` may be a misspelling of: no more than a third of its letters differ; "" where none is.
+/// The known name that `name` may be a misspelling of, with at most a third of its letters different; "" if there is
+/// none.
 inline std::string nearest(const std::string& name, const std::vector<std::string>& known) {
-  constexpr std::size_t longest = 100;  // no name is, and the distance takes the product of both lengths
+  constexpr std::size_t longest = 100;  // no name is longer, and the distance costs the product of both lengths
   std::string found;
   std::size_t least = longest;
   for (const std::string& each : known) {

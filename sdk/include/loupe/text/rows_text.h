@@ -8,8 +8,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// Which of so many rows, for people: "in rows 3 and 17 of 32 (from 0)", "in 12 of 32 rows, such as 3 (from 0)", "in
-/// all 32 rows".
+/// A list of rows out of `count`, for people: "in rows 3 and 17 of 32 (from 0)", "in 12 of 32 rows, such as 3 (from
+/// 0)", "in all 32 rows".
 inline std::string rows_text(const std::vector<int64_t>& rows, int64_t count) {
   constexpr std::size_t few = 3;
   if (static_cast<int64_t>(rows.size()) == count) return "in all " + std::to_string(count) + " rows";

@@ -13,7 +13,7 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// The word for a number of the boundary, for people and for files.
+/// The word for a constant of the boundary, for people and for files.
 struct Word {
   uint32_t value;
   const char* word;
@@ -46,7 +46,7 @@ struct Words {
   std::size_t count;
 };
 
-/// A later version's number, which has no word yet, stands as it is: "7".
+/// The word of a value. A later version's value, which has no word yet, is written as a number: "7".
 inline std::string word_of(const Words& words, uint32_t value) {
   for (const Word& each : words) {
     if (each.value == value) return each.word;
@@ -54,7 +54,7 @@ inline std::string word_of(const Words& words, uint32_t value) {
   return std::to_string(value);
 }
 
-/// The number behind such a word; none for another text.
+/// The value of such a word; none for another text.
 inline std::optional<uint32_t> value_called(const Words& words, std::string_view word) {
   for (const Word& each : words) {
     if (each.word == word) return each.value;
@@ -65,12 +65,12 @@ inline std::optional<uint32_t> value_called(const Words& words, std::string_view
   return value;
 }
 
-/// A text of the boundary, where null stands for none: empty then.
+/// A text of the boundary; empty for null.
 inline std::string text_of(const char* text) {
   return text != nullptr ? text : "";
 }
 
-/// A finding's message with where in the program's source to look: "the output is NaN (net.cpp:120)".
+/// A finding's message with its place in the program's source: "the output is NaN (net.cpp:120)".
 inline std::string message_with_place(const std::string& message, const std::string& file, uint32_t line) {
   if (file.empty()) return message;
   return message + " (" + file + (line > 0 ? ":" + std::to_string(line) : "") + ")";

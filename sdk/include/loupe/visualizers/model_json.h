@@ -8,8 +8,8 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// A model as a JSON object: name, type, parameters (how many elements), and modules, each with name, type, parameters,
-/// the shapes of its own parameters in their order, and whether it is a leaf.
+/// A model as a JSON object: name, type, parameters (the number of elements), and modules, each with name, type,
+/// parameters, the shapes of its own parameters in their order, and whether it is a leaf.
 inline std::string model_json(const loupe_model& model) {
   const auto quoted = [](const char* text) { return json_text(text != nullptr ? text : ""); };
   std::string json = "{\"name\":" + quoted(model.name) + ",\"type\":" + quoted(model.type) +

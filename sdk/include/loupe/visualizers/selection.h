@@ -12,11 +12,11 @@
 namespace loupe {
 inline namespace v1_0 {
 
-/// The names that an option's patterns choose; all of them where it is empty. Warns once of a pattern that has fitted
-/// nothing after a few ticks, with the names there are: a misspelt one would show nothing and say nothing.
+/// The names that an option's patterns choose; all if it is empty. Warns once of a pattern that has matched nothing
+/// after a few ticks, and lists the known names: a misspelt one would silently show nothing.
 class ChosenNames {
  public:
-  /// @param option its name, for the user  @param things what it names: "tag", "layer"
+  /// @param option the option's name, for messages  @param things what its values name: "tag", "layer"
   ChosenNames(std::string option, std::string things, const Strings& patterns)
       : patterns_(std::move(option), std::move(things), patterns) {}
 
@@ -26,7 +26,7 @@ class ChosenNames {
     if (!told_) patterns_.offer(name);
     return patterns_.match([&](const std::string& pattern) { return fits_glob(pattern, name); });
   }
-  /// What comes in some ticks only, such as a layer that seldom runs, has time to come.
+  /// Names that come only in some ticks, for example of a layer that seldom runs, get time to appear.
   void end_tick(const Host& host) {
     constexpr int enough = 3;
     if (std::exchange(came_, false) && ++ticks_ >= enough) end(host);
@@ -38,17 +38,17 @@ class ChosenNames {
 
  private:
   WantedNames patterns_;
-  int ticks_ = 0;  ///< with names
+  int ticks_ = 0;  ///< ticks that had names
   bool came_ = false, told_ = false;
 };
 
-/// What a visualizer takes of the rows and histograms: its options `tags`, `layers` and `every`. Findings, notes and
-/// whatever else is rare always come. Warns of patterns that fit nothing.
+/// Selects rows and histograms for a visualizer, by its options `tags`, `layers` and `every`. Findings, notes and other
+/// rare messages always come. Warns of patterns that match nothing.
 class Selection {
  public:
   static std::vector<Option> options() {
-    return {{"tags", Strings{}, "which tags to take, as patterns such as \"*Norm\"; all of them when empty"},
-            {"layers", Strings{}, "which layers to take, as patterns such as \"encoder.*\"; all of them when empty"},
+    return {{"tags", Strings{}, "which tags to take, as patterns such as \"*Norm\"; all if empty"},
+            {"layers", Strings{}, "which layers to take, as patterns such as \"encoder.*\"; all if empty"},
             every_option()};
   }
   static Option every_option() { return {"every", 1, "take the first tick and each n-th after it", 1, 1e9}; }
@@ -61,12 +61,12 @@ class Selection {
 
   /// A run begins; its first tick is taken.
   void begin() { ticks_ = 0; }
-  /// Whether the tick that begins is taken; to be asked once a tick.
+  /// Whether the tick that begins is taken; call it once for each tick.
   bool begin_tick() { return is_taken_ = ticks_++ % every_ == 0; }
-  /// Of the tick that began last.
+  /// The answer for the current tick.
   bool is_taken() const { return is_taken_; }
 
-  /// Whether a row or histogram of the tick is. A plot of the whole model is of no layer.
+  /// Whether a row or histogram of the tick is taken. A plot of the whole model has no layer.
   template <class Row>
   bool takes(const Row& row) {
     if (!is_taken_) return false;

@@ -1,5 +1,5 @@
-/* A draft: it may change or go without notice. What LibTorch's loss functions are given. A component asks for its id at
- * create, and cannot use it where there is none; what is answered is not null, and is not read. */
+/* A draft: it may change or go without notice. The arguments of LibTorch's loss functions. A component asks for this id
+ * at create; the answer is null if the host lacks the draft, else a pointer that is not read. */
 #pragma once
 
 #include <loupe/abi/builtin.h>
@@ -7,13 +7,13 @@
 
 #define LOUPE_DRAFT_LOSS_INPUT_ID "loupe.loss_input/draft-1"
 
-/* Of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the target,
- * which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */
+/* An event of a model's root, before a loss is computed. tensor: the loss function's input; inputs: the input and the
+ * target, which may have other shapes; flags: also LOUPE_DRAFT_LOSS_ bits. */
 enum { LOUPE_DRAFT_TAP_LOSS_INPUT = LOUPE_TAP_DRAFTS + 1 };
-/* The gatherer of it. */
+/* The gatherer of these events. */
 #define LOUPE_DRAFT_GATHER_LOSS_INPUT LOUPE_DRAFT_GATHERERS "loss_input"
 
-/* Of the bits LOUPE_EVENT_DRAFTS, the lowest ten, at this tap alone. In (flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK): the
+/* The lowest ten bits of LOUPE_EVENT_DRAFTS, only at this tap. (flags & LOUPE_DRAFT_LOSS_FUNCTION_MASK) is the
  * function. */
 enum {
   LOUPE_DRAFT_LOSS_FUNCTION_MASK = 0xF << LOUPE_DRAFT_SHIFT,
@@ -29,8 +29,8 @@ enum {
   LOUPE_DRAFT_LOSS_LIKENESS = 10 << LOUPE_DRAFT_SHIFT /* how alike outputs are; input and target: two of these */
 };
 
-/* In (flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK): the function whose output the input is, where gradients are recorded; 0
- * for any other. */
+/* (flags & LOUPE_DRAFT_LOSS_MADE_BY_MASK) is the function that computed the input, if gradients are recorded; 0 for any
+ * other. */
 enum {
   LOUPE_DRAFT_LOSS_MADE_BY_MASK = 0xF << (LOUPE_DRAFT_SHIFT + 4),
   LOUPE_DRAFT_LOSS_MADE_BY_SIGMOID = 1 << (LOUPE_DRAFT_SHIFT + 4),
@@ -43,5 +43,5 @@ enum {
 /* The target requires a gradient, and the input does not. */
 enum { LOUPE_DRAFT_LOSS_TARGET_ALONE_HAS_GRADIENT = 1 << (LOUPE_DRAFT_SHIFT + 8) };
 
-/* A loss over classes was given a weight for each class, or an index that it leaves out. */
+/* A loss over classes was given a weight for each class, or an index to ignore. */
 enum { LOUPE_DRAFT_LOSS_CHOOSES_TARGETS = 1 << (LOUPE_DRAFT_SHIFT + 9) };

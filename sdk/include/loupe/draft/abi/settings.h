@@ -1,4 +1,4 @@
-/* A draft: it may change or go without notice. What the text of a configuration says. */
+/* A draft: it may change or go without notice. The settings in the text of a configuration. */
 #pragma once
 
 #include <loupe/abi/options.h>
@@ -11,8 +11,8 @@ typedef void (*loupe_draft_take_settings)(void* context, const loupe_options* se
 /* Host service LOUPE_DRAFT_SETTINGS_ID. */
 typedef struct loupe_draft_settings_service {
   uint32_t struct_size, reserved;
-  /* Calls `take` with what a YAML text says, as loupe_run's settings. INVALID, without a call, where it is no
-   * configuration. */
+  /* Calls `take` with the settings in a YAML text, in the form of loupe_run's settings. INVALID, without a call, if the
+   * text is not a configuration. */
   /* @thread any @state always @reenter take @owns borrows text @since 1.0 */
   loupe_status (*read)(void* context, const char* text, loupe_draft_take_settings take, void* take_context,
                        loupe_error* error);

@@ -1,5 +1,5 @@
-/* A draft: it may change or go without notice. What the host computes of whole tensors, their files, what they were
- * computed from, numbers by which they are compared between processes, and what optimizers keep of them. */
+/* A draft: it may change or go without notice. Host services for whole tensors: computations, files, the graph that
+ * computed them, fingerprints that compare them between processes, and optimizer states. */
 #pragma once
 
 #include <loupe/abi/tensors.h>
@@ -17,7 +17,7 @@ typedef struct loupe_draft_tensor_math_service {
   /* @thread any @state always @reenter none @owns caller's buffer of `capacity` doubles @since 1.0 */
   loupe_status (*singular_values)(void* context, const loupe_tensor* matrix, double* values, size_t capacity,
                                   size_t* count, loupe_error* error);
-  /* A clone, as loupe_tensor_service has it, of item `item` along dimension 0. */
+  /* Clones item `item` along dimension 0, as loupe_tensor_service does. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*clone_item)(void* context, const loupe_tensor* tensor, int64_t item, loupe_retained** kept,
                              loupe_error* error);
@@ -30,7 +30,9 @@ typedef struct loupe_draft_tensor_math_service {
 
 #define LOUPE_DRAFT_TENSOR_FILES_ID "loupe.tensor_files/draft-1"
 
-enum { LOUPE_DRAFT_SAVE_LIST = 1u << 0 /* a list of tensors, even of one; otherwise the first tensor alone */ };
+enum {
+  LOUPE_DRAFT_SAVE_LIST = 1u << 0 /* save a list of tensors, even a single one; otherwise only the first tensor */
+};
 
 /* Host service LOUPE_DRAFT_TENSOR_FILES_ID. */
 typedef struct loupe_draft_tensor_file_service {
@@ -43,7 +45,7 @@ typedef struct loupe_draft_tensor_file_service {
 
 #define LOUPE_DRAFT_GRAPH_ID "loupe.graph/draft-1"
 
-/* `data`: where the elements of a leaf lie, as loupe_tensor has it. */
+/* `data`: the address of a leaf's elements, as in loupe_tensor. */
 /* @thread trainer or model @state within a call of leaves @reenter none @owns nothing @since 1.0 */
 typedef void (*loupe_draft_take_leaf)(void* context, const void* data);
 
@@ -51,7 +53,7 @@ typedef void (*loupe_draft_take_leaf)(void* context, const void* data);
 typedef struct loupe_draft_maker {
   uint32_t struct_size, reserved;
   const char* function; /* "LogBackward0" */
-  const char* seen;     /* what was seen of it, a predicate: "takes the logarithm of 0 in 3 of 320 elements" */
+  const char* seen;     /* what it did, a predicate: "takes the logarithm of 0 in 3 of 320 elements" */
   const char* advice;   /* or "" */
 } loupe_draft_maker;
 
@@ -61,20 +63,20 @@ typedef void (*loupe_draft_take_maker)(void* context, const loupe_draft_maker* m
 /* Host service LOUPE_DRAFT_GRAPH_ID. */
 typedef struct loupe_draft_graph_service {
   uint32_t struct_size, reserved;
-  /* While an event is processed: calls `take` with each leaf that requires a gradient and that the event's tensor
-   * depends on, once, by walking the graph, which takes as long as the graph is large. Waits for no device. */
+  /* While an event is processed: calls `take` once with each leaf that requires a gradient and that the event's tensor
+   * depends on. Walks the whole graph. Waits for no device. */
   /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
   loupe_status (*leaves)(void* context, const loupe_tensor* tensor, loupe_draft_take_leaf take, void* take_context,
                          loupe_error* error);
   /* While an event is processed: calls `take` with the function that made the NaN or Inf of the event's tensor or one
-   * of its inputs, or, where `tensor` is null, of the loss that is pushed; not at all where the graph does not tell.
-   * Reads what functions kept, once: where there is something to report. Waits for the tensor's device. */
+   * of its inputs, or, if `tensor` is null, of the loss that is pushed; not at all if the graph does not show it. Reads
+   * the tensors that functions saved: call it only when there is something to report. Waits for the tensor's device. */
   /* @thread trainer or model @state always @reenter none @owns borrows tensor @since 1.0 */
   loupe_status (*maker)(void* context, const loupe_tensor* tensor, loupe_draft_take_maker take, void* take_context,
                         loupe_error* error);
   /* Calls `take` with each function between the loss that this thread pushed last and `parameter`, as
-   * loupe_parameter_service lends it, whose slope is not finite at a number that may have gone in; with none where the
-   * program has let go of the loss. */
+   * loupe_parameter_service lends it, whose slope is not finite at a possible input; with none if the program has
+   * released the loss. */
   /* @thread trainer or model @state always @reenter none @owns borrows parameter @since 1.0 */
   loupe_status (*steep)(void* context, const loupe_tensor* parameter, loupe_draft_take_maker take, void* take_context,
                         loupe_error* error);
@@ -85,12 +87,12 @@ typedef struct loupe_draft_graph_service {
 /* Host service LOUPE_DRAFT_FINGERPRINTS_ID. */
 typedef struct loupe_draft_fingerprint_service {
   uint32_t struct_size, reserved;
-  /* Lets the tensor's device add up the bits of the elements in its queue: of all, or of a sample that depends on the
-   * shape alone. The same elements have the same sum, in whatever order a device adds. Waits for no device.
-   * UNSUPPORTED where the device cannot. */
+  /* Lets the tensor's device add up, in its queue, the bits of all elements or of a sample that depends only on the
+   * shape. The same elements have the same sum, in any order of addition. Waits for no device. UNSUPPORTED if the
+   * device cannot do it. */
   /* @thread any @state always @reenter none @owns caller releases the handle @since 1.0 */
   loupe_status (*take)(void* context, const loupe_tensor* tensor, loupe_retained** sum, loupe_error* error);
-  /* Reads `count` sums that take() gave. Waits for their devices, once for each: for a tick, not for a hook. */
+  /* Reads `count` sums returned by take(). Waits for their devices, once for each: for a tick, not for a hook. */
   /* @thread any @state always @reenter none @owns borrows sums; caller's buffer @since 1.0 */
   loupe_status (*read)(void* context, const loupe_retained* const* sums, size_t count, uint64_t* values,
                        loupe_error* error);
@@ -98,20 +100,20 @@ typedef struct loupe_draft_fingerprint_service {
 
 #define LOUPE_DRAFT_OPTIMIZER_STATES_ID "loupe.optimizer_states/draft-1"
 
-/* `name`: the state's, as LibTorch has it: "momentum_buffer", "exp_avg", "step". */
+/* `name`: the state's name in LibTorch: "momentum_buffer", "exp_avg", "step". */
 /* @thread trainer or model @state within a call of lend @reenter none @owns borrows name and state @since 1.0 */
 typedef void (*loupe_draft_take_state)(void* context, const char* name, const loupe_tensor* state);
 
 /* Host service LOUPE_DRAFT_OPTIMIZER_STATES_ID. */
 typedef struct loupe_draft_optimizer_state_service {
   uint32_t struct_size, reserved;
-  /* While a lens is told of a step: calls `take` with each state that the optimizer which has just stepped keeps of
+  /* Within a lens's `step`: calls `take` with each state that the optimizer which has just stepped keeps for
    * `parameter`, as loupe_parameter_service lends it; in the same order in every process. A state has the parameter's
-   * shape and device, but for "step", which is an int64 of no dimensions on the CPU, and for those of LBFGS, which are
-   * of all parameters together and kept with the first. Later steps write into the same memory, so that a state which
-   * is retained shows what they left; not so "step" and LBFGS's, which are of this step. Waits for no device.
-   * NOT_FOUND where it keeps none: plain SGD, another optimizer's parameter, a type that is not LibTorch's; and where
-   * no step is told that a tap saw. */
+   * shape and device, except "step", an int64 of no dimensions on the CPU, and those of LBFGS, which cover all
+   * parameters and are kept with the first. Later steps write into the same memory, so a retained state shows later
+   * values, except "step" and LBFGS's, which stay as they were. Waits for no device. NOT_FOUND if it keeps none (plain
+   * SGD, a parameter of another optimizer, a type that is not LibTorch's), and outside the report of a step that a tap
+   * saw. */
   /* @thread trainer or model @state stepping @reenter take @owns borrows parameter @since 1.0 */
   loupe_status (*lend)(void* context, const loupe_tensor* parameter, loupe_draft_take_state take, void* take_context,
                        loupe_error* error);
@@ -122,9 +124,9 @@ typedef struct loupe_draft_optimizer_state_service {
 /* Host service LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID. */
 typedef struct loupe_draft_optimizer_defaults_service {
   uint32_t struct_size, reserved;
-  /* While a lens is told of a step: the learning rate in the defaults() of the optimizer that has just stepped, which
-   * groups get that are added without options; no step reads it. NOT_FOUND for a type that is not LibTorch's, and where
-   * no step is told that a tap saw. */
+  /* Within a lens's `step`: the learning rate in the defaults() of the optimizer that has just stepped, which groups
+   * added without options get; no step reads it. NOT_FOUND for a type that is not LibTorch's, and outside the report of
+   * a step that a tap saw. */
   /* @thread trainer or model @state stepping @reenter none @owns caller's number @since 1.0 */
   loupe_status (*learning_rate)(void* context, double* rate, loupe_error* error);
 } loupe_draft_optimizer_defaults_service;
