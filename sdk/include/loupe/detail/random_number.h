@@ -10,8 +10,8 @@ namespace loupe {
 inline namespace v1_0 {
 namespace detail {
 
-/// A number that nobody can guess. It does not use std::random_device: a program may have replaced that by a fixed
-/// sequence to make training repeatable, and Loupe must not consume it. Throws std::system_error.
+/// A number that nobody can guess. Not of std::random_device, which a program may have replaced by a fixed sequence to
+/// make training repeatable: Loupe must not consume it. Throws std::system_error.
 inline std::uint64_t random_number() {
   std::uint64_t number = 0;
   while (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {

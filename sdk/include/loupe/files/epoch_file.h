@@ -189,8 +189,7 @@ class EpochFile {
   ReadOldLine read_;
   Host host_;
   std::optional<Compression> compression_;
-  std::filesystem::path name_, file_,
-      kept_;  // the path as named, the current path, and the file kept of an earlier run
+  std::filesystem::path name_, file_, kept_;  // as named, as it is now, and the kept file of an earlier run
   double start_time_ = 0;
   bool resumed_ = false, started_ = false, stays_plain_ = true;
   WaitingEpochs waiting_;

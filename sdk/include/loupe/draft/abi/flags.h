@@ -9,17 +9,15 @@
 
 /* Flags of events. */
 enum {
-  LOUPE_DRAFT_EVENT_NOT_CLEARED = 1u << 26, /* OPTIMIZER_STEP: the gradient still contained the previous step's */
-  LOUPE_DRAFT_EVENT_DROPS = 1u << 27,       /* a dropout function that drops in any mode of the model */
-  LOUPE_DRAFT_EVENT_CLIPPED_EARLY =
-      1u << 28 /* OPTIMIZER_STEP: a clip multiplied or clamped the gradient while it was all 0, not after backward() had
-                  filled it; set for one of the clipped parameters */
+  LOUPE_DRAFT_EVENT_NOT_CLEARED = 1u << 26,  /* OPTIMIZER_STEP: the gradient still contained the previous step's */
+  LOUPE_DRAFT_EVENT_DROPS = 1u << 27,        /* a dropout function that drops in any mode of the model */
+  LOUPE_DRAFT_EVENT_CLIPPED_EARLY = 1u << 28 /* OPTIMIZER_STEP: a clip changed the gradient while it was all 0, not
+                                               after backward() had filled it; for one of the clipped parameters */
 };
 
 /* Flags of modules. */
 enum {
-  LOUPE_DRAFT_MODULE_UNREGISTERED =
-      1u << 16 /* runs in a model that has not registered it: its parameters are never trained */
+  LOUPE_DRAFT_MODULE_UNREGISTERED = 1u << 16 /* runs in a model that has not registered it: it is never trained */
 };
 
 /* Flags of parameters. */
