@@ -69,7 +69,7 @@ if(tools)
 endif()
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "see what a LibTorch model does while it trains
 Watches programs that train neural networks by LibTorch, without a change of
-them: says what is wrong with the training and what to do, and shows losses,
+them: reports what is wrong with the training and what to do, and shows losses,
 activations, gradients and updates on the terminal and in a report.
 
 This package has the command.")

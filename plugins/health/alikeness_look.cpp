@@ -1,4 +1,4 @@
-// Whether different samples give different outputs: in a few steps, of a few rows.
+// Checks in a few steps, for a few rows, whether different samples give different outputs.
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace loupe::health {
 
-/// A pass is looked at if its input is; see Model::Pass::input_share.
+/// A pass is measured if its input is; see Model::Pass::input_share.
 void OutputWatch::look_for_alikeness(const Event& event) {
   constexpr uint64_t often = 4, start_steps = 3;
   constexpr double clearly = 0.05;
@@ -34,7 +34,7 @@ void OutputWatch::look_for_alikeness(const Event& event) {
   }
 }
 
-/// How sure a softmax over the columns is, and of which one.
+/// Measures how certain a softmax over the columns is, and of which column.
 void OutputWatch::look_at_answers(const Event& event, bool is_start) {
   constexpr int64_t fewest_rows = 8, most_rows = 16, most_classes = 256;
   const Elements output(event.tensor().raw());
@@ -56,12 +56,12 @@ void OutputWatch::look_at_answers(const Event& event, bool is_start) {
       highest = std::max(highest, chance);
     }
     constexpr double near = 0.05;
-    if (!(std::abs(sum - 1) < near)) return;  // over another dimension
+    if (!(std::abs(sum - 1) < near)) return;  // the softmax is over another dimension
     answers.take(entropy / std::log(static_cast<double>(classes)), likeliest);
   }
 }
 
-/// Notes which rows an embedding is asked for, where the layer before made a row of its width for each.
+/// Notes the rows that an embedding looks up, if the layer before computed one row of its width for each.
 void OutputWatch::look_at_choice(const Event& event) {
   constexpr int64_t fewest = 8, most = 32;
   const TensorView output = event.tensor();
@@ -76,7 +76,7 @@ void OutputWatch::look_at_choice(const Event& event) {
   rows.sample(most, [&](int64_t place) { layer_.alike.choice.take(static_cast<int64_t>(rows.at(place))); });
 }
 
-/// Finds the two layers that make the mean and the variance of a code: what is drawn by them goes into a third.
+/// Finds the two layers that compute the mean and the variance of a code: a third layer gets a sample of it.
 void OutputWatch::look_for_code(const Event& event) {
   Model::Pass::Made& made = model_.pass.made;
   const TensorView output = event.tensor();
@@ -90,7 +90,7 @@ void OutputWatch::look_for_code(const Event& event) {
                         output.size(1),
                         Elements(output.raw()).mean_square()};
   if (made.layer != nullptr && made.layer != &layer_ && made.input == now.input && made.count == now.count) {
-    // Three are queries, keys and values.
+    // Three such layers are queries, keys and values.
     now.is_one_of_many = made.before != nullptr || made.is_one_of_many;
     if (!now.is_one_of_many) {
       now.before = made.layer;

@@ -1,4 +1,4 @@
-// Which rows are in the training and in the validation.
+// Compares the rows of the training with those of the validation.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace loupe::health {
 
-/// In training until nearly all rows are known, as from the second epoch on.
+/// Collects training rows until nearly all are known, about from the second epoch on.
 void OutputWatch::compare_rows(const Event& event) {
   SharedRows& known = model_.shared_rows;
   const bool trains = event.training() && event.grad_enabled();

@@ -27,7 +27,8 @@ std::vector<const char*> Health::gives() {
   return pointers;
 }
 
-/// Reports them when they are met and in each window, since only another program mends that; one finding for each type.
+/// Reports unregistered modules when they first run and in each window, because only a changed program fixes them; one
+/// finding for each type.
 void Health::tell_unregistered(const Judge& judge) {
   constexpr std::size_t shown = 3;
   std::map<std::string_view, std::vector<const loupe_module*>> by_type;
@@ -43,7 +44,7 @@ void Health::tell_unregistered(const Judge& judge) {
               sentence(
                   count == 1 ? sentence("a ", type, " runs (") : sentence(count, " modules of type ", type, " run ("),
                   names, ") that no watched model has registered: ", count == 1 ? "its" : "their",
-                  " parameters get gradients, and no step changes them"));
+                  " parameters get gradients, but no step changes them"));
   }
 }
 
@@ -55,17 +56,17 @@ std::string Health::rules_that(bool (*matches)(const Rule&)) const {
   return names;
 }
 
-/// Says once which rules are silent about layers on a device, so that silence is not taken for health.
+/// Informs once of the rules that do not apply to layers on a device, so that silence does not look like health.
 void Health::tell_of_device(Model& model) {
   if (!model.is_on_device || std::exchange(model.told_of_device, true)) return;
   const std::string blind = rules_that([](const Rule& rule) { return rule.is_blind_on_devices; });
   if (blind.empty()) return;
   watched_.host.info(
-      sentence("layers of ", whose(model), " run on a device, where these rules are silent: ", blind,
-               ", and a gradient that jumps in one step is not seen; a short run on the processor shows them"));
+      sentence("layers of ", whose(model), " run on a device, where these rules do not apply: ", blind,
+               ", and a gradient that jumps in one step is not seen; a short run on the processor shows such faults"));
 }
 
-/// Says once which rules are silent about time.
+/// Informs once of the rules about time that do not apply.
 void Health::tell_of_speed() {
   if (!speed_.has_steps() || std::exchange(told_of_speed_, true)) return;
   const std::string silent = rules_that([](const Rule& rule) {
@@ -73,9 +74,8 @@ void Health::tell_of_speed() {
   });
   if (silent.empty()) return;
   watched_.host.info(sentence(
-      "steps are timed on the host, which does not see the device's work, so that these rules are silent: ", silent,
-      "; the device's own times take LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps are not "
-      "captured"));
+      "steps are timed on the host, which does not see the device's work, so these rules do not apply: ", silent,
+      "; device times need LibTorch 2.13 or newer and an optimizer of LibTorch's, whose steps are not captured"));
 }
 
 bool Health::is_open(const Finding& finding) {
@@ -90,7 +90,7 @@ bool Health::is_open(const Finding& finding) {
          });
 }
 
-/// Asks the model that has the module; any model, where none has it.
+/// Asks the model that has the module, or all models if none has it.
 bool Health::has_window_ended(const loupe_module* module) const {
   bool any = false;
   for (const auto& model : models_) {
@@ -115,7 +115,7 @@ void Health::end_windows(Report& report, bool is_tick) {
 Situation Health::situation(Model* model, const loupe_optimizer* optimizer) {
   Situation now{
       .model = model, .losses = &losses_, .rates = &rates_, .optimizer = optimizer, .passes = &watched_.passes};
-  // A loss is reported to the model that ran last, whatever it compares.
+  // A loss is reported to the model that ran last, even if it compares outputs of others.
   for (const auto& each : models_) {
     now.compares_outputs = now.compares_outputs || each->compares_outputs;
     now.compares_targets = now.compares_targets || each->compares_targets;
@@ -158,7 +158,7 @@ std::size_t Health::trainings() const {
   return by_hand + optimizers.size();
 }
 
-/// The squares of the differences of some weights, as a share of their own: about 1 where they have nothing in common.
+/// The squared differences of some weights, divided by their own squares: about 1 if they have nothing in common.
 double Health::distance_between(const Model& one, const Model& other) const {
   constexpr int64_t most = 64;
   double differences = 0, squares = 0;
@@ -270,7 +270,7 @@ void Health::judge_epoch(const Judge& judge, const Guessing& guessing, std::size
   if (ended.validation) judge_all(When::validation_epoch, judge, now);
 }
 
-/// The host sees a device's work only where it waits for it.
+/// Judges the times of steps. The host sees a device's work only if it waits for it.
 void Health::judge_speed(const Judge& judge) {
   speed_.end_epoch();
   for (const auto& model : models_) {
@@ -284,7 +284,7 @@ void Health::judge_speed(const Judge& judge) {
   judge_all(When::speed, judge, now);
 }
 
-/// Some steps were not looked at: counts of steps in a row restart, and nothing is compared across the gap.
+/// Some steps were not measured: counts of steps in a row restart, and nothing is compared across the gap.
 void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   const bool gap = step > last_step_ + 1 && last_step_ != 0;
   last_step_ = step;
@@ -302,7 +302,7 @@ void Health::notice_gap(uint64_t step, bool loss_is_bad) {
   }
 }
 
-/// Without a model's mutex: an event takes that one while it holds its module's.
+/// Call it without a model's mutex: an event locks that one while it holds its module's.
 void Health::make_changes() {
   for (const auto& [source, what] : changes_.rests) source.rest(what);
   for (const auto& [source, tally] : changes_.uses) internal::use(source, tally);
@@ -310,7 +310,7 @@ void Health::make_changes() {
   changes_.uses.clear();
 }
 
-/// A new optimizer begins another training, unless one is made again and again.
+/// A new optimizer begins a new training, unless the program creates one again and again.
 void Health::follow_series(const loupe_optimizer& optimizer) {
   const uint64_t before = std::exchange(newest_optimizer_, std::max(newest_optimizer_, optimizer.id));
   if (before == 0 || before >= optimizer.id) return;
@@ -327,7 +327,7 @@ void Health::follow_series(const loupe_optimizer& optimizer) {
   losses_.begin_series();
 }
 
-/// What an optimizer is set to and holds, which is known of each step.
+/// Judges an optimizer's settings and parameters, which are known for each step.
 void Health::judge_settings(const Judge& judge, const loupe_step& step) {
   const uint64_t before = std::exchange(last_told_step_, step.at.step);
   if (before != 0 && step.at.step > before + 1) rates_.forget_streaks();
@@ -369,7 +369,7 @@ void Health::step(const loupe_step& step, Report& report) {
   take_loss();
   met_non_finite_ = watched_.first_non_finite.take_met() || loss_turned_bad_;
   notice_gap(step.at.step, std::exchange(loss_turned_bad_, false));
-  // Numbers from a device come at the tick, of all steps before it, and windows of all models end together.
+  // Measurements from a device come at the tick, for all steps before it, and windows of all models end together.
   bool ends_windows = true;
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
@@ -408,7 +408,7 @@ void Health::step(const loupe_step& step, Report& report) {
         }
         model->next_step();
       } else if (step.optimizer == nullptr || model->name == step.optimizer->model_name) {
-        // The sums of a step did not come.
+        // The sums of a step are missing.
         model->resting.wake(*model, changes_);
       }
     }
@@ -445,20 +445,20 @@ void Health::report(Report& report) {
     Situation now = situation(model.get());
     now.was_validated = was_validated;
     now.still_twin = twin ? &*twin : nullptr;
-    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are skipped where gradients overflow
+    now.was_stepped = steps_since_tick_ > 0 || met_non_finite_;  // steps are skipped if gradients overflow
     judge_all(When::tick, judge, now);
     model->next_epoch();
     model->guessing.end_epoch();
     // A loss is reported to the model that ran last, so only one of an optimizer's models has compared it.
     const bool has_compared = guessing.text().empty() || !model->guessing.text().empty();
     if (model->steps > 0 && has_compared) guessing = model->guessing;
-    // Fewer steps count towards the next window, so that epochs of one step are judged, too, and an epoch that ends
-    // with a window does not end another, empty one.
+    // Fewer steps count towards the next window, so epochs of one step are also judged, and an epoch that ends with a
+    // window does not end a second, empty one.
     if (model->window.steps >= fewest_looks_in_window) close_window(judge, *model);
     model->resting.begin_window(*model, changes_);
   }
   make_changes();
-  // If steps were not looked at, the next one that is may show what made it.
+  // If steps were not measured, the next measured one may show the origin.
   if (std::ranges::none_of(models_, [](const auto& model) { return model->had_gaps; })) tell_lone_loss(judge);
   judge_losses(judge, LastStep::reported);
   const double epoch = report.tick().at.epoch, ended = epoch - std::exchange(last_epoch_, epoch);
@@ -468,9 +468,9 @@ void Health::report(Report& report) {
   steps_since_tick_ = 0;
 }
 
-// Which streams the lens subscribes to, and what it keeps of each model.
+// The streams that the lens subscribes to, and the state that it keeps for each model.
 
-/// A model that is attached again begins anew, while numbers from before may still wait for their tick.
+/// A model that is attached again gets a new state, while earlier measurements may still wait for their tick.
 Model& Health::model_of(const Module& module) {
   if (!module.is_root()) {
     const auto known = std::find_if(models_.rbegin(), models_.rend(),
@@ -489,14 +489,14 @@ Model& Health::model_of(const Module& module) {
   return *models_.back();
 }
 
-/// Not while a module is being forgotten, since its watches end after that.
+/// Not while a module is being forgotten, because its watches end after that.
 void Health::drop_detached() {
   const auto gone =
       std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });
   for (auto each = gone; each != models_.end(); ++each)
     spare_tallies_.emplace_back((*each)->tallies.emptied(), (*each)->output_tally.emptied());
   models_.erase(gone, models_.end());
-  // At once, and not with each layer, of which a model that is detached has thousands.
+  // Do it once, not for each layer, because a detached model may have thousands.
   for (const auto& model : models_) {
     const std::lock_guard lock(model->mutex);
     if (!std::exchange(model->has_detached_layers, false)) continue;
@@ -526,7 +526,7 @@ void Health::visit(const Module& module) {
 const Layer& Health::watch_layer(Model& model, const Module& module) {
   Layer* layer = nullptr;
   {
-    // Functions are met while the model runs.
+    // Functions are first seen while the model runs.
     const std::lock_guard lock(model.mutex);
     layer = &model.layers.emplace_back(module);
     model.modules[module.raw()].layers.push_back(layer);

@@ -24,13 +24,13 @@
 
 namespace loupe::health {
 
-/// Says what is wrong with training, where, since when, and what to do about it. Watches what its rules need, through
-/// the measurements that other lenses share.
+/// Reports what is wrong with training, where, since when, and what to do about it. Watches the streams that its rules
+/// need, and shares their measurements with other lenses.
 class Health : public Lens {
  public:
   static constexpr const char* name = "health";
   static constexpr const char* help =
-      "says what is wrong with training, where, and what to do; silent while it is healthy";
+      "reports what is wrong with training, where, and what to do; silent while it is healthy";
   static constexpr const char* example = "health: {off: [update_ratio], dead_share: 0.6}";
   static std::vector<const char*> gives();
   static std::vector<Option> options() { return health::options(); }
@@ -70,7 +70,7 @@ class Health : public Lens {
   }
 
  private:
-  /// After a step that was not measured.
+  /// Called after an unmeasured step.
   void passed(const loupe_step& step, const Judge& judge);
   static std::set<std::string> off(const Options& options) {
     const Strings names = options.get<Strings>("off");
@@ -86,7 +86,7 @@ class Health : public Lens {
   }
 
   Judge judge(Report& report) { return {ledger_, limits_, report, watched_.host}; }
-  /// What all rules may look at, of a model or of the losses only.
+  /// The state for all rules, of a model or only of the losses.
   Situation situation(Model* model = nullptr, const loupe_optimizer* optimizer = nullptr);
   void judge_settings(const Judge& judge, const loupe_step& step);
   void close_step(const Judge& judge, const Situation& situation);
@@ -99,12 +99,12 @@ class Health : public Lens {
   void add_growth(Observation& seen, const Model* model);
   std::vector<draft::Maker> makers_of_loss();
   void follow_recovery(Model& model);
-  /// How many optimizers train models; one for each model whose steps the trainer reports by hand.
+  /// The number of optimizers that train models; one for each model whose steps the trainer reports by hand.
   std::size_t trainings() const;
-  /// Of a model that is trained, whose mutex is not held.
+  /// The still twin of a trained model, whose mutex must not be held.
   std::optional<StillTwin> still_twin_of(const Model& trained);
   double distance_between(const Model& one, const Model& other) const;
-  /// Whether one optimizer trains all models, as an encoder and a head.
+  /// Whether one optimizer trains all models, such as an encoder and a head.
   bool is_one_training() const;
   bool any_broken() const {
     return std::ranges::any_of(models_, [](const auto& model) { return model->is_broken; });
@@ -112,10 +112,10 @@ class Health : public Lens {
   void tell_unregistered(const Judge& judge);
   /// Whether its rule cannot see now whether a finding still holds.
   bool is_open(const Finding& finding);
-  /// Ends the stretches of the windows that have ended, and of the epoch at a tick.
+  /// Ends the intervals of finished windows, and of the epoch at a tick.
   void end_windows(Report& report, bool is_tick);
   bool has_window_ended(const loupe_module* module) const;
-  /// Those that are not off, in a row.
+  /// The names of the enabled rules that match, as a list.
   std::string rules_that(bool (*matches)(const Rule&)) const;
   void tell_of_device(Model& model);
   void take_loss();
@@ -136,22 +136,22 @@ class Health : public Lens {
   std::optional<BaselineWatch> baseline_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
-  std::optional<Observation> non_finite_;                       ///< as it was reported last
-  Changes changes_;                                             ///< requested by a step
-  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of models that are detached
+  std::optional<Observation> non_finite_;                       ///< as last reported
+  Changes changes_;                                             ///< changes requested by a step
+  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of detached models
   RateHistory rates_;
   bool annealed_ = false, loss_is_bad_ = false;
-  bool met_non_finite_ = false;  ///< since the step before, or the tick
+  bool met_non_finite_ = false;  ///< since the previous step or the tick
   bool met_unregistered_ = false;
   bool told_of_speed_ = false;
-  uint64_t newest_optimizer_ = 0;  ///< the highest id of those that stepped: ids ascend
+  uint64_t newest_optimizer_ = 0;  ///< the highest id of the optimizers that stepped; ids ascend
   uint64_t steps_since_tick_ = 0;
-  double last_epoch_ = NAN;        ///< of the tick before
-  uint64_t last_step_ = 0;         ///< the last that was looked at
-  uint64_t last_told_step_ = 0;    ///< the last that was looked at or passed
-  uint64_t steps_since_loss_ = 0;  ///< looked at since an unseen step's loss was not finite
-  bool loss_turned_bad_ = false;   ///< since the last step that was looked at
-  bool loss_was_unseen_ = false;   ///< it turned bad in a step that was not looked at
+  double last_epoch_ = NAN;        ///< of the previous tick
+  uint64_t last_step_ = 0;         ///< the last measured one
+  uint64_t last_told_step_ = 0;    ///< the last one, measured or not
+  uint64_t steps_since_loss_ = 0;  ///< measured steps since the loss of an unmeasured step was not finite
+  bool loss_turned_bad_ = false;   ///< since the last measured step
+  bool loss_was_unseen_ = false;   ///< it turned bad in an unmeasured step
 };
 
 }  // namespace loupe::health

@@ -15,9 +15,9 @@ namespace loupe::health {
 namespace {
 
 using Kind = LossFault::Kind;
-constexpr int64_t most_rows = 8;  // enough: scores are not a distribution by chance in all of them
+constexpr int64_t most_rows = 8;  // enough rows: scores are not a distribution in all of them by chance
 
-/// In the order of LOUPE_DRAFT_LOSS_CROSS_ENTROPY and those after it.
+/// The names are in the order of LOUPE_DRAFT_LOSS_CROSS_ENTROPY and the constants after it.
 const char* name_of(uint32_t function) {
   constexpr std::array names = {"cross_entropy",
                                 "nll_loss",
@@ -33,12 +33,12 @@ const char* name_of(uint32_t function) {
   return number == 0 || number > names.size() ? "kl_div" : names[number - 1];
 }
 
-/// Sums along one dimension: over the classes of a sample, or over the samples of a class. Exponentials take long, and
+/// Sums along one dimension: over the classes of a sample, or over the samples of a class. Exponentials are slow, and
 /// are added up only on demand.
 struct Sums {
   double smallest = INFINITY, largest = -INFINITY;
-  double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< of the elements
-  double smallest_exp_sum = INFINITY, largest_exp_sum = -INFINITY;  ///< of their exponentials
+  double smallest_sum = INFINITY, largest_sum = -INFINITY;          ///< sums of the elements
+  double smallest_exp_sum = INFINITY, largest_exp_sum = -INFINITY;  ///< sums of their exponentials
   bool has_nan = false;
   bool are_positive() const { return smallest >= 0 && !has_nan; }
   bool add_up_to_one(double tolerance) const {
@@ -46,7 +46,7 @@ struct Sums {
   }
 };
 
-/// Scores are (samples, classes, ...) or (classes).
+/// Scores of the shape (samples, classes, ...) or (classes).
 struct Scores {
   explicit Scores(const Elements& elements_) : elements(elements_) {
     const int64_t at = elements.dim() > 1 ? 1 : 0;
@@ -55,7 +55,7 @@ struct Scores {
     for (int64_t d = at + 1; d < elements.dim(); ++d) inner *= elements.size(d);
   }
   double at(int64_t sample, int64_t c) const { return elements.at((sample * classes + c) * inner); }
-  /// The class with the highest score of a sample, at a place within it.
+  /// The class with the highest score of a sample, at a position within it.
   int64_t highest(int64_t sample, int64_t place) const {
     const int64_t first = sample * classes * inner + place;
     int64_t best = 0;
@@ -99,7 +99,7 @@ struct Scores {
   }
 };
 
-/// A dimension's size, from the last one on, before LibTorch repeated it: a stride of 0 stands for one element.
+/// A dimension's size, counted from the last one, before LibTorch repeated it: a stride of 0 means one element.
 int64_t own_size(const loupe_tensor& tensor, int64_t from_end) {
   const int64_t d = tensor.dim - 1 - from_end;
   return d < 0 || tensor.strides[d] == 0 ? 1 : tensor.sizes[d];
@@ -135,14 +135,14 @@ void look_at_shapes(const Event& event, LossFault& fault) {
     of_input *= a;
     of_target *= b;
   }
-  if (of_input < 2 || of_target < 2) return;  // one number for all is on purpose
+  if (of_input < 2 || of_target < 2) return;  // one number for all is intended
   if (all == of_target && all == of_input) return;
   fault.kind = all > of_input ? Kind::broadcast : Kind::target_repeated;
   fault.given =
       sentence("an input of ", shape_of(input), " and a target of ", shape_of(target), ": it compares ", all, " pairs");
 }
 
-/// @param with_exponentials  also looks whether those add up, which takes longer
+/// @param with_exponentials  also checks whether exponentials add up to 1, which takes longer
 void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault& fault) {
   if (!input.readable() || !input.floating() || input.dim() == 0 || input.count() == 0) return;
   const double tolerance = input.is_low_precision() ? 0.05 : 1e-3;
@@ -156,13 +156,13 @@ void look_at_logarithms(const Elements& input, bool with_exponentials, LossFault
   } else if (sums.are_positive() && scores.samples > 1 && scores.over_samples(false).add_up_to_one(tolerance)) {
     fault.given = range() + " that add up to 1 over the batch, as after a softmax over dimension 0";
   } else if (sums.largest > rounding + tolerance) {
-    fault.given = range() + ", where no logarithm of a probability is above 0";
+    fault.given = range() + ", but logarithms of probabilities are at most 0";
   } else if (!with_exponentials || (sums.largest_exp_sum < 1 + clearly && sums.smallest_exp_sum > 1 - clearly)) {
     return;
   } else {
     const Sums over_samples = scores.over_samples(true);
     fault.given = range() + " whose exponentials add up to " + number(sums.largest_exp_sum) +
-                  " in a sample, where those of a distribution add up to 1";
+                  " in a sample, but those of a distribution add up to 1";
     if (scores.samples > 1 && std::abs(over_samples.largest_exp_sum - 1) < tolerance &&
         std::abs(over_samples.smallest_exp_sum - 1) < tolerance)
       fault.given =
@@ -185,7 +185,7 @@ void look_at_maker(uint32_t maker, int64_t classes, LossFault& fault) {
                                                                  : nullptr;
   if (name == nullptr) return;
   fault.kind = is_relu ? Kind::rectified : Kind::bounded;
-  fault.given = sentence("the output of a ", name, ", where it takes scores without bounds");
+  fault.given = sentence("the output of a ", name, ", but it takes unbounded scores");
   if (classes > 1 && !is_relu) fault.floor = floor_of_cross_entropy(classes, is_tanh ? -1 : 0, 1);
 }
 
@@ -206,7 +206,7 @@ void look_at_scores(const Elements& input, uint32_t maker, LossFault& fault) {
   look_at_maker(maker, scores.classes, fault);
 }
 
-/// The cross entropy of a few samples, fewer where there are many classes; NaN unless targets are whole numbers.
+/// The cross entropy of a few samples, fewer with many classes; NaN unless targets are whole numbers.
 double cross_entropy_of(const Elements& input, const Elements& targets) {
   constexpr int64_t few = 32, most_scores = 8192;
   if (!input.readable() || input.dim() != 2 || targets.dim() != 1) return NAN;
@@ -229,7 +229,7 @@ void compare(const Elements& input, const Elements& targets, const LossFault& lo
   model.target_tally.take_look(loss.function);
 }
 
-/// Numbers without an order.
+/// Mixes the bits of a number.
 uint64_t mixed(uint64_t number) {
   number = (number + 1) * 0x9e3779b97f4a7c15;
   return (number ^ number >> 32) * 0xd6e8feb86659fd93 >> 8;
@@ -241,7 +241,7 @@ struct Answers {
   std::array<int64_t, most> targets{}, answers{};
   int64_t count = 0, classes = 0, right = 0;
 
-  /// @param look  a number that differs from look to look: other places are read in each
+  /// @param look  a number that differs between measurements, so that each reads other positions
   Answers(const Elements& input, const Elements& labels, uint64_t look) {
     constexpr int64_t most_scores = 8192;
     if (!input.readable() || !input.floating() || input.dim() < 2 || input.count() == 0) return;
@@ -254,7 +254,7 @@ struct Answers {
     for (int64_t i = 0; i < taken; ++i) {
       const int64_t place = (scattered_place(i, taken, labels.count()) + shift) % labels.count();
       const auto target = static_cast<int64_t>(labels.at(place));
-      if (target < 0 || target >= classes) continue;  // as -100, which is ignored where nothing else is said
+      if (target < 0 || target >= classes) continue;  // such as -100, which is ignored by default
       const auto at = static_cast<std::size_t>(count++);
       targets[at] = target;
       answers[at] = scores.highest(place / scores.inner, place % scores.inner);
@@ -265,9 +265,9 @@ struct Answers {
 
 }  // namespace
 
-/// The maker, and sums of exponentials, are the same from step to step. All parts of a step are looked at, since they
-/// may differ in kind, and the number of steps between two looks varies, as it may be the length of a cycle. Steps that
-/// are not looked at count, too.
+/// The maker, and sums of exponentials, do not change between steps. All parts of a step are measured, since they may
+/// differ in kind, and the number of steps between two measurements varies, to avoid the length of a cycle. Unmeasured
+/// steps also count.
 bool LossInputLook::is_time(const Event& event) {
   constexpr uint64_t at_first = 8, fewest_between = 5, more_between = 7, most_parts = 64;
   if (event.step() != last_time_) {
@@ -318,9 +318,9 @@ void LossInputLook::process(const Event& event) {
   model_.compares_targets = true;
   if (takes_classes) model_.compares_classes = true;
   if (is_a_distance) model_.compares_numbers = true;
-  // This also serves nll_loss: logarithms of probabilities are scores, too.
+  // This also serves nll_loss: logarithms of probabilities are also scores.
   const double loss = is_compared && takes_classes ? cross_entropy_of(input, Elements(event.input(1).raw())) : NAN;
-  // With weights or ignored targets, the loss differs from that of these samples.
+  // With weights or ignored targets, the real loss differs from that of these samples.
   const bool all_count = (flags & LOUPE_DRAFT_LOSS_CHOOSES_TARGETS) == 0;
   std::optional<Answers> answers;
   if (is_compared && takes_classes && all_count) answers.emplace(input, Elements(event.input(1).raw()), event.number());
@@ -335,7 +335,7 @@ void LossInputLook::process(const Event& event) {
     model_.first_cross_entropy = loss;
     model_.classes = input.size(1);
   }
-  // A model that acts between its steps, or that another one learns from, makes its own targets.
+  // A model that acts between its steps, or that teaches another one, makes its own targets.
   if (is_compared && model_.step.passes_without_grad == 0) {
     if (std::isfinite(loss) && all_count) model_.guessing.take_cross_entropy(loss, input.size(1));
     const bool is_mse = function == LOUPE_DRAFT_LOSS_MSE;

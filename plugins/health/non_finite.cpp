@@ -27,83 +27,84 @@ void add_makers(const std::vector<draft::Maker>& makers, Observation& seen) {
   }
 }
 
-/// Describes the input of the layer that made it: the output before it, where that layer was not looked at.
+/// Describes the input of the layer that made it, or the output before it if that layer was not measured.
 std::string what_went_in(const Origin& origin) {
   if (std::isnan(origin.inputs->largest))
     return "the output of '" + origin.before + "' is finite (its L2 norm is " + number(origin.inputs->norm) + ")";
-  return "what goes in is finite (its largest magnitude is " + number(origin.inputs->largest) + ")";
+  return "its input is finite (its largest magnitude is " + number(origin.inputs->largest) + ")";
 }
 
-/// Says that it came in a step that was not looked at.
+/// Explains that it came in an unmeasured step.
 void blame_unseen(const Origin& origin, Observation& seen) {
   seen.message +=
-      sentence("it came with one of the ", origin.unseen_steps,
-               " steps that were not looked at (attach.every, attach.budget) before it was seen: the parameter '",
-               origin.inputs->bad_parameter, "' of '", origin.module->name, "' holds it", origin.inputs->where);
+      sentence("it appeared in one of the ", origin.unseen_steps,
+               " steps before that were not measured (attach.every, attach.budget): the parameter '",
+               origin.inputs->bad_parameter, "' of '", origin.module->name, "' contains it", origin.inputs->where);
   seen.parameter = origin.inputs->bad_parameter;
   seen.advice =
-      "look at every step to learn what made it; lower the learning rate, or clip the gradients between backward() and "
+      "measure every step to find what made it; lower the learning rate, or clip the gradients between backward() and "
       "step()";
 }
 
-/// For a layer that makes it of finite inputs: only large ones overflow, to Inf first.
+/// For a layer that makes it from finite inputs: only large ones overflow, first to Inf.
 std::string advice_for_maker(const Origin& origin) {
   constexpr double large = 1e3;
   const std::string type = origin.module->type;
-  const char* const masks = "a softmax over values that are all -Inf, as where everything is masked, is NaN";
+  const char* const masks = "a softmax over values that are all -Inf, as when everything is masked, is NaN";
   if (role_of(Module(origin.module)) == Role::softmax) return masks;
   const double size = std::isnan(origin.inputs->largest) ? origin.inputs->norm : origin.inputs->largest;
   const bool is_small = origin.inf_count == 0 && size < large;
   const bool attends = Module(origin.module).family() == LOUPE_FAMILY_ATTENTION ||
                        type.find("Attention") != std::string::npos || type.find("Transformer") != std::string::npos;
-  if (is_small && attends) return std::string(masks) + ": see that each row of the mask leaves an element";
+  if (is_small && attends) return std::string(masks) + ": check that each row of the mask leaves an element";
   if (is_small) {
-    return "inputs of that size do not overflow: see what divides by 0 in it, or takes the root or logarithm of 0 or "
-           "less, or which of its settings is 0 or not finite";
+    return "inputs of that size do not overflow: check it for a division by 0, a root or logarithm of 0 or less, or a "
+           "setting that is 0 or not finite";
   }
-  return "an overflow is usual here: a " + type +
-         " of large inputs or weights, or of float16; normalize what goes in, or lower the learning rate";
+  return "an overflow is the usual cause: a " + type +
+         " with large inputs or weights, or in float16; normalize its input, or lower the learning rate";
 }
 
 void blame_output(const Origin& origin, Observation& seen) {
   const std::string layer = std::string("'") + origin.module->name + "'";
   if (!origin.inputs) {
     seen.message += sentence("the output of ", layer, " has ", what(origin));
-    seen.advice = "look at what goes into this layer";
+    seen.advice = "check the input of this layer";
   } else if (!origin.inputs->bad_parameter.empty() && origin.unseen_steps > 0) {
     blame_unseen(origin, seen);
   } else if (!origin.inputs->bad_parameter.empty()) {
     seen.parameter = origin.inputs->bad_parameter;
-    seen.message += sentence("the parameter '", seen.parameter, "' of ", layer, " holds it", origin.inputs->where,
-                             (origin.inputs->was_stepped ? ", and did not after the last step" : " already"));
-    seen.advice = origin.inputs->was_stepped ? "see what else writes to it than the optimizer"
-                                             : "see how it was initialized or loaded";
+    seen.message += sentence("the parameter '", seen.parameter, "' of ", layer, " contains it", origin.inputs->where,
+                             (origin.inputs->was_stepped ? ", but not after the last step" : " already"));
+    seen.advice = origin.inputs->was_stepped ? "find the code other than the optimizer that writes to it"
+                                             : "check how it was initialized or loaded";
   } else if (!origin.inputs->finite && origin.begins_pass) {
-    seen.message += sentence("the batch itself holds it: what goes into ", layer, ", the first layer, is not finite",
+    seen.message += sentence("the batch itself contains it: the input of ", layer, ", the first layer, is not finite",
                              origin.inputs->where);
     seen.advice = "check the data of this batch for missing values, and the division by its standard deviation";
   } else if (!origin.inputs->finite) {
     seen.message += sentence("it was made between ", (origin.before.empty() ? "the input" : "'" + origin.before + "'"),
                              ", whose output is finite, and ", layer, ", whose input is not", origin.inputs->where);
     seen.advice =
-        "look at the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large number";
+        "check the operations there: a logarithm or root of 0 or less, a division by 0, an exp of a large number";
     add_makers(origin.inputs->maker, seen);
   } else if (origin.inputs->masked_rows > 0) {
     const Origin::Inputs& in = *origin.inputs;
-    seen.message += sentence(layer, " made it: of ", in.rows, " rows that its softmax takes, ", in.masked_rows,
-                             (in.masked_rows == 1 ? " is" : " are"), " masked as a whole, all ", in.keys,
+    seen.message += sentence(layer, " made it: among ", in.rows, " rows of its softmax, ", in.masked_rows,
+                             (in.masked_rows == 1 ? " is" : " are"), " fully masked, all ", in.keys,
                              " elements, and its output has ", what(origin));
-    seen.advice = "see that each row of the mask leaves an element: a softmax over values that are all -Inf is NaN";
+    seen.advice = "check that each row of the mask leaves an element: a softmax over values that are all -Inf is NaN";
   } else {
-    seen.message += sentence(layer, " made it: ", what_went_in(origin), ", and ",
-                             (origin.shown_by.empty() ? "its output" : "what '" + origin.shown_by + "' gets from it"),
-                             " has ", what(origin));
+    seen.message +=
+        sentence(layer, " made it: ", what_went_in(origin), ", and ",
+                 (origin.shown_by.empty() ? "its output" : "the input that '" + origin.shown_by + "' gets from it"),
+                 " has ", what(origin));
     seen.advice = advice_for_maker(origin);
     add_makers(origin.inputs->maker, seen);
   }
 }
 
-/// No layer made it: the first gradient only shows it.
+/// For a NaN or Inf that no layer made: the first gradient only shows it.
 void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, Observation& seen) {
   seen.module = nullptr;
   seen.tag = "Loss";
@@ -111,7 +112,7 @@ void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, O
       sentence("the loss made it: the outputs of all layers are finite, while the loss and the gradient of '",
                origin.parameter, "' of '", origin.module->name, "' are not");
   seen.advice =
-      "see what stands between the model's output and the loss: a logarithm of 0, a division by 0 or an overflow";
+      "check the operations between the model's output and the loss: a logarithm of 0, a division by 0 or an overflow";
   add_makers(makers, seen);
 }
 
@@ -138,28 +139,28 @@ Observation blame(const Origin& origin, bool loss, const std::vector<draft::Make
       seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " has ", what(origin),
                                ", while the outputs of all layers are finite");
       seen.advice =
-          "something between this layer and the loss has no finite slope here: a root, norm or logarithm at 0, or a "
+          "an operation between this layer and the loss has no finite slope here: a root, norm or logarithm at 0, or a "
           "masked softmax; add a small number to it";
       if (!origin.steep.empty()) {
-        seen.message += "; between it and the loss lies ";
+        seen.message += "; between it and the loss is ";
         for (std::size_t i = 0; i < origin.steep.size(); ++i)
           seen.message += (i > 0 ? ", and " : "") + origin.steep[i].function + ", " + origin.steep[i].seen;
-        seen.advice = "add a small number to what goes into it, before the root or logarithm, or clamp it";
+        seen.advice = "add a small number to its input, before the root or logarithm, or clamp it";
       }
       break;
     case Origin::Place::changed_gradient:
       seen.parameter = origin.parameter;
       seen.message += sentence("the gradient of '", origin.parameter, "' of ", layer, " has ", what(origin),
-                               " as the optimizer used it, and was finite as the backward pass gave it");
+                               " when the optimizer used it, but was finite after the backward pass");
       seen.advice =
-          "see what changes gradients between backward() and step(): an average over ranks brings the NaN of any one "
-          "of them ('rank_non_finite' names it), and clipping by a norm of 0 or Inf makes one";
+          "check what changes gradients between backward() and step(): an average over ranks spreads the NaN of any "
+          "one of them ('rank_non_finite' names it), and clipping by a norm of 0 or Inf makes one";
       break;
     case Origin::Place::parameter:
       seen.parameter = origin.parameter;
       seen.message += sentence("the step made it: '", origin.parameter, "' of ", layer, " has ", what(origin),
                                " after it, while its gradient and all outputs were finite");
-      seen.advice = "lower the learning rate; see that nothing else writes to the parameter";
+      seen.advice = "lower the learning rate; check that nothing else writes to the parameter";
       break;
   }
   return seen;
@@ -167,12 +168,12 @@ Observation blame(const Origin& origin, bool loss, const std::vector<draft::Make
 
 void Health::take_loss() {
   const std::lock_guard lock(losses_.mutex);
-  // A finite loss after it shows that its step was skipped, as where a scaled loss overflows.
+  // A finite loss after it shows that its step was skipped, as when a scaled loss overflows.
   if (losses_.take_non_finite()) loss_is_bad_ = loss_turned_bad_ = true;
 }
 
-/// Reports the first NaN or Inf once it has done harm to parameters or to the loss, but not one that a skipped step or
-/// a mask has kept away from them.
+/// Reports the first NaN or Inf once it has reached parameters or the loss, but not one that a skipped step or a mask
+/// kept away from them.
 void Health::judge_non_finite(const Judge& judge, Model& model) {
   if (any_broken() || !watched_.first_non_finite.is_taken()) return;
   const std::optional<Origin> origin = watched_.first_non_finite.first();
@@ -188,10 +189,10 @@ void Health::judge_non_finite(const Judge& judge, Model& model) {
     model.is_broken = true;
     model.finite_steps = 0;
   } else if (stepped && model.name == Module(origin->module).model()) {
-    // An Inf may be meant, as in masks and where a scaled loss overflows.
+    // An Inf may be intended, as in masks and when a scaled loss overflows.
     if (origin->place == Origin::Place::output && origin->nan_count > 0) {
-      Observation seen = blame(*origin, /*loss=*/false, {},
-                               "a NaN that did no harm, as parameters and the losses that were pushed stayed finite");
+      Observation seen =
+          blame(*origin, /*loss=*/false, {}, "a NaN without harm, as parameters and the pushed losses stayed finite");
       seen.severity = LOUPE_SEVERITY_INFO;
       judge.by(rule_named(non_finite)).tell(seen);
     }
@@ -204,7 +205,7 @@ std::vector<draft::Maker> Health::makers_of_loss() {
   return losses_.non_finite->makers;
 }
 
-/// Adds that the loss had grown before it overflowed, which is where to look.
+/// Adds that the loss had grown before it overflowed, which points to the cause.
 void Health::add_growth(Observation& seen, const Model* model) {
   constexpr double far = 100;
   const std::lock_guard lock(losses_.mutex);
@@ -220,7 +221,7 @@ void Health::add_growth(Observation& seen, const Model* model) {
     seen.advice = sentence("normalize the model's input, whose root mean square is ", scale, ", or ", seen.advice);
 }
 
-/// After a few steps in which all is finite, the rules start again.
+/// After a few steps with only finite numbers, the rules start again.
 void Health::follow_recovery(Model& model) {
   constexpr uint32_t enough = 2;
   const bool is_finite = !met_non_finite_ && std::ranges::all_of(model.parameters, [](const ParameterState& each) {
@@ -234,14 +235,14 @@ void Health::follow_recovery(Model& model) {
   loss_is_bad_ = false;
 }
 
-/// Reports a loss that is not finite while the model is. What comes later did not cause it.
+/// Reports a loss that is not finite while the model is. Later events did not cause it.
 void Health::tell_lone_loss(const Judge& judge) {
   if (watched_.first_non_finite.is_taken() || !std::exchange(loss_is_bad_, false) || loss_was_unseen_ || any_broken())
     return;
   Observation seen{.message = sentence(losses_.shown(*losses_.non_finite),
-                                       " is NaN or Inf, while all outputs and gradients that were seen are finite"),
+                                       " is NaN or Inf, while all measured outputs and gradients are finite"),
                    .advice =
-                       "see what the loss divides by and takes the logarithm of; a mean over no samples, as of an "
+                       "check the divisions and logarithms in the loss; a mean over no samples, as of an "
                        "empty batch, is NaN",
                    .tag = "Loss"};
   add_makers(makers_of_loss(), seen);
@@ -249,16 +250,16 @@ void Health::tell_lone_loss(const Judge& judge) {
   judge.by(rule_named(non_finite)).tell(seen);
 }
 
-/// Reports a loss that was NaN or Inf in a step that was not looked at, if the steps after it are finite again.
+/// Reports a loss that was NaN or Inf in an unmeasured step, if the steps after it are finite again.
 void Health::tell_unseen_loss(const Judge& judge) {
   constexpr uint64_t enough = 2;
   if (!loss_was_unseen_ || any_broken() || ++steps_since_loss_ <= enough) return;
   judge.by(rule_named(non_finite))
       .tell({.severity = LOUPE_SEVERITY_WARNING, .tag = "Loss"},
             sentence(losses_.shown(*losses_.non_finite),
-                     " was NaN or Inf in a step that was not looked at (attach.every, attach.budget); the model's "
+                     " was NaN or Inf in a step that was not measured (attach.every, attach.budget); the model's "
                      "outputs, gradients and parameters are finite again in the steps after it"),
-            "look at every step to learn what made it, and see the batch of that step");
+            "measure every step to find what made it, and check the batch of that step");
   loss_was_unseen_ = loss_is_bad_ = false;
 }
 

@@ -20,37 +20,37 @@ struct Origin {
   enum class Place {
     output,
     gradient,
-    changed_gradient,  ///< as the optimizer used it; it was finite after the backward pass
+    changed_gradient,  ///< when the optimizer used it; it was finite after the backward pass
     parameter
   };
   Place place;
   uint64_t step = 0;
-  uint64_t unseen_steps = 0;  ///< before it, since the last one that was looked at
+  uint64_t unseen_steps = 0;  ///< before it, since the last measured one
   const loupe_module* module = nullptr;
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;
-  std::string where = {};                ///< as Elements::place_of_non_finite() says it
-  std::vector<draft::Maker> steep = {};  ///< between the loss and a gradient's parameter
+  std::string where = {};                ///< see Elements::place_of_non_finite()
+  std::vector<draft::Maker> steep = {};  ///< functions between the loss and a gradient's parameter
 
   /// The inputs of an output's layer.
   struct Inputs {
     bool finite = true;
-    double largest = 0;  ///< magnitude; NaN where `norm` is known instead
+    double largest = 0;  ///< magnitude; NaN if `norm` is known instead
     double norm = NAN;
-    std::string bad_parameter;  ///< of the module's own
-    bool was_stepped = false;   ///< the bad one, which was finite after the last step
-    std::string where = {};     ///< of the bad input or parameter
-    int64_t masked_rows = 0;    ///< of a softmax: those that are -Inf throughout, in `rows`
+    std::string bad_parameter;  ///< one of the module's own parameters
+    bool was_stepped = false;   ///< a step changed the bad parameter, which was finite before
+    std::string where = {};     ///< place in the bad input or parameter
+    int64_t masked_rows = 0;    ///< of a softmax: rows of -Inf only, among `rows`
     int64_t rows = 0, keys = 0;
-    std::vector<draft::Maker> maker = {};  ///< of the bad input, or of the output; at most one
+    std::vector<draft::Maker> maker = {};  ///< the function that made the bad input or output; at most one
   };
   std::optional<Inputs> inputs;
   bool begins_pass = false;  ///< the first layer of its forward
   std::string before;        ///< the layer that ran before it, else ""
-  std::string shown_by;      ///< the layer behind it that took the output, where only that one was looked at
+  std::string shown_by;      ///< the next layer, which took the output, if only that one was measured
 };
 
-/// Keeps the first NaN or Inf until it is known whether it did harm. Any thread.
+/// Keeps the first NaN or Inf until it is known whether it did harm. Thread-safe.
 class FirstNonFinite {
  public:
   bool is_taken() const { return taken_.load(std::memory_order_acquire); }
@@ -80,7 +80,7 @@ class FirstNonFinite {
     const std::lock_guard lock(mutex_);
     return origin_;
   }
-  /// What was seen did no harm.
+  /// The NaN or Inf did no harm.
   void forget() {
     const std::lock_guard lock(mutex_);
     origin_.reset();
@@ -93,9 +93,9 @@ class FirstNonFinite {
   std::optional<Origin> origin_;
 };
 
-/// Says what made a NaN or Inf.
+/// Describes the origin of a NaN or Inf.
 /// @param loss     whether the training loss was not finite either
-/// @param makers   the function that made the loss's, where it is known
+/// @param makers   the function that made the loss's, if known
 /// @param opening  the beginning of the message: "the first NaN or Inf of this run"
 Observation blame(const Origin& origin, bool loss, const std::vector<draft::Maker>& makers, const std::string& opening);
 

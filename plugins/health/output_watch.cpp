@@ -50,7 +50,7 @@ void OutputWatch::take_numbers(const Event& event) {
 
 /// If the input came unchanged from a layer that rests, that layer made it: its own input was finite.
 void OutputWatch::note_non_finite(const Event& event, Origin origin) {
-  // Numbers from a device come long after their pass, when its inputs are gone.
+  // Measurements from a device come long after their pass, when its inputs are freed.
   if (place_ != LOUPE_PLACE_CPU) return watched_.first_non_finite.note(std::move(origin));
   model_.output_tally.take(model_);
   const Model::Pass& pass = model_.pass;
@@ -80,7 +80,7 @@ void OutputWatch::note_non_finite(const Event& event, Origin origin) {
   watched_.first_non_finite.note(std::move(origin));
 }
 
-/// Reads the batch itself, for a first layer whose output is seen in the one behind it.
+/// Reads the batch itself, for a first layer whose output shows in the next one.
 void OutputWatch::read_input(const Event& event) {
   if (event.input_count() == 0) return;
   const Extent input = Elements(event.input(0).raw()).extent();
@@ -127,7 +127,7 @@ void OutputWatch::look(const Event& event) {
 void OutputWatch::look_for_life(const TensorView& output) {
   const Elements elements(output.raw());
   if (!elements.readable() || output.dim() == 0 || output.numel() == 0) return;
-  // An output of one dimension has one unit: a model of one output may drop that dimension.
+  // An output with one dimension has one unit: a model with one output may drop that dimension.
   const bool is_one_unit = output.dim() == 1;
   const int64_t dimension = is_one_unit ? 0 : unit_dimension(output.dim());
   const int64_t units = is_one_unit ? 1 : output.size(dimension);
@@ -153,7 +153,8 @@ void OutputWatch::find_alive(const Elements& elements, int64_t units, int64_t in
   const int64_t outer = elements.count() / (units * inner);
   int64_t looked_at = 0;
   if (inner == 1 && elements.is_quick()) {
-    // A few whole rows first, which show most units alive; all rows while many are not, as single units take longer.
+    // Start with a few whole rows, which show most units alive; read all rows while many are not, as reading single
+    // units takes longer.
     constexpr int64_t few_rows = 8, units_a_cache_line = 16;
     const auto look_at_rows = [&](int64_t end) {
       elements.find_positive(units, looked_at, end, layer_.alive.data());
@@ -228,7 +229,7 @@ void OutputWatch::look_for_bounds(const TensorView& output) {
   });
 }
 
-/// A softmax over one element is always 1, and its logarithm 0; over several it never is throughout.
+/// A softmax over one element is always 1, and its logarithm 0; over several elements not all are.
 void OutputWatch::look_for_one_element(const TensorView& output) {
   constexpr uint32_t enough = 2;
   const Elements elements(output.raw());
@@ -257,7 +258,7 @@ double OutputWatch::spread_of(const Elements& elements, double enough) {
     const auto middle = sizes.begin() + columns / 2;
     std::nth_element(sizes.begin(), middle, sizes.begin() + columns);
     double spread = 0;
-    // Most outputs that vary do so in the first few.
+    // Most outputs that vary do so in the first few rows.
     for (int64_t row = 1; row < rows; ++row) {
       for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
         const double other = at(row * all_columns + places[c]), difference = std::abs(other - first[c]);
@@ -337,9 +338,9 @@ void OutputWatch::explain(const Event& event) {
   watched_.first_non_finite.explain(std::exchange(at_rest_.module, nullptr), std::move(inputs));
 }
 
-/// -Inf is right in a mask, and in what a softmax takes, but for rows that hold nothing else.
+/// -Inf is valid in a mask, and in the input of a softmax, except in rows that contain nothing else.
 void OutputWatch::look_at_bad_input(const Event& event, std::size_t index, Origin::Inputs& inputs) const {
-  constexpr std::size_t first_mask = 3;  // behind query, key and value
+  constexpr std::size_t first_mask = 3;  // after query, key and value
   const Elements input(event.input(index).raw());
   const bool is_mask = Module(layer_.module).family() == LOUPE_FAMILY_ATTENTION && index >= first_mask;
   if (is_mask || layer_.role == Role::softmax) {
@@ -377,9 +378,9 @@ void OutputWatch::look_at_parameters(const loupe_module* module, Origin::Inputs&
   }
 }
 
-// The input of a model.
+// Below: the input of a model.
 
-/// Looks at the first input of the first pass after a step: whether it is the one before, and its scale. A few elements
+/// Checks the first input of the first pass after a step: whether it is the previous one, and its scale. A few elements
 /// can prove a change; equality needs all.
 void OutputWatch::look_at_input(const Event& event) {
   constexpr int64_t most_looked_at = 256;
@@ -409,13 +410,13 @@ void OutputWatch::look_at_input(const Event& event) {
 }
 
 /// Notes whether all rows of a batch are the same: most differ in one of the few elements that are read first, and
-/// equality needs all. The targets tell later which dimension has the samples, see Model::Step::rows_are_samples().
+/// equality needs all. The targets show later which dimension has the samples; see Model::Step::rows_are_samples().
 void OutputWatch::look_at_rows(const Elements& input) {
   constexpr int64_t fewest_rows = 4, few_rows = 8, few_columns = 64;
   model_.step.input_rows = input.dim() > 0 ? input.size(0) : 0;
   // In (time, samples, features), either of the first two may be as long as the targets.
   if (input.dim() == 3 && input.size(0) == input.size(1)) model_.step.input_rows = 0;
-  // A row that is repeated on purpose is stored once.
+  // A row that is repeated intentionally is stored once.
   if (input.dim() < 2 || input.size(0) < fewest_rows || input.count() == 0 || input.repeats_first_row()) return;
   const int64_t columns = input.count() / input.size(0);
   model_.step.has_equal_rows = input.read_bits_by([&](const auto& bits) {

@@ -15,7 +15,7 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t start_steps = 3;  // each of which is looked at
+constexpr uint64_t start_steps = 3;  // all of which are measured
 
 }  // namespace
 
@@ -151,7 +151,7 @@ void StepWatch::process(const Event& event) {
     } else if (has_change(measured)) {
       state_.take_change(change);
     }
-    // Far above rounding, so that the elements that are compared change, too.
+    // Far above rounding, so the compared elements also change.
     constexpr double clearly = 1e-6;
     if (state_.is_matrix() && change > clearly * state_.norm) model_.start.changed = true;
   }
@@ -159,8 +159,7 @@ void StepWatch::process(const Event& event) {
   if (place_ == LOUPE_PLACE_CPU && event.tensor()) look_at_rounding(event);
 }
 
-/// The optimizer's input may hold it: from a backward pass that was not looked at, or from a later change of the
-/// gradient.
+/// The optimizer's input may contain it: from an unmeasured backward pass, or from a later change of the gradient.
 void StepWatch::note_non_finite(const Event& event) {
   bool gradient_rested = false;
   {
@@ -189,9 +188,9 @@ void StepWatch::look_at_rounding(const Event& event) {
   const Elements now(event.tensor().raw());
   if (!now.readable() || !now.is_low_precision()) return;
   if (event.step() > watched_.last_step.load(std::memory_order_relaxed))
-    has_last_ = false;  // some steps were not looked at
+    has_last_ = false;  // some steps were not measured
   last_.resize(most_looked_at);
-  std::array<bool, most_looked_at> moves{};  // it has a gradient
+  std::array<bool, most_looked_at> moves{};  // elements with a gradient
   const std::size_t number = state_.steps < start_steps || state_.steps % 16 == 0 ? 1 : 0;
   if (has_last_ && number != 0) {
     read(watched_.host, state_, true, [&](const Elements& gradient) {

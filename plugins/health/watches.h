@@ -16,17 +16,17 @@
 
 namespace loupe::health {
 
-/// What the events of all models share.
+/// Data shared by the events of all models.
 struct Watched {
   Watched(const Host& host_, double dead_share_) : host(host_), dead_share(dead_share_) {}
   Host host;
-  double dead_share;  ///< the share of silent units from which dead_units speaks
+  double dead_share;  ///< the share of silent units from which dead_units reports
   FirstNonFinite first_non_finite;
-  std::atomic<uint64_t> last_step{0};  ///< on the run's clock: the last step that was looked at
+  std::atomic<uint64_t> last_step{0};  ///< on the run's clock: the last measured step
   Passes passes;
 };
 
-/// Reads nothing, so that nothing waits for the device.
+/// Reads no elements, so it does not wait for the device.
 inline Request at_once_on_devices() {
   return {.wants_tensor = true, .places = LOUPE_PLACE_DEVICE, .takes_sparse = true};
 }
@@ -36,7 +36,7 @@ inline bool is_finite(const Measurement& measured) {
 /// Describes a NaN or Inf that `event` measured.
 Origin origin_of(Origin::Place place, const Event& event, const Measurement& measured, const Watched& watched);
 
-/// Gives each event to a function.
+/// Passes each event to a function.
 class Calling : public Preprocessor {
  public:
   using Call = std::function<void(const Event&)>;
@@ -52,14 +52,14 @@ class Calling : public Preprocessor {
 Calling::Call times_into(Speed& speed);
 /// Takes the losses of backward passes, and their scale.
 Calling::Call passes_into(Passes& passes);
-// What happens on a device is noted at once, and its numbers come at the tick.
+// Events on a device are noted at once; their measurements come at the tick.
 void note_device_output(const Watched& watched, Model& model, Layer& layer, const Event& event);
 void note_device_gradient(Model& model);
-/// Leaves open whether its gradient was cleared: one that was set to 0 outside of autograd looks as if it was not.
+/// Leaves open whether its gradient was cleared: one that was set to 0 outside autograd does not look cleared.
 void note_device_step(Model& model, ParameterState& state, const Event& event);
 
-/// Watches a layer's output: numbers that other lenses share, and, where its elements can be read, also its input.
-/// Outputs on a device come as numbers, at the tick.
+/// Watches a layer's output: measurements shared with other lenses and, if its elements can be read, also its input.
+/// Outputs on a device come only as measurements, at the tick.
 class OutputWatch : public Preprocessor {
  public:
   /// @param place  whose events it watches: LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE
@@ -107,14 +107,14 @@ class OutputWatch : public Preprocessor {
   } at_rest_;  ///< the resting layer that made this one's input, and its own inputs
 };
 
-/// Asks autograd's graph for the weights that an output depends on, if the model wants that of this layer. Without the
-/// model's mutex.
+/// Asks autograd's graph for the weights that an output depends on, if the model requests it for this layer. Without
+/// the model's mutex.
 void look_at_path(const Watched& watched, Model& model, const Layer& layer, const Event& event);
 
-/// A parameter's gradient came, after a backward; on a device, at the tick.
+/// Takes a parameter's gradient after a backward; on a device, at the tick.
 void take_gradient(Watched& watched, Model& model, ParameterState& state, const Event& event);
 
-/// Watches a parameter after each step of its optimizer; on a device, numbers come at the tick.
+/// Watches a parameter after each step of its optimizer; on a device, measurements come at the tick.
 class StepWatch : public Preprocessor {
  public:
   /// @param place  whose events it watches: LOUPE_PLACE_CPU or LOUPE_PLACE_DEVICE
@@ -140,7 +140,7 @@ class StepWatch : public Preprocessor {
   bool has_last_ = false;
 };
 
-/// Watches what a loss function is given; in loss_input_look.cpp.
+/// Watches the arguments of a loss function; in loss_input_look.cpp.
 class LossInputLook : public Preprocessor {
  public:
   LossInputLook(Watched& watched, Model& model) : watched_(watched), model_(model) {}
@@ -152,8 +152,8 @@ class LossInputLook : public Preprocessor {
 
   Watched& watched_;
   Model& model_;
-  uint64_t last_time_ = UINT64_MAX, next_time_ = 0;  ///< the steps that are looked at
-  uint64_t parts_ = 0;                               ///< of the last one
+  uint64_t last_time_ = UINT64_MAX, next_time_ = 0;  ///< the measured steps
+  uint64_t parts_ = 0;                               ///< parts of the last one
 };
 
 }  // namespace loupe::health

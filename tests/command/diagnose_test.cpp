@@ -355,13 +355,14 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   const std::string rest = "  could not be judged:\n    ";
   const std::size_t at_rest = grows.output.find(rest);
   ASSERT_NE(at_rest, std::string::npos) << grows.output;
-  EXPECT_EQ(grows.output.substr(0, at_rest),
-            "digits (grows): running or crashed after epoch 3: its folder has no lock that names a process\n"
-            "  error: the training loss grows: 2.5 in epoch 3, where it was 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
-            "    → lower the learning rate or clip the gradients before the step; see that the loss is minimized, not "
-            "maximized\n"
-            "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
-            "loss_spike, non_finite, unbounded_loss\n");
+  EXPECT_EQ(
+      grows.output.substr(0, at_rest),
+      "digits (grows): running or crashed after epoch 3: its folder has no lock that names a process\n"
+      "  error: the training loss grows: 2.5 in epoch 3, up from 0.9 in epoch 2 (diverging_loss, epoch 3)\n"
+      "    → lower the learning rate or clip the gradients before the step; check that the loss is minimized, not "
+      "maximized\n"
+      "  the lens health did not watch this run; judged from its values: diverging_loss, loss_not_decreasing, "
+      "loss_spike, non_finite, unbounded_loss\n");
   const std::string not_judged = grows.output.substr(at_rest + rest.size());
   for (const char* rule : {"gradients_not_cleared", "unregistered_module", "dead_units", "overfitting"})
     EXPECT_NE(not_judged.find(rule), std::string::npos) << not_judged;

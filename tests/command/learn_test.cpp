@@ -105,7 +105,7 @@ TEST(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
       folder / "other", 3, [](int) { return 1; }, [](int) { return 1; }, "encoder");
   const Finished other = loupe_command("diagnose other/record.jsonl --baseline baseline.json", folder);
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.output.find("is of another model: it has none of this run's 1 layers, such as 'encoder'; name the "
+  EXPECT_NE(other.output.find("is from another model: it has none of this run's 1 layers, such as 'encoder'; use the "
                               "baseline of this model"),
             std::string::npos)
       << other.output;
@@ -116,7 +116,7 @@ TEST(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
   write(folder / "grown", grown.substr(0, place) + added + "\n" + grown.substr(place));
   const Finished lacking = loupe_command("diagnose grown --baseline baseline.json", folder);
   EXPECT_EQ(lacking.exit_code, 0);
-  EXPECT_NE(lacking.output.find("the baseline 'baseline.json' has nothing of 'head', which is not compared"),
+  EXPECT_NE(lacking.output.find("the baseline 'baseline.json' has no series of 'head', which is not compared"),
             std::string::npos)
       << lacking.output;
 }
@@ -196,12 +196,12 @@ TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
   write(folder / "untyped", R"({"kind":"baseline","format":1,"runs":"two","epochs":[1,2],"series":[]})");
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"missing", "the baseline cannot be read"},
-      {"truncated", "it is not whole JSON"},
-      {"text", "it is not whole JSON"},
-      {"list", "this JSON is no baseline"},
+      {"truncated", "it is not complete JSON"},
+      {"text", "it is not complete JSON"},
+      {"list", "this JSON is not a baseline"},
       {"empty", "the baseline is empty"},
-      {"newer", "of format 7, and this Loupe reads format 1"},
-      {"bare", "something of this baseline is missing"},
+      {"newer", "has format 7, and this Loupe reads format 1"},
+      {"bare", "a part of this baseline is missing"},
       {"uneven", "a series must have one number for each phase"},
       {"untyped", "is not of the type"},
   };
@@ -218,7 +218,7 @@ TEST(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
   const fs::path folder = good_runs();
   const Finished finished = loupe_command("diagnose 0/record.jsonl --baseline 0/record.jsonl", folder);
   EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_EQ(finished.output.rfind("0/record.jsonl: error: this is the record of a run and no baseline", 0), 0u)
+  EXPECT_EQ(finished.output.rfind("0/record.jsonl: error: this is the record of a run, not a baseline", 0), 0u)
       << finished.output;
   EXPECT_NE(finished.output.find("--out baseline.json"), std::string::npos) << finished.output;
 }
@@ -226,7 +226,7 @@ TEST(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
 TEST(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
   const fs::path folder = good_runs();
   const std::map<std::string, std::string> wrong = {
-      {"0/record.jsonl", "this is the record of a run and no baseline"},
+      {"0/record.jsonl", "this is the record of a run, not a baseline"},
       {"missing.json", "cannot be read"},
   };
   for (const auto& [file, said] : wrong) {

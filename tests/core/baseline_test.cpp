@@ -94,7 +94,7 @@ TEST(BaselineOfARun, OfAnotherModelIsAnError) {
   run.epoch(1);
   ASSERT_EQ(run.found().size(), 1u);
   EXPECT_EQ(run.found()[0]->severity, static_cast<uint32_t>(LOUPE_SEVERITY_ERROR));
-  EXPECT_SAYS(run.found()[0]->message, "is of another model: it has none of this run's 1 layers, such as 'conv'");
+  EXPECT_SAYS(run.found()[0]->message, "is from another model: it has none of this run's 1 layers, such as 'conv'");
 }
 
 TEST(BaselineOfARun, NamesLayersThatItLacksOnce) {

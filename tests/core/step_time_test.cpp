@@ -554,7 +554,7 @@ TEST_F(TimedStepsTest, ThatWaitForDataAreToldWithTheirShare) {
   begin("lenses: [health]\n");
   for (int i = 0; i < 3; ++i) epoch({.waiting = 30, .forward = 4, .backward = 6});
   ASSERT_EQ(rules(), (std::vector<std::string>{"input_bound"}));
-  EXPECT_SAYS(told[0].message, "71 % of a step goes by before its forward begins, waiting for data: 30 ms of 42 ms");
+  EXPECT_SAYS(told[0].message, "71 % of each step is spent waiting for data before its forward: 30 ms of 42 ms");
 }
 
 /// Measures nothing.

@@ -59,7 +59,7 @@ TEST(Gallery, ShowsFaultsThatLoupeFindsAndNothingElse) {
     EXPECT_EQ(trained.exit_code, 0) << fault << ": " << trained.output;
     const std::string diagnosis = run(LOUPE_COMMAND + " diagnose it", folder).output;
     EXPECT_EQ(standing(diagnosis), rules) << fault;
-    const bool was_born_dead = diagnosis.find("it was so from the first step on") != std::string::npos;
+    const bool was_born_dead = diagnosis.find("silent since the first step") != std::string::npos;
     EXPECT_EQ(was_born_dead, fault == "dead-units") << fault;
   }
 }

@@ -40,7 +40,7 @@ TEST(Ledger, TellsWhatFollowsFromACauseAsInformationThatPointsToIt) {
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].severity, uint32_t{LOUPE_SEVERITY_ERROR});
   EXPECT_EQ(found[1].severity, uint32_t{LOUPE_SEVERITY_INFO});
-  EXPECT_EQ(found[1].advice, "see 'nothing_trainable' first, from which this may follow");
+  EXPECT_EQ(found[1].advice, "fix 'nothing_trainable' first, which may be the cause");
   EXPECT_EQ(found[1].caused_by, "nothing_trainable");
   EXPECT_EQ(found[2].severity, uint32_t{LOUPE_SEVERITY_ERROR}) << "it is of another model";
   EXPECT_EQ(found[2].advice, "mend it");
@@ -107,8 +107,7 @@ TEST(Ledger, PointsAGradientOfZeroToTheLayerBesideItThatIsDeadAsAWhole) {
   EXPECT_EQ(seen.see_zero(2), uint32_t{LOUPE_SEVERITY_WARNING}) << "a rule does not explain itself";
   seen.see_dead(1, LOUPE_SEVERITY_INFO);
   EXPECT_EQ(seen.see_zero(1), uint32_t{LOUPE_SEVERITY_INFO});
-  EXPECT_EQ(seen.models.judged.findings.back().advice,
-            "see 'dead_units' first, of 'net.fc', from which this may follow");
+  EXPECT_EQ(seen.models.judged.findings.back().advice, "fix 'dead_units' in 'net.fc' first, which may be the cause");
   EXPECT_EQ(seen.see_zero(5), uint32_t{LOUPE_SEVERITY_INFO}) << "zeros are all that the next layer is given";
   EXPECT_EQ(seen.see_zero(7), uint32_t{LOUPE_SEVERITY_WARNING}) << "it lies far behind the dead layer";
 }
@@ -156,7 +155,7 @@ TEST(Ledger, LeavesAnErrorAsItIsWhereItsCauseIsNoMoreThanAHint) {
   models.see("non_finite", models.layer);
   EXPECT_EQ(models.judged.findings.back().severity, uint32_t{LOUPE_SEVERITY_ERROR});
   EXPECT_EQ(models.judged.findings.back().advice,
-            "see 'poor_initialization' first, from which this may follow; else mend it");
+            "fix 'poor_initialization' first, which may be the cause; else mend it");
 }
 
 TEST(Ledger, TellsAgainWhatIsExplainedByACauseThatComesLater) {

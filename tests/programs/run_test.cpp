@@ -246,7 +246,7 @@ TEST(Run, SeesStepsOfAnOptimizerOfTheProgramsOwnThatCountNoChanges) {
 TEST(Run, SaysThatStepsWaitForDataAndWithWhichShare) {
   const Both both = run_trainer("slow_loader");
   expect_says(both, "(input_bound)");
-  expect_says(both, " % of a step goes by before its forward begins");
+  expect_says(both, " % of each step is spent waiting for data before its forward");
   expect_says(both, "more workers");
   expect_says(both, "Step Time");
   EXPECT_EQ(both.recorded().layers("Layer Time"), Names({"Net.first", "Net.second"})) << both.messages;

@@ -323,8 +323,8 @@ TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
     EXPECT_EQ(net.found(), more.empty() ? Names() : Names{"mode_mismatch Net"});
     return net.bench().findings().at(0).message;
   };
-  const std::string beginning = "the whole of the model is in eval mode while it is trained";
-  EXPECT_EQ(trained({}), beginning + ", which here changes nothing");
+  const std::string beginning = "all of the model is in eval mode during training";
+  EXPECT_EQ(trained({}), beginning + ", which has no effect here");
   EXPECT_EQ(trained({"Dropout"}), beginning + ": dropout is off");
   EXPECT_EQ(trained({"BatchNorm1d"}), beginning + ": batch norms do not learn");
   EXPECT_EQ(trained({"Dropout", "BatchNorm1d"}), beginning + ": dropout is off and batch norms do not learn");
@@ -339,12 +339,12 @@ TEST(Health, SeesAModelThatIsValidatedInTrainingModeIfThatMatters) {
     EXPECT_EQ(net.found(), more.empty() ? Names() : Names{"mode_mismatch Net"});
     return net.bench().findings().at(0).message;
   };
-  const std::string beginning = "the model is in training mode while it is validated";
-  EXPECT_EQ(validated({}), beginning + ", which here changes nothing");
+  const std::string beginning = "the model is in training mode during validation";
+  EXPECT_EQ(validated({}), beginning + ", which has no effect here");
   EXPECT_EQ(validated({"Dropout"}), beginning + ": dropout is on");
-  EXPECT_EQ(validated({"BatchNorm1d"}), beginning + ": batch norms take in the validation data");
+  EXPECT_EQ(validated({"BatchNorm1d"}), beginning + ": batch norms learn from the validation data");
   EXPECT_EQ(validated({"Dropout", "BatchNorm1d"}),
-            beginning + ": dropout is on and batch norms take in the validation data");
+            beginning + ": dropout is on and batch norms learn from the validation data");
 }
 
 TEST(Health, SeesALoaderThatIsStuckButNotFullBatches) {
@@ -617,7 +617,7 @@ TEST(Health, SeesALossAboveItsStartThatJumps) {
   const auto jumping = [](double start, double later) {
     return [=](int i) { return i < 40 ? start * (1 + noise(i) / 2) : later * (1 + 0.6 * noise(i)); };
   };
-  EXPECT_PRED2(says, told_of(jumping(1, 3)), "of its mean from one to the next");
+  EXPECT_PRED2(says, told_of(jumping(1, 3)), "of its mean from one loss to the next");
   EXPECT_EQ(told_of(jumping(1, 1)), "");
 }
 
@@ -746,7 +746,7 @@ TEST(SampledHealth, TellsOfALossThatWasNotFiniteInAnUnseenStepAndLeftNoTrace) {
   net.bench().push_loss(nan);
   for (int i = 0; i < 10; ++i) net.step();
   ASSERT_EQ(net.found(), Names{"non_finite"});
-  EXPECT_NE(net.bench().findings().at(0).message.find("in a step that was not looked at"), std::string::npos);
+  EXPECT_NE(net.bench().findings().at(0).message.find("in a step that was not measured"), std::string::npos);
 }
 
 TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
@@ -945,12 +945,12 @@ std::vector<std::string> first_step_of_two(double begin) {
   }
   bench.step();
   std::vector<std::string> found;
-  for (const lt::Finding& each : bench.findings()) found.push_back(each.message.substr(0, 40));
+  for (const lt::Finding& each : bench.findings()) found.push_back(each.message.substr(0, 23));
   return found;
 }
 
 TEST(EstimatedHealth, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfLargeOnes) {
-  EXPECT_EQ(first_step_of_two(1), Names{"the first step put other values in the p"});
+  EXPECT_EQ(first_step_of_two(1), Names{"the first step replaced"});
   EXPECT_EQ(first_step_of_two(0), Names()) << "zeros are no values that are lost";
 }
 

@@ -67,7 +67,7 @@ Clipped::Change clipped(double norm) {
 TEST(Clips, ThatLeaveNextToNothingAreToldWithWhatIsLeft) {
   const std::string said = Clipped().said("tiny_clip", clipped(1e-4));
   EXPECT_NE(said.find("to a norm of 0.0001 where"), std::string::npos) << said;
-  EXPECT_NE(said.find("the learning rate of 0.05 works as one of"), std::string::npos) << said;
+  EXPECT_NE(said.find("the learning rate of 0.05 acts like one of"), std::string::npos) << said;
   EXPECT_EQ(Clipped().said("tiny_clip", clipped(0.05)), "") << "a tenth is left";
 }
 
@@ -95,7 +95,7 @@ TEST(Clips, DoNotMatterToAdamAboveItsEps) {
 
 TEST(Clips, BeforeBackwardChangeNothingAndAreTold) {
   const std::string said = Clipped().said("early_clip", nullptr, clipped(1.0));
-  EXPECT_NE(said.find("before backward(), while they are all 0"), std::string::npos) << said;
+  EXPECT_NE(said.find("before backward(), when they are all 0"), std::string::npos) << said;
   const auto by_value = [](const std::vector<torch::Tensor>& parameters) {
     nn::utils::clip_grad_value_(parameters, 0.5);
   };
@@ -178,7 +178,7 @@ TEST(RecurrentLayers, ThatTakeTheSamplesForTimeAreTold) {
     return nn::functional::cross_entropy(model(torch::randn({16, 5, 4})).select(1, -1), labels(16));
   };
   const std::string said = said_of(/*batch_first=*/false, of_samples);
-  EXPECT_EQ(said.find("gru: 'gru' takes the first dimension of its input for time"), 0U) << said;
+  EXPECT_EQ(said.find("gru: 'gru' uses the first dimension of its input as time"), 0U) << said;
   EXPECT_EQ(said_of(/*batch_first=*/true, of_samples), "");
   EXPECT_EQ(said_of(false,
                     [&](Recurrent& model) {

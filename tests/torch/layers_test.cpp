@@ -45,7 +45,7 @@ TEST(LinearChain, IsToldOnceOfALongOne) {
                           "linear_chain", squared);
   ASSERT_EQ(found.size(), 1);
   EXPECT_EQ(found[0],
-            "1: '1' is given the output of '0' as it is: two linear layers in a row can do no more than one; so are 2 "
+            "1: '1' takes the output of '0' unchanged: two linear layers in a row can do no more than one; so do 2 "
             "more");
 }
 

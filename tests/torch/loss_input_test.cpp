@@ -75,7 +75,7 @@ TEST(LossInput, OfNllLossIsLogarithmsOfProbabilities) {
   expect(nll([](auto& out) { return torch::softmax(out, 0); }), LOUPE_SEVERITY_ERROR, "a softmax over dimension 0");
   expect(nll([](auto& out) { return torch::log_softmax(out, 0); }), LOUPE_SEVERITY_ERROR,
          "a log_softmax over dimension 0");
-  expect(nll([](auto& out) { return out; }), LOUPE_SEVERITY_ERROR, "no logarithm of a probability is above 0");
+  expect(nll([](auto& out) { return out; }), LOUPE_SEVERITY_ERROR, "logarithms of probabilities are at most 0");
   expect(nll([](auto& out) { return out - 10; }), LOUPE_SEVERITY_ERROR, "exponentials");
   EXPECT_FALSE(nll([](auto& out) { return torch::log_softmax(out, 1); }));
   EXPECT_FALSE(nll([](auto& out) { return (torch::softmax(out, 1) + 1e-8).log(); }));
@@ -86,7 +86,7 @@ TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
     return told_of([&](const Tensor& out) { return F::cross_entropy(before(out), classes()); }, rule);
   };
   expect(entropy([](auto& out) { return torch::sigmoid(out); }, "loss_input"), LOUPE_SEVERITY_WARNING,
-         "the output of a sigmoid, where it takes scores without bounds: the loss cannot fall below 0.9");
+         "the output of a sigmoid, but it takes unbounded scores: the loss cannot fall below 0.9");
   expect(entropy([](auto& out) { return torch::tanh(out); }, "loss_input"), LOUPE_SEVERITY_WARNING, "a tanh");
   expect(entropy([](auto& out) { return torch::relu(out); }, "loss_input"), LOUPE_SEVERITY_INFO, "a ReLU");
   EXPECT_TRUE(entropy([](auto& out) { return torch::softmax(out, 1); }, "double_softmax"));

@@ -102,7 +102,7 @@ TEST_F(OriginOfANaN, IsARowThatIsMaskedAsAWholeBeforeASoftmax) {
   step(batch());
   EXPECT_TRUE(inspector.findings().empty());
   net->scores[5].fill_(true);
-  EXPECT_SAYS(told(batch()), "'softmax' made it: of 16 rows that its softmax takes, 1 is masked as a whole, all 16");
+  EXPECT_SAYS(told(batch()), "'softmax' made it: among 16 rows of its softmax, 1 is fully masked, all 16");
 }
 
 TEST_F(OriginOfANaN, IsAPaddingMaskThatLeavesNoKey) {
@@ -111,7 +111,7 @@ TEST_F(OriginOfANaN, IsAPaddingMaskThatLeavesNoKey) {
   net->padding[4].fill_(true);
   const loupe::Finding found = told(batch());
   EXPECT_EQ(found.layer, "attention");
-  EXPECT_SAYS(found, "of 16 rows that its softmax takes, 1 is masked as a whole, all 5 elements");
+  EXPECT_SAYS(found, "among 16 rows of its softmax, 1 is fully masked, all 5 elements");
 }
 
 TEST_F(OriginOfANaN, IsTheLogarithmOf0InTheLoss) {
@@ -150,7 +150,7 @@ TEST_F(OriginOfANaN, IsTheDeviationOfOneRowBetweenTwoLayers) {
 TEST_F(OriginOfANaN, IsARootWithoutASlopeBehindAFiniteLoss) {
   const loupe::Finding found =
       told(batch(), [](const Tensor& output) { return (output - output.detach()).square().sum(1).sqrt().mean(); });
-  EXPECT_SAYS(found, "between it and the loss lies SqrtBackward0, whose slope at 0 is infinite");
+  EXPECT_SAYS(found, "between it and the loss is SqrtBackward0, whose slope at 0 is infinite");
 }
 
 }  // namespace

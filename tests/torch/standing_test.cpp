@@ -153,7 +153,7 @@ TEST(FindingsAfterNaN, SayOfOneThatTheLoopLeftOutThatItDidNoHarm) {
   it.loss_of(bad_batch());
   it.train(1);
   EXPECT_EQ(it.non_finite().severity, LOUPE_SEVERITY_INFO);
-  EXPECT_EQ(it.non_finite().message.rfind("a NaN that did no harm", 0), 0U) << it.non_finite().message;
+  EXPECT_EQ(it.non_finite().message.rfind("a NaN without harm", 0), 0U) << it.non_finite().message;
   EXPECT_NE(it.non_finite().message.find("the batch itself"), std::string::npos);
   it.take_bad_batch();
   it.train(1);

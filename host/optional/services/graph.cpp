@@ -185,7 +185,7 @@ std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output)
   const bool is_nan = output.isnan().any().item<bool>();
   if (is_nan && has_name(name, {"Softmax", "LogSoftmax"}))
     return Maker{name, "gives NaN " + where_true(output.isnan()),
-                 "see that each row of the mask leaves an element: a softmax over values that are all -Inf, as where "
+                 "see that each row of the mask leaves an element: a softmax over values that are all -Inf, as when "
                  "everything is masked, is NaN"};
   if (is_nan && has_name(name, {"Sqrt", "Rsqrt"}))
     return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as of numbers below 0",
@@ -286,8 +286,8 @@ class MakerSearch {
         largest = std::max(largest, input.abs().max().item<double>());
     }
     Maker maker{name, "is the first function whose inputs are finite and whose output is not", ""};
-    if (largest > 0) maker.seen += " (the largest magnitude that goes in is " + rounded_text(largest) + ")";
-    if (largest > 0) maker.advice = "an overflow is usual here: see how large what goes in has become";
+    if (largest > 0) maker.seen += " (the largest input magnitude is " + rounded_text(largest) + ")";
+    if (largest > 0) maker.advice = "an overflow is the usual cause: check how large the inputs have become";
     return maker;
   }
 

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int format = 1;
 
-/// Each of the first epochs is a phase, later phases grow longer: training changes most at its beginning.
+/// Each of the first epochs is a phase; later phases grow longer, because training changes most at its beginning.
 std::vector<double> phases_of(const std::set<double>& epochs) {
   constexpr double growth = 1.25;
   std::vector<double> starts;
@@ -44,7 +44,7 @@ struct Envelope {
   }
 };
 
-/// With fewer runs, more of the expected range is outside of their smallest and largest value.
+/// With fewer runs, more of the expected range is outside their smallest and largest value.
 Baseline::Span widened(const Envelope& seen, double series_magnitude, bool is_share) {
   const double share = 0.25 + 2 / static_cast<double>(seen.runs.size());
   const double magnitude = std::max(std::abs(seen.low), std::abs(seen.high));
@@ -111,7 +111,7 @@ Baseline Baseline::of(const std::vector<Run>& runs, const std::set<std::string>&
         spans.push_back({NAN, NAN});
         continue;
       }
-      // A good run may be a little ahead of the others, or behind.
+      // A good run may be a little ahead of the others or behind them.
       Envelope around = seen[i];
       if (i > 0) around.add(seen[i - 1]);
       if (i + 1 < phases) around.add(seen[i + 1]);
@@ -179,19 +179,19 @@ Baseline Baseline::read(const std::string& file) {
   const Json first = Json::parse(text.substr(0, text.find('\n')), nullptr, /*allow_exceptions=*/false);
   if (first.is_object() && first.contains("kind") && first["kind"] == "run") {
     throw Error(file +
-                ": error: this is the record of a run and no baseline; make a baseline of the records of good "
+                ": error: this is the record of a run, not a baseline; make a baseline from the records of good "
                 "runs with: loupe learn RECORD... --out baseline.json");
   }
   Json json;
   try {
     json = Json::parse(text);
   } catch (const Json::exception&) {
-    throw fail("this is no baseline, or one that was cut off: it is not whole JSON");
+    throw fail("this is not a baseline, or it was cut off: it is not complete JSON");
   }
   try {
-    if (!json.is_object() || json.value("kind", "") != "baseline") throw fail("this JSON is no baseline");
+    if (!json.is_object() || json.value("kind", "") != "baseline") throw fail("this JSON is not a baseline");
     if (const int found = json.value("format", 0); found != format) {
-      throw fail("this baseline is of format " + std::to_string(found) + ", and this Loupe reads format " +
+      throw fail("this baseline has format " + std::to_string(found) + ", and this Loupe reads format " +
                  std::to_string(format));
     }
     Baseline baseline;
@@ -211,7 +211,7 @@ Baseline Baseline::read(const std::string& file) {
     baseline.note_layers();
     return baseline;
   } catch (const Json::exception&) {
-    throw fail("something of this baseline is missing or is not of the type that belongs there");
+    throw fail("a part of this baseline is missing or has the wrong type");
   }
 }
 
@@ -233,16 +233,16 @@ std::string BaselineWatch::take_lacking() {
   std::string names;
   for (std::size_t i = 0; i < fresh.size() && i < shown; ++i) names += (i == 0 ? "'" : ", '") + fresh[i] + "'";
   if (fresh.size() > shown) names += " and " + std::to_string(fresh.size() - shown) + " more";
-  return "the baseline '" + baseline_.file() + "' has nothing of " + names +
+  return "the baseline '" + baseline_.file() + "' has no series of " + names +
          ", which is not compared; learn it again from records that have it";
 }
 
 Finding BaselineWatch::another_model(double epoch) const {
   return {.rule = rule,
           .severity = LOUPE_SEVERITY_ERROR,
-          .message = "the baseline '" + baseline_.file() + "' is of another model: it has none of this run's " +
+          .message = "the baseline '" + baseline_.file() + "' is from another model: it has none of this run's " +
                      std::to_string(layers_.size()) + " layers, such as '" + *layers_.begin() + "'",
-          .advice = "name the baseline of this model, or make one of its good runs: loupe learn RECORD... --out FILE",
+          .advice = "use the baseline of this model, or make one from its good runs: loupe learn RECORD... --out FILE",
           .first_epoch = epoch,
           .last_epoch = epoch};
 }
@@ -255,14 +255,14 @@ Finding BaselineWatch::departed(const Value& current, std::size_t others, double
   const std::string runs =
       baseline_.run_count() == 1 ? "one good run" : std::to_string(baseline_.run_count()) + " good runs";
   return {.rule = rule,
-          .message = name_of(current.key) + " is " + rounded_text(current.value) + ", where the baseline of " + runs +
+          .message = name_of(current.key) + " is " + rounded_text(current.value) + ", but the baseline of " + runs +
                      " allows " + rounded_text(span.low) + " to " + rounded_text(span.high) +
-                     " by then, a margin included: it left that in epoch " + rounded_text(since) +
+                     " by then, including a margin: it left this range in epoch " + rounded_text(since) +
                      ", and is outside by " + rounded_text(distance / std::max(span.high - span.low, 1e-300)) +
                      " times its width" + (others > 0 ? "; so are " + std::to_string(others) + " other series" : ""),
           .advice =
-              "look at what was changed in the training or its data since the good runs; if this run is good "
-              "too, learn the baseline again with its record",
+              "check what was changed in the training or its data since the good runs; if this run is also "
+              "good, learn the baseline again with its record",
           .tag = tag,
           .layer = layer != tag ? layer : "",
           .value = current.value,

@@ -52,8 +52,8 @@ class Baseline {
   std::set<std::string> layers_;
 };
 
-/// Compares a run with a baseline, tick by tick, live or from its record. Reports the first series that is outside of
-/// the range for longer than the patience, and when it is back. Calls come one at a time.
+/// Compares a run with a baseline, tick by tick, live or from its record. Reports the first series that is outside its
+/// range for longer than the patience, and when it is back. Calls come one at a time.
 class BaselineWatch {
  public:
   static constexpr const char* rule = "departs_from_baseline";
@@ -65,9 +65,9 @@ class BaselineWatch {
   void add(const std::string& tag, const std::string& layer, const std::string& line, double value);
   /// Ends the tick and returns new findings.
   std::vector<Finding> end_tick(double epoch);
-  /// A sentence on layers that the baseline lacks, once; empty if nothing is new.
+  /// A sentence about layers that the baseline lacks, once; empty if there are no new ones.
   std::string take_lacking();
-  /// Whether the baseline has none of the run's layers, and so is of another model; end_tick() reports that too.
+  /// Whether the baseline has none of the run's layers, and so is from another model; end_tick() also reports that.
   bool is_of_another_model() const { return other_model_; }
 
  private:
@@ -85,13 +85,13 @@ class BaselineWatch {
 
   Baseline baseline_;
   int patience_;
-  std::vector<Value> values_;  // of this tick
+  std::vector<Value> values_;  // the values of this tick
   std::map<Baseline::Key, Departure> departures_;
   std::set<std::string> layers_, lacking_, told_lacking_;
   bool compared_ = false, other_model_ = false;
   std::vector<Finding> standing_;  // at most one
   Baseline::Key standing_key_;
-  int inside_ = 0;  // ticks in a row that the standing series is back
+  int inside_ = 0;  // ticks in a row in which the reported series was back
 };
 
 }  // namespace loupe::health

@@ -9,44 +9,44 @@ namespace loupe::health {
 class Elements;
 struct Layer;
 
-/// How far the rows of a tensor lie apart beside their size: of some rows and columns, over some looks.
+/// How far the rows of a tensor differ, relative to their size: for some rows and columns, over some measurements.
 struct RowSpread {
   double variance = 0;  ///< over the rows, as the mean of the columns
   double squares = 0;
   int64_t looks = 0;
 
-  /// Nothing where there are too few rows or columns, or they are not finite.
+  /// Zero if there are too few rows or columns, or they are not finite.
   static RowSpread of(const Elements& elements);
   void add(const RowSpread& other) {
     variance += other.variance;
     squares += other.squares;
     looks += other.looks;
   }
-  /// 1 for rows that have nothing in common, 0 for rows that are all the same; 0 also where nothing was looked at.
+  /// 1 for rows that have nothing in common, 0 for equal rows, also 0 if nothing was measured.
   double share() const { return squares > 0 ? variance / squares : 0; }
   double mean_variance() const { return looks > 0 ? variance / static_cast<double>(looks) : 0; }
 };
 
-/// What shows whether a layer gives nearly the same for all samples, although these differ. Under its model's mutex.
+/// Shows whether a layer's output is nearly the same for all samples, although these differ. Under its model's mutex.
 struct Alikeness {
-  /// Of the model's output: in the first steps, and over the window.
+  /// The spread of the model's output in the first steps, and over the window.
   RowSpread at_start, now;
   uint64_t ran_at = 0;      ///< Model::step_now when it last ran with gradients
   bool runs_again = false;  ///< more than once in a step, as with two views of each sample
 
-  /// Two layers that take one input and give outputs of one shape, from which another layer is given something new of
-  /// that shape: the mean and the variance of a code. Kept by the second.
+  /// Two layers with the same input and outputs of one shape, from which a third layer's input of that shape is
+  /// computed: the mean and the variance of a code. Kept by the second.
   struct Code {
     Layer* other = nullptr;
-    double squares = 0, other_squares = 0;  ///< sums over looks of mean squares
+    double squares = 0, other_squares = 0;  ///< sums, over the measured steps, of mean squares
     int64_t looks = 0, columns = 0;
     double mean_squares() const { return squares / static_cast<double>(looks); }
     double other_mean_squares() const { return other_squares / static_cast<double>(looks); }
-    /// An upper bound of the divergence of a sample from a normal distribution, while both are near 0.
+    /// An upper bound of a sample's divergence from a normal distribution, while both outputs are near 0.
     double divergence() const { return 0.5 * static_cast<double>(columns) * (mean_squares() + other_mean_squares()); }
   } code;
 
-  /// Of an embedding that is asked for rows which a layer's output chose, over the window.
+  /// The rows of an embedding that a layer's output chose, over the window.
   struct Choice {
     static constexpr std::size_t most = 4;
     std::array<int64_t, most> rows{};
@@ -66,9 +66,9 @@ struct Alikeness {
     }
   } choice;
 
-  /// Of a softmax over the columns.
+  /// The answers of a softmax over the columns.
   struct Answers {
-    double entropy = 0;  ///< summed over rows, as a share of that of equal chances
+    double entropy = 0;  ///< summed over rows, as a share of the entropy of equal chances
     int64_t rows = 0, classes = 0;
     int64_t answer = -1;  ///< the most likely column of all rows
     bool differ = false;

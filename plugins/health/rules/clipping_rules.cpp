@@ -1,4 +1,4 @@
-// Rules about what a program does to the gradients beside making them: clips that take nearly all of them, or nothing.
+// Rules about how a program changes gradients: clips that remove nearly all of them, or have no effect.
 
 #include <algorithm>
 #include <cmath>
@@ -27,12 +27,12 @@ UsedGradient used_gradient(const Judge& judge, const ParameterState& state) {
 
 namespace {
 
-/// Whether both the gradient that backward made and the one that the step took are those of this step.
+/// Whether the gradient after backward and the one at the step both belong to this step.
 bool is_of_this_step(const ParameterState& state) {
   return state.stepped && state.gradients > 0 && state.gradient_norm > 0 && std::isfinite(state.gradient_norm);
 }
 
-/// A clip makes all gradients smaller, so one of the smallest tells whether the others are worth reading.
+/// A clip makes all gradients smaller, so one of the smallest shows whether the others are worth reading.
 const ParameterState* smallest_weight(const Model& model) {
   const ParameterState* smallest = nullptr;
   for (const ParameterState& each : model.parameters) {
@@ -42,7 +42,7 @@ const ParameterState* smallest_weight(const Model& model) {
   return smallest;
 }
 
-/// Compares the gradients of a step that is looked at whole with those that backward made.
+/// Compares the gradients at a fully measured step with those after backward.
 void look_at_clip(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (situation.optimizer == nullptr || !model.resting.is_looking() || model.is_on_device || model.searches_steps)
@@ -67,7 +67,7 @@ void look_at_clip(const Judge& judge, const Situation& situation) {
   }
   clipped.take(std::sqrt(before), std::sqrt(after), largest);
   clipped.elements = elements;
-  // Adam and its like divide a gradient by its own size: only what is far below their eps makes a smaller step.
+  // Adam and similar optimizers divide a gradient by its size: only gradients far below their eps make smaller steps.
   constexpr double far_below = 0.1;
   const double usual = std::sqrt(after / static_cast<double>(elements));
   const auto counts_size = [&](const loupe_parameter_group* group) {
@@ -81,41 +81,41 @@ void look_at_clip(const Judge& judge, const Situation& situation) {
   clipped.rate = is_sgd && optimizer.group_count == 1 ? learning_rate_of(*groups[0]).value_or(NAN) : NAN;
 }
 
-/// A clip is known by what it leaves: one norm, or one largest element, in all steps, whatever backward made. Where all
-/// gradients are divided by one number, as a scaled loss needs it, or by the number of samples, what is left varies.
+/// A clip is known by its result: the same norm, or the same largest element, in all steps. If all gradients are
+/// divided by one number, as for a scaled loss, or by the number of samples, the result varies.
 void judge_clip(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const ClippedSteps& clipped = model.window.clipped;
   if (clipped.count < fewest_looks_in_window || clipped.count < clipped.looks || !clipped.shrinks_steps) return;
-  // Larger gradients may be those of a scaled loss, which were divided by the scale before the clip.
+  // Larger gradients may come from a scaled loss, divided by the scale before the clip.
   constexpr double without_scale = 100;
   if (clipped.before.high > without_scale) return;
   constexpr double same = 2e-3, other = 1e-2;
   const bool is_clip = clipped.after.spread() < same || clipped.largest.spread() < same;
   const double share = clipped.share(), limit = judge.limit("clip_share");
   if (!is_clip || clipped.before.spread() < other || !(share < limit)) return;
-  // Who divides gradients by their own norm, and chose the rate for that, learns all the same.
+  // A program that divides gradients by their norm, with a rate chosen for that, still learns.
   const uint32_t severity = situation.is_stuck ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO;
   const bool is_norm = clipped.after.spread() < same;
   const double left = is_norm ? clipped.after.high : clipped.largest.high;
   const std::string rate = std::isnan(clipped.rate) ? ""
                                                     : sentence(": the learning rate of ", clipped.rate,
-                                                               " works as one of ", clipped.rate * share);
+                                                               " acts like one of ", clipped.rate * share);
   judge.see(
       {.severity = severity, .module = model.root, .value = share, .threshold = limit, .may_recede = true},
-      sentence("between backward() and step() the gradients are clipped in each of the ", clipped.count,
-               " steps that were looked at, to ", is_norm ? "a norm of " : "elements of at most ", left,
-               " where their norm is ", clipped.before.low, " to ", clipped.before.high, ", which leaves ", share,
-               " of it on the average", rate),
-      sentence("raise the limit of ", is_norm ? "clip_grad_norm_" : "clip_grad_value_", " to what gradients of ",
-               whose(model), " usually have, ",
+      sentence("the gradients are clipped between backward() and step() in each of the ", clipped.count,
+               " measured steps, to ", is_norm ? "a norm of " : "elements of at most ", left,
+               " although their norm is ", clipped.before.low, " to ", clipped.before.high, ", which leaves ", share,
+               " of it on average", rate),
+      sentence("raise the limit of ", is_norm ? "clip_grad_norm_" : "clip_grad_value_",
+               " to the usual size of the gradients of ", whose(model), ", ",
                is_norm ? sentence("a norm of about ", clipped.before.high)
                        : sentence("about ", clipped.before.high / std::sqrt(static_cast<double>(clipped.elements)),
                                   " an element"),
-               " or more: a clip is for the few steps whose gradients are far larger"));
+               " or more: clipping is for the few steps with far larger gradients"));
 }
 
-/// Counts steps that were looked at, in a row.
+/// Counts consecutive measured steps.
 void judge_early_clip(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (!model.resting.is_looking() || model.is_on_device) return;
@@ -126,18 +126,17 @@ void judge_early_clip(const Judge& judge, const Situation& situation) {
     squares += each.gradient_norm * each.gradient_norm;
     if (first == nullptr && each.clipped_early) first = &each;
   }
-  if (squares == 0) return;  // it says nothing of the others
+  if (squares == 0) return;  // it says nothing about the others
   model.early_clips = first != nullptr ? model.early_clips + 1 : 0;
   constexpr uint32_t enough = 3;
   if (model.early_clips < enough) return;
-  judge.tell({.module = model.root, .value = static_cast<double>(model.early_clips)},
-             sentence("the gradients of ", whose(model), ", such as that of ", shown(*first),
-                      ", are clipped or scaled before backward(), while they are all 0, and not after it, in each of "
-                      "the last ",
-                      model.early_clips,
-                      " steps that were looked at: that changes nothing, and the step takes them as "
-                      "they are, with a norm of ",
-                      std::sqrt(squares)));
+  judge.tell(
+      {.module = model.root, .value = static_cast<double>(model.early_clips)},
+      sentence("the gradients of ", whose(model), ", such as that of ", shown(*first),
+               ", are clipped or scaled before backward(), when they are all 0, and not after it, in each of "
+               "the last ",
+               model.early_clips, " measured steps: that has no effect, and the step uses gradients with a norm of ",
+               std::sqrt(squares)));
 }
 
 }  // namespace
@@ -162,7 +161,7 @@ std::vector<Rule> clipping_rules() {
       {.name = "tiny_clip",
        .tag = "Weight Gradient Norm",
        .help = "warning or info; a clip leaves next to nothing of the gradients, in all steps",
-       .remedy = "raise the limit of the clip to what gradients usually have: it is for the few that are far larger",
+       .remedy = "raise the clip's limit to the usual size of gradients: clipping is for the few that are far larger",
        .looks = {{When::step, &look_at_clip}, {When::window, &judge_clip}},
        .limits = {{"clip_share", 0.01,
                    "share of the gradients' norm that a clip leaves, below which it leaves too little", 0.0, 1.0}},

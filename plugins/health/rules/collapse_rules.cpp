@@ -1,4 +1,4 @@
-// Rules about what a model gives for different samples: nearly the same.
+// Rules about outputs that are nearly the same for different samples.
 
 #include <algorithm>
 #include <cmath>
@@ -39,15 +39,15 @@ namespace {
 
 constexpr int64_t looks_enough = 2;
 
-/// Embeddings that agree because that makes the loss small. What a loss compares with targets is as alike as these
-/// are, so that such models are not judged.
+/// Embeddings that agree because that makes the loss small. Outputs that a loss compares with targets may be as alike
+/// as these, so such models are not judged.
 void judge_embedding(const Judge& judge, const Situation& situation) {
   const Layer* layer = situation.model->last_layer;
   if (layer == nullptr || layer->module == nullptr || situation.compares_targets) return;
   const RowSpread &start = layer->alike.at_start, &now = layer->alike.now;
   if (start.looks < looks_enough || now.looks < looks_enough) return;
-  // Where a loss is known to compare outputs with outputs, their directions must differ; else they must have become
-  // one point, of which several are made in each step.
+  // If a loss compares outputs with outputs, their directions must differ; else the outputs must have become one point,
+  // with several of them in each step.
   constexpr double alike = 0.1, far_less = 0.2;
   constexpr double one_point = 0.02, next_to_nothing = 0.05, shrunk = 0.01;
   const bool are_alike = situation.compares_outputs && now.share() < alike && now.share() < far_less * start.share();
@@ -55,16 +55,18 @@ void judge_embedding(const Judge& judge, const Situation& situation) {
                              now.share() < next_to_nothing * start.share() &&
                              now.mean_variance() < shrunk * start.mean_variance();
   if (!are_alike && !are_one_point) return;
-  judge.see({.module = layer->module, .value = now.share(), .threshold = are_alike ? alike : one_point},
-            sentence("the rows of a batch come out of '", layer->name, "' nearly alike, though the inputs differ: ",
-                     percent(1 - now.share()), " of its output is the same for all rows, where it was ",
-                     percent(1 - start.share()), " at the start, so that it tells little of a sample"),
-            "the loss is small where all outputs are one: see that it pushes other samples apart (negatives, a margin, "
-            "or a variance term), or that one of two views goes through detach() and a predictor, and normalize the "
-            "output over the batch");
+  judge.see(
+      {.module = layer->module, .value = now.share(), .threshold = are_alike ? alike : one_point},
+      sentence("the output of '", layer->name,
+               "' is nearly the same for all rows of a batch, though the inputs differ: ", percent(1 - now.share()),
+               " of it is equal in all rows, compared with ", percent(1 - start.share()),
+               " at the start, so it says little about a sample"),
+      "the loss is small if all outputs are equal: make it push different samples apart (negatives, a margin or a "
+      "variance term), or let one of two views go through detach() and a predictor, and normalize the output over "
+      "the batch");
 }
 
-/// A code of mean 0 and variance 1 whatever goes in.
+/// A code with mean 0 and variance 1 for every input.
 void judge_code(const Judge& judge, const Situation& situation) {
   constexpr double nothing = 0.02;  // nats a sample
   constexpr uint64_t steps_enough_to_learn = 100;
@@ -73,24 +75,25 @@ void judge_code(const Judge& judge, const Situation& situation) {
     const Alikeness::Code& code = layer.alike.code;
     if (layer.module == nullptr || code.other == nullptr || code.looks < looks_enough) continue;
     if (code.other->module == nullptr || code.divergence() > nothing) continue;
-    judge.see({.module = layer.module, .value = code.divergence(), .threshold = nothing},
-              sentence("'", code.other->name, "' and '", layer.name,
-                       "' give nearly 0 for every sample (root mean "
-                       "squares of ",
-                       std::sqrt(code.other_mean_squares()), " and ", std::sqrt(code.mean_squares()),
-                       "): as mean and logarithm of the variance of a code these are the same normal distribution "
-                       "whatever goes in, with a divergence of at most ",
-                       code.divergence(), " a sample, and what is decoded knows nothing of the sample"),
-              "weigh the divergence less, at least in the first epochs, and see that it and the reconstruction error "
-              "are both summed, or both averaged, over the elements of a sample");
+    judge.see(
+        {.module = layer.module, .value = code.divergence(), .threshold = nothing},
+        sentence("'", code.other->name, "' and '", layer.name,
+                 "' give nearly 0 for every sample (root mean "
+                 "squares of ",
+                 std::sqrt(code.other_mean_squares()), " and ", std::sqrt(code.mean_squares()),
+                 "): as the mean and log variance of a code they are the same normal distribution for every "
+                 "input, with a divergence of at most ",
+                 code.divergence(), " per sample, so the decoder learns nothing about the sample"),
+        "lower the weight of the divergence, at least in the first epochs, and check that it and the reconstruction "
+        "error are both summed, or both averaged, over the elements of a sample");
   }
 }
 
-/// A policy that has become certain. The best one may be so, which the rewards tell and nobody else.
+/// A policy that has become certain. The best policy may be certain, too; only the rewards show it.
 void judge_policy(const Judge& judge, const Situation& situation) {
   constexpr int64_t rows_enough = 64;
   constexpr double was_open = 0.5, vanished = 0.02;
-  if (situation.compares_classes) return;  // and a classifier may be sure of itself
+  if (situation.compares_classes) return;  // a classifier may be certain
   for (const Layer& layer : situation.model->layers) {
     const Alikeness::Answers &start = layer.alike.answers_at_start, &now = layer.alike.answers;
     if (layer.module == nullptr || layer.role != Role::softmax || start.rows == 0 || now.rows < rows_enough) continue;
@@ -102,10 +105,10 @@ void judge_policy(const Judge& judge, const Situation& situation) {
          .value = now.mean_entropy() * log_classes,
          .threshold = vanished * log_classes},
         sentence("'", layer.name, "' chooses ", now.answer, " of ", now.classes, " for all ", now.rows,
-                 " rows that were looked at, with an entropy of ", now.mean_entropy() * log_classes, ", where it was ",
-                 start.mean_entropy() * log_classes, " at the start: what is chosen no longer depends on the input"),
-        "if the rewards do not get better, see the sign of the entropy bonus, which is subtracted from the loss, "
-        "and its weight, or lower the learning rate");
+                 " measured rows, with an entropy of ", now.mean_entropy() * log_classes, ", compared with ",
+                 start.mean_entropy() * log_classes, " at the start: the choice no longer depends on the input"),
+        "if the rewards do not improve, check the sign and weight of the entropy bonus, which is subtracted from the "
+        "loss, or lower the learning rate");
   }
 }
 
@@ -121,8 +124,8 @@ void judge_choice(const Judge& judge, const Situation& situation) {
     judge.see(
         {.module = layer.module, .value = static_cast<double>(used), .threshold = static_cast<double>(rows) / few},
         sentence(used == 1 ? "one row" : sentence(used, " rows"), " of the ", rows, " of '", layer.name, "' ",
-                 used == 1 ? "was" : "were", " chosen for all of the ", choice.seen,
-                 " choices of the last steps that were looked at: the others are never used, and get no "
+                 used == 1 ? "was" : "were", " chosen in all of the ", choice.seen,
+                 " choices of the last measured steps: the others are never used, and get no "
                  "gradients"));
   }
 }
@@ -135,7 +138,7 @@ std::vector<Rule> collapse_rules() {
        .help = "warning or info; the outputs for different samples have become nearly the same: embeddings, the code "
                "of a VAE, the choices of a policy",
        .measure = "the share of the last output that differs by row: below 0.1, or 0.02 where no loss compares outputs",
-       .remedy = "let the loss push samples apart, or weigh the divergence of a code, or an entropy bonus, less",
+       .remedy = "make the loss push samples apart, or lower the weight of a code's divergence or of an entropy bonus",
        .looks = {{When::window, &judge_embedding}, {When::window, &judge_code}, {When::window, &judge_policy}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"constant_output", "vanishing_gradient", "update_ratio", "dead_units"}}},
@@ -146,10 +149,10 @@ std::vector<Rule> collapse_rules() {
 +auto loss = -0.5 * (torch::cosine_similarity(p1, z2.detach()).mean() +
 +                    torch::cosine_similarity(p2, z1.detach()).mean());)"},
       {.name = "unused_codes",
-       .help = "warning; of the rows of a codebook, one or two in a hundred are ever chosen",
-       .measure = "which rows of a codebook are chosen in 64 choices or more: one in 32 and fewer",
-       .remedy = "let the rows begin at outputs of the encoder, such as those of the first batch, and those that "
-                 "nobody chooses begin again at others",
+       .help = "warning; only one or two in a hundred rows of a codebook are ever chosen",
+       .measure = "the rows of a codebook that are chosen in 64 choices or more: at most one in 32",
+       .remedy = "initialize the rows with outputs of the encoder, such as those of the first batch, and re-initialize "
+                 "unused rows with others",
        .looks = {{When::window, &judge_choice}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"constant_output", "dead_units", "poor_initialization", "loss_not_decreasing"}}},

@@ -1,5 +1,5 @@
-// Rules that set side by side what passes by in a step: targets and inputs, losses and what they take, the gradients
-// before and after a clip, the rows of a batch.
+// Rules that compare the data of a step: targets with inputs, losses with their arguments, gradients before and after a
+// clip, the rows of a batch.
 
 #include <loupe/draft/tensor_math.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t looks_needed = 3;
 
-// Targets beside inputs.
+// Targets and inputs.
 
 void judge_shift(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
@@ -27,22 +27,21 @@ void judge_shift(const Judge& judge, const Situation& situation) {
   if (shift.by < 0 || shift.by == 1 || shift.takes_next) return;
   if (shift.looks < looks_needed || shift.places < places_enough) return;
   if (shift.by == 0) {
-    // A model that does not look ahead can copy all the same; one that reads and then writes may be meant to.
+    // A model that does not look ahead can also copy; an encoder and decoder may be intended to.
     constexpr double tiny = 0.05;
     const bool looks_back = (shift.is_causal && shift.recurrent == 0) || (shift.recurrent == 1 && !shift.is_causal);
     if (shift.sees_all || !looks_back || !(shift.loss < tiny)) return;
-    return judge.tell({.module = model.root, .value = 0, .threshold = 1},
-                      sentence("the targets are the model's own input, place by place, in all ", shift.places,
-                               " places that were compared, and the loss is ", percent(shift.loss),
-                               " of a guess: the model, which sees no later place, has learned to copy"),
-                      "give the loss the next word: targets are tokens.slice(1, 1) beside inputs of tokens.slice(1, 0, "
-                      "-1)");
+    return judge.tell(
+        {.module = model.root, .value = 0, .threshold = 1},
+        sentence("the targets equal the model's own input at all ", shift.places,
+                 " compared positions, and the loss is ", percent(shift.loss),
+                 " of a guess: the model, which sees no later position, has learned to copy"),
+        "predict the next word: use the targets tokens.slice(1, 1) with the inputs tokens.slice(1, 0, -1)");
   }
   judge.tell({.module = model.root, .value = static_cast<double>(shift.by), .threshold = 1},
-             sentence("the targets are the model's own input moved by ", shift.by, " places, in all ", shift.places,
-                      " that were compared: the model learns the word that comes ", shift.by, " places later"),
-             "move them once: where the data set gives targets that are moved already, leave out the slice before the "
-             "loss");
+             sentence("the targets are the model's own input shifted by ", shift.by, " positions, in all ",
+                      shift.places, " compared ones: the model learns the word ", shift.by, " positions later"),
+             "shift them once: if the data set already gives shifted targets, leave out the slice before the loss");
 }
 
 void judge_same_columns(const Judge& judge, const Situation& situation) {
@@ -50,15 +49,15 @@ void judge_same_columns(const Judge& judge, const Situation& situation) {
   const SameColumns& same = model.passing.same;
   const int64_t first = same.column(), steps = same.columns / same.in_step;
   if (!same.is_known() || first < 0 || model.acts()) return;
-  const std::string rows = sentence(", bit for bit, in all ", same.rows, " rows that were compared");
+  const std::string rows = sentence(", bit for bit, in all ", same.rows, " compared rows");
   if (same.width == same.columns && same.width > 1 && first == 0) {
     if (same.drops || same.narrowest < same.width) return;
     return judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = model.input_module(), .value = 1},
-                      sentence("the target is the whole input", rows, ", and no layer gives less than ", same.width,
-                               " numbers a sample: the model can pass it through unchanged"),
-                      "let a layer between be narrower, or hide a part of the input");
+                      sentence("the target is the whole input", rows, ", and no layer outputs fewer than ", same.width,
+                               " numbers per sample: the model can pass it through unchanged"),
+                      "make a layer in between narrower, or mask a part of the input");
   }
-  // An auto-encoder may be given a condition, too, behind what is to come out again.
+  // An auto-encoder's input may also have a condition, after the part to reconstruct.
   const int64_t overlap = same.overlap(first);
   const bool is_whole = overlap == same.width;
   if (is_whole && same.width > 1 && 4 * same.width > same.columns) return;
@@ -71,10 +70,10 @@ void judge_same_columns(const Judge& judge, const Situation& situation) {
                   : sentence("the target is ", same.width == 1 ? "column " : "columns from ", first + 1, " of the ",
                              same.columns, " of the model's own input");
   judge.tell({.module = model.input_module(), .value = static_cast<double>(first)},
-             sentence(where, rows, ": it is given what it is to answer"));
+             sentence(where, rows, ": it is given the answer"));
 }
 
-// What loss functions take.
+// The arguments of loss functions.
 
 void judge_target_range(const Judge& judge, const Situation& situation) {
   const TargetRange& targets = situation.model->passing.targets;
@@ -82,10 +81,10 @@ void judge_target_range(const Judge& judge, const Situation& situation) {
   judge.tell({.module = situation.model->output_module(),
               .value = targets.largest > 1 ? targets.largest : targets.smallest,
               .threshold = 1},
-             sentence(targets.function, " takes targets from 0 to 1, and is given some from ", targets.smallest, " to ",
+             sentence(targets.function, " takes targets from 0 to 1, but is given some from ", targets.smallest, " to ",
                       targets.largest, ": the loss then has no lower bound"),
              targets.largest > 100 ? "divide them by their largest value: a mask of 0 and 255 by 255"
-                                   : "give it 0 for no and 1 for yes; for numbers of classes, use cross_entropy");
+                                   : "use 0 for no and 1 for yes; for class numbers, use cross_entropy");
 }
 
 void judge_bounded_scores(const Judge& judge, const Situation& situation) {
@@ -96,7 +95,7 @@ void judge_bounded_scores(const Judge& judge, const Situation& situation) {
   if (scores.epochs < epochs_enough || !(scores.now > most * scores.guess) || scores.now < scores.floor) return;
   judge.tell({.module = situation.model->output_module(), .value = scores.now, .threshold = scores.floor},
              sentence("cross_entropy is given scores between -1 and 1 for ", scores.classes,
-                      " classes, as cosines are: the loss is ", scores.now, " and cannot fall below ", scores.floor,
+                      " classes, like cosines: the loss is ", scores.now, " and cannot fall below ", scores.floor,
                       "; a guess gives ", scores.guess));
 }
 
@@ -105,11 +104,11 @@ void judge_misread_input(const Judge& judge, const Situation& situation) {
   const InputRange& range = model.passing.range;
   if (!range.is_misread()) return;
   const bool is_huge = range.huge > 0;
-  judge.tell({.module = model.input_module(), .value = range.example},
-             sentence(is_huge ? range.huge : range.denormal, " of ", range.seen,
-                      " elements of the model's input that were read are ",
-                      is_huge ? "beyond 1e30" : "smaller than any normal number, other than 0", ", such as ",
-                      range.example, ": numbers of another type, or of another order of bytes, look like that"));
+  judge.tell(
+      {.module = model.input_module(), .value = range.example},
+      sentence(is_huge ? range.huge : range.denormal, " of ", range.seen, " read elements of the model's input are ",
+               is_huge ? "beyond 1e30" : "smaller than any normal number, other than 0", ", such as ", range.example,
+               ": numbers of another type or byte order look like that"));
 }
 
 void judge_tiny_input(const Judge& judge, const Situation& situation) {
@@ -119,7 +118,7 @@ void judge_tiny_input(const Judge& judge, const Situation& situation) {
   const bool normalizes = model.first_layer == nullptr || model.first_layer->role == Role::normalization;
   if (!situation.is_stuck || normalizes || !(largest > 0) || largest >= tiny) return;
   judge.see({.module = model.input_module(), .value = largest, .threshold = tiny},
-            sentence("the largest number in the model's input is ", largest, ", and the loss stays"));
+            sentence("the largest number in the model's input is ", largest, ", and the loss does not fall"));
 }
 
 // Softmax.
@@ -129,7 +128,7 @@ void judge_softmax(const Judge& judge, const Situation& situation) {
   SoftmaxLook& softmax = model.passing.softmax;
   const Layer* layer = softmax.over_batch;
   const Model::Step& step = model.step;
-  // The nodes of one graph are all there in each step, and may share what they know.
+  // All nodes of one graph are in each step, and may exchange information.
   const bool is_same = step.input.equals(model.last_input);
   const bool is_batch = layer != nullptr && softmax.rows == step.input_rows && step.targets > 0 && !is_same &&
                         (step.targets == softmax.rows || (softmax.is_attention && step.targets % softmax.rows == 0));
@@ -137,14 +136,14 @@ void judge_softmax(const Judge& judge, const Situation& situation) {
   softmax.steps = is_batch ? softmax.steps + 1 : 0;
   if (softmax.steps < looks_needed) return;
   judge.tell({.module = layer->module, .place = layer->first_run},
-             sentence("the softmax '", layer->name, "' goes over the ", softmax.rows, " samples of the batch: each of ",
-                      "its columns adds up to 1 over the batch, and the ", softmax.inner,
-                      " numbers of a sample do not, so that samples mix"));
+             sentence("the softmax '", layer->name, "' is taken over the ", softmax.rows,
+                      " samples of the batch: each of ", "its columns adds up to 1 over the batch, but the ",
+                      softmax.inner, " numbers of a sample do not, so samples mix"));
 }
 
 // Between backward and step.
 
-/// A limit that somebody writes: 1, 0.5, 2, 0.1.
+/// A limit that people would write: 1, 0.5, 2, 0.1.
 bool is_round(double value) {
   const double digits = value / std::pow(10, std::floor(std::log10(value) + 1e-6));
   constexpr double same = 2e-4;
@@ -154,8 +153,8 @@ bool is_round(double value) {
   return false;
 }
 
-/// A clip leaves one norm, or one largest element, in all steps. Where the loss is scaled, that times the scale is the
-/// clip's limit if the clip came first, and itself the limit if the clip came last.
+/// A clip leaves the same norm, or the same largest element, in all steps. With a scaled loss, the limit is this times
+/// the scale if the clip came first, and this itself if the clip came last.
 void judge_scaled_clip(const Judge& judge, const Situation& situation) {
   const ClippedSteps& clipped = situation.model->window.clipped;
   const double scale = situation.passes != nullptr ? situation.passes->scale.load() : 1;
@@ -164,7 +163,7 @@ void judge_scaled_clip(const Judge& judge, const Situation& situation) {
   const bool is_norm = clipped.after.spread() < same;
   if ((!is_norm && clipped.largest.spread() >= same) || clipped.before.spread() < other) return;
   const double left = is_norm ? clipped.after.high : clipped.largest.high, limit = left * scale;
-  // Both norms tell: what is left is far below the gradients' own, and the limit below those that hold the scale.
+  // Check both norms: the result is far below the gradients' own, and the limit is below the scaled ones.
   const double own = clipped.before.low / scale, far = is_norm ? 0.01 : 0.1;
   if (!(clipped.after.high < far * own) || limit > clipped.before.low || (is_round(left) && !is_round(limit))) return;
   const bool matters = clipped.shrinks_steps;
@@ -173,12 +172,12 @@ void judge_scaled_clip(const Judge& judge, const Situation& situation) {
               .value = clipped.after.high,
               .threshold = own},
              sentence("the gradients are clipped to ", is_norm ? "a norm of " : "elements of ", limit,
-                      " while they still hold the loss scale of ", scale,
-                      ", and divided by it afterwards: a step takes "
+                      " while they still contain the loss scale of ", scale,
+                      ", and divided by it afterwards: a step uses "
                       "a norm of ",
-                      clipped.after.high, ", where the norm of the gradients is ", own, " and more"),
-             sentence("divide the gradients by the scale first, and clip them then",
-                      matters ? "" : "; this optimizer divides by their size, so that little changes"));
+                      clipped.after.high, ", although the norm of the gradients is ", own, " and more"),
+             sentence("divide the gradients by the scale first, then clip them",
+                      matters ? "" : "; this optimizer divides by their size, so little changes"));
 }
 
 void judge_accumulation(const Judge& judge, const Situation& situation) {
@@ -195,12 +194,12 @@ void judge_accumulation(const Judge& judge, const Situation& situation) {
   if (is_uneven && passes->uneven_steps >= steps_enough) {
     judge.tell(
         {.module = model.root, .value = static_cast<double>(step.most), .threshold = static_cast<double>(step.fewest)},
-        sentence("a step adds up ", step.passes, " backward passes, of losses over ", step.fewest, " to ", step.most,
-                 " targets each, and each is the mean over its own: a target among ", step.fewest,
-                 " weighs as much as ", step.most / step.fewest, " among ", step.most),
-        "add up the losses by reduction(torch::kSum), and divide by the number of targets in the whole step");
+        sentence("a step adds up ", step.passes, " backward passes, whose losses are means over ", step.fewest, " to ",
+                 step.most, " targets each: a target among ", step.fewest, " weighs as much as ",
+                 step.most / step.fewest, " among ", step.most),
+        "sum the losses with reduction(torch::kSum), and divide by the number of targets in the whole step");
   }
-  // Gradients that are cleared between passes do not grow from one to the next.
+  // Gradients that are cleared between passes do not grow from pass to pass.
   const auto& squares = model.passing.squares;
   const bool is_seen = step.passes >= several && step.passes <= squares.size() && squares[0] > 0;
   const double grown = is_seen ? std::sqrt(squares[step.passes - 1] / squares[0]) : 0;
@@ -212,8 +211,8 @@ void judge_accumulation(const Judge& judge, const Situation& situation) {
   if (passes->summed_steps < steps_enough || passes->growth < std::log(grows) * passes->summed_steps) return;
   judge.tell({.module = model.root, .value = static_cast<double>(step.passes), .threshold = 1},
              sentence("a step adds up the gradients of ", step.passes,
-                      " backward passes, each of a mean, and nothing divides them by ", step.passes,
-                      ": the learning rate works as one that is ", step.passes, " times as high"),
+                      " backward passes, each of a mean, without dividing them by ", step.passes,
+                      ": the learning rate acts as if it were ", step.passes, " times as high"),
              sentence("divide each loss by ", step.passes, " before backward(), or lower the learning rate"));
 }
 
@@ -231,10 +230,10 @@ void judge_repeats(const Judge& judge, const Situation& situation) {
        .module = model.input_module(),
        .value = static_cast<double>(repeats.times),
        .threshold = 1},
-      sentence("each row of a batch of ", repeats.rows, " is there ", repeats.times, " times, with its target, in ",
-               repeats.batches, " batches in a row", model.had_gaps ? " of those that were looked at" : ""),
-      sentence(repeats.outputs_differ ? "unless the model is to draw several times for each sample, " : "",
-               "give each worker of the loader a seed of its own, such as seed + worker: workers with one seed "
+      sentence("each row of a batch of ", repeats.rows, " occurs ", repeats.times, " times, with its target, in ",
+               repeats.batches, " batches in a row", model.had_gaps ? " that were measured" : ""),
+      sentence(repeats.outputs_differ ? "unless the model should draw several times for each sample, " : "",
+               "give each worker of the loader its own seed, such as seed + worker: workers with the same seed "
                "draw the same samples"));
 }
 
@@ -257,9 +256,9 @@ void judge_lost_state(const Judge& judge, const Situation& situation) {
   }
   if (!is_new) return;
   judge.tell({.module = model.root, .value = model.first_cross_entropy, .threshold = guess},
-             sentence("the weights are trained already, as the first loss is ", model.first_cross_entropy,
-                      ", where a guess gives ", guess, ", but ", situation.optimizer->type,
-                      " begins at its first step, without what it knew of the gradients"));
+             sentence("the weights are already trained, as the first loss is ", model.first_cross_entropy,
+                      " and a guess gives ", guess, ", but ", situation.optimizer->type,
+                      " begins at its first step, without its averages of the gradients"));
 }
 
 void judge_held_frozen(const Judge& judge, const Situation& situation) {
@@ -285,9 +284,9 @@ void judge_held_frozen(const Judge& judge, const Situation& situation) {
              sentence("the optimizer holds ", shown(*first), more > 0 ? sentence(" and ", more, " more") : "",
                       ", which ", more > 0 ? "require" : "requires", " no gradient and never ",
                       more > 0 ? "change" : "changes", ": ", percent(share), " of the elements in its groups"),
-             is_embedding ? "Embedding::from_pretrained freezes by default: if its rows are to be trained, say "
+             is_embedding ? "Embedding::from_pretrained freezes by default: to train its rows, use "
                             "EmbeddingFromPretrainedOptions().freeze(false)"
-                          : "if it is to be trained, say requires_grad_(true); else leave it out of the optimizer");
+                          : "to train it, call requires_grad_(true); else leave it out of the optimizer");
 }
 
 // What is validated.
@@ -324,7 +323,7 @@ void judge_unseen_norm(const Judge& judge, const Situation& situation) {
   judge.tell({.module = first->module, .value = 0, .place = first->first_run},
              sentence("the batch norm", more > 0 ? "s '" : " '", first->name,
                       more > 0 ? sentence("' and ", more, " more evaluate") : "' evaluates",
-                      " and never saw a batch: the running mean is 0 and the variance 1, as they begin, while the "
+                      " but never saw a batch: the running mean is 0 and the variance 1, as at the start, although the "
                       "weights have been trained"));
 }
 
@@ -338,10 +337,10 @@ void judge_validation(const Judge& judge, const Situation& situation) {
   if (situation.acts || held_out.size() < epochs_enough || trained.size() < epochs_enough || !(start > 0)) return;
   const double lowest = std::ranges::min_element(held_out, {}, &Losses::Epoch::mean)->mean;
   const double now = trained.back().mean, held_out_now = held_out.back().mean;
-  // One that grows is overfitting, which has a rule of its own.
+  // A loss that grows is overfitting, which has its own rule.
   const bool stands = lowest >= never * std::max(start, held_out.front().mean) && held_out_now <= grew * lowest;
   const bool never_fell = now >= 0 && now < fell_to * start && stands;
-  // Another model than the one that learns, as an average of its weights: it should follow.
+  // A different model than the trained one, such as an average of its weights, should follow it.
   const bool departs = is_other && lowest > 0 && held_out_now > grew * lowest && held_out_now > far_above * now;
   if (!never_fell && !departs) return;
   const bool may_lack_batches = is_other && situation.passes->has_batch_norm;
@@ -350,13 +349,13 @@ void judge_validation(const Judge& judge, const Situation& situation) {
                       held_out_now, ", was never below ", lowest,
                       is_other ? ": the validation runs another model, since the trained one never ran without "
                                  "gradients"
-                               : ": what is validated does not know what was learned",
+                               : ": the validation does not use what was learned",
                       may_lack_batches ? "; the batch norms of that model may never have seen a batch" : ""),
              may_lack_batches
-                 ? "copy the buffers, too, where the parameters are copied or averaged, so that the running mean and "
+                 ? "also copy the buffers where the parameters are copied or averaged, so that the running mean and "
                    "variance follow: for each of model->buffers(), buffer.copy_(trained buffer)"
-                 : "look at what is validated: whether it is the model that is trained, or a copy that follows it, in "
-                   "evaluation mode, and whether its inputs and targets are made in the same way as in training");
+                 : "check that the validation uses the trained model, or a copy that follows it, in evaluation mode, "
+                   "and makes its inputs and targets in the same way as the training");
 }
 
 }  // namespace
@@ -364,11 +363,12 @@ void judge_validation(const Judge& judge, const Situation& situation) {
 std::vector<Rule> comparison_rules() {
   return {
       {.name = "target_in_input",
-       .help = "warning or info; the model is given what it is to answer, or targets are moved by more than one place",
-       .measure = "columns of the input that equal the targets in all of 256 rows; of words, the share of targets that "
-                  "are the input moved by 0, 2 or 3 places, 98 % and more, in 3 looks",
-       .remedy = "end the input before what is to be forecast, leave the column of the answer out of it, and move "
-                 "targets by one place, once",
+       .help = "warning or info; the input contains the answer, or targets are shifted by more than one position",
+       .measure =
+           "columns of the input that equal the targets in all of 256 rows; for words, the share of targets that "
+           "are the input shifted by 0, 2 or 3 positions: at least 98 %, three times",
+       .remedy = "end the input before the forecast, leave the answer's column out of it, and shift targets by one "
+                 "position, once",
        .looks = {{When::step, &judge_shift}, {When::step, &judge_same_columns}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"overfitting"}}},
@@ -379,9 +379,9 @@ std::vector<Rule> comparison_rules() {
       {.name = "target_range",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
-       .help = "error; a binary cross entropy is given targets outside of 0 to 1",
-       .measure = "all targets of 3 batches; one number beside both 0 and 1 may mark what a mask leaves out",
-       .remedy = "divide masks of 0 and 255 by 255; for numbers of classes, use cross_entropy",
+       .help = "error; a binary cross entropy is given targets outside 0 to 1",
+       .measure = "all targets of 3 batches; a single number other than 0 and 1 may mark masked targets",
+       .remedy = "divide masks of 0 and 255 by 255; for class numbers, use cross_entropy",
        .looks = {{When::step, &judge_target_range}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unbounded_loss", "exploding_gradient", "dead_units", "saturated_activation",
@@ -392,7 +392,7 @@ std::vector<Rule> comparison_rules() {
  auto loss = F::binary_cross_entropy_with_logits(scores, mask);)"},
       {.name = "bounded_scores",
        .tag = "Loss",
-       .help = "warning; a cross entropy of scores between -1 and 1, whose loss stays above what these allow",
+       .help = "warning; a cross entropy of scores between -1 and 1, which keep the loss high",
        .measure = "scores between -1 and 1, up to 0.8 and more, that are right for half of the samples, for 3 epochs, "
                   "while the loss is above 15 % of a guess",
        .remedy = "divide the scores by a temperature, such as 0.1, or multiply them by a learned scale",
@@ -407,8 +407,9 @@ std::vector<Rule> comparison_rules() {
        .help = "error; inputs that look like numbers of another type",
        .measure =
            "elements of a float input beyond 1e30, or an eighth of them smaller than normal numbers, in 2 batches",
-       .remedy = "read the data as the type in which they are stored (from_blob takes it in its options), and then "
-                 "convert them by to(torch::kFloat)",
+       .remedy =
+           "read the data with the type in which they are stored (an option of from_blob), then convert them with "
+           "to(torch::kFloat)",
        .looks = {{When::step, &judge_misread_input}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"non_finite", "unnormalized_input", "exploding_gradient", "dead_units",
@@ -419,11 +420,10 @@ std::vector<Rule> comparison_rules() {
 +auto x = torch::from_blob(bytes.data(), {count, 8}, torch::kInt)
 +             .to(torch::kFloat);)"},
       {.name = "tiny_input",
-       .help = "warning; all inputs are next to 0, and the loss stays",
-       .measure = "the largest number in the input over a window, below 0.05, while the loss has come down by less "
+       .help = "warning; all inputs are near 0, and the loss does not fall",
+       .measure = "the largest number in the input over a window, below 0.05, while the loss has fallen by less "
                   "than a tenth",
-       .remedy =
-           "bring the input to unit scale: see that it is divided once, and not by 255 in the data set and in the loop",
+       .remedy = "bring the input to unit scale: divide it once, not by 255 both in the data set and in the loop",
        .looks = {{When::window, &judge_tiny_input}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output", "update_ratio",
@@ -431,9 +431,9 @@ std::vector<Rule> comparison_rules() {
        .example = R"(-auto x = image.to(torch::kFloat) / 255 / 255;
 +auto x = image.to(torch::kFloat) / 255;)"},
       {.name = "softmax_dimension",
-       .help = "warning; a softmax goes over the samples of the batch",
+       .help = "warning; a softmax is taken over the samples of the batch",
        .measure = "sums of a softmax's output over the samples and over each other dimension, in 3 steps in a row",
-       .remedy = "take the softmax over the dimension that is weighed, such as -1: dimension 0 holds the samples",
+       .remedy = "take the softmax over the dimension to normalize, such as -1: dimension 0 holds the samples",
        .looks = {{When::step, &judge_softmax}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
@@ -441,10 +441,10 @@ std::vector<Rule> comparison_rules() {
 +auto weights = torch::softmax(scores, 1);)"},
       {.name = "scaled_clip",
        .tag = "Weight Gradient Norm",
-       .help = "warning or info; gradients are clipped while they still hold the loss scale",
-       .measure = "the gradients' norm as backward made it and as the step takes it, beside the loss scale: one norm "
-                  "in all steps, below a hundredth of their own, or one largest element and a norm below a tenth",
-       .remedy = "divide the gradients by the scale first, and clip them then",
+       .help = "warning or info; gradients are clipped while they still contain the loss scale",
+       .measure = "the gradients' norm after backward and at the step, and the loss scale: the same norm in all steps, "
+                  "below a hundredth of their own, or the same largest element and a norm below a tenth",
+       .remedy = "divide the gradients by the scale first, then clip them",
        .looks = {{When::window, &judge_scaled_clip}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"exploding_gradient", "vanishing_gradient", "tiny_clip", "update_ratio",
@@ -455,9 +455,10 @@ std::vector<Rule> comparison_rules() {
 -for (auto& each : model->parameters()) each.mutable_grad().div_(scale);)"},
       {.name = "accumulation",
        .severity = LOUPE_SEVERITY_INFO,
-       .help = "info; the backward passes of a step weigh few and many targets alike, or nothing divides their sum",
-       .measure = "the loss of each backward pass of a step beside the mean over its targets, and how many these are: "
-                  "4 times as many, in 4 steps in a row; or no factor, and gradients that grow from pass to pass",
+       .help = "info; a step's backward passes weigh few and many targets alike, or their sum is not divided",
+       .measure =
+           "the loss of each backward pass of a step, the mean over its targets and their number: 4 times as many "
+           "in one as in another, in 4 steps in a row; or no factor, and gradients that grow from pass to pass",
        .remedy = "divide by the number of targets of the whole step, or by the number of passes",
        .looks = {{When::step, &judge_accumulation}},
        .is_blind_on_devices = true,
@@ -470,10 +471,10 @@ std::vector<Rule> comparison_rules() {
 +  (summed_loss(part) / targets_of_all_parts).backward();
  optimizer.step();)"},
       {.name = "copied_rows",
-       .help = "warning or info; each row of a batch is there several times; info where the model is random by itself",
+       .help = "warning or info; each row of a batch occurs several times; info if the model itself is random",
        .measure = "equal rows of a batch, each as often as the others and with one target, in 8 batches in a row of "
-                  "the first 32 and after; whether the model gives the same for equal rows",
-       .remedy = "give each worker of the loader a seed of its own",
+                  "the first 32 and after; whether the model's outputs for equal rows are equal",
+       .remedy = "give each worker of the loader its own seed",
        .looks = {{When::step, &judge_repeats}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_oscillating", "overfitting"}}},
@@ -483,8 +484,8 @@ std::vector<Rule> comparison_rules() {
       {.name = "lost_state",
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; trained weights and an optimizer that begins at its first step",
-       .measure = "the first cross entropy, below half of a guess, beside the optimizer's count of steps, 1",
-       .remedy = "where training goes on from a checkpoint, save and load the optimizer, too: torch::save(optimizer, "
+       .measure = "the first cross entropy, below half of a guess, with an optimizer at its first step",
+       .remedy = "if training continues from a checkpoint, save and load the optimizer, too: torch::save(optimizer, "
                  "path) and torch::load(optimizer, path)",
        .looks = {{When::step, &judge_lost_state}},
        .is_blind_on_devices = true,
@@ -495,7 +496,7 @@ std::vector<Rule> comparison_rules() {
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the optimizer holds parameters that require no gradient",
        .measure = "parameters of the optimizer that require no gradient at the end of an epoch, and never got one",
-       .remedy = "say requires_grad_(true), or freeze(false) for an Embedding, or leave them out of the optimizer",
+       .remedy = "call requires_grad_(true), use freeze(false) for an Embedding, or leave them out of the optimizer",
        .looks = {{When::tick, &judge_held_frozen}},
        .example = R"(-// Frozen by default.
 -words = torch::nn::Embedding::from_pretrained(vectors);
@@ -504,9 +505,9 @@ std::vector<Rule> comparison_rules() {
 +    torch::nn::EmbeddingFromPretrainedOptions().freeze(false));)"},
       {.name = "unseen_norm",
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; a batch norm evaluates and never saw a batch",
-       .measure = "the buffers of batch norms that evaluate: mean 0, variance 1 and 0 batches, beside trained weights",
-       .remedy = "copy the buffers, too, where the parameters are copied or averaged: for each of model->buffers(), "
+       .help = "error; a batch norm evaluates but never saw a batch",
+       .measure = "the buffers of batch norms that evaluate: mean 0, variance 1 and 0 batches, with trained weights",
+       .remedy = "also copy the buffers where the parameters are copied or averaged: for each of model->buffers(), "
                  "buffer.copy_(trained buffer)",
        .looks = {{When::tick, &judge_unseen_norm}},
        .is_blind_on_devices = true,
@@ -518,8 +519,9 @@ std::vector<Rule> comparison_rules() {
       {.name = "unrelated_validation",
        .tag = "Loss",
        .help = "warning; the training loss fell to a fifth, and the validation loss never fell",
-       .measure = "the training loss, below a fifth of its start, beside a validation loss that was never below that "
-                  "start, for 5 epochs; or one that grows to twice the training loss, of a model that is not watched",
+       .measure =
+           "the training loss, below a fifth of its start, and a validation loss that was never below that start, "
+           "for 5 epochs; or one that grows to twice the training loss, of a model that is not watched",
        .remedy = "validate the model that is trained, or a copy that follows it with its buffers",
        .looks = {{When::validation_epoch, &judge_validation}},
        .brings_about = {{.effects = {"overfitting"}}},

@@ -1,4 +1,4 @@
-// Rules about the data that a model is given: sure, without thresholds.
+// Rules about a model's data: certain, without thresholds.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (!model.step.input.is_known) return;
   if (model.steps <= 1 || !model.step.input.equals(model.last_input)) {
-    // Inputs that repeat now and then are meant, as where one batch is used for several updates.
+    // Occasional repetitions are intended, for example if one batch is used for several updates.
     if (model.same_inputs > 0) model.repeats_by_habit = true;
     model.changed_inputs += model.steps > 1 && !model.step.after_gap ? 1 : 0;
     model.same_inputs = 0;
@@ -26,13 +26,13 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
                       " steps, after it had changed with each step"));
 }
 
-/// Nothing can be learnt from a batch that repeats one row while its targets differ.
+/// A model learns nothing from a batch that repeats one row while its targets differ.
 void judge_equal_rows(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   constexpr uint32_t enough = 3;
   model.distinct_rows.are_samples = model.distinct_rows.are_samples || model.step.rows_are_samples();
   const bool is_wrong = model.step.has_equal_rows && model.step.has_different_targets && model.step.rows_are_samples();
-  // An agent that stays where it is sees the same again and again.
+  // An agent that does not move sees the same input again and again.
   if (is_wrong && model.step.input.equals(model.last_input)) return;
   model.equal_row_steps = is_wrong ? model.equal_row_steps + 1 : 0;
   if (model.equal_row_steps < enough) return;
@@ -41,52 +41,53 @@ void judge_equal_rows(const Judge& judge, const Situation& situation) {
               .value = static_cast<double>(model.step.input_rows)},
              sentence("all ", model.step.input_rows,
                       " rows of a batch are the same, bit for bit, while their targets differ, in ",
-                      model.equal_row_steps, " steps in a row", model.had_gaps ? " of those that were looked at" : ""),
-             "see how a batch is put together: torch::from_blob does not copy, so a buffer that is filled again "
-             "changes the tensors made of it before; call clone() on each");
+                      model.equal_row_steps, " steps in a row", model.had_gaps ? " that were measured" : ""),
+             "check how a batch is assembled: torch::from_blob does not copy, so refilling a buffer changes the "
+             "tensors made from it earlier; call clone() on each");
 }
 
-/// With fewer samples than a batch has, nothing else is learnt.
+/// With fewer samples than a batch holds, the model learns only those.
 void judge_few_rows(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const DistinctRows& rows = model.distinct_rows;
   // An agent may have few states.
   if (!rows.are_few() || model.acts()) return;
-  judge.tell({.module = model.input_module(),
-              .value = static_cast<double>(rows.rows.count()),
-              .threshold = static_cast<double>(rows.smallest_batch) / 2},
-             sentence("of ", rows.seen, " rows of input that were looked at, in batches of ", rows.smallest_batch,
-                      " and more, only ", rows.rows.count(),
-                      " were different: each batch holds the same samples several times"),
-             "see that the data set gives another sample for each index, and what its size() is");
+  judge.tell(
+      {.module = model.input_module(),
+       .value = static_cast<double>(rows.rows.count()),
+       .threshold = static_cast<double>(rows.smallest_batch) / 2},
+      sentence("among ", rows.seen, " measured input rows, in batches of ", rows.smallest_batch, " and more, only ",
+               rows.rows.count(), " are different: each batch contains the same samples several times"),
+      "check that the data set returns a different sample for each index, and what its size() is");
 }
 
-/// Rows that a model was trained on say nothing of others.
+/// Rows from the training say nothing about unseen ones.
 void judge_shared_rows(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const SharedRows& rows = model.shared_rows;
   constexpr int64_t enough = 32, some = 5;
   constexpr double much = 0.05, whole = 0.9;
-  // An agent makes its data, and the nodes of a graph are all there in each step.
+  // An agent makes its own data, and all nodes of a graph are in each step.
   if (rows.is_off || !situation.was_validated || model.acts()) return;
   if (!model.distinct_rows.are_samples || model.changed_inputs < 2 || rows.compared < enough) return;
-  const std::string of_rows = sentence(rows.compared, " rows of validation that were compared with rows of training");
+  const std::string of_rows = sentence(rows.compared, " compared validation rows");
   if (rows.shared == rows.compared) {
     return judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = model.input_module(), .value = 1},
-                      sentence("all ", of_rows, " are among these: what is validated is what was learned"),
-                      "validate on samples that are kept from training, unless that is meant");
+                      sentence("all ", of_rows, " are training rows: the validation uses learned samples"),
+                      "validate on samples that are not used for training, unless this is intended");
   }
-  // Batches of both kinds come from one set that holds both; training and validation data one after the other do not.
-  // Where not all rows of training are known, a batch of these looks like both, and so does all the data together.
+  // Mixed batches come from one set with both kinds; separate training and validation data have none. If not all
+  // training rows are known, a batch of them also looks mixed, and so does all the data together.
   const int64_t others = rows.mixed - rows.mixed_shared;
   if (!rows.knows_training() || rows.mixed_shared < some || others < some) return;
   const double share = static_cast<double>(rows.mixed_shared) / static_cast<double>(rows.mixed);
   if (share < much || share > 1 - much) return;
   if (static_cast<double>(rows.mixed_rows) > whole * rows.training.rows()) return;
-  judge.tell({.module = model.input_module(), .value = share, .threshold = much},
-             sentence(percent(share), " of ", of_rows, " (", rows.mixed_shared, " of ", rows.mixed,
-                      " in batches that have others, too) are among these, bit for bit: the validation loss is better "
-                      "than that of unseen samples"));
+  judge.tell(
+      {.module = model.input_module(), .value = share, .threshold = much},
+      sentence(percent(share), " of ", of_rows, " (", rows.mixed_shared, " of ", rows.mixed,
+               " in batches that also have others) are training rows, bit for bit: the validation loss is better "
+               "than on unseen samples"));
 }
 
 void keep_input(const Judge&, const Situation& situation) {
@@ -111,12 +112,12 @@ void judge_order(const Judge& judge, const Situation& situation) {
   if (model.same_orders < enough || !all_are_same) return;
   const std::string epochs = sentence(" in each of the last ", model.same_orders + 1, " epochs");
   const std::string batches =
-      model.had_gaps ? sentence(count, " batches that were looked at") : sentence("first ", count, " batches");
+      model.had_gaps ? sentence(count, " measured batches") : sentence("first ", count, " batches");
   Observation seen{.module = model.root, .value = static_cast<double>(model.same_orders + 1)};
   if (are_constant) {
-    seen.message = sentence("the first layer was given one number throughout, ", now.back().constant,
-                            ", in all of the ", batches, epochs, ": its input says nothing of the samples");
-    seen.advice = "see that the samples go into the model; a constant, such as a start token, is no fault";
+    seen.message = sentence("the first layer was given only the number ", now.back().constant, ", in all of the ",
+                            batches, epochs, ": its input says nothing about the samples");
+    seen.advice = "check that the samples go into the model; a constant, such as a start token, is not a fault";
   } else {
     seen.message = sentence("the ", batches, " were the same, in the same order,", epochs);
   }
@@ -130,7 +131,7 @@ std::vector<Rule> data_rules() {
       {.name = "repeated_batch",
        .help = "warning; the input stopped changing",
        .measure = "the bits of a step's input, against the step before: three in a row; twenty of one row",
-       .remedy = "see that the loop takes the next batch of its data loader",
+       .remedy = "check that the loop takes the next batch of its data loader",
        .looks = {{When::step, &judge_repeated_batch}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
@@ -138,10 +139,10 @@ std::vector<Rule> data_rules() {
 -for (int step = 0; step < 1000; ++step) train_on(batch);
 +for (auto& batch : *loader) train_on(batch);)"},
       {.name = "repeated_rows",
-       .help = "error or warning; the rows of a batch are all the same, and their targets differ, or there are but few "
-               "of them",
-       .measure = "the bits of rows: all of a batch are equal, three times in a row, or too few differ in all",
-       .remedy = "clone what is made of a buffer that is filled again; see that each index gives another sample",
+       .help = "error or warning; all rows of a batch are equal though their targets differ, or there are only few "
+               "different rows",
+       .measure = "the bits of rows: all of a batch are equal, three times in a row, or too few are different in total",
+       .remedy = "clone tensors made from a reused buffer; check that each index gives a different sample",
        .looks = {{When::step, &judge_equal_rows}, {When::window, &judge_few_rows}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "constant_output", "loss_oscillating", "loss_not_decreasing"}}},
@@ -156,8 +157,8 @@ std::vector<Rule> data_rules() {
        .severity = LOUPE_SEVERITY_INFO,
        .help = "info; the batches come in the same order in each epoch",
        .measure = "the bits of the inputs of the first steps of three epochs",
-       .remedy =
-           "unless the order is meant, shuffle the samples in each epoch, as torch::data::samplers::RandomSampler does",
+       .remedy = "unless the order is intended, shuffle the samples in each epoch, as "
+                 "torch::data::samplers::RandomSampler does",
        .looks = {{When::step, &keep_input}, {When::tick, &judge_order}},
        .is_blind_on_devices = true,
        .example = R"( using namespace torch::data;
@@ -165,9 +166,10 @@ std::vector<Rule> data_rules() {
 -    make_data_loader<samplers::SequentialSampler>(training_data, 64);
 +    make_data_loader<samplers::RandomSampler>(training_data, 64);)"},
       {.name = "shared_rows",
-       .help = "warning or info; samples of the validation are those of the training",
-       .measure = "the bits of rows of validation, against those of training: a twentieth of 32 or more",
-       .remedy = "split the data once, by one order of all indices, before samples are repeated, and keep each part",
+       .help = "warning or info; validation samples are also training samples",
+       .measure =
+           "the bits of validation rows, compared with those of training rows: a twentieth of 32 or more are equal",
+       .remedy = "split the data once, by one order of all indices, before repeating samples, and keep each part",
        .looks = {{When::tick, &judge_shared_rows}},
        .is_blind_on_devices = true,
        .example = R"(-auto some = torch::randperm(1000).slice(0, 0, 800);

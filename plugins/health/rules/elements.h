@@ -20,8 +20,8 @@ struct Extent {
   bool is_finite() const { return nan_count == 0 && inf_count == 0; }
 };
 
-/// A place in part `i` of `count` elements in `parts` equal parts, a different one in each; there are at least as many
-/// elements as parts.
+/// A position in part `i` of `count` elements divided into `parts` equal parts, at a different offset in each part;
+/// there are at least as many elements as parts.
 inline int64_t scattered_place(int64_t i, int64_t parts, int64_t count) {
   constexpr int bits_below = 20;
   const uint64_t length = (static_cast<uint64_t>(count) << bits_below) / static_cast<uint64_t>(parts);
@@ -29,26 +29,26 @@ inline int64_t scattered_place(int64_t i, int64_t parts, int64_t count) {
   return static_cast<int64_t>((static_cast<uint64_t>(i) * length + within) >> bits_below);
 }
 
-/// The hash of some bits with those before.
+/// Mixes some bits into a hash.
 inline uint64_t mixed(uint64_t hash, uint64_t bits) {
   return (hash ^ bits) * 0x9e3779b97f4a7c15 ^ hash >> 29;
 }
 
-/// What else the rules ask of a tensor's elements now and then; the host measures what every event needs.
+/// Occasional questions of the rules about a tensor's elements; the host measures what every event needs.
 class Elements : public loupe::Elements {
  public:
   using loupe::Elements::Elements;
   /// Fewer bits than float32 has: updates may be too small to change a parameter.
   bool is_low_precision() const { return kind() == Kind::float16 || kind() == Kind::bfloat16; }
 
-  /// Calls with a function that reads an element by its place; without looking up the type for each element of
-  /// contiguous floats, which nearly all tensors are.
+  /// Calls `call` with a function that reads an element by its position; it avoids the type switch for contiguous
+  /// floats, which nearly all tensors are.
   template <class Call>
   auto read_by(Call&& call) const {
     if (const float* values = floats()) return call([values](int64_t place) { return double{values[place]}; });
     return call([this](int64_t place) { return at(place); });
   }
-  /// The same for an element's bits, to compare them.
+  /// The same with an element's bits, for comparisons.
   template <class Call>
   auto read_bits_by(Call&& call) const {
     if (const float* values = floats()) {
@@ -76,7 +76,7 @@ class Elements : public loupe::Elements {
     read_bits_by([&](const auto& bits) { sample(most, [&](int64_t place) { hash = mixed(hash, bits(place)); }); });
     return hash;
   }
-  /// Of some; NaN where they cannot be read.
+  /// The mean square of some elements; NaN if they cannot be read.
   double mean_square() const {
     constexpr int64_t most = 128;
     if (!readable()) return NAN;
@@ -84,9 +84,9 @@ class Elements : public loupe::Elements {
     read_by([&](const auto& at) { sample(most, [&](int64_t place) { sum += at(place) * at(place); }); });
     return sum / static_cast<double>(std::min(most, count()));
   }
-  /// Whether one stored row stands for all, as after expand().
+  /// Whether one stored row represents all, as after expand().
   bool repeats_first_row() const { return dim() > 0 && tensor()->strides[0] == 0; }
-  /// Whether there are several, all one number, bit for bit. Tries a few first.
+  /// Whether there are several elements, all equal, bit for bit. Compares a few first.
   bool are_constant() const {
     constexpr int64_t some = 16;
     return count() > 1 && read_bits_by([&](const auto& bits) {
@@ -97,12 +97,12 @@ class Elements : public loupe::Elements {
              return same;
            });
   }
-  /// Whether all are read quickly.
+  /// Whether all elements can be read quickly.
   bool is_quick() const { return floats() != nullptr; }
   /// Sets `found` to 1 for each column with a value above 0, in the rows of `columns` elements from `first` to before
-  /// `last`; only where all are read quickly.
+  /// `last`; only if is_quick().
   void find_positive(int64_t columns, int64_t first, int64_t last, uint8_t* found) const {
-    // So many columns at a time stay in registers for all rows.
+    // This many columns stay in registers for all rows.
     constexpr int64_t together = 16;
     int64_t column = 0;
     for (; column + together <= columns; column += together) {
@@ -119,12 +119,12 @@ class Elements : public loupe::Elements {
         found[column] = floats()[row * columns + column] > 0 ? 1 : 0;
     }
   }
-  /// The extent of all elements; empty where they cannot be read.
+  /// The extent of all elements; empty if they cannot be read.
   Extent extent() const {
     Extent extent;
     if (!readable()) return extent;
     if (const float* values = floats()) {
-      // Magnitudes have the order of their bits, with NaN and Inf above all of them.
+      // Magnitudes compare like their bits, with NaN and Inf above all others.
       constexpr int32_t infinity = 0x7f800000;
       int32_t largest = 0;
       for (int64_t i = 0; i < count(); ++i) {
@@ -145,8 +145,8 @@ class Elements : public loupe::Elements {
     }
     return extent;
   }
-  /// Where NaN and Inf lie, as ", in row 3 of 32 (from 0)", and in which column, where it is one; "" where there are
-  /// none or all are.
+  /// The place of NaN and Inf, as ", in row 3 of 32 (from 0)", and the column if it is a single one; "" if none or all
+  /// elements are affected.
   std::string place_of_non_finite() const {
     if (!readable() || dim() == 0 || count() == 0 || size(0) == 0) return "";
     const int64_t columns = count() / size(0);
@@ -168,8 +168,8 @@ class Elements : public loupe::Elements {
     const std::string of_one = ", in column " + std::to_string(column) + " of " + std::to_string(columns);
     return (is_one_column ? of_one : "") + ", " + rows_text(rows, size(0));
   }
-  /// How many rows of the last dimension a mask hides as a whole: -Inf throughout, or true in a mask of booleans. 0
-  /// where there is another number that is not finite.
+  /// The number of rows of the last dimension that a mask hides completely: all -Inf, or all true in a boolean mask. 0
+  /// if there is another non-finite number.
   int64_t masked_rows() const {
     if (!readable() || dim() == 0 || count() == 0) return 0;
     const int64_t width = size(dim() - 1);
@@ -185,8 +185,8 @@ class Elements : public loupe::Elements {
     }
     return masked;
   }
-  /// Calls with the places of at most `most` elements, one in each of as many equal parts of the tensor, at distances
-  /// without a period, since data are periodic, as the rows of a picture are.
+  /// Calls `call` with the positions of at most `most` elements, one in each of as many equal parts of the tensor.
+  /// Their distances have no period, because data may be periodic, like the rows of a picture.
   template <class Call>
   void sample(int64_t most, Call&& call) const {
     if (count() <= most) {
@@ -197,7 +197,7 @@ class Elements : public loupe::Elements {
   }
 };
 
-/// Some rows of an input by their hashes: a quick one of a few elements, and one of more where that decides.
+/// Hashes of some rows of an input: a quick one of a few elements, and one of more elements if that decides.
 class HashedRows {
  public:
   explicit HashedRows(const Elements& input, int64_t most_rows = 256)
@@ -208,7 +208,7 @@ class HashedRows {
            input.count() / input.size(0) >= fewest_columns;
   }
   int64_t rows() const { return rows_; }
-  /// 0 for a row of whole numbers, which may come again.
+  /// 0 for a row of whole numbers, which may repeat.
   uint64_t quick(int64_t row) const {
     bool is_discrete = true;
     const uint64_t hash = hash_of(row, few, [&](int64_t place) {
@@ -233,7 +233,7 @@ class HashedRows {
       see(place);
       hash = mixed(hash, input_.bits(place));
     }
-    // The order of the hashes decides which rows are kept.
+    // The order of the hashes decides which rows are kept, so all bits must be mixed.
     hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93;
     return hash ^ hash >> 32;
   }

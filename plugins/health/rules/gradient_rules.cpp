@@ -1,4 +1,4 @@
-// Rules about the gradients of a window, and about what steps make of them.
+// Rules about the gradients of a window, and about the steps that use them.
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ bool is_seen_to_run(const ParameterState& state) {
 }
 
 /// One weight of each module on autograd's path to the last one, or of all modules where the path is unknown, in the
-/// order in which they run. Leaves out gradients of 0: nothing vanishes on the way to what the loss does not depend on.
+/// order in which they run. Leaves out gradients of 0: the loss does not depend on those weights, so nothing vanishes.
 std::vector<const ParameterState*> weights_on_path(const Model& model) {
   std::vector<const ParameterState*> weights = weights_with_gradients(model);
   std::erase_if(weights, [](const ParameterState* each) { return mean_gradient(*each) == 0; });
@@ -82,8 +82,8 @@ Observation observation_of(const Slope& slope, double limit) {
           .place = is_seen_to_run(*slope.first) ? slope.first->runs->first_run : 0};
 }
 
-/// What is left of the norm of the gradients that backward made, as the last step took them: less than 1 where a loss
-/// was scaled and they were divided by its scale, or where they were clipped; 1 where that is not known.
+/// The gradients' norm at the last step as a share of that after backward: less than 1 if they were divided by the
+/// scale of the loss, or clipped; 1 if unknown.
 double share_used(const Judge& judge, const Model& model) {
   double squares = 0;
   for (const ParameterState& each : model.parameters) {
@@ -94,7 +94,7 @@ double share_used(const Judge& judge, const Model& model) {
   return squares > 0 && made > squares ? std::sqrt(squares / made) : 1;
 }
 
-/// Reports a gradient so much larger than its parameter that no rate fits both.
+/// Reports a gradient that is far too large for its parameter at any learning rate.
 void judge_size(const Judge& judge, const Model& model, const std::vector<const ParameterState*>& weights) {
   const ParameterState* worst = nullptr;
   double largest = 0;
@@ -114,9 +114,9 @@ void judge_size(const Judge& judge, const Model& model, const std::vector<const 
                " times the norm of the weights themselves"));
 }
 
-/// Whether a step of the optimizer can make a change of that size, or weights were loaded meanwhile.
+/// Whether a step of the optimizer can make a change of that size; if not, weights were loaded.
 bool is_within_reach(const ParameterState& state, const loupe_optimizer* optimizer) {
-  constexpr double room = 20;  // as optimizers enlarge a gradient at their first step
+  constexpr double room = 20;  // optimizers may enlarge a gradient at their first step
   if (optimizer == nullptr) return true;
   double rate = 0;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
@@ -140,7 +140,7 @@ bool shrinks_layer_by_layer(const std::vector<const ParameterState*>& weights) {
          static_cast<double>(smaller) >= nearly_all * static_cast<double>(weights.size() - 1);
 }
 
-/// Advises what the layers on the way do not have yet.
+/// Advises remedies that the layers on the way do not yet have.
 std::string advice_against_vanishing(const Model& model, const Slope& slope, std::size_t depth) {
   constexpr std::size_t deep = 4;
   const auto has = [&](auto&& is_so) {
@@ -151,7 +151,7 @@ std::string advice_against_vanishing(const Model& model, const Slope& slope, std
       return is_between && is_so(layer);
     });
   };
-  // What is not given the output of the layer before may be given a sum.
+  // A layer whose input is not the output of the layer before may get a sum.
   const auto may_be_given_a_sum = [](const Layer& layer) {
     return (layer.has_usual ? layer.usual_from : layer.neighbours.from) == nullptr;
   };
@@ -172,7 +172,7 @@ int lowest_exponent(double value) {
   return exponent - digits + __builtin_ctzll(static_cast<unsigned long long>(mantissa));
 }
 
-/// Of some elements of a gradient: how many are 0, and the power of 2 that all others are multiples of.
+/// For some elements of a gradient: the number of zeros, and the power of 2 that divides all others.
 struct Grid {
   int64_t seen = 0, zeros = 0;
   int exponent = 1024;
@@ -194,8 +194,8 @@ struct Grid {
     });
   }
   double zero_share() const { return static_cast<double>(zeros) / static_cast<double>(seen); }
-  /// Whether numbers below the smallest of float16 became 0: all are multiples of that number and some are near it, or
-  /// of a fraction of it, where a scaled loss's gradients were divided by the scale.
+  /// Whether numbers below float16's smallest became 0: all others are multiples of that number and some are near it,
+  /// or of a fraction of it if the gradients of a scaled loss were divided by the scale.
   bool underflows() const {
     constexpr int64_t fewest = 2;
     constexpr int of_float16 = -24, largest_scale = 32, few_bits = 4;
@@ -205,13 +205,13 @@ struct Grid {
 };
 
 void judge_vanishing(const Judge& judge, const Situation& situation) {
-  // Before a weight that began with zeros, as that of an output or a gate may, gradients are small until it has grown.
+  // Gradients before a weight that began at zero, as for an output or a gate, are small until it has grown.
   const auto& parameters = situation.model->parameters;
   if (std::ranges::any_of(parameters, [](const auto& each) { return each.is_still_small(); })) return;
   const std::vector<const ParameterState*> weights = weights_on_path(*situation.model);
   const auto slope = slope_of(weights);
   if (!slope) return;
-  // AutoTrainer's limit is for nets that may still learn; where nothing is learned, a weaker sign is enough.
+  // AutoTrainer's limit is for nets that may still learn; if the loss does not fall, a weaker sign is enough.
   constexpr double more_where_stuck = 10;
   const bool holds_back = situation.is_stuck && shrinks_layer_by_layer(weights);
   const double limit = judge.limit("vanishing_ratio") * (holds_back ? more_where_stuck : 1);
@@ -220,7 +220,7 @@ void judge_vanishing(const Judge& judge, const Situation& situation) {
   if (slope->at_first < judge.limit("vanishing_norm")) seen.severity = LOUPE_SEVERITY_ERROR;
   judge.see(seen,
             sentence("gradients vanish on the way to the first layer: ", slope->figures(), ", a ratio of ",
-                     slope->ratio(), holds_back ? ", and the loss has come down by less than a tenth" : ""),
+                     slope->ratio(), holds_back ? ", and the loss has fallen by less than a tenth" : ""),
             advice_against_vanishing(*situation.model, *slope, weights.size()));
 }
 
@@ -254,11 +254,11 @@ void judge_gradient_jump(const Judge& judge, const Situation& situation) {
     Observation seen{
         .module = largest->module,
         .parameter = largest->name,
-        .message = sentence("the gradient's norm is ", used, ", where the largest of the ", model.gradient_steps,
+        .message = sentence("the gradient's norm is ", used, ", while the largest of the ", model.gradient_steps,
                             " steps before was ", model.largest_gradient, "; most of it is in '", largest->layer, "'"),
         .value = used,
         .threshold = limit};
-    // Steps that were not looked at may have been as large, so that it must keep growing.
+    // Unmeasured steps may have been as large, so it must keep growing.
     if (model.had_gaps) {
       judge.see(seen);
     } else {
@@ -281,14 +281,14 @@ void judge_first_step(const Judge& judge, const Situation& situation) {
     ++replaced;
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
-  // Only a part of a model starts near 0 on purpose, and one step may solve a linear model.
+  // Only a part of a model starts near 0 intentionally, and one step may solve a linear model.
   if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
-  model.overshoot = sentence("the first step put other values in the place of ", replaced, " of ", all,
-                             " weights rather than change them: that of '", worst->layer, "' has a norm of ",
-                             worst->norm, " now, and was changed by ", worst->change_norm);
+  model.overshoot =
+      sentence("the first step replaced ", replaced, " of ", all, " weights instead of adjusting them: that of '",
+               worst->layer, "' has a norm of ", worst->norm, " now, and was changed by ", worst->change_norm);
   judge.tell(
       {.module = worst->module, .parameter = worst->name, .value = worst->change_norm / worst->norm, .threshold = 0.95},
-      model.overshoot, "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm");
+      model.overshoot, "lower the learning rate: a normal step changes a weight by 1e-4 to 1e-2 of its norm");
 }
 
 void judge_update_ratios(const Judge& judge, const Situation& situation) {
@@ -324,17 +324,16 @@ void judge_update_ratios(const Judge& judge, const Situation& situation) {
       worst_ratio = ratio;
     }
   }
-  // A weight that began at 0 has large steps for a while, and a few steps may solve a linear model.
+  // A weight that began at 0 has large relative steps for a while, and a few steps may solve a linear model.
   if (worst == nullptr || (is_first && (2 * high < all || all == 1))) return;
   const std::string of_all = std::to_string(high > 0 ? high : low) + " of " + std::to_string(all) + " weights";
-  Observation seen{
-      .module = worst->module,
-      .parameter = worst->name,
-      .message = sentence("a step changes '", worst->layer, "' by ", worst_ratio, " of its norm, and so too ",
-                          (high > 0 ? "much" : "little"), " of ", of_all, "; between 1e-4 and 1e-2 is usual"),
-      .advice = high > 0 ? "lower the learning rate" : "raise the learning rate",
-      .value = worst_ratio,
-      .threshold = high > 0 ? highest : judge.limit("update_low")};
+  Observation seen{.module = worst->module,
+                   .parameter = worst->name,
+                   .message = sentence("a step changes '", worst->layer, "' by ", worst_ratio, " of its norm, too ",
+                                       (high > 0 ? "much" : "little"), ", as for ", of_all, "; 1e-4 to 1e-2 is usual"),
+                   .advice = high > 0 ? "lower the learning rate" : "raise the learning rate",
+                   .value = worst_ratio,
+                   .threshold = high > 0 ? highest : judge.limit("update_low")};
   if (high > 0) model.overshoot = seen.message;
   if (is_first) return judge.tell(seen);
   judge.see(seen);
@@ -348,9 +347,9 @@ void judge_underflow(const Judge& judge, const Situation& situation) {
       const Grid grid(gradient);
       if (!grid.underflows() || grid.zero_share() < half) return;
       judge.see({.module = each.module, .parameter = each.name, .value = grid.zero_share(), .threshold = half},
-                sentence(percent(grid.zero_share()), " of the gradient of ", shown(each),
-                         " are 0, and the others, up to ", grid.largest, ", are multiples of ",
-                         std::ldexp(1.0, grid.exponent), ": what float16 computes is too small for it, and becomes 0"));
+                sentence(percent(grid.zero_share()), " of the gradient of ", shown(each), " is 0, and the rest, up to ",
+                         grid.largest, ", are multiples of ", std::ldexp(1.0, grid.exponent),
+                         ": numbers too small for float16 become 0"));
     });
   }
 }
@@ -382,7 +381,7 @@ std::vector<Rule> gradient_rules() {
        .tag = "Weight Gradient Norm",
        .help = "warning; the first layer's gradient is far above the last's, or a norm far above all before",
        .remedy = "clip the gradients between backward() and step() (torch::nn::utils::clip_grad_norm_), lower the "
-                 "learning rate, use smaller weights, normalize inputs, and look at the batch of this step",
+                 "learning rate, use smaller weights, normalize inputs, and check the batch of this step",
        .looks = {{When::step, &judge_gradient_jump}, {When::window, &judge_exploding}},
        .limits = {{"exploding_ratio", 70.0,
                    "the first layer's gradient norm over the last's, above which gradients explode (AutoTrainer)", 1.0},

@@ -14,7 +14,7 @@ bool is_one_of(std::string_view type, const std::array<std::string_view, N>& typ
   return std::ranges::find(types, type) != types.end();
 }
 
-// Functions that are 0 for every negative input; the host has checked that a clamp is one.
+// Functions that are 0 for every negative input; the host has checked this for a clamp.
 constexpr std::array<std::string_view, 9> rectifiers = {"ReLU",  "relu",      "ReLU6",   "relu6",    "threshold",
                                                         "clamp", "clamp_min", "maximum", "Threshold"};
 constexpr std::array<std::string_view, 8> bounded = {"Tanh",     "tanh",     "Sigmoid",     "sigmoid",

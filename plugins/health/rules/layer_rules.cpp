@@ -1,4 +1,4 @@
-// Rules about what layers give, over a window or at the start.
+// Rules about the outputs of layers, over a window or at the start.
 
 #include <algorithm>
 #include <cmath>
@@ -11,14 +11,14 @@
 namespace loupe::health {
 namespace {
 
-/// The layer lets no gradient through (its value is 1), and the parameter at or before it has a gradient of 0.
+/// The layer passes no gradient (its value is 1), and the parameter at or before it has a gradient of 0.
 bool blocks_gradient(const Observation& cause, const Observation& effect) {
   return cause.value == 1 && effect.value == 0 && effect.place > 0 && effect.place <= cause.place;
 }
 
 /// The layer's output is all zeros, and the parameter is before it or in the next layer, which takes that output.
 bool silences(const Observation& cause, const Observation& effect) {
-  constexpr uint64_t to_next_layer = 2;  // a dropout or the like may lie between
+  constexpr uint64_t to_next_layer = 2;  // a dropout or similar layer may be in between
   const bool is_next = effect.place > cause.place && effect.place - cause.place <= to_next_layer;
   return blocks_gradient(cause, effect) || (cause.value == 1 && effect.value == 0 && cause.place > 0 && is_next);
 }
@@ -31,7 +31,7 @@ double variance(const Layer& layer) {
 bool has_equal_rows(const Elements& weight) {
   if (weight.dim() < 2 || weight.size(0) < 2) return false;
   const int64_t columns = weight.count() / weight.size(0);
-  // Some processors sum equal units in different orders, so that a few steps round them differently.
+  // Some processors sum equal units in different orders, so they differ by rounding after a few steps.
   constexpr double rounding = 1e-6;
   double largest = 0;
   for (int64_t column = 0; column < columns; ++column) largest = std::max(largest, std::abs(weight.at(column)));
@@ -49,8 +49,8 @@ void judge_variances(const Judge& judge, const Model& model) {
     if ((layer.role == Role::linear || layer.role == Role::convolution) && layer.start_looks > 0 && layer.first_run > 0)
       layers.push_back(&layer);
   }
-  // Takes only those on the path to the last, where autograd's graph is known, and none whose zeros were put there on
-  // purpose, as in an output or a gate.
+  // Takes only layers on the path to the last one, if autograd's graph is known, and none that was initialized with
+  // zeros intentionally, such as an output or a gate.
   std::erase_if(layers, [&](const Layer* layer) {
     const auto is_its = [&](const ParameterState* each) { return each->runs == layer; };
     return (!model.path.empty() && std::ranges::none_of(model.path, is_its)) || variance(*layer) == 0 ||
@@ -58,19 +58,19 @@ void judge_variances(const Judge& judge, const Model& model) {
              return is_its(&each) && each.is_matrix() && each.began_at_zero;
            });
   });
-  // What is far better than a guess in its first steps was trained before.
+  // A model that is far better than a guess in its first steps was trained before.
   if (layers.size() < 3 || model.guessing.is_far_better()) return;
   std::ranges::sort(layers, [](const Layer* a, const Layer* b) { return a->first_run < b->first_run; });
   const double first = variance(*layers.front()), last = variance(*layers.back());
   if (!(first > 0) || !std::isfinite(last)) return;
   const double steps = static_cast<double>(layers.size() - 1);
   const double factor = std::pow(last / first, 1 / steps);
-  // The usual initialization shrinks the variance, to a tenth a layer with ReLU and to a fortieth with sigmoid.
+  // The usual initialization shrinks the variance per layer to a tenth with ReLU and to a fortieth with sigmoid.
   constexpr double more_to_shrink = 3;
   constexpr std::size_t layers_to_shrink = 4;
   const double limit = judge.limit("variance_factor");
   const bool grows = factor > limit;
-  // A loss in one place, as where all samples become the same, does not come from the first weights.
+  // A drop at a single layer, for example if all samples become the same, does not come from the initial weights.
   const auto shrinks_by = [&](double share) {
     std::size_t count = 0;
     for (std::size_t i = 1; i < layers.size(); ++i)
@@ -82,24 +82,23 @@ void judge_variances(const Judge& judge, const Model& model) {
   if (!grows && !shrinks) return;
   judge.tell({.module = layers.back()->module, .value = factor, .threshold = grows ? limit : least},
              sentence("at the first step the variance of the outputs goes from ", first, " at '", layers.front()->name,
-                      "' to ", last, " at '", layers.back()->name, "', by a factor of ", factor, " a layer"));
+                      "' to ", last, " at '", layers.back()->name, "', by a factor of ", factor, " per layer"));
 }
 
-/// Reports weights that were never set and hold what was in memory before.
+/// Reports uninitialized weights, which contain old memory.
 void judge_sizes(const Judge& judge, const Model& model) {
   constexpr double largest = 1e6, smallest = 1e-20;
   for (const ParameterState& each : model.parameters) {
     if (!each.is_matrix() || !each.is(LOUPE_PARAMETER_TRAINABLE) || !(each.first_norm > 0)) continue;
     const double size = each.first_norm / std::sqrt(static_cast<double>(each.parameter->numel));
     if (size < largest && size > smallest) continue;
-    judge.tell(
-        {.severity = LOUPE_SEVERITY_ERROR,
-         .module = each.module,
-         .parameter = each.name,
-         .value = size,
-         .threshold = size > largest ? largest : smallest},
-        sentence(shown(each), " begins with a root mean square of ", size, ", as memory does that was never set"),
-        "set what torch::empty made, such as by torch::nn::init::kaiming_uniform_");
+    judge.tell({.severity = LOUPE_SEVERITY_ERROR,
+                .module = each.module,
+                .parameter = each.name,
+                .value = size,
+                .threshold = size > largest ? largest : smallest},
+               sentence(shown(each), " begins with a root mean square of ", size, ", like uninitialized memory"),
+               "initialize tensors made by torch::empty, for example with torch::nn::init::kaiming_uniform_");
   }
 }
 
@@ -110,9 +109,9 @@ void judge_first_loss(const Judge& judge, const Model& model) {
   if (!(model.first_cross_entropy > far_above * guessing)) return;
   judge.tell(
       {.module = model.root, .value = model.first_cross_entropy, .threshold = far_above * guessing, .tag = "Loss"},
-      sentence("the first cross entropy is ", model.first_cross_entropy, ", where guessing among ", model.classes,
+      sentence("the first cross entropy is ", model.first_cross_entropy, ", while guessing among ", model.classes,
                " classes gives ", guessing, ": the scores of the untrained model are far too large"),
-      "see how the weights begin, as memory that was never set or a large scale, and that the inputs are normalized");
+      "check the initial weights, for uninitialized memory or a large scale, and that the inputs are normalized");
 }
 
 /// Reports layers whose units all have the same weights.
@@ -128,13 +127,13 @@ void look_for_equal_units(const Judge& judge, Model& model) {
     if (!equal) continue;
     model.has_equal_units = true;
     judge.tell({.severity = LOUPE_SEVERITY_ERROR, .module = each.module, .parameter = each.name},
-               sentence("all units of '", each.layer, "' have the same weights, also after ", each.steps,
-                        " steps: they learn the same and count as one"),
-               "initialize the weights at random, such as by torch::nn::init::kaiming_uniform_");
+               sentence("all units of '", each.layer, "' still have the same weights after ", each.steps,
+                        " steps: they learn the same and act as one"),
+               "initialize the weights at random, for example with torch::nn::init::kaiming_uniform_");
   }
 }
 
-/// Whether a wholly silent layer cuts off all layers before it: no weight there got a gradient other than 0.
+/// Whether a completely silent layer cuts off all layers before it: all gradients there are 0.
 bool cuts_off(const Model& model, const Layer& layer) {
   return std::ranges::none_of(model.parameters, [&](const ParameterState& each) {
     const bool is_before = each.runs != nullptr && each.runs->first_run > 0 && each.runs->first_run <= layer.first_run;
@@ -146,7 +145,7 @@ bool cuts_off(const Model& model, const Layer& layer) {
 bool may_hold_back(const Judge& judge, const Situation& situation, double share) {
   constexpr double nearly_all = 0.9;
   if (situation.trend == Trend::falls) return false;
-  // Agents and players see few situations at a time, in which many units stay silent.
+  // Agents see few situations at a time, in which many units stay silent.
   const bool says_little = situation.has_other_models || situation.trend == Trend::unknown;
   return share >= (says_little ? nearly_all : judge.limit("dead_share"));
 }
@@ -161,14 +160,14 @@ double silent_share(const Judge& judge, const Layer& layer) {
   return share < judge.limit("dead_share") ? 0 : share;
 }
 
-/// The same where that does harm; else 0.
+/// The same if it does harm; else 0.
 double dead_share(const Judge& judge, const Situation& situation, const Layer& layer) {
   const double share = silent_share(judge, layer);
   if (share == 0) return 0;
   return (share == 1 && cuts_off(*situation.model, layer)) || may_hold_back(judge, situation, share) ? share : 0;
 }
 
-/// Whether about as many were silent at the first batch.
+/// Whether about as many units were silent in the first batch.
 bool began_silent(const Layer& layer, double share) {
   constexpr double nearly_as_many = 0.9;
   return layer.silent_at_first >= nearly_as_many * share;
@@ -179,7 +178,7 @@ std::string silent_units(const Layer& layer, double share) {
   return sentence(units - layer.alive_units, " of ", units, " units of '", layer.name, "' (", percent(share), ")");
 }
 
-/// Units that fell silent after steps far beyond what is usual: these are the cause.
+/// Units that fell silent after unusually large steps, which are the cause.
 void judge_high_rate(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.overshoot.empty() || model.guessing.is_far_better()) return;
@@ -200,20 +199,20 @@ void judge_dead(const Judge& judge, const Situation& situation) {
     constexpr double small = 0.05;
     const std::string advice =
         share == 1 && &layer == model.last_layer
-            ? sentence("leave out the '", layer.type, "' behind the model's output, which cuts off all that is below 0")
+            ? sentence("remove the '", layer.type, "' after the model's output, which cuts off values below 0")
         : !began_silent(layer, share) ? "lower the learning rate, or use LeakyReLU"
         : scale < small ? sentence("bring the model's input to unit scale: its root mean square is ", scale,
-                                   ", so that the biases decide which units are silent")
-                        : "it was so from the first step on: see that the biases of the layer before do not begin far "
-                          "below 0 and that what goes in is of unit scale, or use LeakyReLU";
+                                   ", so the biases decide which units are silent")
+                        : "silent since the first step: check that the biases of the layer before do not start far "
+                          "below 0 and that its input has unit scale, or use LeakyReLU";
     judge.see({.module = layer.module,
                .value = share,
                .threshold = judge.limit("dead_share"),
                .place = layer.first_run,
                .may_recede = true},
               sentence(silent_units(layer, share), " were silent for all ", layer.samples,
-                       " samples of the last steps: no gradient comes through them",
-                       situation.trend == Trend::stays ? ", and the loss does not get better" : ""),
+                       " samples of the last steps: no gradient passes through them",
+                       situation.trend == Trend::stays ? ", and the loss does not improve" : ""),
               advice);
   }
 }
@@ -221,7 +220,7 @@ void judge_dead(const Judge& judge, const Situation& situation) {
 void judge_saturated(const Judge& judge, const Situation& situation) {
   constexpr int64_t fewest = 512;
   for (Layer& layer : situation.model->layers) {
-    // A confident output lies at its bounds.
+    // A confident output is at its bounds.
     if (layer.role != Role::bounded || &layer == situation.model->last_layer || layer.bounded_seen < fewest) continue;
     const double share = static_cast<double>(layer.bounded_pressed) / static_cast<double>(layer.bounded_seen);
     const bool is_first = !std::exchange(layer.was_judged, true);
@@ -230,12 +229,12 @@ void judge_saturated(const Judge& judge, const Situation& situation) {
     // A network that learns may become confident.
     if (!layer.began_saturated && situation.has_loss_halved) continue;
     judge.see({.module = layer.module, .value = share, .threshold = judge.limit("saturated_share")},
-              sentence(percent(share), " of the outputs of '", layer.name, "' lie at the bounds of ", layer.type,
+              sentence(percent(share), " of the outputs of '", layer.name, "' are at the bounds of ", layer.type,
                        ", where its slope is nearly 0"));
   }
 }
 
-/// Whether nothing trains its scale and shift: neither an optimizer nor the program itself.
+/// Whether neither an optimizer nor the program itself trains its scale and shift.
 bool is_frozen(const Model& model, const Layer& layer) {
   const auto found = model.modules.find(layer.module);
   if (found == model.modules.end() || found->second.parameters.empty()) return false;
@@ -269,10 +268,11 @@ void judge_constant(const Judge& judge, const Situation& situation) {
     if (first == nullptr || layer.first_run < first->first_run) first = &layer;
   }
   if (first == nullptr) return;
-  judge.see({.module = first->module, .value = 0, .place = first->first_run},
-            sentence("the output of '", first->name, "' is the same for every sample",
-                     (first->constant_spread > 0 ? " but for " + number(first->constant_spread) + " of its size" : ""),
-                     ", whatever goes in"));
+  judge.see(
+      {.module = first->module, .value = 0, .place = first->first_run},
+      sentence("the output of '", first->name, "' is the same for every sample",
+               (first->constant_spread > 0 ? " except for " + number(first->constant_spread) + " of its size" : ""),
+               ", for any input"));
 }
 
 /// A softmax over one element is always 1.
@@ -281,13 +281,13 @@ void judge_lone_softmax(const Judge& judge, const Situation& situation) {
   if (layer == nullptr || layer->module == nullptr) return;
   judge.tell(
       {.module = layer->module, .value = 1, .place = layer->first_run},
-      sentence("'", layer->name, "' is a softmax over one element: its output is the same, whatever goes in, and no ",
-               "gradient comes through it"),
-      "give it two elements or more, as one for each action or class, or use a sigmoid; see which dimension it goes "
-      "over");
+      sentence("'", layer->name, "' is a softmax over one element: its output is the same for any input, and no ",
+               "gradient passes through it"),
+      "give it two elements or more, for example one for each action or class, or use a sigmoid; check its "
+      "dimension");
 }
 
-/// Two linear layers with nothing between them can do no more than one.
+/// Reports two linear layers in a row, which can do no more than one.
 void judge_linear_chain(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const auto weight_of = [&](const Layer& layer) -> const loupe_parameter* {
@@ -304,7 +304,7 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
     if (next == nullptr || next == &layer || !layer.neighbours.steady || layer.wavers) continue;
     const loupe_parameter *first = weight_of(layer), *second = weight_of(*next);
     if (first == nullptr || second == nullptr) continue;
-    // A product of narrow factors has fewer parameters than the whole, on purpose.
+    // A product of narrow factors intentionally has fewer parameters than one large matrix.
     const int64_t in = first->sizes[1], between = first->sizes[0], out = second->sizes[0];
     if (between < in && between < out) continue;
     ++more;
@@ -313,11 +313,11 @@ void judge_linear_chain(const Judge& judge, const Situation& situation) {
     behind = next;
   }
   if (before == nullptr) return;
-  judge.see({.module = behind->module}, sentence("'", behind->name, "' is given the output of '", before->name,
-                                                 "' as it is: two linear layers in a row can do no more than one",
+  judge.see({.module = behind->module}, sentence("'", behind->name, "' takes the output of '", before->name,
+                                                 "' unchanged: two linear layers in a row can do no more than one",
                                                  more <= 0   ? ""
-                                                 : more == 1 ? "; so is another"
-                                                             : sentence("; so are ", more, " more")));
+                                                 : more == 1 ? "; so does another"
+                                                             : sentence("; so do ", more, " more")));
 }
 
 void judge_input_scale(const Judge& judge, const Situation& situation) {
@@ -327,8 +327,8 @@ void judge_input_scale(const Judge& judge, const Situation& situation) {
   if (model.first_layer != nullptr && range.is_zero()) {
     return judge.tell(
         {.severity = LOUPE_SEVERITY_ERROR, .module = model.first_layer->module},
-        sentence("the model's input is all zeros: each of ", range.count, " elements that were looked at"),
-        "see what makes it: whole numbers divided by whole numbers, such as pixel / 255, are rounded down to 0");
+        sentence("the model's input is all zeros: each of ", range.count, " measured elements"),
+        "check how it is computed: an integer divided by an integer, such as pixel / 255, is rounded down to 0");
   }
   if (range.count < InputRange::fewest || normalizes || model.first_layer == nullptr) return;
   const double mean = range.sum / static_cast<double>(range.count), scale = range.scale();
@@ -346,8 +346,8 @@ void judge_input_scale(const Judge& judge, const Situation& situation) {
        .value = scale,
        .threshold = limit},
       sentence("the model's input is not near unit scale: its mean is ", mean, " and its root mean square ", scale,
-               silent > 0 ? sentence("; behind it most units of ", silent,
-                                     silent == 1 ? " layer are silent" : " layers are silent")
+               silent > 0 ? sentence("; most units of ", silent,
+                                     silent == 1 ? " layer after it are silent" : " layers after it are silent")
                           : ""));
 }
 
@@ -358,7 +358,7 @@ void judge_small_batch_norm(const Judge& judge, const Situation& situation) {
               .value = static_cast<double>(model.step.small_norm_values),
               .threshold = 2},
              sentence("'", model.step.small_norm->name, "' normalizes by the statistics of ",
-                      model.step.small_norm_values, " values a channel: its output says little of them"));
+                      model.step.small_norm_values, " values per channel: its output says little about them"));
 }
 
 void judge_running_momentum(const Judge& judge, const Situation& situation) {
@@ -390,13 +390,13 @@ void judge_frozen_norm(const Judge& judge, const Situation& situation) {
   }
   model.trained_before_tick = model.step_now;
   if (first == nullptr) return;
-  // it may be meant
+  // it may be intended
   judge.tell({.severity = LOUPE_SEVERITY_INFO, .module = first->module},
              sentence("'", first->name, "'",
                       (more > 0 ? " and " + std::to_string(more) + " more batch norm" + (more == 1 ? "" : "s") + " are"
                                 : " is"),
                       " frozen, but in training mode: the running mean and variance still move with each batch, and "
-                      "what the frozen part gives changes"));
+                      "the output of the frozen part changes"));
 }
 
 }  // namespace
@@ -409,7 +409,7 @@ std::vector<Rule> activation_rules() {
        .help = "error; steps changed the weights far too much, and units have been silent since",
        .measure =
            "the change of the weights by a step, beyond update_high, and the share of silent units, beyond dead_share",
-       .remedy = "lower the learning rate: a step that is usual changes a weight by 1e-4 to 1e-2 of its norm",
+       .remedy = "lower the learning rate: a normal step changes a weight by 1e-4 to 1e-2 of its norm",
        .looks = {{When::window, &judge_high_rate}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"dead_units", "saturated_activation", "constant_output", "update_ratio",
@@ -421,14 +421,16 @@ std::vector<Rule> activation_rules() {
       {.name = "dead_units",
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Output Activations",
-       .help = "error; ReLU-like units are silent for a whole window of samples, and nothing passes or the loss stays",
+       .help = "error; ReLU-like units are silent for a whole window of samples, and nothing passes or the loss does "
+               "not fall",
        .remedy =
-           "lower the learning rate, normalize the input, see that biases do not begin far below 0, or use LeakyReLU",
+           "lower the learning rate, normalize the input, check that biases do not start far below 0, or use LeakyReLU",
        .looks = {{When::window, &judge_dead}},
-       .limits = {{"dead_share", 0.5,
-                   "share of a layer's units silent for a whole window that is an error while the loss stays; 0.9 "
-                   "where its trend is not known, and 1 where it falls",
-                   0.0, 1.0}},
+       .limits =
+           {{"dead_share", 0.5,
+             "share of a layer's units silent for a whole window that is an error while the loss does not fall; 0.9 "
+             "if its trend is not known, and 1 if it falls",
+             0.0, 1.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter"}, .strength = Strength::sure, .agrees = &silences},
                         {.effects = {"update_ratio", "loss_not_decreasing"}}},
@@ -438,7 +440,7 @@ std::vector<Rule> activation_rules() {
 +torch::optim::SGD optimizer(model->parameters(), 0.05);)"},
       {.name = "saturated_activation",
        .tag = "Output Norm",
-       .help = "warning; tanh or sigmoid pressed to its bounds",
+       .help = "warning; the outputs of a tanh or sigmoid are at its bounds",
        .remedy =
            "make its inputs smaller: normalize before it, initialize with smaller weights, or lower the learning rate",
        .looks = {{When::window, &judge_saturated}},
@@ -459,7 +461,7 @@ std::vector<Rule> layer_rules() {
   return {
       {.name = "small_batch_norm",
        .help = "warning; batch statistics of one or two values",
-       .measure = "the number of values a channel in training: 2 and fewer",
+       .measure = "the number of values per channel in training: 2 or fewer",
        .remedy = "use larger batches, leave out the last incomplete one, or use GroupNorm or LayerNorm",
        .looks = {{When::step, &judge_small_batch_norm}},
        .example = R"(-// Two values a channel, for a BatchNorm1d:
@@ -467,9 +469,9 @@ std::vector<Rule> layer_rules() {
 +auto options =
 +    torch::data::DataLoaderOptions().batch_size(32).drop_last(true);)"},
       {.name = "running_statistics",
-       .help = "warning or info; a batch norm keeps the statistics of the last batch alone, or moves in a frozen part",
+       .help = "warning or info; a batch norm keeps only the statistics of the last batch, or moves in a frozen part",
        .measure = "a batch norm's momentum, above 0.5, and its mode where nothing trains it",
-       .remedy = "use a momentum of about 0.1 (what other libraries call 0.9 or 0.99 is 0.1 or 0.01 here), and call "
+       .remedy = "use a momentum of about 0.1 (0.9 or 0.99 in other libraries is 0.1 or 0.01 here), and call "
                  "eval() on a frozen part, after each model->train()",
        .looks = {{When::tick, &judge_running_momentum}, {When::tick, &judge_frozen_norm}},
        .example = R"(-// What other libraries call 0.9 is 0.1 here.
@@ -494,10 +496,11 @@ std::vector<Rule> layer_rules() {
        .help = "warning; inputs far from unit scale",
        .remedy = "subtract the training data's mean and divide by its standard deviation",
        .looks = {{When::window, &judge_input_scale}},
-       .limits = {{"input_scale", 10.0,
-                   "root mean square of the model's input, above which it is not normalized, nor is it below a "
-                   "hundredth over that",
-                   0.0}},
+       .limits =
+           {{"input_scale", 10.0,
+             "root mean square of the model's input, above which it is not normalized; the lower limit is 0.01 over "
+             "this",
+             0.0}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output"},
                          .strength = Strength::sure},
@@ -508,7 +511,7 @@ std::vector<Rule> layer_rules() {
       {.name = "constant_output",
        .help = "warning; a layer's output does not depend on its input",
        .measure = "differences from sample to sample: at most 1e-4 of a layer's output, and above 1e-2 of its input",
-       .remedy = "look at its weights and at what saturates before it; a learning rate that was too large does this; "
+       .remedy = "check its weights and saturated layers before it; too large a learning rate can cause this; "
                  "give a softmax two elements or more",
        .looks = {{When::step, &judge_lone_softmax}, {When::window, &judge_constant}},
        .is_blind_on_devices = true,
@@ -520,8 +523,8 @@ std::vector<Rule> layer_rules() {
 +auto p = torch::sigmoid(head->forward(x));)"},
       {.name = "linear_chain",
        .severity = LOUPE_SEVERITY_INFO,
-       .help = "info; one linear layer is given the output of another as it is",
-       .measure = "each linear layer's input, against the output of the layer before",
+       .help = "info; one linear layer takes the output of another unchanged",
+       .measure = "each linear layer's input, compared with the output of the layer before",
        .remedy = "put an activation between them, such as a ReLU, or leave one out",
        .looks = {{When::window, &judge_linear_chain}},
        .is_blind_on_devices = true,

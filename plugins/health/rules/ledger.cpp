@@ -23,7 +23,7 @@ Finding finding_of(const Observation& seen) {
           .threshold = known(seen.threshold)};
 }
 
-/// How `cause` can bring about `effect`; null where it cannot.
+/// How `cause` can bring about `effect`; null if it cannot.
 const Effects* link_between(const Observation& cause, const Observation& effect) {
   const bool is_of_one_model =
       cause.module == nullptr || effect.module == nullptr || cause.module->model == effect.module->model;
@@ -41,8 +41,8 @@ const Effects* link_between(const Observation& cause, const Observation& effect)
 void follow_from(const Observation& cause, const Effects& link, Observation& effect) {
   const bool is_of_layer = cause.module != nullptr && cause.place > 0;
   const std::string first =
-      sentence("see '", cause.rule->name, "' first", is_of_layer ? sentence(", of '", cause.module->name, "'") : "",
-               ", from which this may follow");
+      sentence("fix '", cause.rule->name, "'", is_of_layer ? sentence(" in '", cause.module->name, "'") : "",
+               " first, which may be the cause");
   effect.caused_by = cause.rule->name;
   if (link.strength == Strength::hint) {
     effect.advice = first + "; else " + effect.advice;
@@ -69,7 +69,7 @@ Ledger::Entry& Ledger::entry_of(const Observation& seen) {
   return entry;
 }
 
-/// Prefers a cause that is sure.
+/// Prefers a certain cause.
 void Ledger::explain(Observation& seen) const {
   const Entry* cause = nullptr;
   const Effects* by = nullptr;

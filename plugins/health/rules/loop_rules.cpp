@@ -1,4 +1,4 @@
-// Rules about the training loop: sure, without thresholds.
+// Rules about the training loop: certain, without thresholds.
 
 #include <loupe/draft/abi/flags.h>
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace loupe::health {
 namespace {
 
-/// Gradients below this norm have converged: updates that are lost in rounding do no harm.
+/// Below this norm training has converged: updates lost in rounding do no harm.
 constexpr double arrived = 1e-5;
 
 /// Whether all gradients of the backward pass were set to 0 before the step.
@@ -37,8 +37,8 @@ void tell_no_effect(const Judge& judge, const Model& model, const std::string& w
                       largest_gradient, ")", rate),
              are_cleared_before_step(judge, model)
                  ? "call zero_grad() before backward(), not between backward() and step(): the gradients were all 0 "
-                   "when the step was made"
-                 : "see that the learning rate is not so small that updates are lost in rounding, and that the "
+                   "when the step was taken"
+                 : "check that the learning rate is not so small that updates are lost in rounding, and that the "
                    "optimizer holds the model's own parameters");
 }
 
@@ -48,9 +48,9 @@ void tell_zeros(const Judge& judge, const ParameterState& state) {
               .value = 0,
               .place = state.runs != nullptr ? state.runs->first_run : 0},
              sentence("the gradient of ", shown(state), " has been 0 in each of the first ", state.seen_gradients,
-                      " steps, so that it learns nothing"),
-             "see that its output is used by the loss, and that neither what goes into its module nor what comes after "
-             "it is all zero");
+                      " steps, so it learns nothing"),
+             "check that the loss uses its output, and that neither its module's input nor the next layer's output "
+             "is all zero");
 }
 
 void tell_cut_off(const Judge& judge, const ParameterState& state) {
@@ -64,9 +64,9 @@ bool depends_on_mode(const Model& model) {
   return model.drops() || model.has_batch_norm();
 }
 
-/// Describes what the wrong mode does to the model, for the end of a sentence.
+/// Describes the effect of the wrong mode, for the end of a sentence.
 std::string effects_of_mode(const Model& model, const std::string& on_dropout, const std::string& on_norms) {
-  if (!depends_on_mode(model)) return ", which here changes nothing";
+  if (!depends_on_mode(model)) return ", which has no effect here";
   const bool drops = model.drops(), normalizes = model.has_batch_norm();
   return ": " + (drops ? on_dropout : "") + (drops && normalizes ? " and " : "") + (normalizes ? on_norms : "");
 }
@@ -77,7 +77,7 @@ bool any_is(const Model& model, uint32_t flag) {
 
 /// Tensors of an optimizer that do not belong to the model.
 struct ForeignParameters {
-  uint64_t tensors = 0, unknown = 0;  ///< all; those of no attached model
+  uint64_t tensors = 0, unknown = 0;  ///< all of them; those of no attached model
   int64_t unknown_elements = 0;
 };
 
@@ -92,7 +92,7 @@ ForeignParameters foreign_parameters_in(const loupe_optimizer& optimizer) {
   return foreign;
 }
 
-/// Whether an optimizer that was attached for the model holds none of its parameters, but copies or another model's.
+/// Whether an optimizer attached for the model holds only copies of its parameters, or another model's.
 bool holds_copies(const Model& model, const ForeignParameters& foreign) {
   const bool any_held = std::ranges::any_of(model.parameters, [](const auto& each) {
     return each.is(LOUPE_PARAMETER_OPTIMIZED) || !each.is(LOUPE_PARAMETER_TRAINABLE);
@@ -101,7 +101,8 @@ bool holds_copies(const Model& model, const ForeignParameters& foreign) {
          (foreign.unknown == foreign.tensors || any_is(model, LOUPE_DRAFT_PARAMETER_GRADIENT));
 }
 
-/// The model's parameters that an optimizer lacks while it holds some of no model; empty where that may be meant.
+/// The model's parameters that an optimizer lacks while it holds some that belong to no model; empty if that may be
+/// intended.
 std::vector<const ParameterState*> replaced_parameters(const Model& model, const ForeignParameters& foreign) {
   if (foreign.unknown == 0 || holds_copies(model, foreign)) return {};
   int64_t elements = 0;
@@ -116,7 +117,7 @@ std::vector<const ParameterState*> replaced_parameters(const Model& model, const
   return lacking;
 }
 
-/// Hashes some of its values; 0 where they cannot be read.
+/// Hashes some of its values; 0 if they cannot be read.
 uint64_t hash_of(const Judge& judge, const ParameterState& state) {
   constexpr int64_t most = 1024;
   uint64_t hash = 0;
@@ -127,7 +128,7 @@ uint64_t hash_of(const Judge& judge, const ParameterState& state) {
 void tell_unheld(const Judge& judge, const ParameterState& state) {
   judge.tell({.module = state.module, .parameter = state.name},
              sentence(shown(state), " gets gradients, but no optimizer holds it, so it never changes"),
-             "give it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it "
+             "add it to the optimizer, attach the optimizer that holds it (inspector.attach_optimizer), or freeze it "
              "with requires_grad_(false)");
 }
 
@@ -142,16 +143,16 @@ void judge_clearing(const Judge& judge, const Situation& situation) {
   }
   if (first == nullptr) return;
   judge.tell({.module = model.root},
-             sentence("the step used gradients that still held those of the step before, of ", kept, " of ",
+             sentence("the step used gradients that still contained those of the step before, for ", kept, " of ",
                       model.step.sums.counts.stepped, " parameters, such as ", shown(*first)));
 }
 
 void judge_effect(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.is_on_device || !model.knows_each()) return;
-  if (model.searches_steps) return;            // a search that has converged stays where it is
+  if (model.searches_steps) return;            // a converged search does not move
   if (!has_rate(situation.optimizer)) return;  // zero_learning_rate reports that
-  // A bias that begins at 0 moves with any update, so weights decide where there are any.
+  // A bias that begins at 0 moves with any update, so weights decide if there are any.
   const StepSums& sums = model.step.sums;
   const bool has_weights = sums.weights.with_gradient > 0;
   const std::size_t with_gradient = sums.deciding().with_gradient;
@@ -167,7 +168,7 @@ void judge_effect(const Judge& judge, const Situation& situation) {
     const std::string what = std::string("the step changed no ") + (has_weights ? "weight" : "parameter");
     return tell_no_effect(judge, model, what, with_gradient, gradient, situation.rates->text(situation.optimizer));
   }
-  // Training in 16 bits tolerates updates that are lost now and then.
+  // Training in 16 bits tolerates occasionally lost updates.
   constexpr int64_t enough = 32;
   constexpr double nearly_all = 0.95;
   for (ParameterState& each : model.parameters) {
@@ -177,21 +178,20 @@ void judge_effect(const Judge& judge, const Situation& situation) {
     const double share =
         static_cast<double>(each.low_precision_unchanged) / static_cast<double>(each.low_precision_seen);
     if (share <= nearly_all) continue;
-    judge.tell(
-        {.severity = LOUPE_SEVERITY_WARNING,
-         .module = each.module,
-         .parameter = each.name,
-         .value = share,
-         .threshold = nearly_all},
-        sentence("the step left ", percent(share), " of ", shown(each),
-                 " as it was, although they have gradients: the updates are smaller than the type of 16 bits can hold"),
-        "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate");
+    judge.tell({.severity = LOUPE_SEVERITY_WARNING,
+                .module = each.module,
+                .parameter = each.name,
+                .value = share,
+                .threshold = nearly_all},
+               sentence("the step left ", percent(share), " of ", shown(each),
+                        " unchanged, although they have gradients: the updates are too small for the 16-bit type"),
+               "keep a copy of the parameters in float32 for the optimizer, or raise the learning rate");
   }
 }
 
 void judge_reach(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
-  // When the trainer reports a step by hand, its gradients may be gone already.
+  // If the trainer reports a step by hand, its gradients may already be cleared.
   const bool by_hand = situation.optimizer == nullptr;
   std::size_t stepped = 0, with_gradient = 0;
   for (const ParameterState& each : model.parameters) {
@@ -201,14 +201,15 @@ void judge_reach(const Judge& judge, const Situation& situation) {
   }
   const bool moves = model.step.sums.weights.changed > 0 || model.step.sums.others.changed > 0;
   if (stepped == 0 || with_gradient > 0 || (by_hand && (model.step.added_up || moves))) return;
-  judge.tell({.module = model.root},
-             sentence("the optimizer stepped, but none of the ", stepped, " parameters that it holds of ", whose(model),
-                      " has a gradient: the loss does not reach them"),
-             "see that the loss is computed from the model's output without detach(), data() or NoGradGuard, and that "
-             "backward() is called on it");
+  judge.tell(
+      {.module = model.root},
+      sentence("the optimizer stepped, but none of its ", stepped, " parameters of ", whose(model),
+               " has a gradient: the loss does not reach them"),
+      "check that the loss is computed from the model's output without detach(), data() or NoGradGuard, and that "
+      "backward() is called on it");
 }
 
-/// Parameters that cannot move, since no gradient comes to them though their module ran.
+/// Reports parameters that cannot move, because they get no gradient although their module ran.
 void judge_unreached(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (situation.optimizer == nullptr && model.is_on_device) return;
@@ -218,7 +219,7 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
     any_gradient =
         any_gradient || (each.stepped && (model.is_on_device ? each.is(LOUPE_DRAFT_PARAMETER_GRADIENT) : has_numbers));
   }
-  // Before a weight that is all zeros, as that of an output or a gate may begin, gradients are 0 until it has moved.
+  // Gradients before a weight that begins at zero, as for an output or a gate, are 0 until it has moved.
   constexpr uint64_t patience = 32, looks_enough = 6;
   const bool any_zeros = std::ranges::any_of(model.parameters, [](const ParameterState& each) {
     return each.stepped && each.passes_gradients() && each.has_change && each.is_all_new(each.change_norm);
@@ -269,7 +270,7 @@ void judge_training_mode(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.step.training_runs == 0 && model.step.evaluation_runs > 0 && model.step.added_up) {
     judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_ERROR : LOUPE_SEVERITY_INFO, .module = model.root},
-               sentence("the whole of ", whose(model), " is in eval mode while it is trained",
+               sentence("all of ", whose(model), " is in eval mode during training",
                         effects_of_mode(model, "dropout is off", "batch norms do not learn")),
                "call model->train() before each training epoch");
   }
@@ -289,8 +290,8 @@ void judge_validation_mode(const Judge& judge, const Situation& situation) {
   const bool sure = model.step.passes_without_grad == model.step.passes || model.step.passes >= 2;
   if (!sure) return;
   judge.tell({.severity = depends_on_mode(model) ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_INFO, .module = model.root},
-             sentence(whose(model), " is in training mode while it is validated",
-                      effects_of_mode(model, "dropout is on", "batch norms take in the validation data")),
+             sentence(whose(model), " is in training mode during validation",
+                      effects_of_mode(model, "dropout is on", "batch norms learn from the validation data")),
              "call model->eval() before the validation, and model->train() after it");
 }
 
@@ -300,16 +301,16 @@ void judge_no_step(const Judge& judge, const Situation& situation) {
       model.parameters, [](const ParameterState& each) { return each.is(LOUPE_DRAFT_PARAMETER_CHANGED); });
   const bool lacks_steps = model.epoch.has_backward && !situation.was_stepped && !changed;
   model.epochs_without_step = lacks_steps ? model.epochs_without_step + 1 : 0;
-  // A step may still come for what one takes: of replicas on threads each may end an epoch as it begins the next.
+  // A step may still come: each replica on a thread may end an epoch as it begins the next.
   const bool are_too_many = std::ranges::any_of(model.parameters, [](const ParameterState& each) {
     return each.gradients > std::max(each.gradients_of_step, 1U);
   });
   if (!lacks_steps || (!are_too_many && model.epochs_without_step < 2)) return;
   judge.tell({.module = model.root},
-             "gradients were made in this epoch, but no optimizer stepped and no parameter changed");
+             "gradients were computed in this epoch, but no optimizer stepped and no parameter changed");
 }
 
-/// Reports again what still holds of each parameter.
+/// Reports again the faults of each parameter that persist.
 void judge_standing(const Judge& judge, const Situation& situation) {
   for (const ParameterState& each : situation.model->parameters) {
     if (!each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
@@ -326,21 +327,21 @@ void judge_standing(const Judge& judge, const Situation& situation) {
 void judge_never_reached(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.is_broken) return;
-  // Where nothing has gradients at all, nothing_trainable reports that.
+  // If nothing has gradients, nothing_trainable reports that.
   if (std::ranges::all_of(model.parameters, [](const ParameterState& each) { return each.steps_with_gradient == 0; }))
     return;
   constexpr uint64_t steps_enough = 4;
   for (ParameterState& each : model.parameters) {
     if (each.steps < steps_enough || each.steps_with_gradient > 0 || !each.is(LOUPE_PARAMETER_TRAINABLE)) continue;
-    if (each.ever_changed) continue;                   // past its optimizer
+    if (each.ever_changed) continue;                   // changed by something other than its optimizer
     if (each.cut_off_steps >= steps_enough) continue;  // reported as cut off
     // A gradient may have come in a step that was not measured.
     each.told_unreached = each.told_unreached || !model.had_gaps;
     if (!each.told_unreached) continue;
     judge.see({.module = each.module, .parameter = each.name},
               sentence(shown(each), " is in the optimizer, but in ", each.steps,
-                       " steps no gradient came to it, so it never changed"),
-              "see that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)");
+                       " steps it got no gradient, so it never changed"),
+              "check that its module runs and that the loss depends on it, or freeze it with requires_grad_(false)");
   }
 }
 
@@ -352,11 +353,11 @@ void judge_copies(const Judge& judge, const Situation& situation) {
   const bool is_of_another = foreign.unknown < foreign.tensors;
   judge.tell(
       {.severity = is_of_another ? LOUPE_SEVERITY_WARNING : LOUPE_SEVERITY_ERROR, .module = model.root, .value = 0},
-      sentence("the step of ", situation.optimizer->type, " changed nothing in ", whose(model), ": all of the ",
+      sentence("the step of ", situation.optimizer->type, " changed nothing in ", whose(model), ": all ",
                foreign.tensors, " parameters that it holds are ",
-               (foreign.unknown == 0 ? "another model's" : "others than the model's")),
-      is_of_another ? "make the optimizer of this model's own parameters, or attach the one that holds them"
-                    : "make the optimizer of model->parameters() themselves, not of copies of them");
+               (foreign.unknown == 0 ? "another model's" : "not the model's")),
+      is_of_another ? "create the optimizer with this model's own parameters, or attach the one that holds them"
+                    : "create the optimizer with model->parameters(), not with copies of them");
 }
 
 void judge_stale(const Judge& judge, const Situation& situation) {
@@ -365,12 +366,12 @@ void judge_stale(const Judge& judge, const Situation& situation) {
   if (lacking.empty()) return;
   judge.tell({.module = lacking.front()->module},
              sentence("the optimizer ", situation.optimizer->type, " holds ", foreign.unknown,
-                      " parameters that the model does not have, and does not hold ", lacking.size(),
-                      " that it has, such as ", shown(*lacking.front())));
+                      " parameters that the model does not have, and lacks ", lacking.size(), " that it has, such as ",
+                      shown(*lacking.front())));
 }
 
-/// Reports parameters that get gradients in the steps of their model's optimizers, of which none holds them, unless the
-/// program changes them itself: by hand, or by the step of another process.
+/// Reports parameters that get gradients while their model's optimizers step but do not hold them, unless the program
+/// changes them itself: by hand, or by the step of another process.
 void judge_unheld(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   if (model.step.is_plain) return;
@@ -405,22 +406,22 @@ void judge_untrainable(const Judge& judge, const Situation& situation) {
   judge.tell({.module = model.root},
              sentence("none of the ", model.parameters.size(), " parameters of ", whose(model),
                       " requires a gradient, though an optimizer steps"),
-             "call requires_grad_(true) for what is to be trained");
+             "call requires_grad_(true) on the parameters to train");
 }
 
-/// A net that makes the targets of the one that learns, as in Q-learning, follows it. Of others that look the same,
-/// such as the policy that an agent is not to leave, nothing is told.
+/// A target network, as in Q-learning, must follow the one that learns. Similar networks, such as the policy that an
+/// agent must stay close to, are not reported.
 void judge_still_target(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const StillTwin* twin = situation.still_twin;
-  // One that begins as a copy may be copied anew only after very many steps.
+  // A target that begins as a copy may be updated only after very many steps.
   constexpr uint64_t enough = 300, enough_of_a_copy = 20000, ticks_enough = 2;
   if (twin == nullptr || !model.acts() || !situation.compares_numbers || situation.compares_classes) return;
   if (model.steps < (twin->began_elsewhere ? enough : enough_of_a_copy) || model.ticks < ticks_enough) return;
   judge.tell({.module = twin->root, .value = static_cast<double>(model.steps)},
              sentence("'", twin->name, "' has the shape of ", whose(model), ", which acts and learns, and ran ",
                       twin->passes, " times without gradients, but its weights have never changed in ", model.steps,
-                      " steps: targets that are made with it do not follow what is learned"));
+                      " steps: targets made with it do not follow the learning"));
 }
 
 }  // namespace
@@ -429,7 +430,7 @@ std::vector<Rule> loop_rules() {
   return {
       {.name = "gradients_not_cleared",
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; a step's gradients still hold those of the step before",
+       .help = "error; a step's gradients still contain those of the step before",
        .measure = "whether a gradient was 0 when the first backward pass after a step began",
        .remedy = "call optimizer.zero_grad() once between two steps, before the backward pass",
        .looks = {{When::parameters, &judge_clearing}},
@@ -445,7 +446,7 @@ std::vector<Rule> loop_rules() {
  })"},
       {.name = "no_step",
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; gradients are made in a whole epoch, and no optimizer steps",
+       .help = "error; a whole epoch computes gradients, but no optimizer steps",
        .measure = "gradients and steps between two ticks; two epochs in a row",
        .remedy = "call optimizer.step() after backward()",
        .looks = {{When::tick, &judge_no_step}},
@@ -458,7 +459,8 @@ std::vector<Rule> loop_rules() {
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; a step changes nothing, or, with 16 bits, less than the type can hold",
        .measure = "changes of weights with gradients above 1e-5; with 16 bits 95 % of a weight left as it was",
-       .remedy = "give the optimizer the model's own parameters, clear them before backward(), and raise a tiny rate",
+       .remedy =
+           "give the optimizer the model's own parameters, clear gradients before backward(), and raise a tiny rate",
        .looks = {{When::settings, &judge_copies},
                  {When::parameters, &judge_effect},
                  {When::window, &judge_device_effect}},
@@ -472,7 +474,7 @@ std::vector<Rule> loop_rules() {
        .help = "error; nothing requires a gradient, or the loss reaches nothing",
        .measure = "whether any parameter that the optimizer holds is trainable and gets a gradient; two steps in a "
                   "row, or 32 of a model that was trained before",
-       .remedy = "call requires_grad_(true) for what is to be trained; see that no detach() cuts off the loss",
+       .remedy = "call requires_grad_(true) on the parameters to train; check that no detach() cuts off the loss",
        .looks = {{When::optimizer, &judge_untrainable}, {When::parameters, &judge_reach}},
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "dead_units", "constant_output",
                                      "update_ratio", "loss_not_decreasing"}}},
@@ -482,9 +484,9 @@ std::vector<Rule> loop_rules() {
 +auto loss = torch::mse_loss(output, y);
  loss.backward();)"},
       {.name = "unchanged_parameter",
-       .help = "warning; in no optimizer, or cut off from the loss",
-       .measure = "gradients and steps of each parameter; two steps in a row, or 32 behind a weight that is zero",
-       .remedy = "give it to the optimizer, see that the loss depends on it, or freeze it by requires_grad_(false)",
+       .help = "warning; a parameter is in no optimizer, or cut off from the loss",
+       .measure = "gradients and steps of each parameter; two steps in a row, or 32 after a weight that is zero",
+       .remedy = "add it to the optimizer, check that the loss depends on it, or freeze it with requires_grad_(false)",
        .looks = {{When::optimizer, &judge_unheld},
                  {When::parameters, &judge_unreached},
                  {When::window, &judge_standing},
@@ -497,7 +499,7 @@ std::vector<Rule> loop_rules() {
        .severity = LOUPE_SEVERITY_ERROR,
        .help = "error; the optimizer holds parameters that the model no longer has",
        .measure = "the optimizer's tensors, against the model's parameters",
-       .remedy = "make a new optimizer after a layer is replaced or the model is copied",
+       .remedy = "create a new optimizer after a layer is replaced or the model is copied",
        .looks = {{When::settings, &judge_stale}},
        .brings_about = {{.effects = {"unchanged_parameter", "update_ratio", "loss_not_decreasing"}}},
        .example = R"(-torch::optim::Adam optimizer(model->parameters());
@@ -519,8 +521,8 @@ std::vector<Rule> loop_rules() {
    validate(model);
  })"},
       {.name = "still_target",
-       .help = "warning; an agent learns, and the net of its shape that makes the targets, attached too, never follows",
-       .measure = "changes of a net that makes targets, in 300 steps of the one that learns; 20000 of a copy",
+       .help = "warning; an agent learns, but its target network, also attached, never follows",
+       .measure = "changes of a target network in 300 steps of the one that learns; 20000 for a copy",
        .remedy = "copy the learning net's weights into it every few hundred steps, or blend in a few of them at each; "
                  "check that they are not copied from the target itself",
        .looks = {{When::tick, &judge_still_target}},

@@ -1,4 +1,4 @@
-// Rules about what loss functions are given: scores and targets.
+// Rules about the arguments of loss functions: scores and targets.
 
 #include "health/rules/loss_inputs.h"
 
@@ -106,7 +106,7 @@ void judge_balance(const Judge& judge, const Situation& situation) {
               .value = targets.share()},
              sentence(percent(targets.share()), " of the targets of ", targets.function(), " are class ",
                       targets.common_class(), ", one of ", targets.classes(),
-                      (is_all_it_answers ? ", and that is all that the model answers"
+                      (is_all_it_answers ? ", and the model answers nothing else"
                                          : ": a model that always answers it is right as often")));
 }
 
@@ -116,19 +116,19 @@ void judge_target_scale(const Judge& judge, const Situation& situation) {
   if (!targets.are_far_larger()) return;
   judge.tell({.module = model.output_module(), .value = targets.target_size(), .threshold = targets.output_size()},
              sentence("the targets of ", targets.function(),
-                      " are far larger than what the model gives: ", targets.target_size(), " beside ",
-                      targets.output_size(), ", as root mean squares of the last epoch"));
+                      " are far larger than the model's outputs: ", targets.target_size(), " compared with ",
+                      targets.output_size(), ", root mean squares of the last epoch"));
 }
 
 void judge_double_softmax(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (model.step.loss_fault.kind != LossFault::Kind::distribution) return;
   judge.tell({.module = model.output_module()},
-             "the cross entropy is given probabilities that add up to 1, where it takes scores: it applies softmax "
-             "itself, and twice flattens the gradients");
+             "the cross entropy is given probabilities that add up to 1, but takes scores: it applies softmax "
+             "itself, and a second softmax flattens the gradients");
 }
 
-/// What to say of each fault after "mse_loss is given …".
+/// The text for each fault after "mse_loss is given …".
 struct FaultText {
   LossFault::Kind kind;
   uint32_t severity;
@@ -137,18 +137,18 @@ struct FaultText {
 };
 constexpr FaultText fault_texts[] = {
     {LossFault::Kind::one_class, LOUPE_SEVERITY_ERROR,
-     ", so that there is one class: the loss is always 0, and so is every gradient",
+     ", so there is only one class: the loss is always 0, and so is every gradient",
      "give the model one output for each class, or use binary_cross_entropy_with_logits for one output"},
-    {LossFault::Kind::broadcast, LOUPE_SEVERITY_ERROR, ", as each output is compared with targets of other samples",
-     "bring both to the same shape, as by output.squeeze(1) or target.unsqueeze(1)"},
-    {LossFault::Kind::target_repeated, LOUPE_SEVERITY_INFO, ", as the target is repeated",
-     "if that is not meant, bring both to the same shape"},
+    {LossFault::Kind::broadcast, LOUPE_SEVERITY_ERROR, ", so each output is compared with targets of other samples",
+     "give both the same shape, for example by output.squeeze(1) or target.unsqueeze(1)"},
+    {LossFault::Kind::target_repeated, LOUPE_SEVERITY_INFO, ", so the target is repeated",
+     "unless this is intended, give both the same shape"},
     {LossFault::Kind::no_logarithms, LOUPE_SEVERITY_ERROR, "; it takes logarithms of probabilities",
      "use log_softmax over the dimension of the classes before it, or give the scores to cross_entropy"},
     {LossFault::Kind::bounded, LOUPE_SEVERITY_WARNING, ": it applies sigmoid itself, and no sample comes near 0 or 1",
-     "give it what goes into that function"},
+     "give it the input of that function"},
     {LossFault::Kind::rectified, LOUPE_SEVERITY_INFO, ": a score that is cut off at 0 gets no gradient",
-     "give it what goes into the ReLU"},
+     "give it the input of the ReLU"},
     {LossFault::Kind::swapped, LOUPE_SEVERITY_INFO, ": the arguments seem to be swapped",
      "give the model's output first and the target second"},
 };
@@ -172,7 +172,7 @@ std::vector<Rule> loss_input_rules() {
   return {
       {.name = "double_softmax",
        .tag = "Loss",
-       .help = "warning; a cross entropy of what is a distribution already",
+       .help = "warning; a cross entropy is given probabilities instead of scores",
        .measure = "sums of the scores of eight samples: 1 each",
        .remedy = "leave out the softmax at the end of the model, or take the logarithm and use nll_loss",
        .looks = {{When::step, &judge_double_softmax}},
@@ -184,9 +184,9 @@ std::vector<Rule> loss_input_rules() {
 +auto loss = torch::cross_entropy_loss(scores, y);)"},
       {.name = "loss_input",
        .tag = "Loss",
-       .help = "error, warning or info; a loss function is given what it does not take",
-       .measure = "shapes, ranges and sums of what a loss function is given, and which function made it",
-       .remedy = "give it what its name takes: scores or logarithms of probabilities, in the shape of the targets",
+       .help = "error, warning or info; a loss function is given unsuitable arguments",
+       .measure = "shapes, ranges and sums of a loss function's arguments, and the function that made them",
+       .remedy = "give it what it needs: scores or logarithms of probabilities, in the shape of the targets",
        .looks = {{When::step, &judge_loss_input}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"unchanged_parameter", "vanishing_gradient", "exploding_gradient", "dead_units",
@@ -198,8 +198,8 @@ std::vector<Rule> loss_input_rules() {
 +auto loss = torch::mse_loss(output, y);)"},
       {.name = "unbalanced_targets",
        .tag = "Loss",
-       .help = "warning or info; most targets are one class; a warning where the model answers no other",
-       .measure = "the classes of 256 targets or more: 75 % are one; of two or three classes 90 %",
+       .help = "warning or info; most targets are one class; a warning if the model answers no other",
+       .measure = "the classes of 256 targets or more: 75 % are of one class; 90 % with two or three classes",
        .remedy = "give the loss ignore_index if that class is padding; if others are rare, weight classes in the loss "
                  "or sample rare ones more often; count right answers by class",
        .looks = {{When::tick, &judge_balance}},
@@ -212,7 +212,7 @@ std::vector<Rule> loss_input_rules() {
 +auto loss = F::cross_entropy(scores, tokens, options);)"},
       {.name = "target_scale",
        .tag = "Loss",
-       .help = "warning; epochs go by and the targets are far larger than what the model gives",
+       .help = "warning; the targets stay far larger than the model's outputs",
        .measure =
            "root mean squares of targets, above 100, and of outputs, below a twentieth of that; three epochs in a row",
        .remedy = "scale the targets before training, such as by their mean and standard deviation, and scale the "

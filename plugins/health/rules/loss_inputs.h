@@ -5,28 +5,28 @@
 
 namespace loupe::health {
 
-/// What is wrong with what a loss function was given.
+/// What is wrong with the arguments of a loss function.
 struct LossFault {
   enum class Kind {
     none,
-    distribution,     ///< a cross entropy, probabilities
-    one_class,        ///< a cross entropy, one score a sample
-    broadcast,        ///< an elementwise loss, an input that is repeated to fit the target
-    target_repeated,  ///< and a target that is repeated to fit the input
-    no_logarithms,    ///< a loss that takes logarithms of probabilities, something else
-    bounded,          ///< a loss that takes scores, the output of a bounded function
-    rectified,        ///< the same, of a rectifier
-    swapped           ///< the target where the input belongs
+    distribution,     ///< a cross entropy got probabilities
+    one_class,        ///< a cross entropy got one score per sample
+    broadcast,        ///< an elementwise loss got an input that is repeated to fit the target
+    target_repeated,  ///< the same, with a target that is repeated to fit the input
+    no_logarithms,    ///< a loss that takes logarithms of probabilities got something else
+    bounded,          ///< a loss that takes scores got the output of a bounded function
+    rectified,        ///< the same, with the output of a rectifier
+    swapped           ///< input and target are swapped
   };
   Kind kind = Kind::none;
   const char* function = "";  ///< "mse_loss"
-  std::string given;          ///< what it was given, for a sentence
-  double floor = 0;           ///< bounded: what the loss cannot fall below; 0 where that is not known
+  std::string given;          ///< the argument, for a sentence
+  double floor = 0;           ///< for `bounded`: the lower bound of the loss; 0 if unknown
 };
 
-/// Compares a loss with that of a guess which knows the spread of the targets but not the sample: the cross entropy of
-/// equal scores, ln C, and the mean squared error of the targets' mean, which is their variance. Over some elements of
-/// some steps.
+/// Compares a loss with that of a guess which knows the distribution of the targets but not the sample: the cross
+/// entropy of equal scores, ln C, or the mean squared error of the targets' mean, which is their variance. Uses some
+/// elements of some steps.
 class Guessing {
  public:
   /// @param loss  the mean cross entropy of some samples
@@ -37,18 +37,18 @@ class Guessing {
     target_squares_ += target * target;
     ++pairs_;
   }
-  /// Some pairs were taken. If there is a cross entropy, too, only that is compared.
+  /// Counts a step in which pairs were taken. If there is also a cross entropy, only that is compared.
   void take_look() { looks_ += is_cross_entropy() ? 0 : 1; }
-  /// At a tick; continues where too few steps were looked at since the last.
+  /// Call it at a tick; continues the comparison if too few steps were measured since the last one.
   void end_epoch();
   /// Whether the loss was no better for several epochs in a row.
   bool is_no_better() const { return epochs_ >= epochs_enough && !is_better_since(); }
   /// Whether it was no better at the last comparison.
   bool was_no_better() const { return epochs_ > 0 && !is_better_since(); }
-  /// Whether the loss is far lower since the last comparison, if anything was taken.
+  /// Whether the loss is far lower since the last comparison, if anything was measured.
   bool is_far_better() const;
   bool is_cross_entropy() const { return classes_ > 0; }
-  /// "guessing among 5 classes gives 1.61", where it was compared.
+  /// "guessing among 5 classes gives 1.61", if it was compared.
   const std::string& text() const { return text_; }
 
  private:
@@ -57,7 +57,7 @@ class Guessing {
     double loss, guess;
     bool is_no_better() const { return guess > 0 && loss >= 0.98 * guess; }
   };
-  /// What was taken since the last comparison; there must be some.
+  /// The values since the last comparison; there must be some.
   Compared compared() const;
   bool is_better_since() const { return looks_ > 0 && !compared().is_no_better(); }
   double cross_entropy_ = 0, uniform_ = 0;
@@ -68,8 +68,8 @@ class Guessing {
   std::string text_;
 };
 
-/// Describes a model's training targets, over some elements of some steps: which class most of them are, whether the
-/// model answers any other, and how large they are compared with its outputs.
+/// Describes a model's training targets, for some elements of some steps: their most common class, whether the model
+/// answers any other, and their size compared with its outputs.
 class TargetTally {
  public:
   /// @param answer  the class with the highest score
@@ -80,9 +80,9 @@ class TargetTally {
     target_squares_ += target * target;
     ++pairs_;
   }
-  /// Some elements of a step's targets of this function were taken.
+  /// Counts a step with targets of this function.
   void take_look(const char* function);
-  /// At a tick, before `is_unbalanced` and the others are asked; continues where too few steps were looked at.
+  /// Call it at a tick, before `is_unbalanced` and the others; continues if too few steps were measured.
   void end_epoch();
 
   /// Whether most targets are one class.

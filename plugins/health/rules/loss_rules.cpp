@@ -28,7 +28,7 @@ double jump_to(double loss, Place end) {
   return loss * static_cast<double>(just_before) / std::accumulate(end - just_before, end, 0.0);
 }
 
-/// The largest such ratio: losses of single samples always jump.
+/// The largest such ratio; losses of single samples always jump.
 double largest_jump(const std::deque<double>& losses) {
   double largest = 1;
   for (auto each = losses.begin() + just_before; each < losses.end(); ++each)
@@ -36,7 +36,7 @@ double largest_jump(const std::deque<double>& losses) {
   return largest;
 }
 
-/// Policy losses do, so that shares of them mean nothing.
+/// Policy losses cross zero, so shares of them mean nothing.
 bool crosses_zero(const Losses& losses) {
   const auto& epochs = losses.training.epochs;
   return std::ranges::any_of(losses.main.recent, [](double loss) { return loss <= 0; }) ||
@@ -49,11 +49,11 @@ EpochPlace lowest_of(EpochPlace begin, EpochPlace end) {
   return std::ranges::min_element(begin, end, {}, &Losses::Epoch::mean);
 }
 
-/// "; with it the root mean square of the model's input went to 1.6 times what it was"; empty where it did not change.
+/// "; at the same step the root mean square of the model's input became 1.6 times as large"; empty if unchanged.
 std::string jump_of_input(double times) {
   constexpr double clearly = 1.4;
   if (std::isnan(times) || (times < clearly && times > 1 / clearly)) return "";
-  return sentence("; with it the root mean square of the model's input went to ", times, " times what it was");
+  return sentence("; at the same step the root mean square of the model's input became ", times, " times as large");
 }
 
 /// @param enough  losses that are only taken for a beginning
@@ -101,8 +101,8 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situati
       if (losses.spikes <= 1) losses.input_jump = NAN;
       const double size = std::abs(std::log(situation.input_jump));
       if (!(size <= std::abs(std::log(losses.input_jump)))) losses.input_jump = situation.input_jump;
-      // An agent's loss grows with what it gains. Others may grow with their inputs: it waits for a step that shows
-      // these.
+      // An agent's loss grows with its rewards. Other losses may grow with their inputs, so wait for a step that shows
+      // the input.
       const bool stays = !situation.acts && static_cast<double>(losses.spikes) >= judge.limit("spikes") &&
                          !std::isnan(losses.input_jump);
       // A loss that is higher from an epoch's first batch on comes from another stage or data set.
@@ -112,7 +112,7 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situati
         losses.seen = 0;
         losses.first = 0;
       } else if (hard || stays) {
-        // Another stage has other inputs; a batch that is far from all others is to be looked at.
+        // A new stage has different inputs; a batch that is far from all others needs a check.
         constexpr double far_away = 3;
         const double jump = hard ? situation.input_jump : losses.input_jump;
         const std::string with_input = jump_of_input(jump);
@@ -128,8 +128,8 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situati
                              " times in a row, last ", loss)) +
                 with_input,
             with_input.empty() ? ""
-                               : "see why the inputs changed, and scale them all alike, unless harder samples "
-                                 "are meant to come later");
+                               : "check why the inputs changed, and scale them all alike, unless harder samples "
+                                 "are intended to come later");
       }
     }
     keep(loss);
@@ -143,8 +143,8 @@ void judge_spikes(const Judge& judge, const Situation& situation) {
     judge_spikes_of(judge, each, situation, situation.acts ? most_recent : few);
 }
 
-/// The loss of an agent may grow with what it gains, but not in so many epochs in a row, and a hundredfold. A budget
-/// may leave ticks out, so that several epochs end together.
+/// The loss of an agent may grow with its rewards, but not in this many epochs in a row, and a hundredfold. A budget
+/// may skip ticks, so several epochs may end together.
 bool grows_without_end(const std::vector<Losses::Epoch>& epochs) {
   constexpr std::size_t in_a_row = 8, fewest_ticks = 4;
   const auto down = std::adjacent_find(
@@ -167,14 +167,14 @@ void judge_divergence(const Judge& judge, const Situation& situation) {
   constexpr double many_times = 10;
   if (now < best->mean + next_to_nothing && now < many_times * best->mean) return;
   judge.tell({.value = now, .threshold = limit},
-             sentence("the training loss grows: ", now, " in epoch ", epochs.back().number, ", where it was ",
-                      best->mean, " in epoch ", best->number),
-             situation.acts ? "see that a target which is made of the model's own answers ends where the episode ends, "
-                              "and follows the model slowly; else lower the learning rate"
+             sentence("the training loss grows: ", now, " in epoch ", epochs.back().number, ", up from ", best->mean,
+                      " in epoch ", best->number),
+             situation.acts ? "check that targets made from the model's own answers end where the episode ends, "
+                              "and follow the model slowly; else lower the learning rate"
                             : "");
 }
 
-/// A loss may fall below 0, as that of a density does, but one that grows in size with each epoch has no bound.
+/// A loss may fall below 0, for example a density's, but one that grows in size with each epoch has no bound.
 void judge_unbounded(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 4;
   constexpr double faster = 1.5, far_beyond = 10;
@@ -202,7 +202,7 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
   const bool decreased = lowest_of(epochs.begin() + 1, epochs.end())->mean < first - 0.01 * std::abs(first);
   // A squared error that falls is learning; a cross entropy may fall to a guess from far above.
   const Guessing* guessing = situation.guessing;
-  // A loss that falls by a hundredth in three epochs is no guess.
+  // A loss that falls by a hundredth in three epochs is better than a guess.
   const double before = epochs.size() > enough_epochs ? epochs[epochs.size() - 1 - enough_epochs].mean : first;
   const bool comes_down = now < before - 0.01 * std::abs(before);
   const bool is_guess =
@@ -213,7 +213,7 @@ void judge_stagnation(const Judge& judge, const Situation& situation) {
   if (!stays && !is_guess) return;
   judge.tell({.value = now, .threshold = first},
              sentence("the training loss ",
-                      stays ? sentence("has not come down in ", epochs.size(), " epochs") : "is no better than a guess",
+                      stays ? sentence("has not fallen in ", epochs.size(), " epochs") : "is no better than a guess",
                       ": ", first, stays ? " in the first, " : " in the first epoch, ", now, " in the last",
                       is_guess ? ", and " + guessing->text() : ""));
 }
@@ -226,7 +226,7 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   if (crosses_zero(losses)) return;
   constexpr double alternate = 0.5;
   if (now.mean_change_of_two < alternate * now.mean_change) return;  // two kinds of loss alternate
-  // Losses of small batches jump, too, while they fall; above its start a smaller swing is enough.
+  // Losses of small batches also jump while they fall; above its start a smaller swing is enough.
   const double first = epochs.front().mean;
   const double limit = judge.limit("oscillation") * (now.mean > first + 0.2 * std::abs(first) ? 0.6 : 1);
   const auto jumps = [&](const Losses::Epoch& epoch) {
@@ -236,10 +236,10 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
     const double swing = now.mean_change / now.mean;
     return judge.tell({.value = swing, .threshold = limit},
                       sentence("the training loss swings by ", percent(swing),
-                               " of its mean from one to the next, and does not come down"),
+                               " of its mean from one loss to the next, and does not fall"),
                       "lower the learning rate, or use larger batches");
   }
-  // Swings of a loss that is nearly gone mean nothing.
+  // Swings of a loss near 0 mean nothing.
   if (!situation.has_slow_swings || !now.compares_to(before) || now.mean < 0.1 * first) {
     losses.main.epochs_with_swings = 0;
     return;
@@ -258,18 +258,18 @@ void judge_oscillation(const Judge& judge, const Situation& situation) {
   epochs_with_swings = turns >= turns_enough ? epochs_with_swings + 1 : 0;
   if (repeated >= enough_in_the_same_way && likeness > same_way) {
     judge.tell({.value = likeness, .threshold = same_way},
-               sentence("the training loss goes up and down in the same way in each epoch (a correlation of ", likeness,
+               sentence("the training loss rises and falls in the same way in each epoch (a correlation of ", likeness,
                         " with the epoch before)"),
-               "shuffle the samples anew in each epoch, if their order is not meant: they seem to come sorted");
+               "shuffle the samples again in each epoch, unless their order is intended: they seem to be sorted");
   } else if (epochs_with_swings >= epochs_enough) {
     judge.tell({.value = static_cast<double>(turns), .threshold = turns_enough},
                sentence("the training loss swings slowly up and down by a fifth of its mean and more, ", turns,
-                        " times lately"),
-               "lower the learning rate or the momentum, and see that the samples are shuffled");
+                        " times recently"),
+               "lower the learning rate or the momentum, and check that the samples are shuffled");
   }
 }
 
-/// Reports that one of two losses, as of a generator and a discriminator, has fallen to nearly nothing.
+/// Reports that one of two losses, such as a generator's and a discriminator's, has fallen to nearly 0.
 void judge_adversaries(const Judge& judge, const Situation& situation) {
   constexpr std::size_t enough_epochs = 3;
   constexpr int enough = 2;
@@ -296,15 +296,15 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   const std::vector<Losses::Epoch>& held_out = situation.losses->validation.epochs;
   const std::vector<Losses::Epoch>& trained = situation.losses->training.epochs;
   if (held_out.size() < patience + 1 || trained.size() < 2) return;
-  // One low epoch may be luck: the one beside it bears it out.
+  // One low epoch may be luck: the neighbouring epoch must confirm it.
   EpochPlace best = held_out.begin() + 1;
   const auto of_two = [](EpochPlace each) { return std::max(each->mean, (each - 1)->mean); };
   for (EpochPlace each = best; each != held_out.end(); ++each) best = of_two(each) < of_two(best) ? each : best;
   const double lowest = of_two(best);
   const auto since = static_cast<std::size_t>(held_out.end() - best);
   if (since < patience || !(lowest > 0)) return;
-  // A tenth of a loss that has come down from far above means nothing; one that never came down may be noise, unless it
-  // grows in each epoch.
+  // Growth by a tenth means nothing after a fall from far above; without a fall it may be noise, unless the loss grows
+  // in each epoch.
   constexpr double share_lost = 0.05, fallen = 0.95, far_above = 1.5;
   const double first = held_out.front().mean;
   const bool grows = std::ranges::is_sorted(held_out.end() - patience - 1, held_out.end(), {}, &Losses::Epoch::mean);
@@ -316,14 +316,14 @@ void judge_overfitting(const Judge& judge, const Situation& situation) {
   if (!trained.back().compares_to(then)) return;
   const bool still_learns = trained.back().mean < 0.9 * then.mean;
   if (!stays_above || !still_learns || held_out.back().mean < 1.5 * trained.back().mean) return;
-  // Losses of densities fall below 0, too; in others the sign is wrong.
+  // Losses of densities may fall below 0; in other losses the sign is wrong.
   const bool is_below_zero = trained.back().mean < 0;
   const auto at_best = lowest_of(held_out.begin(), held_out.end());
   judge.tell({.value = held_out.back().mean, .threshold = limit},
-             sentence("the validation loss grows while the training loss falls: it was lowest with ", at_best->mean,
-                      ", and is ", held_out.back().mean, " ", held_out.back().number - at_best->number,
-                      " epochs later, beside a training loss of ", trained.back().mean),
-             is_below_zero ? "see that the loss is minimized, not maximized" : "");
+             sentence("the validation loss grows while the training loss falls: its best was ", at_best->mean,
+                      ", and it is ", held_out.back().mean, " now, ", held_out.back().number - at_best->number,
+                      " epochs later, with a training loss of ", trained.back().mean),
+             is_below_zero ? "check that the loss is minimized, not maximized" : "");
 }
 
 }  // namespace
@@ -332,9 +332,9 @@ std::vector<Rule> loss_rules() {
   return {
       {.name = "loss_not_decreasing",
        .tag = "Loss",
-       .help = "warning; epochs go by and the training loss stays where it began, or is no better than a guess",
+       .help = "warning; for epochs, the training loss stays where it began, or is no better than a guess",
        .measure = "the means of three epochs and more: within 0.01 of the first, or no better than a constant answer",
-       .remedy = "try another learning rate, and see that inputs belong to their targets, shuffled together, and that "
+       .remedy = "try another learning rate, and check that inputs and targets are shuffled together and that "
                  "the step changes the model",
        .looks = {{When::training_epoch, &judge_stagnation}},
        .evidence = Evidence::training_loss,
@@ -349,7 +349,7 @@ std::vector<Rule> loss_rules() {
        .tag = "Loss",
        .help = "error; the training loss is below 0 and grows in size",
        .measure = "the means of four epochs: 1.5 times as far below 0 each, and ten times the first",
-       .remedy = "see the sign of each term of the loss: one that is to be made small is added, and has a lower bound",
+       .remedy = "check the sign of each term of the loss: a term to minimize is added, and has a lower bound",
        .looks = {{When::training_epoch, &judge_unbounded}},
        .evidence = Evidence::training_loss,
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
@@ -359,11 +359,11 @@ std::vector<Rule> loss_rules() {
       {.name = "loss_spike",
        .tag = "Loss",
        .help = "warning or info; a loss far above those before",
-       .remedy = "look at the batch of this step, clip the gradients before the step, or lower the learning rate",
+       .remedy = "check the batch of this step, clip the gradients before the step, or lower the learning rate",
        .looks = {{When::losses, &judge_spikes}},
        .limits = {{"spike_factor", 2.0, "a loss over the mean of those before, above which it spikes when it stays so",
                    1.0},
-                  {"spikes", 5, "how many in a row", 1, 1e6},
+                  {"spikes", 5, "how many such losses in a row", 1, 1e6},
                   {"hard_spike_factor", 10.0, "a loss over the largest of the last 100, above which it spikes at once",
                    1.0}},
        .evidence = Evidence::training_loss,
@@ -376,7 +376,7 @@ std::vector<Rule> loss_rules() {
  optimizer.step();)"},
       {.name = "loss_oscillating",
        .tag = "Loss",
-       .help = "warning; the training loss swings and does not come down",
+       .help = "warning; the training loss swings and does not fall",
        .remedy = "lower the learning rate or the momentum, use larger batches, and shuffle the samples in each epoch",
        .looks = {{When::training_epoch, &judge_oscillation}},
        .limits = {{"oscillation", 0.5,
@@ -392,7 +392,7 @@ std::vector<Rule> loss_rules() {
        .severity = LOUPE_SEVERITY_ERROR,
        .tag = "Loss",
        .help = "error; an epoch's loss is far above the lowest",
-       .remedy = "lower the learning rate or clip the gradients before the step; see that the loss is minimized, not "
+       .remedy = "lower the learning rate or clip the gradients before the step; check that the loss is minimized, not "
                  "maximized",
        .looks = {{When::training_epoch, &judge_divergence}},
        .limits = {{"diverging_factor", 2.0,
@@ -429,7 +429,7 @@ std::vector<Rule> loss_rules() {
       {.name = "adversary_won",
        .severity = LOUPE_SEVERITY_INFO,
        .tag = "Loss",
-       .help = "info; of two models with losses of their own, one's falls to next to nothing while the other's grows",
+       .help = "info; two models have their own losses, and one falls to nearly 0 while the other grows",
        .measure =
            "two losses' means: one below a twentieth of its first, the other above twice its own; two epochs in a row",
        .remedy = "let the one that has won train more slowly or less often, or give it noisy inputs or soft labels",

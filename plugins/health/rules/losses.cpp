@@ -16,7 +16,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Smoothed by the median, since one bad batch is no swing.
+/// Smooths a curve by the median, since one bad batch is not a swing.
 std::vector<double> smoothed(const std::vector<double>& curve) {
   std::vector<double> medians;
   std::array<double, smoothed_over> some = {};
@@ -66,7 +66,7 @@ std::size_t count_turns(const std::vector<double>& curve, double noise_factor) {
   const double noise = changes / static_cast<double>(curve.size() - 1);
   const double swing = std::max(share_of_mean * std::abs(mean(curve)), noise_factor * noise);
   const std::vector<double> smooth = smoothed(curve);
-  // The first swing may begin at either end of what came so far.
+  // The first swing may start at the lowest or the highest value so far.
   double low = smooth.front(), high = smooth.front();
   bool rises = false, has_swung = false;
   std::size_t turns = 0;
@@ -145,7 +145,7 @@ void Losses::process(const Event& event) {
     loss.is_nan = loss.is_nan || std::isnan(event.scalar());
     return;
   }
-  // A finite loss after an overflow and before any step shows that the step was skipped.
+  // A finite loss after an overflow, with no step in between, shows that the step was skipped.
   if (!loss.is_nan) loss.is_non_finite = false;
   loss.side.add(event.scalar());
   if (loss.pending.size() < most_pending) loss.pending.push_back(event.scalar());
@@ -184,25 +184,25 @@ bool Losses::has_halved() const {
 bool Losses::has_come_down() const {
   const std::vector<Epoch>& epochs = training.epochs;
   const bool is_early = began_late || epochs.empty() || (epochs.size() == 1 && !training.is_under_way());
-  // A tenth of a loss below 0 means nothing.
+  // A tenth of a negative loss means nothing.
   return is_early || !(epochs.front().mean > 0) || training.mean_now() < 0.9 * beginning();
 }
 
-/// Where much is learned at once, the first epoch's mean lies below the first losses.
+/// If the model learns quickly, the first epoch's mean is below the first losses.
 double Losses::beginning() const {
   const double first = training.epochs.front().mean;
   return are_means ? first : std::max(first, training.start);
 }
 
 Trend Losses::trend(bool is_guess) const {
-  constexpr std::size_t few = 3;   // epochs, this one among them if it is under way
+  constexpr std::size_t few = 3;   // epochs, including the current one if it is under way
   constexpr double as_good = 0.1;  // of the improvement
   constexpr double lower = 0.98;
   const std::vector<Epoch>& epochs = training.epochs;
   if (epochs.empty() && training.count == 0) return Trend::unknown;
   const std::size_t recent = few - (training.is_under_way() ? 1 : 0);
   if (began_late || epochs.empty() || !(epochs.front().mean > 0)) return Trend::falls;
-  // It may come down to a guess from far above, and then stay.
+  // It may fall to a guess from far above, and then stay.
   if (is_guess && epochs.size() > 1) {
     const Epoch& last = epochs[epochs.size() - (training.is_under_way() ? 1 : 2)];
     if (!(training.mean_now() < lower * last.mean)) return Trend::stays;
@@ -227,7 +227,7 @@ bool Losses::Epoch::compares_to(const Epoch& other) const {
   const auto all = static_cast<double>(count), all_of_other = static_cast<double>(other.count);
   const double square = input_square / other.input_square;
   const bool is_other_input = square > twice || square < 1 / twice;
-  // A tick of several epochs has the losses of all of them, or of the last where the others were not looked at.
+  // A tick of several epochs has the losses of all of them, or only of the last if the others were not measured.
   return !is_other_input && (are_near(all, all_of_other) || are_near(all / static_cast<double>(ended),
                                                                      all_of_other / static_cast<double>(other.ended)));
 }
@@ -239,7 +239,7 @@ void Losses::begin_series() {
     each = {};
     each.name = std::move(name);
   }
-  began_late = true;  // the model may have learned before
+  began_late = true;  // the model may have learned earlier
 }
 
 Losses::EpochEnd Losses::end_epoch(double input_square, std::size_t epochs) {

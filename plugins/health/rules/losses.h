@@ -18,7 +18,7 @@ namespace loupe::health {
 /// How a training loss compares with its start and its best. `falls` also in the first epochs.
 enum class Trend { unknown, falls, stays };
 
-/// An epoch's losses in at most 128 values, each the mean of as many losses as that needs.
+/// An epoch's losses in at most 128 values, each the mean of several losses.
 class LossCurve {
  public:
   void add(double loss);
@@ -30,7 +30,7 @@ class LossCurve {
   double sum_ = 0;
 };
 
-/// How often a curve turns between rising and falling, single outliers apart: each swing is at least a fifth of the
+/// How often a curve turns between rising and falling, ignoring single outliers: each swing is at least a fifth of the
 /// curve's mean, and `noise_factor` times its mean change from one value to the next. 0 for fewer than 32 values.
 std::size_t count_turns(const std::vector<double>& curve, double noise_factor);
 
@@ -41,7 +41,7 @@ double correlation(const std::vector<double>& first, const std::vector<double>& 
 /// The losses that the trainer pushes. Events come on any thread: readers and writers hold the mutex.
 struct Losses : Preprocessor {
   Request request() const override { return {}; }
-  /// Takes the mutex itself.
+  /// Locks the mutex itself.
   void process(const Event& event) override;
 
   /// Whether a training loss was NaN since the last call, or the last one Inf.
@@ -52,30 +52,30 @@ struct Losses : Preprocessor {
   bool has_halved() const;
   /// Whether the training loss is a tenth below its start, or it is too early to expect that.
   bool has_come_down() const;
-  /// `falls` where one of the last three epochs made it lower than all before, or where it has come down and is as good
-  /// as at its best.
-  /// @param is_guess  it is no better than a guess, to which it may come down from far above, and then stay
+  /// `falls` if one of the last three epochs was lower than all before, or if the loss has fallen and is as good as at
+  /// its best.
+  /// @param is_guess  it is no better than a guess, to which it may fall from far above, and then stay
   Trend trend(bool is_guess = false) const;
   /// Whether the latest training loss of any name was NaN or Inf.
   bool is_bad_now() const;
-  /// Another training begins, with a new model or optimizer, and is not compared with the losses before it.
+  /// A new training begins, with a new model or optimizer, and is not compared with earlier losses.
   void begin_series();
-  /// At a tick. Returns for which losses an epoch ended.
+  /// Call it at a tick. Returns the losses whose epoch ended.
   struct EpochEnd {
     bool training, validation;
   };
-  /// @param input_square  see Epoch  @param epochs  how many end with the tick: a budget may leave ticks out
+  /// @param input_square  see Epoch  @param epochs  the number that end with the tick, as a budget may skip ticks
   EpochEnd end_epoch(double input_square = NAN, std::size_t epochs = 1);
 
   struct Epoch {
     double mean = 0, mean_change = 0;
-    double mean_change_of_two = 0;  ///< over every second loss: small where two kinds of loss alternate
+    double mean_change_of_two = 0;  ///< over every second loss: small if two kinds of loss alternate
     uint64_t count = 0;             ///< losses
     std::size_t ended = 1;          ///< epochs that ended together
-    std::size_t number = 0;         ///< of the last, from 1; epochs with a NaN are counted but not kept
-    double input_square = NAN;      ///< mean of the model's input at its end, where it was looked at
+    std::size_t number = 0;         ///< number of the last one, from 1; epochs with a NaN are counted but not kept
+    double input_square = NAN;      ///< mean square of the model's input at its end, if measured
     /// Whether both have about as many losses, and inputs of about the same size: a growing data set, or a stage of a
-    /// curriculum, is another task.
+    /// curriculum, is a different task.
     bool compares_to(const Epoch& other) const;
   };
   struct Side {
@@ -84,16 +84,16 @@ struct Losses : Preprocessor {
     bool has_nan = false;  ///< in this epoch, which then has no mean
     std::size_t ended_epochs = 0;
     double start = 0;      ///< mean of the first ten losses
-    uint64_t started = 0;  ///< how many of them there were
+    uint64_t started = 0;  ///< the number of losses in `start`
     std::vector<Epoch> epochs;
-    LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last that ended and the one before that
+    LossCurve curve, last_curve, curve_before;  ///< of this epoch, the last finished one and the one before
     void add(double loss);
     bool end_epoch(std::size_t ended = 1);
-    /// Whether this epoch has a quarter as many losses as the last one: the mean of fewer is noise.
+    /// Whether this epoch has at least a quarter as many losses as the last one: the mean of fewer is noise.
     bool is_under_way() const {
       return epochs.empty() ? count > 0 : 4 * count * epochs.back().ended >= epochs.back().count;
     }
-    /// The mean of this epoch, or of the last one unless this is under way; there must be one.
+    /// The mean of this epoch if it is under way, else of the last one; there must be one.
     double mean_now() const { return is_under_way() ? sum / static_cast<double>(count) : epochs.back().mean; }
   };
 
@@ -102,32 +102,32 @@ struct Losses : Preprocessor {
     std::string name;
     Side side;
     bool is_non_finite = false, is_nan = false;
-    bool is_bad_now = false;           ///< the latest
-    std::vector<draft::Maker> makers;  ///< the function that made that; at most one
-    std::vector<double> pending;       ///< pushed since loss_spike looked last
-    std::deque<double> recent;         ///< the last 100 that it has seen
+    bool is_bad_now = false;           ///< the latest loss is NaN or Inf
+    std::vector<draft::Maker> makers;  ///< the function that made it; at most one
+    std::vector<double> pending;       ///< pushed since loss_spike was last applied
+    std::deque<double> recent;         ///< the last 100 losses that the rule has seen
     double first = 0;                  ///< mean of the first ten
-    uint64_t seen = 0;                 ///< how many it has seen
+    uint64_t seen = 0;                 ///< the number that the rule has seen
     int64_t spikes = 0;                ///< in a row
-    double input_jump = 0;             ///< the farthest from 1 in that row; NaN: its inputs were not looked at
-    uint64_t since_tick = 0;           ///< how many it has seen
-    bool began_with_epoch = false;     ///< the current streak above the mean
-    int epochs_with_swings = 0;        ///< in a row
-    int epochs_won = 0;                ///< in a row
+    double input_jump = 0;          ///< the input jump farthest from 1 in that row; NaN: the inputs were not measured
+    uint64_t since_tick = 0;        ///< the number that the rule has seen
+    bool began_with_epoch = false;  ///< whether the current streak above the mean did
+    int epochs_with_swings = 0;     ///< in a row
+    int epochs_won = 0;             ///< in a row
   };
-  /// "the training loss", or its name where there are several.
+  /// "the training loss", or its name if there are several.
   std::string shown(const Training& loss) const;
 
-  const Host* host = nullptr;  ///< where there is one to ask
+  const Host* host = nullptr;  ///< null if there is no host
   std::mutex mutex;
-  std::deque<Training> trainings{1};  ///< in the order in which they came; the first is the one whose trend is judged
+  std::deque<Training> trainings{1};  ///< in order of arrival; the trend of the first one is judged
   Training& main = trainings.front();
   Side& training = main.side;
   Side validation;
-  const Training* non_finite = &main;  ///< the last that was not finite
+  const Training* non_finite = &main;  ///< the last loss that was not finite
   bool was_validated = false;
   bool are_means = false;   ///< each loss is the mean of an epoch, as in a record
-  bool began_late = false;  ///< the first epoch that was seen is not the first of the training
+  bool began_late = false;  ///< the first epoch seen is not the first of the training
 
  private:
   Training& training_of(std::string_view name);

@@ -86,8 +86,8 @@ void Model::take_tallies() {
   epoch.has_backward = step.added_up = true;
 }
 
-/// If all that is added up came, it was as usual: one gradient each, and one step. The norms are those of the last
-/// look, or 0 where the sums say that none is above 0.
+/// If everything that is added up came, the step was as usual: one gradient each, and one step. The norms are those of
+/// the last full measurement, or 0 if the sums show that none is above 0.
 void Model::follow() {
   const bool is_known = tallies.in_use() && tallies.is_complete(step.sums);
   for (ParameterState& each : parameters) {

@@ -23,7 +23,7 @@
 
 namespace loupe::health {
 
-/// Calls with the elements of a module's parameter, or of its gradient, where these can be read.
+/// Calls `call` with the elements of a module's parameter, or of its gradient, if they can be read.
 template <class Call>
 void read(const Host& host, const loupe_module* module, const std::string& name, bool gradient, Call&& call) {
   host.lend_parameter(module, name.c_str(), gradient, [&](const loupe_tensor& tensor) {
@@ -35,7 +35,7 @@ void read(const Host& host, const ParameterState& state, bool gradient, Call&& c
   read(host, state.module, state.name, gradient, call);
 }
 
-/// The steps of a window that were looked at whole and whose gradients were made far smaller before the step.
+/// The fully measured steps of a window whose gradients were made far smaller before the step.
 struct ClippedSteps {
   struct Range {
     double low = INFINITY, high = 0;
@@ -45,13 +45,13 @@ struct ClippedSteps {
     }
     double spread() const { return high / low - 1; }
   };
-  uint64_t looks = 0, count = 0;  ///< steps that were looked at, and those among them
-  Range before, after;            ///< the norm of all gradients, as backward made them and as the step took them
-  Range largest;                  ///< the largest element that the step took
-  double logarithms = 0;          ///< of the share of the norm that was left
+  uint64_t looks = 0, count = 0;  ///< measured steps, and clipped ones among them
+  Range before, after;            ///< the norm of all gradients after backward and at the step
+  Range largest;                  ///< the largest element at the step
+  double logarithms = 0;          ///< sum of the logarithms of the share of the norm that was left
   int64_t elements = 0;
   bool shrinks_steps = false;  ///< a smaller gradient makes a smaller step of this optimizer
-  double rate = NAN;           ///< of the only group, where steps are as large as gradients
+  double rate = NAN;           ///< rate of the only group, if steps are proportional to gradients
 
   void take(double norm_before, double norm_after, double largest_after) {
     ++count;
@@ -63,18 +63,18 @@ struct ClippedSteps {
   double share() const { return std::exp(logarithms / static_cast<double>(count)); }
 };
 
-/// The different rows that a model's inputs had.
+/// The different rows of a model's inputs.
 struct DistinctRows {
   static constexpr int64_t fewest_in_batch = 16;
   static constexpr std::size_t most = 33;
   RowSketch rows;
   int64_t seen = 0, smallest_batch = 0;
   uint32_t looks = 0;
-  bool are_samples = false;  ///< as the targets say, of which there was one for each
-  /// There are more than can be few, or rows of whole numbers, which repeat by nature, as states and words do.
+  bool are_samples = false;  ///< each row has a target
+  /// There are too many to be few, or they are rows of whole numbers, which naturally repeat, like states and words.
   bool is_many = false;
 
-  /// @param quick  as HashedRows has it  @param whole  calculates the hash of all elements, where that decides
+  /// @param quick  see HashedRows  @param whole  computes the hash of all elements, if that decides
   template <class Whole>
   void take(uint64_t quick, Whole&& whole) {
     ++seen;
@@ -82,7 +82,7 @@ struct DistinctRows {
     const bool is_known = quick != 0 && rows.take(quick, whole);
     is_many = !is_known && (rows.count() == before || rows.count() > most);
   }
-  /// Whether each batch must hold rows several times over.
+  /// Whether each batch must contain rows several times.
   bool are_few() const {
     constexpr uint32_t enough_looks = 8;
     return are_samples && !is_many && looks >= enough_looks && rows.count() > 1 &&
@@ -90,8 +90,8 @@ struct DistinctRows {
   }
 };
 
-/// One attached model as the rules see it. Events come on any thread, steps and ticks on the trainer's: whoever reads
-/// or writes holds the mutex. `step`, `window` and `epoch` begin afresh with each; all other members last for the run.
+/// One attached model as the rules see it. Events come on any thread, steps and ticks on the trainer's: readers and
+/// writers hold the mutex. `step`, `window` and `epoch` start again with each; all other members last for the run.
 struct Model {
   explicit Model(std::string name_) : name(std::move(name_)) {}
 
@@ -105,7 +105,7 @@ struct Model {
     std::vector<Layer*> layers;
     std::vector<ParameterState*> parameters;
   };
-  std::map<const loupe_module*, Parts> modules;        ///< those that are attached, functions too
+  std::map<const loupe_module*, Parts> modules;        ///< the attached modules, with functions
   std::vector<std::unique_ptr<Preprocessor>> watches;  ///< of all of them
 
   /// The forward that is running, from its first layer to its last.
@@ -113,18 +113,19 @@ struct Model {
     bool open = false;
     const Layer* first = nullptr;
     const Layer* last = nullptr;
-    bool training = false, evaluation = false, with_grad = false;  ///< any layer of it
-    const Layer* dropout = nullptr;                                ///< a function that drops, whatever its model's mode
-    double last_norm = NAN;                                        ///< of the last output that was measured
-    double largest_input = NAN;                                    ///< magnitude, where the input was read whole
-    bool has_various_rows = false;                                 ///< its input, where that was looked at
-    /// The last layer that makes something, with those that were given the same.
+    bool training = false, evaluation = false, with_grad = false;  ///< whether any layer of it is
+    const Layer* dropout = nullptr;                                ///< a function that drops in any mode of the model
+    double last_norm = NAN;                                        ///< norm of the last measured output
+    double largest_input = NAN;                                    ///< largest magnitude, if the whole input was read
+    bool has_various_rows = false;                                 ///< whether its input has, if measured
+    /// The last layer that computes something, and others with the same input.
     struct Made {
       Layer* layer = nullptr;
       const void *input = nullptr, *output = nullptr;
-      int64_t count = 0, last = 0, second = 0;  ///< of its output: elements, and the sizes of these dimensions
-      double square = 0;                        ///< mean of its output
-      Layer* before = nullptr;                  ///< it was given the same, and no other was
+      int64_t count = 0, last = 0,
+              second = 0;       ///< of its output: the number of elements, and the sizes of the last two dimensions
+      double square = 0;        ///< mean square of its output
+      Layer* before = nullptr;  ///< the only other layer with the same input
       const void* output_before = nullptr;
       double square_before = 0;
       bool is_one_of_many = false;
@@ -138,12 +139,12 @@ struct Model {
   /// Hashes of the first input of the first pass after a step.
   struct InputLook {
     bool is_known = false, is_whole = false;
-    bool is_one_row = false;   ///< as the state of an agent, which may stay where it is
-    bool is_constant = false;  ///< one number throughout
-    double square = NAN;       ///< mean of some elements, of numbers
+    bool is_one_row = false;   ///< it may be the state of an agent, which need not change
+    bool is_constant = false;  ///< all elements are one number
+    double square = NAN;       ///< mean square of some elements, if they are floating-point
     double constant = 0;
-    uint64_t some = 0;  ///< of some of its elements
-    uint64_t all = 0;   ///< of all, where `is_whole`; 0 where some are all
+    uint64_t some = 0;  ///< hash of some of its elements
+    uint64_t all = 0;   ///< hash of all, if `is_whole`; 0 if `some` covers all
     uint64_t whole() const { return all != 0 ? all : some; }
     bool equals(const InputLook& other) const {
       const bool both_whole = is_whole && other.is_whole;
@@ -151,154 +152,154 @@ struct Model {
     }
   };
 
-  /// Since the last step of an optimizer.
+  /// The state since the last step of an optimizer.
   struct Step {
     StepSums sums;
-    bool is_plain = false;   ///< nothing is wrong with it, as its sums say; known once it is judged
-    bool after_gap = false;  ///< steps before it were not looked at
+    bool is_plain = false;   ///< its sums show no fault; known once it is judged
+    bool after_gap = false;  ///< the steps before it were not measured
     bool added_up = false;   ///< a gradient came
     uint32_t passes = 0, training_passes = 0, passes_without_grad = 0;
-    uint64_t training_runs = 0, evaluation_runs = 0;  ///< of layers
+    uint64_t training_runs = 0, evaluation_runs = 0;  ///< the number of layers that ran
     const Layer* small_norm = nullptr;                ///< the first batch norm over one or two values
-    int64_t small_norm_values = 0;                    ///< a channel
+    int64_t small_norm_values = 0;                    ///< the number of values per channel
     const Layer* dropped_in_eval = nullptr;
     const Layer* lone_softmax = nullptr;  ///< over a single element, several times in a row
     InputLook input;
-    // How many rows the first input has, whether they are all equal, and of a loss: whether its targets differ, and
-    // how many there are.
+    // The number of rows of the first input, whether they are all equal, and for a loss: whether its targets differ,
+    // and their number.
     int64_t input_rows = 0, targets = 0;
     bool has_equal_rows = false, has_different_targets = false;
     LossFault loss_fault;  ///< the first
-    // The size of the targets' second dimension, or 0; the first recurrent layer that takes time first, and how many
-    // times and sequences its input has by that.
+    // The size of the targets' second dimension, or 0; the first recurrent layer with time as first dimension, and the
+    // number of times and sequences that its input then has.
     int64_t target_columns = 0;
     const Layer* time_first = nullptr;
     int64_t times = 0, sequences = 0;
     /// Whether the rows of the input are its samples: there is a target for each.
     bool rows_are_samples() const { return input_rows > 0 && input_rows == targets; }
   } step;
-  /// Over the steps that rules judge together.
+  /// The state over the steps that rules judge together.
   struct Window {
     uint64_t steps = 0;
-    uint64_t passed = 0;       ///< steps beside them that were not looked at
-    bool had_no_rate = false;  ///< in one of them
+    uint64_t passed = 0;       ///< unmeasured steps in between
+    bool had_no_rate = false;  ///< the learning rate was 0 in one of them
     ClippedSteps clipped;
   } window;
-  /// Since the last tick.
+  /// The state since the last tick.
   struct Epoch {
     bool has_backward = false;      ///< a gradient came
-    std::vector<InputLook> inputs;  ///< of its first steps
+    std::vector<InputLook> inputs;  ///< the inputs of its first steps
     static constexpr std::size_t most_inputs = 64;
     bool takes_inputs() const { return inputs.size() < most_inputs; }
   } epoch;
 
-  uint64_t runs = 0;      ///< layers that have run, to number them
+  uint64_t runs = 0;      ///< the number of layers that have run, to number them
   uint64_t step_now = 1;  ///< the step that the events since the last one belong to
-  uint64_t steps = 0;     ///< of its optimizers, that were looked at
+  uint64_t steps = 0;     ///< measured steps of its optimizers
   uint64_t ticks = 0;
-  uint32_t epochs_without_step = 0;  ///< in a row, of those in which gradients came
-  bool has_window_ended = false;     ///< and the findings do not know yet
+  uint32_t epochs_without_step = 0;  ///< epochs in a row with gradients and without a step
+  bool has_window_ended = false;     ///< and the ledger has not yet been told
   bool had_gaps = false;             ///< some steps were not measured
-  bool has_detached_layers = false;  ///< which others still refer to
-  uint64_t acting_steps = 0;         ///< before which it also ran without gradients
+  bool has_detached_layers = false;  ///< and others still refer to them
+  uint64_t acting_steps = 0;         ///< steps before which it also ran without gradients
   const Layer* first_layer = nullptr;
-  const Layer* last_layer = nullptr;  ///< of whole passes: the output
-  /// The weights that the output of the last layer with weights depends on, as autograd's graph had it; empty where
-  /// that is unknown.
+  const Layer* last_layer = nullptr;  ///< the last layer of whole passes: the output
+  /// The weights that the output of the last layer with weights depends on, according to autograd's graph; empty if
+  /// unknown.
   std::vector<const ParameterState*> path;
-  std::atomic<const Layer*> path_end{nullptr};  ///< whose output is to be asked for it
+  std::atomic<const Layer*> path_end{nullptr};  ///< the layer at whose output the path is looked up
 
-  std::vector<InputLook> inputs_before;  ///< of the epoch before
-  int same_orders = 0;                   ///< for how many epochs in a row the inputs were the same
-  InputLook last_input;                  ///< of the step before
+  std::vector<InputLook> inputs_before;  ///< of the previous epoch
+  int same_orders = 0;                   ///< epochs in a row with the same inputs
+  InputLook last_input;                  ///< of the previous step
   uint32_t same_inputs = 0, changed_inputs = 0;
-  double usual_input_square = NAN;  ///< mean over the last steps
-  double input_jump = 1;            ///< root mean square of the last step's input over that of those before
+  double usual_input_square = NAN;  ///< mean square over the last steps
+  double input_jump = 1;            ///< root mean square of the last step's input, divided by that of the steps before
   bool repeats_by_habit = false;
   uint32_t equal_row_steps = 0;  ///< in a row
-  uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer had as many times as there were targets
-  uint32_t frozen_steps = 0;     ///< of its optimizer, in a row, in which none of its parameters was trainable
-  uint32_t early_clips = 0;      ///< steps in a row, of those looked at, whose gradients were clipped before backward
+  uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer's time was as long as the targets
+  uint32_t frozen_steps = 0;     ///< steps of its optimizer in a row without a trainable parameter
+  uint32_t early_clips = 0;      ///< measured steps in a row whose gradients were clipped before backward
   DistinctRows distinct_rows;
   SharedRows shared_rows;
 
-  // Of a cross entropy at the first step: over a few samples, and how many classes there were.
+  // The cross entropy at the first step, over a few samples, and the number of classes.
   double first_cross_entropy = NAN;
   int64_t classes = 0;
   Guessing guessing;
   TargetTally target_tally;
   Passing passing;
-  // What its losses compare; read without the mutex.
+  // The things that its losses compare; read without the mutex.
   std::atomic<bool> compares_outputs{false};  ///< outputs with outputs
   std::atomic<bool> compares_targets{false}, compares_classes{false}, compares_numbers{false};
 
-  uint64_t trained_by = 0;      ///< the optimizer that stepped last; 0 where that is unknown
+  uint64_t trained_by = 0;      ///< the optimizer that stepped last; 0 if unknown
   double weight_decay = 0;      ///< the largest of its optimizer's groups
-  bool searches_steps = false;  ///< the optimizer goes as far as the loss falls, so that a step has no usual size
-  /// The optimizer that was made last, and how often in a row one like it took its place.
+  bool searches_steps = false;  ///< the optimizer searches along a line, so a step has no usual size
+  /// The newest optimizer, and how often in a row a similar one replaced it.
   struct NewestOptimizer {
     uint64_t id = 0, steps = 0, at_tick = 0;
     int64_t elements = 0;
     uint32_t after_a_step = 0, after_an_epoch = 0;
   } newest;
   bool is_low_precision = false;     ///< any parameter of 16 bits
-  bool is_on_device = false;         ///< numbers come at the tick, and elements are not read
-  bool told_of_device = false;       ///< which rules cannot judge it there
-  bool is_broken = false;            ///< it holds NaN or Inf, so that other rules cannot judge it
-  uint32_t finite_steps = 0;         ///< since then, in a row
+  bool is_on_device = false;         ///< measurements come at the tick, and elements are not read
+  bool told_of_device = false;       ///< the user was told which rules do not apply there
+  bool is_broken = false;            ///< it contains NaN or Inf, so other rules do not apply
+  uint32_t finite_steps = 0;         ///< in a row, since it was broken
   uint64_t trained_before_tick = 0;  ///< `step_now` at the tick before
-  /// The weights as an epoch's first training pass found them.
+  /// The weights at an epoch's first training pass.
   struct Start {
-    uint64_t looked_at = UINT64_MAX;  ///< the number of ticks before it
+    uint64_t looked_at = UINT64_MAX;  ///< the number of ticks before the measurement
     uint64_t hash = 0;                ///< of some elements of each weight
     bool is_known = false;
     bool changed = false;  ///< a step has clearly changed a weight since
-    int same = 0;          ///< how often in a row they were the same again, although they had changed
+    int same = 0;          ///< epochs in a row that began with the same weights although these had changed
     using Weights = std::vector<std::pair<const loupe_module*, std::string>>;
-    Weights weights;  ///< what was looked at, kept for its memory
+    Weights weights;  ///< the weights read, kept to reuse the memory
   } start;
-  double first_distance = NAN;       ///< see still_target: of one that is not trained from the one of its shape
-  std::string overshoot;             ///< says how far beyond what is usual its steps went; empty where none did
-  bool has_equal_units = false;      ///< in the first steps, which was reported
-  bool has_codebook = false;         ///< an embedding is asked for what a layer chose
-  double last_gradient_squares = 0;  ///< over all weights, of the step before, as backward made them
+  double first_distance = NAN;   ///< see still_target: distance of an untrained model from the trained one of its shape
+  std::string overshoot;         ///< text about its unusually large steps; empty if there were none
+  bool has_equal_units = false;  ///< it had them in the first steps, and that was reported
+  bool has_codebook = false;     ///< a layer's output chooses rows of an embedding
+  double last_gradient_squares = 0;  ///< over all weights, at the previous step, after backward
   double largest_gradient = 0;       ///< norm over all weights, of all steps so far
-  uint64_t gradient_steps = 0;       ///< how many these were
+  uint64_t gradient_steps = 0;       ///< the number of those steps
 
-  /// Whether it acts, or makes its own targets, as in reinforcement learning: its losses then follow what it does.
+  /// Whether it acts, or makes its own targets, as in reinforcement learning: then its losses depend on its actions.
   bool acts() const { return 4 * acting_steps > steps; }
-  /// Its loss may grow while it learns: what it acts for does, or a code that moves away from its codebook.
+  /// Whether its loss may grow while it learns: with its rewards, or with a code that moves away from its codebook.
   bool may_grow() const { return acts() || has_codebook; }
   /// Whether an input that repeats would be a fault.
   bool may_repeat() const { return changed_inputs >= 2 && !repeats_by_habit; }
   /// Whether inputs are hashed as a whole.
   bool reads_all_inputs() const { return same_orders > 0 && epoch.takes_inputs(); }
-  /// Whether it has layers whose work depends on the mode.
+  /// Whether it has dropout or normalization layers that depend on the mode.
   bool drops() const;
   bool has_batch_norm() const;
-  /// The layer that an input goes into first; the whole model where that is unknown.
+  /// The layer that gets the model's input; the whole model if unknown.
   const loupe_module* input_module() const { return first_layer != nullptr ? first_layer->module : root; }
   const loupe_module* output_module() const { return last_layer != nullptr ? last_layer->module : root; }
 
-  /// A layer runs: notes its place in the order, and the pass that it belongs to, which its first layer begins.
+  /// A layer runs: notes its position in the order of runs, and its pass, which the first layer begins.
   void begin_run(Layer& layer, const Event& event);
   /// Ends the pass that is running, if any.
   void end_pass();
-  /// A parameter stepped, with what its state says.
+  /// A parameter stepped: takes over its state.
   void note_step(ParameterState& state);
-  /// A batch norm's output in training: over how many values a channel it took its statistics.
+  /// Takes a batch norm's output in training: the number of values per channel in its statistics.
   void take_batch(const Layer& layer, const TensorView& output);
-  /// Has `path` asked for at the next output of the last layer whose weights got gradients.
+  /// Requests `path` at the next output of the last layer whose weights got gradients.
   void ask_for_path();
-  /// Whether nothing is wrong with a step, as its sums say; before it is judged.
+  /// Whether a step's sums show no fault; call it before the step is judged.
   bool may_be_plain() const;
-  /// Takes what was added up since the last call.
+  /// Takes the sums since the last call.
   void take_tallies();
-  /// Whether what is kept of each parameter, once it is up to date, describes the whole step.
+  /// Whether the state of the parameters, once it is up to date, describes the whole step.
   bool knows_each() const { return !tallies.in_use() || tallies.is_complete(step.sums); }
-  /// Brings what is kept of each parameter up to date.
+  /// Updates the state of each parameter.
   void follow();
-  /// Whose source it is; null for one that is detached.
+  /// The parameter of a source; null if it is detached.
   const ParameterState* parameter_of(const loupe_source* gradients) const;
   void next_step();
   void next_window();

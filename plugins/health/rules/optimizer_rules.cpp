@@ -1,4 +1,4 @@
-// Rules about the optimizer: its rates, and whose parameters it holds.
+// Rules about the optimizer: its learning rates, and the parameters that it holds.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ void RateHistory::Group::follow(double rate, uint64_t ticks) {
     low_at = ticks;
     low_steps = steps;
   }
-  // A cycle's steps are small, so what counts is how far it rose from its lowest.
+  // A cycle's steps are small, so compare with the lowest rate.
   if (rate < largest) lowest = std::min(lowest, rate);
   largest = std::max(largest, rate);
   returned = returned || rate > 1.1 * lowest;
@@ -89,14 +89,14 @@ void judge_zero_rate(const Judge& judge, const Situation& situation) {
     const double to_come = annealed ? situation.epochs_to_come : 0;
     judge.tell({.module = situation.model->root, .parameter = which, .value = 0},
                sentence("the learning rate of ", optimizer.type, which.empty() ? "" : ", " + which + ",",
-                        " is 0, so that its steps change nothing",
+                        " is 0, so its steps change nothing",
                         to_come >= 1 ? sentence(", and the loop still has ", to_come,
                                                 to_come == 1 ? " more epoch" : " more epochs", " after this one")
                                      : ""));
   }
 }
 
-/// Reports a rate that falls or rises beyond all use, as a schedule for epochs does that is stepped with each batch.
+/// Reports a rate that becomes uselessly small or large, as with an epoch schedule that is stepped with each batch.
 void judge_rate_change(const Judge& judge, const Situation& situation) {
   const loupe_optimizer& optimizer = *situation.optimizer;
   if (!situation.rates->is_judged_with(situation.model, optimizer.id)) return;
@@ -118,7 +118,7 @@ void judge_rate_change(const Judge& judge, const Situation& situation) {
   }
 }
 
-/// Reports decay that shrinks the weights with each step, whatever the loss asks for.
+/// Reports decay that shrinks the weights with each step, against the gradients.
 void judge_decay(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   if (!(model.weight_decay > 0)) return;
@@ -137,9 +137,9 @@ void judge_decay(const Judge& judge, const Situation& situation) {
   const double share = first > 0 ? std::sqrt(now / first) : 1;
   if (share > collapsed || decay < nearly_as_large * gradient) return;
   judge.see({.module = model.root, .value = share, .threshold = collapsed},
-            sentence("weight decay outweighs the gradients: of the weights' norm after the first step ", percent(share),
-                     " is left, and a step takes a decay of ", decay, " (", model.weight_decay,
-                     " times the weights) beside a gradient of ", gradient));
+            sentence("weight decay outweighs the gradients: ", percent(share),
+                     " of the weights' norm after the first step is left, and a step has a decay of ", decay, " (",
+                     model.weight_decay, " times the weights) and a gradient of ", gradient));
 }
 
 void judge_reset(const Judge& judge, const Situation& situation) {
@@ -149,7 +149,7 @@ void judge_reset(const Judge& judge, const Situation& situation) {
   judge.tell(
       {.module = model.root, .value = static_cast<double>(model.start.same + 1)},
       sentence("the weights of ", whose(model), " were the same at the beginning of each of the last ",
-               model.start.same + 1, " epochs, although steps changed them in between: something sets them back"));
+               model.start.same + 1, " epochs, although steps changed them in between: something restores them"));
 }
 
 void judge_new_optimizer(const Judge& judge, const Situation& situation) {
@@ -164,7 +164,7 @@ void judge_new_optimizer(const Judge& judge, const Situation& situation) {
       elements += optimizer.groups[i]->element_count;
       has_state = has_state || momentum_of(*optimizer.groups[i]).value_or(0) > 0;
     }
-    // An optimizer with other parameters is for another stage of training.
+    // An optimizer with different parameters is for another stage of training.
     const bool is_like = newest.id != 0 && has_state && elements == newest.elements;
     newest.after_a_step = is_like && newest.steps == 1 ? newest.after_a_step + 1 : 0;
     newest.after_an_epoch = is_like && model.ticks == newest.at_tick + 1 ? newest.after_an_epoch + 1 : 0;
@@ -178,8 +178,8 @@ void judge_new_optimizer(const Judge& judge, const Situation& situation) {
   if ((!in_steps && newest.after_an_epoch < enough) || model.ticks > newest.at_tick + 1) return;
   const uint32_t times = in_steps ? newest.after_a_step : newest.after_an_epoch;
   judge.tell({.module = model.root, .value = static_cast<double>(times + 1)},
-             sentence("a new ", optimizer.type, " was made for the same parameters in each of the last ", times + 1,
-                      (in_steps ? " steps" : " epochs"), ": its averages of the gradients begin again each time"));
+             sentence("a new ", optimizer.type, " was created for the same parameters in each of the last ", times + 1,
+                      (in_steps ? " steps" : " epochs"), ": its averages of the gradients start again each time"));
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ std::vector<Rule> optimizer_rules() {
       {.name = "zero_learning_rate",
        .help = "warning; a parameter group's rate stays 0",
        .measure = "a group's rate in each step: 0 twice in a row, later where a schedule ends",
-       .remedy = "see where the rate is set; to freeze parameters, use requires_grad_(false)",
+       .remedy = "check where the rate is set; to freeze parameters, use requires_grad_(false)",
        .looks = {{When::settings, &judge_zero_rate}},
        .brings_about = {{.effects = {"update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 1,
@@ -197,8 +197,9 @@ std::vector<Rule> optimizer_rules() {
 +torch::optim::SGD optimizer(model->parameters(), 1.0 / 1000);)"},
       {.name = "weights_reset",
        .help = "warning; each epoch begins with the same weights again",
-       .measure = "weights at the begin of three epochs, between which steps changed them by 1e-6 and more",
-       .remedy = "see what loads or initializes the weights in each epoch; to go on from a checkpoint, load it once",
+       .measure = "weights at the beginning of three epochs, between which steps changed them by 1e-6 and more",
+       .remedy =
+           "check for code in the epoch loop that loads or initializes weights; to continue a checkpoint, load it once",
        .looks = {{When::tick, &judge_reset}},
        .is_blind_on_devices = true,
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
@@ -209,9 +210,9 @@ std::vector<Rule> optimizer_rules() {
 +torch::load(model, "start.pt");
 +for (int epoch = 0; epoch < 20; ++epoch) train(model);)"},
       {.name = "new_optimizer",
-       .help = "warning; one like the last is made for each step or epoch, and what it knew of the gradients is lost",
-       .measure = "how often in a row an optimizer of the same size takes the place of the last one: four times",
-       .remedy = "make the optimizer once, before the loop; to change the learning rate, set it in its options",
+       .help = "warning; each step or epoch creates a new optimizer, which loses its averages of the gradients",
+       .measure = "how often in a row an optimizer of the same size replaces the last one: four times",
+       .remedy = "create the optimizer once, before the loop; to change the learning rate, set it in its options",
        .looks = {{When::settings, &judge_new_optimizer}},
        .brings_about = {{.effects = {"loss_not_decreasing"}}},
        .example = R"(-for (auto& batch : *loader) {
@@ -221,11 +222,11 @@ std::vector<Rule> optimizer_rules() {
 +torch::optim::Adam optimizer(model->parameters());
 +for (auto& batch : *loader) step(optimizer, batch);)"},
       {.name = "learning_rate_change",
-       .help = "warning; a rate falls to next to nothing within an epoch, or rises beyond what is plausible",
-       .measure =
-           "a group's rate, against the largest and the first so far: below 1e-4 of that, or above 100 times and 10",
-       .remedy = "a schedule that counts epochs is to be stepped once an epoch, not with each batch; else see where "
-                 "the rate is set",
+       .help = "warning; a rate falls to nearly 0 within an epoch, or rises to an implausible value",
+       .measure = "a group's rate, compared with the largest and the first so far: below 1e-4 of that, or above 100 "
+                  "times and 10",
+       .remedy =
+           "step a schedule that counts epochs once an epoch, not with each batch; else check where the rate is set",
        .looks = {{When::settings, &judge_rate_change}},
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "saturated_activation", "constant_output",
                                      "loss_spike", "loss_oscillating", "diverging_loss", "update_ratio",
@@ -242,7 +243,7 @@ std::vector<Rule> optimizer_rules() {
        .tag = "Weight Norm",
        .help = "warning; decay outweighs the gradients, and the weights vanish",
        .measure = "a quarter of the weights' first norm is left, and the decay is half as large as the gradient",
-       .remedy = "lower the weight decay, usual are 1e-5 to 1e-2",
+       .remedy = "lower the weight decay: 1e-5 to 1e-2 is usual",
        .looks = {{When::window, &judge_decay}},
        .brings_about = {{.effects = {"vanishing_gradient", "dead_units", "constant_output", "update_ratio"},
                          .strength = Strength::sure},

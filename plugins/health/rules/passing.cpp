@@ -11,7 +11,7 @@
 namespace loupe::health {
 namespace {
 
-/// Whether the target counts for a loss over classes: -100 is left out by default.
+/// Whether the target counts for a loss over classes: -100 is ignored by default.
 bool counts(double target, int64_t classes) {
   return target >= 0 && target < static_cast<double>(classes);
 }
@@ -98,7 +98,7 @@ void TokenShift::take_output(const Elements& from) {
   }
 }
 
-/// How many places of the model's output the loss leaves out at the front; -1 where that is not known.
+/// The number of positions at the front of the model's output that the loss leaves out; -1 if unknown.
 int64_t TokenShift::cut_at_front(const Elements& given, int64_t length, int64_t whole) const {
   if (length == whole) return 0;
   if (scores == 0 || !given.readable() || given.dim() < 2) return -1;
@@ -113,7 +113,7 @@ int64_t TokenShift::cut_at_front(const Elements& given, int64_t length, int64_t 
   return -1;
 }
 
-/// In (samples, time), and in (time, samples): flat targets may be of either.
+/// Compares as (samples, time) and as (time, samples), because flat targets may be either.
 void TokenShift::take(const KeptInput& input, const Elements& given, const Elements& targets, double share_of_guess) {
   if (input.kept == 0 || input.is_floating || input.dim != 2 || !targets.readable() || targets.floating()) return;
   if (!given.readable() || given.dim() < 2) return;
@@ -170,7 +170,7 @@ TokenShift::Shares TokenShift::shares_of(const KeptInput& input, const Elements&
   return shares;
 }
 
-/// By how many places the targets are moved; -1 where it is none, or words come again, so that several fit.
+/// The shift of the targets in positions; -1 if there is none, or several fit because words repeat.
 int64_t TokenShift::Shares::only() const {
   constexpr double nearly_all = 0.98, half = 0.5;
   const auto found = std::ranges::find_if(of, [](double share) { return share >= nearly_all; });
@@ -183,7 +183,7 @@ void RepeatedRows::take(const Elements& input) {
   constexpr uint32_t looks_enough = 32;
   times = 0;
   outputs_differ = false;
-  // What puts batches together does so from the first on.
+  // A faulty loader repeats rows from the first batch on.
   if ((batches == 0 && looks == looks_enough) || !HashedRows::fits(input, fewest_columns)) return;
   const auto count = static_cast<std::size_t>(input.size(0));
   if (input.size(0) < fewest_rows || input.size(0) > most_rows) return;
@@ -193,7 +193,7 @@ void RepeatedRows::take(const Elements& input) {
   for (std::size_t row = 0; row < count; ++row)
     hashes[row] = {hashed.quick(static_cast<int64_t>(row)), static_cast<int64_t>(row)};
   std::ranges::sort(hashes);
-  if (hashes[0].first == 0) return;  // whole numbers, as states and words are
+  if (hashes[0].first == 0) return;  // whole numbers, such as states and words
   std::size_t of_each = 0;
   for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
     while (end < count && hashes[end].first == hashes[begin].first) ++end;
@@ -210,7 +210,7 @@ void RepeatedRows::take(const Elements& input) {
   other = hashes[1].second;
 }
 
-/// A model that is random by itself may be given each sample several times on purpose.
+/// A random model may intentionally get each sample several times.
 void RepeatedRows::take_output(const Elements& output) {
   constexpr double rounding = 1e-4;
   constexpr int64_t most = 64;
@@ -229,7 +229,7 @@ void RepeatedRows::take_targets(const Elements& targets) {
     has_same_targets = targets.at(one * width + i) == targets.at(other * width + i);
 }
 
-/// Until it is known; all, since few may mark what a mask leaves out.
+/// Reads all targets until the range is known, since a few may be masked.
 void TargetRange::take(const Elements& from, const char* of) {
   constexpr uint32_t enough = 8;
   constexpr double rounding = 1e-3, near = 0.25;
@@ -267,7 +267,7 @@ void BoundedScores::take(const Elements& from, double of, int64_t count, int64_t
   ++looks;
 }
 
-/// A model that is mostly right, and whose scores are free, would make them larger.
+/// A model that is mostly right would make unbounded scores larger.
 void BoundedScores::end_epoch() {
   constexpr uint32_t looks_enough = 4;
   constexpr double bound = 1.0005, near = 0.8;
@@ -308,7 +308,7 @@ void InputRange::take(const Elements& from) {
     denormal += batch.denormal;
     if (batch.example != 0) example = batch.example;
   }
-  if (scale() > 0 && batch.scale() > far * scale()) return;  // one extreme batch says nothing of the others
+  if (scale() > 0 && batch.scale() > far * scale()) return;  // one extreme batch says nothing about the others
   sum += batch.sum;
   squares += batch.squares;
   largest = std::max(largest, batch.largest);
@@ -336,7 +336,7 @@ void SoftmaxLook::take(const Layer& layer, const Elements& output) {
   for (int64_t i = 0; i < taken; ++i) {
     if (!adds_up(scattered_place(i, taken, n), n, batch, 1e-3)) return;
   }
-  // Along no other dimension of the first samples.
+  // The sums must not be 1 along any other dimension of the first samples.
   int64_t inner_size = n;
   for (int64_t d = 1; d < output.dim(); ++d) {
     inner_size /= output.size(d);
@@ -356,7 +356,7 @@ void Passing::take_run(const Layer& layer, const Event& event, const Run& run) {
   if (!event.grad_enabled() || !event.tensor()) return;
   const Elements output(event.tensor().raw());
   const bool has_input = event.input_count() > 0;
-  // The words may go in behind their places, which are an embedding, too.
+  // The words may come after their positions, which also use an embedding.
   if (has_input && !run.is_first && input.dim == 1 && layer.module->family == LOUPE_FAMILY_EMBEDDING) {
     const Elements words(event.input(0).raw());
     if (words.readable() && words.dim() == 2 && (same.is_open() || shift.is_open())) input.take(words);
@@ -450,7 +450,7 @@ void Passes::expect(const MeanLoss& loss) {
   expected_ = loss;
 }
 
-/// A program that adds up gradients does so from the first steps on.
+/// A program that accumulates gradients does so from the first steps on.
 bool Passes::wants_means() const {
   constexpr uint32_t steps_enough = 64;
   const std::lock_guard lock(mutex_);

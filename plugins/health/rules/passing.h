@@ -13,11 +13,11 @@
 #include "health/rules/elements.h"
 #include "health/rules/layer.h"
 
-// What a step's inputs, targets, losses and gradients are, as far as rules compare one of them with another.
+// The data of a step that rules compare with each other: inputs, targets, losses and gradients.
 
 namespace loupe::health {
 
-/// Whole rows of the input that went into a model last, until its loss was seen.
+/// Whole rows of a model's last input, until its loss was seen.
 struct KeptInput {
   static constexpr int64_t most = 16384;
   std::vector<double> values;
@@ -28,40 +28,39 @@ struct KeptInput {
   void take(const Elements& input);
 };
 
-/// Columns of the input that were the target, in all rows that were compared.
+/// Columns of the input that equal the target, in all compared rows.
 struct SameColumns {
   static constexpr int64_t most_width = 64;
-  /// For each column: the target is the same as what is in the input from here on, or begins with that.
+  /// For each column: the target equals the input from this column on, or begins with it.
   std::vector<uint8_t> alive;
   uint32_t function = 0;
-  int64_t width = 0, columns = 0, in_step = 1;  ///< of a target, of an input, and of one time step of that
-  int64_t rows = 0, changes = 0;                ///< compared; those with another target than the row before
+  int64_t width = 0, columns = 0, in_step = 1;  ///< columns of a target, of an input, and of one time step of the input
+  int64_t rows = 0, changes = 0;                ///< compared rows; those whose target differs from the row before
   uint32_t looks = 0;
-  int64_t narrowest = INT64_MAX;  ///< elements a sample of the smallest output between
-  bool drops = false;             ///< some input is dropped at random on the way
+  int64_t narrowest = INT64_MAX;  ///< elements per sample of the smallest output in between
+  bool drops = false;             ///< dropout removes some of the input on the way
 
   static constexpr int64_t enough = 256, most_rows = 4096;
   bool is_open() const { return looks < 2 || (rows < most_rows && column() >= 0); }
   bool is_known() const { return rows >= enough && changes * 16 >= rows; }
-  /// How many numbers of the target are compared with the input from this column on.
+  /// The number of target values compared with the input from this column on.
   int64_t overlap(int64_t column) const { return std::min(width, columns - column); }
-  /// The last column of the input from which on it is the whole target, or else from which on it is the beginning of
-  /// it, up to a half; -1: none.
+  /// The last column from which the input equals the whole target, or else at least its first half; -1: none.
   int64_t column() const;
   void take(const KeptInput& input, const Elements& targets, uint32_t function);
 };
 
-/// Whether the targets are the words that the model is given, moved by some places.
+/// Whether the targets are the words of the model's input, shifted by some positions.
 struct TokenShift {
-  static constexpr int64_t furthest = 3;  ///< places
-  int64_t by = -1;                        ///< the same in all looks since; -1: none
+  static constexpr int64_t furthest = 3;  ///< positions
+  int64_t by = -1;                        ///< the same in all measurements so far; -1: none
   uint32_t looks = 0, others = 0;
   int64_t places = 0;
-  bool takes_next = false;                          ///< some loss of the model does
-  double loss = NAN;                                ///< the last, as a share of a guess
-  std::array<double, 4 * (furthest + 3)> output{};  ///< some of the model's last one: four scores at each place
-  int64_t scores = 0;                               ///< at a place; 0: not known
-  bool is_causal = false, sees_all = false;         ///< layers that see what came before, or everything
+  bool takes_next = false;                          ///< some loss of the model predicts the next word
+  double loss = NAN;                                ///< the last loss, as a share of that of a guess
+  std::array<double, 4 * (furthest + 3)> output{};  ///< a part of the model's last output: four scores at each position
+  int64_t scores = 0;                               ///< at a position; 0: unknown
+  bool is_causal = false, sees_all = false;         ///< it has layers that see earlier positions, or all positions
   uint32_t recurrent = 0;
 
   bool is_open() const { return !takes_next && others < 4; }
@@ -69,7 +68,7 @@ struct TokenShift {
   void take(const KeptInput& input, const Elements& scores, const Elements& targets, double share_of_guess);
 
  private:
-  /// Of the targets, those that are the input moved by 0, 1, ... places.
+  /// The numbers of targets that equal the input shifted by 0, 1, ... positions.
   struct Shares {
     std::array<double, furthest + 1> of{};
     std::array<int64_t, furthest + 1> places{};  ///< compared
@@ -80,13 +79,13 @@ struct TokenShift {
   int64_t cut_at_front(const Elements& scores, int64_t length, int64_t whole) const;
 };
 
-/// Rows of a batch that are there several times each.
+/// Rows of a batch that each occur several times.
 struct RepeatedRows {
-  std::vector<std::pair<uint64_t, int64_t>> hashes;  ///< with the row; kept for its memory
-  int64_t times = 0, rows = 0;                       ///< of this step: 0: not the same for each
-  int64_t one = 0, other = 0;                        ///< two of the same
+  std::vector<std::pair<uint64_t, int64_t>> hashes;  ///< each with its row; kept to reuse the memory
+  int64_t times = 0, rows = 0;                       ///< of this step; 0: different for some rows
+  int64_t one = 0, other = 0;                        ///< two equal rows
   bool has_same_targets = false, outputs_differ = false;
-  uint32_t looks = 0, batches = 0;  ///< batches that were looked at; those in a row with such rows
+  uint32_t looks = 0, batches = 0;  ///< measured batches; batches in a row with such rows
   void take(const Elements& input);
   void take_output(const Elements& output);
   void take_targets(const Elements& targets);
@@ -96,45 +95,46 @@ struct RepeatedRows {
 struct TargetRange {
   const char* function = "";
   double smallest = INFINITY, largest = -INFINITY;
-  double outside = NAN;                                         ///< one of those outside of 0 to 1
-  bool are_various = false, has_low = false, has_high = false;  ///< others outside; inside, near 0 and near 1
+  double outside = NAN;  ///< a target outside 0 to 1
+  bool are_various = false, has_low = false,
+       has_high = false;  ///< several targets are outside; some are near 0, some near 1
   uint32_t looks = 0;
-  /// One number beside both 0 and 1 may mark what a mask leaves out.
+  /// A single number other than 0 and 1 may mark masked targets.
   bool is_wrong() const { return looks >= 3 && !std::isnan(outside) && (are_various || !has_low || !has_high); }
   void take(const Elements& targets, const char* function);
 };
 
-/// Scores of a loss that applies a softmax or a sigmoid to them: cosines lie between -1 and 1.
+/// Scores for a loss that applies a softmax or a sigmoid; cosines are between -1 and 1.
 struct BoundedScores {
   double smallest = 0, largest = 0, loss = 0;  ///< of this epoch
-  int64_t answers = 0, right = 0;              ///< of some samples: the highest score is the target's
+  int64_t answers = 0, right = 0;              ///< of some samples: all, and those whose target scored highest
   int64_t classes = 0;
   uint32_t looks = 0;
   bool were_larger = false;
-  int epochs = 0;  ///< in a row, in which they came near 1, and not above, and told the right class
-  double now = NAN, floor = 0, guess = 0;  ///< the loss of the last epoch, its bound, and that of a guess
-  /// @param right  how many of the answers are right
+  int epochs = 0;  ///< in a row in which scores came near 1, not above, and gave the right class
+  double now = NAN, floor = 0, guess = 0;  ///< the loss of the last epoch, its lower bound, and the loss of a guess
+  /// @param right  the number of right answers
   void take(const Elements& scores, double loss, int64_t answers, int64_t right);
   void end_epoch();
 };
 
-/// The finite elements of the model's input: some of each batch.
+/// Some finite elements of the model's input, from each batch.
 struct InputRange {
   static constexpr int64_t fewest = 64;
   // Over the window.
-  double sum = 0, squares = 0, largest = 0;  ///< the last is a magnitude
+  double sum = 0, squares = 0, largest = 0;  ///< `largest` is a magnitude
   int64_t count = 0;
-  // Over the run, of float and double.
+  // Over the run, for float and double.
   int64_t seen = 0, huge = 0, denormal = 0, batches = 0;
   double example = 0;
   bool is_zero() const { return count >= fewest && squares == 0; }
-  /// Root mean square; NaN where none was looked at.
+  /// Root mean square; NaN if nothing was measured.
   double scale() const { return std::sqrt(squares / static_cast<double>(count)); }
   bool is_misread() const { return batches >= 2 && (huge > 0 || 8 * denormal >= seen); }
   void take(const Elements& input);
 };
 
-/// A softmax whose columns, and not its rows, add up to 1.
+/// Finds a softmax whose columns, not its rows, add up to 1.
 struct SoftmaxLook {
   const Layer* over_batch = nullptr;  ///< of this step
   int64_t rows = 0, inner = 0;
@@ -143,7 +143,7 @@ struct SoftmaxLook {
   void take(const Layer& layer, const Elements& output);
 };
 
-/// The store of one model. Under its mutex.
+/// The data of one model. Under its mutex.
 struct Passing {
   KeptInput input;
   SameColumns same;
@@ -159,7 +159,7 @@ struct Passing {
   std::array<double, most_passes> squares{};
   bool ran_without_grad = false;  ///< since the last tick
 
-  /// What is known of a pass as a layer runs.
+  /// The state of a pass while a layer runs.
   struct Run {
     bool is_first, is_last;
   };
@@ -167,8 +167,8 @@ struct Passing {
   struct Given {
     uint32_t function;  ///< LOUPE_DRAFT_LOSS_
     const char* name;
-    double loss;                     ///< of some samples; NaN where it is not calculated
-    int64_t answers = 0, right = 0;  ///< of some samples: the highest score is the target's
+    double loss;                     ///< of some samples; NaN if not computed
+    int64_t answers = 0, right = 0;  ///< of some samples: all, and those whose target scored highest
   };
   void take_loss(const Event& event, const Given& given);
   void take_gradient(uint32_t pass, double norm) {
@@ -178,8 +178,8 @@ struct Passing {
   void next_window();
 };
 
-/// A cross entropy as the mean over those of the first targets that count, and how many these are; NaN where that takes
-/// long, or what it takes cannot be read.
+/// A cross entropy as the mean over the first targets that count, and the number of these; NaN if that would take long,
+/// or its arguments cannot be read.
 struct MeanLoss {
   double mean = NAN;
   int64_t count = 0;
@@ -205,24 +205,24 @@ class Passes {
   struct Step {
     std::size_t passes = 0;
     int64_t fewest = INT64_MAX, most = 0;
-    double smallest = INFINITY, largest = -INFINITY;  ///< a loss as a share of the mean over its targets
+    double smallest = INFINITY, largest = -INFINITY;  ///< a loss divided by the mean over its targets
     bool is_known = true;
     bool is_even() const { return is_known && passes > 1 && largest - smallest < 0.02 * std::abs(largest); }
   };
-  /// Since the last call.
+  /// The step since the last call.
   Step end_step();
 
-  // Steps in a row, of those looked at.
+  // Measured steps in a row.
   uint32_t uneven_steps = 0, summed_steps = 0;
-  bool has_batch_norm = false;  ///< a model that is watched
-  double growth = 0;            ///< the sum of the logarithms over those, of a step's last gradient over its first
+  bool has_batch_norm = false;  ///< a watched model has one
+  double growth = 0;  ///< over those steps, the sum of the logarithms of the last gradient divided by the first
 
  private:
   mutable std::mutex mutex_;
   Step step_;
   MeanLoss expected_;
   std::size_t passes_before_ = 0;
-  uint32_t several_ = 0;  ///< steps of several passes
+  uint32_t several_ = 0;  ///< the number of steps with several passes
 };
 
 }  // namespace loupe::health

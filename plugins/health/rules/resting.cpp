@@ -16,7 +16,7 @@ bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-/// Adds one tally's gradients, and the steps of the same parameters.
+/// Adds the gradients of one tally, and the steps of the same parameters.
 uint64_t add(const Tallies::Pair& pair, StepSums& sums, StepSums::Part& part) {
   const internal::Tally::Sums gradients = pair.gradients.take(), steps = pair.steps.take();
   sums.counts.gradients += static_cast<uint32_t>(gradients.events);
@@ -46,7 +46,8 @@ void rest_biases(const Model::Parts& parts, Changes& changes) {
 
 constexpr uint32_t never = UINT32_MAX;
 
-/// The first and the last layer of a pass are always processed, and so is one that does not run once in each pass.
+/// False for the first and the last layer of a pass, and for a layer that does not run exactly once in each pass; these
+/// are always processed.
 bool may_be_added_up(const Model& model, const Layer& layer) {
   const bool is_within = &layer != model.first_layer && &layer != model.last_layer && model.first_layer != nullptr;
   return layer.module != nullptr && is_within && layer.rests == 0 && !layer.wavers && !layer.is_batch_norm &&
@@ -59,7 +60,7 @@ const Layer* layer_of(const Model& model, const loupe_source* outputs) {
   return found != model.layers.end() ? &*found : nullptr;
 }
 
-// In steps. What was so often found to be as before is looked at more seldom.
+// In steps. A stable model is measured less often.
 constexpr uint32_t shortest_rest = 8, longest_rest = 22;
 constexpr uint32_t looks_enough = 8, times_longer = 4;
 
@@ -72,7 +73,7 @@ void Flow::take(Layer& layer, const Event& event) {
     const loupe_tensor* input = event.input(0).raw();
     const Elements in(input);
     if (in.readable() && input->data == data_ && in.count() == count_) {
-      // A rectifier that works in place has changed its input, except for what was above 0.
+      // An in-place rectifier has changed its input, except for values above 0.
       const bool in_place = event.tensor().raw()->data == data_ && layer.role == Role::rectifier;
       bool unchanged = true;
       std::size_t i = 0;
@@ -107,7 +108,7 @@ void Flow::take(Layer& layer, const Event& event) {
   out.sample(most_compared, [&](int64_t place) { some_[i++] = out.at(place); });
 }
 
-/// A layer whose neighbours vary never rests: a step that is not looked at may be of the other kind.
+/// A layer whose neighbours vary never rests: an unmeasured step may have other neighbours.
 bool Flow::settle(Layer& layer) {
   const Layer::Neighbours& now = layer.neighbours;
   if (now.runs == 0) return true;
@@ -124,7 +125,7 @@ uint32_t Flow::rest_of(const Model& model, const Layer& layer) {
   if (now.runs == 0 || layer.wavers || !now.has_one_input || &layer == model.last_layer) return 0;
   if (now.was_constant && !layer.is_constant()) return 0;  // constant_output has not decided yet
   const bool is_first = &layer == model.first_layer;
-  // An activation behind several layers does not tell whose NaN it shows.
+  // An activation after several layers does not show which of them made a NaN.
   const bool is_seen = now.taken == now.runs && !now.to->wavers && now.to->shows_non_finite;
   const bool is_between = !is_first && now.from != nullptr;
   if (is_between && (layer.only_selects || (layer.is_maker() && is_seen))) return LOUPE_REST_EVENTS;
@@ -191,7 +192,7 @@ void OutputTally::begin(Model& model, Changes& changes) {
   steps_ = next_change_ = 0;
   for (Layer& layer : model.layers) {
     layer.may_be_added_up = may_be_added_up(model, layer);
-    // Such a layer's input shows nothing that its output does not, and would be kept unused.
+    // Such a layer's input shows nothing more than its output, and would be kept unused.
     layer.lacks_input = layer.may_be_added_up && layer.only_passes_on;
     if (layer.lacks_input) changes.rests.emplace_back(layer.outputs, LOUPE_DRAFT_REST_TENSORS);
   }
@@ -210,7 +211,7 @@ void OutputTally::end_step(Model& model, Changes& changes) {
     any_is_due = any_is_due || is_due;
     if (interval != 0 && (shortest == 0 || interval < shortest)) shortest = interval;
   }
-  // Visiting all layers in each step would be slow: their states lie far apart.
+  // Visiting all layers in each step would be slow, because their states are far apart in memory.
   const uint32_t next_due = shortest != 0 ? (steps_ / shortest + 1) * shortest : never;
   next_change_ = any_is_due ? steps_ + 1 : next_due;
 }
@@ -231,7 +232,7 @@ void OutputTally::take(Model& model) const {
   Model::Pass& pass = model.pass;
   if (!pass.open) return;
   pass.training = pass.with_grad = true;
-  // The last layer is not added up: once it has run, no later one can have.
+  // The last layer is not added up. Once it has run, the pass is complete.
   if (pass.last == model.last_layer) return;
   const Layer* last = layer_of(model, sums.last);
   if (last == nullptr || (pass.last != nullptr && pass.last->first_run > last->first_run)) return;
@@ -244,7 +245,7 @@ OutputTally OutputTally::emptied() const {
   return OutputTally(tally_);
 }
 
-/// The number of steps varies, so that what a loop does at every fourth step is met too.
+/// The number of steps varies, to also meet events that occur at every fourth step, for example.
 uint32_t Resting::next_rest() {
   random_ = random_ * 1664525 + 1013904223;
   const uint32_t steps = shortest_rest + (random_ >> 16) % (longest_rest - shortest_rest + 1);

@@ -12,29 +12,29 @@
 
 #include "health/rules/layer.h"
 
-// Most steps are not looked at whole: layers rest whose output another one shows, and what is usual is only added up.
+// Most steps are not fully measured: a layer rests if another one shows its output, and usual events are only added up.
 
 namespace loupe::health {
 
 struct Model;
 
-constexpr uint64_t fewest_looks_in_window = 4;  ///< fewer steps show too little
+constexpr uint64_t fewest_looks_in_window = 4;  ///< with fewer, a window shows too little
 
-/// What sources omit from now on, LOUPE_REST_ bits, and which tally they use; an empty one: none.
+/// What sources skip from now on, LOUPE_REST_ bits, and the tally they use; an empty one: none.
 struct Changes {
   std::vector<std::pair<Source, uint32_t>> rests;
   std::vector<std::pair<Source, internal::Tally>> uses;
 };
 
-/// What the events since the last step add up to. Where it shows that nothing is wrong, the parameters need not be
-/// looked at one by one, which takes longer than everything else.
+/// The sums of the events since the last step. If they show no fault, the parameters need not be checked one by one,
+/// which takes longer than everything else.
 struct StepSums {
-  /// How many parameters got a gradient, stepped, and both.
+  /// The numbers of parameters that got a gradient, that stepped, and that did both.
   struct Counts {
     uint32_t gradients = 0, stepped = 0, both = 0;
     bool operator==(const Counts& other) const = default;
   } counts;
-  /// Of the weights that stepped, and of the other parameters.
+  /// The sums of the weights that stepped, or of the other parameters.
   struct Part {
     uint32_t with_gradient = 0;  ///< other than 0
     uint32_t changed = 0;
@@ -49,7 +49,7 @@ struct StepSums {
   } weights, others;
   bool any_not_cleared = false;
 
-  /// The weights decide, where any has a gradient.
+  /// The weights decide if any of them has a gradient.
   const Part& deciding() const { return weights.with_gradient > 0 ? weights : others; }
   void add_step(const ParameterState& state) {
     Part& part = state.is_matrix() ? weights : others;
@@ -68,30 +68,30 @@ struct StepSums {
 
 // All of the following are used under their model's mutex.
 
-/// Adds up the usual gradients and steps of a model, by the host, in the steps between two looks: as long as there are
-/// as many as in the step before, and all are usual, nothing is wrong with any of them. The gradients of biases rest: a
-/// NaN or Inf in one shows in that of the weight, or in the bias after the step.
+/// Lets the host add up the usual gradients and steps of a model between two full measurements: if there are as many as
+/// in the step before, and all are usual, none has a fault. The gradients of biases rest: a NaN or Inf in one shows in
+/// the weight's gradient, or in the bias after the step.
 class Tallies {
  public:
   struct Pair {
     internal::Tally gradients, steps;
   };
-  Tallies() = default;  ///< none can be used
+  Tallies() = default;  ///< it has no tallies
   Tallies(const Pair& weights, const Pair& others) : weights_(weights), others_(others) {}
 
   bool in_use() const { return in_use_; }
-  /// After a step that was looked at whole: adds to `changes` which of the parameters are added up from now on. None
-  /// unless each of those that stepped had one gradient, and the reverse.
+  /// After a fully measured step: adds to `changes` the parameters that are added up from now on. None unless each
+  /// parameter that stepped had one gradient, and the reverse.
   void begin(Model& model, Changes& changes);
   /// Adds to `changes` that they are processed one by one again.
   void end(Model& model, Changes& changes);
-  /// Adds what came since the last call. Returns whether a gradient came.
+  /// Adds the events since the last call. Returns whether a gradient came.
   bool take(StepSums& sums) const;
-  /// Whether as many gradients came, and as many parameters stepped, as in the step that was looked at.
+  /// Whether as many gradients came, and as many parameters stepped, as in the measured step.
   bool is_complete(const StepSums& sums) const {
     return sums.counts.gradients == usual_.gradients && sums.counts.stepped == usual_.stepped;
   }
-  /// For another model to use.
+  /// The emptied tallies, for another model.
   Tallies emptied() const;
 
  private:
@@ -100,22 +100,22 @@ class Tallies {
   bool in_use_ = false;
 };
 
-/// Adds up the outputs of the layers within a model in the same steps, as long as they are finite and of training
-/// passes. A layer is processed only in the steps in which its elements are looked at.
+/// Adds up the outputs of the layers within a model in the same steps, as long as they are finite and from training
+/// passes. A layer is processed only in steps in which its elements are read.
 class OutputTally {
  public:
-  OutputTally() = default;  ///< none can be used
+  OutputTally() = default;  ///< it has no tallies
   explicit OutputTally(const internal::Tally& tally) : tally_(tally) {}
 
-  /// After a step that was looked at whole: adds to `changes` which layers are added up from now on.
+  /// After a fully measured step: adds to `changes` the layers that are added up from now on.
   void begin(Model& model, Changes& changes);
-  /// After a step between two looks: the same for the next one.
+  /// After a step in between: the same for the next step.
   void end_step(Model& model, Changes& changes);
   /// Adds to `changes` that all are processed again.
   void end(Model& model, Changes& changes);
-  /// Adds what came since the last call to the pass that is running. On the thread of an event or the trainer's.
+  /// Adds the events since the last call to the running pass. On the thread of an event or the trainer's.
   void take(Model& model) const;
-  /// For another model to use.
+  /// The emptied tally, for another model.
   OutputTally emptied() const;
 
  private:
@@ -124,21 +124,21 @@ class OutputTally {
   internal::Tally tally_;
   bool in_use_ = false;
   uint32_t steps_ = 0;        ///< since it began
-  uint32_t next_change_ = 0;  ///< the step after which layers are gone through again
+  uint32_t next_change_ = 0;  ///< the step after which the layers are visited again
 };
 
-/// Learns which layer's output goes unchanged into the next, in the steps that are looked at whole: a NaN or Inf of a
-/// convolution shows in the ReLU behind it, so that one look is enough for both.
+/// Learns, in fully measured steps, which layer's output goes unchanged into the next: a NaN or Inf of a convolution
+/// shows in the ReLU after it, so one measurement is enough for both.
 class Flow {
  public:
   /// A layer ran in training, with its tensors in the processor's memory.
   void take(Layer& layer, const Event& event);
   void end_pass() { last_ = nullptr; }
-  /// After a step that was looked at whole. Returns whether the layer has the same neighbours as before.
+  /// Call it after a fully measured step. Returns whether the layer has the same neighbours as before.
   static bool settle(Layer& layer);
-  /// What a layer may omit, LOUPE_REST_ bits. A layer rests between two that are looked at: its input was seen to be
-  /// finite, and its output is seen in the one behind it. So at most one that can make a NaN lies between them, and is
-  /// named when there is one.
+  /// What a layer may skip, LOUPE_REST_ bits. A layer rests between two measured ones: its input is known to be finite,
+  /// and its output shows in the next layer. So at most one layer that can make a NaN is between them, and can be
+  /// named.
   static uint32_t rest_of(const Model& model, const Layer& layer);
 
  private:
@@ -152,22 +152,22 @@ class Flow {
   Some some_{};
 };
 
-/// Decides when to look: one step in about 16, later 60, is looked at whole, and in the steps between one look is
-/// enough for a layer and the one that takes its output, and parameters are added up.
+/// Decides when to measure: about one step in 16, later 60, is fully measured. In the steps between, one measurement is
+/// enough for a layer and the one after it, and parameters are added up.
 class Resting {
  public:
-  /// Whether nothing rests in this step.
+  /// Whether this step is fully measured.
   bool is_looking() const { return looking_; }
-  /// Looks at everything again from the end of this step on.
+  /// Measures everything again from the end of this step on.
   void begin_anew() { steps_left_ = 0; }
-  /// At the end of a step: adds to `changes` what rests from now on, and what no longer does.
+  /// At the end of a step: adds to `changes` the sources that rest from now on, and those that no longer rest.
   void end_step(Model& model, bool may_rest, Changes& changes);
-  /// The same where a window ends with the step, or between two steps: the first steps of each are looked at.
+  /// The same if a window ends with the step, or between two steps: the first steps of each window are measured.
   void begin_window(Model& model, Changes& changes) {
     looks_ = 0;
     wake(model, changes);
   }
-  /// Adds to `changes` that nothing rests any more.
+  /// Adds to `changes` that nothing rests from now on.
   void wake(Model& model, Changes& changes) {
     if (!looking_) turn(model, changes);
   }
@@ -177,9 +177,9 @@ class Resting {
   uint32_t next_rest();
 
   bool looking_ = true;
-  uint64_t looks_ = 0;         ///< steps of the window
-  uint32_t steps_left_ = 0;    ///< until all are looked at again
-  uint32_t steady_looks_ = 0;  ///< in a row that found the same neighbours
+  uint64_t looks_ = 0;         ///< measured steps of the window
+  uint32_t steps_left_ = 0;    ///< until the next full measurement
+  uint32_t steady_looks_ = 0;  ///< full measurements in a row with the same neighbours
   uint32_t random_ = 1;
 };
 

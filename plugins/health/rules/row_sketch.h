@@ -8,11 +8,11 @@
 
 namespace loupe::health {
 
-/// Some of a data set's rows by their hashes, always the smallest: two such sets hold the same of the rows that they
-/// have in common, however many rows there are.
+/// Hashes of some of a data set's rows, always the smallest ones: two such sketches keep the same ones of their common
+/// rows, for any number of rows.
 class RowSketch {
  public:
-  /// `quick` decides whether a row belongs here; `whole` is asked for only then. Returns whether it was here before.
+  /// `quick` decides whether a row belongs here; `whole` is called only then. Returns whether the row was here before.
   template <class Whole>
   bool take(uint64_t quick, Whole&& whole) {
     if (!is_among(quick)) return false;
@@ -35,7 +35,7 @@ class RowSketch {
     return at != end && at->quick == quick && at->whole == whole();
   }
   std::size_t count() const { return count_; }
-  /// An estimate of how many different rows were taken.
+  /// An estimate of the number of different rows.
   double rows() const {
     if (count_ < most) return static_cast<double>(count_);
     return static_cast<double>(count_ - 1) / std::ldexp(static_cast<double>(rows_[count_ - 1].quick), -64);
@@ -51,22 +51,22 @@ class RowSketch {
   std::size_t count_ = 0;
 };
 
-/// Which rows a model was trained on, and how many of those that it was validated on are among them. Of inputs whose
-/// rows are samples, and no row of whole numbers, which repeat by nature.
+/// The rows that a model was trained on, and the number of validation rows among them. Only for inputs whose rows are
+/// samples, and without rows of whole numbers, which naturally repeat.
 struct SharedRows {
   RowSketch training;
-  bool is_off = false;       ///< rows repeat by nature or never, or nothing is validated
-  bool is_complete = false;  ///< nearly all rows of the training are known
+  bool is_off = false;       ///< rows naturally repeat, or never do, or there is no validation
+  bool is_complete = false;  ///< nearly all training rows are known
 
-  int64_t first_seen = 0, first_again = 0;  ///< rows of the first epoch, and those that were in it before
-  // Since the last tick, of the rows that the sketch would hold.
-  int64_t trained = 0, known = 0;       ///< in training, and those of them that it held
-  int64_t compared = 0, shared = 0;     ///< in validation
-  int64_t mixed = 0, mixed_shared = 0;  ///< of batches with both kinds
+  int64_t first_seen = 0, first_again = 0;  ///< rows of the first epoch, and repeated ones among them
+  // Since the last tick, for rows that the sketch would keep.
+  int64_t trained = 0, known = 0;       ///< training rows, and known ones among them
+  int64_t compared = 0, shared = 0;     ///< validation rows, and known ones among them
+  int64_t mixed = 0, mixed_shared = 0;  ///< the same for batches with both kinds
   int64_t mixed_rows = 0;               ///< all rows of these batches
   bool was_validated = false;           ///< ever
 
-  /// A batch of validation.
+  /// Takes a validation batch.
   void take_batch(int64_t rows, int64_t compared_rows, int64_t shared_rows) {
     was_validated = true;
     compared += compared_rows;
@@ -76,7 +76,7 @@ struct SharedRows {
     mixed_shared += shared_rows;
     mixed_rows += rows;
   }
-  /// Whether nearly all rows that are trained on were seen before.
+  /// Whether nearly all training rows were seen before.
   bool knows_training() const {
     constexpr int64_t enough = 32, nearly_all = 20;
     return is_complete || (trained >= enough && nearly_all * (trained - known) <= trained);
@@ -85,7 +85,7 @@ struct SharedRows {
     constexpr int64_t often = 50, hardly_any = 20;
     constexpr uint64_t ticks_enough = 3;
     is_off = is_off || first_again * often > first_seen || (ticks > 1 && !was_validated);
-    // As where samples are changed at random.
+    // Random augmentation makes rows unique.
     is_off = is_off || (ticks >= ticks_enough && !is_complete && known * hardly_any < trained);
     is_complete = knows_training();
     trained = known = compared = shared = mixed = mixed_shared = mixed_rows = 0;

@@ -14,14 +14,15 @@
 namespace loupe::health {
 namespace {
 
-/// Those that the lens, or the host, applies by itself.
+/// The rules that the lens or the host applies itself.
 std::vector<Rule> lens_rules() {
   return {
       {.name = non_finite,
        .severity = LOUPE_SEVERITY_ERROR,
-       .help = "error; the first NaN or Inf of the run, where it lies, and what made it",
+       .help = "error; the first NaN or Inf of the run, where it is, and what made it",
        .measure = "outputs, gradients and stepped parameters, where a NaN or Inf reaches parameters or the loss",
-       .remedy = "see what the finding names: an operation without a finite result or slope, data, or steps too large",
+       .remedy =
+           "check what the finding names: an operation without a finite result or slope, data, or steps too large",
        .brings_about = {{.effects = {"exploding_gradient", "dead_units", "constant_output", "loss_spike",
                                      "diverging_loss", "update_ratio", "loss_not_decreasing"}}},
        .epochs_unseen = 0,
@@ -31,18 +32,19 @@ std::vector<Rule> lens_rules() {
 +auto loss = torch::binary_cross_entropy_with_logits(scores, y);)"},
       {.name = unregistered_module,
        .help = "warning; a module with parameters runs in the model and is never trained",
-       .measure = "modules that run within the model, against those that it registers",
-       .remedy = "make it with register_module in the module that uses it, or give its parameters to an optimizer; a "
-                 "frozen one needs requires_grad_(false)",
+       .measure = "modules that run within the model, compared with those that it registers",
+       .remedy =
+           "register it with register_module in the module that uses it, or give its parameters to an optimizer; a "
+           "frozen one needs requires_grad_(false)",
        .example = R"( struct Net : torch::nn::Module {
 -  torch::nn::Linear hidden{784, 128};  // parameters() does not have it
 +  torch::nn::Linear hidden =
 +      register_module("hidden", torch::nn::Linear(784, 128));
  };)"},
       {.name = "departs_from_baseline",
-       .help = "warning; the first series outside of what good runs show, where a baseline is given",
-       .measure = "each series of each epoch, against the range that it has in the good runs",
-       .remedy = "compare what differs between this run and the good ones: data, settings, code",
+       .help = "warning; the first series outside its range in good runs, if a baseline is given",
+       .measure = "each series of each epoch, compared with its range in the good runs",
+       .remedy = "find what differs between this run and the good ones: data, settings, code",
        .example = R"(-// The runs that `loupe learn` was given had a rate of 1e-3.
 -torch::optim::Adam optimizer(model->parameters(), 1e-2);
 +torch::optim::Adam optimizer(model->parameters(), 1e-3);)"},
@@ -126,13 +128,14 @@ std::vector<Option> options() {
   Strings names;
   for (const Rule& rule : rules()) names.emplace_back(rule.name);
   std::vector<Option> options = {
-      {"off", Strings{}, "rules that are not to speak", names},
-      {"patience", 2, "windows in a row in which a statistical rule must see something before it speaks", 1, 1e6},
-      {"cooldown", 3, "windows without it, after which a finding is over", 1, 1e6},
-      {"window", 100, "steps that are judged together; a tick ends a window of 4 steps or more too", 4, 1e9},
-      draft::file_option("baseline", "",
-                         "what `loupe learn` made of the records of good runs, for departs_from_baseline; relative to "
-                         "the YAML file"),
+      {"off", Strings{}, "rules to disable", names},
+      {"patience", 2, "windows in a row in which a statistical rule must see a fault before it reports it", 1, 1e6},
+      {"cooldown", 3, "windows without the fault, after which a finding is resolved", 1, 1e6},
+      {"window", 100, "steps that are judged together; a tick also ends a window of 4 steps or more", 4, 1e9},
+      draft::file_option(
+          "baseline", "",
+          "the file that `loupe learn` made from records of good runs, for departs_from_baseline; relative to "
+          "the YAML file"),
   };
   for (const Rule& rule : rules()) options.insert(options.end(), rule.limits.begin(), rule.limits.end());
   return options;
@@ -141,7 +144,7 @@ std::vector<Option> options() {
 bool has_rate(const loupe_optimizer* optimizer) {
   if (optimizer == nullptr) return true;
   for (std::size_t i = 0; i < optimizer->group_count; ++i) {
-    if (learning_rate_of(*optimizer->groups[i]) != 0.0) return true;  // also where it is not known
+    if (learning_rate_of(*optimizer->groups[i]) != 0.0) return true;  // also if the rate is unknown
   }
   return false;
 }

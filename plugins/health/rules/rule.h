@@ -21,7 +21,7 @@ namespace loupe::health {
 
 struct RateHistory;
 class Speed;
-/// A model of the same shape that is not trained and runs without gradients beside it; nothing has ever changed it.
+/// An untrained model of the same shape that runs without gradients; it has never changed.
 struct StillTwin {
   const loupe_module* root = nullptr;
   std::string name;
@@ -29,46 +29,47 @@ struct StillTwin {
   bool began_elsewhere = false;  ///< with other weights than the model
 };
 
-/// When rules look at training. Those up to `tick` look at one model.
+/// When rules are applied. Those up to `tick` judge one model.
 enum class When {
-  settings,          ///< after each step of an optimizer that belongs to the model: what it is set to and holds
-  optimizer,         ///< the same, where the step was looked at
-  parameters,        ///< after a step, where something about a parameter is not as usual
+  settings,          ///< after each step of an optimizer of the model: its settings and parameters
+  optimizer,         ///< the same, if the step was measured
+  parameters,        ///< after a step in which some parameter was unusual
   step,              ///< after each step
   window,            ///< at the end of a window of steps
   tick,              ///< at a tick
-  speed,             ///< at a tick: what timed steps took, on a processor
-  losses_of_models,  ///< at a tick with training losses, where several models train
+  speed,             ///< at a tick: the times of timed steps, on a processor
+  losses_of_models,  ///< at a tick with training losses, if several models train
   losses,            ///< after each step and at a tick: the single losses since the last time
   training_epoch,    ///< at a tick with training losses: the epochs so far
   validation_epoch,  ///< the same for validation losses
 };
 
-/// What a rule looks at, as far as `When` says. The mutexes of the model and of the losses are held.
+/// The state that a rule judges; `When` decides which members are set. The mutexes of the model and of the losses are
+/// held.
 struct Situation {
   Model* model = nullptr;
   Losses* losses = nullptr;
   RateHistory* rates = nullptr;
   const Speed* speed = nullptr;
-  const Guessing* guessing = nullptr;          ///< of the one model that is trained
-  const loupe_optimizer* optimizer = nullptr;  ///< null where the trainer reports its steps by hand
-  double epochs_to_come = 0;      ///< in the trainer's loop after this one; 0 where unknown, and near its end
-  bool is_annealed = false;       ///< the learning rate has come down as schedules end
-  Trend trend = Trend::unknown;   ///< of the training loss, where one model is trained and does not act
-  bool is_stuck = false;          ///< the loss has hardly come down
-  bool has_loss_halved = false;   ///< since the first epoch
-  bool has_other_models = false;  ///< several models are trained
-  bool acts = false;              ///< any model, see Model::acts
-  bool may_grow = false;          ///< any model, see Model::may_grow
-  /// Root mean square of a model's input over that of the steps before; NaN where it was not looked at.
+  const Guessing* guessing = nullptr;          ///< of the only trained model
+  const loupe_optimizer* optimizer = nullptr;  ///< null if the trainer reports its steps by hand
+  double epochs_to_come = 0;                   ///< in the trainer's loop after this one; 0 if unknown, and near its end
+  bool is_annealed = false;                    ///< the learning rate has fallen as at the end of a schedule
+  Trend trend = Trend::unknown;                ///< of the training loss, if only one model is trained and does not act
+  bool is_stuck = false;                       ///< the loss has hardly fallen
+  bool has_loss_halved = false;                ///< since the first epoch
+  bool has_other_models = false;               ///< several models are trained
+  bool acts = false;                           ///< any model, see Model::acts
+  bool may_grow = false;                       ///< any model, see Model::may_grow
+  /// Root mean square of a model's input divided by that of the steps before; NaN if not measured.
   double input_jump = 1;
   bool was_validated = false;             ///< a validation loss was pushed since the last tick
   bool was_stepped = false;               ///< an optimizer stepped since the last tick
-  bool has_slow_swings = true;            ///< swings over many losses are a fault, as no schedule makes them on purpose
+  bool has_slow_swings = true;            ///< swings over many losses are a fault, since no schedule causes them
   const StillTwin* still_twin = nullptr;  ///< of the model
   Passes* passes = nullptr;               ///< of all models
-  // By the loss functions of all models.
-  bool compares_outputs = false;  ///< how alike outputs are
+  // What the loss functions of all models compare.
+  bool compares_outputs = false;  ///< outputs with outputs, by likeness
   bool compares_targets = false;  ///< outputs with targets
   bool compares_classes = false;  ///< scores with classes
   bool compares_numbers = false;  ///< by a distance
@@ -85,25 +86,25 @@ class Limits {
   std::map<std::string, double, std::less<>> values_;
 };
 
-/// What a rule judges by, and where it reports what it sees.
+/// The context in which a rule judges, and where it reports.
 struct Judge {
   Ledger& ledger;
   const Limits& limits;
   Report& report;
   const Host& host;
   const Rule* rule = nullptr;
-  When when = When::step;  ///< it looks now
-  const char* basis = "";  ///< " (seen in 24 of 812 steps)": of what it sees; empty where it looked at all
+  When when = When::step;  ///< the current occasion
+  const char* basis = "";  ///< " (seen in 24 of 812 steps)", for its messages; empty if all were measured
 
   Judge by(const Rule& other, When now = When::step) const {
     return {ledger, limits, report, host, &other, now, basis};
   }
   double limit(const char* name) const { return limits[name]; }
-  /// Reports at once, as a rule that needs no threshold does.
+  /// Reports at once, for rules without a threshold.
   void tell(Observation seen, std::string message = {}, std::string advice = {}) const {
     ledger.tell(report, completed(std::move(seen), std::move(message), std::move(advice)));
   }
-  /// Reports once this was seen in as many windows in a row as the option `patience` says.
+  /// Reports once this was seen in `patience` windows in a row.
   void see(Observation seen, std::string message = {}, std::string advice = {}) const {
     Observation whole = completed(std::move(seen), std::move(message), std::move(advice));
     whole.message += basis;
@@ -111,64 +112,64 @@ struct Judge {
   }
 
  private:
-  /// With what the rule's row says of all its observations.
+  /// Fills in the defaults of the rule.
   Observation completed(Observation seen, std::string message, std::string advice) const;
 };
 
-/// What a record must have for `loupe diagnose` to apply a rule to it.
+/// The data that `loupe diagnose` needs in a record to apply a rule.
 enum class Evidence { none, training_loss, both_losses, weight_gradients, update_ratios };
 
 enum class Strength {
-  likely,  ///< explains what is no worse than the cause
-  sure,    ///< explains the effect whatever its severity, as the data of both show it
-  hint     ///< the effect stays as bad as it is, and its advice names the cause first
+  likely,  ///< explains findings that are no worse than the cause
+  sure,    ///< explains findings of any severity, as the data of both prove it
+  hint     ///< the effect keeps its severity, and its advice names the cause first
 };
-/// Which findings a rule's finding can bring about: these become information that points to it.
+/// The findings that a rule's finding can bring about: these become info that points to it.
 struct Effects {
   std::vector<const char*> effects;  ///< rules
   Strength strength = Strength::likely;
-  /// Whether what both saw belongs together; null where it is enough that both are of one model.
+  /// Whether two observations belong together; null if it is enough that both are about one model.
   bool (*agrees)(const Observation& cause, const Observation& effect) = nullptr;
   bool has(const char* rule) const {
     return std::ranges::any_of(effects, [&](const char* each) { return std::strcmp(each, rule) == 0; });
   }
 };
 
-/// One rule: all there is to know of it except the code of its functions. The lens, `loupe explain`, `loupe diagnose`
-/// and the options read it.
+/// One rule: all its data except the code of its functions. The lens, `loupe explain`, `loupe diagnose` and the options
+/// read it.
 struct Rule {
   struct Look {
     When when;
     void (*judge)(const Judge&, const Situation&);
   };
   const char* name;
-  uint32_t severity = LOUPE_SEVERITY_WARNING;  ///< of its findings, where an observation has no other
-  const char* tag = "";                        ///< the plot of a built-in lens that shows them; the same holds
-  const char* help;                            ///< severity and meaning, a line
-  const char* measure = "";                    ///< what is looked at, and where it has no limits, how much is too much
-  const char* remedy = "";                     ///< the advice of its findings, where an observation has no other
-  std::vector<Look> looks = {};                ///< none: the lens, or the host, applies it by itself
-  std::vector<Option> limits = {};             ///< its thresholds, which rules may share
-  bool is_blind_on_devices = false;            ///< it reads elements, which it can do on a processor only
+  uint32_t severity = LOUPE_SEVERITY_WARNING;  ///< of its findings, unless an observation has another
+  const char* tag = "";              ///< the plot of a built-in lens that shows them, unless an observation has another
+  const char* help;                  ///< severity and meaning, a line
+  const char* measure = "";          ///< what is measured and, without limits, how much is too much
+  const char* remedy = "";           ///< the advice of its findings, unless an observation has another
+  std::vector<Look> looks = {};      ///< none: the lens or the host applies it itself
+  std::vector<Option> limits = {};   ///< its thresholds, which rules may share
+  bool is_blind_on_devices = false;  ///< it reads elements, which is possible only on a processor
   Evidence evidence = Evidence::none;
   std::vector<Effects> brings_about = {};
-  /// It may last for so many epochs before it is seen: what was seen earlier does not follow from it. Most may hold
+  /// The number of epochs for which it may last unseen: earlier findings do not follow from it. Most faults may exist
   /// from the first step on.
   uint64_t epochs_unseen = UINT64_MAX;
-  /// A few lines of a trainer: each begins with '-' where it has the fault, with '+' where that is repaired, else with
-  /// ' '. No line has more than 75 columns, so that `loupe explain` fits a terminal of 80.
+  /// A few lines of a trainer: a line with the fault begins with '-', a repaired one with '+', others with ' '. No line
+  /// has more than 75 columns, so `loupe explain` fits a terminal of 80.
   const char* example = "";
-  /// The lines of the example with this sign, and those with ' ', without that.
+  /// The lines of the example with this sign or ' ', without the sign.
   std::string lines_with(char sign) const;
-  // Set by rules(): findings of thousands of layers are compared each with each.
+  // Set by rules() for speed: the findings of thousands of layers are compared pairwise.
   std::size_t number = 0;
-  std::vector<bool> effects = {};  ///< by the number of a rule: whether it is among those that this one brings about
+  std::vector<bool> effects = {};  ///< by the number of a rule: whether this rule can bring it about
   bool may_bring_about(const Rule& other) const { return effects[other.number]; }
 };
 
-/// All rules, a theme after another. A cause looks before its effects.
+/// All rules, by theme. A cause comes before its effects.
 const std::vector<Rule>& rules();
-// The themes, each at the end of the source with its functions.
+// The themes, each defined at the end of the source with its functions.
 std::vector<Rule> loop_rules();
 std::vector<Rule> data_rules();
 std::vector<Rule> comparison_rules();
@@ -184,21 +185,21 @@ std::vector<Rule> collapse_rules();
 std::vector<Rule> loss_rules();
 std::vector<Rule> speed_rules();
 
-/// Throws Error where there is none of that name.
+/// Throws Error if there is no rule of that name.
 const Rule& rule_named(const char* name);
-/// Applies all rules that look then.
+/// Applies all rules of this occasion.
 void judge_all(When when, const Judge& judge, const Situation& situation);
 
 /// The options of the lens, which `loupe diagnose` reads from the configuration of a past run.
 std::vector<Option> options();
 
-// Rules without looks that the lens applies itself.
+// Rules that the lens applies itself.
 constexpr const char* non_finite = "non_finite";
 constexpr const char* unregistered_module = "unregistered_module";
 
-/// After so many steps in a row a fault of a parameter is sure.
+/// After this many steps in a row a fault of a parameter is certain.
 constexpr uint32_t steps_enough = 2;
-/// A gradient as the optimizer took it.
+/// A gradient when the optimizer used it.
 struct UsedGradient {
   double squares = 0, largest = 0;
   bool is_known = false;
@@ -210,7 +211,7 @@ bool has_rate(const loupe_optimizer* optimizer);
 // Words for messages.
 /// "'weight' of 'fc1'".
 std::string shown(const ParameterState& state);
-/// "the model", or its name where there are several.
+/// "the model", or its name if there are several.
 std::string whose(const Model& model);
 /// "0.0012", "3.4e-05".
 std::string number(double value);
@@ -226,7 +227,7 @@ inline std::string text_of_part(double part) {
 inline std::string text_of_part(std::integral auto part) {
   return std::to_string(part);
 }
-/// The parts one after another; numbers that are not whole as number() writes them.
+/// Joins the parts; number() formats those that are not integers.
 template <class... Parts>
 std::string sentence(const Parts&... parts) {
   return (text_of_part(parts) + ...);

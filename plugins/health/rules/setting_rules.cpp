@@ -1,4 +1,4 @@
-// Rules about settings that contradict each other, or what the program does.
+// Rules about settings that contradict each other or the program.
 
 #include <loupe/draft/tensor_math.h>
 
@@ -15,14 +15,14 @@
 namespace loupe::health {
 namespace {
 
-/// The learning rate of LibTorch's options where none is given; 0 for a type that has none.
+/// The default learning rate of LibTorch's options; 0 for a type that has none.
 double rate_without_setting(std::string_view type) {
   if (type == "Adam" || type == "AdamW") return 1e-3;
   return type == "RMSprop" || type == "Adagrad" ? 1e-2 : 0;
 }
 
-/// Of the steps that are looked at whole; asking takes long beside all else of the others. Nullopt for types that may
-/// do with their defaults as they like.
+/// Asks only at fully measured steps, as it is slow compared with the other work. Nullopt for types that may use their
+/// defaults in other ways.
 std::optional<double> default_rate_of(const Judge& judge, const Situation& situation) {
   if (!situation.model->resting.is_looking() || std::string_view(situation.optimizer->type) == "optimizer")
     return std::nullopt;
@@ -39,8 +39,8 @@ bool has_same_rates(const loupe_optimizer& optimizer, const std::vector<double>&
   return true;
 }
 
-/// The defaults were set several times, and the rate of no group ever was: a schedule writes to what no step reads.
-/// Once may be for groups to come.
+/// The defaults were set several times, but never the rate of a group: a schedule writes a rate that no step reads. A
+/// single change may be for later groups.
 void judge_unused_rate(const Judge& judge, const Situation& situation) {
   const loupe_optimizer& optimizer = *situation.optimizer;
   if (!situation.rates->is_judged_with(situation.model, optimizer.id)) return;
@@ -61,11 +61,10 @@ void judge_unused_rate(const Judge& judge, const Situation& situation) {
       {.module = situation.model->root, .value = known.groups[0], .threshold = known.rate},
       sentence("the learning rate in the defaults() of ", optimizer.type, " was set ", known.changes, " times, from ",
                known.first, " to ", known.rate, ", but that of its ", optimizer.group_count > 1 ? "groups" : "group",
-               " stays ", known.groups[0], ": a step takes the rate of the group"));
+               " stays ", known.groups[0], ": a step uses the group's rate"));
 }
 
-/// Options that a group is given replace the optimizer's as a whole. A group may be meant to have that rate, so that
-/// this is information.
+/// A group's options replace all of the optimizer's. The group's rate may be intended, so this is info.
 void judge_default_rate(const Judge& judge, const Situation& situation) {
   const loupe_optimizer& optimizer = *situation.optimizer;
   const double usual = rate_without_setting(optimizer.type);
@@ -85,13 +84,13 @@ void judge_default_rate(const Judge& judge, const Situation& situation) {
               .value = usual,
               .threshold = *rate},
              sentence("group ", without, " of ", optimizer.type, " has a learning rate of ", usual,
-                      ", which is LibTorch's where none is given, and group ", like_defaults, " the optimizer's own, ",
-                      *rate, ": options that a group is given replace the optimizer's as a whole"),
-             sentence("unless group ", without, " is meant to have it, name the rate in its options, too: ",
-                      optimizer.type, "Options(", *rate, ")"));
+                      ", LibTorch's default, and group ", like_defaults, " has the optimizer's own, ", *rate,
+                      ": a group's options replace all of the optimizer's"),
+             sentence("unless this is intended for group ", without,
+                      ", set the rate in its options, too: ", optimizer.type, "Options(", *rate, ")"));
 }
 
-/// The targets say which dimension has the samples: here that which a recurrent layer takes for time.
+/// The targets show which dimension has the samples: here the one that a recurrent layer uses as time.
 void judge_batch_not_first(const Judge& judge, const Situation& situation) {
   Model& model = *situation.model;
   const Model::Step& step = model.step;
@@ -105,10 +104,10 @@ void judge_batch_not_first(const Judge& judge, const Situation& situation) {
               .value = static_cast<double>(step.times),
               .place = step.time_first->first_run},
              sentence("'", step.time_first->name,
-                      "' takes the first dimension of its input for time, as batch_first is "
+                      "' uses the first dimension of its input as time, as batch_first is "
                       "false, but that has ",
-                      step.times, " places, as many as there are targets, and the second has ", step.sequences,
-                      ": it goes from one sample of the batch to the next as if they followed each other in time"));
+                      step.times, " entries, as many as there are targets, and the second has ", step.sequences,
+                      ": it reads the samples of the batch as a sequence"));
 }
 
 }  // namespace
@@ -117,7 +116,7 @@ std::vector<Rule> setting_rules() {
   return {
       {.name = "unused_rate",
        .help = "warning; a schedule sets the learning rate where no step reads it",
-       .measure = "the rates in the optimizer's defaults() and in its groups: set twice, and never taken",
+       .measure = "the rates in the optimizer's defaults() and in its groups: set twice, and never used",
        .remedy = "set the rate of each group: for (auto& group : optimizer.param_groups()) "
                  "group.options().set_lr(rate); defaults() are for groups that are added later, without options",
        .looks = {{When::optimizer, &judge_unused_rate}},
@@ -132,17 +131,17 @@ std::vector<Rule> setting_rules() {
  })"},
       {.name = "default_rate",
        .severity = LOUPE_SEVERITY_INFO,
-       .help = "info; a group has LibTorch's own learning rate beside others that have the optimizer's",
-       .measure = "each group's rate, against LibTorch's own and the optimizer's",
-       .remedy = "name the rate in the options of each group",
+       .help = "info; a group has LibTorch's default learning rate, while others have the optimizer's",
+       .measure = "each group's rate, compared with LibTorch's default and the optimizer's",
+       .remedy = "set the rate in the options of each group",
        .looks = {{When::optimizer, &judge_default_rate}},
        .example = R"(-// Beside AdamW(groups, AdamWOptions(3e-5)): a rate of 1e-3.
  groups.emplace_back(biases, std::make_unique<AdamWOptions>(
 -                                AdamWOptions().weight_decay(0)));
 +                                AdamWOptions(3e-5).weight_decay(0)));)"},
       {.name = "batch_not_first",
-       .help = "warning; a recurrent layer takes the samples of a batch for a sequence",
-       .measure = "the sizes of a recurrent layer's input, against the number of targets, three steps in a row",
+       .help = "warning; a recurrent layer reads the samples of a batch as a sequence",
+       .measure = "the sizes of a recurrent layer's input, compared with the number of targets, three steps in a row",
        .remedy = "set batch_first(true) in its options, or give it (time, batch, features)",
        .looks = {{When::step, &judge_batch_not_first}},
        .is_blind_on_devices = true,

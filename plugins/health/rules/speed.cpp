@@ -53,18 +53,18 @@ Speed::Step Speed::usual() const {
 
 namespace {
 
-/// Waits shorter than `least` are not worth mending, and may be the machine's own pauses.
+/// Waits shorter than `least` are not worth fixing, and may be pauses of the machine.
 void judge_input_bound(const Judge& judge, const Situation& situation) {
   constexpr double least = 1e-3;
   const Speed::Step usual = situation.speed->usual();
   const double share = usual.all() > 0 ? usual.waiting / usual.all() : 0;
   if (share <= judge.limit("waiting_share") || usual.waiting < least) return;
   judge.tell({.value = share, .threshold = judge.limit("waiting_share")},
-             sentence(percent(share), " of a step goes by before its forward begins, waiting for data: ",
+             sentence(percent(share), " of each step is spent waiting for data before its forward: ",
                       duration_text(usual.waiting), " of ", duration_text(usual.all())));
 }
 
-/// Inputs that grow on purpose, as in a curriculum, make the forward slower, too.
+/// Inputs that grow intentionally, as in a curriculum, also make the forward slower.
 void judge_slowdown(const Judge& judge, const Situation& situation) {
   constexpr std::size_t rises = 6;
   constexpr double each_rise = 1.03, forward_rise = 1.2, least = 1e-3;
@@ -87,9 +87,9 @@ void judge_slowdown(const Judge& judge, const Situation& situation) {
                         {now.optimizer - before.optimizer, "the optimizer's step"}};
   const Part& most = *std::ranges::max_element(parts, {}, &Part::growth);
   judge.tell({.value = factor, .threshold = judge.limit("slower_factor")},
-             sentence("steps are slower with each epoch: what took ", duration_text(before.rest() + before.forward),
-                      " in epoch ", before.last_epoch, " takes ", duration_text(now.rest() + now.forward), " in epoch ",
-                      now.last_epoch, ", most of it in ", most.name));
+             sentence("steps become slower with each epoch: from ", duration_text(before.rest() + before.forward),
+                      " in epoch ", before.last_epoch, " to ", duration_text(now.rest() + now.forward), " in epoch ",
+                      now.last_epoch, ", mostly in ", most.name));
 }
 
 }  // namespace
@@ -98,23 +98,23 @@ std::vector<Rule> speed_rules() {
   return {
       {.name = "input_bound",
        .tag = "Step Time",
-       .help = "warning; most of a step goes by waiting for data",
-       .remedy = "give the data loader more workers (DataLoaderOptions().workers(4)), or do once, before training, "
-                 "what it does for each sample",
+       .help = "warning; most of a step is spent waiting for data",
+       .remedy = "give the data loader more workers (DataLoaderOptions().workers(4)), or preprocess the data once, "
+                 "before training",
        .looks = {{When::speed, &judge_input_bound}},
-       .limits = {{"waiting_share", 0.5, "share of a step that is spent waiting for data, above which that is told",
-                   0.0, 1.0}},
+       .limits = {{"waiting_share", 0.5, "share of a step spent waiting for data, above which that is reported", 0.0,
+                   1.0}},
        .example = R"(-auto options = torch::data::DataLoaderOptions().batch_size(64);
 -// No worker: each step waits until its batch is read.
 +auto options =
 +    torch::data::DataLoaderOptions().batch_size(64).workers(4);)"},
       {.name = "slower_each_epoch",
        .tag = "Step Time",
-       .help = "warning; epoch by epoch steps take longer, though the model's forward does not",
+       .help = "warning; steps take longer in each epoch, though the model's forward does not",
        .remedy = "look for what grows from epoch to epoch: a list that is searched or copied, a graph carried on "
                  "without detach(), a hook or file that is added to",
        .looks = {{When::speed, &judge_slowdown}},
-       .limits = {{"slower_factor", 1.5, "a step's time over what it was before it grew, above which that is told",
+       .limits = {{"slower_factor", 1.5, "a step's time over its time before the growth, above which that is reported",
                    1.0}},
        .example = R"(-// Copies all losses so far in each step.
 -losses = torch::cat({losses, loss.detach().view(1)});
