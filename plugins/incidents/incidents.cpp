@@ -79,7 +79,7 @@ class Incidents : public Lens {
          Strings{"error"},
          "severities of findings: the first finding of each rule has one written",
          {"error", "warning", "info"}},
-        {"tensors", false, "put the parameters and gradients of the module blamed there too, for torch.load"}};
+        {"tensors", false, "also put the blamed module's parameters and gradients there, for torch.load"}};
   }
 
   Incidents(const Options& options, const Host& host) : host_(host), most_(options.get<int>("most")) {

@@ -63,9 +63,8 @@ TEST_F(Sizes, APreprocessorThatKeepsNoValuesAndNoQuantilesSaysSo) {
 TEST_F(Sizes, APreprocessorOfALensIsRefusedWhenItsTableIsTooShort) {
   run("lenses: [own_short]\n");
   ASSERT_EQ(messages_.size(), 1u);
-  EXPECT_NE(
-      messages_[0].find("failed at the visit of 'conv': a watch brings a preprocessor without the function 'reset'"),
-      std::string::npos)
+  EXPECT_NE(messages_[0].find("failed at the visit of 'conv': a watch has a preprocessor without the function 'reset'"),
+            std::string::npos)
       << messages_[0];
 }
 

@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"threads_turn", "threads", {"it calls watch where it may not: see its @state"}},
         Fault{"told_twice", "threads", {"tells 'epoch' of 'Epoch' in the tag 'Epoch' twice at one tick"}},
         Fault{"tells_nothing", "threads", {"tells a tag that the host refuses: it is null"}},
-        Fault{"finding_state", "threads", {"the finding 'low_rank' has a state, which is the host's to give"}},
+        Fault{"finding_state", "threads", {"the finding 'low_rank' has a state, which only the host sets"}},
         Fault{"edges", "threads", {"tells a histogram that the host refuses: the edges of a histogram must ascend"}},
         Fault{"leaks", "leaks", {"bytes are lost in 1000 times create and destroy; free in destroy"}},
         Fault{"nothing_kept", "nothing_kept", {"in process: it reached for what was lent for a call that is over"}},

@@ -59,7 +59,7 @@ TEST(Validate, VisualizersWithoutALensAreToldToHaveNothingToShow) {
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output,
             "loupe: warning: monitor.yaml: no lens is named, so the visualizers have nothing to show; name some under "
-            "lenses ('loupe list' shows what there is)\nmonitor.yaml: valid, 0 lenses, 1 visualizer\n");
+            "lenses ('loupe list' shows all)\nmonitor.yaml: valid, 0 lenses, 1 visualizer\n");
   EXPECT_EQ(
       validate("loupe: 1\nlenses: []\nvisualizers: []\n").output.find("monitor.yaml: valid, 0 lenses, 0 visualizers\n"),
       0U);

@@ -15,12 +15,12 @@ namespace loupe {
 namespace {
 
 TEST(ConfigFaults, SyntaxErrorsHaveTheirPlace) {
-  EXPECT_BEGINS(faults_of("run: {name: x}\nlenses: [a}\n"), "a.yaml:2:11: error: this is no YAML: ");
+  EXPECT_BEGINS(faults_of("run: {name: x}\nlenses: [a}\n"), "a.yaml:2:11: error: this is not YAML: ");
 }
 
 TEST(ConfigFaults, ALineThatIsIndentedWrongIsNamed) {
   EXPECT_EQ(faults_of("loupe: 1\nlenses:\n  - health\n - loss_metrics\nvisualizers: [console]\n"),
-            "a.yaml:4:2: error: this does not go on with the lines above; indent it as its list or section");
+            "a.yaml:4:2: error: this does not continue the lines above; indent it like its list or section");
 }
 
 TEST(ConfigFaults, ABracketThatIsNotClosedIsToldWhereItOpens) {
@@ -45,7 +45,7 @@ TEST(ConfigFaults, AnUnquotedGlobIsToldWithTheQuotesThatItNeeds) {
 
 TEST(ConfigFaults, ANameOfItsOwnAmongTheOptionsIsToldWithItsPlace) {
   EXPECT_EQ(probe_faults("lenses:\n  - probe_lens: {as: mine}\n  - probe_lens\n"),
-            "a.yaml:3:22: error: 'as' stands among the options of 'probe_lens'; write it beside the name: {probe_lens: "
+            "a.yaml:3:22: error: 'as' is among the options of 'probe_lens'; write it beside the name: {probe_lens: "
             "{…}, as: mine}");
 }
 
@@ -67,7 +67,7 @@ TEST(ConfigFaults, LossesMustBeToldApart) {
 
 TEST(ConfigFaults, TwoVisualizersMustNotWriteTheSame) {
   EXPECT_SAYS(probe_faults("visualizers:\n  - record\n  - {record: {}, as: second}\n"),
-              "a.yaml:4:6: error: this visualizer does what another 'record' does already");
+              "a.yaml:4:6: error: this visualizer does the same as another 'record' does already");
 }
 
 TEST(ConfigFaults, AFileWithoutAMapIsNoConfiguration) {
@@ -173,7 +173,7 @@ TEST(ConfigFaults, AComponentUnderAnotherKindIsToldWhereItGoes) {
   EXPECT_EQ(probe_faults("visualizers: [probe_lens]\n"),
             "a.yaml:2:15: error: unknown visualizer 'probe_lens'; it is a lens; write it under lenses");
   EXPECT_EQ(probe_faults("lenses: [probe_numbers]\n"),
-            "a.yaml:2:10: error: unknown lens 'probe_numbers'; it is a preprocessor, which lenses make use of");
+            "a.yaml:2:10: error: unknown lens 'probe_numbers'; it is a preprocessor, which lenses use");
 }
 
 TEST(ConfigFaults, AFolderOfThePluginPathWithoutAPluginIsToldBesideWhatIsKnown) {
@@ -198,7 +198,7 @@ TEST(ConfigFaults, ALensTwiceNeedsANameOfItsOwn) {
 
 TEST(ConfigFaults, AKeyStandsOnce) {
   EXPECT_EQ(faults_of("on_error: stop\non_error: stop\n"),
-            "a.yaml:2:1: error: the key 'on_error' stands twice at the top; keep one");
+            "a.yaml:2:1: error: the key 'on_error' occurs twice at the top; keep one");
   EXPECT_EQ(faults_of("run:\n  name: a\n  name: b\n"),
             "a.yaml:3:3: error: run is given the option 'name' twice; keep one");
   EXPECT_EQ(probe_faults("lenses: [probe_lens: {ratio: 1, ratio: 0}]\n"),
@@ -206,7 +206,7 @@ TEST(ConfigFaults, AKeyStandsOnce) {
 }
 
 TEST(ConfigFaults, AnOwnNameIsOneText) {
-  const std::string expected = "error: 'as' must be given one name, to call this entry of 'lenses' by";
+  const std::string expected = "error: 'as' needs one name, for this entry of 'lenses' by";
   EXPECT_EQ(probe_faults("lenses: [{probe: , as: [a]}]\n"), "a.yaml:2:20: " + expected);
   EXPECT_SAYS(probe_faults("lenses: [{probe: , as: }]\n"), expected);
   EXPECT_SAYS(probe_faults("lenses: [{probe: , as: a, as: b}]\n"), expected);
@@ -214,7 +214,7 @@ TEST(ConfigFaults, AnOwnNameIsOneText) {
 
 TEST(ConfigFaults, AnEntryNamesOneComponent) {
   EXPECT_EQ(probe_faults("lenses:\n  - probe_lens:\n    ratio: 1\n"),
-            "a.yaml:4:5: error: 'ratio' stands in the same entry as 'probe_lens'; begin a new one with '- ', or indent "
+            "a.yaml:4:5: error: 'ratio' is in the same entry as 'probe_lens'; begin a new one with '- ', or indent "
             "it as an option");
   EXPECT_EQ(probe_faults("lenses:\n  - as: mine\n"), "a.yaml:3:5: error: an entry of 'lenses' names no component");
   EXPECT_SAYS(probe_faults("lenses:\n  -\n"), "error: an entry of 'lenses' must be a name");
@@ -274,10 +274,10 @@ std::string repeated(const std::string& text, std::size_t times) {
 }
 
 TEST(YamlBounds, ATextThatBeginsWithACommaEnds) {
-  const std::string expected = "a.yaml:1:1: error: this is no YAML: nothing can be read from here on; a comment that ";
+  const std::string expected = "a.yaml:1:1: error: this is not YAML: nothing can be read from here on; a comment that ";
   EXPECT_BEGINS(faults_of(", and so on\nloupe: 1\n"), expected);
   EXPECT_BEGINS(faults_of(","), expected);
-  EXPECT_BEGINS(faults_of("# a comment\n, that wrapped\nlenses: []\n"), "a.yaml:2:1: error: this is no YAML: nothing");
+  EXPECT_BEGINS(faults_of("# a comment\n, that wrapped\nlenses: []\n"), "a.yaml:2:1: error: this is not YAML: nothing");
 }
 
 TEST(YamlBounds, ASecondDocumentIsNotIgnored) {

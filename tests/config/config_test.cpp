@@ -187,7 +187,7 @@ TEST(Config, WhereNoPluginIsItSaysWhereItLooked) {
   Catalogue catalogue;
   catalogue.add_path(folder.path("empty"));
   EXPECT_EQ(thrown_by<ConfigError>([&] { Config::visualizers_from_text("[x]", catalogue); }),
-            "<visualizers>:1:2: error: unknown visualizer 'x'; no plugin that brings a visualizer is in '" +
+            "<visualizers>:1:2: error: unknown visualizer 'x'; no plugin with a visualizer is in '" +
                 folder.path("empty") + "'; name the right folder in plugins.path or LOUPE_PLUGIN_PATH, or install it");
 }
 
@@ -303,9 +303,9 @@ TEST(AttachHistory, IsOfEnoughElementsOrOfAllWhereAskedFor) {
   EXPECT_EQ(config_of("{}").history, 65536);
   EXPECT_EQ(config_of("attach: {history: 0}").history, std::numeric_limits<int64_t>::max());
   EXPECT_EQ(config_of("attach: {history: 4096}").history, 4096);
-  EXPECT_EQ(faults_of("attach: {history: 64}\n"),
-            "a.yaml:1:19: error: attach.history is 0, for all elements, or at least 4096: what is estimated from fewer "
-            "says too little");
+  EXPECT_EQ(
+      faults_of("attach: {history: 64}\n"),
+      "a.yaml:1:19: error: attach.history is 0, for all elements, or at least 4096: fewer give too rough an estimate");
   EXPECT_SAYS(faults_of("attach: {history: -1}\n"), "attach.history must be between 0 and");
   EXPECT_SAYS(faults_of("attach: {history: all}\n"), "attach.history");
 }

@@ -267,13 +267,13 @@ TEST(Incident, OfARunWithoutThePluginIsNoneAndSaysSoOnce) {
   config.catalogue.add_path(test_plugin("probe"));
   Monitored it(std::move(config));
   const std::string told = only(it.stage.take_messages());
-  EXPECT_SAYS(told, "the plugin 'incidents' is not there");
+  EXPECT_SAYS(told, "the plugin 'incidents' is missing");
   EXPECT_SAYS(told, "'incidents: 0' under run");
   it.publish({"rule", LOUPE_SEVERITY_ERROR, "text"});
   it.monitor.note_step();
   EXPECT_EQ(it.stage.take_messages(), Texts());
   EXPECT_EQ(it.monitor.dump("look"), "");
-  EXPECT_SAYS(only(it.stage.take_messages()), "the plugin 'incidents' is not there");
+  EXPECT_SAYS(only(it.stage.take_messages()), "the plugin 'incidents' is missing");
 }
 
 TEST(Incident, OfARunThatMayWriteNoneIsNoneAndTheTrainerIsTold) {

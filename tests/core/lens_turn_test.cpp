@@ -160,8 +160,8 @@ TEST_F(LensCostTest, ALensWhosePreprocessorsAreSlowIsNamedOnceWithItsShare) {
   EXPECT_TRUE(it.stage.take_messages().empty());  // the machine may have been busy once
   for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 0.75);
   EXPECT_EQ(it.stage.take_messages(),
-            Texts{"the lens 'other' takes 25 % of the time since the last tick (0.25 of 1.00 s); give it 'active: 10' "
-                  "to look at every 10th epoch, or fewer modules or parameters by include"});
+            Texts{"the lens 'other' takes 25 % of the time since the last tick (0.25 of 1.00 s); set 'active: 10' to "
+                  "measure every 10th epoch, or select fewer modules or parameters with include"});
 }
 
 TEST_F(LensCostTest, ALensThatIsSlowAtReportingIsNamed) {

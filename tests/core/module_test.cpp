@@ -176,7 +176,7 @@ TEST(ParameterFlags, OfAParameterThatThereIsNotAreRefusedInASentence) {
   uint32_t flags = 77;
   detail::ErrorBuffer error;
   EXPECT_EQ(host.parameters()->flags(host.context(), layer->c_module(), 1, &flags, error.get()), LOUPE_NOT_FOUND);
-  EXPECT_STREQ(error.text(), "the module 'fc' is detached, or has no parameter of number 1");
+  EXPECT_STREQ(error.text(), "the module 'fc' is detached, or has no parameter with the index 1");
   EXPECT_EQ(flags, 77U);
 }
 
@@ -291,14 +291,14 @@ TEST(Taps, OfAttributesAreWatchedByTheirNames) {
   for (const uint32_t tap : {LOUPE_TAP_ATTRIBUTE, LOUPE_TAP_ATTRIBUTE_BEFORE}) {
     EXPECT_EQ(refusal_of(tap, "weight"), "");
     EXPECT_SAYS(refusal_of(tap, "gate"), "'fc' has no 'gate' for the attribute ");
-    EXPECT_SAYS(refusal_of(tap, ""), "is asked for without its name; give it as the label");
+    EXPECT_SAYS(refusal_of(tap, ""), "needs a name; give it as the label");
   }
 }
 
 TEST(Taps, OfForwardsHaveNoLabels) {
   EXPECT_EQ(refusal_of(LOUPE_TAP_FORWARD, ""), "");
   EXPECT_EQ(refusal_of(LOUPE_TAP_FORWARD, "weight"),
-            "forward has no label, and is given 'weight'; attributes and parameters come at LOUPE_TAP_ATTRIBUTE and "
+            "forward has no label, but got 'weight'; attributes and parameters come at LOUPE_TAP_ATTRIBUTE and "
             "LOUPE_TAP_ATTRIBUTE_BEFORE");
   EXPECT_SAYS(refusal_of(LOUPE_TAP_FORWARD_BEFORE, "weight"), "the entry of forward has no label");
 }

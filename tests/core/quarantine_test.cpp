@@ -14,7 +14,7 @@ const char* const two_lenses =
 /// What is told of a lens that failed there, for that reason.
 std::string told(const std::string& lens, const std::string& where, const std::string& step) {
   return "the lens '" + lens + "' of " + test_plugin("probe") + " failed at " + where + ": the test wants '" + step +
-         "' to fail; it is quarantined, everything else goes on (on_error: stop would stop here)";
+         "' to fail; it is quarantined, everything else continues (on_error: stop would stop here)";
 }
 
 /// Messages without where the configuration names the lens, which differs from test to test.
@@ -152,7 +152,7 @@ TEST(Quarantine, AWatchOfPushesOnAModuleSaysSo) {
 TEST(Quarantine, AWatchOfWhatALossIsGivenElsewhereThanAtTheModelsRootSaysWhere) {
   Monitored it("lenses: [probe_lens: {gatherer: probe_loss_input}]\n");
   it.add("conv");
-  EXPECT_SAYS(only(it.stage.take_messages()), "seen at a model's root alone, not on 'conv'");
+  EXPECT_SAYS(only(it.stage.take_messages()), "seen only at a model's root, not on 'conv'");
 }
 
 class OnErrorStop : public testing::TestWithParam<const char*> {};

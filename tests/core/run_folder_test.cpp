@@ -221,7 +221,8 @@ TEST(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/model.pt")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/report.html")));
   ASSERT_EQ(told.messages.size(), 2u);
-  EXPECT_EQ(told.messages[1].find("what an earlier run left is kept in '" + folder.path("digits/older-2") + "'"), 0u);
+  EXPECT_EQ(told.messages[1].find("the files of an earlier run are kept in '" + folder.path("digits/older-2") + "'"),
+            0u);
 }
 
 TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
@@ -305,7 +306,7 @@ TEST(RunFolder, TellsWhatItCannotKeep) {
   RunFolder run;
   EXPECT_FALSE(run.keep_older({unmovable}));
   ASSERT_EQ(told.messages.size(), 1u);
-  EXPECT_EQ(told.messages[0].find("what an earlier run left in '" + unmovable + "' cannot be kept: "), 0u);
+  EXPECT_EQ(told.messages[0].find("files of an earlier run in '" + unmovable + "' cannot be kept: "), 0u);
 }
 
 // Who holds a run's folder, as the folder's lock names it.

@@ -351,7 +351,7 @@ TEST_F(BudgetedSteps, AreCountedOnceAtTheEndWhereSomeWereNotMeasured) {
 
 TEST_F(BudgetedSteps, AreSaidOfAtFirstInTheSummaryAlone) {
   Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\n");
-  EXPECT_EQ(it.monitor.sampling_words(), ", measures as many steps as 1 % of the time allow");
+  EXPECT_EQ(it.monitor.sampling_words(), ", measures as many steps as fit into 1 % of the time allow");
 }
 
 TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
@@ -372,7 +372,7 @@ TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
               notes.end());
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("estimated from at most 4096 elements of each of 7 of 14 parameters: fc0.weight, fc1.weight, "
-                          "fc2.weight, fc3.weight, fc4.weight and 2 more; so is what compares outputs"),
+                          "fc2.weight, fc3.weight, fc4.weight and 2 more; so are comparisons of outputs"),
             std::string::npos)
       << notes[0];
 }

@@ -23,7 +23,7 @@ watches = "monitor" in options
 if fault == "ends":
     sys.exit("CUDA error: an illegal memory access")
 if fault == "quarantine" and watches:
-    print("loupe: lens 'health' threw; it is quarantined, everything else goes on", file=sys.stderr)
+    print("loupe: lens 'health' threw; it is quarantined, everything else continues", file=sys.stderr)
 result = {"weights": "1", "outputs": "2", "milliseconds": 50.0, "synchronizations": 3, "copies": 2, "allocations": 0, "at_the_tick": 0,
           "held": 1000, "peak": 3000, "parameter_bytes": 2**20, "findings": []}
 norm = 2.5

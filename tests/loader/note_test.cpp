@@ -103,7 +103,7 @@ TEST_F(WrongNote, TwoInOneSection) {
   first.text_size -= 8;  // what follows it is taken for another
   bytes_[note_bytes_ + sizeof first + first.text_size - 1] = '\0';
   put(first);
-  EXPECT_EQ(problem(), damaged("behind the note of its components lies another"));
+  EXPECT_EQ(problem(), damaged("another note follows the note of its components"));
   EXPECT_FALSE(has_run());
 }
 
@@ -128,7 +128,7 @@ TEST_F(WrongNote, ThatIsOfSomethingElse) {
   loupe_elf_note other = head();
   std::memcpy(other.name, "GNU", 4);
   put(other);
-  EXPECT_EQ(problem(), damaged("the note of its components does not begin as one"));
+  EXPECT_EQ(problem(), damaged("the note of its components has a wrong beginning"));
   EXPECT_FALSE(has_run());
 }
 
@@ -136,9 +136,10 @@ TEST_F(WrongNote, ThatLiesAboutItsComponents) {
   const std::size_t name = bytes_.find(LOUPE_LENS_ID " strange\n");
   ASSERT_NE(name, std::string::npos);
   bytes_.replace(name, std::strlen(LOUPE_LENS_ID " strange"), LOUPE_LENS_ID " unknown");
-  EXPECT_EQ(problem("unknown"), "the plugin '" + file_ +
-                                    "' is not what it says: the note in its file lacks the lens 'strange'; build it "
-                                    "again");
+  EXPECT_EQ(problem("unknown"),
+            "the plugin '" + file_ +
+                "' does not match its note: the note in its file lacks the lens 'strange'; build it "
+                "again");
 }
 
 TEST_F(WrongNote, ThatPromisesMoreThanThereIs) {

@@ -54,7 +54,7 @@ TEST(RankThatShowsNothing, TellsTheFirstErrorOfARuleAndOnceThatThereAreMore) {
   std::erase_if(told, [](const std::string& each) { return each.find("(made_up; see ") == std::string::npos; });
   ASSERT_EQ(told.size(), 2U);
   EXPECT_SAYS(told[0], "a: it is broken (made_up; see ");
-  EXPECT_SAYS(told[1], "the same of more layers (made_up; see ");
+  EXPECT_SAYS(told[1], "the same for more layers (made_up; see ");
 }
 
 TEST(Exchange, SaysOnceWhichRankCannotKeepItsRecordThoughItsNumbersAreThere) {

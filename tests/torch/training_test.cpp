@@ -163,7 +163,7 @@ TEST(Training, ShowsTheWeightsOfAnAttentionAndNamesOnceWhatHasNoSecondOutput) {
     EXPECT_FALSE(inspector.value("Output Norm", "fc", "mean"));
   }
   const std::string told = ::testing::internal::GetCapturedStderr();
-  const std::string once = "there is no output 1 of 'fc', which a lens asks for";
+  const std::string once = "there is no output 1 of 'fc', which a lens requests";
   ASSERT_NE(told.find(once), std::string::npos) << told;
   EXPECT_EQ(told.find(once, told.find(once) + 1), std::string::npos) << told;
 }

@@ -34,7 +34,7 @@ bool read_item(const YAML::Node& item, const std::string& section, WrittenCompon
     if (key == "as") {
       const bool is_name = entry.second.IsScalar() && !entry.second.Scalar().empty();
       if (!is_name || !written.own_name.empty()) {
-        diagnostics.error(entry.first, "'as' must be given one name, to call this entry of '" + section + "' by");
+        diagnostics.error(entry.first, "'as' needs one name, for this entry of '" + section + "'");
         return false;
       }
       written.own_name = entry.second.Scalar();
@@ -43,7 +43,7 @@ bool read_item(const YAML::Node& item, const std::string& section, WrittenCompon
       written.at = entry.first;
       written.options = entry.second;
     } else {
-      diagnostics.error(entry.first, "'" + key + "' stands in the same entry as '" + written.name +
+      diagnostics.error(entry.first, "'" + key + "' is in the same entry as '" + written.name +
                                          "'; begin a new one with '- ', or indent it as an option");
       return false;
     }
@@ -52,8 +52,8 @@ bool read_item(const YAML::Node& item, const std::string& section, WrittenCompon
   return !written.name.empty();
 }
 
-/// Why a gatherer cannot be opened on a module, found out by opening one on a module that has every parameter asked
-/// for; empty where it can. @param label  the parameter or attribute; null for none
+/// Why a gatherer cannot be opened on a module, tested by opening one on a module that has every requested parameter;
+/// empty if it can. @param label the parameter or attribute; null for none
 std::string refusal_of(const CatalogueEntry& gatherer, const OptionSet& options, const char* label) {
   const loupe_taps taps{
       .struct_size = sizeof taps,
@@ -172,7 +172,7 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
                                         "' is used twice; give each its own name with 'as: name' beside it");
     }
     if (has_misplaced_as(*entry, written.options)) {
-      diagnostics.error(written.options["as"], "'as' stands among the options of '" + written.name +
+      diagnostics.error(written.options["as"], "'as' is among the options of '" + written.name +
                                                    "'; write it beside the name: {" + written.name +
                                                    ": {…}, as: " + described(written.options["as"]) + "}");
       continue;
@@ -188,8 +188,8 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
           return each.entry.component == entry->component && each.options->key() == options->key();
         });
     if (doubled) {
-      diagnostics.error(written.at, "this visualizer does what another '" + written.name +
-                                        "' does already, to the same file; give it other options, such as a path");
+      diagnostics.error(written.at, "this visualizer does the same as another '" + written.name +
+                                        "', to the same file; give it other options, such as a path");
       continue;
     }
     components.push_back({*entry, name, renamed, std::move(options), written.at.Mark().line + 1,

@@ -28,11 +28,11 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path home_folder() {
-  // As in the shell; a program with the rights of another user takes that user's.
+  // Like the shell; a program with the rights of another user uses that user's folder.
   if (const char* home = ::secure_getenv("HOME"); home != nullptr && *home == '/') return home;
   const struct ::passwd* user = ::getpwuid(::geteuid());
   if (user == nullptr || user->pw_dir == nullptr || *user->pw_dir != '/')
-    throw Error("'~' stands for no folder: this user has none; write the whole path");
+    throw Error("'~' has no meaning: this user has no home folder; write the whole path");
   return user->pw_dir;
 }
 
@@ -48,7 +48,7 @@ void tell_problems(const Catalogue& catalogue, const Diagnostics& diagnostics) {
   }
 }
 
-/// A map of many keys and none of these is another kind of file; its lines are not repeated.
+/// A map of many keys and none of these is another kind of file; do not report all its lines.
 void check_is_configuration(const YAML::Node& map, Diagnostics& diagnostics) {
   constexpr std::size_t many = 4;
   const bool has_any =
@@ -69,7 +69,7 @@ void check_run_directory(const YAML::Node& run, Diagnostics& diagnostics) {
   }
 }
 
-/// Makes the paths of a component's files whole.
+/// Makes the paths of a component's files absolute.
 void complete_files(const ComponentConfig& component, const std::string& folder) {
   for (const loupe_option* option : component.entry.options()) {
     if ((option->flags & LOUPE_DRAFT_OPTION_FILE) == 0) continue;
@@ -96,8 +96,7 @@ void check_history(const OptionSet& set, const YAML::Node& written, Diagnostics&
   const auto elements = Options(set.get()).get<int64_t>("history");
   if (elements == 0 || elements >= fewest) return;
   diagnostics.error(value_of(written, "history"), "attach.history is 0, for all elements, or at least " +
-                                                      std::to_string(fewest) +
-                                                      ": what is estimated from fewer says too little");
+                                                      std::to_string(fewest) + ": fewer give too rough an estimate");
 }
 
 void check_master_rank(const YAML::Node& attach, Diagnostics& diagnostics) {

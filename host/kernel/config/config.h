@@ -32,7 +32,7 @@ struct RankRule {
   bool exchange = true;     ///< through a store; else each keeps its own for `loupe merge`
   std::string folder;       ///< of a store in files; absolute; empty for none
   double timeout = 10;      ///< seconds that a tick waits for other ranks
-  bool shows_each = false;  ///< also the rank that is furthest out
+  bool shows_each = false;  ///< also the most deviating rank
 };
 
 /// One lens or visualizer as the YAML names it.
@@ -41,9 +41,9 @@ struct ComponentConfig {
   std::string name;  ///< the component's, or its own by `as`
   bool renamed = false;
   std::unique_ptr<OptionSet> options;
-  int line = 1, column = 1;  ///< where it stands in the file
+  int line = 1, column = 1;  ///< its position in the file
   std::string file;
-  int active = 1;          ///< a lens looks at every n-th tick
+  int active = 1;          ///< a lens measures every n-th tick
   bool is_written = true;  ///< false for a default configuration: no warning if it watches nothing
 
   /// "file:line:column: error: "
@@ -64,12 +64,12 @@ struct Config {
   std::string separator = ".";
   int active = 1;
   int every = 1;              ///< measure one step in this number
-  int64_t history = 65536;    ///< elements a tensor, compared with earlier events
-  double budget = 0;          ///< the share of the time that looking may take; 0: any
-  bool find = false;          ///< losses and optimizers, though some are attached
+  int64_t history = 65536;    ///< elements per tensor compared with earlier events
+  double budget = 0;          ///< the share of the time that measuring may take; 0: any
+  bool find = false;          ///< find losses and optimizers even if some are attached
   bool redirect = true;       ///< taps: auto; false for `explicit`
-  bool summary = true;        ///< a line at attach on what is tapped
-  bool list_modules = false;  ///< one line a module at attach
+  bool summary = true;        ///< a line at attach about tapped modules
+  bool list_modules = false;  ///< one line per module at attach
   std::string train_loss, validation_loss;
   RankRule ranks;
   Launch launch;  ///< this process among those of the run, once it has joined
@@ -78,7 +78,7 @@ struct Config {
   /// The answer of `on_finding` to a severity LOUPE_SEVERITY_.
   const std::string& answer_to(uint32_t severity) const;
   uint64_t trace_steps = 0, trace_after = 10;  ///< the number of traced steps, and of steps before them
-  int incidents = 3;                           ///< at most, of those at findings and of those asked for each
+  int incidents = 3;                           ///< at most, each for those at findings and for requested ones
   bool incident_tensors = false;               ///< also the parameters and gradients of the module blamed
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
@@ -88,7 +88,7 @@ struct Config {
   LOUPE_SHARED void join(const Launch& launched);
   /// The visualizers that this process keeps.
   std::vector<ComponentConfig> of_this_rank(std::vector<ComponentConfig> visualizers) const;
-  /// A lens that the host adds by itself; nullopt where no plugin has it.
+  /// A lens that the host adds itself; nullopt if no plugin has it.
   /// @param options  may be null
   std::optional<ComponentConfig> lens_of_host(const std::string& name, const loupe_options* options) const;
   /// Reads and checks a file. Throws ConfigError with every fault found. Problems with plugins that nothing asked for
@@ -96,7 +96,7 @@ struct Config {
   LOUPE_SHARED static Config from_file(const std::string& path);
   /// The same from text; `file` names it in messages, relative plugin paths start at `folder`. The components of
   /// `catalogue` come first.
-  /// @param opens_plugins  false where anybody may have written it: only those of `catalogue` and of the standard paths
+  /// @param opens_plugins  false if anybody may have written it: only those of `catalogue` and of the standard paths
   LOUPE_SHARED static Config from_text(const std::string& text, const std::string& file, const std::string& folder,
                                        Catalogue catalogue = {}, bool opens_plugins = true);
   /// A list of visualizers on its own, as YAML text.

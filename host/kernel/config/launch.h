@@ -7,7 +7,7 @@
 
 namespace loupe {
 
-/// The folder of the merged run, in that of a run of several processes.
+/// The folder of the merged run, within the folder of a run of several processes.
 inline constexpr const char* merged_folder_name = "merged";
 
 /// This process among those that a launcher started to train together, which are one run.

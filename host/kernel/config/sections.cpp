@@ -17,7 +17,7 @@
 namespace loupe {
 namespace {
 
-/// Whatever the locale's decimal point is. False where the text is not wholly a number.
+/// Reads a number independently of the locale. False if the text is not entirely a number.
 template <class Number>
 bool read(const std::string& text, Number& number) {
   const char* end = text.data() + text.size();
@@ -43,12 +43,12 @@ const detail::OptionStorage& run_options() {
   static const auto& options = *new detail::OptionStorage({
       {"name", "", "the run's name; the file's when empty"},
       {"dir", "", "where visualizers put their files; the working directory when empty"},
-      {"resume", false, "go on with the files of the run before, which are otherwise kept in a folder older-1"},
+      {"resume", false, "continue the files of the previous run, which are otherwise kept in a folder older-1"},
       {"incidents", 3,
        "how many folders incident-STEP a run may write into dir, with the last 64 steps of all that is measured: at "
-       "the first error of a rule, where on_finding says dump, at an abnormal end, and as many by inspector.dump()",
+       "the first error of a rule, for on_finding: dump, at an abnormal end, and as many by inspector.dump()",
        0, 1000},
-      {"incident_tensors", false, "put the parameters and gradients of the module blamed there too, for torch.load"},
+      {"incident_tensors", false, "also put the blamed module's parameters and gradients there, for torch.load"},
       Option::map("tick",
                   "when to tick: epoch (as the trainer says; the default), {steps: 500} of the first attached "
                   "optimizer, {steps: 500, of: MODEL} of that model's, or {seconds: 30}"),
@@ -58,24 +58,23 @@ const detail::OptionStorage& run_options() {
 
 const detail::OptionStorage& attach_options() {
   static const auto& options = *new detail::OptionStorage({
-      {"depth", -1, "how deep to look: -1 the leaves, 0 the model itself, n cut there", -1, 1e6},
-      {"separator", ".", "what stands between the parts of a layer's name"},
-      {"active", 1, "look at every n-th epoch only", 1, 1e6},
+      {"depth", -1, "how deep to watch: -1 the leaves, 0 the model itself, n levels", -1, 1e6},
+      {"separator", ".", "the separator of the parts of a layer's name"},
+      {"active", 1, "measure only every n-th epoch", 1, 1e6},
       {"every", 1, "measure one step in n: the first two of each 2n steps, so that each has a neighbour", 1, 1e6},
       {"budget", "off",
        "how much of the time Loupe may take, such as 1%, after its first half second: measures as many steps as that "
        "allows; off: any. `loupe run` without a configuration takes 3%"},
       {"history", 65536,
        "compare with earlier steps at most this number of elements of each tensor, in fixed random places; 0: "
-       "all, which takes 12 to 16 bytes of memory for each element. What compares is estimated of a larger tensor: of "
-       "normally distributed numbers and 65536 elements, norms of updates to about 0.3 % and correlations to 0.004 (a "
-       "standard error each)",
+       "all, which takes 12 to 16 bytes of memory for each element. Comparisons of a larger tensor are estimates: with "
+       "normally distributed numbers and 65536 elements, the standard error is about 0.3 % for norms of updates and "
+       "0.004 for correlations",
        0, 1e12},
-      {"find", false,
-       "also find losses and optimizers where attach gets an optimizer; where it gets none they are found anyway"},
+      {"find", false, "also find losses and optimizers if attach gets an optimizer; without one they are always found"},
       {"taps", "auto", "auto, or explicit: only loupe::Tapped modules", {"auto", "explicit"}},
-      {"summary", true, "print a line at attach on what is tapped and what is not"},
-      {"list_modules", false, "print one line a module at attach"},
+      {"summary", true, "print a line at attach about tapped and untapped modules"},
+      {"list_modules", false, "print one line per module at attach"},
       {"train_loss", "train_loss", "the name of the training loss"},
       {"val_loss", "val_loss", "the name of the validation loss"},
   });
@@ -90,8 +89,8 @@ const Strings& answers() {
 const detail::OptionStorage& finding_options() {
   static const auto& options = *new detail::OptionStorage({
       {"info", "tell",
-       "tell: show it; stop: end the loop over epochs(); throw: out of the next call; dump: write an incident into "
-       "run.dir, as errors do anyway",
+       "tell: show it; stop: end the loop over epochs(); throw: from the next call; dump: write an incident into "
+       "run.dir, as errors always do",
        answers()},
       {"warning", "tell", "the same for warnings", answers()},
       {"error", "tell", "the same for errors", answers()},
@@ -102,17 +101,17 @@ const detail::OptionStorage& finding_options() {
 const detail::OptionStorage& trace_options() {
   static const auto& options = *new detail::OptionStorage({
       {"steps", 0,
-       "how many steps, one after the other, to write into trace.json in run.dir, for Perfetto or chrome://tracing: "
-       "modules as they ran within each other, forward and backward, and findings as marks",
+       "how many consecutive steps to write into trace.json in run.dir, for Perfetto or chrome://tracing: nested "
+       "modules, forward and backward, and findings as marks",
        0, 1000},
-      {"after", 10, "how many steps come before", 1, 1e12},
+      {"after", 10, "how many steps to skip first", 1, 1e12},
   });
   return options;
 }
 
 const detail::OptionStorage& every_lens_options() {
   static const auto& options = *new detail::OptionStorage({
-      {"active", 1, "look at every n-th epoch only, of those that attach.active looks at", 1, 1e6},
+      {"active", 1, "measure only every n-th epoch of those that attach.active measures", 1, 1e6},
   });
   return options;
 }

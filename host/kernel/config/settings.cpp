@@ -78,9 +78,9 @@ void offer_settings() {
       .read = [](void*, const char* text, loupe_draft_take_settings take, void* take_context, loupe_error* error) {
         return detail::guarded(error, [&] {
           if (text == nullptr || take == nullptr)
-            throw Error("settings are asked for without a text or a function that takes them", LOUPE_INVALID);
+            throw Error("settings are requested with a null text or function", LOUPE_INVALID);
           settings_of(text).lend([&](const loupe_options* settings) {
-            if (settings->value_count == 0) throw Error("this text is no configuration", LOUPE_INVALID);
+            if (settings->value_count == 0) throw Error("this text is not a configuration", LOUPE_INVALID);
             take(take_context, settings);
           });
         });

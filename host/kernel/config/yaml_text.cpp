@@ -26,7 +26,7 @@ class Counter : public YAML::EventHandler {
       document_ = mark;
     } else if (mark.pos == document_->pos) {
       refuse(mark,
-             "this is no YAML: nothing can be read from here on; a comment that goes on in another line needs a '#' "
+             "this is not YAML: nothing can be read from here on; a comment that continues on another line needs a '#' "
              "there too");
     } else {
       refuse(mark, "a second document begins here ('---'); a configuration is one");
@@ -90,7 +90,7 @@ class Counter : public YAML::EventHandler {
     nodes_ += size.nodes;
     if (nodes_ > max_yaml_nodes) {
       refuse(mark, "this is too much for a configuration: more than " + std::to_string(max_yaml_nodes) +
-                       " keys and values, each alias (*name) counted as what it stands for");
+                       " keys and values, with each alias (*name) counted in full");
     }
     if (open_.size() + size.depth > max_yaml_depth)
       refuse(mark, "this is nested more than " + std::to_string(max_yaml_depth) + " deep");
@@ -158,8 +158,8 @@ void resolve_in(YAML::Node map, Diagnostics& diagnostics) {
   }
 }
 
-/// Replaces each merge key (`<<: *name`, or a list of such) by what it stands for; the map's own keys win, then the
-/// first of the list. In place, as aliases share their nodes.
+/// Replaces each merge key (`<<: *name`, or a list of such) by its content; the map's own keys win, then the first of
+/// the list. It works in place, because aliases share their nodes.
 void resolve_merge_keys(YAML::Node root, Diagnostics& diagnostics) {
   if (root.IsSequence()) {
     for (const YAML::Node& each : root) resolve_merge_keys(each, diagnostics);
@@ -235,9 +235,9 @@ YAML::Node read_yaml(const std::string& text, Diagnostics& diagnostics) {
     } else if (const std::string glob = unquoted_glob(text, e); !glob.empty()) {
       diagnostics.error(e.mark, "YAML reads a * at the beginning as an alias; quote the pattern: \"" + glob + "\"");
     } else if (e.msg == YAML::ErrorMsg::END_OF_MAP || e.msg == YAML::ErrorMsg::END_OF_SEQ) {
-      diagnostics.error(e.mark, "this does not go on with the lines above; indent it as its list or section");
+      diagnostics.error(e.mark, "this does not continue the lines above; indent it like its list or section");
     } else {
-      diagnostics.error(e.mark, "this is no YAML: " + e.msg);
+      diagnostics.error(e.mark, "this is not YAML: " + e.msg);
     }
     diagnostics.throw_if_any();
     throw;
@@ -252,7 +252,7 @@ void check_keys(const YAML::Node& map, const std::vector<std::string>& known, co
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       diagnostics.error(entry.first, "unknown key '" + key + "' " + where + suggestion(key, known));
     } else if (!seen.insert(key).second) {
-      diagnostics.error(entry.first, "the key '" + key + "' stands twice " + where + "; keep one");
+      diagnostics.error(entry.first, "the key '" + key + "' occurs twice " + where + "; keep one");
     }
   }
 }

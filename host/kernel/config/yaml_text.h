@@ -14,11 +14,11 @@ namespace loupe {
 /// Bounds of a configuration: far more than anyone writes, and checked within a second.
 constexpr std::size_t max_yaml_bytes = 1 << 20;
 constexpr std::size_t max_yaml_depth = 100;
-/// Keys, values and lists; an alias (*name) counts as what it stands for.
+/// Keys, values and lists; an alias (*name) counts with its content.
 constexpr std::size_t max_yaml_nodes = 20'000;
 
 /// Refuses text that exceeds these bounds, has a second document, or has an alias within its own anchor. Throws
-/// ConfigError with the first such fault, and YAML::Exception where the text is no YAML.
+/// ConfigError with the first such fault, and YAML::Exception if the text is not YAML.
 void check_yaml_bounds(const std::string& text, Diagnostics& diagnostics);
 
 /// Reads one document within these bounds and resolves its merge keys; null for an empty text. Throws ConfigError.

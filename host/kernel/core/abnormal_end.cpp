@@ -43,20 +43,20 @@ struct Listener {
 // they wait a limited time (lock_soon). A forked child begins with a free one.
 std::mutex listeners_mutex;
 auto& listeners = *new std::vector<Listener>();  // static objects may hold inspectors
-std::atomic<pid_t> last_process{0};              // of the last listener
+std::atomic<pid_t> last_process{0};              // process of the last listener
 std::atomic<std::terminate_handler> terminate_first{nullptr}, terminate_before{nullptr};
 std::atomic<int> waiting_signal{0};
-std::atomic<bool> ends_at_next_step{false};  // a signal came that the program leaves to the system
+std::atomic<bool> ends_at_next_step{false};  // a signal came that the program does not handle
 
-/// A thread that ends a program without a next step, as long as anything is watched. Kept, as a handler may still look
-/// at it while it ends.
+/// A thread that ends a program without a next step, while anything is watched. It is never freed, as a handler may
+/// still read it.
 struct SignalThread {
   sem_t came;  // wakes it
   std::atomic<bool> ends{false};
   SignalThread* before;
 };
 std::atomic<SignalThread*> signal_thread{nullptr};
-std::atomic<SignalThread*> signal_threads{nullptr};  // all that there were
+std::atomic<SignalThread*> signal_threads{nullptr};  // all threads ever started
 
 struct WatchedSignal {
   int number;
@@ -96,13 +96,13 @@ std::atomic<Clock::time_point> told_until{Clock::time_point()};  // nobody waits
 }
 
 bool wait_for_teller() {
-  const Clock::time_point longest = Clock::now() + patience;  // another thread may be about to begin
+  const Clock::time_point longest = Clock::now() + patience;  // another thread may begin at any moment
   const auto limit = [&] { return told_until.load() != Clock::time_point() ? told_until.load() : longest; };
   while (!has_told && Clock::now() < limit()) std::this_thread::sleep_for(milliseconds(1));
   return has_told;
 }
 
-/// Reports on another thread, since this one may hold any lock. All that call it for the same end wait a few seconds
+/// Reports on another thread, since this one may hold any lock. All callers for the same end wait a few seconds
 /// together.
 void tell_aside(ProcessEnd end) try {
   if (last_process.load() != ::getpid()) return;  // a forked child, which has no listeners
@@ -224,7 +224,7 @@ void watch() {
   for (WatchedSignal& each : watched_signals) watch(each);
 }
 
-/// A later handler may still call ours, which then stays.
+/// Does not remove our handler if a later handler may still call it.
 void unwatch() {
   if (std::get_terminate() == &on_terminate) std::set_terminate(terminate_before);
   for (WatchedSignal& each : watched_signals) {
@@ -261,7 +261,7 @@ void end_without_step(SignalThread& own) {
   }
 }
 
-/// What a forked child had of its parent, of whose threads one may have been at work.
+/// Drops a forked child's inherited state, which a thread of the parent may have been changing.
 void leave_parent() {
   new (&listeners_mutex) std::mutex();
   new (&listeners) std::vector<Listener>();
@@ -270,7 +270,7 @@ void leave_parent() {
   signal_thread = nullptr;
 }
 
-/// With listeners_mutex.
+/// Call it under listeners_mutex.
 void await_signals() {
   if (signal_thread != nullptr) return;
   auto* const made = new SignalThread();

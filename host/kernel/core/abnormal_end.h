@@ -8,7 +8,7 @@ namespace loupe {
 /// How a process ends, unless a handler of the program decides otherwise.
 struct ProcessEnd {
   std::string how;  ///< "terminate", "SIGTERM", "SIGINT" or "exit"
-  std::string why;  ///< what the exception says; may be empty
+  std::string why;  ///< the exception's message; may be empty
   bool is_final;    ///< no handler of the program decides otherwise
 };
 
@@ -19,8 +19,8 @@ class AbnormalEnd {
   using Tell = std::function<void(const ProcessEnd&)>;
 
   /// `tell` is called on the thread that acts on a signal at its step; for other ends, and if no step comes within two
-  /// seconds, on its own thread, for which the process waits a few seconds at most, since locks may be held for good.
-  /// There it logs to stderr only.
+  /// seconds, on its own thread, for which the process waits at most a few seconds, since locks may never be released.
+  /// There it logs only to stderr.
   explicit AbnormalEnd(Tell tell);
   ~AbnormalEnd();
   AbnormalEnd(const AbnormalEnd&) = delete;

@@ -5,10 +5,9 @@
 
 namespace loupe {
 
-inline constexpr std::size_t cache_line = 64;  // where lines are longer, the same one may be fetched twice
+inline constexpr std::size_t cache_line = 64;  // longer lines may be fetched twice
 
-/// Fetches the memory from `begin` up to `end` into the caches, to be written, without waiting for it. Safe for memory
-/// that was freed.
+/// Prefetches the memory from `begin` up to `end` into the caches for writing. Safe for memory that was freed.
 inline void fetch_lines(const void* begin, const void* end) {
   auto line = reinterpret_cast<std::uintptr_t>(begin) / cache_line * cache_line;
   for (; line < reinterpret_cast<std::uintptr_t>(end); line += cache_line)

@@ -15,7 +15,7 @@ struct DynamicSection {
   const ElfW(Rela) * tables[2] = {nullptr, nullptr};
   std::size_t counts[2] = {0, 0};
   std::size_t relative_count = 0;  ///< relocations without a symbol at the beginning of the second table
-  std::size_t own_name = 0;        ///< where in the strings the library says its name (DT_SONAME); 0 for none
+  std::size_t own_name = 0;        ///< offset of the library's name (DT_SONAME) in the strings; 0 for none
 
   explicit DynamicSection(const dl_phdr_info& info) {
     for (int i = 0; i < info.dlpi_phnum; ++i) {

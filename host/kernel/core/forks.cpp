@@ -15,7 +15,7 @@ namespace loupe {
 namespace {
 
 std::atomic<uint64_t> forks{0};
-thread_local constinit int holds_here = 0;              // of ForksHeld
+thread_local constinit int holds_here = 0;              // number of ForksHeld objects
 thread_local constinit bool is_exclusive_here = false;  // this thread forks, and none has a ForksHeld
 
 /// Never destroyed: a process may fork while it ends.
@@ -24,7 +24,7 @@ struct Forks {
   std::mutex mutex;
   std::vector<ProcessMutex*> locks;  // by rank
   std::vector<void (*)()> in_child;
-  std::vector<std::shared_ptr<const void>> left;  // reachable, and so no leak
+  std::vector<std::shared_ptr<const void>> left;  // reachable, so not a leak
 
   static Forks& instance() {
     static auto* const made = [] {
@@ -40,7 +40,7 @@ struct Forks {
     is_exclusive_here = holds_here == 0 && all.held.try_lock_for(std::chrono::seconds(5));
     while (!all.try_lock_all()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  /// None is waited for while others are held: its thread may want one of those.
+  /// Never waits for a lock while holding others, because its owner may want one of those.
   bool try_lock_all() {
     mutex.lock();
     const auto busy =
@@ -49,7 +49,7 @@ struct Forks {
     unlock(busy);
     return false;
   }
-  /// Those before `end`.
+  /// Unlocks the locks before `end`.
   void unlock(std::vector<ProcessMutex*>::iterator end) {
     std::for_each(locks.begin(), end, [](ProcessMutex* each) { each->unlock_after_fork(); });
     mutex.unlock();

@@ -18,8 +18,9 @@ LOUPE_SHARED uint64_t forks_of_process();
 /// there, and `in_child` must not allocate: not every allocator works in a child.
 LOUPE_SHARED void at_fork(void (*in_child)());
 
-/// While one lives, other threads wait with a fork, for a few seconds at most: what this thread begins, such as an
-/// inspector with its plugins, is whole in every child. Any code may run in it, also another of these and a fork.
+/// While one lives, other threads delay a fork, for a few seconds at most, so that what this thread creates, such as an
+/// inspector with its plugins, is complete in every child. Any code may run meanwhile, even another of these and a
+/// fork.
 class ForksHeld {
  public:
   ForksHeld();
@@ -44,7 +45,7 @@ class ForkWatch {
   uint64_t seen_ = forks_of_process();
 };
 
-/// In a forked child: keeps an object of the parent for good, since the threads needed to destroy it are not there.
+/// In a forked child: keeps an object of the parent forever, since the threads needed to destroy it do not exist.
 LOUPE_SHARED void leave_to_parent(std::shared_ptr<const void> left);
 
 /// A short-held lock on process-wide data. It is held across each fork, so that the child finds it free and its data

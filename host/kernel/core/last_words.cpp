@@ -18,7 +18,7 @@
 
 namespace loupe {
 
-/// In static memory, for a handler must not follow pointers into a heap that may be damaged.
+/// In static memory, as a handler must not follow pointers into a heap that may be damaged.
 struct Place {
   enum State : int { is_free, is_kept, is_ready };
   std::atomic<int> state{is_free};
@@ -40,7 +40,7 @@ bool copy(char (&into)[size], const std::string& text) {
   return true;
 }
 
-/// A line put together without memory from the heap. What does not fit is left out.
+/// A line built without heap memory. Text that does not fit is dropped.
 class Line {
  public:
   void add(const char* text) {
@@ -55,16 +55,16 @@ class Line {
     } while (number != 0);
     while (count > 0) put(digits[--count]);
   }
-  /// Within the quotes of JSON; of a text that may be no UTF-8.
+  /// Adds a text within the quotes of JSON; it may be invalid UTF-8.
   void add_quoted(const char* text) {
-    constexpr std::size_t rest = 16;  // for what closes the line
+    constexpr std::size_t rest = 16;  // for the end of the line
     for (; *text != '\0' && size_ + rest < sizeof text_; ++text) {
       const auto c = static_cast<unsigned char>(*text);
       if (c == '"' || c == '\\') put('\\');
       put(c < 0x20 ? ' ' : c < 0x7f ? *text : '?');
     }
   }
-  /// False where the file is not there.
+  /// False if the file does not exist.
   bool append_to(const char* file) const { return append(file, text_, size_); }
   /// The same as a gzip member of one block that is not compressed (RFC 1952, RFC 1951).
   bool append_member_to(const char* file) const {
@@ -113,7 +113,7 @@ void LastWords::prepare(const std::string& record, double epoch) {
       break;
     }
   }
-  if (place_ == nullptr) return;  // too many runs at once: this one goes without
+  if (place_ == nullptr) return;  // too many runs at once: this one has no last words
   place_->state = Place::is_kept;
   place_->process = ::getpid();
   const bool fits = copy(place_->record, record) && copy(place_->compressed, compressed_name(record).string());

@@ -10,12 +10,12 @@
 namespace loupe {
 
 /// The order in which a thread may take Loupe's locks: each only while it holds none of the same rank or a later one.
-/// What leaves a lens waits in the outbox, whose lock is a leaf. Visualizers and the callback of on_finding are called
+/// Messages of a lens wait in the outbox, whose lock is a leaf. Visualizers and the callback of on_finding are called
 /// under no lock; the thread that ticks may wait for visualizers under the inspector's lock, which they must not take.
 enum class LockRank : unsigned {
-  program,    ///< what `loupe run` guesses of the program
-  inspector,  ///< an inspector: attaching, steps, ticks and what lenses are called for at those
-  module,     ///< what is gathered of one module: events, and reading their numbers
+  program,    ///< the state of `loupe run` about the program
+  inspector,  ///< an inspector: attaching, steps, ticks and the calls of lenses at those
+  module,     ///< one module: events, and reading their numbers
   functions,  ///< which functions were seen after a module
   registry,   ///< which modules of the process are watched
   leaf,       ///< tables that are held for a few instructions
@@ -86,7 +86,7 @@ class InspectorMutex : public OrderedMutex<std::recursive_mutex, LockRank::inspe
 using ModuleMutex = OrderedMutex<std::mutex, LockRank::module>;
 using LeafMutex = OrderedMutex<std::mutex, LockRank::leaf>;
 
-/// For an abnormal end, where a thread may hold a lock for good: gives up after `patience`.
+/// For an abnormal end, when a thread may never release a lock: gives up after `patience`.
 template <class Mutex>
 std::unique_lock<Mutex> lock_soon(Mutex& mutex, std::chrono::milliseconds patience = std::chrono::milliseconds(100)) {
   std::unique_lock lock(mutex, std::try_to_lock);

@@ -22,8 +22,8 @@ ProcessMutex& sink_mutex() {
   static auto* const instance = new ProcessMutex();
   return *instance;
 }
-/// Held while a message is on its way: one at a time, but the sink may have something to say itself. A forked child
-/// begins with a free one, for the sink of a thread that it does not have may be at work.
+/// Held while a message is logged: one at a time, but the sink may log messages itself. A forked child begins with a
+/// free one, because the sink may have been running on another thread.
 std::recursive_mutex& speaking() {
   static std::recursive_mutex* const instance = [] {
     at_fork([] { new (instance) std::recursive_mutex(); });
@@ -40,14 +40,14 @@ thread_local bool prints_only = false;
 std::atomic<int> rank{0};
 std::atomic<uint64_t> unwritten{0};
 
-/// On a terminal a long message is broken between words, which the terminal itself does anywhere.
-/// Not through std::cerr: a failure would set an error flag that is the program's.
+/// On a terminal a long message is wrapped between words, as the terminal itself breaks words. Not through std::cerr: a
+/// failure would set an error flag that is the program's.
 void print(int level, const std::string& message) {
   const char* const severity = level == LOUPE_LOG_ERROR ? "error: " : level == LOUPE_LOG_WARNING ? "warning: " : "";
   const std::string line = std::string("loupe: ") + severity + printable(message);
   const auto columns = terminal_columns(STDERR_FILENO);
   std::string text = (columns ? wrapped_line(line, *columns) : line) + '\n';
-  // Only the first message waits for somebody who reads.
+  // Only the first message waits for a reader.
   const uint64_t missing = unwritten;
   if (missing > 0) text.insert(0, "\nloupe: " + unwritten_words(missing) + '\n');
   if (write_shared(STDERR_FILENO, text.data(), text.size(), missing > 0 ? 0 : output_patience_ms) == text.size()) {

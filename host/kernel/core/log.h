@@ -19,7 +19,7 @@ std::string unwritten_words(uint64_t count);
 /// From now on this process is one of several that train together. Rank 0 logs everything, the others only warnings and
 /// errors, with their rank.
 void log_as_rank(int rank);
-/// While one lives, its thread logs to stderr, past the sink and its locks, which may be held for good.
+/// While one lives, its thread logs to stderr and bypasses the sink and its locks, which may never be released.
 class LogToStderr {
  public:
   LogToStderr();
@@ -30,7 +30,7 @@ class LogToStderr {
  private:
   bool before_;
 };
-/// Replaces the sink; an empty one restores stderr. Returns the one before.
+/// Replaces the sink; an empty one restores stderr. Returns the previous one.
 LogSink set_log_sink(LogSink sink);
 
 }  // namespace loupe

@@ -4,13 +4,13 @@
 
 namespace loupe {
 
-/// Adds its lifetime to the time that Loupe's own code takes in this process; what lies within another one counts once.
+/// Adds its lifetime to the time that Loupe's own code takes in this process; nested lifetimes count once.
 class OwnTime {
  public:
   enum class Of {
     none,
-    hooks,    ///< what the program waits for in its steps; counted only while somebody wants it
-    reports,  ///< ticks, and what Loupe's own threads do; always counted
+    hooks,    ///< the time that a program's steps wait for Loupe; counted only on request
+    reports,  ///< ticks, and the work of Loupe's own threads; always counted
   };
 
   explicit OwnTime(Of of);
@@ -19,10 +19,10 @@ class OwnTime {
   OwnTime& operator=(const OwnTime&) = delete;
 
   // Any thread.
-  /// Somebody wants the time of hooks, or no longer does.
+  /// Requests the time of hooks, or ends a request.
   static void want(bool wanted) { wanted_.fetch_add(wanted ? 1 : -1, std::memory_order_relaxed); }
   static bool is_wanted() { return wanted_.load(std::memory_order_relaxed) > 0; }
-  /// Seconds until now, of all threads; of other threads without the current stretch.
+  /// Seconds until now, of all threads; without the current interval of other threads.
   static double spent(Of of);
   static void add(Of of, double seconds);
 

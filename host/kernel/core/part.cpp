@@ -24,7 +24,7 @@ std::array<std::atomic<bool>, names.size()> unusable{};  // the log has a warnin
 std::atomic<const std::string*> folder{nullptr};         // never destroyed
 std::atomic<bool> process_ends{false};
 
-/// Null, with the reason, where the file cannot be opened.
+/// Null, with the reason, if the file cannot be opened.
 const void* opened_from(const std::string& file, std::string& why) {
   struct stat status {};
   if (::stat(file.c_str(), &status) == 0 && (status.st_mode & S_IWOTH) != 0) {
@@ -42,7 +42,7 @@ const void* opened_from(const std::string& file, std::string& why) {
 
 std::string linker_words(const std::string& file) {
   const char* const words = ::dlerror();
-  std::string text = words != nullptr ? words : "the linker does not say why";
+  std::string text = words != nullptr ? words : "the linker gives no reason";
   if (text.rfind(file + ": ", 0) == 0) text.erase(0, file.size() + 2);
   return text;
 }
@@ -57,7 +57,7 @@ const void* table_of(Part part, const char* without) noexcept try {
   const void* const table = opened_from(file, why);
   if (table == nullptr) {
     if (!unusable[index].exchange(true))
-      log(LOUPE_LOG_WARNING, "'" + file + "' cannot be used (" + why + "); " + without + "; install Loupe whole");
+      log(LOUPE_LOG_WARNING, "'" + file + "' cannot be used (" + why + "); " + without + "; install all of Loupe");
     return nullptr;
   }
   read_own_code();

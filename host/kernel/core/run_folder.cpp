@@ -111,12 +111,12 @@ void RunFolder::release() {
   opened_.reset();
 }
 
-/// False where another holds it.
+/// False if another process holds it.
 bool RunFolder::lock(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / run_lock_name;
   for (;;) {
     const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (descriptor < 0) return true;  // writers report why no file can be made
+    if (descriptor < 0) return true;  // writers report why no file can be created
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const std::error_code reason(errno, std::generic_category());
       const bool held = reason == std::errc::operation_would_block;
@@ -134,7 +134,7 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
       continue;
     }
     const std::string holder = RunHolder::this_process().text();
-    // Read by others that want the folder, or ask whether the run is active.
+    // Other processes read this if they want the folder, or check whether the run is active.
     if (::ftruncate(descriptor, 0) == 0) static_cast<void>(!::pwrite(descriptor, holder.data(), holder.size(), 0));
     descriptor_ = descriptor;
     return true;
@@ -257,15 +257,15 @@ bool RunFolder::keep_older(const std::vector<std::string>& named) {
     }
     if (!error) std::filesystem::rename(path, kept_in[folder] / path.filename(), error);
     if (error) {
-      log(LOUPE_LOG_WARNING, "what an earlier run left in '" + path.string() + "' cannot be kept: " + error.message());
+      log(LOUPE_LOG_WARNING, "files of an earlier run in '" + path.string() + "' cannot be kept: " + error.message());
     } else if (is_record(path)) {
-      paths.push_back((folder / run_notes_name).string());  // they speak of that run
+      paths.push_back((folder / run_notes_name).string());  // the notes are about that run
       paths.push_back((folder / loaded_file_name).string());
     }
   }
   for (const auto& [folder, kept] : kept_in) {
-    log(LOUPE_LOG_INFO, "what an earlier run left is kept in '" + kept.string() +
-                            "'; with 'resume: true' under run, this one would have gone on with it");
+    log(LOUPE_LOG_INFO, "the files of an earlier run are kept in '" + kept.string() +
+                            "'; with 'resume: true' under run, this run would have continued them");
   }
   return !kept_in.empty();
 }

@@ -22,7 +22,7 @@ inline constexpr std::size_t longest_run_lock = 512;
 struct RunHolder {
   int process = 0;      ///< 0 if unknown
   std::string host;     ///< the machine's name, for people; may be empty
-  std::string machine;  ///< tells machines, their starts and sets of process numbers apart; may be empty
+  std::string machine;  ///< distinguishes machines, their boots and process namespaces; may be empty
 
   LOUPE_SHARED static RunHolder this_process();
   /// Reads what text() wrote; a text of any other form gives no process.
@@ -39,12 +39,12 @@ struct RunHolder {
 inline constexpr const char* run_lock_name = ".loupe.lock";
 /// The user's notes on the run in this folder, written by `loupe view`.
 inline constexpr const char* run_notes_name = "notes.json";
-/// What the run loaded, beside its record; `loupe list --loaded` reads it.
+/// The list of the run's loaded plugins, beside its record; `loupe list --loaded` reads it.
 inline constexpr const char* loaded_file_name = ".loupe.loaded.json";
 /// The prefix of folders of kept files; a number follows.
 inline constexpr const char* older_folder_prefix = "older-";
 
-/// The folder of one run's files: no other run writes there at the same time, and what an earlier one left is kept.
+/// The folder of one run's files: no other run writes there at the same time, and an earlier run's files are kept.
 /// Trainer's thread.
 class RunFolder {
  public:
@@ -68,7 +68,7 @@ class RunFolder {
   enum class Claim { held, taken, lost };
   /// Claims a run's directory, unless it is held already: takes or retakes it, and says which. Call before anything is
   /// written, so that a trainer that fails before its first epoch moves nothing.
-  /// @param is_shared  by many runs, so that nobody claims it
+  /// @param is_shared  many runs use it, so nobody claims it
   Claim claim(std::string& directory, bool is_shared);
   bool is_claimed() const { return claimed_.has_value(); }
 
@@ -88,11 +88,11 @@ class RunFolder {
 
   std::filesystem::path start_, folder_;
   std::optional<std::string> claimed_;
-  bool made_ = false;  // the folder was not there before
+  bool made_ = false;  // the folder did not exist before
   bool looked_for_unnamed_ = false;
   int descriptor_ = -1;               // of the lock
-  std::string holder_;                // who has the folder that was asked for
-  std::optional<Descriptor> opened_;  // the folder itself, wherever it is moved
+  std::string holder_;                // the holder of the requested folder
+  std::optional<Descriptor> opened_;  // the folder itself, even if it is moved
   std::set<std::filesystem::path> seen_;
 };
 

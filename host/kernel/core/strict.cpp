@@ -13,7 +13,7 @@ const bool is_strict = [] {
   const char* check = std::getenv("LOUPE_CHECK");
   if (check == nullptr || *check == '\0') return false;
   if (std::strcmp(check, "strict") == 0) return true;
-  log(LOUPE_LOG_WARNING, std::string("LOUPE_CHECK is '") + check + "', which is unknown; 'strict' is what there is");
+  log(LOUPE_LOG_WARNING, std::string("LOUPE_CHECK is '") + check + "', which is unknown; the only value is 'strict'");
   return false;
 }();
 

@@ -17,7 +17,7 @@ LOUPE_SHARED extern const bool is_strict;
 bool refuses_mistakes();
 void refuse_mistakes();
 
-/// Reports that the host broke a contract and ends the process, since nothing it says can be believed.
+/// Reports that the host broke a contract and ends the process, since its results can no longer be trusted.
 [[noreturn]] void break_contract(const std::string& what);
 
 /// Whether a call may come on the same thread before another has returned: its contract's @reenter.

@@ -87,7 +87,7 @@ std::string wrapped_line(const std::string& line, std::size_t columns) {
   if (columns_of(line) <= columns) return line;
   const std::size_t furthest = columns * 3 / 5, begin = line.find_first_not_of(' ');
   if (begin == std::string::npos) return "";
-  // A column that leaves too little room beside it is given up.
+  // A column with too little room beside it is not used.
   const std::size_t indent = begin > furthest ? deep / 2 : begin;
   const std::size_t hanging = hanging_indent(line, begin, furthest);
   const std::string before(begin > furthest ? indent : std::min(hanging, furthest), ' ');

@@ -40,9 +40,9 @@ struct JobThread::State {
   std::mutex mutex;
   std::condition_variable wake, news;  // there is something to do; something is done
   std::deque<Posted> queue;
-  std::size_t weight = 0;  // of all jobs that are not done yet
+  std::size_t weight = 0;  // of all pending jobs
   bool is_busy = false, is_ending = false;
-  bool is_left = false;  // the thread does not come back from its job
+  bool is_left = false;  // the thread never returns from its job
 
   bool is_idle() const { return queue.empty() && !is_busy; }
 };
@@ -159,7 +159,7 @@ JobThread::~JobThread() {
   end();
 }
 
-/// The thread is the parent's, or is this one, which ends the process from within a job.
+/// Whether the thread is the parent's, or this one, which ends the process from within a job.
 bool JobThread::is_out_of_reach() const {
   return thread_.joinable() && (process_ != ::getpid() || thread_.get_id() == std::this_thread::get_id());
 }

@@ -15,7 +15,7 @@
 namespace loupe {
 
 /// A thread-local T for code that taps reach: a model may run in the destructor of a static or thread_local object,
-/// when an ordinary thread_local is gone. This one is then created again.
+/// when an ordinary thread_local is destroyed. This one is then created again.
 template <class T>
 class ThreadOwn {
  public:
@@ -27,12 +27,12 @@ class ThreadOwn {
  private:
   static void make() {
     own_ = new T();
-    // Also works while a thread's objects are being destroyed. What the main thread creates later, while static objects
-    // are destroyed, is leaked: nothing tells when it is no longer used.
+    // Also works while a thread's objects are being destroyed. Objects that the main thread creates later, while static
+    // objects are destroyed, are leaked: nothing shows when they are no longer used.
     abi::__cxa_thread_atexit(&end, own_, reinterpret_cast<void*>(&end));
   }
   static void end(void* own) {
-    own_ = nullptr;  // first, for what the destructor calls may want one
+    own_ = nullptr;  // first, as the destructor may need a new one
     delete static_cast<T*>(own);
   }
 
@@ -57,7 +57,7 @@ class JobThread {
   /// Waits while thousands of jobs are pending. If no thread can be started, logs that once and runs the job here.
   /// @param weight  counts for wait_for_less
   void post(Job job, std::size_t weight = 0);
-  /// Returns when the jobs that are not done weigh less than `most` together.
+  /// Returns when the pending jobs together weigh less than `most`.
   void wait_for_less(std::size_t most);
   /// Returns when all jobs are done. False if they never will be: their thread ends the process itself, was ended by a
   /// job, or is the parent's.
@@ -84,14 +84,14 @@ class JobThread {
 
   const char* name_;
   std::function<void()> while_waiting_;
-  std::shared_ptr<State> state_;  // the thread has it too
+  std::shared_ptr<State> state_;  // shared with the thread
   std::thread thread_;
   pid_t process_ = 0;
-  bool has_told_ = false;  // that the system gives no thread
+  bool has_told_ = false;  // a missing thread was reported
 };
 
-/// Runs `work` on its own thread, which takes none of the program's signals and which nobody waits for. False if the
-/// system gives none.
+/// Runs `work` on its own thread, which takes none of the program's signals and which nobody waits for. False if no
+/// thread can be started.
 /// @param name  9 characters at most
 bool run_aside(const char* name, std::function<void()> work) noexcept;
 

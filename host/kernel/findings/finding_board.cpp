@@ -16,11 +16,11 @@ void check_finding(const loupe_finding& given) {
   const auto fail = [&](const char* what) {
     throw Error("the finding '" + text_of(finding.rule) + "' " + what, LOUPE_INVALID);
   };
-  if (text_of(finding.message).empty()) fail("has no message; say in a sentence what is wrong");
-  if (finding.id != 0) fail("has an id, which is the host's to give; leave it 0");
+  if (text_of(finding.message).empty()) fail("has no message; describe the fault in one sentence");
+  if (finding.id != 0) fail("has an id, which only the host sets; leave it 0");
   if (finding.state != 0)
     fail(
-        "has a state, which is the host's to give; leave it 0, and say LOUPE_FINDING_OVER in the flags of one that is "
+        "has a state, which only the host sets; leave it 0, and set LOUPE_FINDING_OVER in the flags of one that is "
         "over");
 }
 
@@ -29,8 +29,8 @@ const loupe_finding* FindingBoard::add(const loupe_finding& given, uint64_t step
   finding.struct_size = sizeof finding;
   check_finding(finding);
   const bool is_over = (finding.flags & LOUPE_FINDING_OVER) != 0;
-  finding.flags &= ~uint32_t{LOUPE_FINDING_OVER};  // the state says so
-  // Also for one that a plugin of a newer version knows.
+  finding.flags &= ~uint32_t{LOUPE_FINDING_OVER};  // the state replaces the flag
+  // Also for a severity of a newer version.
   if (finding.severity == 0 || finding.severity > LOUPE_SEVERITY_ERROR) finding.severity = LOUPE_SEVERITY_WARNING;
   if (finding.layer == nullptr && finding.module != nullptr) finding.layer = finding.module->name;
   if (finding.first_step == 0) finding.first_step = step;

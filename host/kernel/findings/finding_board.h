@@ -19,7 +19,7 @@ class FindingBoard {
   /// Takes a finding with its source, fills in defaults, number and state, and returns it for display; null if it is
   /// not news. Throws like check_finding.
   const loupe_finding* add(const loupe_finding& finding, uint64_t step, double epoch);
-  /// All, including those that are gone.
+  /// All findings, including resolved ones.
   std::vector<const loupe_finding*> all() const;
 
  private:

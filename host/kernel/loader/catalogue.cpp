@@ -40,7 +40,7 @@ bool has_name(const loupe_component& component, const std::string& name, bool as
   return std::find(component.aliases, component.aliases + count, name) != component.aliases + count;
 }
 
-/// What is wrong with a plugin's note beside what the plugin offers; empty if nothing.
+/// The difference between a plugin's note and its components; empty if there is none.
 std::string note_fault(const ComponentIndex& index, const loupe_plugin& plugin) {
   const std::string in_note = "the note in its file ";
   std::set<std::pair<Kind, std::string>> offered;
@@ -62,7 +62,7 @@ std::string note_fault(const ComponentIndex& index, const loupe_plugin& plugin) 
 
 /// The fault of a component's description, in words that follow its name; empty if none.
 std::string option_fault(const loupe_component& component) {
-  if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not give";
+  if (component.option_count > 0 && component.options == nullptr) return "counts options that it does not have";
   const OptionTable table{component.options, component.option_count};
   for (const loupe_option* option : table) {
     const bool whole = option != nullptr && LOUPE_REACHES(*option, choice_count) && option->name != nullptr &&
@@ -71,17 +71,17 @@ std::string option_fault(const loupe_component& component) {
   }
   Diagnostics diagnostics("");
   OptionSet::check_defaults(table, component.name, diagnostics);
-  return diagnostics.empty() ? "" : "declares a default that it refuses itself: " + diagnostics.messages();
+  return diagnostics.empty() ? "" : "declares an invalid default: " + diagnostics.messages();
 }
 
 }  // namespace
 
 std::string own_plugin_folder() {
   std::string file = boost::dll::this_line_location().string();
-  // For a program's own code, this is only how it was called, which PATH may have completed.
+  // For a program's own code, this is only the name it was called by, without the folder in PATH.
   if (file == program_invocation_name) file = boost::dll::program_location().string();
   std::error_code error;
-  const fs::path real = fs::canonical(file, error);  // a link to the command stands elsewhere
+  const fs::path real = fs::canonical(file, error);  // the command may be a link elsewhere
   const fs::path here = (error ? fs::path(file) : real).parent_path();
   const bool is_tool = here.filename() == "loupe" && here.parent_path().filename() == "libexec";
   const fs::path bin = is_tool ? here / "../../bin" : here;
@@ -107,7 +107,7 @@ void Catalogue::add_path(const std::string& written) {
   searched_.push_back(path);
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
-    problems_.push_back("the plugin path '" + path + "' does not exist; correct it, or build what should be there");
+    problems_.push_back("the plugin path '" + path + "' does not exist; correct it, or build the plugin");
   } else if (!fs::is_directory(status)) {
     add_file(path, true);
   } else if (const std::string fault = trust_fault(path); !fault.empty()) {
@@ -173,7 +173,7 @@ void Catalogue::open(File& file) const {
     const PluginLibrary& library = load_plugin(file.path);
     const std::string fault = file.index.noted ? note_fault(file.index, *library.plugin) : "";
     if (!fault.empty())
-      throw Error("the plugin '" + file.path + "' is not what it says: " + fault + "; build it again");
+      throw Error("the plugin '" + file.path + "' does not match its note: " + fault + "; build it again");
     add_components(library, file.place);
   } catch (const std::exception& e) {
     file.problem = e.what();
@@ -187,7 +187,7 @@ void Catalogue::open_all() {
   }
 }
 
-/// Reports names that two notes have, without loading either file.
+/// Reports names in two notes, without loading either file.
 void Catalogue::tell_doubles(const File& file) {
   for (const NamedComponent& component : file.index.components) {
     const CatalogueEntry* open = first_open(component.kind, component.name, false, false);
@@ -300,13 +300,13 @@ std::vector<std::string> Catalogue::names(Kind kind) const {
   return {names.begin(), names.end()};
 }
 
-/// Tells if a component of that name is of another kind.
+/// A hint if a component of that name has another kind.
 std::string Catalogue::other_kind_hint(Kind kind, const std::string& name) const {
   const std::pair<Kind, const char*> places[] = {
       {Kind::lens, "a lens; write it under lenses"},
       {Kind::visualizer, "a visualizer; write it under visualizers"},
-      {Kind::preprocessor, "a preprocessor, which lenses make use of"},
-      {Kind::gatherer, "a gatherer, which lenses make use of"},
+      {Kind::preprocessor, "a preprocessor, which lenses use"},
+      {Kind::gatherer, "a gatherer, which lenses use"},
   };
   for (const auto& [other, words] : places) {
     const bool is_other = std::any_of(entries_.begin(), entries_.end(),
@@ -333,14 +333,13 @@ std::string Catalogue::hint(Kind kind, const std::string& name) const {
     for (const std::string& folder : empty_folders_) empty += "; no plugin is in '" + folder + "'";
     const std::string near = suggestion(name, known);
     const bool is_near = near.find("did you mean") != std::string::npos;
-    // The command never knows it, and a program only after that.
+    // The command never knows linked lenses, and a program only after registering them.
     return empty + near +
            (is_near ? "" : "; lenses that are linked into your program are known only there, after register_plugin");
   }
   std::string places;
   for (const std::string& path : searched_) places += (places.empty() ? "'" : ", '") + path + "'";
-  return std::string("; no plugin that brings a ") + kind_name(kind) + " is in " +
-         (places.empty() ? "any place" : places) +
+  return std::string("; no plugin with a ") + kind_name(kind) + " is in " + (places.empty() ? "any place" : places) +
          "; name the right folder in plugins.path or LOUPE_PLUGIN_PATH, or install it";
 }
 

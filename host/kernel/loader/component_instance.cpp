@@ -45,8 +45,7 @@ const loupe_parameter_service parameters_service = {
             ComponentContext* around = host_of(context).surroundings();
             const bool gradient = (flags & LOUPE_LEND_GRADIENT) != 0;
             if (module == nullptr || name == nullptr || take == nullptr)
-              throw Error("a parameter is asked for without a module, a name or a function that takes it",
-                          LOUPE_INVALID);
+              throw Error("a parameter is requested with a null module, name or function", LOUPE_INVALID);
             const bool found =
                 around != nullptr &&
                 around->lend(*module, name, gradient, [&](const loupe_tensor& tensor) { take(taker, &tensor); });
@@ -60,13 +59,12 @@ const loupe_parameter_service parameters_service = {
         [](void* context, const loupe_module* module, std::size_t index, uint32_t* flags, loupe_error* error) {
           return detail::guarded(error, [&] {
             if (module == nullptr || flags == nullptr)
-              throw Error("the flags of a parameter are asked for without a module, or without a place for them",
-                          LOUPE_INVALID);
+              throw Error("the flags of a parameter are requested with a null module or pointer", LOUPE_INVALID);
             ComponentContext* around = host_of(context).surroundings();
             const auto now = around != nullptr ? around->parameter_flags(*module, index) : std::nullopt;
             if (!now) {
-              throw Error("the module '" + std::string(module->name) + "' is detached, or has no parameter of number " +
-                              std::to_string(index),
+              throw Error("the module '" + std::string(module->name) +
+                              "' is detached, or has no parameter with the index " + std::to_string(index),
                           LOUPE_NOT_FOUND);
             }
             *flags = *now;
@@ -88,8 +86,8 @@ void offer(const char* id, const Service& service) {
   services()[id] = service;
 }
 
-// First those of flags, taps and gatherers, for which there is no table. Of the others some are services of LibTorch's
-// part, and some are a component's to offer.
+// First the drafts of flags, taps and gatherers, which have no table. Of the others some are services of LibTorch's
+// part, and some are offered by components.
 constexpr std::string_view drafts[] = {LOUPE_DRAFT_FLAGS_ID,
                                        LOUPE_DRAFT_LOSS_INPUT_ID,
                                        LOUPE_DRAFT_STEP_TIME_ID,
@@ -106,7 +104,7 @@ constexpr std::string_view drafts[] = {LOUPE_DRAFT_FLAGS_ID,
                                        LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID};
 constexpr std::size_t without_table = 4;
 
-/// What this Loupe has in the place of a draft that it does not know; empty for any other id.
+/// The draft that this Loupe has in place of an unknown one; empty for any other id.
 std::string instead_of(std::string_view id) {
   const std::size_t stem = id.find("/draft-");
   if (stem == std::string_view::npos) return "";
@@ -171,7 +169,7 @@ void ComponentHost::note_asked(const char* id, bool has) const {
   const std::string instead = has ? "" : instead_of(id);
   if (instead.empty()) return;
   log(LOUPE_LOG_WARNING, speaker_ + " asks for '" + id + "', a draft that this Loupe does not have; it has " + instead +
-                             " in its place: build the plugin with this Loupe's SDK");
+                             " instead: build the plugin with this Loupe's SDK");
 }
 
 void offer_interface(const char* id, const void* table) {

@@ -18,7 +18,7 @@
 
 namespace loupe {
 
-/// What the components of one inspector, or of one replay, share: their run and its parameters. Outlives them.
+/// The data shared by the components of one inspector or replay: their run and its parameters. Outlives them.
 class ComponentContext {
  public:
   virtual ~ComponentContext() = default;
@@ -32,7 +32,7 @@ class ComponentContext {
   virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
   /// The current LOUPE_PARAMETER_ bits of a parameter of an attached module; nullopt without one. Any thread.
   virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) = 0;
-  /// Where it is kept what they are; null if nowhere. Any thread.
+  /// The list of these components; null if none is kept. Any thread.
   virtual LoadedComponents* loaded() { return nullptr; }
 };
 
@@ -53,7 +53,7 @@ class ComponentHost {
   bool leaves_out(int32_t level) const { return leaves_out_warnings_ && level == LOUPE_LOG_WARNING; }
   const std::string& speaker() const { return speaker_; }
   ComponentContext* surroundings() const { return surroundings_; }
-  /// The component asks for what has this id, and `has` it or not; drafts are kept, or reported where they are gone.
+  /// The component requested this id, and the host `has` it or not; records drafts, or reports missing ones.
   void note_asked(const char* id, bool has) const;
 
  private:
@@ -63,14 +63,14 @@ class ComponentHost {
   loupe_host host_;
 };
 
-/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must live for good. Any
+/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must never be freed. Any
 /// thread.
 void offer_interface(const char* id, const void* table);
-/// The same of a service that has to be loaded: `load` is called with its id, without a lock of Loupe's, whenever a
-/// component asks for it, and answers null where it cannot be.
+/// The same for a service that must be loaded: `load` is called with its id, without a lock of Loupe's, whenever a
+/// component requests it, and returns null if it fails.
 void offer_interface(const char* id, const void* (*load)(const char* id));
 
-/// A member as a function of a table, which is called with the object first: what it throws becomes a failure.
+/// A member as a function of a table, with the object as first argument: an exception becomes a failure.
 template <auto member>
 struct Bound;
 template <class Class, class... Arguments, void (Class::*member)(Arguments...)>
@@ -80,7 +80,7 @@ struct Bound<member> {
   }
 };
 
-/// What a pointer from the other side leads to. Throws Error for null.
+/// Dereferences a pointer from the other side. Throws Error for null.
 template <class T>
 T& given(T* pointer, const char* fault) {
   if (pointer == nullptr) throw Error(fault, LOUPE_INVALID);
@@ -94,9 +94,9 @@ loupe_status call_component(const char* speaker, loupe_error* error, Body&& body
   try {
     return body();
   } catch (const std::exception& e) {
-    detail::write_error(error, (std::string("an exception left the plugin, which must not be: ") + e.what()).c_str());
+    detail::write_error(error, (std::string("the plugin let an exception escape: ") + e.what()).c_str());
   } catch (...) {
-    detail::write_error(error, "an exception left the plugin, which must not be");
+    detail::write_error(error, "the plugin let an exception escape");
   }
   return LOUPE_FAILED;
 }
@@ -110,7 +110,7 @@ class ComponentInstance {
  public:
   ComponentInstance() = default;
   /// @param speaker  its name for the user: "the lens 'x'"  @param surroundings  may be null
-  /// @param name  that the user gave it; empty: the component's
+  /// @param name  the name given by the user; empty: the component's
   ComponentInstance(const CatalogueEntry& entry, const loupe_options* options, std::string speaker,
                     ComponentContext* surroundings, const std::string& name = "")
       : component_(entry.component),

@@ -22,7 +22,7 @@ void LoadedComponents::add(const CatalogueEntry& entry) {
   made_[entry.library].emplace(entry.kind, entry.component->name);
 }
 
-/// Lenses may ask at each step, which allocates nothing the second time.
+/// Lenses may ask at each step, so a repetition allocates nothing.
 void LoadedComponents::add_draft(const std::string& plugin, std::string_view draft) {
   const std::lock_guard lock(mutex_);
   auto& drafts = drafts_[plugin];

@@ -80,14 +80,14 @@ std::string trust_fault(const std::string& path, const struct ::stat& status) {
   const std::string what = folder ? "the plugin folder '" + path + "'" : "the plugin '" + path + "'";
   if (!is_trusted_user(status.st_uid)) {
     return what + " belongs to another user (" + std::to_string(status.st_uid) +
-           "), who could have the trainer run anything; make it your own ('chown'), or copy it to a folder of yours";
+           "), who could make the trainer run anything; take ownership ('chown'), or copy it to your own folder";
   }
   // In a sticky folder, such as /tmp, others may add their own files but change none.
   if (folder && (status.st_mode & S_ISVTX) != 0) return "";
   if ((status.st_mode & S_IWOTH) != 0)
-    return what + " may be changed by everyone, who could have the trainer run anything; 'chmod o-w' it";
+    return what + " may be changed by everyone, who could make the trainer run anything; 'chmod o-w' it";
   if ((status.st_mode & S_IWGRP) != 0 && !is_trusted_group(status.st_gid, status.st_uid))
-    return what + " may be changed by a whole group, who could have the trainer run anything; 'chmod g-w' it";
+    return what + " may be changed by a whole group, who could make the trainer run anything; 'chmod g-w' it";
   return "";
 }
 
@@ -107,7 +107,7 @@ PluginFile::PluginFile(std::string path) : path_(std::move(path)) {
   }
   std::string fault;
   if (!S_ISREG(status.st_mode)) {
-    fault = "'" + path_ + "' is no plugin: it is no regular file; take it out of the plugin path";
+    fault = "'" + path_ + "' is not a plugin: it is not a regular file; remove it from the plugin path";
   } else {
     fault = trust_fault(path_, status);
   }
@@ -188,7 +188,7 @@ void ElfFile::read_sections() {
   section_names = file.read(names.sh_offset, names.sh_size);
   if (section_names.back() != '\0') fail("the names of its sections have no end");
   for (const ElfW(Shdr) & section : sections) {
-    if (section.sh_name >= section_names.size()) fail("a section's name is nowhere");
+    if (section.sh_name >= section_names.size()) fail("the name of a section is missing");
   }
 }
 
@@ -259,13 +259,13 @@ ComponentIndex read_index(const ElfFile& elf) {
   const std::vector<char> bytes = elf.file.read(sections[0]->sh_offset, size);
   std::memcpy(&head, bytes.data(), sizeof head);
   if (head.name_size != sizeof LOUPE_ELF_NAME || std::memcmp(head.name, LOUPE_ELF_NAME, sizeof LOUPE_ELF_NAME) != 0)
-    elf.fail("the note of its components does not begin as one");
+    elf.fail("the note of its components has a wrong beginning");
   if (head.version != LOUPE_ELF_VERSION) return {};
   if (head.text_size > size - sizeof head) elf.fail("the note of its components is cut short");
   const auto end = bytes.begin() + sizeof head + head.text_size;
   if (head.text_size == 0 || end[-1] != '\0') elf.fail("the note of its components has no end");
   if (std::any_of(end, bytes.end(), [](char byte) { return byte != '\0'; }))
-    elf.fail("behind the note of its components lies another");
+    elf.fail("another note follows the note of its components");
   ComponentIndex index{true, {}};
   std::istringstream text(std::string(bytes.data() + sizeof head, head.text_size - 1));
   for (std::string line; std::getline(text, line);) {

@@ -90,7 +90,7 @@ struct ExportedSymbol {
   ElfW(Sym) entry;
 };
 
-/// The symbols that a file defines for others; none where it has no table of them that can be read.
+/// The symbols that a file defines for others; none if it has no readable table of them.
 std::vector<ExportedSymbol> exported_symbols(const ElfFile& elf);
 
 /// One component in a plugin's note.

@@ -89,7 +89,7 @@ void ElementReader<T>::gather_as(Raw* to, int64_t count) {
     count -= run;
     index_[inner] += run;
     at_ += run * stride * element_size_;
-    // Where a dimension is done, go back to its beginning and one further in the dimension outside it.
+    // At the end of a dimension, go back to its beginning and one further in the next outer dimension.
     for (int64_t d = inner; d > 0 && index_[d] == tensor_.sizes[d]; --d) {
       index_[d] = 0;
       ++index_[d - 1];

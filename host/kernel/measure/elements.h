@@ -49,7 +49,7 @@ constexpr int64_t element_size(Dtype dtype) {
   return 0;
 }
 
-/// Whether elements are measured, and remembered, as double rather than float: where float could not hold them.
+/// Whether elements are measured and kept as double, because float could not represent them.
 constexpr bool computes_in_double(Dtype dtype) {
   return dtype == Dtype::kFloat64 || dtype == Dtype::kInt32 || dtype == Dtype::kInt64;
 }
@@ -58,7 +58,7 @@ constexpr bool computes_in_double(Dtype dtype) {
 inline bool is_row_major(const loupe_tensor& tensor) {
   int64_t expected = 1;
   for (int64_t d = tensor.dim - 1; d >= 0; --d) {
-    if (tensor.sizes[d] == 1) continue;  // its stride is never used and may be anything
+    if (tensor.sizes[d] == 1) continue;  // its stride is never used and may have any value
     if (tensor.strides[d] != expected) return false;
     expected *= tensor.sizes[d];
   }
@@ -112,7 +112,7 @@ class ElementReader {
   const Dtype dtype_;
   const int64_t element_size_;
   const std::byte* at_;            // the next element
-  int64_t index_[kMaxDimensions];  // its index, where gathering
+  int64_t index_[kMaxDimensions];  // its index, while gathering
   alignas(64) T widened_[kBlock<T>];
   alignas(64) std::byte gathered_[kBlock<T> * sizeof(T)];  // no element is larger than what it is read as
 };

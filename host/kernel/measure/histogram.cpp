@@ -82,7 +82,7 @@ const double* histogram_edges() {
 
 template <typename T>
 void count_magnitudes(const T* x, int64_t n, uint64_t* slots) {
-  // Neighbours often fall into the same slot, and counting one must wait for the other: count them apart.
+  // Neighbours often fall into the same slot, where one count would wait for the other: count them separately.
   uint32_t apart[4][kHistogramSlots] = {};
   int64_t i = 0;
   for (; i + 4 <= n; i += 4) {

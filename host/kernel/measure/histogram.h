@@ -7,12 +7,12 @@
 namespace loupe::measure {
 
 /// The bins of loupe_measurement: 80 of negative magnitudes, a factor of 2 each, from large to small ones, one of zeros
-/// and what is too small for a normal float, and 80 of positive magnitudes from small to large ones.
+/// and subnormals, and 80 of positive magnitudes from small to large ones.
 inline constexpr int kHistogramBins = 161;
-/// What is counted: the bins, and behind them what is not finite.
+/// The counts: the bins, followed by one for non-finite values.
 inline constexpr int kHistogramSlots = kHistogramBins + 1;
 
-/// The kHistogramBins + 1 edges of the bins, ascending, infinite at both ends. For good.
+/// The kHistogramBins + 1 edges of the bins, ascending, infinite at both ends. Valid for the whole process.
 LOUPE_SHARED const double* histogram_edges();
 
 /// Adds `n` elements to kHistogramSlots counts. T is float or double.

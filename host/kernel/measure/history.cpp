@@ -7,7 +7,7 @@
 namespace loupe::measure {
 namespace {
 
-/// The last step of SplitMix64 (Steele, Lea and Flood 2014): numbers that follow one another come out unrelated.
+/// The last step of SplitMix64 (Steele, Lea and Flood 2014): consecutive numbers give unrelated results.
 uint64_t scrambled(uint64_t number) {
   number += 0x9e3779b97f4a7c15u;
   number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,7 +15,7 @@ uint64_t scrambled(uint64_t number) {
   return number ^ (number >> 31);
 }
 
-/// Copies every element of a tensor of these sizes from where one set of strides puts it to where another does.
+/// Copies every element of a tensor of these sizes from one set of strides to another.
 template <typename T>
 void rearrange(const std::vector<int64_t>& sizes, const T* from, const std::vector<int64_t>& from_strides, T* to,
                const std::vector<int64_t>& to_strides, size_t dimension = 0) {
@@ -47,7 +47,7 @@ Sample::Sample(int64_t numel, int64_t limit)
 int64_t Sample::place(int64_t run) const {
   const auto begin = static_cast<int64_t>(static_cast<double>(run) * part_);
   const auto end = std::min(blocks_, static_cast<int64_t>(static_cast<double>(run + 1) * part_));
-  // The upper 53 bits are a number from 0 to 1, of which a double holds every one.
+  // The upper 53 bits become a number from 0 to 1, which a double represents exactly.
   const double share = static_cast<double>(scrambled(static_cast<uint64_t>(run)) >> 11) * 0x1p-53;
   const auto block = begin + static_cast<int64_t>(share * static_cast<double>(end - begin));
   return std::min(block, end - 1) * kRun;
@@ -104,7 +104,7 @@ bool History::same_order(const loupe_tensor& tensor, bool row_major) const {
 }
 
 void History::follow_order(const loupe_tensor& tensor, bool row_major) {
-  // By way of row-major order, which pairs up tensors of different shapes too.
+  // Go through row-major order, which also matches tensors of different shapes.
   if (!row_major_) reorder(row_major_strides(sizes_), /*from=*/strides_);
   row_major_ = true;
   if (row_major) return;

@@ -15,7 +15,7 @@ namespace loupe::measure {
 /// `reserve` is unspecified.
 class Buffer {
  public:
-  /// Makes room for `bytes`; what was held is lost where that takes new memory. Throws std::bad_alloc.
+  /// Makes room for `bytes`; the contents are lost if that needs new memory. Throws std::bad_alloc.
   void reserve(size_t bytes) {
     if (bytes <= capacity_) return;
     memory_.reset();
@@ -42,8 +42,8 @@ class Buffer {
 };
 
 /// Which elements of a large tensor are compared with earlier ones: runs of 64, one at a random place in each of
-/// equally long parts of the tensor, so that cache lines and vector instructions serve and no region is left out. The
-/// places depend on nothing but the two numbers, and are thus the same in every event and every run.
+/// equally long parts of the tensor, to use cache lines and vector instructions and to skip no region. The places
+/// depend only on the two numbers, so they are the same in every event and every run.
 class Sample {
  public:
   static constexpr int64_t kRun = 64;
@@ -52,7 +52,7 @@ class Sample {
   LOUPE_SHARED Sample(int64_t numel, int64_t limit);
 
   bool is_whole() const { return runs_ == 0; }
-  /// How many elements are compared.
+  /// The number of compared elements.
   int64_t size() const { return is_whole() ? numel_ : runs_ * kRun; }
   int64_t runs() const { return runs_; }
   /// Where a run begins in the tensor; ascending. Its elements are kept from run * kRun on.
@@ -62,35 +62,35 @@ class Sample {
 
  private:
   int64_t numel_;
-  int64_t blocks_;   ///< of kRun elements, that the tensor has
+  int64_t blocks_;   ///< the number of blocks of kRun elements in the tensor
   int64_t runs_;     ///< 0 for the whole tensor
   double part_ = 1;  ///< blocks in each of the parts
 };
 
-/// What a sample says of the whole tensor: of `m` the products and changes are the sample's own, and are turned into
-/// those that the whole would have. The correlation is the sample's, with the norms as they are.
+/// Extrapolates a sample to the whole tensor: converts the products and changes in `m` from those of the sample into
+/// those of the whole. The correlation is the sample's; the norms stay as they are.
 /// @param size  the number of elements of the sample
 /// @param squares  the sample's sum of squares; `last_squares` that of the event before
 /// @param last_sum_squares  of the whole tensor at the event before
 LOUPE_SHARED void estimate_whole(loupe_measurement& m, int64_t size, double squares, double last_squares,
                                  double last_sum_squares);
 
-/// The last one or two values of a stream, for those measures that compare a tensor with what it was before. Values are
-/// float or double, one after the other in the memory order of the tensor they came from, so that a dense tensor pairs
-/// up with them without looking anything up.
+/// The last one or two values of a stream, for measures that compare a tensor with its earlier values. Values are float
+/// or double, one after the other in the memory order of the tensor they came from, so a dense tensor matches them
+/// without any lookup.
 class History {
  public:
-  /// Gets ready for `tensor`, which is about to be compared and then kept, with its elements in memory order (`dense`)
-  /// or row-major order. Values that it cannot be compared with (another dtype or number of elements) are forgotten;
-  /// values kept in another order are put into this one, and a sample of them, whose places lie elsewhere in another
-  /// order, is forgotten. `depth` is how many old values to keep, 1 or 2; it never shrinks. `kept` is how many elements
-  /// are kept of each value: all, or fewer. Throws std::bad_alloc, with the history forgotten.
+  /// Prepares for `tensor`, which will be compared and then kept, with its elements in memory order (`dense`) or
+  /// row-major order. Forgets values that it cannot be compared with (different dtype or number of elements); reorders
+  /// values kept in a different order, and forgets a sample of them, whose places would differ. `depth` is the number
+  /// of old values to keep, 1 or 2; it never shrinks. `kept` is the number of elements kept of each value: all, or
+  /// fewer. Throws std::bad_alloc, with the history forgotten.
   void prepare(const loupe_tensor& tensor, bool dense, int depth, int64_t kept);
 
-  /// How many old values can be compared with: 0, 1 or 2.
+  /// The number of old values to compare with: 0, 1 or 2.
   int held() const { return held_; }
 
-  /// The newest value held and the one before it; null without one.
+  /// The newest kept value and the one before it; null if there is none.
   template <typename T>
   const T* last() {
     return held_ > 0 ? slots_[newest_].as<T>() : nullptr;
@@ -100,7 +100,7 @@ class History {
     return held_ > 1 ? slots_[1 - newest_].as<T>() : nullptr;
   }
 
-  /// Where the prepared tensor is to be written: over the oldest value, which must have been read by then.
+  /// Where to write the prepared tensor: over the oldest value, which must have been read by then.
   template <typename T>
   T* to_write() {
     return slots_[next_slot()].as<T>();
@@ -125,7 +125,7 @@ class History {
   Dtype dtype_ = {};
   int64_t numel_ = 0;
   int64_t kept_ = 0;
-  // The order of the elements. Row-major needs no sizes: it is the same whatever the shape.
+  // The order of the elements. Row-major needs no sizes: it is the same for any shape.
   bool row_major_ = true;
   std::vector<int64_t> sizes_;
   std::vector<int64_t> strides_;

@@ -1,5 +1,5 @@
-// Highway compiles this file once for each instruction set, by including it again and again with HWY_NAMESPACE set to
-// another name; what is under HWY_ONCE comes once, at the end, and picks the best that the CPU has.
+// Highway compiles this file once for each instruction set, by including it repeatedly with different names in
+// HWY_NAMESPACE; the code under HWY_ONCE comes once, at the end, and picks the best set of the CPU.
 //
 // Vectors that only know their length at run time cannot be kept in arrays, as the sums here are.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -27,7 +27,7 @@ using Vector = hn::Vec<Tag<T>>;
 
 template <typename T>
 struct Accumulator {
-  // Not left to GCC, which would write a constructor for the plain CPU, where vectors may have none.
+  // GCC's own constructor would be for the plain CPU, which may not have these vectors.
   HWY_INLINE Accumulator() : Accumulator(hn::Zero(Tag<T>())) {}
   HWY_INLINE explicit Accumulator(Vector<T> zero)
       : sum(zero), squares(zero), dot(zero), change_squares(zero), dot_change(zero) {}
@@ -38,7 +38,7 @@ struct Accumulator {
   Vector<T> dot_change;
 };
 
-/// One vector's worth of elements, widened to T where they are floats and T is double.
+/// One vector of elements, widened to T if they are floats and T is double.
 template <typename T, typename From>
 HWY_INLINE Vector<T> load(const From* from) {
   if constexpr (std::is_same_v<T, From>) {
@@ -48,7 +48,7 @@ HWY_INLINE Vector<T> load(const From* from) {
   }
 }
 
-/// Adds one vector's worth of elements, from `i` on.
+/// Adds one vector of elements, from `i` on.
 template <unsigned kTerms, typename T, typename From>
 HWY_INLINE void accumulate(Accumulator<T>& to, const From* x, const From* last, const From* older, int64_t i) {
   const auto now = load<T>(x + i);
@@ -88,7 +88,7 @@ HWY_INLINE double add_lanes(Vector<T> v) {
 
 template <unsigned kTerms, typename T, typename From>
 Sums sum_terms(const From* x, const From* last, const From* older, int64_t n) {
-  // Additions take a few cycles each, so several must be on their way at a time; the more terms, the fewer of each.
+  // Additions take a few cycles each, so several must run at a time; the more terms, the fewer of each.
   constexpr int kChains = kTerms == kOwnTerms || kTerms == kDot || kTerms == kChange ? 4 : 2;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
   Accumulator<T> chains[kChains];
@@ -232,8 +232,7 @@ double sum_norms(const T* x, int64_t length, int64_t runs) {
   return norms;
 }
 
-/// Widens one vector's worth. By hand: where the CPU has no instruction for it, Highway's own leaves out NaN and
-/// infinity.
+/// Widens one vector by hand: without a CPU instruction for it, Highway's function does not handle NaN and infinity.
 HWY_INLINE void widen_vector(const uint16_t* from, float* to) {
   const Tag<float> d;
   const hn::RebindToSigned<decltype(d)> bits;

@@ -5,11 +5,11 @@
 namespace loupe::measure {
 
 /// Elements handled at a time: 8 KiB, so that a block of the tensor and of two old values stay in the first-level cache
-/// while several kernels go over them, and so few that adding up floats in vector lanes loses nothing that matters.
+/// while several kernels read them, and few enough to add up floats in vector lanes without a relevant loss.
 template <typename T>
 inline constexpr int64_t kBlock = 8192 / static_cast<int64_t>(sizeof(T));
 
-/// What to sum in addition to the elements and their squares.
+/// The sums in addition to those of the elements and their squares.
 enum Terms : unsigned {
   kOwnTerms = 0,
   kDot = 1u << 0,       // x * last
@@ -35,23 +35,23 @@ struct Range {
 /// `n` to a block, and expect infinity where squares overflow.
 template <typename T>
 struct Kernels {
-  /// `last` and `older` are read where `terms` need them.
+  /// `last` and `older` are read if `terms` need them.
   Sums (*sum_block)(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
   /// The same with products and sums in double, which neither overflow nor vanish.
   Sums (*sum_block_in_double)(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
-  /// The smallest and largest of finite elements; of none, infinity and -infinity.
+  /// The smallest and largest finite element; infinity and -infinity if there is none.
   Range<T> (*find_range)(const T* x, int64_t n);
   /// Elements with abs(x) > epsilon; NaN is one of them.
   int64_t (*count_active)(const T* x, int64_t n, T epsilon);
-  /// As count_active, and sets flags[i] to 1 where x[i] is active.
+  /// Like count_active, and also sets flags[i] to 1 if x[i] is active.
   int64_t (*flag_active)(const T* x, int64_t n, T epsilon, T* flags);
-  /// As count_active over `runs` of `length` elements each, and sets flags[i] to 1 where run i has an active element.
+  /// Like count_active for `runs` of `length` elements each, and sets flags[i] to 1 if run i has an active element.
   int64_t (*flag_active_runs)(const T* x, int64_t length, int64_t runs, T epsilon, T* flags);
   /// The sum of the L2 norms of `runs` of `length` elements each.
   double (*sum_norms)(const T* x, int64_t length, int64_t runs);
 };
 
-/// Those for the widest vectors that this CPU has.
+/// The kernels for the widest vectors of this CPU.
 template <typename T>
 const Kernels<T>& kernels();
 template <>

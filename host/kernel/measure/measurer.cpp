@@ -22,7 +22,7 @@ bool measurable(const loupe_tensor& tensor) {
          tensor.dim <= Measurer::kMaxDimensions && (tensor.numel == 0 || tensor.data != nullptr);
 }
 
-/// Whether `squares`, the sum over `numel` elements, say that products with those elements are lost as floats.
+/// Whether `squares`, the sum over `numel` elements, show that products with those elements vanish as floats.
 template <typename T>
 bool too_small(double squares, int64_t numel) {
   return std::is_same_v<T, float> && squares > 0 && squares < static_cast<double>(numel) * kSmallMeanSquare;
@@ -39,7 +39,7 @@ struct Work {
   }
 };
 
-/// Scans the whole tensor; `partials` is room for one result a chunk where there is more than one chunk.
+/// Scans the whole tensor; `partials` has room for one result per chunk if there are several chunks.
 template <typename T>
 Partial scan_all(const Plan<T>& plan, int64_t chunks, Partial* partials) {
   if (chunks == 1) return scan_chunk(plan, 0);

@@ -9,12 +9,12 @@
 
 namespace loupe::measure {
 
-/// Runs `body(context, b, e)` over parts [b, e) that together are [begin, end), each at least `grain` long but for the
-/// last, maybe at the same time, and returns when all are done.
+/// Runs `body(context, b, e)` over parts [b, e) that together are [begin, end), each at least `grain` long except the
+/// last, perhaps in parallel, and returns when all are done.
 using ParallelBody = void (*)(void* context, int64_t begin, int64_t end);
 using ParallelFor = void (*)(int64_t begin, int64_t end, int64_t grain, ParallelBody body, void* context);
 
-/// What is measured, a row each. tests/measure/reference.cpp has a row for each, too, and says where one lacks.
+/// The measures, one row each. tests/measure/reference.cpp also has a row for each, and reports missing ones.
 struct Measure {
   uint32_t bit, implied;
 };
@@ -27,7 +27,7 @@ inline constexpr Measure kMeasures[] = {{LOUPE_MEASURE_SUMS, 0},
                                         {LOUPE_MEASURE_CHANGE_PREVIOUS, LOUPE_MEASURE_CHANGE},
                                         {LOUPE_MEASURE_HISTOGRAM, 0}};
 
-/// Those of these bits that are measured, and what they imply.
+/// The supported measures among these bits, and those that they imply.
 constexpr uint32_t measured_with(uint32_t measures) {
   uint32_t all = 0;
   for (const Measure& each : kMeasures) {
@@ -37,11 +37,11 @@ constexpr uint32_t measured_with(uint32_t measures) {
 }
 inline constexpr uint32_t kEveryMeasure = measured_with(~uint32_t{0});
 
-/// The measurements of one stream of tensors: everything that was asked for, in one pass over each tensor.
+/// The measurements of one stream of tensors: all requested ones, in one pass over each tensor.
 ///
-/// Calls on one instance must not overlap; different instances are independent. What `measure` and `prime` take is
-/// CPU memory of any Dtype, of at most kMaxDimensions dimensions, with any strides. Anything else is not
-/// measured: the measurement then says measures = 0, and the history is forgotten.
+/// Calls on one instance must not overlap; different instances are independent. `measure` and `prime` take CPU memory
+/// of any Dtype, of at most kMaxDimensions dimensions, with any strides. Other tensors are not measured: the
+/// measurement then has measures = 0, and the history is forgotten.
 class Measurer {
  public:
   static constexpr int64_t kMaxDimensions = 64;
@@ -50,26 +50,26 @@ class Measurer {
   /// @param history  the most elements compared with earlier events; of a larger tensor, a sample of this size
   explicit Measurer(const loupe_request& request, int64_t history = kWholeHistory);
 
-  /// Whether `request` can be served by the same pass: units are counted along the same dimension and with the same
-  /// epsilon, where both count them.
+  /// Whether `request` can be served by the same pass: if both count units, it must be along the same dimension and
+  /// with the same epsilon.
   bool accepts(const loupe_request& request) const;
 
-  /// Measures what `request` wants too, which `accepts` must have agreed to.
+  /// Also measures for `request`, which `accepts` must have accepted.
   void merge(const loupe_request& request);
 
-  /// Measures only `measures` from now on, of all that was merged. Returns whether that begins to compare events: those
-  /// before were not kept, and the history is forgotten.
+  /// Measures only `measures` from now on, of all merged ones. Returns whether this starts comparing events: earlier
+  /// ones were not kept, and the history is forgotten.
   bool restrict_to(uint32_t measures);
 
-  /// Takes `tensor` as the last value without measuring it, and forgets the values before: the next event has a change
-  /// but, having no event before it, no previous. Throws std::bad_alloc, as measure does.
+  /// Takes `tensor` as the last value without measuring it, and forgets earlier values: the next event has a change but
+  /// no previous event. Throws std::bad_alloc, as measure does.
   void prime(const loupe_tensor& tensor);
 
-  /// Measures an event. Of a tensor above `history` elements, what compares it with earlier ones (dot_previous,
-  /// change_sum_squares, dot_change) is estimated from a sample and flagged; norms of changes are then off by about
+  /// Measures an event. For a tensor above `history` elements, comparisons with earlier events (dot_previous,
+  /// change_sum_squares, dot_change) are estimated from a sample and flagged; norms of changes are then off by about
   /// 0.5 sqrt((k - 1) / n) of themselves, of n elements and their kurtosis k (3: normal), correlations by (1 - r^2) /
-  /// sqrt(n). What the result points at is valid until the next call. Allocates only where the tensor is larger than
-  /// all before it, or lies in memory in another dimension order than the last one.
+  /// sqrt(n). The memory behind the result is valid until the next call. Allocates only if the tensor is larger than
+  /// all before it, or has its dimensions in a different order in memory than the last one.
   loupe_measurement measure(const loupe_tensor& tensor);
 
   /// The next event is compared with nothing.
@@ -90,20 +90,20 @@ class Measurer {
   bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
   int depth() const;
 
-  uint32_t asked_ = 0;     // by all that was merged
-  uint32_t measures_ = 0;  // those of them that are measured now
+  uint32_t asked_ = 0;     // by all merged requests
+  uint32_t measures_ = 0;  // the currently measured ones
   int32_t unit_dimension_ = 0;
   double epsilon_ = 0;
 
   int64_t most_kept_ = kWholeHistory;
-  bool last_is_event_ = false;  // and not a primed value
+  bool last_is_event_ = false;  // the last value is an event, not a primed value
   double last_sum_squares_ = 0;
   double last_sampled_squares_ = 0;
   double last_change_sum_squares_ = 0;
   History history_;
 
   Buffer flags_;                 // ACTIVITY: one set for each chunk
-  Buffer partials_;              // where there is more than one chunk
+  Buffer partials_;              // for several chunks
   std::vector<uint64_t> slots_;  // HISTOGRAM: one set for each chunk
 };
 

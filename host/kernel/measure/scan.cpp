@@ -30,7 +30,7 @@ void add_range(Partial& to, const Range<T>& range) {
   to.maximum = std::max<double>(to.maximum, range.maximum);
 }
 
-/// Compares those runs of the sample that lie within the `n` elements from `at` on, which are `x`, and keeps them.
+/// Compares and keeps the runs of the sample within the `n` elements `x`, which begin at element `at`.
 template <typename T>
 Sums compare_runs(const Plan<T>& plan, const T* x, int64_t at, int64_t n, int64_t& run) {
   constexpr int64_t kRun = Sample::kRun;
@@ -110,7 +110,7 @@ UnitGrid unit_grid(const loupe_tensor& tensor, bool dense, int32_t unit_dimensio
   const int64_t d = std::clamp<int64_t>(wanted, 0, tensor.dim - 1);
   grid.units = tensor.sizes[d];
   grid.inner = dense ? tensor.strides[d] : elements_inside(tensor, d);
-  if (grid.units == 1) grid.inner = tensor.numel;  // whatever the stride says
+  if (grid.units == 1) grid.inner = tensor.numel;  // for any stride
   const int64_t row = grid.units * grid.inner;
   if (grid.units == tensor.numel) return grid;
   if (grid.inner >= kLongRun) {
@@ -172,7 +172,7 @@ void UnitCounter<T>::add_rows(const T* x, int64_t n) {
 template <typename T>
 void UnitCounter<T>::add_runs(const T* x, int64_t n) {
   while (n > 0) {
-    // The rest of a run that was begun or as much of one as there is, else whole runs up to the last unit.
+    // The rest of a begun run, or a part of a run, else whole runs up to the last unit.
     const bool whole = in_run_ == 0 && n >= grid_.inner;
     const int64_t length = whole ? grid_.inner : std::min(n, grid_.inner - in_run_);
     const int64_t runs = whole ? std::min(n / grid_.inner, grid_.units - flag_) : 1;
@@ -193,7 +193,7 @@ int64_t count_dead(const UnitGrid& grid, int64_t active, T* flags, int64_t chunk
   if (grid.flags == UnitGrid::Flags::kNone) return grid.units - active;
   const int64_t inner = grid.flags == UnitGrid::Flags::kPerUnit ? 1 : grid.inner;
   const int64_t row = grid.units * inner;
-  // More than 0 is a flag too from here on: add up those of the same element.
+  // From here on, any value above 0 is a set flag: add up those of the same element.
   for (int64_t at = row; at < chunks * grid.flag_count; at += row) {
     for (int64_t i = 0; i < row; ++i) flags[i] += flags[at + i];
   }

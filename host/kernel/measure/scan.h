@@ -8,35 +8,35 @@
 
 namespace loupe::measure {
 
-/// Float squares below 1e-38 are lost. That is harmless beside a mean square above this, but not where all are small.
+/// Float squares below 1e-38 are lost. That is harmless with a mean square above this, but not if all are small.
 inline constexpr double kSmallMeanSquare = 1e-30;
 
-/// Whether what the kernels summed up over a block can be relied on: nothing was NaN, infinite or too large for T, and,
-/// where squares are asked for, nothing that is not zero had squares too small for it.
+/// Whether the kernels' sums over a block are reliable: nothing was NaN, infinite or too large for T and, if squares
+/// are requested, no nonzero element had a square too small for T.
 template <typename T>
 bool trustworthy(const Sums& sums, unsigned terms, bool squares_wanted, const T* x, const T* last, int64_t n);
 
 template <typename T>
 struct CarefulSums {
-  Sums sums;  // of the finite elements; of those products that have finite factors
+  Sums sums;  // over the finite elements, and the products with finite factors
   int64_t nan_count = 0;
   int64_t inf_count = 0;
-  Range<T> range;  // of the finite elements
+  Range<T> range;  // over the finite elements
 };
 
-/// What the kernels compute, in double; and one element after the other, which is slow, where some are not finite. For
-/// blocks that are not trustworthy.
+/// Computes the same as the kernels, in double; element by element, which is slow, if some are not finite. For blocks
+/// that are not trustworthy.
 template <typename T>
 CarefulSums<T> sum_carefully(unsigned terms, const T* x, const T* last, const T* older, int64_t n);
 
-/// Adds up the L2 norms of a tensor's samples, which lie one after the other in the order it is read. A chunk may begin
-/// and end within a sample, so it keeps the squares of its first and last one apart until chunks are put together.
+/// Adds up the L2 norms of a tensor's samples, which are consecutive in reading order. A chunk may begin and end within
+/// a sample, so it keeps the squares of its first and last one separate until chunks are joined.
 class SampleNorms {
  public:
-  /// `length` elements a sample; the chunk begins with element `begin` of the tensor.
+  /// `length` elements per sample; the chunk begins with element `begin` of the tensor.
   SampleNorms(int64_t length, int64_t begin) : length_(length), left_(length > 0 ? length - begin % length : 0) {}
 
-  /// `sums` are those of the whole block; `careful` says that the kernels cannot be relied on for it.
+  /// `sums` are those of the whole block; `careful`: the kernels are not reliable for it.
   template <typename T>
   void add(const T* x, int64_t n, const Sums& sums, bool careful) {
     int64_t at = 0;
@@ -55,7 +55,7 @@ class SampleNorms {
     }
   }
 
-  /// Goes on where this chunk ended.
+  /// Appends the chunk that follows this one.
   void append(const SampleNorms& next) {
     if (!next.first_ended_) {
       open_squares_ += next.open_squares_;
@@ -67,7 +67,7 @@ class SampleNorms {
     open_squares_ = next.open_squares_;
   }
 
-  /// The sum of the norms of all samples, once the last chunk is in.
+  /// The sum of the norms of all samples, after the last chunk was added.
   double total() const { return norms_ + std::sqrt(first_squares_); }
 
  private:
@@ -91,18 +91,18 @@ class SampleNorms {
   int64_t length_;
   int64_t left_;  // elements until the current sample ends
   bool first_ended_ = false;
-  double first_squares_ = 0;  // of the sample that the chunk begins with
+  double first_squares_ = 0;  // of the chunk's first sample
   double open_squares_ = 0;   // of the current one
-  double norms_ = 0;          // of those between
+  double norms_ = 0;          // of the samples in between
 };
 
 /// How a tensor's elements, in the order they are read, belong to units: as [outer, units, inner]. Each chunk of the
-/// tensor notes in flags of its own what it saw active.
+/// tensor marks active units in its own flags.
 struct UnitGrid {
   enum class Flags {
     kNone,        // every element is a unit: counting is enough
-    kPerElement,  // one for each of [units, inner], several times over where that is short, to have long rows
-    kPerUnit      // where inner is long
+    kPerElement,  // one for each of [units, inner], repeated to get long rows if that is short
+    kPerUnit      // for a long inner
   };
 
   int64_t units = 0;
@@ -111,10 +111,10 @@ struct UnitGrid {
   int64_t flag_count = 0;  // of one chunk
 };
 
-/// `unit_dimension` as in loupe_request; `dense` says that the tensor is read in memory order.
+/// `unit_dimension` as in loupe_request; `dense`: the tensor is read in memory order.
 UnitGrid unit_grid(const loupe_tensor& tensor, bool dense, int32_t unit_dimension);
 
-/// The largest T that is not above epsilon, so that comparing as T decides as comparing as double does.
+/// The largest T not above epsilon, so comparing as T gives the same result as comparing as double.
 template <typename T>
 T round_epsilon(double epsilon);
 
@@ -135,16 +135,16 @@ class UnitCounter {
   const T epsilon_;
   T* const flags_;
   int64_t active_ = 0;
-  int64_t flag_ = 0;    // where the next element belongs
+  int64_t flag_ = 0;    // index of the next element's flag
   int64_t in_run_ = 0;  // kPerUnit: how far into its run it is
 };
 
-/// Units without an active element, from the flags of all chunks, which lie one after the other and are overwritten.
+/// Units without an active element, from the consecutive flags of all chunks, which are overwritten.
 template <typename T>
 int64_t count_dead(const UnitGrid& grid, int64_t active, T* flags, int64_t chunks);
 
-/// Elements that one thread takes at a time. Results are put together chunk by chunk, in order, so that they are the
-/// same however many threads there are.
+/// Elements that one thread takes at a time. Results are joined chunk by chunk, in order, so they are the same for any
+/// number of threads.
 inline constexpr int64_t kChunk = int64_t{1} << 17;
 
 /// What to do with a tensor in one pass, the same for all of its chunks.
@@ -154,11 +154,11 @@ struct Plan {
   bool dense = false;  // read in memory order
   uint32_t measures = 0;
   unsigned terms = kOwnTerms;
-  bool careful = false;  // do not even try the kernels' sums
+  bool careful = false;  // skip the kernels' sums
   const T* last = nullptr;
   const T* older = nullptr;
-  T* keep = nullptr;               // where the elements are written to; may be `last` or `older`; null for nowhere
-  const Sample* sample = nullptr;  // which elements last, older and keep have; null for all
+  T* keep = nullptr;               // where the elements are written to; may be `last` or `older`; null: not written
+  const Sample* sample = nullptr;  // the elements in last, older and keep; null for all
   UnitGrid units = {};
   T epsilon = 0;
   T* flags = nullptr;  // units.flag_count for each chunk
@@ -166,10 +166,10 @@ struct Plan {
   uint64_t* slots = nullptr;  // kHistogramSlots for each chunk
 };
 
-/// What came out of a chunk, or of several.
+/// The result of one or several chunks.
 struct Partial {
-  Sums sums;     // of a plan with a sample: of all elements what needs no other, and nothing else
-  Sums sampled;  // of a sample's elements
+  Sums sums;     // for a plan with a sample: only the sums over all elements that need no earlier values
+  Sums sampled;  // sums over a sample's elements
   int64_t nan_count = 0;
   int64_t inf_count = 0;
   double minimum = std::numeric_limits<double>::infinity();
@@ -177,7 +177,7 @@ struct Partial {
   int64_t active = 0;
   SampleNorms samples{0, 0};
 
-  /// Adds the chunk after those that are in.
+  /// Adds the next chunk.
   void append(const Partial& next);
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 std::atomic<DeviceMeasurerFactory> device_factory{nullptr};
 
-/// Added to the flags of an event that a device measured: some source rested.
+/// A flag added to an event that a device measured: some source rested.
 constexpr uint32_t kSomeRested = 1U << 31;
 
 uint32_t place_of(const loupe_event& event) {
@@ -76,7 +76,7 @@ uint64_t print_of(const loupe_event& event) {
 }
 
 constexpr const char* wrote =
-    "it wrote to a tensor that it was lent, which changes training; tensors are read-only, so change a clone";
+    "it wrote to a lent tensor, which changes training; tensors are read-only, so change a clone";
 
 }  // namespace
 
@@ -205,7 +205,7 @@ void GathererNode::open() {
 void GathererNode::subscribe(const loupe_subscription* asked) {
   const loupe_subscription subscription = detail::known_part(given(asked, "a subscription is null"));
   // Later the streams are read without a lock.
-  if (!opening_) throw Error("a gatherer subscribes while it is opened, and at no other time", LOUPE_INVALID);
+  if (!opening_) throw Error("a gatherer may subscribe only in open()", LOUPE_INVALID);
   const char* label = subscription.label != nullptr ? subscription.label : "";
   Stream& stream = module_.stream_to_subscribe(subscription.tap, label, subscription.index);
   stream.add(*this);
@@ -289,9 +289,9 @@ void GathererNode::fetch() const {
 }
 
 void GathererNode::emit(const loupe_event* event) {
-  loupe_event out = detail::known_part(given(event, "an event is emitted that is null"));
-  if (!in_event_) throw Error("a gatherer emits while it is given an event, and at no other time", LOUPE_INVALID);
-  hand_on(out, /*tensors=*/nullptr);  // it has those that it was given
+  loupe_event out = detail::known_part(given(event, "the emitted event is null"));
+  if (!in_event_) throw Error("a gatherer may emit only in event()", LOUPE_INVALID);
+  hand_on(out, /*tensors=*/nullptr);  // the event has its tensors already
 }
 
 void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
@@ -351,12 +351,12 @@ void GathererNode::tell_of_sparse() {
   }
   if (lenses.empty()) return;
   log(LOUPE_LOG_WARNING, "'" + (has_label_ ? label_ + "' of " : entry_.component->name + std::string("' of ")) +
-                             module_.shown_name() + " has sparse tensors, which would have to be made dense for " +
+                             module_.shown_name() + " has sparse tensors, which are not made dense for " +
                              join(lenses) +
-                             "; there it has no numbers. LOUPE_REQUEST_SPARSE asks for the values that they have");
+                             ", so it gets no numbers there; LOUPE_REQUEST_SPARSE requests their values");
 }
 
-/// Whether an earlier subscriber had it measured: on a device, those of one group are in two places.
+/// Whether it was already measured for an earlier subscriber; on a device, a group's subscribers are in two places.
 bool GathererNode::is_measured_already(std::size_t subscriber, uint32_t flags) const {
   return std::any_of(subscribers_.begin(), subscribers_.begin() + static_cast<std::ptrdiff_t>(subscriber),
                      [&](const Subscriber& each) {
@@ -384,7 +384,7 @@ void GathererNode::process(const Subscriber& subscriber, const loupe_event& even
                                 " of " + module_.shown_name(),
                             has_written ? wrote : error.text());
   } catch (...) {
-    stop_ = std::current_exception();  // the gatherer's C frames may lie between here and the trainer
+    stop_ = std::current_exception();  // the gatherer's C frames may be between here and the trainer
   }
 }
 
@@ -404,7 +404,7 @@ void GathererNode::follow_lenses() {
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     bool some_rest = false;
-    uint32_t measures = 0;  // what only those want that rest is not measured
+    uint32_t measures = 0;  // measures that only resting sources want are skipped
     for (const Subscriber& subscriber : subscribers_) {
       if (subscriber.group != i || subscriber.guard->resting()) continue;
       if (!rests(subscriber) && subscriber.is_measured()) {

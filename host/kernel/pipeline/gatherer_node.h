@@ -22,7 +22,7 @@ namespace loupe {
 /// Measures a device's tensors without waiting for it. Implemented in the part of the host that knows LibTorch.
 class DeviceMeasurer {
  public:
-  /// Of an event that measure() was given.
+  /// Receives the measurement of an event passed to measure().
   using Deliver = std::function<void(const loupe_measurement& measurement, uint32_t flags, uint64_t number)>;
   virtual ~DeviceMeasurer() = default;
   virtual void prime(const loupe_tensor& tensor) = 0;
@@ -38,7 +38,7 @@ using DeviceMeasurerFactory = std::unique_ptr<DeviceMeasurer> (*)(const loupe_re
 /// For all inspectors of the process from now on. Any thread.
 void set_device_measurer_factory(DeviceMeasurerFactory factory);
 
-/// A lens that hears what is measured for others.
+/// A lens that receives what is measured for others.
 struct Hearer {
   const loupe_draft_measured* table;
   void* self;
@@ -55,9 +55,8 @@ class MeasureGroup {
   bool accepts(const loupe_request& wanted, const LensGuard& guard) const;
   void merge(const loupe_request& wanted, const LensGuard& guard);
 
-  /// Sets what to measure of the next events, LOUPE_MEASURE_ bits; with none it rests. Comparisons that begin have no
-  /// history.
-  /// @param some_rest  a source behind it rests, and does not get what is measured on a device meanwhile
+  /// Sets the measures of the next events, LOUPE_MEASURE_ bits; with none it rests. New comparisons have no history.
+  /// @param some_rest  a source behind it rests, and does not get measurements of a device meanwhile
   void restrict_to(uint32_t measures, bool some_rest);
   /// Forgets the history, since steps were not seen.
   void begin_anew();
@@ -75,9 +74,9 @@ class MeasureGroup {
   /// @param event  what all of the events have in common
   void collect(loupe_event event, const Deliver& deliver);
 
-  /// From now on `hearer` hears the events of this stream.
+  /// From now on `hearer` receives the events of this stream.
   void add_hearer(const Hearer& hearer, const loupe_module* module, const std::string& name);
-  /// Tells all hearers of an event, and of its measurement once there is one.
+  /// Sends all hearers an event, and its measurement once there is one.
   void tell(const loupe_event& event) const {
     for (const Heard& each : heard_) {
       const RunningComponent running(each.hearer.guard->speaker());
@@ -106,11 +105,11 @@ class MeasureGroup {
   std::unique_ptr<DeviceMeasurer> device_;
   loupe_request request_;
   int64_t history_;
-  int every_;                       // its first lens looks at every n-th tick
-  std::vector<Deferred> deferred_;  // what each event has that is measured on the device, in their order
+  int every_;                       // its first lens measures every n-th tick
+  std::vector<Deferred> deferred_;  // the data of events being measured on the device, in order
   bool mixed_ = false;              // not all behind it see the same events
   bool resting_ = true;             // no source behind it wants the next events
-  bool some_rest_ = false;          // one behind it rests
+  bool some_rest_ = false;          // a source behind it rests
   bool fresh_ = true;               // the history is empty
   boost::container::small_vector<Heard, 1> heard_;
 };
@@ -130,7 +129,7 @@ class ForwardTensors {
 
 /// LibTorch's count of in-place changes of a tensor; 0 if it has none. Any thread.
 using TensorVersion = uint64_t (*)(const loupe_tensor& tensor);
-/// For the process: detects, where mistakes are errors, that a component writes to what it is lent.
+/// For the process: detects, if mistakes are errors, that a component writes to a lent tensor.
 void set_tensor_version(TensorVersion version);
 
 /// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask for the same.
@@ -149,17 +148,17 @@ class GathererNode {
   /// Adds a preprocessor behind this gatherer.
   void add(loupe_source& source);
   bool wants_tensors() const { return wants_tensors_; }
-  /// Whether an active source behind it reads them.
+  /// Whether an active source behind it reads inputs and outputs.
   bool reads_tensors() const { return reads_tensors_; }
   /// Passes an event through the gatherer to the preprocessors. Fills in its measurement, and its inputs and outputs if
   /// they are read.
   /// @param tensors  may be null
   void event(loupe_event& event, ForwardTensors* tensors);
-  /// Has the memory that `event` will use fetched into the caches. Any thread.
+  /// Prefetches the memory that `event` will use into the caches. Any thread.
   void fetch() const;
-  /// Sets the value from which changes are counted, where the history is empty.
+  /// Sets the value from which changes are counted, if the history is empty.
   void prime(const loupe_tensor& tensor);
-  /// Call when lenses or sources behind it begin or cease to rest; the history of the latter begins anew.
+  /// Call when lenses or sources behind it begin or cease to rest; sources that cease start a new history.
   void follow_lenses();
   /// Disables `what` (LOUPE_REST_ bits) for a source behind it; 0 enables all.
   void rest(loupe_source& source, uint32_t what);
@@ -180,17 +179,17 @@ class GathererNode {
   LOUPE_SHARED bool sees_replicas() const;
   /// The number of accepted events since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
-  /// Whether there was any, also of those that show nothing by themselves.
+  /// Whether there was any, including events that show nothing themselves.
   bool has_events() const { return has_events_; }
   void ticked();
   /// Bytes held for measuring.
   std::size_t bytes() const;
-  /// From now on `hearer` hears what is measured here. Under the module's mutex.
+  /// From now on `hearer` receives the measurements made here. Under the module's mutex.
   void add_hearer(const Hearer& hearer);
 
  private:
   static constexpr uint32_t kNoGroup = UINT32_MAX;
-  static constexpr std::size_t few_subscribers = 4;  ///< as many as lie within the node
+  static constexpr std::size_t few_subscribers = 4;  ///< the number stored within the node
 
   /// The part of a source that events need.
   struct Subscriber {
@@ -204,10 +203,10 @@ class GathererNode {
     uint32_t training_flag;  // the LOUPE_EVENT_ bit of a training pass
     uint32_t refuses;        // LOUPE_EVENT_ bits of events that it does not get
     bool wants_tensor;
-    bool shows;                    // has numbers for a tick, which are lost without one
-    bool compares;                 // asks for the change
+    bool shows;                    // it has numbers for a tick, which are lost without one
+    bool compares;                 // it requests the change
     uint32_t rests = 0;            // LOUPE_REST_ bits
-    loupe_tally* tally = nullptr;  // adds up what is usual
+    loupe_tally* tally = nullptr;  // adds up usual events
     UsualTime usual = {};
 
     bool is_of_devices() const { return (places & LOUPE_PLACE_CPU) == 0; }
@@ -249,24 +248,24 @@ class GathererNode {
   bool hands_on_ = false;  ///< the gatherer passes events on unchanged
   bool opening_ = false, in_event_ = false;
   bool told_of_sparse_ = false;
-  bool has_blamed_writer_ = false;  ///< in this event: a component wrote to what it was lent
+  bool has_blamed_writer_ = false;  ///< in this event: a component wrote to a lent tensor
   TimedEvents timed_;
   uint64_t unticked_ = 0;
-  bool has_events_ = false;  ///< since then
+  bool has_events_ = false;  ///< since the last tick
   std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw
   loupe_taps taps_{};
   boost::container::small_vector<MeasureGroup, 1> groups_;
   std::size_t on_processor_ = 0;  ///< the number of subscribers for CPU memory, which come first
   boost::container::small_vector<Subscriber, few_subscribers>
-      subscribers_;  // then those of one group beside each other
+      subscribers_;  // subscribers of one group follow each other
 
   ModuleNode& module_;
-  boost::container::small_vector<Stream*, 1> streams_;  // that it subscribed to
+  boost::container::small_vector<Stream*, 1> streams_;  // the streams it subscribed to
   std::string key_;
   CatalogueEntry entry_;
   std::string label_;
   bool has_label_;
-  Exclusive calls_;  ///< on the gatherer and the preprocessors behind it
+  Exclusive calls_;  ///< calls of the gatherer and the preprocessors behind it
 };
 
 }  // namespace loupe

@@ -44,7 +44,7 @@ std::string place_of(const ComponentConfig& config) {
 }
 
 constexpr std::size_t most_bins = 1 << 24, most_numbers = 1 << 24;
-constexpr const char* told_null = "what is told is null";
+constexpr const char* told_null = "the reported struct is null";
 
 void need(const char* text, const char* what) {
   if (text == nullptr) throw Error(std::string(what) + " is null; give it a text", LOUPE_INVALID);
@@ -55,7 +55,7 @@ bool is_big(const char* layer, const char* tag) {
   return layer == nullptr || *layer == '\0' || std::strcmp(layer, tag) == 0;
 }
 
-/// Replaces what is no UTF-8 in the texts of a message, which then are valid as long as this.
+/// Replaces invalid UTF-8 in the texts of a message, which are then valid as long as this object.
 class ValidTexts {
  public:
   template <class Message>
@@ -87,13 +87,13 @@ class ValidTexts {
   std::list<std::vector<const char*>> lists_;
 };
 
-/// Fills in what a request leaves 0. Throws Error for one that no event can serve.
+/// Fills in the zero members of a request. Throws Error for a request that no event can satisfy.
 void complete(loupe_request& request) {
   constexpr uint32_t comparing = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
   if ((request.flags & LOUPE_REQUEST_SPARSE) != 0 && (request.measures & comparing) != 0) {
     throw Error(
-        "a preprocessor asks for sparse tensors and to compare them with those before, which have other rows; ask "
-        "without LOUPE_REQUEST_SPARSE, or without that measure",
+        "a preprocessor requests sparse tensors and a comparison with earlier ones, which have other rows; leave out "
+        "LOUPE_REQUEST_SPARSE or that measure",
         LOUPE_INVALID);
   }
   if (request.passes == 0) request.passes = LOUPE_PASS_BOTH;
@@ -192,8 +192,8 @@ void LensNode::expect(std::initializer_list<State> states, const char* function)
   static constexpr const char* calls[] = {"outside of calls", "in attach", "in visit", "in report", "in step"};
   std::vector<const char*> allowed;
   for (const State state : states) allowed.push_back(calls[static_cast<std::size_t>(state)]);
-  throw Error(std::string("'") + function + "' is called " + calls[static_cast<std::size_t>(state_)] +
-                  " of the lens, where its contract does not allow it; call it " + join(allowed),
+  throw Error(std::string("'") + function + "' was called " + calls[static_cast<std::size_t>(state_)] +
+                  " of the lens, which its contract does not allow; call it " + join(allowed),
               LOUPE_INVALID);
 }
 
@@ -223,7 +223,7 @@ void LensNode::watch(const loupe_watch* asked, loupe_source** source_place) {
     if (watch.own_interface == nullptr) throw Error("a watch names no preprocessor", LOUPE_INVALID);
     const std::string lacking = lacking_function(Kind::preprocessor, watch.own_interface);
     if (!lacking.empty()) {
-      throw Error("a watch brings a preprocessor without the function '" + lacking + "'", LOUPE_INVALID);
+      throw Error("a watch has a preprocessor without the function '" + lacking + "'", LOUPE_INVALID);
     }
     source.preprocessor = "its own";
     source.is_own = true;
@@ -245,14 +245,14 @@ void LensNode::watch(const loupe_watch* asked, loupe_source** source_place) {
 }
 
 void LensNode::read(loupe_source* source, std::size_t index, loupe_series* row) {
-  loupe_series& place = given(row, "there is no place for the row of a series");
+  loupe_series& place = given(row, "the pointer for the row of a series is null");
   loupe_series read = source->read("read", [&] { return detail::series_row(*source->table, source->self, index); });
   read.struct_size = place.struct_size;  // the lens may have another version of the struct
   std::memcpy(&place, &read, std::min<std::size_t>(place.struct_size, sizeof read));
 }
 
 void LensNode::rest(loupe_source* asked, uint32_t what) {
-  loupe_source& source = given(asked, "the source that is to rest is null");
+  loupe_source& source = given(asked, "the source to rest is null");
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "rest");
   constexpr uint32_t known = uint32_t{LOUPE_REST_EVENTS} | LOUPE_DRAFT_REST_MEASURES | LOUPE_DRAFT_REST_TENSORS;
   const std::lock_guard lock(*source.mutex);
@@ -260,14 +260,14 @@ void LensNode::rest(loupe_source* asked, uint32_t what) {
 }
 
 void LensNode::make_tally(loupe_tally** tally) {
-  loupe_tally*& place = given(tally, "there is no place for the tally that is to be made");
+  loupe_tally*& place = given(tally, "the pointer for the new tally is null");
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "make_tally");
   const std::lock_guard lock(tallies_mutex_);
   place = &tallies_.emplace_back();
 }
 
 void LensNode::use_tally(loupe_source* asked, loupe_tally* tally) {
-  loupe_source& source = given(asked, "the source that is to use a tally is null");
+  loupe_source& source = given(asked, "the source to use a tally is null");
   expect({State::attaching, State::visiting, State::stepping, State::reporting}, "use_tally");
   if (tally != nullptr) check_is_own(tally);
   const std::lock_guard lock(*source.mutex);
@@ -275,7 +275,7 @@ void LensNode::use_tally(loupe_source* asked, loupe_tally* tally) {
 }
 
 void LensNode::take_tally(loupe_tally* tally, loupe_tally_sums* sums) {
-  loupe_tally_sums& place = given(sums, "there is no place for what a tally added up");
+  loupe_tally_sums& place = given(sums, "the pointer for the sums of a tally is null");
   check_is_own(tally);
   place = tally->take();
 }
@@ -283,7 +283,7 @@ void LensNode::take_tally(loupe_tally* tally, loupe_tally_sums* sums) {
 void LensNode::check_is_own(const loupe_tally* tally) const {
   const std::lock_guard lock(tallies_mutex_);
   if (std::none_of(tallies_.begin(), tallies_.end(), [&](const loupe_tally& each) { return &each == tally; }))
-    throw Error("a tally is used or taken that make_tally did not give to this lens", LOUPE_INVALID);
+    throw Error("this tally was not made for this lens by make_tally", LOUPE_INVALID);
 }
 
 template <class Call>
@@ -348,8 +348,8 @@ void LensNode::reset_all() {
 void LensNode::tell_blindness() {
   if (sources_.empty() && !has_shown_ && !wants_steps() && rows_ == nullptr && !guard_.quarantined()) {
     guard_.fault("the end of its first tick",
-                 "it watches none of the modules that it was shown, and told nothing; they are of the types " +
-                     join(types_) + "; look at one of them in visit, or have the options include and exclude name one");
+                 "it watches none of the modules it visited, and reported nothing; their types are " + join(types_) +
+                     "; watch one of them in visit, or let the options include and exclude select one");
   }
   types_.clear();
 }
@@ -402,7 +402,7 @@ std::optional<double> LensNode::query(const std::string& key) {
 void LensNode::hear(const char* tag, const char* layer, const char* line, double value) {
   if (rows_ == nullptr) return;
   // Within the call of the lens that reports.
-  guarded_call(state_, "a number that is reported", [&](const loupe_lens&, loupe_error* error) {
+  guarded_call(state_, "a reported number", [&](const loupe_lens&, loupe_error* error) {
     return rows_->number(instance_.self(), tag, layer, line, value, error);
   });
 }
@@ -446,13 +446,13 @@ void check_message(const loupe_row& row) {
   need(row.tag, "the tag of a row");
   if (row.value_count > most_numbers || row.band_count > most_numbers) {
     throw Error("a row has " + std::to_string(std::max(row.value_count, row.band_count)) +
-                    " numbers; tell them in rows of at most " + std::to_string(most_numbers),
+                    " numbers; report them in rows of at most " + std::to_string(most_numbers),
                 LOUPE_INVALID);
   }
   if (row.value_count > 0 && (row.value_names == nullptr || row.values == nullptr))
-    throw Error("a row has values, but value_names or values is null; give it both", LOUPE_INVALID);
+    throw Error("a row has values, but value_names or values is null; set both", LOUPE_INVALID);
   if (row.band_count > 0 && (row.band_names == nullptr || row.bands == nullptr))
-    throw Error("a row has bands, but band_names or bands is null; give it both", LOUPE_INVALID);
+    throw Error("a row has bands, but band_names or bands is null; set both", LOUPE_INVALID);
   for (std::size_t i = 0; i < row.value_count; ++i) need(row.value_names[i], "the name of a value");
   for (std::size_t i = 0; i < row.band_count; ++i) {
     need(row.band_names[2 * i], "the low name of a range");
@@ -523,8 +523,8 @@ void LensNode::show(const Message* message) {
 
 void LensNode::refuse_untold(const char* tag) const {
   const std::string known = join(tags_, "', '");
-  throw Error(std::string("a value of the tag '") + tag + "' is told before the tag; tell it by Report::tag first" +
-                  (known.empty() ? "" : ": told were '" + known + "'"),
+  throw Error(std::string("a value of the tag '") + tag + "' was reported before its tag; call Report::tag first" +
+                  (known.empty() ? "" : ": reported tags are '" + known + "'"),
               LOUPE_INVALID);
 }
 

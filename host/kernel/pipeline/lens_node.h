@@ -64,8 +64,8 @@ class LensNode {
 
   const std::string& name() const { return guard_.lens(); }
   bool quarantined() const { return guard_.quarantined(); }
-  /// Begins the epoch that ends with this tick. The lens rests if the epoch is inactive or not one of its own. Returns
-  /// whether that is new; its sources follow by ModuleNode::follow_lenses.
+  /// Begins the epoch that ends with this tick. The lens rests if the epoch is inactive or not its turn. Returns
+  /// whether that changed; its sources follow by ModuleNode::follow_lenses.
   bool begin_epoch(bool active, int64_t tick) { return guard_.rest(!active || tick % guard_.every() != 0); }
   bool resting() const { return guard_.resting(); }
   /// Call at the end of a tick, `wall` seconds after the previous one: warns of a slow lens.
@@ -83,27 +83,27 @@ class LensNode {
   std::optional<double> query(const std::string& key);
   /// Whether it judges what all lenses report.
   bool hears_numbers() const { return rows_ != nullptr; }
-  /// Tells such a lens of a number of any lens.
+  /// Sends such a lens a number of any lens.
   void hear(const char* tag, const char* layer, const char* line, double value);
   /// Lets such a lens judge the tick, once all have reported.
   void end_numbers(const loupe_tick& tick);
-  /// Nullopt where it does not hear what is measured for others.
+  /// Nullopt if it does not receive what is measured for others.
   std::optional<Hearer> hearer() const;
   /// Whether it keeps the last steps before a fault.
   bool keeps_incidents() const { return incidents_ != nullptr; }
-  /// Whether such a lens is to write an incident because of a finding.
+  /// Whether such a lens wants to write an incident for a finding.
   bool writes_at(const loupe_finding& finding);
-  /// Has such a lens write one, and returns its folder; empty where there were enough. Throws Error.
+  /// Lets such a lens write an incident, and returns its folder; empty if the limit is reached. Throws Error.
   std::string write(const loupe_draft_incident& incident);
 
  private:
   friend class LensStatesOf;  // in a run of several processes: saves and merges the states of the sources
-  /// The current call of the lens, which decides what it may call back.
+  /// The current call of the lens, which decides the functions that it may call.
   enum class State { idle, attaching, visiting, reporting, stepping };
 
   template <class Call>
   void guarded_call(State state, const std::string& where, Call&& call);
-  // What it calls, by the tables that it is given.
+  // The functions that the lens calls through its tables.
   void watch(const loupe_watch* asked, loupe_source** source_place);
   void read(loupe_source* source, std::size_t index, loupe_series* row);
   void rest(loupe_source* asked, uint32_t what);
@@ -124,27 +124,27 @@ class LensNode {
   static const loupe_internal_tally& tally_table();
   void make_sink();
   [[noreturn]] void refuse_untold(const char* tag) const;
-  /// Reports once that the lens watches nothing, where mistakes are errors.
+  /// Reports once that the lens watches nothing, if mistakes are errors.
   void tell_blindness();
   std::string tag_id(const char* tag) const { return suffix_.empty() ? tag : tag + suffix_; }
   void expect(std::initializer_list<State> states, const char* function) const;
 
   LensGuard guard_;
-  std::string suffix_;  // of its tags, if it has its own name
+  std::string suffix_;  // suffix of its tags, if it has its own name
   const Catalogue& catalogue_;
   LensContext& surroundings_;
   bool is_written_;
   State state_ = State::idle;
   Display* display_ = nullptr;               // while it reports
-  std::set<std::string, std::less<>> tags_;  // that were declared
-  std::set<std::string> types_;              // of the visited modules, where mistakes are errors
-  bool has_shown_ = false;                   // a value, range, histogram or finding
+  std::set<std::string, std::less<>> tags_;  // the declared ones
+  std::set<std::string> types_;              // of the visited modules, kept if mistakes are errors
+  bool has_shown_ = false;                   // it reported a value, range, histogram or finding
   OptionCache option_cache_;
   loupe_wiring wiring_{};
   loupe_sink sink_{};
   mutable LeafMutex tallies_mutex_;  // events use tallies on their own threads
   std::list<loupe_tally> tallies_;
-  std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by their modules
+  std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by module id
   std::unordered_map<uint64_t, loupe_source*> by_key_;
   ComponentInstance instance_;  // after the sources, which may use preprocessors of the lens
   const loupe_draft_rows* rows_;

@@ -161,20 +161,20 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
     throw Error(std::string(tap_name(tap)) + " cannot be watched on " + shown_name(), LOUPE_UNSUPPORTED);
   }
   if (tap == LOUPE_DRAFT_TAP_LOSS_INPUT && (description_.flags & LOUPE_MODULE_ROOT) == 0) {
-    throw Error(std::string(tap_name(tap)) + " is seen at a model's root alone, not on " + shown_name() +
+    throw Error(std::string(tap_name(tap)) + " is seen only at a model's root, not on " + shown_name() +
                     "; watch it where the module has the flag LOUPE_MODULE_ROOT",
                 LOUPE_UNSUPPORTED);
   }
   const bool is_attribute = tap == LOUPE_TAP_ATTRIBUTE || tap == LOUPE_TAP_ATTRIBUTE_BEFORE;
   if (is_attribute && label.empty()) {
-    throw Error(std::string(tap_name(tap)) + " is asked for without its name; give it as the label", LOUPE_INVALID);
+    throw Error(std::string(tap_name(tap)) + " needs a name; give it as the label", LOUPE_INVALID);
   }
   if (!label.empty() && (tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE)) {
-    throw Error(std::string(tap_name(tap)) + " has no label, and is given '" + label +
+    throw Error(std::string(tap_name(tap)) + " has no label, but got '" + label +
                     "'; attributes and parameters come at LOUPE_TAP_ATTRIBUTE and LOUPE_TAP_ATTRIBUTE_BEFORE",
                 LOUPE_UNSUPPORTED);
   }
-  if (closed_) throw Error(shown_name() + " is detached and cannot be watched any more", LOUPE_INVALID);
+  if (closed_) throw Error(shown_name() + " is detached and can no longer be watched", LOUPE_INVALID);
   if (!label.empty() && !description_.offers(tap, label)) {
     std::string own;
     for (std::size_t i = 0; i < c_module_.parameter_count; ++i)
@@ -186,8 +186,8 @@ Stream& ModuleNode::stream_to_subscribe(uint32_t tap, const std::string& label, 
   const bool has_index = tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
                          tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_FORWARD_BEFORE;
   if (index != 0 && !has_index) {
-    throw Error(std::string(tap_name(tap)) + " has no output or input of number " + std::to_string(index) +
-                    "; leave the index 0",
+    throw Error(std::string(tap_name(tap)) + " has no output or input with the index " + std::to_string(index) +
+                    "; use the index 0",
                 LOUPE_UNSUPPORTED);
   }
   if (Stream* known = stream(tap, label, index)) return *known;

@@ -73,10 +73,10 @@ class Stream {
   /// @param tensors  the inputs and outputs; may be null
   LOUPE_SHARED void dispatch(const loupe_tensor* tensor, uint32_t flags, ForwardTensors* tensors = nullptr,
                              double scalar = 0, const char* label = nullptr);
-  /// Has the memory that `dispatch` will use fetched into the caches meanwhile: in a large model an event finds none of
-  /// it there, and would wait for one line after the other. Any thread.
+  /// Prefetches the memory that `dispatch` will use into the caches: in a large model it is not there, and an event
+  /// would wait for one line after the other. Any thread.
   void fetch() const;
-  /// Records that a forward of the module has no tensor of this index. Any thread.
+  /// Records that a forward of the module has no tensor with this index. Any thread.
   void lacks() { lacking_.store(true, std::memory_order_relaxed); }
   /// Returns true once if that was recorded and no event came.
   bool take_lacking();
@@ -107,7 +107,7 @@ class Stream {
 class ModuleNode {
  public:
   /// @param step  the run's clock, which outlives the module
-  /// @param history  the most elements of a tensor that are compared with earlier events; of larger tensors a sample
+  /// @param history  the most elements of a tensor that are compared with earlier events; beyond that a sample
   ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step,
              int64_t history = std::numeric_limits<int64_t>::max());
   ModuleNode(const ModuleNode&) = delete;
@@ -116,7 +116,7 @@ class ModuleNode {
   const ModuleDescription& description() const { return description_; }
   int64_t history() const { return history_; }
   const loupe_module* c_module() const { return is_pushes_ ? nullptr : &c_module_; }
-  /// Call before a lens sees it. Both outlive this, and may be null.
+  /// Call it before a lens sees the module. Both outlive this, and may be null.
   void belong_to(const loupe_model* model, const ModuleNode* parent) {
     c_module_.model = model;
     c_module_.parent = parent != nullptr ? parent->c_module() : nullptr;
@@ -141,7 +141,7 @@ class ModuleNode {
   GathererNode& gatherer(const CatalogueEntry& entry, std::shared_ptr<const OptionSet> options, const char* label);
   const std::deque<GathererNode>& gatherers() const { return gatherers_; }
 
-  /// Held while an event passes, and while its values are read.
+  /// Held while an event passes, and while the module's values are read.
   ModuleMutex& mutex() { return mutex_; }
   /// Delivers what devices have measured since the last tick.
   void collect_deferred();
@@ -149,22 +149,22 @@ class ModuleNode {
   void follow_lenses();
   /// Forgets the history, since steps were not seen.
   void forget_history();
-  /// From now on `hearer` hears what is measured of the module.
+  /// From now on `hearer` receives the module's measurements.
   void add_hearer(const Hearer& hearer);
   const std::vector<Hearer>& hearers() const { return hearers_; }
   /// The number of accepted events since the last call of ticked().
   uint64_t unticked();
-  /// Whether any came since then, also of those that show nothing by themselves.
+  /// Whether any came since then, including events that show nothing themselves.
   bool has_events();
   void ticked();
-  /// After this no event gets through.
+  /// From now on all events are ignored.
   void close();
   bool closed() const { return closed_; }
   /// Steps of the run's clock so far.
   uint64_t step() const { return step_.load(std::memory_order_relaxed); }
-  /// Sets or clears a parameter's flag, as when an optimizer joins that holds it. Any thread.
+  /// Sets or clears a parameter's flag, for example when an optimizer that holds it is added. Any thread.
   void set_parameter_flag(std::size_t parameter, uint32_t flag, bool on);
-  /// The flags of a parameter as of the last step or tick; nullopt if there is no such parameter. Any thread.
+  /// The flags of a parameter at the last step or tick; nullopt if there is no such parameter. Any thread.
   std::optional<uint32_t> parameter_flags(std::size_t parameter) const;
 
  private:
@@ -175,7 +175,7 @@ class ModuleNode {
     std::atomic<uint32_t> flags;
   };
 
-  // What every event reads, in one cache line.
+  // The data that every event reads, in one cache line.
   alignas(64) ModuleMutex mutex_;
   bool is_pushes_ = false;
   bool closed_ = false;

@@ -62,7 +62,7 @@ std::shared_ptr<ModuleNode> ModuleTable::add(ModuleDescription description, cons
 
 void ModuleTable::remove(const std::shared_ptr<ModuleNode>& module) {
   forget(*module);
-  // From the back: the modules of a model are removed last to first.
+  // Search from the back: the modules of a model are removed last to first.
   const auto found = std::find(modules_.rbegin(), modules_.rend(), module);
   if (found != modules_.rend()) modules_.erase(std::next(found).base());
 }
@@ -140,12 +140,12 @@ uint64_t ModuleTable::unticked() const {
 
 void ModuleTable::warn_of_unticked() const {
   const uint64_t count = unticked();
-  // An exception is more important.
+  // Do not warn while an exception passes, which is more important.
   if (count == 0 || std::uncaught_exceptions() > 0) return;
   log(LOUPE_LOG_WARNING,
       std::to_string(count) + (count == 1 ? " value that came" : " values that came") + " after the last tick " +
           (count == 1 ? "is" : "are") +
-          " not shown; end with inspector.tick_epoch(), or call detach() before what is not to be watched");
+          " not shown; end with inspector.tick_epoch(), or call detach() before code that should not be watched");
 }
 
 void ModuleTable::warn_of_lacking() const {
@@ -165,7 +165,7 @@ void ModuleTable::warn_of_lacking() const {
     for (std::size_t i = 0; i < names.size() && i < shown_modules; ++i) all += (i == 0 ? "" : ", ") + names[i];
     if (names.size() > shown_modules) all += " and " + std::to_string(names.size() - shown_modules) + " more modules";
     log(LOUPE_LOG_WARNING, "there is no " + what + " of " + all +
-                               ", which a lens asks for, so nothing is shown of it; let the lens include only modules "
+                               ", which a lens requests, so it is not shown; let the lens include only modules "
                                "that have it (counted from 0)");
   }
 }
@@ -185,11 +185,11 @@ std::string estimate_words(const std::deque<ModuleNode>& modules) {
   }
   if (estimated == 0) return "";
   if (estimated > most_named) names += " and " + std::to_string(estimated - most_named) + " more";
-  return "attach.history: what compares a step with earlier ones (correlations, norms of updates) is "
+  return "attach.history: comparisons of steps (correlations, norms of updates) are "
          "estimated from at most " +
          std::to_string(modules.front().history()) + " elements of each of " + std::to_string(estimated) + " of " +
          std::to_string(parameters) + " parameters: " + names +
-         "; so is what compares outputs with more elements, and all else is exact ('history: 0' compares all elements)";
+         "; so are comparisons of outputs with more elements; all else is exact ('history: 0' compares all elements)";
 }
 
 }  // namespace loupe

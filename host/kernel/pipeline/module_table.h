@@ -25,7 +25,7 @@ namespace loupe {
 /// pointers between modules and to the model never dangle.
 class ModelNode : public std::enable_shared_from_this<ModelNode> {
  public:
-  /// @param own_name  the name it is attached under; may be empty  @param name  to show
+  /// @param own_name  the name it is attached under; may be empty  @param name  the name to show
   /// @param type  "torch::nn::SequentialImpl"
   LOUPE_SHARED ModelNode(const std::string& own_name, const std::string& name, const std::string& type);
   LOUPE_SHARED ~ModelNode();
@@ -36,7 +36,7 @@ class ModelNode : public std::enable_shared_from_this<ModelNode> {
   const std::string& own_name() const { return own_name_; }
   const std::deque<ModuleNode>& modules() const { return modules_; }
 
-  /// @param parent  of this model; may be null  For the rest see ModuleNode.
+  /// @param parent  a module of this model; may be null. For the rest see ModuleNode.
   std::shared_ptr<ModuleNode> add(uint64_t id, ModuleDescription description, const ModuleNode* parent,
                                   const std::atomic<uint64_t>& step, int64_t history);
 
@@ -54,7 +54,7 @@ class ModuleTable {
   /// @param step  the run's clock, which outlives this  @param history  see ModuleNode
   LOUPE_SHARED ModuleTable(const std::atomic<uint64_t>& step, int64_t history);
 
-  /// @param model  null for a module outside of any  @param parent  of that model; may be null
+  /// @param model  null for a module outside any model  @param parent  a module of that model; may be null
   LOUPE_SHARED std::shared_ptr<ModuleNode> add(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
                                                const ModuleNode* parent);
   bool has(const ModuleNode& module) const {
@@ -69,7 +69,7 @@ class ModuleTable {
   void remove_closed(Tell&& tell) {
     const auto closed =
         std::stable_partition(modules_.begin(), modules_.end(), [](const auto& module) { return !module->closed(); });
-    // From the last on, which is quick where lists are shortened from their ends.
+    // From the last one on, which is quick because lists are shortened from their ends.
     std::for_each(modules_.rbegin(), std::make_reverse_iterator(closed), [&](const auto& module) {
       tell(*module);
       forget(*module);
@@ -92,7 +92,7 @@ class ModuleTable {
   /// See ModuleNode::parameter_flags; nullopt if the module is gone. Any thread.
   std::optional<uint32_t> flags(const loupe_module& module, std::size_t parameter);
 
-  /// Calls with the pushes' node and then with each module.
+  /// Calls `call` with the pushes' node and then with each module.
   template <class Call>
   void each(Call&& call) const {
     call(*pushes_);
@@ -102,7 +102,7 @@ class ModuleTable {
   uint64_t unticked() const;
   /// Warns of values that no tick has shown.
   void warn_of_unticked() const;
-  /// Warns, once each, of outputs and inputs that a lens asks for and a module lacks.
+  /// Warns, once each, of outputs and inputs that a lens requests and a module lacks.
   void warn_of_lacking() const;
 
  private:
@@ -115,12 +115,12 @@ class ModuleTable {
   uint64_t next_id_ = 1;
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
-  mutable std::optional<bool> equal_names_;  // once asked, until there are other modules
+  mutable std::optional<bool> equal_names_;  // set when asked, until modules change
   mutable LeafMutex index_mutex_;            // any thread may look a module up
   std::unordered_map<uint64_t, ModuleNode*> by_id_;
 };
 
-/// A sentence on the parameters of which only a sample is compared with earlier steps; empty if there are none.
+/// A sentence about parameters for which only a sample is compared with earlier steps; empty if there are none.
 std::string estimate_words(const std::deque<ModuleNode>& modules);
 
 }  // namespace loupe

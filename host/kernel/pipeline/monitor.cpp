@@ -89,7 +89,7 @@ Monitor::Monitor(Config config, MonitorHost* host)
   if (lenses_.empty() && !config_.visualizers.empty()) {
     log(LOUPE_LOG_WARNING, config_.file +
                                ": no lens is named, so the visualizers have nothing to show; name some under lenses "
-                               "('loupe list' shows what there is)");
+                               "('loupe list' shows all)");
   }
   if (std::any_of(lenses_.begin(), lenses_.end(), [](const auto& lens) { return lens->hears_numbers(); })) {
     display_.set_on_value([this](const RowValue& value) {
@@ -274,7 +274,7 @@ void Monitor::tell_error(const loupe_finding& finding) const {
   if (count == 1)
     log(LOUPE_LOG_ERROR, (told.layer.empty() ? "" : told.layer + ": ") + message_with_place(finding) + " (" + where);
   else if (count == 2)
-    log(LOUPE_LOG_ERROR, "the same of more layers (" + where);
+    log(LOUPE_LOG_ERROR, "the same for more layers (" + where);
 }
 
 void Monitor::join(const Launch& launch) {
@@ -325,14 +325,14 @@ void Monitor::finish_ticks() {
   show_complete(keeper_->finish());
 }
 
-// The clock of a monitor: which steps are looked at, steps and ticks.
+// The clock of a monitor: measured steps, steps and ticks.
 
 void Monitor::set_active(LookSchedule::ActiveWhen when) {
   schedule_.set_active(std::move(when));
   if (!is_over()) begin_epoch();
 }
 
-/// Decides which lenses look at the epoch that begins.
+/// Decides which lenses measure the epoch that begins.
 void Monitor::begin_epoch() {
   const bool is_new = schedule_.begin_epoch(tick_);
   bool changed = is_new, resumes = is_new;
@@ -372,7 +372,7 @@ void Monitor::note_step(const loupe_optimizer* optimizer, bool counts) {
 void Monitor::note_step_now(const loupe_optimizer* optimizer, bool counts) {
   const Exclusive::Call call(serial_, "step", "the inspector", Reentry::allowed);
   const CallCount count(calls_);
-  in_tick_ = false;  // also where a lens's exception ended the last tick
+  in_tick_ = false;  // also if a lens's exception ended the last tick
   if (timing_) timing_->deliver();
   uncounted_ = counts ? 0 : uncounted_ + 1;
   if (counts) {
@@ -444,7 +444,7 @@ void Monitor::show_progress() {
 }
 
 void Monitor::end_step(bool seen) {
-  // Once the model that counts steps trains no more, the steps of the others advance the schedule.
+  // When the model that counts steps no longer trains, the steps of the others advance the schedule.
   constexpr uint64_t clock_stands = 16;
   const bool is_counted = std::exchange(step_counted_, false);
   if (!is_counted && uncounted_ < clock_stands) return;
@@ -532,7 +532,7 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   ++tick_;
   last_words_.prepare(display_.record(), epoch_);
   tell_loaded();
-  if (life_ == Life::runs) begin_epoch();  // asks a function of the trainer's
+  if (life_ == Life::runs) begin_epoch();  // calls a function of the trainer
 }
 
 /// Lenses report to the visualizers, and their findings are shown.
@@ -553,8 +553,8 @@ void Monitor::report(uint32_t reason, uint32_t flags) {
                         .measured_steps = measured_ - measured_before_};
   if (std::exchange(kept_older_, false) && first_epoch_ > 1) {
     log(LOUPE_LOG_WARNING,
-        "this run began with a later epoch than the first; if it goes on with the run before it, set 'resume: true' "
-        "under run, and its files go on too");
+        "this run began with a later epoch than the first; if it continues an earlier run, set 'resume: true' "
+        "under run, so that its files continue too");
   }
   if (keeper_) show_complete(keeper_->take_complete());
   display_.begin_tick(tick);
@@ -593,7 +593,7 @@ Monitor::~Monitor() {
     if (folder_.is_claimed()) claim_folder();
     display_.end(ending(is_early() ? LOUPE_END_INTERRUPTED : LOUPE_END_COMPLETED, nullptr));
   } catch (const std::exception& e) {
-    tell_failure("the end of the run cannot be told: ", e);
+    tell_failure("the end of the run cannot be reported: ", e);
   }
 }
 
@@ -603,7 +603,7 @@ void Monitor::end_lenses() {
   modules_.each([](ModuleNode& module) { module.close(); });
   try {
     if (life_ == Life::runs && has_lenses_) modules_.warn_of_unticked();
-    has_lenses_ = false;  // what gathers for them refers to them
+    has_lenses_ = false;  // gatherers hold pointers to lenses, so lenses go last
     lenses_.clear();
     incident_lens_ = nullptr;
     own_lens_.reset();
@@ -611,7 +611,7 @@ void Monitor::end_lenses() {
     finish_ticks();
     show_messages();
   } catch (const std::exception& e) {
-    tell_failure("what lenses had still to say cannot be told: ", e);
+    tell_failure("the last findings of lenses cannot be reported: ", e);
   }
 }
 
@@ -637,15 +637,15 @@ void Monitor::end(uint32_t how, const char* message) try {
   if (display_.end(ending(how, message))) last_words_.take_back();
   life_ = Life::ended;
 } catch (const std::exception& e) {
-  tell_failure("the end of the run cannot be told: ", e);
+  tell_failure("the end of the run cannot be reported: ", e);
 }
 
-/// Messages of the log that nobody will see elsewhere.
+/// Reports log messages that appear nowhere else.
 void Monitor::tell_unwritten() {
   if (const uint64_t count = unwritten_messages()) note(LOUPE_NOTE_UNOBSERVED, unwritten_words(count));
 }
 
-/// Says once how many steps were measured, where a budget left some out.
+/// Reports once how many steps were measured, if a budget skipped some.
 void Monitor::tell_measured() {
   const uint64_t steps = step_ - first_step_;
   if (config_.budget <= 0 || measured_ >= steps) return;
@@ -673,7 +673,7 @@ void Monitor::call_is_over() {
 
 void Monitor::process_ends(const ProcessEnd& end) {
   const bool exits = end.how == "exit";
-  // Lets a tick of another thread end first, since its data is about to be written.
+  // Let a tick of another thread end first, since its data is about to be written.
   const auto lock = lock_soon(*mutex_, std::chrono::seconds(1));
   if (!exits && life_ == Life::runs && writes_incidents()) write_incident(end.how, end.why);
   if (!lock || calls_ > 0) {  // only its last words can be written, after earlier messages

@@ -35,16 +35,16 @@ class MonitorHost {
   virtual ~MonitorHost() = default;
   /// A tick begins: delivers pending values of the taps, such as parameters and deferred losses.
   virtual void before_tick() {}
-  /// The lenses have reported: removes modules that died since the tick before.
+  /// The lenses have reported: removes modules that died since the previous tick.
   virtual void after_tick() {}
   /// The current attached optimizers; borrowed until the next call.
   virtual std::vector<const loupe_optimizer*> optimizers() { return {}; }
-  /// Monitor::looks() has changed, or a lens looks again after resting. Histories are empty, and must be primed if the
-  /// monitor looks.
+  /// Monitor::looks() has changed, or a lens measures again after resting. Histories are empty, and must be primed if
+  /// the monitor measures.
   virtual void looking_changed() {}
   /// A step has ended and a tick is due: the host must call Monitor::tick_if_due, now or later.
   virtual void tick_due() {}
-  /// A finding was raised, has changed or is gone; called after the visualizers.
+  /// A finding was raised, changed or resolved; called after the visualizers.
   virtual void finding_told(const loupe_finding&) {}
 };
 
@@ -75,7 +75,7 @@ class Monitor final : public LensContext {
   LOUPE_SHARED void keep_ticks(std::unique_ptr<TickKeeper> keeper);
 
   /// Adds a module and shows it to every lens; it is watched until the tick after its removal.
-  /// @param model  may be null, for a module outside of any  @param parent  of that model; may be null
+  /// @param model  null for a module outside any model  @param parent  a module of that model; may be null
   std::shared_ptr<ModuleNode> add_module(ModuleDescription description,
                                          const std::shared_ptr<ModelNode>& model = nullptr,
                                          const ModuleNode* parent = nullptr);
@@ -83,7 +83,7 @@ class Monitor final : public LensContext {
   std::shared_ptr<ModuleNode> take_module(ModuleDescription description, const std::shared_ptr<ModelNode>& model,
                                           const ModuleNode* parent);
   void show_module(ModuleNode& module);
-  /// From now on events of the module are ignored. What it gave is still reported at the next tick; a module without
+  /// From now on events of the module are ignored. Its numbers are still reported at the next tick; a module without
   /// events is removed at once. Does nothing for one that was removed.
   void remove_module(const std::shared_ptr<ModuleNode>& module);
   /// Sends a model whose modules were added to the visualizers.
@@ -91,14 +91,14 @@ class Monitor final : public LensContext {
   const std::vector<std::shared_ptr<ModuleNode>>& modules() const { return modules_.all(); }
   const std::vector<std::unique_ptr<LensNode>>& lenses() const { return lenses_; }
 
-  /// Whether the current epoch is looked at.
+  /// Whether the current epoch is measured.
   bool active() const { return schedule_.active(); }
   void set_active(LookSchedule::ActiveWhen when);
-  /// Whether the current step is looked at; all are without `attach.every` and `attach.budget`.
+  /// Whether the current step is measured; all are without `attach.every` and `attach.budget`.
   bool looks() const { return schedule_.looks(); }
-  /// Whether steps must be counted even while the monitor does not look.
+  /// Whether steps must be counted even while the monitor does not measure.
   bool counts_every_step() const { return clock_.is_automatic() || config_.every > 1 || config_.budget > 0; }
-  /// Whether a tick that may also be left out keeps to `attach.budget`. All ranks show the same.
+  /// Whether `attach.budget` allows an optional tick. All ranks show the same.
   bool pays_for_report() const { return config_.launch.world_size > 1 || schedule_.pays_for_report(); }
   /// For the summary: ", measures one step in 20"; empty if all are measured.
   std::string sampling_words() const { return schedule_.words(); }
@@ -114,10 +114,10 @@ class Monitor final : public LensContext {
   double epoch() const { return epoch_; }
   uint64_t step() const { return step_; }
   /// Call after each optimizer step: calls the lenses that want steps, and sends progress to the visualizers a few
-  /// times a second. @param counts  it is one of the run's clock
+  /// times a second. @param counts it advances the run's clock
   void note_step(const loupe_optimizer* optimizer = nullptr, bool counts = true);
-  /// Call after note_step, once for all models of the step: chooses whether the next step is looked at, and tells the
-  /// host if a tick is due. @param seen  a tap saw the step, or the trainer reported it
+  /// Call after note_step, once for all models of the step: chooses whether the next step is measured, and calls the
+  /// host if a tick is due. @param seen a tap saw the step, or the trainer reported it
   void end_step(bool seen = true);
   /// Ticks if `run.tick` demands it. Returns whether it did.
   bool tick_if_due();
@@ -131,7 +131,7 @@ class Monitor final : public LensContext {
   void begin_after(uint64_t steps);
   void set_epochs(double epochs) { epochs_ = epochs; }
   /// The next epoch is `first`, unless its tick gives another number.
-  /// The steps of a run that goes on are counted on from there.
+  /// A resumed run's steps are counted from there.
   void begin_epochs_at(double first);
 
   /// Takes a finding of a lens or of the host, and shows it at the next step or tick. Any thread.
@@ -160,12 +160,12 @@ class Monitor final : public LensContext {
   void quarantined(const std::string& message) override { note(LOUPE_NOTE_QUARANTINE, message); }
   LoadedComponents* loaded() override { return &loaded_; }
 
-  /// Logs new problems of plugins: lenses may load more at any time.
+  /// Logs new problems of plugins; lenses may load plugins at any time.
   void tell_problems();
-  /// Writes beside the record what was loaded, where there is more since the last time.
+  /// Writes the list of loaded plugins beside the record, if it has grown since the last time.
   void tell_loaded();
   void begin_epoch();
-  /// Claims the run's folder before something is written there, and tells the visualizers of another one.
+  /// Claims the run's folder before something is written there, and informs the visualizers of a new one.
   void claim_folder();
   /// Whether the run has its own folder, for incidents.
   bool has_own_folder() const { return config_.has_run_directory || display_.run().directory != config_.run_directory; }
@@ -180,31 +180,31 @@ class Monitor final : public LensContext {
   void tell_error(const loupe_finding& finding) const;
   /// Shows the merged ticks of all processes of the run.
   void show_complete(TickKeeper::Complete complete);
-  /// Reports a fault of a visualizer here to the process that shows the run.
+  /// Reports a fault of this process's visualizers to the process that shows the run.
   void tell_fault();
   /// The same at the end, and then the last ticks.
   void finish_ticks();
   void judge_costs();
-  /// Opens the part that times steps where somebody wants it.
+  /// Opens the part that times steps if a lens or trace needs it.
   void time_steps();
   void tell_unwritten();
   void tell_measured();
-  /// Calls with each lens of the configuration, and with the host's own.
+  /// Calls `call` with each lens of the configuration, and with the host's own.
   template <class Call>
   void each_lens(Call&& call) const {
     for (const auto& lens : lenses_) call(*lens);
     if (own_lens_) call(*own_lens_);
   }
-  /// Shows a lens that was made the modules so far.
+  /// Lets a new lens visit the modules so far.
   void begin(LensNode& lens);
   bool writes_incidents() const { return config_.incidents > 0 && has_own_folder(); }
-  /// Chooses the lens that keeps the last steps before a fault; the host's own, where the configuration names none.
+  /// Chooses the lens that keeps the last steps before a fault; the host's own if the configuration names none.
   void keep_incidents();
   void write_due_incident();
   /// @param how, why, finding  see loupe_draft_incident
   std::string write_incident(const std::string& how, const std::string& why, const loupe_finding* finding = nullptr);
   loupe_moment moment(double epoch) const;
-  /// In a tick the epoch that ends; else the current one.
+  /// In a tick, the epoch that ends; else the current one.
   double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
 
   bool is_open() const;
@@ -228,13 +228,13 @@ class Monitor final : public LensContext {
 
   // Visualizers end before the folder is released.
   RunFolder folder_;
-  std::vector<std::string> files_;  // of the visualizers; earlier ones are kept
-  bool kept_older_ = false;         // files of an earlier run, which the user is not told yet
+  std::vector<std::string> files_;  // paths of the visualizers; earlier files there are kept
+  bool kept_older_ = false;         // files of an earlier run were kept, and the user is not yet told
   Display display_;
   FindingBoard findings_;
-  std::unique_ptr<const detail::Owned<loupe_finding>> due_;  // an incident is to be written for it
+  std::unique_ptr<const detail::Owned<loupe_finding>> due_;  // an incident must be written for it
 
-  std::unique_ptr<StepTiming> timing_;  // null where no step is timed
+  std::unique_ptr<StepTiming> timing_;  // null if no step is timed
   LookSchedule schedule_;
   TickClock clock_;
   int64_t tick_ = 1;
@@ -243,21 +243,21 @@ class Monitor final : public LensContext {
   bool step_counted_ = false;               // since the last end_step
   uint64_t uncounted_ = 0;                  // steps since one that counted
   double last_tick_;                        // as steady_time returns it
-  uint64_t steps_ = 0, steps_before_ = 0;   // since the last tick, and in the one before
-  uint64_t first_step_ = 0, measured_ = 0;  // of the run: steps before it, and those of its own that were measured
-  uint64_t measured_before_ = 0;            // of these, until the last tick
+  uint64_t steps_ = 0, steps_before_ = 0;   // since the last tick, and in the tick before
+  uint64_t first_step_ = 0, measured_ = 0;  // steps before this run, and its measured steps
+  uint64_t measured_before_ = 0;            // measured steps until the last tick
   uint64_t newest_optimizer_ = 0;
-  std::set<std::string> optimized_models_;  // whose first optimizer was shown
+  std::set<std::string> optimized_models_;  // models whose first optimizer was shown
   std::chrono::steady_clock::time_point start_, epoch_start_, last_progress_;
   std::size_t told_problems_ = 0;
 
   std::unique_ptr<TickKeeper> keeper_;  // null for a single process
 
-  // Lenses use all of the above as they end.
+  // Lenses use all members above when they end.
   std::vector<std::unique_ptr<LensNode>> lenses_;
-  std::unique_ptr<LensNode> own_lens_;  // that the host added; may be null
+  std::unique_ptr<LensNode> own_lens_;  // the lens that the host added, or null
   LensNode* incident_lens_ = nullptr;   // one of them, or null
-  std::vector<Hearer> hearers_;         // what lenses hear of modules to come
+  std::vector<Hearer> hearers_;         // hearers of future modules
 
   int calls_ = 0;  // active and nested
   struct CallCount {
@@ -268,7 +268,7 @@ class Monitor final : public LensContext {
   enum class Life { runs, ends, ended } life_ = Life::runs;
   bool has_lenses_ = true;  // until end_lenses
   LastWords last_words_;
-  // Last: at the end of the process it calls a monitor that must be whole.
+  // Last member: at the end of the process it calls the monitor, which must be intact.
   std::unique_ptr<AbnormalEnd> abnormal_end_;
 };
 

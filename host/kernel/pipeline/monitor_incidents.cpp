@@ -32,12 +32,12 @@ void Monitor::keep_incidents() try {
   const auto lens = options.lend([&](const loupe_options* given) { return config_.lens_of_host("incidents", given); });
   if (lens) own_lens_ = std::make_unique<LensNode>(*lens, config_.catalogue, false, *this);
   if (!keeps(own_lens_))
-    throw Error("the plugin 'incidents' is not there; install it beside the others, or set 'incidents: 0' under run");
+    throw Error("the plugin 'incidents' is missing; install it beside the others, or set 'incidents: 0' under run");
   begin(*own_lens_);
   incident_lens_ = own_lens_.get();
 } catch (const std::exception& e) {
   own_lens_.reset();
-  log(LOUPE_LOG_WARNING, std::string("the last steps before a fault are not kept: ") + e.what());
+  log(LOUPE_LOG_WARNING, std::string("the last steps before a fault are not saved: ") + e.what());
 }
 
 void Monitor::write_due_incident() {

@@ -32,7 +32,7 @@ struct GroupFacts {
   }
 };
 
-/// The settings of an optimizer in the form of the ABI. Values may change, and groups may be added. Neither copied nor
+/// The settings of an optimizer in the form of the ABI. Values may change, and groups may be added. Cannot be copied or
 /// moved.
 class OptimizerFacts {
  public:
@@ -54,8 +54,8 @@ class OptimizerFacts {
     }
     for (std::size_t i = 0; i < groups.size(); ++i) groups_[i].set(groups[i]);
   }
-  /// Call after set_groups, where they hold others than before.
-  /// @param held  of each group  @param model  may be null
+  /// Call after set_groups, if the parameters have changed.
+  /// @param held  the parameters of each group  @param model  may be null
   void set_parameters(const std::vector<std::vector<loupe_held_parameter>>& held, const loupe_model* model) {
     optimizer_.model = model;
     for (std::size_t i = 0; i < groups_.size() && i < held.size(); ++i) groups_[i].hold(held[i]);
@@ -83,7 +83,7 @@ class OptimizerFacts {
     }
     void set(const GroupFacts& facts) {
       const bool moves = facts.settings.size() != values.size();
-      values = facts.settings;  // in place where there are as many as before
+      values = facts.settings;  // in place if their number is unchanged
       if (moves) {
         pointers.clear();
         for (const loupe_option_value& value : values) pointers.push_back(&value);

@@ -38,7 +38,7 @@ void Sampling::end_step(const Bucket* bucket) {
 
 void Sampling::begin_epoch(const Bucket& bucket) {
   const uint64_t length = std::max<uint64_t>(std::exchange(in_epoch_, 0), 1), distance = pair * every_;
-  const uint64_t epochs = std::bit_ceil((distance + length - 1) / length);  // as long as the distance of two pairs
+  const uint64_t epochs = std::bit_ceil((distance + length - 1) / length);  // as long as the distance between two pairs
   ++epochs_;
   const bool is_due = agrees_ ? epochs_ % epochs == 0 : length >= distance || place_ >= distance;
   if (is_due && may_begin(bucket.pays_for_epoch(), bucket.is_rich())) restart();
@@ -75,19 +75,19 @@ bool LookSchedule::end_step(bool seen) {
   } else {
     sampling_.restart();  // steps that no tap sees cannot be counted
   }
-  // Of steps that are not measured one in 16 is timed, since to read the clock would take more than their hooks do.
+  // One in 16 unmeasured steps is timed, since reading the clock would take longer than their hooks.
   passed_ = looks() ? 0 : passed_ + 1;
   time_hooks(bucket_ && (looks() || passed_ % 16 == 8));
   return active_ && sampling_.looking() != looked;
 }
 
-/// What the step that ends has brought and cost.
+/// Settles the time that the ending step added to the budget and took from it.
 void LookSchedule::settle() {
   const double now = steady_time();
   const double hooks = OwnTime::spent(OwnTime::Of::hooks), reports = OwnTime::spent(OwnTime::Of::reports);
   const double took = hooks - std::exchange(hooks_, hooks);
   if (looks() || !times_hooks_) {
-    bucket_->spend(took);  // the hook that ends a step that is measured does so after this
+    bucket_->spend(took);  // the hook that ends a measured step does so after this
   } else {
     passing_cost_ = took;
   }
@@ -101,7 +101,7 @@ void LookSchedule::time_hooks(bool on) {
 
 std::string LookSchedule::words() const {
   if (!bucket_) return sampling_.every() > 1 ? ", measures one step in " + std::to_string(sampling_.every()) : "";
-  return ", measures as many steps as " + rounded_text(100 * share_) + " % of the time allow";
+  return ", measures as many steps as fit into fit into " + rounded_text(100 * share_) + " % of the time";
 }
 
 }  // namespace loupe

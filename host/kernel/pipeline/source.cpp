@@ -26,11 +26,11 @@ std::optional<std::string> LensCost::judge(const std::string& lens, double wall)
   const bool slow = seconds > slow_seconds && seconds > slow_share * wall;
   const bool again = std::exchange(was_slow_, slow);
   if (!slow || !again || std::exchange(told_, true)) return std::nullopt;
-  // An estimate from some of the events, and so limited to 1.
+  // An estimate from some of the events, so limit it to 1.
   const double share = std::min(seconds / wall, 1.0);
   return "the lens '" + lens + "' takes " + with_digits(100 * share, 0) + " % of the time since the last tick (" +
          with_digits(share * wall, 2) + " of " + with_digits(wall, 2) +
-         " s); give it 'active: 10' to look at every 10th epoch, or fewer modules or parameters by include";
+         " s); set 'active: 10' to measure every 10th epoch, or select fewer modules or parameters with include";
 }
 
 void LensGuard::fault(const std::string& where, const std::string& what) {
@@ -38,7 +38,7 @@ void LensGuard::fault(const std::string& where, const std::string& what) {
       speaker_ + " of " + plugin_ + (place_.empty() ? "" : " (" + place_ + ")") + " failed at " + where + ": " + what;
   if (stop_on_error_) throw Error(message);
   if ((state_.fetch_or(kQuarantined) & kQuarantined) != 0) return;
-  log(LOUPE_LOG_ERROR, message + "; it is quarantined, everything else goes on (on_error: stop would stop here)");
+  log(LOUPE_LOG_ERROR, message + "; it is quarantined, everything else continues (on_error: stop would stop here)");
   if (told_) told_(message);
 }
 

@@ -30,7 +30,7 @@ class TimedEvents {
     const uint32_t number = count_++;
     if (number < exact) return 1;
     if (number >= period) return number % period == period / 2 ? period : 0;
-    constexpr uint32_t middles[] = {6, 12, 24, 48};  // of those from 4, 8, 16 and 32 on
+    constexpr uint32_t middles[] = {6, 12, 24, 48};  // the middle of the ranges that start at 4, 8, 16, 32
     for (const uint32_t middle : middles) {
       if (number == middle) return middle / 3 * 2;
     }
@@ -78,7 +78,7 @@ class LensGuard {
  public:
   /// @param plugin  its file  @param place  its place in the configuration: "monitor.yaml:4:5"
   /// @param quarantined  called once, with the message, on the thread of the failed call
-  /// @param every  it looks at every n-th tick
+  /// @param every  it measures every n-th tick
   LensGuard(std::string lens, std::string plugin, std::string place, int every, bool stop_on_error,
             std::function<void(const std::string&)> quarantined)
       : lens_(std::move(lens)),
@@ -94,7 +94,7 @@ class LensGuard {
   bool resting() const { return (state_.load(std::memory_order_relaxed) & kResting) != 0; }
   /// False if it rests or is quarantined.
   bool accepts_events() const { return state_.load(std::memory_order_relaxed) == 0; }
-  /// Returns whether that is new.
+  /// Returns whether that changed.
   bool rest(bool resting) {
     const uint32_t before = resting ? state_.fetch_or(kResting) : state_.fetch_and(~kResting);
     return ((before & kResting) != 0) != resting;
@@ -139,7 +139,7 @@ struct loupe_tally {
   loupe_tally_sums take();
 
  private:
-  /// A spin lock: held for a few additions, thousands of times a second, where a mutex would take longer.
+  /// A spin lock: it is held for a few additions, thousands of times a second, and is faster than a mutex.
   class Lock {
    public:
     void lock() {

@@ -42,22 +42,22 @@ class TickKeeper {
   virtual LensStates states_of(LensNode& lens) = 0;
   /// A tick is over.
   /// @param own  the report of this process's lenses; kept for take_complete if this process shows the run
-  /// @returns it, to be shown at once, where this process does not show the run
+  /// @returns it, to show at once, if this process does not show the run
   virtual std::unique_ptr<HeldTick> add_tick(std::vector<LensStates> states, std::unique_ptr<HeldTick> own) = 0;
 
   struct Complete {
-    std::vector<std::unique_ptr<HeldTick>> ticks;                         ///< that may be shown now, in order
+    std::vector<std::unique_ptr<HeldTick>> ticks;                         ///< ticks that may be shown now, in order
     std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;  ///< of all ranks
     std::vector<std::string> notes;                                       ///< for the user and the time axis
     std::vector<std::string> told_notes;                                  ///< for the time axis only
     std::vector<std::pair<int, std::string>> log;                         ///< lines for the user, with their LOUPE_LOG_
     std::vector<std::string> incidents;                                   ///< why other processes wrote incidents
   };
-  /// What was merged since the last call. Never waits.
+  /// The ticks merged since the last call. Never waits.
   virtual Complete take_complete() = 0;
   /// No tick follows. Waits, for a limited time, until all ticks are complete.
   virtual Complete finish() = 0;
-  /// This process writes an incident; the others are asked to write theirs.
+  /// This process writes an incident; asks the others to write theirs.
   virtual void tell_incident(const std::string& why) = 0;
   /// The output of this process is incomplete; the one that shows the run reports that.
   virtual void tell_fault(const std::string& what) = 0;
@@ -65,15 +65,15 @@ class TickKeeper {
 
 class Monitor;
 
-/// What the part `ranks` does, for a process of several.
+/// The functions of the part `ranks`, for one process of several.
 struct RanksTable {
   static constexpr Part part = Part::ranks;
   static constexpr const char* without =
-      "the numbers of the processes are not merged: rank 0 is shown, each other keeps a record of its own";
+      "the numbers of the processes are not merged: only rank 0 is shown, the others keep their own records";
 
-  /// Has a keeper keep the monitor's ticks: for `loupe merge`, and to exchange numbers with the other processes. Once a
-  /// monitor.
-  /// @param store  null: they meet where the configuration and the launcher say
+  /// Lets a keeper take the monitor's ticks: for `loupe merge`, and to exchange numbers with the other processes. Once
+  /// per monitor.
+  /// @param store  null: as the configuration and the launcher define
   void (*join)(Monitor& monitor, c10d::Store* store);
   /// See Inspector::attach_ranks. Under the inspector's mutex.
   void (*attach)(Monitor& monitor, c10d::Store& store, int rank, int world_size);

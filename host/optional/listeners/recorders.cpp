@@ -201,7 +201,7 @@ void Recorder::save(const std::filesystem::path& directory, bool mkdir) const {
   const auto* services = part<ServicesTable>(ServicesTable::without);
   if (services == nullptr)
     throw std::runtime_error("loupe: cannot write to '" + directory.string() +
-                             "' without the part 'services'; install Loupe whole");
+                             "' without the part 'services'; install all of Loupe");
   if (mkdir) std::filesystem::create_directories(directory);
   for (std::size_t i = 0; i < size(); ++i) {
     const bool as_list = !impl_->settings.reduction || (*this)[i].empty();

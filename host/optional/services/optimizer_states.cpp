@@ -39,8 +39,7 @@ const torch::optim::OptimizerParamState* kept_of(const States& states, const at:
 loupe_status lend_states(void*, const loupe_tensor* parameter, loupe_draft_take_state take, void* context,
                          loupe_error* error) {
   return detail::guarded(error, [&] {
-    if (take == nullptr)
-      throw Error("an optimizer's states are asked for without a function that takes them", LOUPE_INVALID);
+    if (take == nullptr) throw Error("an optimizer's states are requested with a null function", LOUPE_INVALID);
     const at::Tensor& tensor = native_tensor(parameter);
     const torch::optim::Optimizer* const stepped = stepped_optimizer();
     if (stepped == nullptr)
@@ -61,7 +60,7 @@ loupe_status lend_states(void*, const loupe_tensor* parameter, loupe_draft_take_
 
 loupe_status default_learning_rate(void*, double* rate, loupe_error* error) {
   return detail::guarded(error, [&] {
-    if (rate == nullptr) throw Error("a learning rate is asked for without a place for it", LOUPE_INVALID);
+    if (rate == nullptr) throw Error("a learning rate is requested with a null pointer", LOUPE_INVALID);
     const torch::optim::Optimizer* const stepped = stepped_optimizer();
     if (stepped == nullptr)
       throw Error("call this only inside step(): no optimizer steps at the moment", LOUPE_NOT_FOUND);

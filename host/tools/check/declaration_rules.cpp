@@ -103,7 +103,7 @@ void check_links(const Subject& subject) {
                  "; build both with one LibTorch");
   }
   const char* words = ::dlerror();
-  throw Broken(std::string("it cannot be loaded: ") + (words != nullptr ? words : "the linker does not say why") +
+  throw Broken(std::string("it cannot be loaded: ") + (words != nullptr ? words : "the linker gives no reason") +
                "; link what it uses");
 }
 
