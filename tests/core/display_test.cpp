@@ -109,8 +109,7 @@ TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWo
   tick(1);
   EXPECT_EQ(
       stage_.take_messages(),
-      Texts{"the visualizer 'probe_visualizer' failed: the test wants 'a value T/l/mean 10' to fail; training goes "
-            "on, and it is tried again at the next tick"});
+      Texts{"the visualizer 'probe_visualizer' failed: the test wants 'a value T/l/mean 10' to fail; training continues, and the next tick tries again"});
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 10"}));
   EXPECT_EQ(stage_.take_notes("b ").size(), 6u);  // begin, and the whole tick
 
@@ -327,7 +326,7 @@ TEST_F(DisplayTest, ATagBelongsToWhoToldItFirst) {
   tag("T");
   tag("T");
   EXPECT_EQ(refused([&] { tag("T", "the lens 'y'"); }),
-            "the tag 'T' belongs to the lens 'x', which told it first; give this one another id");
+            "the tag 'T' belongs to the lens 'x', which reported it first; give this one another id");
   EXPECT_NE(refused([&] { tag("T", "the lens 'y'", LOUPE_TAG_SHARED); }), "");
   EXPECT_EQ(refused([&] { display_.check_owner("T", "the lens 'x'"); }), "");
   EXPECT_NE(refused([&] { display_.check_owner("T", "the lens 'y'"); }), "");

@@ -211,8 +211,7 @@ TEST_F(LensCostTest, ASlowVisualizerIsNamedOnceAndNoLensForIt) {
   EXPECT_EQ(
       it.stage.take_messages(),
       Texts{
-          "the visualizer 'probe_visualizer' is more than 5 s behind, and training waits once 64 ticks are to be shown "
-          "by it; give it a faster place to write to (path, run.dir), or show less: lenses with 'active: 10' or "
+          "the visualizer 'probe_visualizer' is more than 5 s behind, and training waits once 64 ticks are queued; let it write to a faster place (path, run.dir), or show less: lenses with 'active: 10' or "
           "fewer modules by include"});
 }
 

@@ -51,7 +51,7 @@ const std::vector<Mistake>& mistakes() {
       {"ValueToldTwice",
        bench,
        "twice",
-       {"'mistaken'", "'mean' of 'fc1' in the tag 'Sums' was told at this tick already", "its own name"}},
+       {"'mistaken'", "'mean' of 'fc1' in the tag 'Sums' was already reported at this tick", "its own name"}},
       {"ValueOutOfTheReport",
        bench,
        "late",

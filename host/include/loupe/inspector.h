@@ -30,7 +30,7 @@ class Optimizer;
 
 namespace loupe {
 
-/// How often an inspector looks: every n-th epoch (n, 2n, …), or a predicate of the tick's number.
+/// Which epochs an inspector measures: every n-th (n, 2n, …), or a predicate of the tick's number.
 using ActiveWhen = std::function<bool(int64_t tick)>;
 
 /// The trainer's interface: watches models learn and reports at every tick.
@@ -39,12 +39,12 @@ using ActiveWhen = std::function<bool(int64_t tick)>;
 ///     inspector.attach(*model, optimizer);
 ///     for (int epoch : inspector.epochs(20)) { /* the training loop, unchanged */ }
 ///
-/// Any thread may call a member: one lock lets them through one after another, so that two threads may attach their
-/// models at once. Models may train on other threads meanwhile. Only with `attach: {taps: explicit}` no backward pass
-/// of a model may run while it is attached. Nothing here stops training unless the YAML says `on_error: stop`.
+/// Any thread may call a member: one lock serializes them, so two threads may attach their models at once. Models may
+/// train on other threads meanwhile. Only with `attach: {taps: explicit}` no backward pass of a model may run while it
+/// is attached. Nothing here stops training unless the YAML says `on_error: stop`.
 class LOUPE_API Inspector {
  public:
-  /// Reads a configuration file, loads the plugins and makes the components. Throws ConfigError with every fault found.
+  /// Reads a configuration file, loads plugins and creates components. Throws ConfigError with every fault found.
   static Inspector from_yaml(const std::string& path);
   /// The same from text; `name` stands for the file in messages, and relative paths start at the working directory.
   static Inspector from_text(const std::string& text, const std::string& name = "<text>");
@@ -58,7 +58,7 @@ class LOUPE_API Inspector {
 
   /// Taps `model`, and `optimizer` if given. Without one, and with `attach: {find: true}`, optimizers are found as they
   /// step, and losses where backward() is called; a loss that is pushed replaces a found one of its kind. Several
-  /// models may be attached at once, each under its own name, with which the names of its layers then begin. Prints
+  /// models may be attached at once, each under its own name, which becomes the prefix of its layers' names. Prints
   /// what is tapped. Does not keep the model alive. Throws std::invalid_argument for a name in use.
   void attach(torch::nn::Module& model, const std::string& name = "");
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
@@ -96,19 +96,19 @@ class LOUPE_API Inspector {
   void push_loss(const at::Tensor& value, bool train, bool keep = false);
   /// Pushes another value, such as an accuracy.
   void push_metric(const std::string& name, double value, bool keep = false);
-  /// Call after weights were updated without an optimizer: parameter differences are taken here.
+  /// Call it after updating weights without an optimizer: parameter differences are measured here.
   void optimizer_stepped();
   /// Makes a value of the model visible to lenses that watch attributes: `get` is called at each forward of the module
-  /// at `path` (dotted; "" is the model) and may return an undefined tensor. Before attach.
+  /// at `path` (dotted; "" is the model) and may return an undefined tensor. Call it before attach.
   void expose(const std::string& path, const std::string& attribute, std::function<at::Tensor()> get);
 
-  /// Ends an epoch: lenses report to the visualizers and are reset. Without a number, it is the turn's in a loop over
-  /// epochs(), else one more than the last. Throws std::invalid_argument for a number that is not finite, or beyond
-  /// 2^53.
+  /// Ends an epoch: lenses report to the visualizers and are reset. Without a number, the epoch is that of the loop
+  /// over epochs(), else one more than the last. Throws std::invalid_argument for a number that is not finite, or
+  /// beyond 2^53.
   void tick_epoch();
   void tick_epoch(double epoch);
   /// A range over the next `count` epochs, from 1 at first, that ticks after each turn that did not tick itself.
-  /// Leaving it early ticks none. To stop early on this turn's loss, tick inside:
+  /// Leaving it early does not tick. To stop early on this turn's loss, tick inside:
   ///
   ///     for (int epoch : inspector.epochs(100)) {
   ///       /* train, validate */
@@ -135,15 +135,15 @@ class LOUPE_API Inspector {
   /// A value as last reported; nullopt if it was not.
   std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
 
-  /// The findings so far, in the order they were raised; `state` says what is over.
+  /// The findings so far, in the order they were raised; `state` shows which are resolved.
   std::vector<Finding> findings() const;
-  /// Sets the callback for each finding that is raised, changes or goes, called at the end of its step or tick with no
-  /// lock held. It may do what the trainer may: run and train models, tick, attach, detach, join training threads, and
-  /// replace itself. Findings during the call follow when it returns. Its exceptions, like those of `on_finding:
-  /// {error: throw}`, come out of that tick or the next push or tick. It is also called as the inspector ends. Replaces
-  /// the earlier callback; an empty one removes it.
+  /// Sets the callback for each finding that is raised, changed or resolved, called at the end of its step or tick with
+  /// no lock held. It may do all that the trainer may: run and train models, tick, attach, detach, join training
+  /// threads, and replace itself. Findings during the call follow after it returns. Its exceptions, like those of
+  /// `on_finding: {error: throw}`, leave that tick or the next push or tick. It is also called as the inspector ends.
+  /// Replaces the earlier callback; an empty one removes it.
   void on_finding(std::function<void(const Finding&)> callback);
-  /// True after a finding that the YAML's `on_finding` answers with `stop`; a loop over epochs() or steps() then ends
+  /// True after a finding for which the YAML's `on_finding` says `stop`; a loop over epochs() or steps() then ends
   /// after its turn.
   bool should_stop() const;
   /// Writes the last 64 steps of every stream, the findings, the configuration and the learning rates into
@@ -153,15 +153,15 @@ class LOUPE_API Inspector {
   std::string dump(const std::string& why);
   /// Adds a note to the time axis: "switched to the second data set". Any thread.
   void note(const std::string& text);
-  /// Adds a setting of the run, for visualizers that show or compare it. The same name again replaces it.
+  /// Adds a setting of the run, for visualizers that show or compare it. One with the same name replaces it.
   void set_hyperparameter(const std::string& name, double value);
   void set_hyperparameter(const std::string& name, const std::string& value);
 
   /// Replaces the YAML's `attach.active`. The count of ticks starts at 1.
   void set_active(ActiveWhen when);
   bool is_active() const;
-  /// Replaces the YAML's `run.dir`, for a trainer that chooses its own folders. Before the first tick; later it reaches
-  /// only visualizers that are added.
+  /// Replaces the YAML's `run.dir`, for a trainer that chooses its own folders. Call it before the first tick; later it
+  /// affects only visualizers that are added.
   void set_directory(const std::string& directory);
   /// Replaces the visualizers while running: YAML of the list, as in a configuration. They receive every tag so far.
   void set_visualizers(const std::string& yaml);
@@ -169,7 +169,7 @@ class LOUPE_API Inspector {
   /// One line per module: tapped or not and why. Valid after attach.
   std::string coverage() const;
 
-  /// The number of redirected calls of the process, for all inspectors together; 0 when nothing is attached.
+  /// The number of redirected calls of the process, for all inspectors together; 0 if nothing is attached.
   static std::size_t redirected_calls();
 
   class Impl;

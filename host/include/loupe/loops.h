@@ -26,7 +26,7 @@ class LOUPE_API LoopScope {
 
 }  // namespace host_detail
 
-/// The numbers that a loop counts. Ends early where a finding says so; see Inspector::should_stop.
+/// The numbers that a loop counts. It ends early if a finding demands it; see Inspector::should_stop.
 template <class Number, bool is_of_epochs>
 class Loop {
  public:
@@ -63,7 +63,7 @@ template <>
 LOUPE_API Epochs::Iterator& Epochs::Iterator::operator++();
 
 /// What Inspector::steps returns: `for (auto step : inspector.steps(10000))` counts the turns of a loop without epochs,
-/// in which ticks come by themselves, as `run.tick` says.
+/// with automatic ticks according to `run.tick`.
 using Steps = Loop<std::int64_t, false>;
 template <>
 LOUPE_API Steps::Iterator& Steps::Iterator::operator++();

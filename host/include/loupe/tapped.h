@@ -4,15 +4,14 @@
 
 namespace loupe {
 
-/// Makes the forward of your own module type visible to Loupe where it cannot be redirected: use it for the type
-/// itself, as in `TORCH_MODULE_IMPL(Block, loupe::Tapped<BlockImpl>)` or
-/// `torch::nn::ModuleHolder<loupe::Tapped<BlockImpl>>`. Constructors and behaviour are Impl's. C++17; the forward may
-/// be const, noexcept, overloaded and have default arguments; tensors in vectors, tuples and optionals are seen, too.
-/// Calls through `BlockImpl` itself, as in `list[0]->as<BlockImpl>()->forward(x)`, go past it: write
-/// `as<loupe::Tapped<BlockImpl>>()` there.
+/// Makes the forward of your own module type visible to Loupe if it cannot be redirected: use it for the type itself,
+/// as in `TORCH_MODULE_IMPL(Block, loupe::Tapped<BlockImpl>)` or `torch::nn::ModuleHolder<loupe::Tapped<BlockImpl>>`.
+/// Constructors and behaviour are Impl's. C++17; the forward may be const, noexcept, overloaded and have default
+/// arguments; tensors in vectors, tuples and optionals are seen, too. Calls through `BlockImpl` itself, as in
+/// `list[0]->as<BlockImpl>()->forward(x)`, bypass it: write `as<loupe::Tapped<BlockImpl>>()` there.
 ///
-/// A forward with default arguments, or with several overloads, is a template here, which no Sequential takes. With
-/// FORWARD_HAS_DEFAULT_ARGS a Sequential takes it, and calls of your own pass every argument.
+/// A forward with default arguments, or with several overloads, is a template here, which a Sequential does not accept.
+/// With FORWARD_HAS_DEFAULT_ARGS a Sequential accepts it, and your own calls must pass every argument.
 template <class Impl, class Signature = host_detail::SignatureOf<Impl>>
 class Tapped : public Impl, public host_detail::TappedMark {
  public:

@@ -2,5 +2,5 @@
 
 #define LOUPE_VERSION "1.0.0"
 
-/// Marks what libloupe_host.so exports.
+/// Marks the symbols that libloupe_host.so exports.
 #define LOUPE_API __attribute__((visibility("default")))

@@ -18,8 +18,8 @@ LOUPE_SHARED uint64_t forks_of_process();
 /// there, and `in_child` must not allocate: not every allocator works in a child.
 LOUPE_SHARED void at_fork(void (*in_child)());
 
-/// While one lives, other threads delay a fork, for a few seconds at most, so that what this thread creates, such as an
-/// inspector with its plugins, is complete in every child. Any code may run meanwhile, even another of these and a
+/// While one lives, other threads delay a fork, for a few seconds at most, so objects that this thread creates, such as
+/// an inspector with its plugins, are complete in every child. It may nest, and any code may run meanwhile, also a
 /// fork.
 class ForksHeld {
  public:

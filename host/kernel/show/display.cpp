@@ -48,8 +48,8 @@ struct Display::Lane {
 
   std::shared_ptr<ShownVisualizer> to;
   JobThread thread;
-  std::weak_ptr<const loupe_progress> progress;  // while it waits
-  bool lacks_past = true;                        // in this folder
+  std::weak_ptr<const loupe_progress> progress;  // while it is queued
+  bool lacks_past = true;                        // this folder has an earlier part of the run
 };
 
 Display::Display(ComponentContext* surroundings)
@@ -84,12 +84,12 @@ void Display::replace(const std::vector<ComponentConfig>& visualizers) {
   past_ = Past(visualizers);
 }
 
-/// Between two ticks, or where ticks are held.
+/// Posts a message between two ticks, or while ticks are held.
 void Display::post(const HeldTick::Call& call) {
   for (Lane& lane : lanes_) lane.post(call);
 }
 
-/// In their order with what else is told, also within a tick. @param begins  they begin with it where they have not
+/// Posts a message in order, also within a tick. @param begins  visualizers that have not begun do so with it
 void Display::tell(HeldTick::Call call, bool begins) {
   if (tick_ && !holds_) return tick_->add(std::move(call));
   if (begins) tell_past(std::numeric_limits<double>::infinity());
@@ -100,7 +100,7 @@ void Display::warn_of_late() {
   for (const Lane& lane : lanes_) lane.to->warn_if_late();
 }
 
-/// Where a resumed run begins: all wait for it once, so that what was stored before is read before more is stored.
+/// At the start of a resumed run: all visualizers wait for it once, so the stored data is read before more is stored.
 void Display::tell_past(double before) {
   if (!run_.resumed) return;
   for (Lane& lane : lanes_) {
@@ -115,7 +115,7 @@ void Display::tell_past(double before) {
   }
 }
 
-/// The first that stores runs; null where none does.
+/// The first that stores runs; null if none does.
 Display::Lane* Display::storing() {
   const auto found = std::find_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.to->stores(); });
   return found != lanes_.end() ? &*found : nullptr;
@@ -187,7 +187,7 @@ void Display::keep(std::string key, loupe_status (*loupe_visualizer::*function)(
 }
 
 void Display::tag(const loupe_tag& tag, const std::string& owner) {
-  // Lenses may tell theirs at each tick; only what is new goes on.
+  // Lenses may report their tags at each tick; only changes are passed on.
   std::string content = std::to_string(tag.type) + ' ' + std::to_string(tag.flags) + ' ' + number_text(tag.y_minimum) +
                         ' ' + number_text(tag.y_maximum);
   for (const char* text : {tag.title, tag.unit, tag.description, tag.healthy, tag.advice})
@@ -196,7 +196,7 @@ void Display::tag(const loupe_tag& tag, const std::string& owner) {
   TagTold& known = tags_.try_emplace(tag.id, TagTold{"", owner, is_shared}).first->second;
   if (known.owner != owner && !(known.is_shared && is_shared)) {
     throw Error("the tag '" + std::string(tag.id) + "' belongs to " + known.owner +
-                    ", which told it first; give this one another id" +
+                    ", which reported it first; give this one another id" +
                     (known.is_shared ? ", or LOUPE_TAG_SHARED, as that one has" : ""),
                 LOUPE_INVALID);
   }
@@ -210,7 +210,7 @@ void Display::check_owner(const std::string& tag, const std::string& teller) con
   const auto known = tags_.find(tag);
   if (known == tags_.end() || known->second.owner == teller) return;
   throw Error("the tag '" + tag + "' belongs to " + known->second.owner +
-                  ", so that another lens tells no numbers of it; give them a separate tag",
+                  ", so another lens may not report numbers for it; use a separate tag",
               LOUPE_INVALID);
 }
 
@@ -243,7 +243,7 @@ void Display::check_again(LastValues::Put put, const char* tag, const char* laye
   const auto known = tags_.find(tag);
   if (put == LastValues::Put::same && known != tags_.end() && known->second.is_shared) return;
   throw Error("'" + name + "' of '" + layer + "' in the tag '" + tag +
-                  "' was told at this tick already; give each number its own name",
+                  "' was already reported at this tick; give each number its own name",
               LOUPE_INVALID);
 }
 
@@ -293,7 +293,7 @@ void Display::row(const loupe_row& row) {
     each_value(row, take);
     each_range(row, take);
   } catch (...) {
-    hand_on();  // what came before the one that is refused
+    hand_on();  // pass on the values before the refused one
     throw;
   }
   hand_on();

@@ -18,11 +18,11 @@ namespace loupe {
 
 class ShownVisualizer;
 
-/// Memory that is given back as a whole, or used again as a whole.
+/// Memory that is freed or reused only as a whole.
 class Blocks {
  public:
   LOUPE_SHARED void* take(std::size_t size, std::size_t alignment);
-  /// All that was taken ends.
+  /// Ends the use of all taken memory.
   void clear() { place_ = used_ = taken_ = 0; }
   std::size_t taken() const { return taken_; }
 
@@ -33,22 +33,22 @@ class Blocks {
   };
 
   std::vector<Block> blocks_;
-  std::size_t place_ = 0, used_ = 0;  // the block that is filled, and how far
-  std::size_t taken_ = 0;             // bytes in all
+  std::size_t place_ = 0, used_ = 0;  // the current block, and the bytes used in it
+  std::size_t taken_ = 0;             // bytes in total
 };
 
-/// What was told in a tick, kept to be shown later. It may hold a hundred thousand values, so that what is copied is
-/// copied into blocks, without an allocation each.
+/// The messages of a tick, kept to show later. There may be a hundred thousand values, so they are copied into blocks,
+/// without an allocation each.
 class HeldTick {
  public:
-  using Call = std::function<void(ShownVisualizer&)>;  ///< what else each visualizer is told; several threads call it
+  using Call = std::function<void(ShownVisualizer&)>;  ///< a message to each visualizer; several threads call it
   using Told = std::variant<loupe_row*, loupe_histogram*, Call>;
 
-  // So much may wait for one visualizer: 64 small ticks, or 4 large ones.
+  // The most that may wait for one visualizer: 64 small ticks, or 4 large ones.
   static constexpr std::size_t most_waiting = 64, most_bytes = std::size_t{64} << 20;
 
   explicit HeldTick(const loupe_tick& tick) { begin(tick); }
-  /// Forgets all that was told, for a tick that uses the same memory.
+  /// Forgets all messages, for a new tick in the same memory.
   void begin(const loupe_tick& tick) {
     told_.clear();
     blocks_.clear();
@@ -59,7 +59,7 @@ class HeldTick {
   void add(const loupe_histogram& histogram) { told_.emplace_back(detail::Copier(blocks_).copy(&histogram)); }
   void add(Call call) { told_.emplace_back(std::move(call)); }
 
-  /// Its part of `most_bytes`.
+  /// Its share of `most_bytes`.
   std::size_t weight() const {
     return std::clamp(blocks_.taken() + told_.size() * sizeof(Told), most_bytes / most_waiting, most_bytes / 4);
   }

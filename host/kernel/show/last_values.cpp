@@ -6,7 +6,7 @@
 namespace loupe {
 namespace {
 
-// No name holds a zero byte.
+// No name contains a zero byte.
 void put_name(std::string& name, std::string_view tag, std::string_view layer, std::string_view line) {
   name.assign(tag);
   (((name += '\0') += layer) += '\0') += line;

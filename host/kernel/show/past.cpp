@@ -14,13 +14,13 @@
 namespace loupe {
 namespace {
 
-/// Calls one function of the node that `node` is, as the host itself does.
+/// Calls one function of the node behind `node`, as the host itself does.
 template <auto function, class Message>
 loupe_status tell_node(void* node, const Message* message, loupe_error* error) {
   return static_cast<VisualizerNode*>(node)->tell(function, *message, error);
 }
 
-/// A node as the plugin that tells it sees it.
+/// A node in the form that the playing plugin sees.
 const loupe_visualizer& table_of_node() {
   static const loupe_visualizer table = [] {
     loupe_visualizer made{};
@@ -39,7 +39,7 @@ const loupe_visualizer& table_of_node() {
   return table;
 }
 
-/// The path of the record that these visualizers write, relative to the run's directory; "" where they write none.
+/// The path of the record that these visualizers write, relative to the run's directory; "" if they write none.
 std::string record_of(const std::vector<ComponentConfig>& visualizers) {
   for (const ComponentConfig& config : visualizers) {
     const Options options(config.options->get());
@@ -70,8 +70,8 @@ void Past::tell(VisualizerNode& visualizer, VisualizerNode* storing, const std::
   if (storing == nullptr) {
     if (record_.empty() || std::exchange(is_missed_, true)) return;
     return log(LOUPE_LOG_WARNING,
-               "the visualizer 'record' of this run does not tell what it stored before the run was "
-               "resumed, so that nothing of it is shown; use the 'record' that Loupe has");
+               "the visualizer 'record' of this run cannot play the epochs from before the run was "
+               "resumed, so they are not shown; use the 'record' of Loupe");
   }
   detail::ErrorBuffer error;
   const loupe_status status =

@@ -17,17 +17,17 @@ class Past {
   explicit Past(const std::vector<ComponentConfig>& visualizers = {});
 
   bool is_wanted_by(const std::string& visualizer) const { return wanted_by_.count(visualizer) > 0; }
-  /// Tells a visualizer that has begun and wants it what there is before epoch `before`. Logs what is wrong.
-  /// @param storing  the first of the run's that has stored it; null where none does  @param directory the run's
+  /// Plays everything before epoch `before` to a visualizer that has begun and wants it. Logs failures.
+  /// @param storing  the run's first visualizer that stored it, or null  @param directory the run's
   void tell(VisualizerNode& visualizer, VisualizerNode* storing, const std::string& directory, double before);
   /// The absolute path of the record; empty without one. Any thread.
   /// @param directory the run's
   std::string record_in(const std::string& directory) const;
 
  private:
-  std::map<std::string, bool> wanted_by_;  // by name, whether notes and findings are wanted too
-  std::string start_, record_;             // the working directory at first; relative to the run's, or ""
-  bool is_missed_ = false;                 // the user knows that nobody tells it
+  std::map<std::string, bool> wanted_by_;  // by name: whether notes and findings are also wanted
+  std::string start_, record_;  // the initial working directory; the record's path relative to the run's, or ""
+  bool is_missed_ = false;      // the user was warned that nobody plays it
 };
 
 }  // namespace loupe

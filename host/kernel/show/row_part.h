@@ -17,7 +17,7 @@ class RowPart {
     band_names_.insert(band_names_.end(), {range.low_name, range.high_name});
     bands_.insert(bands_.end(), {range.low, range.high});
   }
-  /// Keeps the memory.
+  /// Removes the numbers and keeps the memory.
   void clear() {
     value_names_.clear();
     band_names_.clear();
@@ -25,7 +25,7 @@ class RowPart {
     bands_.clear();
   }
   bool empty() const { return values_.empty() && bands_.empty(); }
-  /// These numbers as a row, valid until this changes. @param whole  the row that they are of
+  /// These numbers as a row, valid until this changes. @param whole the row that they belong to
   loupe_row of(const loupe_row& whole) const {
     loupe_row part = whole;
     part.value_count = values_.size();

@@ -48,7 +48,7 @@ void ShownVisualizer::guarded_call(Call&& call) {
     const std::lock_guard lock(mutex_);
     fault_ = fault;
   }
-  log(LOUPE_LOG_ERROR, fault + "; training goes on, and it is tried again at the next tick");
+  log(LOUPE_LOG_ERROR, fault + "; training continues, and the next tick tries again");
 }
 
 void ShownVisualizer::warn_if_late() {
@@ -56,7 +56,7 @@ void ShownVisualizer::warn_if_late() {
   if (posted == 0 || steady_time() - posted < late_seconds || is_late_.exchange(true)) return;
   log(LOUPE_LOG_WARNING, "the visualizer '" + name_ + "' is more than " + number_text(late_seconds) +
                              " s behind, and training waits once " + std::to_string(HeldTick::most_waiting) +
-                             " ticks are to be shown by it; give it a faster place to write to (path, run.dir), or "
+                             " ticks are queued; let it write to a faster place (path, run.dir), or "
                              "show less: lenses with 'active: 10' or fewer modules by include");
 }
 
@@ -86,7 +86,7 @@ void ShownVisualizer::tell_past(Past& past, ShownVisualizer& to, double before) 
   past.tell(*to.node_, stores_ ? &*node_ : nullptr, runs_.back()->get().directory, before);
 }
 
-/// What the visualizer failed to take comes again at the next tick.
+/// Messages that the visualizer failed to take are repeated at the next tick.
 void ShownVisualizer::tell_standing() {
   for (std::uint64_t place = told_; begun_ && !skip_;) {
     const Standing::Tell* const next = standing_.after(place);
@@ -103,7 +103,7 @@ std::optional<loupe_moment> ShownVisualizer::last_before(double before) {
 }
 
 void ShownVisualizer::finding(const std::string& key, const Standing::Tell& tell) {
-  begin();  // what is wrong is not to wait for the first tick, which may be hours away
+  begin();  // a finding must not wait for the first tick, which may be hours away
   keep(key, tell);
 }
 
@@ -138,7 +138,7 @@ void ShownVisualizer::progress(const loupe_progress& progress) {
 }
 
 void ShownVisualizer::flush() {
-  set_posted(0);  // it may take as long as it likes
+  set_posted(0);  // it may take any time
   if (!begun_) return;
   guarded_call([&](VisualizerNode& node, loupe_error* error) { return node.tell(&loupe_visualizer::flush, error); });
 }
@@ -146,7 +146,7 @@ void ShownVisualizer::flush() {
 void ShownVisualizer::end(const loupe_ending& ending) {
   set_posted(0);
   if (begun_) {
-    // Told even where a failure has been: there is no next try.
+    // Call it even after a failure: there is no next try.
     detail::ErrorBuffer flushed, ended;
     const bool is_flushed = node_->tell(&loupe_visualizer::flush, flushed.get()) == LOUPE_OK;
     const bool is_ended = node_->tell(&loupe_visualizer::end, ending, ended.get()) == LOUPE_OK;

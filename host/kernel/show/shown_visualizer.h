@@ -21,7 +21,7 @@
 
 namespace loupe {
 
-/// What a visualizer that joins later is told too: the last message of each key, in order.
+/// The messages that a later visualizer also gets: the last one of each key, in order.
 class Standing {
  public:
   using Tell = std::function<loupe_status(VisualizerNode&, loupe_error*)>;
@@ -52,20 +52,20 @@ class ShownVisualizer final : public ComponentContext {
  public:
   using Run = std::shared_ptr<const detail::Owned<loupe_run>>;
 
-  /// Throws Error when it cannot be made.
+  /// Throws Error if it cannot be created.
   /// @param around  may be null, and outlives this
   ShownVisualizer(const ComponentConfig& config, ComponentContext* around, Run run, Standing standing);
   ShownVisualizer(const ShownVisualizer&) = delete;
   ShownVisualizer& operator=(const ShownVisualizer&) = delete;
 
-  // Its thread's, or any while that has nothing to do.
-  /// @param again  where the run goes on in another folder, in which it begins again: what stands; else null
+  // Call these on its thread, or on any thread while that is idle.
+  /// @param again  if the run continues in another folder: the messages to repeat there; else null
   void set_run(Run run, const Standing* again);
   void keep(const std::string& key, const Standing::Tell& tell);
-  /// Tries again where it failed before.
+  /// Tries again after a failure.
   void begin_again();
   bool has_begun() const { return begun_; }
-  /// Another one, which waits, is told what this one stored before epoch `before`.
+  /// Plays to another one, which waits, what this one stored before epoch `before`.
   void tell_past(Past& past, ShownVisualizer& to, double before);
   void show(const HeldTick& tick);
   void finding(const std::string& key, const Standing::Tell& tell);
@@ -76,21 +76,21 @@ class ShownVisualizer final : public ComponentContext {
   void end(const loupe_ending& ending);
   /// The last tick before epoch `before` that is stored of the run; nullopt without one.
   std::optional<loupe_moment> last_before(double before);
-  /// What it does now was posted at this time; 0: nothing, or it may take as long as it likes.
+  /// Sets the time at which its current work was posted; 0: it is idle, or may take any time.
   void set_posted(double time) { posted_.store(time, std::memory_order_relaxed); }
 
   // From any thread.
   const std::string& name() const { return name_; }
   bool wants_progress() const { return wants_progress_; }
-  /// Whether it stores runs: then it may be asked for what it stored.
+  /// Whether it stores runs and can play them.
   bool stores() const { return stores_; }
   /// The message of its last failure since the previous call; empty if there was none.
   std::string take_fault();
-  /// Warns once where it is seconds behind.
+  /// Warns once if it is seconds behind.
   void warn_if_late();
 
  private:
-  // What it asks of its surroundings, on its thread or on threads of its own.
+  // The interface for the visualizer, on its thread or on its own further threads.
   const loupe_run* run() const override { return c_run_; }
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override;
   std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t index) override;
@@ -105,15 +105,15 @@ class ShownVisualizer final : public ComponentContext {
 
   const std::string name_;
   ComponentContext* around_;
-  std::vector<Run> runs_;  // the last is the present one; it may still read the others
+  std::vector<Run> runs_;  // the last is the current one; it may still read the others
   std::atomic<const loupe_run*> c_run_;
   Standing standing_;
-  std::uint64_t told_ = 0;  // up to where it knows what stands
-  bool begun_ = false;      // it has got the run
-  bool skip_ = false;       // failed in this tick
-  std::size_t failed_ = 0;  // ticks in a row; the user knows of the first
+  std::uint64_t told_ = 0;  // the standing messages that it has received
+  bool begun_ = false;      // it has received the run
+  bool skip_ = false;       // it failed in this tick
+  std::size_t failed_ = 0;  // failed ticks in a row; the first was reported
   std::atomic<double> posted_{0};
-  std::atomic<bool> is_late_{false};  // the user knows
+  std::atomic<bool> is_late_{false};  // reported to the user
   LeafMutex mutex_;
   std::string fault_;                   // under the mutex
   std::optional<VisualizerNode> node_;  // none once it has ended

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of loupe::Tapped; not for use by name.
+// The parts of loupe::Tapped; do not use them directly.
 
 #include <loupe/version.h>
 #include <torch/nn/module.h>
@@ -44,7 +44,7 @@ template <class T>
 struct IsOptional<T, std::void_t<decltype(std::declval<const T&>().has_value(), *std::declval<const T&>())>>
     : std::true_type {};
 
-/// A list of something else than plain numbers or lists of itself.
+/// A list of elements other than plain numbers or lists of itself.
 template <class T, class = void>
 struct IsList : std::false_type {};
 template <class T>
@@ -58,7 +58,7 @@ struct IsTuple : std::false_type {};
 template <class T>
 struct IsTuple<T, std::void_t<decltype(std::tuple_size<T>::value)>> : std::true_type {};
 
-/// Hands `take` every tensor in a value, in order.
+/// Calls `take` with every tensor in a value, in order.
 template <class T, class Take>
 void each_tensor(const T& value, const Take& take) {
   if constexpr (std::is_base_of_v<at::Tensor, T>) {
@@ -91,7 +91,7 @@ auto run_tapped(const torch::nn::Module* module, Call&& call, const Arguments&..
   }
 }
 
-/// Stands for a forward without a single signature for a Sequential.
+/// Represents, for a Sequential, a forward without a single signature.
 struct ManySignatures;
 
 /// The type of a forward without its class.
@@ -141,7 +141,7 @@ template <class Impl, class Result, bool Noexcept, class... Arguments>
 struct HasDefaults<Impl, Result(Arguments...) const noexcept(Noexcept)>
     : std::bool_constant<takes_all_but_last<Impl, Arguments...>()> {};
 
-/// Whether FORWARD_HAS_DEFAULT_ARGS tells a Sequential so.
+/// Whether FORWARD_HAS_DEFAULT_ARGS declares this for a Sequential.
 template <class Impl>
 struct TellsDefaults : Impl {
   static constexpr bool value =
