@@ -13,11 +13,11 @@ namespace loupe {
 
 void Attachments::attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers,
                          const std::string& name, bool is_loss, bool awaits_optimizers) {
-  if (is_closed_) throw std::logic_error("loupe: an inspector that is being destroyed attaches no model");
+  if (is_closed_) throw std::logic_error("loupe: an inspector that is being destroyed cannot attach a model");
   for (const auto& other : attachments_) {
     if (other->name() == name) {
       throw std::invalid_argument("loupe: a model is attached under the name '" + name +
-                                  "' already; give each its own: attach(model, optimizer, \"name\"), or, for one "
+                                  "'; give each its own: attach(model, optimizer, \"name\"), or, for one "
                                   "more optimizer of the same model, call attach_optimizer(optimizer)");
     }
   }
@@ -28,7 +28,7 @@ void Attachments::attach(torch::nn::Module& model, const std::vector<torch::opti
   if (monitor_.config().list_modules) {
     for (const std::string& line : attachment->coverage()) log(LOUPE_LOG_INFO, line);
   }
-  // For `loupe run`, its first lines say how much of a model is tapped.
+  // The first lines of `loupe run` report how much of a model is tapped.
   const bool is_told = is_only_watched() && !attachment->has_more_to_tell();
   if (monitor_.config().summary && !is_told) log(LOUPE_LOG_INFO, attachment->summary());
 }
@@ -42,7 +42,7 @@ void Attachments::attach_optimizer(torch::optim::Optimizer& optimizer) {
   }
   if (!any)
     throw std::invalid_argument(
-        "loupe: the optimizer given to attach_optimizer holds no parameter of a model that is attached; attach its "
+        "loupe: the optimizer given to attach_optimizer holds no parameter of an attached model; attach its "
         "model first");
 }
 

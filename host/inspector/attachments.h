@@ -33,7 +33,7 @@ class Attachments {
 
   const List& all() const { return attachments_; }
   bool any_has_optimizer() const;
-  /// The optimizers of all of them, each as it was before its last step.
+  /// The optimizers of all models, each in its state before its last step.
   std::vector<const loupe_optimizer*> optimizers() const;
 
  private:

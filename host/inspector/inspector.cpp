@@ -92,7 +92,7 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
   void push(const std::string& label, double value, uint32_t flags);
   void push_tensor(const std::string& label, const at::Tensor& value, uint32_t flags);
   void tell_kept_graphs();
-  /// The trainer pushes such a loss itself: found ones are not shown.
+  /// The trainer pushes losses of this kind itself: found ones are not shown.
   void take_over_losses(bool train) { found_[train] = {.is_pushed = true}; }
   const std::string& loss_name(bool train) const override;
   void set_hyperparameter(const std::string& name, loupe_option_value value);
@@ -101,7 +101,7 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
   Attachments& attachments() { return attachments_; }
   DeferredLosses& losses() { return losses_; }
   Loops& loops() { return loops_; }
-  /// Finds losses, unless it does. Without the mutex, as end_finding.
+  /// Starts finding losses, if not yet started. Without the mutex, like end_finding.
   void find_losses();
   void end_finding();
   void show_loss(const std::string& name, const at::Tensor& value, bool train) override;
@@ -135,7 +135,7 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
   }
   void show_all_found() override { found_[0].has_any = found_[1].has_any = true; }
 
-  /// Whether the loop goes on after a turn, which may be its last.
+  /// Whether the loop continues after a turn, which may be its last.
   bool goes_on(bool is_last) const { return !is_last && !should_stop_; }
   /// Whether a finding was answered with `stop`.
   bool should_stop() const { return should_stop_; }
@@ -168,14 +168,14 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
 
   const uint64_t forks_ = forks_of_process();  // at construction
   std::atomic<bool> warned_of_parent_{false};
-  // In the order in which they build on each other. None uses the monitor in its constructor or destructor: it comes
-  // last, and so is destroyed first, since it calls all of them until its end.
+  // In order of dependency. None uses the monitor in its constructor or destructor: the monitor comes last, and so is
+  // destroyed first, because it calls all of them until its end.
   Attachments attachments_{monitor_};
   DeferredLosses losses_{monitor_};
-  /// Validation and training losses that the trainer does not push, as far as is known.
+  /// Validation and training losses that the trainer does not push, as far as known.
   struct Found {
     bool has_any = false, is_pushed = false;
-    std::optional<std::pair<std::string, at::Tensor>> first;  // until it is known that the trainer pushes none
+    std::optional<std::pair<std::string, at::Tensor>> first;  // kept until it is clear that the trainer pushes none
   };
   std::array<Found, 2> found_;
   std::atomic<bool> finds_{false};
@@ -187,7 +187,7 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
 
 namespace {
 
-/// Adds this process to those that a launcher started together.
+/// Joins this process with those that a launcher started together.
 Config joined(Config config) {
   config.join(Launch::from_environment());
   log_as_rank(config.launch.rank);
@@ -198,7 +198,7 @@ constexpr char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
 
 void offer_services() {
   static const bool once = [] {
-    static_cast<void>(*static_cast<const volatile char*>(built_with));  // else the linker leaves it out
+    static_cast<void>(*static_cast<const volatile char*>(built_with));  // otherwise the linker would drop it
     look_for_parts();
     leave_models_at_forks();
     offer_tensor_services();
@@ -253,10 +253,10 @@ void Inspector::Impl::finish() {
 /// Once per inspector.
 void Inspector::Impl::warn_of_parent() {
   if (warned_of_parent_.exchange(true)) return;
-  const LogToStderr past_the_sink;  // which may wait for a thread of the parent
+  const LogToStderr past_the_sink;  // the sink may wait for a thread of the parent
   log(LOUPE_LOG_WARNING,
-      "this process was forked from one that has an inspector, and calls it: nothing is watched or written here; make "
-      "its own inspector after the fork");
+      "this process was forked from one with an inspector, and calls that: nothing is watched or written here; create "
+      "a new inspector after the fork");
 }
 
 void Inspector::Impl::warn_of_unthrown() {
@@ -265,7 +265,7 @@ void Inspector::Impl::warn_of_unthrown() {
   } catch (const std::exception& e) {
     log(LOUPE_LOG_WARNING, std::string("the inspector ended before it could throw: ") + e.what());
   } catch (...) {
-    log(LOUPE_LOG_WARNING, "the inspector ended before it could throw what the callback of on_finding threw");
+    log(LOUPE_LOG_WARNING, "the inspector ended before it could throw the exception of the on_finding callback");
   }
 }
 
@@ -281,10 +281,10 @@ void Inspector::Impl::finding_told(const loupe_finding& finding) {
     const std::string words = "the finding '" + std::string(finding.rule) + "'";
     if (answer == "stop" && !std::exchange(should_stop_, true))
       log(LOUPE_LOG_WARNING,
-          "training is asked to stop, as on_finding says, because of " + words + ": " + message_with_place(finding));
+          "training is asked to stop (on_finding) because of " + words + ": " + message_with_place(finding));
     if (answer == "throw")
       monitor_.outbox()->keep(std::make_exception_ptr(
-          std::runtime_error("loupe: " + words + ", which on_finding says to throw: " + message_with_place(finding))));
+          std::runtime_error("loupe: " + words + ", thrown because of on_finding: " + message_with_place(finding))));
   }
   monitor_.outbox()->queue_for_delivery(finding);
 }
@@ -371,14 +371,14 @@ void Inspector::Impl::tell_kept_graphs() {
   Finding finding;
   finding.rule = "memory_creep";
   finding.message = "the graphs of the last " + std::to_string(LossGraphs::looked_back) +
-                    " steps are all still alive, and with them what their forward passes computed: memory grows with "
+                    " steps are all still alive, with everything that their forward passes computed: memory grows with "
                     "each step";
   constexpr double mebibyte = 1 << 20;
   if (loss_graphs_.growth() > mebibyte)
     finding.message += ", so far by " + std::to_string(std::llround(loss_graphs_.growth() / mebibyte)) + " MiB";
   finding.advice =
-      "add up loss.item<double>() instead of the loss itself, and keep outputs by detach(): what holds a tensor that "
-      "requires a gradient holds all that it was computed from";
+      "add up loss.item<double>() instead of the loss itself, and detach() outputs before keeping them: a tensor that "
+      "requires a gradient keeps its whole graph alive";
   monitor_.publish(finding.c_form(), "loupe");
 }
 
@@ -434,10 +434,10 @@ Inspector::Impl& Inspector::impl() const {
   return *impl_;
 }
 void Inspector::end() {
-  // A forked child lacks the threads, and its files and locks are the parent's: it is not watched.
+  // A forked child lacks the threads, and its files and locks belong to the parent: it is not watched.
   if (impl_ != nullptr && impl_->is_of_parent()) leave_to_parent(std::shared_ptr<Impl>(std::move(impl_)));
   if (impl_ != nullptr) {
-    impl_->finish();  // which calls the trainer, who may attach models
+    impl_->finish();  // it calls the trainer's callback, which may attach models
     impl_->end_finding();
   }
   impl_.reset();
@@ -464,7 +464,7 @@ void Inspector::attach(torch::nn::Module& model, torch::optim::Optimizer& optimi
 void Inspector::attach(torch::nn::Module& model, const Optimizers& optimizers, const std::string& name) {
   const Config& config = impl().monitor().config();
   const bool finds = config.redirect && (config.find || optimizers.empty());
-  if (finds) impl().find_losses();  // before anything is redirected, which is done at once then
+  if (finds) impl().find_losses();  // first, so that all redirections happen together
   impl().enter([&] { impl().attach(model, pointers_to(optimizers), name, false, finds); });
 }
 void Inspector::attach(const torch::jit::Module& model, const std::string& name) {
@@ -569,14 +569,14 @@ Epochs::Iterator& Epochs::Iterator::operator++() {
   if (inspector_->end_turn(number_, number_ >= last_)) {
     ++number_;
   } else {
-    std::tie(number_, last_) = std::pair(0, -1);  // the last number may be the largest
+    std::tie(number_, last_) = std::pair(0, -1);  // last_ + 1 could overflow
   }
   return *this;
 }
 
 void Inspector::left_loop(bool of_epochs, bool by_exception) noexcept {
   if (impl_ == nullptr || impl_->is_of_parent()) return;
-  const std::lock_guard lock(*impl_->monitor().mutex());  // no delivery during an exception
+  const std::lock_guard lock(*impl_->monitor().mutex());  // findings are not delivered during an exception
   if (of_epochs) impl_->loops().leave_epochs();
   if (by_exception) impl_->loops().note_exception();
 }

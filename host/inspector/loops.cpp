@@ -37,10 +37,10 @@ void Loops::warn_if_clock_is_missing() {
   for (const auto& each : attachments_.all()) names.push_back(each->shown_name());
   const std::string& name = monitor_.config().tick.of;
   const std::string what = clock_was_there_
-                               ? "', a model that is detached: from now on no step counts and nothing ticks by "
-                                 "itself; name another one, or call tick_epoch()"
-                               : "', which no attached model is called, so that no step counts and nothing "
-                                 "ticks by itself until one is" +
+                               ? "', which is detached: from now on no step counts and there are no automatic "
+                                 "ticks; name another model, or call tick_epoch()"
+                               : "', but no attached model has this name, so no step counts and there are no "
+                                 "automatic ticks until one does" +
                                      suggestion(name, names);
   log(LOUPE_LOG_WARNING, "run.tick.of names '" + name + what);
 }
@@ -51,7 +51,7 @@ void Loops::tick_if_due() {
 }
 
 void Loops::tick_rest() {
-  if (!clock_was_there_) warn_if_clock_is_missing();  // at the end of a run a trainer may have detached its models
+  if (!clock_was_there_) warn_if_clock_is_missing();  // a trainer may have detached its models at the end of a run
   monitor_.tick_rest();
 }
 
@@ -59,14 +59,14 @@ void Loops::begin_epochs(int first, int last) {
   const Config& config = monitor_.config();
   if (first > 1 && monitor_.epoch() == 0 && !config.resume && !config.visualizers.empty())
     log(LOUPE_LOG_WARNING, "the epochs begin at " + std::to_string(first) +
-                               ", as those of a resumed run do, but the record of the epochs before is not continued; "
+                               ", as in a resumed run, but the record of earlier epochs is not continued; "
                                "set run.resume: true if this was intended");
   note_calling_thread();
   if (ticks_come_by_themselves()) {
-    log(LOUPE_LOG_WARNING, "the trainer loops over epochs, and the configuration says to tick every " +
-                               config.tick.words() +
-                               " (run.tick): ticks come by that alone, and what is shown as an epoch is the stretch "
-                               "between two of them; without run.tick they come with the trainer's epochs");
+    log(LOUPE_LOG_WARNING,
+        "the trainer loops over epochs, but the configuration ticks every " + config.tick.words() +
+            " (run.tick): only these ticks count, and each interval between two of them is shown as an "
+            "epoch; without run.tick, the trainer's epochs tick");
   } else {
     monitor_.begin_epochs_at(first);
     monitor_.set_epochs(last);
@@ -78,7 +78,7 @@ void Loops::begin_epochs(int first, int last) {
 
 void Loops::tick(std::optional<double> epoch, std::uint32_t reason, std::uint32_t flags) {
   if (epoch && !(std::fabs(*epoch) <= largest_count))
-    throw std::invalid_argument("loupe: tick_epoch takes the epoch's number, not " + std::to_string(*epoch));
+    throw std::invalid_argument("loupe: tick_epoch takes an epoch number, not " + std::to_string(*epoch));
   monitor_.outbox()->rethrow();
   note_calling_thread();
   if (!epoch && position_.epoch && !position_.has_ticked && !ticks_come_by_themselves()) epoch = position_.epoch;
@@ -119,11 +119,11 @@ void Loops::begin_steps(std::int64_t first, std::int64_t last) {
                                 std::to_string(last));
   if (first > 1 && monitor_.step() == 0 && !config.resume && !config.visualizers.empty())
     log(LOUPE_LOG_WARNING, "the steps begin at " + std::to_string(first) +
-                               ", as those of a resumed run do, but the record of the steps before is not continued; "
+                               ", as in a resumed run, but the record of earlier steps is not continued; "
                                "set run.resume: true if this was intended");
   if (!ticks_come_by_themselves())
     log(LOUPE_LOG_WARNING,
-        "the trainer loops over steps, and the configuration does not say when to tick, so that all is shown at the "
+        "the trainer loops over steps, but the configuration has no run.tick, so everything is shown only at the "
         "loop's end; set run: {tick: {steps: 500}} or {seconds: 30}, or call tick_epoch() in the loop");
   const auto before = static_cast<std::uint64_t>(first - 1);
   if (monitor_.step() != before) monitor_.begin_after(before);

@@ -24,18 +24,18 @@ class Loops {
   }
   /// An exception has left a loop; a trainer that catches it may continue.
   void note_exception() { left_by_exception_ = true; }
-  /// Whether the inspector is ended by an exception, or after one that left a loop.
+  /// Whether an exception ends the inspector, or has left a loop.
   bool end_by_exception() const { return std::uncaught_exceptions() > exceptions_ || left_by_exception_; }
 
   /// Chooses the model whose steps count. Call after models or optimizers were attached or detached.
   void choose_clock();
-  /// Call at the end of a step at which a tick is due: ticks if this thread called the inspector last, which else ticks
-  /// at the next call.
+  /// Call at the end of a step at which a tick is due: ticks if this thread called the inspector last; otherwise the
+  /// next call ticks.
   void step_ended() {
     if (thread_ == std::this_thread::get_id()) tick_if_due();
   }
-  /// Warns once if the model of `run.tick.of` is not attached: with the first loss or step, since more models may be
-  /// attached before.
+  /// Warns once if the model of `run.tick.of` is not attached: at the first loss or step, since models may be attached
+  /// until then.
   void tick_if_due();
   /// Call at the end of a loop or of the run, with automatic ticks: shows the rest.
   void tick_rest();
@@ -68,7 +68,7 @@ class Loops {
 
  private:
   struct Position {
-    std::optional<int> epoch;  // of the loop; nullopt outside of one
+    std::optional<int> epoch;  // of the loop; nullopt outside a loop
     bool has_ticked = false;   // in this epoch
     bool any_ticked = false;   // since the loop began
   };
@@ -77,12 +77,12 @@ class Loops {
 
   Monitor& monitor_;
   const Attachments& attachments_;
-  std::thread::id thread_ = std::this_thread::get_id();  // that called last
+  std::thread::id thread_ = std::this_thread::get_id();  // the thread of the last call
   const int exceptions_ = std::uncaught_exceptions();    // in flight when the inspector was created
   bool left_by_exception_ = false;
   bool clock_is_missing_ = false, clock_was_there_ = false, has_warned_ = false;
   Position position_;
-  std::vector<Position> outer_;  // of the enclosing loops, and outside of all loops
+  std::vector<Position> outer_;  // positions in the enclosing loops, and outside all loops
 };
 
 }  // namespace loupe

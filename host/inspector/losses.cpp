@@ -15,7 +15,7 @@ namespace loupe {
 
 namespace {
 
-/// The main memory of this process, in bytes; nullopt where the system does not say.
+/// The main memory of this process, in bytes; nullopt if unknown.
 std::optional<double> process_memory() {
   std::ifstream file("/proc/self/statm");
   double all = 0, resident = 0;
@@ -23,7 +23,7 @@ std::optional<double> process_memory() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-/// A node of the model below the loss, which a kept loss keeps alive, and so does a kept output.
+/// A node of the model below the loss; a kept loss, or a kept output, keeps it alive.
 NodeHandle node_below(NodeHandle node) {
   constexpr int far_enough = 8;
   for (int i = 0; i < far_enough; ++i) {

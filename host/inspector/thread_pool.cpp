@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-// at::parallel_for is a template that becomes OpenMP code in the file that includes it, and so brings the compiler's
-// OpenMP runtime into the program, with its own threads beside those of LibTorch's. Asking the runtime that is loaded
-// already for its threads, by the entry that compilers call (GCC's, which LLVM's and Intel's offer too), avoids that.
+// at::parallel_for is a template that becomes OpenMP code in the file that includes it, which would bring the
+// compiler's OpenMP runtime into the program, with its own threads beside LibTorch's. This uses the threads of the
+// runtime that is already loaded, through the entry that compilers call (GCC's, which LLVM's and Intel's also offer).
 
 namespace loupe {
 namespace {
@@ -45,7 +45,7 @@ struct Range {
   measure::ParallelBody body;
   void* context;
 
-  /// The work of one thread: parts that differ by one grain at most.
+  /// The work of one thread; the parts differ by at most one grain.
   static void run(void* self) {
     const auto& range = *static_cast<const Range*>(self);
     const OpenMp& runtime = OpenMp::instance();
@@ -63,7 +63,7 @@ void run_in_parallel(int64_t begin, int64_t end, int64_t grain, measure::Paralle
   const bool is_worth_all = threads > 1 && grains >= threads;
   if (!is_worth_all || runtime.in_parallel() != 0 || at::in_parallel_region()) return body(context, begin, end);
   Range range{begin, end, grain, body, context};
-  // As many threads as in LibTorch's regions: for another size the runtime would restart its threads.
+  // Use as many threads as LibTorch's regions: for another number the runtime would restart its threads.
   runtime.parallel(&Range::run, &range, 0, 0);
 }
 

@@ -56,7 +56,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
   }
 
   model_ = std::make_shared<ModelNode>(names_.model, names_.root(), model.name());
-  std::vector<const FoundModule*> attached;                          // those of the points
+  std::vector<const FoundModule*> attached;                          // the modules of the points
   std::unordered_map<std::string, const ModuleNode*> nodes_by_path;  // to find parents
   const std::vector<FoundModule> modules = walk_model(model, monitor_.config().depth);
   const SequentialTaps sequentials(modules);
@@ -91,7 +91,7 @@ void Attachment::attach(torch::nn::Module& model, const std::vector<torch::optim
     if (is_script_ && !attached[i]->path.empty()) leave_out_gradients(*points_[i]);
   }
   steps_.learn_parameters();
-  if (any_step_runs()) steps_.pass_by();  // this model will not hear of it
+  if (any_step_runs()) steps_.pass_by();  // this model will not be informed of the step
   for (torch::optim::Optimizer* optimizer : optimizers) attach_optimizer(*optimizer);
   warn_of_equal_names(monitor_);
   warn_of_inference_parameters();
@@ -120,7 +120,7 @@ void Attachment::warn_of_inference_parameters() const {
       log(LOUPE_LOG_WARNING, "parameters of '" + names_.root() + "' (such as '" + tap.name + "' of '" +
                                  point->node->description().name +
                                  "') were made in inference mode, where LibTorch gives them no gradients and counts no "
-                                 "changes: neither can be seen; make the model outside of c10::InferenceMode");
+                                 "changes: neither can be seen; create the model outside c10::InferenceMode");
       return;
     }
   }
@@ -151,7 +151,7 @@ std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const
       known = points.size();
     }
     if (!attached_ || after.node->closed()) return nullptr;
-    // Lenses see it now, and may run the model themselves.
+    // Lenses visit it now, and may run the model themselves.
     auto point = make_function_point(monitor_, model_, after, kind, known);
     point->node->calls().forward.note();
     {
@@ -163,7 +163,7 @@ std::shared_ptr<FunctionPoint> Attachment::function_after(TapPoint& after, const
         continue;
       }
     }
-    monitor_.remove_module(point->node);  // running it, a lens made the same
+    monitor_.remove_module(point->node);  // a lens that ran the model has already made this point
   }
 }
 
@@ -245,7 +245,7 @@ void Attachment::stepped_by_hand() {
   monitor_.note_step(active ? steps_.latest() : nullptr, is_clock_);
 }
 
-/// If another thread is busy, for example with a tick, the next forward looks.
+/// If another thread is busy, for example with a tick, the next forward checks.
 void Attachment::notice_unseen_step() {
   const std::unique_lock lock(*mutex_, std::try_to_lock);
   if (lock.owns_lock() && find_unseen_step()) monitor_.end_step(/*seen=*/false);
@@ -260,7 +260,7 @@ bool Attachment::find_unseen_step() {
   return true;
 }
 
-/// The hooks and redirections stay, for other threads may be in the middle of them; each looks at the flag.
+/// The hooks and redirections stay, since other threads may be running them; each checks the flag.
 void Attachment::set_active(bool active) {
   if (active_->exchange(active) == active) return;
   active_attachments.fetch_add(active ? 1 : -1);
@@ -329,7 +329,7 @@ void Attachment::release_parameters(TapPoint& point) {
   for (const ParameterTap& tap : point.parameters) {
     if (tap.gradient != nullptr) LeafGradients::instance().forget(tap.tensor, *tap.gradient);
   }
-  // Threads that ran the model know the point until they run another; the parameters need not wait for that.
+  // Threads that ran the model keep the point until they run another model; release the parameters earlier.
   std::vector<ParameterTap> released;
   const std::lock_guard lock(point.node->mutex());
   const std::lock_guard lending(point.lending);
@@ -343,7 +343,7 @@ void Attachment::detach() {
   Registry::instance().remove(active_.get());
   forget_optimizers(this);
   steps_.forget();
-  // From the last on, which is quick where lists are shortened from their ends.
+  // From the last one on, which is quick because lists are shortened from their ends.
   std::for_each(unregistered_.rbegin(), unregistered_.rend(), [&](const auto& node) { monitor_.remove_module(node); });
   std::for_each(function_points_.rbegin(), function_points_.rend(),
                 [&](const auto& point) { monitor_.remove_module(point->node); });
@@ -367,12 +367,12 @@ std::string Attachment::summary() const {
   text += monitor_.sampling_words();
   if (is_script_)
     text +=
-        "; of TorchScript, where gradients are seen of parameters, not of what its modules give, and inputs of leaves "
+        "; a TorchScript model: gradients are seen for parameters, not for outputs of modules, and inputs of leaves "
         "alone";
   if (!finds_code_)
     text +=
-        "; the program's symbols are stripped, so that functions before the first module are not seen and a trainer's "
-        "own count as the model's";
+        "; the program's symbols are stripped, so functions before the first module are not seen and a trainer's "
+        "own functions count as the model's";
   if (steps_.any() && !holds_redirections_)
     text += "; with taps: explicit call inspector.optimizer_stepped() after each step";
   return text + coverage_.untapped();

@@ -18,21 +18,21 @@ namespace loupe {
 /// One model attached to one inspector: its tap points, its hooks, its optimizers. Trainer's thread unless noted.
 class Attachment final : public WatchedModel, public std::enable_shared_from_this<Attachment> {
  public:
-  /// @param monitor  lives until detach; its mutex and outbox live longer, since threads that train may come later
+  /// @param monitor  lives until detach; its mutex and outbox live longer, for training threads that come later
   Attachment(Monitor& monitor, std::string name);
   ~Attachment() override { detach(); }
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
   const std::string& name() const { return names_.model; }
-  /// The name it is shown under, which is its type if it has none. Once it is attached.
+  /// The name it is shown under, or its type if it has none. Valid after attach.
   std::string shown_name() const { return names_.root(); }
   /// Walks the model, shows its modules to the lenses and lays the taps.
   void attach(torch::nn::Module& model, const std::vector<torch::optim::Optimizer*>& optimizers, const Exposed& exposed,
               bool is_loss = false);
-  /// One more, later. Under the inspector's mutex, as attach.
+  /// Adds an optimizer later. Under the inspector's mutex, like attach.
   void attach_optimizer(torch::optim::Optimizer& optimizer);
-  /// The model's optimizers are not known yet: each is met when it clears gradients or steps.
+  /// The model's optimizers are not yet known: each is found when it clears gradients or steps.
   void await_optimizers();
   void detach();
   void abandon() override { active_->store(false); }
@@ -49,42 +49,42 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void meet(torch::optim::Optimizer& optimizer) override;
   void before_step(torch::optim::Optimizer& optimizer) override;
   void after_step(torch::optim::Optimizer& optimizer) override;
-  /// For weights that are updated past every optimizer. Any thread.
+  /// For weights that are updated without an optimizer. Any thread.
   void stepped_by_hand();
   void end_step() override;
   void deliver_findings() override { outbox_->deliver(); }
-  /// Whether the steps of its first optimizer, or those told by hand, are the run's clock. Under the inspector's mutex,
-  /// as has_optimizer.
+  /// Sets whether the steps of its first optimizer, or those reported by hand, are the run's clock. Under the
+  /// inspector's mutex, like has_optimizer.
   void set_clock(bool counts) { is_clock_ = counts; }
   bool has_optimizer() const { return steps_.any(); }
   void notice_unseen_step() override;
-  /// Counts changes from the parameters as they are now.
+  /// Counts changes from the current values of the parameters.
   void prime() { steps_.prime(); }
   /// Watches the parameters that replaced others in the modules. Each tick does so, too.
   void follow_parameters();
-  /// Parameters at the end of an epoch.
+  /// Sends the parameters at the end of an epoch.
   void tick();
-  /// Lets go of modules that died, whose last values lenses have reported.
+  /// Releases dead modules, whose last values lenses have reported.
   void after_tick();
-  /// Whether it gave anything since the last tick.
+  /// Whether it had any event since the last tick.
   bool has_events() const {
     return std::any_of(points_.begin(), points_.end(), [](const auto& each) { return each->node->has_events(); });
   }
-  /// Sends the parameters as they are, or were when their module died.
+  /// Sends the current parameters, or those at the death of their module.
   void show_parameters();
 
-  /// One line a module, and all of it in one.
+  /// One line per module, and all lines as one text.
   const std::vector<std::string>& coverage() const { return coverage_.lines(); }
   std::string summary() const;
   /// How much of the model is tapped, as "3 of 4 modules tapped", and whether the summary adds more.
   std::string share() const { return coverage_.share(); }
   bool has_more_to_tell() const;
-  /// Adds its optimizers, each as it was before its last step.
+  /// Adds its optimizers, each in its state before its last step.
   void list_optimizers(std::vector<const loupe_optimizer*>& all) const { steps_.list(all); }
 
  private:
   bool is_active() const { return active_->load(std::memory_order_relaxed); }
-  /// Whether there was one.
+  /// Whether there was an unseen step.
   bool find_unseen_step();
   void watch_gradients();
   void find_code(torch::nn::Module& model);
@@ -109,7 +109,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   LateModules late_modules_;
   bool told_of_unseen_ = false, finds_code_ = true;
   bool holds_redirections_ = false, awaits_optimizers_ = false;
-  std::shared_ptr<ScriptRoot> script_;  // where the model is one, until its script dies
+  std::shared_ptr<ScriptRoot> script_;  // if the model is a script, until that dies
   bool is_script_ = false;
 };
 

@@ -184,8 +184,9 @@ TEST(StepClock, ANameThatNoModelHasIsToldWithTheTypeOfTheOneWithoutAName) {
   Listened listened;
   Ticking it("steps: 1, of: encoder");
   it.inspector.push_loss(1.0, /*train=*/true);
-  EXPECT_NE(listened.text().find("'encoder', which no attached model is called"), std::string::npos) << listened.text();
-  EXPECT_NE(listened.text().find("until one is; the only one is: Sequential"), std::string::npos) << listened.text();
+  EXPECT_NE(listened.text().find("'encoder', but no attached model has this name"), std::string::npos)
+      << listened.text();
+  EXPECT_NE(listened.text().find("until one does; the only one is: Sequential"), std::string::npos) << listened.text();
 }
 
 TEST(StepClock, ANamedModelThatIsNotAttachedIsToldOnceWithTheNearest) {
@@ -193,7 +194,7 @@ TEST(StepClock, ANamedModelThatIsNotAttachedIsToldOnceWithTheNearest) {
   TwoModels it("steps: 1, of: secnd");
   for (int i = 1; i <= 3; ++i) it.step(it.second, i);
   EXPECT_EQ(it.inspector.loss(true), std::nullopt);
-  const std::string text = listened.text(), told = "run.tick.of names 'secnd', which no attached model is called";
+  const std::string text = listened.text(), told = "run.tick.of names 'secnd', but no attached model has this name";
   expect_once(text, told);
   EXPECT_NE(text.find("did you mean 'second'?", text.find(told)), std::string::npos) << text;
 }
@@ -207,7 +208,7 @@ TEST(StepClock, ALossAfterTheNamedModelIsDetachedTellsOnceThatNothingTicks) {
   expect_no_complaint_of_a_name(listened.text());
   it.inspector.detach("second");
   for (int i = 1; i <= 2; ++i) it.step(it.first, i);
-  expect_once(listened.text(), "run.tick.of names 'second', a model that is detached");
+  expect_once(listened.text(), "run.tick.of names 'second', which is detached");
 }
 
 TEST(StepClock, ANamedModelThatIsDetachedBeforeTheEndIsNoMistake) {

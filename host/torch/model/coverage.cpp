@@ -47,13 +47,13 @@ void Coverage::add_again(const std::string& name, const std::string& type, const
 }
 
 std::string Coverage::share() const {
-  if (tapped_ + untapped_.size() + containers_ == 0) return "its parameters alone are watched";
+  if (tapped_ + untapped_.size() + containers_ == 0) return "only its parameters are watched";
   return std::to_string(tapped_) + " of " + std::to_string(tapped_ + untapped_.size()) + " modules tapped";
 }
 
 std::string Coverage::counts() const {
   std::string text = share();
-  if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " perhaps: the first tick tells)";
+  if (perhaps_ > 0) text += " (" + std::to_string(perhaps_) + " perhaps: the first tick will show)";
   if (containers_ > 0) text += ", " + std::to_string(containers_) + " containers looked into";
   return text;
 }
@@ -91,7 +91,7 @@ WhatRan what_ran(const std::vector<std::shared_ptr<TapPoint>>& points) {
   return run;
 }
 
-/// Why a tapped module was not seen; empty if it was, or need not have been.
+/// Why a tapped module was not seen; empty if it was seen, or did not have to be.
 std::string reason(const TapPoint& point, const WhatRan& run) {
   const ModuleDescription& module = point.node->description();
   const bool tapped = (module.flags & LOUPE_MODULE_TAPPED) != 0;
@@ -101,12 +101,12 @@ std::string reason(const TapPoint& point, const WhatRan& run) {
   if (!went_past && !around_it_ran) return "";
   if (!went_past && run.opaque.count(parent_of(module.path)) != 0) return "";
   if (module.full_type.find("loupe::Tapped<") != std::string::npos)
-    return "called past its loupe::Tapped, or not at all; call forward through that type";
+    return "its loupe::Tapped was bypassed, or it was not called; call forward through that type";
   if (point.perhaps)
     return is_only_watched()
                ? "not called, or its forward is its own"
                : "not called, or its forward is its own; name its type loupe::Tapped<" + module.full_type + ">";
-  // A program may leave out its dropouts while it evaluates.
+  // A program may skip its dropouts in an evaluation.
   return module.family == LOUPE_FAMILY_DROPOUT && !run.training ? "" : "not called";
 }
 
@@ -136,7 +136,7 @@ bool tell_of_unseen(const std::vector<std::shared_ptr<TapPoint>>& points, const 
   if (count > shown) text += "; and " + std::to_string(count - shown) + " more";
   if (count > 0)
     log(LOUPE_LOG_WARNING, "up to the first tick, modules of '" + model +
-                               "' that are tapped were not seen though others around them ran: " + text);
+                               "' that are tapped were not seen although others around them ran: " + text);
   return true;
 }
 
@@ -157,7 +157,7 @@ void LateModules::tell(const std::vector<std::shared_ptr<TapPoint>>& points, con
   }
   if (count == 0) return;
   if (count > shown) text += " and " + std::to_string(count - shown) + " more";
-  log(LOUPE_LOG_WARNING, "modules came into '" + model + "' after it was attached, and nothing looks at them: " + text +
+  log(LOUPE_LOG_WARNING, "modules were added to '" + model + "' after it was attached, and are not watched: " + text +
                              "; detach the model and attach it again");
 }
 
@@ -192,7 +192,7 @@ const at::Tensor* used_by(const torch::nn::Module& module, const std::string& na
                        ConvTranspose1dImpl, ConvTranspose2dImpl, ConvTranspose3dImpl, LayerNormImpl>(module, name);
 }
 
-/// "'weight' of 'wte'"; empty where no module has registered the tensor.
+/// "'weight' of 'wte'"; empty if no module has registered the tensor.
 std::string owner_of(const at::Tensor& tensor, const std::vector<std::shared_ptr<TapPoint>>& points) {
   for (const auto& point : points) {
     for (const ParameterTap& tap : point->parameters) {
@@ -222,9 +222,9 @@ std::vector<Finding> find_left_parameters(const std::vector<std::shared_ptr<TapP
       finding.message = "'" + tap.name + "' of '" + point->node->description().name +
                         "' is registered, but the forward uses another tensor, which was assigned to the member" +
                         (owner.empty() ? "" : " (" + owner + ")") +
-                        ": what is registered gets no gradient, and is saved and loaded all the same";
+                        ": the registered one gets no gradient, but is still saved and loaded";
       finding.advice =
-          "share what computes, not the tensor: call torch::nn::functional::linear(x, embedding->weight) in the "
+          "share the computation, not the tensor: call torch::nn::functional::linear(x, embedding->weight) in the "
           "forward, "
           "or leave the module's own parameter out of the model";
     }

@@ -61,7 +61,7 @@ void warn_of_equal_names(const Monitor& monitor) {
     const std::string& name = module->description().name;
     if (module->closed() || names.insert(name).second) continue;
     log(LOUPE_LOG_WARNING, "two modules are shown as '" + name +
-                               "', so that their numbers cannot be told apart; attach under other names, or choose "
+                               "', so their numbers cannot be told apart; attach under other names, or choose "
                                "another attach.separator");
     return;
   }
@@ -98,18 +98,18 @@ std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const st
 
 namespace {
 
-/// "3, eps=1e-05" of a module that prints itself as "torch::nn::BatchNorm1d(3, eps=1e-05)"; empty where it prints none.
+/// "3, eps=1e-05" of a module that prints itself as "torch::nn::BatchNorm1d(3, eps=1e-05)"; empty if it prints none.
 std::string settings_of(const torch::nn::Module& module) {
   std::ostringstream printed;
   try {
     module.pretty_print(printed);
   } catch (const std::exception&) {
-    return "";  // a module of the program's own may not be ready to be printed
+    return "";  // a module of the program may not be ready to be printed
   }
   const std::string text = printed.str();
   const auto begin = text.find('('), end = text.rfind(')');
   std::string settings = begin < end && end != std::string::npos ? text.substr(begin + 1, end - begin - 1) : "";
-  // LibTorch leaves out what decides most often why two of these differ.
+  // LibTorch does not print the settings in which two of these most often differ.
   const auto add = [&](const std::string& setting) { settings += (settings.empty() ? "" : ", ") + setting; };
   if (const auto* upsample = dynamic_cast<const torch::nn::UpsampleImpl*>(&module)) {
     add(std::string("align_corners=") + (upsample->options.align_corners().value_or(false) ? "true" : "false"));
@@ -121,7 +121,7 @@ std::string settings_of(const torch::nn::Module& module) {
   return settings;
 }
 
-/// The LOUPE_PARAMETER_ bits that follow from only the tensor.
+/// The LOUPE_PARAMETER_ bits that depend only on the tensor.
 uint32_t parameter_flags(const at::Tensor& tensor, bool is_buffer) {
   if (is_buffer) return LOUPE_PARAMETER_BUFFER;
   return tensor.requires_grad() ? uint32_t{LOUPE_PARAMETER_TRAINABLE} : 0U;
@@ -175,8 +175,8 @@ void bind_attributes(TapPoint& point, const FoundModule& found, const Exposed& e
   }
 }
 
-/// A parameter of a module that died, until the tick after that, or of one that nobody owns, such as one on the stack,
-/// which may be gone when a lens asks at the end of the program.
+/// A parameter of a dead module, until the tick after that, or of one that nobody owns, such as one on the stack, which
+/// may be gone when a lens asks at the end of the program.
 at::Tensor kept_parameter(const std::weak_ptr<TapPoint>& of, const std::string& name) {
   const auto point = of.lock();
   if (point == nullptr) return {};
@@ -221,7 +221,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<Mod
   if (found.is_leaf) description.flags |= LOUPE_MODULE_LEAF;
   if (visibility.tapped) description.flags |= LOUPE_MODULE_TAPPED;
   if (is_loss) description.flags |= LOUPE_MODULE_LOSS;
-  // Lenses may ask as long as the node lives, which is longer than the model.
+  // Lenses may ask while the node lives, which is longer than the model.
   description.offers = [parameters = description.parameters, owner = point->owner, has_owner = point->has_owner, found,
                         &exposed](uint32_t tap, const std::string& label) {
     const bool is_attribute = tap == LOUPE_TAP_ATTRIBUTE || tap == LOUPE_TAP_ATTRIBUTE_BEFORE;

@@ -20,42 +20,42 @@ class Module;
 
 namespace loupe {
 
-/// A module where a model holds it.
+/// A module at its place in a model.
 struct FoundModule {
   torch::nn::Module* module;
   std::string path;  ///< dotted; "" for the root
-  bool is_leaf;      ///< no children are looked into
+  bool is_leaf;      ///< its children are not visited
   /// The path where the same module was found first; nothing is below it here.
   bool is_repeated = false;
   std::string first_path;
 };
 
-/// Every module of a model, parents first; children down to `depth`, or all where it is negative.
+/// Every module of a model, parents first; children down to `depth`, or all if it is negative.
 std::vector<FoundModule> walk_model(torch::nn::Module& model, int depth);
 
-/// How the modules of one attached model are called where they are shown.
+/// The shown names of the modules of one attached model.
 struct LayerNames {
   std::string model;      ///< the name that it was attached under; may be empty
-  std::string root_type;  ///< the root's name where the model has none
+  std::string root_type;  ///< the root's name if the model has none
   std::string separator;  ///< instead of the dots of a path
 
   /// The name for a dotted path; "" is the root.
   std::string of(const std::string& path) const;
-  /// For the whole model.
+  /// The name of the whole model.
   std::string root() const { return of(""); }
 };
 
-/// Warns once if two modules that are watched share a name.
+/// Warns once if two watched modules share a name.
 void warn_of_equal_names(const Monitor& monitor);
 
 /// Values that the trainer exposed by (module path, attribute).
 using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::Tensor()>>;
 
-/// The module's own parameter or buffer of that name; undefined where it has none.
+/// The module's own parameter or buffer of that name; undefined if it has none.
 LOUPE_SHARED at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
 
-/// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
-/// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.
+/// A function that reads the value named `label` in a module: exposed, a parameter or a buffer; dotted labels lead
+/// through children. Null if there is none. It keeps no parameter alive; its tensor is undefined once that is gone.
 std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
                                              const std::string& label, const Exposed& exposed);
 
@@ -65,7 +65,7 @@ std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const st
 std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<ModelNode>& model,
                                      const ModuleNode* parent, const FoundModule& found, const Visibility& visibility,
                                      const LayerNames& names, const Exposed& exposed, bool is_loss);
-/// Puts the streams into it that lenses subscribed to.
+/// Adds the streams to it that lenses subscribed to.
 void bind_point(TapPoint& point, const FoundModule& found, const Exposed& exposed);
 
 /// Makes the point of a function seen for the first time after a module, and shows it to the lenses. `occurrence` is 0

@@ -30,10 +30,10 @@ Registry& Registry::instance() {
   return *registry;
 }
 
-/// Publishes a table that `change` has made of a copy of the present one.
+/// Publishes a copy of the current table, modified by `change`.
 template <class Change>
 void Registry::publish(const Change& change) {
-  std::shared_ptr<const Table> before;  // its last points may end with it, and no lock may be held over plugins' code
+  std::shared_ptr<const Table> before;  // its end may end its last points: no lock may be held during plugins' code
   const std::lock_guard lock(mutex_);
   if (forks_.is_new_process()) leave_to_parent(std::exchange(table_, std::make_shared<Table>()));
   auto next = std::make_shared<Table>(*table_);
@@ -52,7 +52,7 @@ void Registry::add(const std::vector<std::shared_ptr<TapPoint>>& points, bool fi
   publish([&](Table& table) {
     for (const auto& point : points) {
       ModuleEntry& entry = table.modules[point->module];
-      // An address whose module died belongs to the new one.
+      // If a module died, its address belongs to the new one.
       erase_where(entry.points, [](const auto& other) { return !other->alive(); });
       entry.points.insert(first ? entry.points.begin() : entry.points.end(), point);
       entry.opaque = point->opaque;

@@ -25,21 +25,21 @@ class Optimizer;
 
 namespace loupe {
 
-/// Everybody who watches one module.
+/// All watchers of one module.
 struct ModuleEntry {
   c10::SmallVector<std::shared_ptr<TapPoint>, 1> points;
   /// A leaf of LibTorch's own: functions called inside it are not shown.
   bool opaque = false;
 };
 
-/// From a module's address to those who watch it. Read by taps on any thread without a lock; written at attach and
-/// detach by publishing a new table.
+/// Maps a module's address to its watchers. Read by taps on any thread without a lock; written at attach and detach by
+/// publishing a new table.
 class Registry {
  public:
   struct Table {
     std::unordered_map<const torch::nn::Module*, ModuleEntry> modules;
-    std::vector<std::shared_ptr<TapPoint>> roots;  // of the attached models
-    std::vector<CodeRange> code;                   // of all of them, sorted
+    std::vector<std::shared_ptr<TapPoint>> roots;  // the roots of the attached models
+    std::vector<CodeRange> code;                   // the code of all of them, sorted
     const ModuleEntry* find(const torch::nn::Module* module) const {
       const auto found = modules.find(module);
       return found != modules.end() ? &found->second : nullptr;
@@ -47,15 +47,15 @@ class Registry {
   };
   LOUPE_SHARED static Registry& instance();
 
-  /// @param points  of one model, the root first, or one that listens
-  /// @param first  before those that watch their modules already
+  /// @param points  of one model, the root first, or a single one that listens
+  /// @param first  put them before the present watchers of their modules
   LOUPE_SHARED void add(const std::vector<std::shared_ptr<TapPoint>>& points, bool first = false);
-  /// Takes away the points with this flag.
+  /// Removes the points with this flag.
   LOUPE_SHARED void remove(const std::atomic<bool>* active);
-  /// In a forked child: ends the watching of all attached models. Takes no memory.
+  /// In a forked child: stops watching all attached models. Allocates nothing.
   void abandon();
 
-  /// Brings a thread's table up to date; true when it changed. Entries live as long as the table they are from.
+  /// Updates a thread's table; true if it changed. Entries live as long as their table.
   bool refresh(std::shared_ptr<const Table>& table, uint64_t& generation);
 
  private:
@@ -68,32 +68,32 @@ class Registry {
   std::shared_ptr<const Table> table_ = std::make_shared<Table>();
 };
 
-/// How many attachments are active right now: 0 lets every tap through at the price of one branch.
+/// The number of currently active attachments: at 0 every tap returns after one branch.
 extern std::atomic<int> active_attachments;
 /// For parts of the host.
 LOUPE_SHARED void count_active_attachments(int change) noexcept;
-/// How many attachments count steps also while they are not active.
+/// The number of attachments that count steps even while they are not active.
 extern std::atomic<int> counting_attachments;
 
-/// Tells the part `run` what a program does, before the taps look for attachments. On the
-/// program's threads. Functions must not throw; the current call already sees what they attach.
+/// Informs the part `run` about a program's actions, before the taps look for attachments. On the program's threads.
+/// Functions must not throw; the current call already sees what they attach.
 struct ProgramHooks {
-  /// One that no other tapped forward surrounds. Null if the program attaches its models itself.
+  /// An outermost forward. Null if the program attaches its models itself.
   void (*before_forward)(torch::nn::Module& module);
-  /// One that no model stands for yet. Null in the same case.
+  /// A script that is not yet represented by a model. Null in the same case.
   void (*before_script)(const torch::jit::Module& script);
   void (*before_clearing)(const torch::optim::Optimizer& optimizer);
   void (*before_step)(const torch::optim::Optimizer& optimizer);
   void (*after_step)(const torch::optim::Optimizer& optimizer);
 };
-/// Null in a program that watches itself and pushes its losses.
+/// Null in a program that attaches its models and pushes its losses itself.
 extern std::atomic<const ProgramHooks*> program_hooks;
 LOUPE_SHARED const ProgramHooks* hooks_of_program() noexcept;
 LOUPE_SHARED void set_hooks_of_program(const ProgramHooks* hooks) noexcept;
 /// Whether the program attaches nothing itself.
 bool is_only_watched() noexcept;
 
-/// Steps of optimizers that no tap saw, and that were noticed by what they changed: those of the run's clock.
+/// Steps of the run's clock that no tap saw, and that were noticed by changed parameters.
 extern std::atomic<std::uint64_t> unseen_steps;
 LOUPE_SHARED std::uint64_t unseen_step_count() noexcept;
 

@@ -31,51 +31,48 @@ class WatchedModel {
  public:
   virtual ~WatchedModel() = default;
 
-  /// The point of a function after a module, made here where it is seen for the first time; null once the model is
-  /// detached.
+  /// The point of a function after a module, created when it is first seen; null once the model is detached.
   virtual std::shared_ptr<FunctionPoint> function_after(TapPoint& after, const FunctionKind& kind,
                                                         std::size_t occurrence) = 0;
-  /// Shows lenses a module with parameters that runs after another and that nobody registered, so that it is never
-  /// trained.
+  /// Shows lenses an unregistered module with parameters that runs after another, and so is never trained.
   virtual void add_unregistered(const torch::nn::Module& module, const TapPoint& after) = 0;
   /// Whether the model holds the module now; it may not have done so at attach.
   virtual bool has_registered(const torch::nn::Module& module) const = 0;
 
   /// Whether the optimizer holds parameters of the model, or was attached with it.
   virtual bool concerns(const torch::optim::Optimizer& optimizer) const = 0;
-  /// An optimizer that was seen at work, attached or not.
+  /// An optimizer was seen at work, attached or not.
   virtual void meet(torch::optim::Optimizer& optimizer) = 0;
   virtual void before_step(torch::optim::Optimizer& optimizer) = 0;
   virtual void after_step(torch::optim::Optimizer& optimizer) = 0;
-  /// After after_step of all models that the step concerns.
+  /// Called after after_step of all models that the step concerns.
   virtual void end_step() = 0;
-  /// After end_step, when no lock is held: reports the lenses' findings to the trainer.
+  /// Called after end_step, with no lock held: reports the lenses' findings to the trainer.
   virtual void deliver_findings() = 0;
-  /// At the start of a forward: looks for a step that no tap saw, by the versions of the parameters.
+  /// Called at the start of a forward: detects a step that no tap saw, by the versions of the parameters.
   virtual void notice_unseen_step() = 0;
-  /// In a process that was forked: ends the watching of the model. Takes no lock and no memory.
+  /// In a forked process: stops watching the model. Takes no lock and allocates nothing.
   virtual void abandon() = 0;
 };
 
-/// A parameter or buffer of a tapped module, with the streams that somebody subscribed to. What every step looks at
-/// comes first.
+/// A parameter or buffer of a tapped module, with its subscribed streams. Members used by every step come first.
 struct ParameterTap {
   at::Tensor tensor;  // kept until the model's death is noticed
   Stream* step = nullptr;
   Stream* step_gradient = nullptr;
   uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
-  uint32_t version = 0;  // at the last step, or look for one
+  uint32_t version = 0;  // at the last step, or the last check for one
   bool is_buffer = false;
   bool is_left = false;             // its module's forward uses another tensor
-  bool stepped = false;             // since the last look for steps that no tap saw
+  bool stepped = false;             // since the last check for unseen steps
   bool stepped_since_tick = false;  // or reported by the trainer
   uint64_t values = 0;              // a hash of some of its values at the last tick
 
   Stream* gradient = nullptr;
   Stream* tick = nullptr;
-  std::shared_ptr<KeptGradient> kept_gradient;  // where gradients and steps are watched
+  std::shared_ptr<KeptGradient> kept_gradient;  // set if gradients and steps are watched
   std::string name;
-  // Where nothing is redirected: the node that has the hook, and what the parameter was when it was laid.
+  // Without redirections: the node with the hook, and the parameter's keys when the hook was added.
   NodeHandle accumulator;
   c10::DispatchKeySet hooked_keys;
   c10::ScalarType hooked_type = c10::ScalarType::Undefined;
@@ -84,14 +81,14 @@ struct ParameterTap {
   bool trains() const { return !is_buffer && !is_left && tensor.requires_grad(); }
 };
 
-/// A value that a labelled stream reads off its module at a forward.
+/// A value that a labelled stream reads from its module at a forward.
 struct AttributeTap {
   std::function<at::Tensor()> get;
   Stream* stream;
 };
 
-/// Who is called around the forwards of one module, past inspectors and lenses: the C++ classes of difference_monitor.h
-/// and recorders.h. The tensors are the caller's, in order; on the model's thread.
+/// A listener called around the forwards of one module, independent of inspectors and lenses: the C++ classes of
+/// difference_monitor.h and recorders.h. The tensors are the caller's, in order; on the model's thread.
 class ForwardListener {
  public:
   virtual ~ForwardListener() = default;
@@ -102,16 +99,16 @@ class ForwardListener {
 
 constexpr uint8_t ran_at_all = 1, ran_in_training = 2;
 
-/// The streams of a module's or a function's results. Fixed once it is published, but for which are awake.
+/// The streams of a module's or a function's results. Fixed once published, except which are awake.
 struct ResultPoint {
   std::shared_ptr<const std::atomic<bool>> active;  // the attachment's; outlives it
   std::shared_ptr<ModuleNode> node;
   Stream* forward = nullptr;
   Stream* output_gradient = nullptr;
-  TapState forward_state;        // a copy of that of `forward`, close at hand
-  bool wants_tensors = false;    // somebody reads all inputs and outputs
+  TapState forward_state;        // a copy of the state of `forward`, in this cache line
+  bool wants_tensors = false;    // a source reads all inputs and outputs
   bool redirects = true;         // calls into LibTorch may be redirected
-  bool is_simple = false;        // of all that its own forward is seen by, there is at most `forward`
+  bool is_simple = false;        // at most `forward` watches its own forward
   std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
 
   ResultPoint() = default;
@@ -141,36 +138,36 @@ struct FunctionPoint : ResultPoint {};
 
 /// One module of one attached model, as taps find it; or one that only a listener watches, which has no node.
 struct alignas(64) TapPoint : ResultPoint {
-  // What every forward looks at comes first.
+  // Members used by every forward come first.
   std::weak_ptr<torch::nn::Module> owner;
   bool has_owner = false;
   bool has_gradient_streams = false;
   std::atomic<bool> checks_steps{false};  // an optimizer may step unseen
-  // What is known of its forward: seen so far, and whether it is surely the one that the tap sees.
+  // The forwards seen so far, and whether the tap surely sees this module's forward.
   std::atomic<uint8_t> ran{0};  // ran_at_all, ran_in_training
   bool opaque = false, perhaps = false;
   // Absent in simple tap points.
   std::shared_ptr<ForwardListener> listener;  // instead of streams
   Stream* before = nullptr;
   Stream* input_gradient = nullptr;
-  Stream* loss_input = nullptr;  // only of the root
-  // Of the root alone: where its code lies, and whether nothing below it is tapped.
+  Stream* loss_input = nullptr;  // only for the root
+  // Only for the root: the ranges of its code, and whether nothing below it is tapped.
   std::vector<CodeRange> code;
   bool is_root = false, only_functions = false;
   std::vector<ParameterTap> parameters;
-  LeafMutex lending;  // while they are emptied, or lent for a module that died
+  LeafMutex lending;  // held while they are emptied, or lent for a dead module
 
   std::vector<AttributeTap> attributes_before, attributes_after;
   const WatchedModel* model_id = nullptr;  // only to compare with
   std::weak_ptr<WatchedModel> attachment;
   torch::nn::Module* module = nullptr;  // only to compare with, unless `owner` is alive
-  /// Functions called after this module: by the FunctionKind's index, then by how often since. Under functions_mutex.
+  /// Functions called after this module: by the FunctionKind's index, then by occurrence. Under functions_mutex.
   OrderedMutex<std::mutex, LockRank::functions> functions_mutex;
-  std::atomic<bool> told_of_functions{false};  // that there are too many
+  std::atomic<bool> told_of_functions{false};  // a warning about too many was logged
   std::vector<std::vector<std::shared_ptr<FunctionPoint>>> functions;
 
   bool alive() const { return !has_owner || !owner.expired(); }
-  /// Those of one kind, by how often since. Under functions_mutex.
+  /// The functions of one kind, by occurrence. Under functions_mutex.
   std::vector<std::shared_ptr<FunctionPoint>>& functions_of(int kind) {
     const auto index = static_cast<std::size_t>(kind);
     if (functions.size() <= index) functions.resize(index + 1);

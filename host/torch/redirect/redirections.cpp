@@ -51,13 +51,13 @@ void Redirections::follow_libraries() {
   if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
 }
 
-/// Returns a warning about slots that could not be written, to be logged without a lock.
+/// Returns a warning about slots that could not be written, for logging without a lock.
 std::string Redirections::find_and_write() {
   const LibraryChanges now = library_changes();
   if (!(now == libraries_)) {
     std::vector<std::string> symbols;
     for (const auto& [symbol, declared] : declared_) symbols.push_back(symbol);
-    // What was unloaded may have made room for another library in the same place.
+    // Another library may have been loaded at the address of an unloaded one.
     if (now.unloaded != libraries_.unloaded) {
       slots_.clear();
       searched_.clear();
@@ -102,7 +102,7 @@ void Redirections::release() {
   if (--holders_ > 0) return;
   PointerWriter writer;
   for (auto it = written_.rbegin(); it != written_.rend(); ++it) {
-    // Whoever redirected after Loupe keeps its slot.
+    // Leave slots that others have redirected after Loupe.
     if (writer.holds(it->address, it->tap)) writer.write(it->address, it->original);
   }
   written_.clear();
@@ -116,7 +116,7 @@ bool Redirections::redirect_entries(const std::vector<void**>& entries, void* ta
     const auto known = std::find_if(written_.begin(), written_.end(),
                                     [&](const WrittenPointer& each) { return each.address == entry; });
     if (known != written_.end() && *entry == tap) continue;
-    if (known != written_.end()) written_.erase(known);  // a library that came where another had been
+    if (known != written_.end()) written_.erase(known);  // a new library at the address of an old one
     void* original = *entry;
     const bool is_written = writer.write(entry, tap);
     if (is_written) written_.push_back({entry, original, tap});

@@ -16,7 +16,7 @@
 
 namespace loupe {
 
-/// Where the virtual table of an object's type holds a virtual member, by the Itanium C++ ABI.
+/// The entry of a virtual member in the virtual table of an object's type, by the Itanium C++ ABI.
 template <class Member>
 void** virtual_entry(const void* object, Member member) {
   std::uintptr_t offset = 0;
@@ -34,25 +34,25 @@ class Redirections {
  public:
   LOUPE_SHARED static Redirections& instance();
 
-  /// Declares a function of LibTorch's and its tap; what holds already redirects it with the next hold or
-  /// follow_libraries. `everywhere`: also where LibTorch calls it itself.
+  /// Declares a function of LibTorch's and its tap; present holders redirect it at the next hold or follow_libraries.
+  /// `everywhere`: also for calls by LibTorch itself.
   LOUPE_SHARED void declare(const std::string& symbol, void* tap, bool everywhere);
-  /// The same of one that lies there.
+  /// The same for a function at this address.
   LOUPE_SHARED void declare_function(const void* function, void* tap, bool everywhere);
-  /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
+  /// Names an address in one of LibTorch's libraries: calls from there are LibTorch's own. Before the first hold.
   void know_libtorch(const void* address);
   /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
   LOUPE_SHARED void hold();
   LOUPE_SHARED void release();
-  /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
+  /// Searches for slots again if libraries were loaded since; does nothing if none were, or while nobody holds.
   void follow_libraries();
-  /// Redirects entries of virtual tables until the last release, again where it was done before; several cost little
-  /// more than one. False where the system refuses.
+  /// Redirects entries of virtual tables until the last release; repetition is allowed, and several cost little more
+  /// than one. False if the system refuses.
   bool redirect_entries(const std::vector<void**>& entries, void* tap);
 
-  /// Whether the calls of a symbol are redirected, all of those that there are.
+  /// Whether all calls of a symbol are redirected.
   bool reaches(const std::string& symbol) const;
-  /// Whether the system refused to have some call of a symbol redirected.
+  /// Whether the system refused to redirect some call of a symbol.
   bool refuses(const std::string& symbol) const;
   /// Rewritten slots and entries right now; 0 when detached.
   std::size_t active_count() const;
@@ -75,7 +75,7 @@ class Redirections {
   std::unordered_map<std::string, std::vector<Slot>> slots_;
   std::vector<const void*> libtorch_;
   std::vector<WrittenPointer> written_;
-  std::unordered_set<std::string> reached_, refused_;  // symbols, by whether their slots could be written
+  std::unordered_set<std::string> reached_, refused_;  // symbols whose slots could, or could not, be written
   bool told_of_refusal_ = false;
   LibraryChanges libraries_;
   SearchedObjects searched_;
@@ -96,8 +96,8 @@ void* member_address(Member member) {
   return address;
 }
 
-/// What virtual tables held where a tap is now, by table: a user's own class that is derived from LibTorch's has
-/// another.
+/// The original functions in virtual tables with a tap, by table: a user's class derived from LibTorch's has another
+/// one.
 template <class Function>
 class VirtualOriginals {
  public:
@@ -105,7 +105,7 @@ class VirtualOriginals {
     const std::lock_guard lock(mutex_);
     return by_table_.at(*static_cast<void** const*>(object));
   }
-  /// Before the entry of a table is redirected; again does nothing.
+  /// Call it before redirecting the entry of a table; repetition does nothing.
   void keep(void** table, void* const* entry, Function tap) {
     const std::lock_guard lock(mutex_);
     if (*entry != reinterpret_cast<void*>(tap)) by_table_[table] = reinterpret_cast<Function>(*entry);

@@ -43,8 +43,8 @@ struct Search {
   SearchedObjects* searched;
 };
 
-/// LibTorch's libraries that hold no function that every program can name: only the name that each was built under
-/// tells them, with a version behind it or not.
+/// LibTorch's libraries without a function that every program can name: only their file names identify them, with or
+/// without a version suffix.
 bool is_name_of_libtorch(std::string_view name) {
   static const auto& names = *new std::unordered_set<std::string_view>{
       "libtorch.so",     "libtorch_cuda.so", "libtorch_cuda_cpp.so", "libtorch_cuda_cu.so", "libtorch_cuda_linalg.so",
@@ -77,8 +77,8 @@ int search_object(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-/// A thread that calls through a new pointer also finds what was stored before it: without this, a processor that is
-/// not x86 may have loaded that too early.
+/// Makes data stored before a new pointer visible to threads that call through it: without this, a processor other than
+/// x86 may have loaded it too early.
 void order_loads_of_all_threads() {
 #if !defined(__x86_64__)
   static const bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -104,7 +104,7 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
   std::unordered_map<std::string, std::vector<Slot>> found;
   Search search{{symbols.begin(), symbols.end()}, &found, {}, searched};
   for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
-  // A function's address may lie in the program if that takes it.
+  // The address of a function may be in the program if that takes the address.
   search.libtorch_bases.erase(base_of_program());
   search.libtorch_bases.erase(nullptr);
   dl_iterate_phdr(&search_object, &search);
@@ -129,7 +129,7 @@ PointerWriter::PointerWriter() {
 void PointerWriter::read_mappings() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    // Such as "7f00-7f10 r-xp …"; not by sscanf, which took most of this constructor's time.
+    // Reads lines like "7f00-7f10 r-xp …"; sscanf would take most of this constructor's time.
     Mapping mapping{};
     const char* const last = line.data() + line.size();
     const auto begin = std::from_chars(line.data(), last, mapping.begin, 16);
@@ -144,7 +144,7 @@ void PointerWriter::read_mappings() {
   if (mappings_.empty()) dl_iterate_phdr(&PointerWriter::add_segments, this);  // a container may have no /proc
 }
 
-/// What its loader has made of an object's segments.
+/// Adds an object's segments with the loader's protection.
 int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   auto& mappings = static_cast<PointerWriter*>(self)->mappings_;
@@ -161,7 +161,7 @@ int PointerWriter::add_segments(dl_phdr_info* object, std::size_t, void* self) {
       mappings.push_back({begin & ~(page - 1), last, rights});
     }
   };
-  add(PT_GNU_RELRO);  // first, as it lies within a segment that may be written
+  add(PT_GNU_RELRO);  // first, as it is within a writable segment
   add(PT_LOAD);
   return 0;
 }
@@ -187,7 +187,7 @@ bool PointerWriter::write(void** address, void* value) {
   void* const start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) & ~(page - 1));
   const bool read_only = (mapping->protection & PROT_WRITE) == 0;
   if (read_only && mprotect(start, page, mapping->protection | PROT_WRITE) != 0) return false;
-  // Other threads may be calling through the slot: one aligned store, never a half-written pointer.
+  // Other threads may be calling through the slot: use one aligned store, never a half-written pointer.
   __atomic_store_n(address, value, __ATOMIC_RELEASE);
   if (read_only) mprotect(start, page, mapping->protection);
   return true;

@@ -20,35 +20,35 @@ struct Slot {
 /// The addresses of objects that were searched for slots.
 using SearchedObjects = std::unordered_set<std::uintptr_t>;
 
-/// Every slot through which loaded objects call the symbols named, by symbol. Only for ELF on x86-64 and AArch64; empty
+/// Every slot through which loaded objects call the given symbols, by symbol. Only for ELF on x86-64 and AArch64; empty
 /// elsewhere. Loupe's own slots are left out.
-/// @param libtorch  addresses of functions or data that LibTorch's libraries hold: the objects that hold them are
-///   LibTorch's, whatever the path they were loaded from
-/// @param searched  objects to leave out, to which those that are searched now are added; may be null
+/// @param libtorch  addresses of functions or data in LibTorch's libraries: they identify these libraries, loaded from
+/// any path
+/// @param searched  objects to skip; those searched now are added; may be null
 std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<std::string>& symbols,
                                                               const std::vector<const void*>& libtorch,
                                                               SearchedObjects* searched = nullptr);
 
-/// Where the object with this address was loaded; null where there is none.
+/// The load address of the object that contains this address; null if there is none.
 const void* base_of(const void* address);
-/// The same of the program.
+/// The same for the program.
 const void* base_of_program();
 
-/// How often libraries were loaded and unloaded so far: when it changes, slots have to be looked for again.
+/// How often libraries were loaded and unloaded so far: after a change, slots must be searched again.
 struct LibraryChanges {
   unsigned long long loaded = 0, unloaded = 0;
   bool operator==(const LibraryChanges& other) const { return loaded == other.loaded && unloaded == other.unloaded; }
 };
 LibraryChanges library_changes();
 
-/// Writes pointers into memory that may be read-only, and gives the pages back the protection they had. Collect the
-/// writes of one occasion: the first reads how all memory is protected, which takes milliseconds.
+/// Writes pointers into memory that may be read-only, and restores the protection of the pages. Use one object for many
+/// writes: the first one reads the protection of all memory, which takes milliseconds.
 class PointerWriter {
  public:
   PointerWriter();
-  /// False where the memory cannot be written: the system refuses, or its library was unloaded.
+  /// False if the memory cannot be written: the system refuses, or its library was unloaded.
   bool write(void** address, void* value);
-  /// Whether the pointer there is `value`; false where its library was unloaded.
+  /// Whether the pointer there is `value`; false if its library was unloaded.
   bool holds(void* const* address, const void* value);
 
  private:

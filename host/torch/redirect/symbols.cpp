@@ -26,13 +26,13 @@
 namespace loupe {
 namespace {
 
-// dladdr would read all of LibTorch's symbols for each function: 60 ms in all.
+// dladdr would read all of LibTorch's symbols for each function, 60 ms in total.
 
 struct ExportedName {
   ElfW(Addr) address;
   const char* text;
 };
-/// What one object exports, by address.
+/// The exported names of one object, by address.
 using ExportedNames = std::vector<ExportedName>;
 
 /// Empty for an object without the GNU hash table, which nearly every linker writes.
@@ -40,7 +40,7 @@ ExportedNames names_of(const dl_phdr_info& object) {
   ExportedNames names;
   const DynamicSection section(object);
   if (section.symbols == nullptr || section.strings == nullptr || section.gnu_hash == nullptr) return names;
-  // The table: how many buckets, the first symbol in it, how many words of filter; the filter, the buckets, the chains.
+  // The table: the number of buckets, the first symbol in it, the number of filter words; the filter, buckets, chains.
   const std::uint32_t* const table = section.gnu_hash;
   const std::uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
   const std::uint32_t* const buckets = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
@@ -55,7 +55,7 @@ ExportedNames names_of(const dl_phdr_info& object) {
         names.push_back({object.dlpi_addr + symbol.st_value, section.strings + symbol.st_name});
     } while ((chains[i++ - first] & 1) == 0);
   }
-  // The first of several names of a function counts, as it does for dladdr.
+  // Of several names of a function, the first counts, as in dladdr.
   std::stable_sort(names.begin(), names.end(),
                    [](const ExportedName& a, const ExportedName& b) { return a.address < b.address; });
   return names;
@@ -72,7 +72,7 @@ ProcessMutex& mutex() {
   return mutex;
 }
 
-/// By where their objects were loaded.
+/// The names by the load addresses of their objects.
 std::unordered_map<ElfW(Addr), ExportedNames>& known_names() {
   static auto& names = *new std::unordered_map<ElfW(Addr), ExportedNames>();  // taps may outlive static destruction
   return names;
@@ -80,7 +80,7 @@ std::unordered_map<ElfW(Addr), ExportedNames>& known_names() {
 
 struct NameSearch {
   ElfW(Addr) address;
-  const char* found;  // null where its object has no table to look in
+  const char* found;  // null if its object has no table to search
 };
 
 int search_names(dl_phdr_info* object, std::size_t, void* data) {
@@ -115,12 +115,12 @@ void forget_symbol_names() {
 
 namespace {
 
-/// A class whose member functions are looked for.
+/// A class whose member functions are searched.
 struct WantedClass {
   std::string name;   // "net::BlockImpl"
-  std::string token;  // "9BlockImpl", as it stands in every symbol of its members
+  std::string token;  // "9BlockImpl", a part of every symbol of its members
   bool root;
-  std::uintptr_t only_in = 0;  // the object that an anonymous namespace is in; others may have a class of that name
+  std::uintptr_t only_in = 0;  // the object with its anonymous namespace; others may have a class of that name
 };
 
 WantedClass wanted_class(const std::string& name, bool root) {
@@ -130,17 +130,17 @@ WantedClass wanted_class(const std::string& name, bool root) {
   return {name, std::to_string(last.size()) + last, root, 0};
 }
 
-/// The class before the symbol's last name decides, not classes in its arguments.
+/// Whether the class before the symbol's last name is `type`; classes in its arguments do not count.
 bool is_member(const std::string& symbol, const std::string& type) {
   const std::string prefix = type + "::";
   if (symbol.compare(0, prefix.size(), prefix) == 0) return true;
-  const auto place = symbol.find(" " + prefix);  // after the result's type, of a template
+  const auto place = symbol.find(" " + prefix);  // after the result's type of a template
   if (place == std::string::npos) return false;
   const auto bracket = symbol.find('(');
   return bracket > place || symbol.compare(bracket, 21, "(anonymous namespace)") == 0;
 }
 
-/// `count` values at `offset` of a file; none where it ends before.
+/// `count` values at `offset` of a file; none if it ends earlier.
 template <class T>
 std::vector<T> values_at(std::ifstream& file, std::uint64_t offset, std::uint64_t count) {
   const auto size = static_cast<std::uint64_t>(file.seekg(0, std::ios::end).tellg());
@@ -151,7 +151,7 @@ std::vector<T> values_at(std::ifstream& file, std::uint64_t offset, std::uint64_
   return file ? values : std::vector<T>();
 }
 
-/// @param base  where the object's addresses count from
+/// @param base  the start of the object's addresses
 void read_symbols(std::ifstream& file, const ElfW(Shdr) & table, const ElfW(Shdr) & names, std::uintptr_t base,
                   const std::vector<WantedClass>& wanted, std::vector<CodeRange>& found) {
   const std::uint64_t count = table.sh_size / sizeof(ElfW(Sym));
@@ -183,7 +183,7 @@ void read_object(const std::string& path, std::uintptr_t base, const std::vector
   if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0 ||
       headers[0].e_shentsize != sizeof(ElfW(Shdr)))
     return;
-  if (headers[0].e_type == ET_EXEC) base = 0;  // its symbols are addresses
+  if (headers[0].e_type == ET_EXEC) base = 0;  // its symbols are absolute addresses
   const auto sections = values_at<ElfW(Shdr)>(file, headers[0].e_shoff, headers[0].e_shnum);
   for (const ElfW(Shdr) & section : sections) {
     const bool has_symbols = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM;
@@ -196,7 +196,7 @@ bool is_libtorchs(const std::string& type) {
   return type.compare(0, 11, "torch::nn::") == 0;
 }
 
-/// A class and those that it is derived from, up to LibTorch's own.
+/// Adds a class and its bases, up to LibTorch's own.
 void add_classes(const std::type_info& type, bool root, std::vector<const std::type_info*>& types,
                  std::vector<WantedClass>& wanted) {
   const std::string name = c10::demangle(type.name());
@@ -229,7 +229,7 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
   }
 
   const void* const program = base_of_program();
-  std::map<std::uintptr_t, std::string> objects;  // by where each was loaded
+  std::map<std::uintptr_t, std::string> objects;  // by load address
   if (program != nullptr) objects[reinterpret_cast<std::uintptr_t>(program)] = "/proc/self/exe";
   for (const std::type_info* type : types) {
     Dl_info info{};

@@ -13,13 +13,13 @@ constexpr int most_frames = 200;
 const CodeRange* range_of(const std::vector<CodeRange>& code, std::uintptr_t address) {
   auto after = std::upper_bound(code.begin(), code.end(), address,
                                 [](std::uintptr_t value, const CodeRange& range) { return value < range.begin; });
-  // Equal ranges may be listed several times, for several models of one class; any of them will do.
+  // Equal ranges may be listed several times, for several models of one class; any of them is fine.
   if (after == code.begin()) return nullptr;
   --after;
   return address < after->end ? &*after : nullptr;
 }
 
-/// The stack that the system gave this thread. Fibers run on other stacks, whose bounds are unknown.
+/// The system's stack of this thread. Fibers run on other stacks, whose bounds are unknown.
 struct ThreadStack {
   std::uintptr_t low = 0, high = 0;
 
@@ -52,10 +52,10 @@ struct CallPlaces::Walk {
   Remembered& remembered;
   bool begun = false;
   bool can_be_remembered = true;        // whether every return address was found
-  std::size_t next_return_address = 1;  // from 1 on: the returns of the outermost member function and of its callers
+  std::size_t next_return_address = 1;  // from 1: the returns of the outermost member function and its callers
   int frames = 0;
   std::uint64_t path = 0;
-  std::uintptr_t callee_stack = 0, callee_frame = 0;  // the registers in the function looked at before
+  std::uintptr_t callee_stack = 0, callee_frame = 0;  // the registers in the previous function
 
   ReturnAddress return_address(std::uintptr_t stack, const void* address) {
 #if defined(__x86_64__)
@@ -63,8 +63,8 @@ struct CallPlaces::Walk {
     const auto* place = reinterpret_cast<const void* const*>(stack) - 1;
     if (*place == address) return {place, address};
 #elif defined(__aarch64__)
-    // The called function keeps it behind the caller's frame pointer, where its own points to, unless it was compiled
-    // without; the upper bits may sign it.
+    // The called function keeps it next to the caller's frame pointer, at its own frame pointer, unless compiled
+    // without one; the upper bits may be a signature.
     const auto* place = reinterpret_cast<const void* const*>(callee_frame) + 1;
     const bool is_in_frame = callee_frame >= callee_stack && callee_frame + 2 * sizeof *place <= stack;
     constexpr std::uint64_t unsigned_bits = (std::uint64_t{1} << 48) - 1;
@@ -100,7 +100,7 @@ struct CallPlaces::Walk {
       remembered.return_addresses[next_return_address++] = return_address(stack, pointer);
     path = (path ^ address) * 0x9E3779B97F4A7C15ULL;
     remembered.place.caller = (remembered.place.caller ^ address ^ stack) * 0x9E3779B97F4A7C15ULL;
-    // A return address may lie behind the last instruction of its function.
+    // A return address may be after the last instruction of its function.
     if (const CodeRange* range = range_of(code, address - 1)) {
       CallPlace& place = remembered.place;
       place.in_model = true;
@@ -135,7 +135,7 @@ const CallPlace& CallPlaces::find(const CallSite& site, const std::vector<CodeRa
   Walk walk{code, remembered};
   _Unwind_Backtrace([](_Unwind_Context* context, void* data) { return static_cast<Walk*>(data)->step(context); },
                     &walk);
-  // Another stack than the thread's own may be gone by the next call, so its addresses must not be read then.
+  // A stack other than the thread's own may be freed by the next call, so its addresses must not be read then.
   const ThreadStack& stack = ThreadStack::of_this_thread();
   const bool can_be_remembered =
       walk.can_be_remembered && stack.holds(site.frame) &&

@@ -9,7 +9,7 @@
 
 namespace loupe {
 
-/// Where a tap was called from. Made by LOUPE_CALL_SITE in the tap itself.
+/// The call of a tap. LOUPE_CALL_SITE creates it in the tap itself.
 struct CallSite {
   const void* address = nullptr;
   const void* frame = nullptr;
@@ -19,17 +19,17 @@ struct CallSite {
     __builtin_return_address(0), __builtin_frame_address(0) \
   }
 
-/// What lies on the stack below a call: whether a member function of an attached model's classes runs.
+/// The stack below a call: whether a member function of an attached model's classes runs.
 struct CallPlace {
-  bool in_model = false;                     // of any class
-  bool in_root = false;                      // of a class that was attached itself
-  std::uintptr_t root_frame = 0;             // of the outermost of those
-  const WatchedModel* attachment = nullptr;  // whose class that is; only to compare with
-  std::uint64_t path = 0;                    // differs by the calls from there to here
-  std::uint64_t caller = 0;                  // differs by the calls to there
+  bool in_model = false;                     // in code of any class
+  bool in_root = false;                      // in code of an attached class
+  std::uintptr_t root_frame = 0;             // frame of the outermost of those
+  const WatchedModel* attachment = nullptr;  // the attachment of that class; only to compare with
+  std::uint64_t path = 0;                    // identifies the calls from there to here
+  std::uint64_t caller = 0;                  // identifies the calls to there
 };
 
-/// The places found so far on one thread: walking up the stack takes microseconds, and a program calls from few.
+/// The places found so far on one thread: walking up the stack takes microseconds, and a program has few call sites.
 class CallPlaces {
  public:
   /// @param code  sorted; the same until forget()
@@ -37,7 +37,7 @@ class CallPlaces {
   void forget();
 
  private:
-  /// A return address on the stack as it stood: while it does, the calls below are the same.
+  /// A return address found on the stack: while it is still there, the calls below are the same.
   struct ReturnAddress {
     const void* const* place = nullptr;
     const void* value = nullptr;

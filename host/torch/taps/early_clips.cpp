@@ -13,10 +13,10 @@
 namespace loupe {
 namespace {
 
-std::atomic<const void*> clipped_zeros{nullptr};  // where its elements lie, only to compare with
-std::atomic<bool> clipped_later{false};           // what was not all 0
+std::atomic<const void*> clipped_zeros{nullptr};  // address of its elements, only to compare with
+std::atomic<bool> clipped_later{false};           // a gradient that was not all 0
 
-/// Looks at as many bytes as it takes to find one that is not.
+/// Reads bytes until one is not zero.
 bool is_all_zero(const at::Tensor& tensor) {
   const auto* bytes = static_cast<const char*>(const_data(tensor));
   return bytes != nullptr && *bytes == 0 && std::memcmp(bytes, bytes + 1, tensor.nbytes() - 1) == 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_waiting = 16, most_entries = 16;
 
-/// A function's own point after one module of one model; made when it is first seen.
+/// A function's own point after one module of one model; created when first seen.
 std::shared_ptr<FunctionPoint> function_point(TapPoint& after, const FunctionKind& kind, std::size_t occurrence) {
   {
     const std::lock_guard lock(after.functions_mutex);
@@ -49,7 +49,7 @@ void tell_function(ThreadState& state, const FunctionKind& kind, const at::Tenso
   }
 }
 
-/// The first of those who watch; few modules are part of two models.
+/// The first watcher; few modules are part of two models.
 const WatchedModel* attachment_of(const ModuleEntry& entry) {
   for (const auto& point : entry.points) {
     if (point->model_id != nullptr) return point->model_id;
@@ -61,7 +61,7 @@ bool only_functions(const ModuleEntry& root) {
   return std::any_of(root.points.begin(), root.points.end(), [](const auto& point) { return point->only_functions; });
 }
 
-/// Whether a model trains whose functions alone are seen. A model on the stack cannot be asked; it counts as training
+/// Whether a model trains of which only functions are seen. A model on the stack cannot be asked; it counts as training
 /// while gradients are on, so that no rule sees a contradiction.
 bool is_training(const ModuleEntry& root, const WatchedModel* attachment) {
   for (const auto& point : root.points) {
@@ -94,8 +94,8 @@ bool is_entry(const Pass& pass, std::uint64_t path) {
   return std::find(pass.entries.begin(), pass.entries.end(), path) != pass.entries.end();
 }
 
-/// Whether a function begins the next forward though nothing was seen since the last one: it comes from where the first
-/// function came from, and either the module that ends a forward ran last, or nothing was computed on its input yet.
+/// Whether a function begins the next forward although nothing was seen since the last one: it has the same caller as
+/// the first function, and either the module that ends a forward ran last, or its input is not yet computed on.
 bool begins_pass(ThreadState& state, const CallPlace& place, const at::Tensor& input) {
   Pass& pass = state.pass;
   if (!place.in_root) return false;
@@ -119,7 +119,7 @@ CallPlace place_of(ThreadState& state, const CallSite& site) {
   return state.places.find(site, state.table->code);
 }
 
-/// Takes over what was attached or detached since.
+/// Follows attachments and detachments since the last call.
 void refresh(ThreadState& state) {
   if (!Registry::instance().refresh(state.table, state.generation)) return;
   state.unregistered.forget();
@@ -195,8 +195,8 @@ void function_called(const FunctionKind& kind, const at::Tensor& input, const at
       pass.waiting.push_back({&kind, input, output, flags});
     } else if (!std::exchange(pass.told_of_waiting, true)) {
       log(LOUPE_LOG_WARNING, "more than " + std::to_string(most_waiting) +
-                                 " functions are called in a model before its first module; of those in between, "
-                                 "none is shown");
+                                 " functions are called in a model before its first module; those in between "
+                                 "are not shown");
     }
     return;
   }
@@ -217,7 +217,7 @@ void note_step() {
 
 void end_pass() {
   ThreadState& state = thread_state();
-  if (state.depth > 0) return;  // a step that is noticed at the start of the next forward
+  if (state.depth > 0) return;  // such a step is noticed at the start of the next forward
   note_final(state);
   state.last = nullptr;
   state.pass.first = nullptr;

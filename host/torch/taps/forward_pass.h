@@ -24,13 +24,13 @@ class ForwardScope;
 struct Pass {
   const WatchedModel* attachment = nullptr;  // only to compare with
   bool in_code = false;                      // its modules run below the code of the model's class
-  std::uint64_t caller = 0;                  // from where that was called
+  std::uint64_t caller = 0;                  // identifies the caller of that code
   const ModuleEntry* first = nullptr;        // the module that ran first
   /// The module that each model's pass ended with, as far as known.
   c10::SmallVector<std::pair<const WatchedModel*, const ModuleEntry*>, 4> final;
-  /// Ways to the functions that were called before any module.
+  /// Call paths of the functions that were called before any module.
   c10::SmallVector<std::uint64_t, 16> entries;
-  /// Functions before any module, until the first module shows whose they are.
+  /// A function before any module, kept until the first module shows its model.
   struct EarlyFunction {
     const FunctionKind* kind;
     at::Tensor input, output;
@@ -44,19 +44,19 @@ struct Pass {
 struct ThreadState {
   std::shared_ptr<const Registry::Table> table = std::make_shared<Registry::Table>();
   uint64_t generation = 0;
-  int depth = 0;                      // tapped forwards entered and not left
-  int opaque = 0;                     // of them, LibTorch's own leaves
+  int depth = 0;                      // number of running tapped forwards
+  int opaque = 0;                     // LibTorch's own leaves among them
   ForwardScope* scope = nullptr;      // the innermost of them
   const ModuleEntry* last = nullptr;  // the module that functions are named after: the one that ran last, or runs
   bool last_training = false;
-  std::array<uint8_t, max_functions> occurrences{};  // of each function since
+  std::array<uint8_t, max_functions> occurrences{};  // calls of each function since then
   Pass pass;
   CallPlaces places;
   UnregisteredModules unregistered;
-  std::uint32_t steps = 0;                   // of attached optimizers
-  bool listens = false;                      // to autograd's nodes, as far as the part `timing` knows
-  const WatchedModel* last_model = nullptr;  // whose module or function ran last; only to compare with
-  // A normalization whose forward was entered and whose operator was not yet called.
+  std::uint32_t steps = 0;                   // steps of attached optimizers
+  bool listens = false;                      // to autograd's nodes, for the part `timing`
+  const WatchedModel* last_model = nullptr;  // the model whose module or function ran last; only to compare with
+  // A normalization between the start of its forward and the call of its operator.
   torch::nn::Module* pending_norm = nullptr;
   const c10::TensorImpl* pending_input = nullptr;
 };

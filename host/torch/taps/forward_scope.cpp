@@ -22,10 +22,10 @@
 namespace loupe {
 namespace {
 
-/// Views of the tensors of one forward, made once somebody reads them.
+/// Views of the tensors of one forward, created when first read.
 class ForwardViews : public ForwardTensors {
  public:
-  /// @param known  a view of `shown` that is there already
+  /// @param known  the existing view of `shown`
   ForwardViews(const TensorList& inputs, const TensorList& outputs, const ModuleNode& module, const at::Tensor& shown,
                const TorchTensorView& known)
       : inputs_(inputs), outputs_(outputs), module_(module), shown_(shown), known_(known) {}
@@ -65,7 +65,7 @@ class ForwardViews : public ForwardTensors {
   const at::Tensor& shown_;
   const TorchTensorView& known_;
   bool are_made_ = false;
-  // Nearly all forwards have few tensors, for which nothing is to be allocated.
+  // Nearly all forwards have few tensors, so avoid an allocation.
   boost::container::static_vector<TorchTensorView, 8> few_;
   std::list<TorchTensorView> more_;
   Pointers input_views_, output_views_;
@@ -76,7 +76,7 @@ void watch_gradient_of(const TensorList& main, const ResultPoint& point, Stream&
   watch_gradient(*main[stream.index()], point, stream, flags);
 }
 
-/// The streams of inputs after the first, and of their gradients.
+/// Sends to the streams of inputs after the first, and of their gradients.
 void enter_further(const TapPoint& point, uint32_t flags, const TensorList& inputs) {
   for (Stream* stream : point.further) {
     if (stream->tap() == LOUPE_TAP_FORWARD_BEFORE) send(*stream, inputs, flags, stream->wants_tensors(), inputs, {});
@@ -84,7 +84,7 @@ void enter_further(const TapPoint& point, uint32_t flags, const TensorList& inpu
   }
 }
 
-/// The streams of outputs after the first, and of their gradients.
+/// Sends to the streams of outputs after the first, and of their gradients.
 void leave_further(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs) {
   for (Stream* stream : point.further) {
     if (stream->tap() == LOUPE_TAP_FORWARD) send(*stream, outputs, flags, point.wants_tensors, inputs, outputs);
@@ -143,7 +143,7 @@ void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inp
 
 namespace {
 
-/// Whether this module is the root for everybody who watches it.
+/// Whether this module is the root for all its watchers.
 bool is_only_root(const ModuleEntry& entry) {
   return std::all_of(entry.points.begin(), entry.points.end(),
                      [](const auto& point) { return point->listener != nullptr || point->is_root; });
@@ -167,8 +167,8 @@ void tell_of_untrained(const ThreadState& state, const torch::nn::Module& module
   if (is_registered) {
     log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
                                " gets gradients, but no step of an optimizer has changed it: the model has registered "
-                               "it, but the optimizer does not hold its parameters, as where a module is put in "
-                               "later; make the optimizer anew, or call its add_param_group");
+                               "it, but the optimizer does not hold its parameters, for example because it was added "
+                               "later; create the optimizer again, or call its add_param_group");
     return;
   }
   log(LOUPE_LOG_WARNING, "a " + module.name() + " that runs" + after +
@@ -209,7 +209,7 @@ ForwardScope::ForwardScope(torch::nn::Module* module, const CallSite& site)
 }
 
 ForwardScope::~ForwardScope() {
-  if (is_clocked_) end_time();  // where the forward threw
+  if (is_clocked_) end_time();  // the forward threw
   struct EndOfWork {
     WorkListener* listener;
     ~EndOfWork() {
@@ -221,7 +221,7 @@ ForwardScope::~ForwardScope() {
   state.scope = outer_;
   if (opaque_) --state.opaque;
   if (entry_ == nullptr) return;
-  // Functions that it calls itself and those that come after it are counted on.
+  // Functions that it calls itself continue the count, like those after it.
   if (began_) state.occurrences = occurrences_;
   if (opaque_) state.occurrences.fill(0);
   state.last = entry_;
@@ -238,7 +238,7 @@ bool ForwardScope::trains() const {
   return owner != nullptr && owner->is_training();
 }
 
-/// Loupe's own work is done and the forward begins. Results that Loupe's work shows were computed before.
+/// Loupe's own work is done and the forward begins. Results shown by Loupe's work were computed before.
 void ForwardScope::begin_time() {
   own_.reset();
   runs_ = true;
@@ -279,7 +279,7 @@ void ForwardScope::enter_unregistered() {
 void ForwardScope::leave_as_function(const TensorList& outputs) {
   if (outputs.empty()) return;
   ThreadState& state = thread_state();
-  // Its own forward is over.
+  // Its own forward has ended.
   state.scope = outer_;
   --state.depth;
   --state.opaque;
@@ -321,7 +321,7 @@ void ForwardScope::enter_with(const TensorList& inputs) {
       point->ran.fetch_or(how, std::memory_order_relaxed);
       point->node->calls().forward.note();
     }
-    if (point->is_awake()) point->forward->fetch();  // comes while the forward runs
+    if (point->is_awake()) point->forward->fetch();  // prefetched while the forward runs
     keep_hooks(*point);
     if (point->checks_steps.load(std::memory_order_relaxed) && thread_state().depth == 1) {
       if (const auto attachment = point->attachment.lock()) attachment->notice_unseen_step();

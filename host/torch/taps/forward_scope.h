@@ -20,7 +20,7 @@ namespace loupe {
 /// The tensors among a forward's arguments or results, in order.
 using TensorList = c10::SmallVector<const at::Tensor*, 8>;
 
-/// Adds those in a value.
+/// Adds the tensors in a value.
 template <class T>
 void collect(TensorList& list, const T& value) {
   if constexpr (std::is_same_v<T, at::Tensor>) {
@@ -42,8 +42,8 @@ inline uint32_t event_flags(bool training) {
   if (at::GradMode::is_enabled()) flags |= LOUPE_EVENT_GRAD_ENABLED;
   return flags;
 }
-/// Sends one tensor of `main`, that of the stream's index.
-/// @param wants_tensors  whether somebody reads all `inputs` and `outputs` with it
+/// Sends one tensor of `main`, the one with the stream's index.
+/// @param wants_tensors  whether a source also reads all `inputs` and `outputs`
 void send(Stream& stream, const TensorList& main, uint32_t flags, bool wants_tensors, const TensorList& inputs,
           const TensorList& outputs);
 void send_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags);
@@ -52,17 +52,17 @@ void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inpu
 /// Sends the results of a module or function.
 void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs);
 
-/// One forward of one module while it runs. Tells everybody who watches, also when the forward throws.
+/// One forward of one module while it runs. Informs all watchers, also if the forward throws.
 class ForwardScope {
  public:
-  /// @param site  of the call to the forward, where a tap knows it
+  /// @param site  the call of the forward, if a tap knows it
   LOUPE_SHARED explicit ForwardScope(torch::nn::Module* module, const CallSite& site = {});
   ForwardScope(const ForwardScope&) = delete;
   ForwardScope& operator=(const ForwardScope&) = delete;
   LOUPE_SHARED ~ForwardScope();
 
   bool watched() const { return entry_ != nullptr; }
-  /// Before the forward runs.
+  /// Call it before the forward runs.
   template <class... Arguments>
   void enter(const Arguments&... arguments) {
     if (entry_ != nullptr || kind_ != nullptr) {
@@ -72,7 +72,7 @@ class ForwardScope {
     }
     if (is_clocked_) begin_time();
   }
-  /// After it returned.
+  /// Call it after the forward returned.
   template <class Result>
   void leave(const Result& result) {
     if (is_clocked_) end_time();
@@ -103,19 +103,19 @@ class ForwardScope {
   LOUPE_SHARED void end_time();
   bool trains() const;
 
-  std::optional<OwnTime> own_{OwnTime::Of::hooks};  // but while the forward itself runs
+  std::optional<OwnTime> own_{OwnTime::Of::hooks};  // except while the forward itself runs
   torch::nn::Module* module_;
-  WorkListener* listener_;  // where the step is timed
+  WorkListener* listener_;  // null if the step is not timed
   bool is_clocked_ = listener_ != nullptr || OwnTime::is_wanted();
   bool runs_ = false, is_timed_ = false;
   CallSite site_;
   ForwardScope* outer_;
   const ModuleEntry* entry_ = nullptr;
-  const FunctionKind* kind_ = nullptr;                // what a module that nobody registered counts as
+  const FunctionKind* kind_ = nullptr;                // the function that an unregistered module counts as
   bool opaque_ = false;                               // functions called inside are not shown
   bool began_ = false;                                // a module inside it ran
-  std::array<uint8_t, max_functions> occurrences_{};  // of functions before that
-  c10::SmallVector<at::Tensor, 2> inputs_;            // kept only where somebody reads them after the forward
+  std::array<uint8_t, max_functions> occurrences_{};  // counts of functions before that
+  c10::SmallVector<at::Tensor, 2> inputs_;            // kept only if a source reads them after the forward
 };
 
 }  // namespace loupe

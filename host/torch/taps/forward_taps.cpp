@@ -28,7 +28,7 @@
 namespace loupe {
 namespace {
 
-// The forward's scope lies open between its two calls, on the thread that runs it.
+// The forward's scope is open between its two calls, on the thread that runs it.
 std::optional<ForwardScope>& open_norm() {
   return ThreadOwn<std::optional<ForwardScope>>::get();
 }
@@ -44,7 +44,7 @@ struct CheckTap {
   static inline auto& originals = *new VirtualOriginals<Check>();  // taps may outlive static destruction
 
   static void tap(Norm* self, const at::Tensor& input) {
-    originals.of(self)(self, input);  // throws on a wrong input, before anything is opened
+    originals.of(self)(self, input);  // may throw for a wrong input, so it comes first
     close_stale_norm();
     if (active_attachments.load(std::memory_order_relaxed) == 0) return;
     std::optional<ForwardScope>& norm = open_norm();
@@ -213,12 +213,12 @@ namespace {
 template <auto Forward>
 struct ForwardTap;
 
-// A free function whose first parameter is the object is called like a member function (Itanium C++ ABI), also where
-// the result is returned through memory.
+// A free function whose first parameter is the object is called like a member function (Itanium C++ ABI), even if the
+// result is returned through memory.
 template <class Class, class Result, class... Arguments, Result (Class::*Forward)(Arguments...)>
 struct ForwardTap<Forward> {
   using Function = Result (*)(Class*, Arguments...);
-  // Written before the first redirection, by whichever thread attaches first, and read by those that run models.
+  // Written before the first redirection, by the thread that attaches first, and read by threads that run models.
   static inline std::atomic<Function> real_function{nullptr};
 
   static Result tap(Class* self, Arguments... arguments) {
@@ -249,7 +249,7 @@ class ForwardTable {
     static const auto& table = *new ForwardTable();  // taps may outlive static destruction
     return table;
   }
-  /// By the type itself, or by a base of it when the type is the user's own.
+  /// Finds the forward by the type itself, or by a base if the type is the user's own.
   const KnownForward* find(const torch::nn::Module& module) const {
     const auto found = known_.find(std::type_index(typeid(module)));
     if (found != known_.end()) return &found->second;
@@ -269,7 +269,7 @@ class ForwardTable {
     Tap::real_function.store(function, std::memory_order_release);
     add(typeid(Type), &is_any<Type>, address, reinterpret_cast<void*>(&Tap::tap), opaque);
   }
-  /// Does what does not depend on the type, so that it is compiled once for all of them.
+  /// The part that does not depend on the type, compiled once for all.
   void add(const std::type_info& type, bool (*is)(const torch::nn::Module&), void* forward, void* tap, bool opaque) {
     const std::string symbol = symbol_of(forward);
     Redirections::instance().declare(symbol, tap, true);
@@ -294,7 +294,7 @@ ForwardTable::ForwardTable() {
   LOUPE_PACKED(LOUPE_OF_PACKED)
 }
 
-/// What a program does that may have Loupe compiled into it.
+/// The remedy for a program that may have Loupe compiled into it.
 std::string remedy(const torch::nn::Module& module) {
   return is_only_watched() ? "" : "; use loupe::Tapped<" + module.name() + ">";
 }
@@ -316,7 +316,7 @@ Visibility visibility_of(const torch::nn::Module& module, bool redirect) {
     if (redirect) return script->visibility;
     Visibility visibility = script->visibility;
     visibility.tapped = false;
-    visibility.reason = "taps: explicit is set, and what TorchScript computes can only be listened to; use taps: auto";
+    visibility.reason = "taps: explicit is set, but TorchScript can only be watched with taps: auto; use that";
     return visibility;
   }
   Visibility visibility;
@@ -326,7 +326,7 @@ Visibility visibility_of(const torch::nn::Module& module, bool redirect) {
     return visibility;
   }
   const KnownForward* known = ForwardTable::instance().find(module);
-  visibility.perhaps = module.name().compare(0, 11, "torch::nn::") != 0;  // found by its base
+  visibility.perhaps = module.name().compare(0, 11, "torch::nn::") != 0;  // it was found by its base
   const bool is_norm = is_tappable_norm(module);
   visibility.opaque = (known != nullptr && known->opaque) || is_norm;
   const bool refused = known != nullptr &&

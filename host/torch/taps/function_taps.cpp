@@ -43,7 +43,7 @@ bool activates(const Arguments&... arguments) {
   return true;
 }
 
-/// Whether a dropout drops; no other function takes a probability and whether it trains.
+/// Whether a dropout drops; only dropouts take a probability and a training flag.
 template <class... Arguments>
 uint32_t dropout_flags(const Arguments&...) {
   return 0;
@@ -66,7 +66,7 @@ struct FunctionTap<Kind, Operator, Result (*)(Input, Arguments...)> {
     if constexpr (std::is_same_v<Operator, at::_ops::clamp_>) note_clipped(input);
     if constexpr (std::is_reference_v<Result>) {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
-      if (seen) function_called(Kind, at::Tensor(), result, site, flags);  // in place: the input is gone
+      if (seen) function_called(Kind, at::Tensor(), result, site, flags);  // in place: the input was overwritten
       return result;
     } else {
       Result result = Operator::call(input, std::forward<Arguments>(arguments)...);
@@ -136,7 +136,7 @@ const FunctionKind* kind_of_operator(const std::string& name) {
     LOUPE_FUNCTIONS_EVERYWHERE(LOUPE_ONE)
     LOUPE_FUNCTIONS(LOUPE_ONE)
 #undef LOUPE_ONE
-    map.erase("aten::max");  // by its name also the maximum of all elements
+    map.erase("aten::max");  // this name also means the maximum of all elements
     return map;
   }());
   const auto found = kinds.find(name);
@@ -155,7 +155,7 @@ namespace {
 LossFunctionListener told_of_losses = nullptr;
 thread_local int losses_running = 0;  // one loss function may call another
 
-/// By the type of its node, whose name() allocates.
+/// Identifies the maker by the type of its node, because name() allocates.
 uint32_t maker_of(const at::Tensor& input) {
   const auto& node = input.grad_fn();
   if (node == nullptr) return 0;
@@ -170,7 +170,7 @@ uint32_t maker_of(const at::Tensor& input) {
   return 0;
 }
 
-/// Of the arguments of a loss over classes behind its target: whether it was given weights, or an index to leave out.
+/// Reads the arguments after the target of a loss over classes: whether there are weights, or an index to ignore.
 template <class Weight, class Index, class... Rest>
 uint32_t choice_of(const Weight& weight, int64_t /*reduction*/, const Index& ignored, const Rest&...) {
   int64_t index = 0;
@@ -179,7 +179,7 @@ uint32_t choice_of(const Weight& weight, int64_t /*reduction*/, const Index& ign
   } else {
     index = ignored.as_int_unchecked();
   }
-  const bool chooses = (weight.has_value() && weight->defined()) || index >= 0;  // by default -100
+  const bool chooses = (weight.has_value() && weight->defined()) || index >= 0;  // the default is -100
   return chooses ? uint32_t{LOUPE_DRAFT_LOSS_CHOOSES_TARGETS} : 0U;
 }
 
@@ -230,7 +230,7 @@ struct LossTap<Function, IsLoss, Operator, at::Tensor (*)(const at::Tensor&, Arg
   }
 };
 
-/// Also where LibTorch's own modules call it.
+/// Declares the tap of a loss, also for calls by LibTorch's own modules.
 /// @tparam IsLoss  its result may be the loss itself
 template <class Operator, uint32_t Function = 0, bool IsLoss = true>
 void declare() {

@@ -29,7 +29,7 @@ struct Access : AccumulateGrad {
   static std::mutex& mutex_of(AccumulateGrad& node) { return node.*(&Access::mutex_); }
 };
 
-/// Where the table of all nodes that add up gradients holds the function.
+/// The entry of the function in the virtual table of all nodes that add up gradients.
 void** entry_of_apply() {
   const AccumulateGrad node(at::zeros({1}).requires_grad_());
   return virtual_entry(&node, &AccumulateGrad::apply);
@@ -59,7 +59,7 @@ bool LeafGradients::watch(const at::Tensor& leaf, const ResultPoint& point, Stre
   if (forks_.is_new_process()) leave_to_parent(std::make_shared<decltype(leaves_)>(std::exchange(leaves_, {})));
   if (leaves_.size() >= sweep_at_) drop_dead_leaves();
   const auto known = leaves_.find(leaf.unsafeGetTensorImpl());
-  // An address whose leaf died belongs to the new one.
+  // If a leaf died, its address belongs to the new one.
   if (known != leaves_.end() && known->second.tensor.expired()) leaves_.erase(known);
   const auto [entry, is_new] =
       leaves_.try_emplace(leaf.unsafeGetTensorImpl(), Leaf{WeakTensor(leaf.getIntrusivePtr()), {}});
@@ -97,7 +97,7 @@ void LeafGradients::drop_dead_leaves() {
   sweep_at_ = std::max<std::size_t>(64, 2 * leaves_.size());
 }
 
-/// Copied, so that no lens runs under the lock.
+/// Copies the watches, so that no lens runs under the lock.
 bool LeafGradients::of(const at::Tensor& leaf, Watches& found) const {
   const std::lock_guard lock(mutex_);
   const auto known = leaves_.find(leaf.unsafeGetTensorImpl());
@@ -144,7 +144,7 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
 namespace {
 
 /// After a parameter's gradient was summed up. Owned by the accumulator's node, which keeps the parameter. It is never
-/// taken off, for another thread may be going through the hooks: `active` decides.
+/// removed, since another thread may be running the hooks: `active` decides.
 class AccumulatedHook final : public torch::autograd::FunctionPostHook {
  public:
   AccumulatedHook(const at::Tensor* parameter, std::shared_ptr<ModuleNode> node, Stream& stream,
@@ -178,7 +178,7 @@ void lay_hook(const TapPoint& point, ParameterTap& tap) {
 
 void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& stream, uint32_t flags) {
   if (stream.resting() || !tensor.requires_grad() || !at::GradMode::is_enabled()) return;
-  // A leaf stays from pass to pass, as a learned prompt does; a hook a forward would pile up on it.
+  // A leaf lives over many passes, such as a learned prompt; hooks of each forward would pile up on it.
   if (tensor.is_leaf()) {
     const bool is_new = LeafGradients::instance().watch(tensor, point, stream, LeafGradients::Part::one_pass, flags);
     if (point.redirects || !is_new) return;

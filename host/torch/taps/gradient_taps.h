@@ -14,14 +14,14 @@ struct AccumulateGrad;
 
 namespace loupe {
 
-/// Who waits for the gradients of which leaves: parameters, and inputs that require gradients. Autograd adds up a
-/// leaf's gradient in one place for all, which is redirected, so that no hook is ever laid on or taken off anything
-/// that a backward pass of another thread may be going through. Any thread.
+/// The watchers of the gradients of leaves: parameters, and inputs that require gradients. Autograd adds up gradients
+/// of all leaves in one function, which is redirected, so no hook is ever added to or removed from a graph that another
+/// thread's backward pass may be using. Any thread.
 class LeafGradients {
  public:
   enum class Part {
     sum,       ///< the leaf's gradient once this pass was added to it
-    one_pass,  ///< what this pass alone brings
+    one_pass,  ///< the gradient of this pass alone
   };
 
   static LeafGradients& instance();
@@ -29,8 +29,8 @@ class LeafGradients {
   /// Sees every gradient that is added up in this process, while the redirections are held.
   void redirect();
 
-  /// Sends the leaf's gradients to a stream of the point's. The leaf is not kept alive. False where it is watched for
-  /// this stream already; only `flags` are taken over then.
+  /// Sends the leaf's gradients to a stream of the point's. The leaf is not kept alive. False if it is already watched
+  /// for this stream; then only `flags` are updated.
   /// @param kept  notes each sum; may be null
   bool watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
              std::shared_ptr<KeptGradient> kept = nullptr);
@@ -49,7 +49,7 @@ class LeafGradients {
     bool redirected;  // else a separate hook brings the gradient
     std::shared_ptr<KeptGradient> kept;
   };
-  /// Never changed, so that an event takes one pointer with it.
+  /// Never changed, so an event needs only one pointer.
   using Watches = c10::SmallVector<std::shared_ptr<const Watch>, 2>;
   struct Leaf {
     WeakTensor tensor;
@@ -67,13 +67,13 @@ class LeafGradients {
   std::size_t sweep_at_ = 64;
 };
 
-/// Sends the gradient of a tensor that a forward takes or gives to a stream of the point's, once it is known: of each
-/// backward pass once, however often the tensor is used. May run on autograd's threads.
+/// Sends the gradient of an input or output of a forward to a stream of the point's, once it is known: once per
+/// backward pass, for any number of uses. May run on autograd's threads.
 void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& stream, uint32_t flags);
 
 /// Sends the gradients of a point's parameters to their streams, as they are summed up.
 void watch_parameters(TapPoint& point);
-/// Where nothing is redirected: lays the hooks again that a parameter lost when it moved or was thawed.
+/// Without redirections: restores the hooks that a parameter lost when it was moved or unfrozen.
 void keep_hooks(TapPoint& point);
 
 }  // namespace loupe

@@ -16,12 +16,11 @@ namespace loupe {
 /// "Adam"; "optimizer" for a type that is not LibTorch's own.
 LOUPE_SHARED std::string optimizer_type(const torch::optim::Optimizer& optimizer);
 
-/// What each of the optimizer's groups is set to now. Fills the caller's vector, which keeps its memory from one step
-/// to the next.
+/// Reads the current settings of the optimizer's groups into the caller's vector, which keeps its memory between steps.
 void read_groups(const torch::optim::Optimizer& optimizer, std::vector<GroupFacts>& groups);
 
-/// Lends what this optimizer keeps to calls on this thread while it lives. Nothing shows when an optimizer is
-/// destroyed, but while its step is reported it exists.
+/// Lends this optimizer's states to calls on this thread while it lives. The end of an optimizer cannot be seen, but it
+/// exists while its step is reported.
 class SteppedOptimizer {
  public:
   explicit SteppedOptimizer(const torch::optim::Optimizer& optimizer);

@@ -29,14 +29,14 @@
 namespace loupe {
 namespace {
 
-/// Numbers for optimizers: one that holds parameters of several models has the same for each of them.
+/// Numbers for optimizers: one with parameters of several models has the same number for each of them.
 class OptimizerNumbers {
  public:
   static OptimizerNumbers& instance() {
     static auto* numbers = new OptimizerNumbers();  // optimizers may step during static destruction
     return *numbers;
   }
-  /// @param of  the models' own, each of which takes a number once
+  /// @param of  the models' step counters; each accepts a number once
   uint64_t take(const OptimizerSteps* of, const torch::optim::Optimizer& optimizer, uint64_t fingerprint) {
     constexpr std::size_t most = 64;
     const std::lock_guard lock(mutex_);
@@ -74,13 +74,13 @@ void note_gradient(const TapPoint& point, const ParameterTap& tap) {
   if (tap.trains()) set_flag(point, tap, LOUPE_DRAFT_PARAMETER_GRADIENT, tap.tensor.grad().defined());
 }
 
-/// What counts the changes of a tensor; none are counted for one that was made in inference mode.
+/// The count of a tensor's changes; not counted for one made in inference mode.
 uint32_t version_of(const at::Tensor& tensor) {
   return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
 }
 
-/// Has what the steps of the next modules' parameters will use fetched into the caches, one pointer after the other:
-/// nearer modules' has come by now. Modules with parameters and others, as of ReLU, often take turns.
+/// Prefetches the memory for the steps of the next modules' parameters, one pointer after the other: nearer modules'
+/// memory has arrived by now. Modules with and without parameters often alternate.
 void fetch_after(const OptimizerSteps::Points& points, std::size_t now) {
   constexpr std::size_t apart = 2;
   const auto ahead = [&](std::size_t stages) {
@@ -165,7 +165,7 @@ void OptimizerSteps::meet(torch::optim::Optimizer& optimizer, bool seen) {
 
 void OptimizerSteps::forget() {
   {
-    // An optimizer made later may come to lie at the address of one of these.
+    // A later optimizer may get the address of one of these.
     const std::lock_guard lock(parameters_mutex_);
     attached_.clear();
   }
@@ -191,7 +191,7 @@ std::size_t OptimizerSteps::slot_of(const torch::optim::Optimizer& optimizer) {
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     if (holders_[i].is(optimizer) && holders_[i].fingerprint == fingerprint && holders_[i].generation == generation)
       return i;
-    // Made again over the same parameters or in place of replaced ones, or given others.
+    // It was created again for the same or replaced parameters, or given others.
     if (holders_[i].optimizer == &optimizer ||
         (same == holders_.size() && (holders_[i].fingerprint == fingerprint || is_left(holders_[i]))))
       same = i;
@@ -232,7 +232,7 @@ std::size_t OptimizerSteps::slot_beside(std::size_t slot, const torch::optim::Op
   });
   if (known != displaced_.end() && holders_.size() < most_holders) {
     holders_.push_back(std::move(*known));
-    holders_.back().generation = UINT64_MAX;  // its parameters are to be marked with its new place
+    holders_.back().generation = UINT64_MAX;  // its parameters must be marked with its new slot
     displaced_.erase(known);
     return holders_.size() - 1;
   }
@@ -369,13 +369,13 @@ void OptimizerSteps::by_hand() {
   each_parameter([&](const TapPoint&, ParameterTap& tap) {
     if (!tap.tensor.requires_grad()) return;
     const uint32_t version = version_of(tap.tensor);
-    // A step that a tap saw is not counted twice where nothing changed since.
+    // Do not count a step that a tap saw twice if nothing changed since.
     if (tap.holders != 0 && tap.stepped && tap.version == version) return;
     tap.stepped_since_tick = true;
     tap.version = version;
     dispatch_tensor(tap.step, tap.tensor, training_flags);
   });
-  changed_in_value();  // is known now
+  changed_in_value();  // updates the known values
 }
 
 bool OptimizerSteps::notice_unseen() {
@@ -397,8 +397,8 @@ bool OptimizerSteps::notice_unseen() {
   return true;
 }
 
-/// The unseen optimizers whose parameters have other values than at the last call. Operators that take lists of
-/// parameters, as fused ones do, count no changes of each. A few parameters stand for all that the optimizer holds.
+/// The unseen optimizers whose parameters have changed since the last call. Operators on lists of parameters, such as
+/// fused ones, do not count changes. Only a few parameters of each optimizer are checked.
 uint64_t OptimizerSteps::changed_in_value() {
   constexpr int enough = 4;
   uint64_t changed = 0;
@@ -439,10 +439,10 @@ void OptimizerSteps::check_at_tick() {
   tell_of_uncovered();
 }
 
-/// A changed value is looked at beside the version, for optimizers that write through Tensor::data.
+/// Also compares values, for optimizers that write through Tensor::data without changing the version.
 void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
-  // During a step, its own as where a closure ticks or another thread's, its changes are not reported yet.
+  // During a step (its own if a closure ticks, or another thread's) its changes are not yet reported.
   const bool some_unseen = std::exchange(passed_by_, false) || any_step_runs();
   each_parameter([&](const TapPoint& point, ParameterTap& tap) {
     const bool stepped = std::exchange(tap.stepped_since_tick, false);
@@ -452,7 +452,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
     const uint64_t values = sample_hash(tap.tensor);
     const uint32_t version = version_of(tap.tensor);
     const bool is_newer = std::exchange(tap.version, version) != version;
-    // Values on a device are not fetched for this; there the version has to do.
+    // Values on a device are not fetched for this; there only the version counts.
     const bool differs = values != 0 ? values != tap.values : is_newer;
     tap.values = values;
     set_flag(point, tap, LOUPE_DRAFT_PARAMETER_CHANGED, differs);
@@ -466,7 +466,7 @@ void OptimizerSteps::tell_of_unseen_changes() {
           ") changed since the last tick, but no step of an optimizer was seen, so their updates are "
           "not shown" +
           (is_only_watched()
-               ? "; steps are seen of optimizers that are a torch::optim::Optimizer"
+               ? "; steps are seen only for a torch::optim::Optimizer"
                : "; attach the optimizer that changes them, or call inspector.optimizer_stepped() after each step"));
 }
 

@@ -27,7 +27,7 @@ using torch::optim::Optimizer;
 using Closure = Optimizer::LossClosure;
 using Step = at::Tensor (*)(Optimizer*, Closure);
 
-/// Which models wait for optimizers, and what the virtual tables held before.
+/// The models that wait for optimizers, and the original entries of virtual tables.
 struct WatchedModels {
   ProcessMutex mutex;
   ForkWatch forks;
@@ -38,7 +38,7 @@ struct WatchedModels {
     static auto* watched = new WatchedModels();  // taps may outlive static destruction
     return *watched;
   }
-  /// Those whose parameters it holds, or that it was attached with: trainers change the optimizer half way, or have
+  /// The models whose parameters it holds, or that it was attached with: trainers may change optimizers, or have
   /// several.
   c10::SmallVector<std::shared_ptr<WatchedModel>, 4> of(const Optimizer& optimizer) {
     c10::SmallVector<std::shared_ptr<WatchedModel>, 4> alive, found;
@@ -56,7 +56,7 @@ struct WatchedModels {
 thread_local int steps_running = 0;
 std::atomic<int> steps_of_all_threads{0};
 
-/// Counts one step, its messages before and after included.
+/// Counts one step, including its messages before and after.
 struct CountedStep {
   CountedStep() { steps_of_all_threads.fetch_add(1); }
   ~CountedStep() { steps_of_all_threads.fetch_sub(1); }
@@ -64,7 +64,7 @@ struct CountedStep {
   CountedStep& operator=(const CountedStep&) = delete;
 };
 
-/// Whether anybody watches steps or counts those that it does not look at.
+/// Whether anybody watches steps or counts unmeasured ones.
 bool anybody_counts() {
   return active_attachments.load(std::memory_order_relaxed) != 0 ||
          counting_attachments.load(std::memory_order_relaxed) != 0;
@@ -114,7 +114,7 @@ at::Tensor around_watched_step(Optimizer* optimizer, Call&& call) {
     for (const auto& attachment : attachments) attachment->after_step(*optimizer);
   }
   for (const auto& attachment : attachments) attachment->end_step();
-  // A step within a forward leaves it to the next one: what the callback runs would be taken for a part of the model.
+  // A step within a forward leaves this to the next step: code run by the callback would look like a part of the model.
   if (thread_state().depth == 0) {
     for (const auto& attachment : attachments) attachment->deliver_findings();
   }
@@ -150,7 +150,7 @@ void** entry_of_step(Optimizer& optimizer) {
   return virtual_entry(&optimizer, &Optimizer::step);
 }
 
-/// @param tables  by where each holds the address of its step
+/// @param tables  each with the entry of its step
 void redirect_tables(const std::vector<std::pair<void**, void**>>& tables) {
   std::vector<void**> entries;
   for (const auto& [entry, table] : tables) {
@@ -166,7 +166,7 @@ void redirect_table(Optimizer& optimizer) {
   redirect_tables({{entry, *reinterpret_cast<void***>(&optimizer)}});
 }
 
-/// A direct call of a LibTorch optimizer's step, which the compiler makes where it knows the type.
+/// A direct call of a LibTorch optimizer's step, which the compiler emits if it knows the type.
 template <class Type, class Options>
 struct DirectStep {
   using OwnStep = at::Tensor (*)(Type*, Closure);
@@ -200,7 +200,7 @@ void redirect_tables() {
   redirect_tables({{Steps::entry, Steps::table}...});
 }
 
-/// An optimizer that clears gradients is about to step, whoever made it.
+/// An optimizer that clears gradients is about to step; any origin.
 void meet(Optimizer& optimizer) {
   if (!anybody_counts()) return;
   const auto attachments = WatchedModels::instance().of(optimizer);

@@ -28,23 +28,23 @@ using ScriptKwargs = std::unordered_map<std::string, c10::IValue>;
 #define LOUPE_METHOD_RUN "_ZN5torch3jit6Method3runERSt6vectorIN3c106IValueESaIS4_EE"
 
 // LibTorch's own functions. A member function is called like a free one whose first parameter is the object (Itanium
-// C++ ABI); the first of these is virtual, so that no pointer to it tells where it lies.
+// C++ ABI); the first of these is virtual, so a pointer to it does not contain its address.
 __attribute__((visibility("default"))) c10::IValue real_call(const torch::jit::Method* method,
                                                              std::vector<c10::IValue> stack,
                                                              const ScriptKwargs& more) asm(LOUPE_METHOD_CALL);
 __attribute__((visibility("default"))) void real_run(torch::jit::Method* method,
                                                      std::vector<c10::IValue>& stack) asm(LOUPE_METHOD_RUN);
 
-/// What the part `script` does. It is opened at the first script that is attached, or that runs while a model is.
+/// The functions of the part `script`. It is opened at the first script that is attached, or that runs while a model is
+/// attached.
 struct ScriptTable {
   static constexpr Part part = Part::script;
-  /// The model that stands for a script in the watched tree: finds the one of this script, or makes it. Any thread that
-  /// holds the script.
+  /// The model that represents a script in the watched tree: finds or creates it. Any thread that holds the script.
   std::shared_ptr<torch::nn::Module> (*model_of)(const torch::jit::Module& script);
-  /// Reads the forward of such a model that is about to be attached, and writes into each layer's `visibility` what
-  /// will be seen. Under a hold of the redirections, if they are used.
+  /// Reads the forward of such a model that is about to be attached, and fills in each layer's `visibility`. Under a
+  /// hold of the redirections, if they are used.
   void (*prepare)(torch::nn::Module& model);
-  /// Make the call that the program makes, and report it as a forward. They throw what the script throws.
+  /// Makes the program's call, and reports it as a forward. Throws what the script throws.
   c10::IValue (*call)(const torch::jit::Method* method, std::vector<c10::IValue> stack, const ScriptKwargs& more);
   void (*run)(torch::jit::Method* method, std::vector<c10::IValue>& stack);
 };

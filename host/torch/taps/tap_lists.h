@@ -4,12 +4,12 @@
 
 #include "torch/tensor/compat.h"
 
-// Lists of names, which clang-format would not leave in lines.
+// Lists of names in lines, which clang-format would join.
 // clang-format off
 
 // The modules of LibTorch's whose forward its library exports, without "torch::nn::" and "Impl".
 
-/// Those that count as one layer each: functions called inside are not shown.
+/// Modules that count as one layer each: functions called inside are not shown.
 #define LOUPE_LEAVES(ONE) \
   ONE(AdaptiveAvgPool1d) ONE(AdaptiveAvgPool2d) ONE(AdaptiveAvgPool3d) ONE(AdaptiveMaxPool1d) ONE(AdaptiveMaxPool2d) \
   ONE(AdaptiveMaxPool3d) ONE(AlphaDropout) ONE(AvgPool1d) ONE(AvgPool2d) ONE(AvgPool3d) ONE(BCELoss) \
@@ -36,10 +36,10 @@
 #define LOUPE_LEAVES_SINCE(ONE) ONE(ReflectionPad3d)
 #endif
 
-/// Those with a further forward, of sequences that were packed.
+/// Modules with a further forward, for packed sequences.
 #define LOUPE_PACKED(ONE) ONE(GRU) ONE(LSTM) ONE(RNN)
 
-/// Functions that run modules or functions which are tapped separately.
+/// Functions that run modules or functions with their own taps.
 #define LOUPE_INNERS(ONE) \
   ONE(AdaptiveLogSoftmaxWithLoss) ONE(Functional) ONE(Transformer) ONE(TransformerDecoder) \
   ONE(TransformerDecoderLayer) ONE(TransformerEncoder) ONE(TransformerEncoderLayer)
@@ -55,13 +55,13 @@
 // The functions that count like layers: ONE(kind, operator) for each operator of at::_ops, by the kind that it is shown
 // as. A function and its in-place form are one kind.
 
-/// Also LibTorch itself calls these two as a transformer layer's activation; others it calls inside losses and cells.
+/// LibTorch itself also calls these two as a transformer layer's activation; others it calls inside losses and cells.
 #define LOUPE_FUNCTIONS_EVERYWHERE(ONE) \
   ONE(relu, relu)                       \
   ONE(gelu, gelu)
 
-/// Of tensors with named dimensions: 2.6 has them, 2.13 has not. A header's presence does not tell: there may be
-/// another LibTorch's on the system's path.
+/// Overloads for named dimensions: 2.6 has them, 2.13 does not. A header's presence proves nothing: another LibTorch's
+/// may be on the system's path.
 #if !LOUPE_TORCH_AT_LEAST(2, 7)
 #define LOUPE_NAMED_FUNCTIONS(ONE) \
   ONE(softmax, softmax_Dimname)    \

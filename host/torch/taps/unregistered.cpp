@@ -20,15 +20,15 @@ namespace {
 constexpr int most_looks = 4;
 constexpr std::uint32_t steps_enough_inside = 1, steps_enough_elsewhere = 20;
 
-/// Whether any module is in doubt: nobody knows who trains it.
+/// Whether any module is in doubt, that is, its trainer is unknown.
 std::atomic<bool> any_in_doubt{false};
 
-/// What optimizers of no attached model hold.
+/// Parameters of optimizers of no attached model.
 struct TrainedByOthers {
   ProcessMutex mutex;
   struct Optimizer {
     const void* address;
-    std::uint64_t parameters;  // their addresses, mixed
+    std::uint64_t parameters;  // hash of their addresses
   };
   std::vector<Optimizer> known;
   std::unordered_set<const c10::TensorImpl*> parameters;
@@ -92,7 +92,7 @@ void note_other_optimizer(const torch::optim::Optimizer& optimizer) {
   for (const TrainedByOthers::Optimizer& each : others.known) {
     if (each.address == now.address && each.parameters == now.parameters) return;
   }
-  // Programs that make an optimizer for each batch would fill the memory. Forgotten ones are noted again.
+  // Programs that create an optimizer for each batch would fill the memory. Forgotten ones are noted again.
   constexpr std::size_t most = 1024;
   if (others.known.size() == most) {
     others.known.clear();
@@ -124,7 +124,7 @@ bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::
   const bool gets_gradients = has_gradients && (!can_compare || gradients_now != gradients_);
   gradients_ = gradients_now;
   const bool unchanged = !first && now == values_ && !has_optimizer;
-  if (!first && !unchanged) looks_ = most_looks;  // somebody trains it
+  if (!first && !unchanged) looks_ = most_looks;  // an optimizer trains it
   values_ = now;
   since_step_ = steps;
   if (!unchanged || !gets_gradients) return false;
@@ -133,7 +133,7 @@ bool UnregisteredModule::is_never_trained(const torch::nn::Module& itself, std::
 }
 
 UnregisteredModule& UnregisteredModules::find(const torch::nn::Module& module) {
-  // Modules that were made one after another lie at even distances, which the product's uppermost bits scatter.
+  // Modules created in sequence have evenly spaced addresses, which the product's uppermost bits scatter.
   const std::uint64_t scattered = reinterpret_cast<std::uintptr_t>(&module) * 0x9e3779b97f4a7c15ULL;
   Set& set = known_[scattered >> (64 - set_bits)];
   auto found = std::find_if(set.begin(), set.end(), [&](const auto& each) { return each.module == &module; });

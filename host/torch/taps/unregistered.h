@@ -26,19 +26,18 @@ namespace loupe {
 class OptimizerSteps;
 struct FunctionKind;
 
-/// What taps know of a module that no attached model registered.
+/// State about a module that no attached model registered.
 struct UnregisteredModule {
   const torch::nn::Module* module = nullptr;  // only to compare with
   const std::type_info* type = nullptr;
   bool has_parameters = false;
   bool is_loss = false;
-  const FunctionKind* kind = nullptr;  ///< the function that it does the same as, if that is shown
+  const FunctionKind* kind = nullptr;  ///< the equivalent function, if that is shown
 
-  /// Whether its parameters get gradients, other ones than some steps ago, and are as they were then, and no optimizer
-  /// that was seen holds them. What was trained earlier and is frozen now keeps its gradients as they were. Says so
-  /// once at most.
+  /// Whether its parameters get new gradients but have not changed for some steps, and no known optimizer holds them.
+  /// The gradients of a part that was trained earlier and is now frozen do not change. Returns true at most once.
   /// @param steps   of attached optimizers on this thread so far
-  /// @param inside  it is called by an attached model's code; of what others call, it takes more steps to be sure
+  /// @param inside  an attached model's code calls it; for other callers, certainty takes more steps
   bool is_never_trained(const torch::nn::Module& module, std::uint32_t steps, bool inside);
 
  private:
@@ -65,23 +64,23 @@ class ParametersByModel {
 ParametersByModel& attached_parameters();
 ParametersByModel& trained_parameters();
 
-/// Tells what an optimizer holds from what others do.
+/// A fingerprint of the parameters of an optimizer.
 std::uint64_t fingerprint_of(const torch::optim::Optimizer& optimizer);
 
-/// An optimizer of no attached model clears gradients or steps: what it holds is trained. Quick where no module is in
+/// An optimizer of no attached model clears gradients or steps, so it trains its parameters. Quick if no module is in
 /// doubt. Any thread.
 void note_other_optimizer(const torch::optim::Optimizer& optimizer);
 
-/// Those of one thread: each is looked at once. The latest that were found are known.
+/// The unregistered modules of one thread. It remembers the latest ones.
 class UnregisteredModules {
  public:
   UnregisteredModule& find(const torch::nn::Module& module);
-  /// Forgets all, as modules that were attached or detached since may have the addresses of others.
+  /// Forgets all, because attachments may have changed, and addresses may be reused.
   void forget() { known_ = {}; }
 
  private:
   static constexpr int set_bits = 6;
-  static constexpr std::size_t ways = 8;  // places for the addresses that fall together
+  static constexpr std::size_t ways = 8;  // places for colliding addresses
   using Set = std::array<UnregisteredModule, ways>;
   std::array<Set, std::size_t{1} << set_bits> known_;
   std::size_t next_ = 0;

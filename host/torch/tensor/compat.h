@@ -1,6 +1,6 @@
 #pragma once
 
-// The one place where LibTorch versions differ.
+// The only place for differences between LibTorch versions.
 
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/variable.h>
@@ -15,7 +15,7 @@ namespace loupe {
 #define LOUPE_TORCH_AT_LEAST(MAJOR, MINOR) \
   (TORCH_VERSION_MAJOR > (MAJOR) || (TORCH_VERSION_MAJOR == (MAJOR) && TORCH_VERSION_MINOR >= (MINOR)))
 
-/// A shared_ptr before 2.13 (or so), an intrusive_ptr since.
+/// A shared_ptr before about 2.13, an intrusive_ptr since.
 using NodeHandle = decltype(torch::autograd::impl::grad_accumulator(std::declval<const at::Tensor&>()));
 /// The same, without keeping the node alive.
 template <class Handle>

@@ -7,7 +7,7 @@
 namespace loupe {
 namespace {
 
-/// Calls with the bits of 32 elements at most, spread over the tensor; false where they cannot be read at once.
+/// Calls `call` with the bits of at most 32 elements, spread over the tensor; false if they cannot be read at once.
 template <class Call>
 bool each_sampled(const at::Tensor& tensor, Call&& call) {
   constexpr int64_t samples = 32;
@@ -46,7 +46,7 @@ bool is_zero_in_sample(const at::Tensor& tensor) {
 
 namespace {
 
-/// Gradients without counted changes are taken as cleared: a doubt is no finding.
+/// Gradients without counted changes count as cleared: a doubt is not a finding.
 bool counts_changes(const at::Tensor& gradient) {
   return gradient.defined() && gradient.layout() == at::kStrided && !gradient.is_inference();
 }
@@ -66,7 +66,7 @@ void KeptGradient::before_sum(const at::Tensor& gradient) {
   if (same && !is_zero_in_sample(gradient)) {
     was_added_to_ = true;
   } else {
-    // Set to zero, created again, or changed on purpose in another way.
+    // It was set to zero, created again, or changed intentionally in another way.
     holds_used_ = was_added_to_ = false;
   }
 }

@@ -5,31 +5,30 @@
 
 namespace loupe {
 
-/// A hash of 32 values of a tensor, evenly spaced from the first to the last: shows cheaply whether a
-/// parameter was changed, also without LibTorch's knowledge. 0 for a tensor without plain values in the processor's
-/// memory.
+/// A hash of 32 values of a tensor, evenly spaced from the first to the last: shows cheaply whether a parameter has
+/// changed, even if LibTorch does not know. 0 for a tensor without plain values in the processor's memory.
 uint64_t sample_hash(const at::Tensor& tensor);
-/// Whether those values are all zero; false where they cannot be read.
+/// Whether those values are all zero; false if they cannot be read.
 bool is_zero_in_sample(const at::Tensor& tensor);
 
-/// Of one parameter: whether the gradient that a step uses still holds the one that the step before used, because
-/// nobody cleared it in between. Gradients summed up between two steps do not count, nor those that were cleared late
-/// but before the step's own backward. Also keeps whether it was clipped before that. Any thread.
+/// For one parameter: whether the gradient that a step uses still contains that of the previous step, because nobody
+/// cleared it in between. Gradients accumulated between two steps do not count, nor those cleared late but before the
+/// step's own backward. Also notes whether it was clipped before that. Any thread.
 class KeptGradient {
  public:
-  /// @param gradient  what is there before a backward pass adds to it; may be undefined
+  /// @param gradient  the gradient before a backward pass adds to it; may be undefined
   void before_sum(const at::Tensor& gradient);
-  /// @param gradient  what is there afterwards
+  /// @param gradient  the gradient afterwards
   void after_sum(const at::Tensor& gradient);
-  /// A clip found it to be all 0 before this backward pass.
+  /// A clip found it all 0 before this backward pass.
   void clipped_early(const at::Tensor& gradient);
   struct Step {
-    bool not_cleared;    ///< its gradient still held that of the step before
+    bool not_cleared;    ///< its gradient still contained that of the previous step
     bool clipped_early;  ///< in one of its backward passes
   };
-  /// Counts from this step on.
+  /// Ends the step and returns its state.
   Step at_step(const at::Tensor& gradient);
-  /// Forgets what the gradient holds, as steps went by unseen.
+  /// Forgets the gradient's state, because steps were not seen.
   void forget();
 
  private:
@@ -38,8 +37,8 @@ class KeptGradient {
   LeafMutex mutex_;
   const c10::TensorImpl* gradient_ = nullptr;  // only to compare with
   uint32_t version_ = 0;
-  bool holds_used_ = false;    // a step used what is in it, and it was not cleared since
-  bool was_added_to_ = false;  // while it did
+  bool holds_used_ = false;    // a step used it, and it was not cleared since
+  bool was_added_to_ = false;  // since that step
   bool clipped_early_ = false;
 };
 

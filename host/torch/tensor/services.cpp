@@ -8,7 +8,7 @@
 namespace loupe {
 namespace {
 
-/// That of the part.
+/// The service of the part.
 const void* optional_service(const char* id) {
   const auto* services = part<ServicesTable>(ServicesTable::without);
   return services != nullptr ? services->service(id) : nullptr;

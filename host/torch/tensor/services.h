@@ -18,23 +18,23 @@ namespace loupe {
 class DeviceMeasurer;
 struct TensorLending;
 
-/// The work on tensors that few runs need: services for components, files, and measurements on a device.
+/// Functions on tensors that few runs need: services for components, files, and measurements on a device.
 struct ServicesTable {
   static constexpr Part part = Part::services;
   static constexpr const char* without =
-      "tensors are not written to files, computed with or measured on a device, and no function is named for a NaN";
+      "tensors cannot be written to files, computed with or measured on a device, and no function is named for a NaN";
 
-  const void* (*service)(const char* id);  ///< null for none of that id
-  /// Writes tensors to a file that C++'s torch::load and Python's torch.load both read, the latter also where it loads
-  /// nothing but weights. `as_list`: a list of tensors (std::vector<at::Tensor> in C++), else the first alone. Throws
-  /// std::runtime_error when the file cannot be written or a tensor is of a kind that neither could read.
+  const void* (*service)(const char* id);  ///< null for an unknown id
+  /// Writes tensors to a file that C++'s torch::load and Python's torch.load both read, the latter also with
+  /// weights_only. `as_list`: a list of tensors (std::vector<at::Tensor> in C++), else only the first. Throws
+  /// std::runtime_error if the file cannot be written or a tensor is of a kind that neither could read.
   void (*save)(const std::vector<at::Tensor>& tensors, bool as_list, const std::filesystem::path& file);
   /// See DeviceMeasurerFactory.
   std::unique_ptr<DeviceMeasurer> (*measurer)(const loupe_request& request, int64_t history);
   const TensorLending& (*lending)();
 };
 
-/// Offers what the part has to components.
+/// Offers the services of the part to components.
 void offer_tensor_services();
 
 }  // namespace loupe

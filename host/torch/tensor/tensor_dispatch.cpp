@@ -52,7 +52,7 @@ std::string what_it_is(const at::Tensor& tensor, Reason reason) {
       text << "are on the device '" << tensor.device().type() << "', which has no elements to read";
       break;
     default:
-      text << "have no memory of their own, as under vmap or a tracer";
+      text << "have no own memory, as under vmap or a tracer";
       break;
   }
   return text.str();
@@ -61,12 +61,12 @@ std::string what_it_is(const at::Tensor& tensor, Reason reason) {
 const char* remedy(Reason reason) {
   switch (reason) {
     case of_type:
-      return "what can be is real numbers of 16 to 64 bits, integers and booleans: expose a copy of such a type with "
+      return "measurable are real numbers of 16 to 64 bits, integers and booleans: expose a copy of such a type with "
              "Inspector::expose, as its abs(), to(torch::kFloat) or dequantize()";
     case of_layout:
       return "expose a dense form of what you want to see with Inspector::expose";
     default:
-      return "no number is shown of them; run the model on real tensors of the CPU or of a GPU to see them";
+      return "they are not shown; run the model on real tensors of the CPU or of a GPU to see them";
   }
 }
 
@@ -89,7 +89,7 @@ std::string what_is_tapped(const Stream& stream) {
   }
 }
 
-/// True the first time.
+/// True at the first call for a cause.
 bool is_news(Cause cause) {
   const uint64_t bit = uint64_t{1} << cause.number;
   std::atomic<uint64_t>& mask = told[cause.reason];

@@ -19,7 +19,7 @@ struct NamedType {
   ElementType type;
 };
 
-// Types that came after LibTorch 1.13. By name, so that this compiles with every version.
+// Types newer than LibTorch 1.13, by name, so that this compiles with every version.
 constexpr NamedType newer_types[] = {{"UInt16", {LOUPE_DTYPE_UINT, 16, 1}},
                                      {"UInt32", {LOUPE_DTYPE_UINT, 32, 1}},
                                      {"UInt64", {LOUPE_DTYPE_UINT, 64, 1}},
@@ -41,7 +41,7 @@ ElementType newer_type(c10::ScalarType type) {
 }  // namespace
 
 ElementType element_type(c10::ScalarType type) {
-  // LibTorch's numbers of types stay as they are.
+  // LibTorch's numbers of types never change.
   static constexpr ElementType first_types[] = {
       {LOUPE_DTYPE_UINT, 8, 1},     {LOUPE_DTYPE_INT, 8, 1},       {LOUPE_DTYPE_INT, 16, 1},
       {LOUPE_DTYPE_INT, 32, 1},     {LOUPE_DTYPE_INT, 64, 1},      {LOUPE_DTYPE_FLOAT, 16, 1},
@@ -71,7 +71,7 @@ std::string element_name(c10::ScalarType type) {
 
 namespace {
 
-/// A device's type as DLPack numbers it; 0 for one that DLPack does not know, such as meta.
+/// A device type's number in DLPack; 0 for one unknown to DLPack, such as meta.
 int32_t device_type(c10::DeviceType type) {
   switch (type) {
     case c10::DeviceType::CPU:
@@ -141,7 +141,7 @@ void TorchTensorView::make_plain(const at::Tensor& tensor) {
     const at::NoGradGuard no_grad;
     plain_ = tensor.detach();
     sparse_ = plain_.is_sparse() || plain_.is_sparse_csr();
-    // To add up what stands twice, a device would have to be waited for.
+    // Adding up duplicate entries would need to wait for the device.
     if (plain_.is_sparse() && !plain_.is_coalesced() && !plain_.is_cpu()) return;
     if (plain_.is_sparse()) plain_ = plain_.coalesce();
     if (sparse_) {

@@ -10,21 +10,21 @@
 
 namespace loupe {
 
-/// An element type as DLPack writes it: the members of loupe_tensor.
+/// An element type in DLPack's form: the members of loupe_tensor.
 struct ElementType {
   uint8_t code, bits;
   uint16_t lanes;
 };
 
-/// LOUPE_DTYPE_OPAQUE for what DLPack has no code for, such as quantized numbers.
+/// LOUPE_DTYPE_OPAQUE for types without a DLPack code, such as quantized numbers.
 LOUPE_SHARED ElementType element_type(c10::ScalarType type);
 
 /// The name that LibTorch's users write: "float32", "complex64", "qint8".
 std::string element_name(c10::ScalarType type);
 
-/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first made
-/// plain, at the price of a copy; of a sparse one, the view has the values, since made dense it might be thousands of
-/// times as large. One that cannot be seen so, or has elements that cannot be measured, is told by readable().
+/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first
+/// copied into a plain one; for a sparse one, the view has the values, since a dense form might be thousands of times
+/// as large. readable() is false if neither works, or the elements cannot be measured.
 class TorchTensorView {
  public:
   explicit TorchTensorView(const at::Tensor& tensor) {
@@ -55,7 +55,7 @@ class TorchTensorView {
   bool readable_ = true, sparse_ = false;
 };
 
-/// How often the tensor behind it was changed in place; 0 where LibTorch does not count. See set_tensor_version.
+/// How often the tensor behind it was changed in place; 0 if LibTorch does not count. See set_tensor_version.
 uint64_t tensor_version(const loupe_tensor& tensor);
 
 /// The LibTorch that this host is linked with, for loupe_tensor.native_library.
