@@ -140,7 +140,7 @@ class Alert : public Visualizer {
   static std::vector<const char*> gives() {
     return {
         "a line of JSON on the command's standard input: the run and its directory, severity, rule, layer, message, "
-        "advice, value, threshold, first step and epoch, and the line of source where it is known"};
+        "advice, value, threshold, first step and epoch, and the line of source if known"};
   }
   static constexpr const char* example = "alert: {run: \"mail -s 'a fault in training' me@example.org\"}";
   static std::vector<Option> options() {

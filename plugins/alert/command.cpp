@@ -40,7 +40,7 @@ class Input {
   int descriptor_;
 };
 
-/// What a child needs to begin as a shell starts it.
+/// Restores the state in which a shell starts a child.
 struct SpawnSettings {
   SpawnSettings() {
     check(::posix_spawn_file_actions_init(&actions));

@@ -147,7 +147,7 @@ class Console : public Visualizer {
     in_tick_ = false;
     tables_.end(host_);
     progress_text_.clear();
-    // The last numbers are those that everybody wants to see.
+    // Always show the last numbers.
     if (!ended_ && ticks_ > 0 && !is_shown_) {
       is_shown_ = true;
       tables_.forget_last();
@@ -177,7 +177,7 @@ class Console : public Visualizer {
     if (!text.empty() || detail_ == Detail::panel) show(text, "the table of epoch " + number_text(epoch_) + " is lost");
   }
 
-  /// How the run ended, what is wrong with it, and where to look.
+  /// Prints how the run ended, its findings, and where to look.
   std::string summary(const Ending& ending) const {
     if (ticks_ == 0 && findings_.count() == 0) return "";
     const Layout layout = this->layout();
@@ -212,7 +212,7 @@ class Console : public Visualizer {
 
   Layout layout() const { return {terminal_.size().columns, layers_, history_, terminal_.has_color(), 0}; }
 
-  /// What stays below what the program prints: the panel, or a line of progress.
+  /// The text that stays below the program's output: the panel, or a line of progress.
   std::vector<std::string> lines_below(const Size& size) const {
     constexpr std::size_t fewest_rows = 8;
     if (size.rows < fewest_rows || (ticks_ == 0 && progress_text_.empty())) return {};
@@ -261,7 +261,7 @@ class Console : public Visualizer {
   Region below_;
   double epoch_ = 0;
   std::size_t ticks_ = 0;
-  double start_time_ = 0;  // of a resumed run: ticks before are of its past
+  double start_time_ = 0;  // of a resumed run: earlier ticks belong to its past
   bool looks_for_findings_ = false;
   bool in_tick_ = false, is_past_ = false, ended_ = false;
   bool is_shown_ = true;  // the last tick

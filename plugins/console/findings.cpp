@@ -36,7 +36,7 @@ std::string lines(std::uint32_t severity, const std::string& text, const Layout&
   return lines(word_of(severity_words, severity), color, text, layout);
 }
 
-/// More text under the one before.
+/// Further text below the previous one.
 std::string further_lines(const std::string& text, const Layout& layout) {
   return lines("", nullptr, text, layout);
 }

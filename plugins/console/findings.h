@@ -16,14 +16,14 @@
 
 namespace loupe::console {
 
-/// What is wrong with the run, as people read it: each rule's worst finding in full once, then in a line that it is
-/// found in more layers, that it still stands when something else changes, and that it is gone.
+/// The findings of the run as text: each rule's worst finding in full once, then one line each for more layers, for
+/// still being open when something else changes, and for its end.
 class Findings {
  public:
   void clear() { *this = Findings(); }
   void take(const loupe_finding& finding);
 
-  /// Lines on what changed since this was last asked, the worst first; "" where nothing did.
+  /// Lines about changes since the last call, the worst first; "" if there are none.
   /// @param with_standing  also list findings that are still open
   std::string news(double epoch, const Layout& layout, bool with_standing = true);
   /// The same for new errors only, which cannot wait for a tick.
@@ -40,24 +40,24 @@ class Findings {
   std::string summary(const Layout& layout) const;
   /// Counts the standing errors and warnings: "1 error, 2 warnings"; "" if there are none.
   std::string counts() const;
-  /// LOUPE_SEVERITY_ of the worst that stands, by layer; a function counts for the layer that it is called behind.
+  /// LOUPE_SEVERITY_ of the worst open finding, by layer; a function counts for the layer before it.
   std::unordered_map<std::string, std::uint32_t> worst_by_layer() const;
   /// LOUPE_SEVERITY_ of the worst standing finding about a layer or parameter and the plot that shows it; 0 without
   /// any.
   std::uint32_t standing_of(const std::string& tag, const std::string& shown) const;
-  /// How many findings the run has had, including those that are gone.
+  /// The number of findings of the run, including resolved ones.
   std::size_t count() const { return all_.size(); }
 
  private:
   enum class News { none, raised, gone };
   struct Entry {
-    std::size_t number = 0;  ///< in the order in which they came
+    std::size_t number = 0;  ///< in order of arrival
     std::string rule, place, message, advice;
-    std::string tag, layer, parameter;  ///< as the finding has them
+    std::string tag, layer, parameter;  ///< as in the finding
     std::uint32_t severity = 0;
     double first_epoch = 0;
-    double distance = 0;        ///< how far its figure lies beyond what is allowed
-    std::uint32_t told_as = 0;  ///< the severity under which it is in told_; 0 where it is not
+    double distance = 0;        ///< how far its value is beyond the limit
+    std::uint32_t told_as = 0;  ///< its severity in told_; 0 if it is not there
     bool stands = false, shown = false;
     News news = News::none;
 
@@ -89,7 +89,7 @@ class Findings {
   detail::KeyedList<Entry, std::uint64_t> all_;  // by id
   Numbers with_news_, urgent_;
   WorstFirst standing_;
-  std::map<RuleKey, Numbers> told_;                                     // those that stand and were shown, by rule
+  std::map<RuleKey, Numbers> told_;                                     // open findings that were shown, by rule
   std::unordered_map<std::string, std::vector<std::size_t>> shown_as_;  // by tag, and layer or parameter
 };
 

@@ -22,21 +22,21 @@ class Headlines {
     std::string name, unit;
     bool is_loss = false;
     double last = NAN, epoch = 0;
-    double nan_count = 0;               ///< of a loss: how many of the last epoch's were NaN
-    double best = NAN, best_epoch = 0;  ///< of a loss: its least; NaN where several are trained
+    double nan_count = 0;               ///< of a loss: the number of NaN in the last epoch
+    double best = NAN, best_epoch = 0;  ///< of a loss: its minimum; NaN if several models are trained
     std::deque<double> values;          ///< the last of them, oldest first
   };
 
-  /// @param training, validation  what the run calls its losses
+  /// @param training, validation  the run's names of its losses
   void begin(std::string training, std::string validation);
   /// @param is_whole  not of an epoch that was cut short, which is never the best
   void take(const std::deque<Table>& tables, double epoch, bool is_whole = true);
-  /// In the order in which they came.
+  /// The headlines in order of arrival.
   const std::deque<Number>& all() const { return numbers_; }
   /// Lists the numbers that were reported in this epoch, losses first: "train_loss 0.0123  Process Memory 120 MiB".
-  /// Leaves out how fast it went, which the pace of the run tells.
+  /// Leaves out the speed, which the pace of the run shows.
   std::string in_a_line(double epoch) const;
-  /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12"; "" where no loss was finite.
+  /// "best: train_loss 0.0123 in epoch 19, val_loss 0.0456 in epoch 12"; "" if no loss was finite.
   std::string best() const;
 
  private:
@@ -49,7 +49,7 @@ class Headlines {
 class Parts {
  public:
   void take(const std::deque<Table>& tables);
-  /// The largest part first: "Step Time 17 ms: forward 41 %, loss and backward 37 %"; "" where there is no such plot.
+  /// The largest part first: "Step Time 17 ms: forward 41 %, loss and backward 37 %"; "" if there is no such plot.
   std::string in_a_line() const;
 
  private:

@@ -61,7 +61,7 @@ SeverityByLayer severity_by_layer(const PanelView& view) {
   return worst;
 }
 
-/// The first few plots that have a number for each layer, as one table; without those in which all are the same.
+/// The first few plots that have a number for each layer, as one table; without plots in which all numbers are equal.
 Table numbers_of_layers(const std::deque<Table>& tables, const SeverityByLayer& worst) {
   constexpr std::size_t most = 4;
   Table all("layers", Style());
@@ -139,7 +139,7 @@ void add_curve(const PanelView& view, std::size_t width, const Layout& layout, s
   }
 }
 
-/// What is wrong, where, and what to do: whole where a few lines hold it.
+/// The finding, its place and remedy; complete if a few lines are enough.
 void add_findings(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
   const std::vector<Findings::Brief> worst = view.findings.worst_by_rule();
   const bool is_healthy = std::none_of(worst.begin(), worst.end(),

@@ -21,10 +21,10 @@ namespace loupe::console {
 class Layers {
  public:
   void clear() { *this = {}; }
-  /// Once more where a model is attached again.
+  /// Called again if a model is attached again.
   void take(const Model& model);
   std::size_t count() const { return names_.size(); }
-  /// At most `width` columns; where there are more layers than that, several share one, which shows the worst.
+  /// At most `width` columns; if there are more layers, several share a column, which shows the worst.
   /// @param worst  LOUPE_SEVERITY_ by layer
   std::string strip(std::size_t width, const std::unordered_map<std::string, std::uint32_t>& worst,
                     const Layout& layout) const;
@@ -34,7 +34,7 @@ class Layers {
   std::unordered_set<std::string> known_;
 };
 
-/// What there is to show of a run at the moment.
+/// The current data of a run to show.
 struct PanelView {
   std::string title;     ///< the run's name
   std::string progress;  ///< "" before the first
@@ -50,7 +50,7 @@ struct PanelView {
 /// of the layers stand beside them.
 std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout);
 
-/// Whether a terminal has room for it and for what the program prints.
+/// Whether a terminal has room for it and for the program's output.
 bool has_room_for_panel(const Size& size);
 
 }  // namespace loupe::console

@@ -105,7 +105,7 @@ enum class Severity { calm, notable, alarming };
 /// - the first in a row with a standing finding is as bad as that: an error alarming, a warning notable;
 /// - of probabilities, a death rate above 0.2 is notable and above 0.5 alarming, an activation rate below 0.1 and 0.02;
 /// - one that grew tenfold since the last tick is notable, a thousandfold alarming.
-/// Layers are not compared with each other: where the gradients of most have vanished, the healthy one stands apart.
+/// Layers are not compared with each other: if the gradients of most have vanished, the healthy one would stand out.
 class Severities {
  public:
   explicit Severities(const Table& table) : table_(table) {}
@@ -139,7 +139,7 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-// A band's half width says nothing by itself.
+// A band's half width alone means nothing.
 bool is_spread(const std::string& column) {
   return contains(column, "σ");
 }
@@ -320,7 +320,7 @@ std::string history(const Row& row, const Style& style, std::size_t length) {
   return sparkline(values, scale_of(style));
 }
 
-// What the table does not show, "" where it shows all.
+// A note about rows that the table does not show, "" if it shows all.
 std::string left_out(const Table& table, std::size_t rows, std::size_t columns) {
   std::string text;
   if (const std::size_t more = table.rows().size() - rows; more > 0) {

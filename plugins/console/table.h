@@ -27,7 +27,7 @@ struct Style {
 };
 
 struct Row {
-  std::string key;              ///< as the lens names it
+  std::string key;              ///< the lens's name for it
   std::string name;             ///< to show
   std::vector<double> cells;    ///< one a column; NaN if `known` is false
   std::vector<bool> known;      ///< which cells have a value

@@ -24,7 +24,7 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Only where the user says so: a locale that is not set at all says nothing of the terminal.
+/// Only on the user's demand: a missing locale says nothing about the terminal.
 bool wants_ascii() {
   const char* locale = std::getenv("LC_ALL");
   return locale != nullptr && (std::strcmp(locale, "C") == 0 || std::strcmp(locale, "POSIX") == 0);
@@ -68,7 +68,7 @@ Size Terminal::size() const {
 
 void Terminal::write(const std::string& text) {
   FILE* const stream = descriptor_ == STDOUT_FILENO ? stdout : stderr;
-  // What the program has buffered is the program's: where it cannot be written, its own write has to find that out.
+  // The program's buffered output is its own: if it cannot be written, the program's own write must notice that.
   if (const int reason = what_hinders(descriptor_, ::__fpending(stream)); reason != 0)
     throw std::system_error(reason, std::generic_category());
   const int patience_ms = std::exchange(is_unread_, true) ? 0 : output_patience_ms;
@@ -131,8 +131,8 @@ std::string Region::cleared(const Size& size) const {
     for (std::size_t i = 0; i < height_; ++i) text += row_begins(size.rows - height_ + i + 1) + clear_row;
     return text + restore;
   }
-  // Where its lines came to lie is not known; below the cursor there is nothing else. What the terminal erases from
-  // there on includes the sign under the cursor, where the program's own line fills the row: the blank goes first.
+  // The place of its lines is unknown; below the cursor there is nothing else. The terminal also erases the character
+  // under the cursor, if the program's own line fills the row: so the blank goes first.
   return text + restore + save + " " + clear_below + restore;
 }
 

@@ -13,12 +13,12 @@ struct Size {
 
 /// Reserves the last rows of a terminal by a scroll region, so that the program's own output scrolls above them, as
 /// package managers do for their progress bars. Libraries such as ncurses take over the whole screen and would hide
-/// that output. The functions return what to write, and leave the cursor where it is.
+/// that output. The functions return the text to write, and do not move the cursor.
 class Region {
  public:
   /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.
   std::string with(const std::vector<std::string>& lines, const Size& size);
-  /// The terminal as it was; "" where nothing is kept.
+  /// The text that restores the terminal; "" if nothing was changed.
   std::string removed();
 
  private:
@@ -27,7 +27,7 @@ class Region {
   Size size_;
 };
 
-/// One of the process's two output streams, and what is at its other end.
+/// One of the process's two output streams, and its destination.
 class Terminal {
  public:
   /// @param to "stdout" or "stderr"  @param color "auto", "always" or "never"
@@ -38,8 +38,8 @@ class Terminal {
   bool has_color() const { return color_; }
   /// The size now; 100 columns and no rows if unknown.
   Size size() const;
-  /// Comes after what the program itself has printed so far; as ASCII under LC_ALL=C. Throws std::system_error; EAGAIN
-  /// where nobody reads, for which only the first write waits a few seconds.
+  /// Writes after the program's own output so far; as ASCII under LC_ALL=C. Throws std::system_error; EAGAIN if nobody
+  /// reads, for which only the first write waits a few seconds.
   void write(const std::string& text);
   const std::string& name() const { return name_; }
 

@@ -17,7 +17,7 @@ namespace loupe::console {
 namespace {
 
 // Made as the plugin is opened: a program that forked while the display's thread made it at its first use had a child
-// that waits for it for ever. Null leaves the thread's locale as it is.
+// that waits for it for ever. Null leaves the thread's locale unchanged.
 const locale_t utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
 
 /// While it lives, this thread's C functions read UTF-8.
@@ -120,7 +120,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
   };
   std::vector<std::string> best;
   std::size_t most = 0;
-  // From the middle outwards, for the ends of a name say most.
+  // From the middle outwards, since the ends of a name are the most informative.
   for (std::size_t step = 0; step < width && most < names.size(); ++step) {
     const std::size_t away = (step + 1) / 2;
     const std::size_t head = step % 2 == 1 ? width / 2 - std::min(away, width / 2) : std::min(width / 2 + away, width);
@@ -159,7 +159,7 @@ std::string ascii(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) < 0x80; };
     if (is_ascii(at)) {
-      plain += text[at++];  // also what steers the terminal
+      plain += text[at++];  // also control sequences
       continue;
     }
     std::size_t end = at;

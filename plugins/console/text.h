@@ -11,12 +11,12 @@ namespace loupe::console {
 /// How many columns UTF-8 text takes on a terminal, whatever the trainer's locale is.
 std::size_t display_width(const std::string& text);
 
-/// The text without what would steer a terminal: control characters become "?", bytes that are no UTF-8 "�".
+/// The text without terminal control: control characters become "?", invalid UTF-8 "�".
 std::string harmless(const std::string& text);
 
 /// At most `width` columns: the middle gives way to "…".
 std::string shortened(const std::string& text, std::size_t width);
-/// The same where the end gives way.
+/// The same, but the end gives way.
 std::string shortened_end(const std::string& text, std::size_t width);
 /// The same as the first for names that stand together: cut where most of them still differ.
 std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width);
@@ -24,10 +24,10 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
 /// Lines of at most `width` columns, broken between words; a word that is longer is cut.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
-/// For a terminal that knows only ASCII: each other column becomes what looks most like it, or "?".
+/// For a terminal that supports only ASCII: each other character becomes a similar one, or "?".
 std::string ascii(const std::string& text);
 
-/// Filled with blanks up to `width` columns. Longer text stays as it is.
+/// Filled with blanks up to `width` columns. Longer text is not changed.
 std::string left_aligned(const std::string& text, std::size_t width);
 std::string right_aligned(const std::string& text, std::size_t width);
 
@@ -37,13 +37,13 @@ std::string short_number(double value, Digits digits = Digits::significant);
 
 enum class Scale {
   data,         ///< from the least to the largest value
-  logarithmic,  ///< the same of the logarithms, where all values are positive
+  logarithmic,  ///< the same for the logarithms, if all values are positive
   unit          ///< from 0 to 1
 };
 
 /// One block a value, higher for larger; "×" for one that is not finite.
 std::string sparkline(const std::vector<double>& values, Scale scale);
-/// The same over several rows, the highest first; a value takes several columns where there are fewer than `width`.
+/// The same over several rows, the highest first; a value takes several columns if there are fewer than `width`.
 std::vector<std::string> curve(const std::vector<double>& values, Scale scale, std::size_t width, std::size_t rows);
 
 struct Layout {
@@ -51,11 +51,11 @@ struct Layout {
   std::size_t rows;     ///< most rows a table; 0 for all
   std::size_t history;  ///< epochs in a sparkline; 0 for none
   bool color;
-  std::size_t names;  ///< columns that the names of all tables share, where a table has them
+  std::size_t names;  ///< columns shared by the names of all tables
 };
 
 constexpr const char *bold = "1", *dim = "2", *red = "31;1", *yellow = "33", *green = "32";
-/// In one of these, where the output has colors.
+/// The text in one of these colors, if the output has colors.
 std::string colored(const std::string& text, const char* code, const Layout& layout);
 
 /// How many columns text takes that `colored` may have made.

@@ -116,8 +116,8 @@ bool read_row(std::istream& input, OldLine& line) {
   return false;
 }
 
-/// The findings, in a file beside that of the values: "run.csv" has "run.findings.csv". There is none while nothing was
-/// found, nor beside what is no file, such as a pipe.
+/// The findings, in a file beside that of the values: "run.csv" has "run.findings.csv". There is none while there are
+/// no findings, nor if the output is not a file, such as a pipe.
 class FindingsFile {
  public:
   /// @param values the path of the values' file
@@ -168,7 +168,7 @@ void FindingsFile::begin(const Run& run) {
     has_earlier_ = true;
     return;
   }
-  // A healthy run writes none, and must not seem to have what an earlier one found.
+  // A healthy run writes none, and must not seem to have an earlier run's findings.
   try {
     keep_older(waiting_path_, run.start_time);
   } catch (const std::system_error& reason) {
@@ -191,7 +191,7 @@ void FindingsFile::finding(const loupe_finding& finding) {
 void FindingsFile::end_tick() {
   in_tick_ = false;
   ticked_ = true;
-  // A resumed run drops the earlier findings of the epochs that it trains again, even where it has none now.
+  // A resumed run drops the earlier findings of the epochs that it trains again, even if it has none now.
   if (!text_.empty() || std::exchange(has_earlier_, false)) write(epoch_);
 }
 
@@ -217,8 +217,9 @@ class Csv : public Visualizer {
   static constexpr const char* help =
       "one tidy table: epoch, tag, layer, line, value, low, high, run, step, time; no histograms";
   static std::vector<const char*> gives() {
-    return {"values.csv: a line a number, with epoch, tag, layer, line, value, low, high, run, step and time",
-            "values.findings.csv: a line for each finding that is raised, changed or gone; not there without any"};
+    return {
+        "values.csv: a line a number, with epoch, tag, layer, line, value, low, high, run, step and time",
+        "values.findings.csv: a line for each finding that is raised, changed or resolved; no file without findings"};
   }
   static constexpr const char* example = "csv: {path: numbers.csv}";
   static std::vector<Option> options() {
@@ -275,7 +276,7 @@ class Csv : public Visualizer {
   EpochFile file_;
   FindingsFile findings_;
   double epoch_ = 0;
-  Tick tick_{};  // its moment alone is read
+  Tick tick_{};  // only its moment is read
   std::string run_, moment_, text_;
 };
 

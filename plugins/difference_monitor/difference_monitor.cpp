@@ -20,12 +20,12 @@ namespace loupe {
 /// A value before and after a forward, made into one number.
 class Difference {
  public:
-  using Values = std::optional<std::vector<double>>;  ///< empty where the module had none
+  using Values = std::optional<std::vector<double>>;  ///< empty if the module had none
 
   static std::vector<Option> options() {
     return {{"filter",
              "any",
-             "which forwards count: with a value before or after, with both, or where it changed",
+             "which forwards count: with a value before or after, with both, or with a change",
              {"any", "both", "changed"}},
             {"op",
              "subtract",
@@ -39,8 +39,8 @@ class Difference {
         op_(options.get<std::string>("op")),
         map_(options.get<std::string>("map")) {}
 
-  /// Nullopt when the forward does not count, or there are no elements. A missing side counts as zeros; of two
-  /// different lengths there is no difference. 0 / 0 is a ratio of 1: nothing changed.
+  /// Nullopt if the forward does not count, or there are no elements. A missing side counts as zeros; of two different
+  /// lengths there is no difference. 0 / 0 is a ratio of 1: nothing changed.
   std::optional<double> between(const Values& after, const Values& before) const {
     if (!after && !before) return std::nullopt;
     if (filter_ == "both" && (!after || !before)) return std::nullopt;
@@ -53,7 +53,7 @@ class Difference {
       changed = changed || a != b;
       const double element = compare(a, b);
       sum += map_ == "norm" ? element * element : element;
-      // A NaN is the most there can be, so that it is not lost.
+      // NaN counts as the maximum, so that it is not lost.
       if (element > most || std::isnan(element)) most = std::isnan(most) ? most : element;
     }
     if (filter_ == "changed" && !changed) return std::nullopt;
@@ -78,11 +78,11 @@ class NamedReducer {
   static std::vector<Option> options() {
     return {{"reducer",
              "passthrough",
-             "what becomes of the differences",
+             "how differences become one number",
              {"passthrough", "event", "exponential", "cumulative", "sum", "minimum", "maximum"}},
             {"duration", 0.0, "passthrough: how far back differences are shown; 0 is the epoch", 0.0},
             {"step_time", 1.0, "passthrough, event: the time from one forward to the next", 1e-12},
-            {"alpha", 0.1, "exponential: the share of what is new", 1e-12, 1.0},
+            {"alpha", 0.1, "exponential: the weight of a new value", 1e-12, 1.0},
             {"threshold", 0.0, "event: the time is that since a difference was above it", 0.0}};
   }
 
@@ -92,7 +92,7 @@ class NamedReducer {
         alpha_(options.get<double>("alpha")),
         threshold_(options.get<double>("threshold")) {
     const double duration = options.get<double>("duration");
-    // A quotient of decimal fractions is not always what it says.
+    // A quotient of decimal fractions is not always exact.
     if (duration > 0) capacity_ = static_cast<std::size_t>(std::ceil(duration / step_time_ - 1e-9)) + 1;
     if (capacity_ > most_kept) {
       throw Error("difference_monitor would keep " + std::to_string(capacity_) + " differences of each module; a " +
@@ -209,12 +209,12 @@ class DifferenceMonitorLens : public Lens {
   static constexpr const char* help = "by how much an attribute of a module changes in each forward";
   static std::vector<const char*> gives() {
     return {"{attribute} Difference: by how much a forward changes it, such as Running Mean Difference",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "difference_monitor: {attribute: running_mean, types: [BatchNorm2d]}";
   static std::vector<Option> options() {
     return joined_options(
-        {{{"attribute", "", "a parameter, a buffer such as running_mean, one of a child (a.b), or what was exposed"}},
+        {{{"attribute", "", "a parameter, a buffer such as running_mean, one of a child (a.b), or an exposed value"}},
          KindFilter::options(),
          NamedReducer::options(),
          Difference::options(),
@@ -285,7 +285,7 @@ class DifferenceMonitorLens : public Lens {
   void warn() {
     filter_.warn(host_, filter_.has_taken());
     if (layers_.empty() && !lacking_.empty()) {
-      host_.warn("no module that it looks at has '" + attribute_ + "': " + lacking_);
+      host_.warn("no watched module has '" + attribute_ + "': " + lacking_);
     }
     lacking_.clear();
   }

@@ -24,7 +24,7 @@ class File {
  public:
   File(const Host& host, const Options& options) : host_(host), path_(options) {}
 
-  /// Throws Error where it cannot be written.
+  /// Throws Error if it cannot be written.
   void append(Writing& writing) {
     const std::lock_guard lock(mutex_);
     const std::string text = writing.new_text();
@@ -102,7 +102,7 @@ class Fingerprint : public Lens {
     if (is_over_ || !writing_.has_begun()) return;
     try {
       host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
-                 " steps were seen, so that the fingerprint has no more; attach the optimizer where it has none");
+                 " steps were seen, so the fingerprint has no more; attach the optimizer if there is none");
     } catch (const std::exception&) {
       // No one can receive a message any more.
     }
@@ -170,8 +170,8 @@ class Fingerprint : public Lens {
   uint64_t steps_;
   Writing writing_;
   std::deque<Reading> readings_;  // a module that is forgotten may be in an event still
-  std::vector<Source> sources_;   // that of losses first
-  std::vector<uint64_t> ids_;     // of the modules of the others
+  std::vector<Source> sources_;   // the source of losses first
+  std::vector<uint64_t> ids_;     // module ids of the other sources
   bool is_over_ = false;
 };
 

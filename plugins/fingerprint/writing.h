@@ -27,15 +27,15 @@ class Writing {
   /// From the trainer's or the model's thread, before the module's first event.
   void add(const Module& module);
   void forget(const Module& module);
-  /// The name that the file gives a module: its path, behind the model's name for all models but the first.
+  /// The name of a module in the file: its path, after the model's name for all models but the first.
   std::string name_of(const Module& module) const;
 
-  /// From an event.
+  /// Writes a tensor of an event.
   void take(const Place& place, const loupe_tensor& tensor, bool training, uint32_t index = 0);
-  /// For several tensors of one call.
+  /// Writes one of several tensors of a call.
   void take(const Place& place, const Event& event, bool inputs);
   void take_gradient(const Place& place, const Event& event);
-  /// The parameter as it now is: what is kept is the change.
+  /// Takes the current parameter, and writes its change.
   void take_update(const Place& place, const loupe_tensor& tensor);
   void take_loss(const Event& event);
   /// An optimizer has stepped.
@@ -69,8 +69,8 @@ class Writing {
   mutable std::mutex mutex_;
   std::string text_, model_type_, first_model_;
   std::deque<Known> modules_;
-  std::map<std::string, std::vector<double>> values_;  // of each parameter, as it was last seen
-  std::map<std::string, uint64_t> calls_;              // of this step
+  std::map<std::string, std::vector<double>> values_;  // the last seen values of each parameter
+  std::map<std::string, uint64_t> calls_;              // calls in this step
   std::map<uint64_t, std::size_t> optimizers_;         // by their ids
   uint64_t step_ = 1, clock_ = 0;
   bool has_begun_ = false, is_headed_ = false, has_warned_ = false, forward_since_step_ = false;

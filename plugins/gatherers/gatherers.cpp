@@ -1,4 +1,4 @@
-// The places that lenses take data from: a table, but for the two gatherers that have more to say.
+// The sources of data for lenses: a table, and two gatherers with more code.
 
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/step_time.h>
@@ -10,8 +10,8 @@
 namespace loupe {
 namespace {
 
-/// What a gatherer watches: a module as a whole, one parameter that the label names, or what single steps cost, of a
-/// module or of the run.
+/// What a gatherer watches: a whole module, one parameter named by the label, or the cost of single steps, for a module
+/// or of the run.
 enum class Watched { module, parameter, step };
 
 struct Row {
@@ -31,7 +31,7 @@ constexpr Row rows[] = {
     {LOUPE_GATHER_INPUT_GRADIENT, LOUPE_TAP_INPUT_GRADIENT, Watched::module,
      "the gradient of a module's input, at each backward", "input"},
     {LOUPE_DRAFT_GATHER_LOSS_INPUT, LOUPE_DRAFT_TAP_LOSS_INPUT, Watched::module,
-     "a draft: of a model's root, what the loss function behind it is given"},
+     "a draft: of a model's root, the arguments of the loss function after it"},
     {LOUPE_GATHER_PARAMETER_GRADIENT, LOUPE_TAP_PARAMETER_GRADIENT, Watched::parameter,
      "a parameter's gradient, after each backward has added to it"},
     {LOUPE_GATHER_STEP_GRADIENT, LOUPE_TAP_STEP_GRADIENT, Watched::parameter,
@@ -42,9 +42,9 @@ constexpr Row rows[] = {
     {LOUPE_GATHER_OPTIMIZER_STEP, LOUPE_TAP_OPTIMIZER_STEP, Watched::parameter,
      "a parameter, after each optimizer step"},
     {LOUPE_DRAFT_GATHER_STEP_TIME, LOUPE_DRAFT_TAP_STEP_TIME, Watched::step,
-     "a draft: what a step takes, of a module or as a whole; one step in 17 is timed, in long epochs one in 101"},
+     "a draft: the time of a step, for a module or in total; one step in 17 is timed, in long epochs one in 101"},
     {LOUPE_DRAFT_GATHER_STEP_MEMORY, LOUPE_DRAFT_TAP_STEP_MEMORY, Watched::step,
-     "a draft: what a step holds in memory, of a module or as a whole; of one step a tick"},
+     "a draft: the memory of a step, for a module or in total; of one step per tick"},
 };
 
 [[noreturn]] void refuse(const char* gatherer, const std::string& reason) {
@@ -78,7 +78,7 @@ class TapGatherer : public Gatherer {
 };
 
 /// A value that belongs to a module, read when its forward is entered, left, or both: a parameter, a buffer such as
-/// running_mean, one of a child ("a.b"), or what the trainer exposed.
+/// running_mean, one of a child ("a.b"), or a value that the trainer exposed.
 class Attribute : public Gatherer {
  public:
   static constexpr const char* name = LOUPE_GATHER_ATTRIBUTE;
@@ -106,14 +106,14 @@ class Attribute : public Gatherer {
   bool missing_;
 };
 
-/// What the trainer pushes. It belongs to no module.
+/// Values that the trainer pushes. They belong to no module.
 class Push : public Gatherer {
  public:
   static constexpr const char* name = LOUPE_GATHER_PUSH;
   static constexpr const char* help = "the losses and metrics that the trainer pushes";
   explicit Push(const Options&) {}
   void open(const std::optional<Module>& module, const char*) override {
-    if (module) refuse(name, "watches what the trainer pushes, not a module");
+    if (module) refuse(name, "watches pushed values, not a module");
     subscribe(LOUPE_TAP_PUSH);
   }
 };

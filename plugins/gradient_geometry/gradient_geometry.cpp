@@ -12,7 +12,7 @@ class ParameterGradientGeometry : public GeometryLens {
             "Weight Gradient Correlation: the cosine of the angle to the previous one, from -1 to 1",
             "Bias Gradient Norm: the L2 norm of each bias's gradient",
             "Bias Gradient Correlation: the cosine of the angle to the previous one, from -1 to 1",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "parameter_gradient_geometry: {parameters: weights, log_scale: true}";
   static std::vector<const char*> aliases() { return {"gradient_geometry"}; }

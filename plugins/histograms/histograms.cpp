@@ -13,7 +13,7 @@ namespace loupe {
 
 /// Counts elements by sign and magnitude over an epoch. Its series: `bins`, whose values are the counts, `edges`, whose
 /// values are the ascending edges of the bins, one more than there are bins, and `elements`, the number of elements of
-/// each event, NaN or Inf where one of them is.
+/// each event, NaN or Inf if one of them is.
 class MagnitudeHistogram : public Preprocessor {
  public:
   static constexpr const char* name = "histogram";
@@ -21,7 +21,7 @@ class MagnitudeHistogram : public Preprocessor {
   static std::vector<const char*> gives() {
     return {"bins: how many elements there were in each bin",
             "edges: the bins' ascending edges, one more than there are bins",
-            "elements: how many elements each event had; NaN or Inf where one of them was"};
+            "elements: how many elements each event had; NaN or Inf if one of them was"};
   }
   static constexpr const char* example = "pipeline: {gather: input_gradient, preprocess: histogram, series: elements}";
   static std::vector<Option> options() { return pass_options(); }
@@ -64,7 +64,7 @@ class MagnitudeHistogram : public Preprocessor {
     const bool fits = bins.empty() ? edges.empty() : edges.size() == bins.size() + 1;
     const bool same = edges.empty() || edges_.values().empty() || edges == edges_.values();
     if (!fits || !same || elements.keep() != elements_.keep()) {
-      throw Error("the histogram has other bins than this one; merge what one version of Loupe has counted",
+      throw Error("the histogram has other bins than this one; merge only counts of one version of Loupe",
                   LOUPE_INVALID);
     }
     bins_.add(bins.data(), bins.size());
@@ -88,7 +88,7 @@ class Histograms : public Lens {
     return {"Output Histogram: how many elements of each activation's output there are of each magnitude",
             "Weight Gradient Histogram: the same of the weights' gradients; Bias Gradient Histogram where asked for",
             "Weight Histogram: the same of the weights; Bias Histogram where asked for",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "histograms: {gradients: false}";
   static std::vector<Option> options() {
@@ -169,7 +169,7 @@ class Histograms : public Lens {
     return {
         "How many elements of each parameter have which magnitude, summed over the epoch: a bin for "
         "each factor of 2 and each sign, zeros in the middle.",
-        "A hill for each sign that widens slowly from where it began.",
+        "A hill for each sign that widens slowly from its start.",
         "No change at all: the parameter is not trained. Tails that grow without end: weight decay, "
         "or a smaller learning rate. A pile at 0: pruned by weight decay, or dead."};
   }

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_measured_bytes = std::size_t{32} << 20;
-constexpr int64_t most_tensor_elements = int64_t{1} << 24;  // of all files of an incident together
+constexpr int64_t most_tensor_elements = int64_t{1} << 24;  // for all files of an incident together
 
 Json json_of(double value) {
   return loupe::json_of<Json>(value);
@@ -43,7 +43,7 @@ std::string dumped(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// A file of the folder; a full disk is told, not passed over.
+/// A file of the folder; a full disk is reported, not ignored.
 void write_file(const fs::path& file, const std::string& text) try {
   Replacement replacement(file);
   replacement.write(text);
@@ -109,7 +109,7 @@ Json measured_line(const std::string& stream, const StepNumbers& step) {
   return line;
 }
 
-/// Every stream's last steps, those of the module blamed first.
+/// Every stream's last steps, those of the blamed module first.
 class Measurements {
  public:
   explicit Measurements(const loupe_draft_incident& incident) : incident_(incident) {}
@@ -199,7 +199,7 @@ std::string file_name(const std::string& name) {
   return safe.substr(0, longest);
 }
 
-/// The parameters and gradients of modules: what there is, and what there is not and why.
+/// The parameters and gradients of modules, and the reasons for missing ones.
 class SavedTensors {
  public:
   SavedTensors(const Host& host, fs::path folder) : host_(host), folder_(std::move(folder)) {}

@@ -32,16 +32,16 @@ struct Rates {
 };
 using GroupKey = std::pair<uint64_t, std::size_t>;  ///< the optimizer's id, and which of its groups
 
-/// What is kept of a run.
+/// The kept data of a run.
 struct KeptSteps {
   std::map<std::string, LastSteps, std::less<>> pushes;
   std::map<GroupKey, Rates> rates;
   std::map<uint64_t, WatchedModule> modules;  ///< by their ids, which ascend in the model's order
 };
 
-/// Writes LOUPE_DRAFT_INCIDENT_FOLDER and the step, or `incident-STEP-2` where that is there already, into the run's
-/// folder, and returns it. Waits for no other thread: what one is at work on is left out. Throws std::exception where
-/// the folder cannot be written.
+/// Writes LOUPE_DRAFT_INCIDENT_FOLDER and the step, or `incident-STEP-2` if that exists, into the run's folder, and
+/// returns it. Waits for no other thread: data in use by one is left out. Throws std::exception where the folder cannot
+/// be written.
 /// @param saves  also the parameters and gradients of the module blamed
 std::string write_incident_folder(const loupe_draft_incident& incident, const loupe_run& run, const KeptSteps& kept,
                                   const Host& host, bool saves);

@@ -64,7 +64,7 @@ class Incidents : public Lens {
  public:
   static constexpr const char* name = "incidents";
   static constexpr const char* help =
-      "keeps the last 64 steps of all that is measured, and writes them where a fault is; on by itself in a run with a "
+      "keeps the last 64 steps of all measurements, and writes them at a fault; on by default in a run with a "
       "folder";
   static constexpr const char* example = "incidents: {most: 5, severities: [error, warning]}";
   static std::vector<const char*> gives() {
@@ -137,13 +137,13 @@ class Incidents : public Lens {
   }
 
   std::string write(const loupe_draft_incident& incident) {
-    // At an abnormal end another thread may be in a call, for good.
+    // At an abnormal end another thread may be in a call, and never leave it.
     std::unique_lock lock(mutex_, std::try_to_lock);
     for (int i = 0; i < 100 && !lock.owns_lock(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       static_cast<void>(lock.try_lock());
     }
-    if (!lock.owns_lock()) throw Error("another thread is at work on what is kept");
+    if (!lock.owns_lock()) throw Error("another thread is using the kept steps");
     const loupe_run* const run = host_.run();
     if (run == nullptr) throw Error("there is no run");
     if (!admit(incident, *run)) return "";
@@ -157,8 +157,8 @@ class Incidents : public Lens {
     return written == count_.end() ? most_ > 0 : written->second < most_;
   }
 
-  /// Whether the run may write one more of this kind. Counts it then, beside those that are in the folder of a run that
-  /// was resumed. Logs why not where that was asked for.
+  /// Whether the run may write one more of this kind. If so, counts it together with those in the folder of a resumed
+  /// run. Logs the reason if a requested one is refused.
   bool admit(const loupe_draft_incident& incident, const loupe_run& run) {
     if (!std::exchange(counted_, true) && (run.flags & LOUPE_RUN_RESUMED) != 0) {
       for (const Earlier& earlier : incidents_in(run.directory)) {
@@ -185,8 +185,8 @@ class Incidents : public Lens {
   std::set<uint32_t> severities_;
   bool saves_;
   std::map<std::string, int> count_;             // by kind
-  bool counted_ = false;                         // what was written before the run was resumed
-  std::set<std::string> rules_, written_rules_;  // that have had theirs, and those that had theirs before
+  bool counted_ = false;                         // incidents from before the run was resumed are counted
+  std::set<std::string> rules_, written_rules_;  // rules with an incident, now and before the run was resumed
   std::optional<uint64_t> written_;              // the step of the last one
 
   std::mutex mutex_;  // of kept_, but for streams and pushes, which are the modules' to hold

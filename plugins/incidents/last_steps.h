@@ -43,7 +43,7 @@ class LastSteps {
   void fill(uint64_t number, const loupe_measurement& measurement);
   StepNumbers& place_for(const loupe_event& event);
 
-  /// Identifies the last step; beside the counter, in the same cache line.
+  /// Identifies the last step; in the same cache line as the counter.
   struct Key {
     uint32_t step = 0, flags = 0;
     uint8_t tap = 0, index = 0;

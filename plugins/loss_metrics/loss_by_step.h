@@ -16,7 +16,7 @@ namespace loupe {
 /// second one is dropped, and half as many are made from then on.
 class LossByStep {
  public:
-  /// After each step: whether take() is to be called for each source.
+  /// Called after each step: whether take() must be called for each source.
   bool is_due(std::uint64_t step) {
     if (step == last_step_) return false;  // of another optimizer in the same step
     last_step_ = step;
@@ -68,7 +68,7 @@ class LossByStep {
 
  private:
   static constexpr std::size_t MOST_READINGS = 200;
-  /// What came in the epoch up to a step.
+  /// The sums of the epoch up to a step.
   struct Reading {
     std::uint64_t step = 0;
     double sum = 0;

@@ -27,7 +27,7 @@ class LossMetrics : public Lens {
         "Loss: the training and validation loss; called Loss & Metrics where both share a plot. Its lines called "
         "step are the loss within the epoch: at most 100 points in the first, fewer in later ones",
         "Metrics: each pushed metric, from its first value on",
-        "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+        "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "loss_metrics: {loss_range: [], metrics: [accuracy]}";
   static std::vector<Option> options() {
@@ -150,10 +150,10 @@ class LossMetrics : public Lens {
         "overfitting; regularize, take more data, or keep the best epoch."};
   }
   static Explanation metrics_explained() {
-    return {"What the trainer measures of its own: each metric that it pushed, as a mean over the epoch.",
+    return {"The trainer's own metrics: each one that it pushed, as a mean over the epoch.",
             "Better from epoch to epoch, in step with the loss.",
             "Where the loss gets better and a metric does not, the loss does not measure what you want: "
-            "see whether classes are unequal, or whether both look at the same data."};
+            "check whether classes are unequal, or whether both use the same data."};
   }
   /// A plot that both share is explained as the loss's.
   void introduce_metrics(Report& report) const {

@@ -23,16 +23,17 @@ namespace loupe {
 class Memory : public Lens {
  public:
   static constexpr const char* name = "memory";
-  static constexpr const char* help = "what training holds in memory, and what each layer keeps for the backward pass";
+  static constexpr const char* help = "memory of training, and memory that each layer keeps for the backward pass";
   static std::vector<const char*> gives() {
     return {
-        "Memory: what the process holds, and of that parameters, gradients, the optimizer's state and what forwards "
+        "Memory: memory of the process, and its parts: parameters, gradients, the optimizer's state and memory that "
+        "forwards "
         "keep",
-        "Kept for Backward: what each layer's forward made and was still there when the backward pass began"};
+        "Kept for Backward: memory of each layer's forward that was still held when the backward pass began"};
   }
   static constexpr const char* example = "memory: {layers: false}";
   static std::vector<Option> options() {
-    return {{"layers", true, "also show what each layer keeps, not only the whole"}};
+    return {{"layers", true, "also show the memory of each layer, not only the total"}};
   }
 
   Memory(const Options& options, const Host& host) : host_(host), shows_layers_(options.get<bool>("layers")) {
@@ -64,7 +65,7 @@ class Memory : public Lens {
     if (shows_layers_) report.tag(kept_tag, kept_style());
     Report::Row row(report);
     if (const auto held = process_bytes()) row.value("process", mebibytes(*held));
-    // At the end of a program its models may be gone.
+    // At the end of a program its models may be destroyed.
     if (const double bytes = parameter_bytes(false); bytes > 0) {
       row.value("parameters", mebibytes(bytes));
       row.value("gradients", mebibytes(parameter_bytes(true)));
@@ -120,7 +121,7 @@ class Memory : public Lens {
 
   static double mebibytes(double bytes) { return bytes / (1 << 20); }
 
-  /// Nullopt where the system does not tell.
+  /// Nullopt if unknown.
   static std::optional<double> process_bytes() {
     std::ifstream file("/proc/self/statm");
     double all = 0, resident = 0;

@@ -65,7 +65,7 @@ class GradientSquares {
  private:
   std::mutex mutex_;
   uint64_t step_ = 0;
-  std::size_t passes_ = 0;  // of this step
+  std::size_t passes_ = 0;  // backward passes of this step
   double last_ = 0;
   Squares squares_;
 };
@@ -178,7 +178,7 @@ class NoiseScale : public Lens {
   struct Model {
     std::deque<GradientSquares> parameters;
     BatchSize size;
-    uint64_t sized_by = 0;  // the module whose input is looked at
+    uint64_t sized_by = 0;  // the module whose input is measured
     Estimate kept;
     int weight = 0;  // 0 until there is an estimate
   };

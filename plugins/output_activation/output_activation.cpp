@@ -11,13 +11,13 @@ class OutputActivation : public Lens {
   static std::vector<const char*> gives() {
     return {"Output Activations: the share of active entries, and of units that are silent in a whole batch",
             "Worst Output Activations: the lowest activation and the highest death rate of all layers",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "output_activation: {dropout: false}";
   static std::vector<Option> options() {
     return joined_options({ActivationPlots::options(),
-                           {{"activation", true, "look at activation modules and functions by default"},
-                            {"dropout", true, "look at dropout modules by default"}},
+                           {{"activation", true, "watch activation modules and functions by default"},
+                            {"dropout", true, "watch dropout modules by default"}},
                            ModuleFilter::options(),
                            pass_options(),
                            {{"eps", 1e-8, "an entry is active when its magnitude is above this", 0.0},

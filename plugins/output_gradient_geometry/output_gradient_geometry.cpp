@@ -10,7 +10,7 @@ class OutputGradientGeometry : public GeometryLens {
   static std::vector<const char*> gives() {
     return {"Output Gradient Norm: the L2 norm of the gradient of each layer's output",
             "Output Gradient Correlation: the cosine of the angle to the previous one, from -1 to 1",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "output_gradient_geometry: {log_scale: true}";
   static std::vector<Option> options() {

@@ -11,7 +11,7 @@ class OutputNorm : public SeriesLens {
   static std::vector<const char*> gives() {
     return {"Output Norm: the L2 norm of a sample's output, as a mean over the batch",
             "Mean Output Norm Comparison: each layer's share of the sum; begins with the aggregation it is made of",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "output_norm: {normalize_by_size: true}";
   static std::vector<Option> options() {
@@ -22,7 +22,7 @@ class OutputNorm : public SeriesLens {
                             {"log_scale", false, "show norms on a logarithmic axis"},
                             line_option(),
                             range_option(),
-                            {"activation", true, "look at activation modules and functions by default"},
+                            {"activation", true, "watch activation modules and functions by default"},
                             {"comparison_plot", true, "also show each layer's share of all layers' norms"},
                             {"comparison_aggregation", "none",
                              "how an epoch becomes one number there; none is as the first line", aggregations},

@@ -11,7 +11,7 @@ class ParameterCondition : public SeriesLens {
   static std::vector<const char*> gives() {
     return {"Weight Condition Number: the largest singular value of each weight over its smallest",
             "Bias Condition Number: the same of biases that are matrices, where `parameters` names them",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "parameter_condition: {log_scale: true}";
   static std::vector<Option> options() {

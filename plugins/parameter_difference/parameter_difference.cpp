@@ -8,11 +8,11 @@ class ParameterDifference : public GeometryLens {
   static constexpr const char* name = "parameter_difference";
   static constexpr const char* help = "how far each optimizer step moves a parameter, and how that turns";
   static std::vector<const char*> gives() {
-    return {"Weight Update Norm: the L2 norm of what a step changes of each weight",
+    return {"Weight Update Norm: the L2 norm of each step's change of each weight",
             "Weight Update Correlation: the cosine between it and the change before, from -1 to 1",
-            "Bias Update Norm: the L2 norm of what a step changes of each bias",
+            "Bias Update Norm: the L2 norm of each step's change of each bias",
             "Bias Update Correlation: the cosine between it and the change before, from -1 to 1",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "parameter_difference: {parameters: weights, log_scale: true}";
   static std::vector<const char*> aliases() { return {"parameter_update_geometry"}; }

@@ -12,7 +12,7 @@ class ParameterGradientActivation : public Lens {
     return {"Weight Gradient Activation: the share of active entries, and of units whose gradient is zero",
             "Bias Gradient Activation: the same of biases",
             "Worst Gradient Activations: the lowest activation and the highest death rate of all parameters",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "parameter_gradient_activation: {parameters: weights}";
   static std::vector<Option> options() {

@@ -12,7 +12,7 @@ class ParameterNorm : public SeriesLens {
     return {"Weight Norm: the L2 norm of each weight", "Bias Norm: the L2 norm of each bias",
             "Weight Norm Comparison: each layer's share of the sum of the weights' norms",
             "Bias Norm Comparison: each layer's share of the sum of the biases' norms",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "parameter_norm: {parameters: weights, normalize_by_size: true}";
   static std::vector<Option> options() {
@@ -33,7 +33,7 @@ class ParameterNorm : public SeriesLens {
         TagStyle(), {"How large a parameter is at the end of an epoch: the L2 norm, the square root of the sum of "
                      "its squared elements." +
                          size_explained(normalizes),
-                     "Growing slowly from where it began, and level late in the training.",
+                     "It grows slowly from its start, and is level late in the training.",
                      "Growing without end: more weight decay, or a smaller learning rate. Falling to 0: weight "
                      "decay is stronger than the gradient. Not moving at all: the parameter is not trained."});
     style.log_y = options.get<bool>("log_scale");

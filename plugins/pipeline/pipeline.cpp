@@ -14,8 +14,8 @@
 
 namespace loupe {
 
-/// The text with each {name} replaced by its value, and without the spaces that an empty value leaves behind. Throws
-/// Error for a name that there is none of.
+/// The text with each {name} replaced by its value, and without the spaces left by an empty value. Throws Error for a
+/// name that there is none of.
 inline std::string tag_text(const std::string& text, const std::vector<std::pair<std::string, std::string>>& values) {
   std::string filled;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -53,7 +53,7 @@ class Pipeline : public Lens {
   static constexpr const char* help = "a lens without code: any gatherer and preprocessor, on any modules";
   static std::vector<const char*> gives() {
     return {"{gather} {parameter} {series}: what `tag` says, a plot for each series and parameter",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example =
       "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry, series: norm}";
@@ -62,7 +62,7 @@ class Pipeline : public Lens {
         {{draft::gatherer_option("gather", "forward", "the gatherer that the values come from"),
           draft::named_options("gatherer_options", "its options"),
           {"parameters", Strings{},
-           "the parameters, also as globs, or attributes to look at, for a gatherer that needs one"},
+           "the parameters, also as globs, or attributes to watch, for a gatherer that needs one"},
           draft::preprocessor_option("preprocess", "output_norm", "the preprocessor that makes numbers of them"),
           draft::named_options("preprocessor_options", "its options"),
           {"series", Strings{}, "which of its series to show; none given is all"}},
@@ -70,7 +70,7 @@ class Pipeline : public Lens {
          {line_option(),
           range_option(),
           {"tag", "{gather} {parameter} {series}",
-           "the plot's title; the words in braces are replaced by what is shown, capitalised"},
+           "the plot's title; the words in braces are replaced by the shown names, capitalised"},
           {"type", "numerical", "how the plot looks; a relation shows each layer's share of their sum",
            Strings{"numerical", "probability", "relation"}},
           {"log_scale", false, "show values on a logarithmic axis"},
@@ -129,7 +129,7 @@ class Pipeline : public Lens {
                                                      .label(label)
                                                      .preprocessor(preprocessor_.c_str(), preprocessor_options_)));
       } catch (const Error& reason) {
-        // Not every module has every parameter; what a trainer exposes is in no list that could be asked before.
+        // Not every module has every parameter; exposed values are in no list that could be checked before.
         if (label == nullptr || reason.status() != LOUPE_NOT_FOUND) throw;
         if (stream.lacking.empty()) stream.lacking = reason.what();
       }
@@ -153,7 +153,7 @@ class Pipeline : public Lens {
   struct WatchedSeries {
     std::string parameter;
     Layers layers;
-    std::string lacking;  ///< why a module without it was left out, told if no module has it
+    std::string lacking;  ///< why a module without it was left out, reported if no module has it
     bool of_a_glob = false;
   };
 
@@ -215,9 +215,9 @@ class Pipeline : public Lens {
     return title + " (" + parameter + (parameter.empty() || series.empty() ? "" : " ") + series + ")";
   }
   Explanation words(const std::string& series) const {
-    return {"The series " + series + " that the preprocessor " + preprocessor_ + " makes of what the gatherer " +
-                gatherer_ + " gives; 'loupe describe' tells of both.",
-            "That depends on what is looked at: compare layers with each other, and epochs with those before.",
+    return {"The series " + series + " that the preprocessor " + preprocessor_ + " computes from the gatherer " +
+                gatherer_ + "; 'loupe describe' explains both.",
+            "That depends on the quantity: compare layers with each other, and epochs with earlier ones.",
             "A layer or an epoch that stands apart is where to look next."};
   }
   bool shows(const std::string& series) const {
@@ -270,7 +270,7 @@ class Pipeline : public Lens {
   bool relation_ = false;
   std::vector<WatchedSeries> streams_;
   bool has_globs_ = false;
-  std::map<std::string, std::pair<std::string, std::string>> titles_;  // and what each is of
+  std::map<std::string, std::pair<std::string, std::string>> titles_;  // and their subjects
   NonFinite non_finite_;
 };
 

@@ -37,7 +37,7 @@ class Geometry : public Preprocessor {
     if (wants_correlation()) correlation_->push(marker);
   }
   void push_norm(double sum_squares, int64_t numel) { norm_.push(norm_of(sum_squares, numel, normalize_)); }
-  /// What is 0 points nowhere, and has no correlation.
+  /// A zero vector has no direction, and so no correlation.
   void push_correlation(double dot, double previous_sum_squares, double sum_squares) {
     const double norms = std::sqrt(previous_sum_squares) * std::sqrt(sum_squares) + epsilon_;
     if (norms > 0) correlation_->push(dot / norms);
@@ -95,7 +95,7 @@ class TensorGeometry : public Geometry {
 class GradientGeometry : public TensorGeometry {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_GRADIENT_GEOMETRY;
-  static constexpr const char* help = "the norm of a gradient and its correlation with the one before";
+  static constexpr const char* help = "the norm of a gradient and its correlation with the previous one";
   static constexpr const char* example =
       "pipeline: {gather: step_gradient, parameters: weight, preprocess: gradient_geometry}";
   explicit GradientGeometry(const Options& options) : TensorGeometry(options) {}
@@ -104,7 +104,7 @@ class GradientGeometry : public TensorGeometry {
 class OutputGradientGeometry : public TensorGeometry {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_OUTPUT_GRADIENT_GEOMETRY;
-  static constexpr const char* help = "the norm of an output's gradient and its correlation with the one before";
+  static constexpr const char* help = "the norm of an output's gradient and its correlation with the previous one";
   static constexpr const char* example = "pipeline: {gather: output_gradient, preprocess: output_gradient_geometry}";
   explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
 };

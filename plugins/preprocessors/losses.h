@@ -6,13 +6,13 @@
 
 namespace loupe {
 
-/// The one number that a loss module gives, filed under the training or the validation name.
+/// The single number of a loss module, under the training or the validation name.
 class LossModule : public Preprocessor {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_LOSS_MODULE;
   static constexpr const char* help = "the value of a loss module, under the training or the validation name";
   static std::vector<const char*> gives() {
-    return {"train_loss: the loss of training passes; under the name that the option gives",
+    return {"train_loss: the loss of training passes; the option sets the name",
             "val_loss: the loss of evaluation passes; likewise"};
   }
   static constexpr const char* example = "pipeline: {preprocess: loss_module, types: [MSELoss]}";
@@ -54,7 +54,7 @@ class LossModule : public Preprocessor {
   Series& validation_;
 };
 
-/// What the trainer pushes, a series a name.
+/// Values that the trainer pushes, one series for each name.
 class ExplicitCall : public Preprocessor {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_EXPLICIT_CALL;

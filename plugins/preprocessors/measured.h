@@ -16,7 +16,8 @@ inline const Measurement* measured(const Event& event, uint32_t needed) {
   return filled && measurement.numel > 0 ? &measurement : nullptr;
 }
 
-/// What an event with NaN or Inf elements counts as. A number made of its finite rest would look sound and not be.
+/// The value of an event with NaN or Inf elements. A number from only the finite ones would look valid but would not
+/// be.
 inline std::optional<double> non_finite(const Measurement& measurement) {
   if (measurement.nan_count != 0) return NAN;
   if (measurement.inf_count != 0) return INFINITY;

@@ -10,7 +10,7 @@ inline Option normalize_option(const char* help = "divide by the square root of 
   return {"normalize", false, help};
 }
 
-/// The L2 norm of a measured tensor, divided by the root of its size where that is asked for.
+/// The L2 norm of a measured tensor, divided by the root of its size on request.
 inline double norm_of(double sum_squares, int64_t numel, bool normalize) {
   return std::sqrt(normalize ? sum_squares / static_cast<double>(numel) : sum_squares);
 }

@@ -35,7 +35,7 @@ class ParameterCondition : public Preprocessor {
   }
 
  private:
-  // The decomposition of a matrix with such an element fails rather than telling so.
+  // The decomposition of a matrix with such an element would only fail.
   std::optional<double> non_finite_element(const loupe_tensor& tensor) const {
     std::optional<double> found;
     for (double value : host_.copy(tensor)) {

@@ -116,7 +116,7 @@ class Prometheus : public Visualizer {
     steps_.set({{"run", run_}}, static_cast<double>(tick.at.step));
   }
   void row(const Row& row) override {
-    if (row.step > 0) return;  // what is asked for now and then shows whole ticks
+    if (row.step > 0) return;  // a scrape shows only whole ticks
     const bool is_taken = selection_.takes(row);
     const auto set = [&](Metric& metric, const std::string& line, double number) {
       metric.set({{"run", run_}, {"tag", row.tag}, {"layer", layer_of(row)}, {"line", line}}, number);
@@ -141,7 +141,7 @@ class Prometheus : public Visualizer {
     ++counts[finding.severity];
     if (severity == 0) --counts[finding.severity];
     tell_counts(rule);
-    // What needs a person's eye does not wait for the next tick.
+    // Show findings at once, not at the next tick.
     if (!in_tick_ && finding.state != LOUPE_FINDING_CHANGED) show();
   }
   void end_tick() override {
@@ -191,8 +191,8 @@ class Prometheus : public Visualizer {
   double number_ = 0;
   std::uint64_t non_finite_ = 0;
   bool in_tick_ = false, shown_ = false;
-  std::unordered_map<std::uint64_t, std::uint32_t> findings_;  // their severities, by number; 0: gone
-  // How many stand, by rule and severity. What had one before stays, with 0: an alert that is over has to see so.
+  std::unordered_map<std::uint64_t, std::uint32_t> findings_;  // their severities, by number; 0: resolved
+  // The number of open findings, by rule and severity. Old entries stay at 0, so that an alert can end.
   std::map<std::string, std::map<std::uint32_t, std::uint64_t>> counts_;
   Metric epoch_{"loupe_epoch", "The epoch of the last tick."};
   Metric time_{"loupe_last_tick_timestamp_seconds", "When the last tick was, in seconds since 1970."};
@@ -201,7 +201,7 @@ class Prometheus : public Visualizer {
   Metric broken_{"loupe_nonfinite_total", "How many values that lenses reported were NaN or infinite.", "counter"};
   Metric ended_{"loupe_run_end_timestamp_seconds", "When the run ended, in seconds since 1970."};
   Metric standing_{"loupe_findings", "How many findings of a rule and severity stand."};
-  Metric value_{"loupe_value", "What a lens reported at the last tick."};
+  Metric value_{"loupe_value", "The value that a lens reported at the last tick."};
   Metric low_{"loupe_range_low", "The lower end of a band that a lens reported at the last tick."};
   Metric high_{"loupe_range_high", "The upper end of a band that a lens reported at the last tick."};
 };

@@ -132,7 +132,7 @@ class RunStatistics : public Lens {
   static constexpr const char* name = "run_statistics";
   static constexpr const char* help = "learning rates, steps and samples a second, the gradient's norm, memory";
   static std::vector<const char*> gives() {
-    return {"Learning Rate: the rate that the epoch's last step was taken with; a band where it changed meanwhile",
+    return {"Learning Rate: the rate of the epoch's last step; a band if it changed meanwhile",
             "Gradient Norm: the L2 norm of all gradients of a model together, at its steps",
             "Steps per Second: how quickly the epoch's steps followed each other",
             "Samples per Second: the same of samples, where the batch's size can be seen",

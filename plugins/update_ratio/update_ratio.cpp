@@ -49,7 +49,7 @@ class UpdateRatio : public SeriesLens {
   static std::vector<const char*> gives() {
     return {"Weight Update Ratio: the L2 norm of what a step changes of each weight, over the weight's own",
             "Bias Update Ratio: the same of each bias",
-            "Non-Finite Values: how many events had NaN or Inf, told once there were any"};
+            "Non-Finite Values: how many events had NaN or Inf, shown only if there were any"};
   }
   static constexpr const char* example = "update_ratio: {parameters: weights, line: [median, max]}";
   static std::vector<Option> options() {

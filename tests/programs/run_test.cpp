@@ -297,7 +297,7 @@ TEST(Run, NamesTheLossesOfSeveralModelsAfterTheOneWhoseOptimizerStepsNext) {
   for (const char* name : {"Critic loss", "Critic loss#2", "Generator loss"}) {
     EXPECT_TRUE(recorded.values.at("Loss").at("Loss").count(std::string(name) + " mean")) << name << both.messages;
     EXPECT_NE(
-        record.find("'" + std::string(name) + "' is the loss that backward() is called on before an optimizer of"),
+        record.find("'" + std::string(name) + "' is the loss on which backward() is called before an optimizer of"),
         std::string::npos)
         << both.messages;
   }
@@ -315,7 +315,7 @@ TEST(Run, BeginsWithTwoShortSentencesAndKeepsWhatItGuessedForTheReport) {
   expect_silent(both, "holds all");
   const std::string record = text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl");
   for (const char* guess : {"watching 'Net': all 4 parameters of the optimizer (change with run_program.models)",
-                            "'train_loss' is the loss that backward() is called on (change with run_program.loss)"})
+                            "'train_loss' is the loss on which backward() is called (change with run_program.loss)"})
     EXPECT_NE(record.find(guess), std::string::npos) << record;
 }
 
@@ -540,7 +540,7 @@ TEST(Run, SaysNothingOfAnEvaluationAfterTheLastEpoch) {
 }
 
 TEST(Run, SaysOfAProgramThatOnlyStartsOthersThatThoseAreWatched) {
-  const std::string watched = "programs that it started are watched where they train\n";
+  const std::string watched = "programs that it started are watched if they train\n";
   EXPECT_NE(run_both("bash -c '/bin/true; exit 0'").messages.find(watched), std::string::npos);
   EXPECT_EQ(run_both("bash -c 'exit 0'").messages.find(watched), std::string::npos);
 }
@@ -598,7 +598,7 @@ TEST(Run, LeavesTheExitCodeOfAProgramThatIsBuiltWithASanitizer) {
 TEST(Run, SaysThatWhatIsLoadedPastItIsNotWatched) {
   const std::string program = LOUPE_APART + " " + LOUPE_OTHER + "/libtorch_cpu.so.99 ";
   for (const auto& [how, what] : {std::pair("dlmopen", "loaded LibTorch by dlmopen, into a namespace"),
-                                  std::pair("deep", "loaded by RTLD_DEEPBIND, which leads past Loupe")}) {
+                                  std::pair("deep", "loaded by RTLD_DEEPBIND, which bypasses Loupe")}) {
     const Both both = run_both(program + how);
     expect_unchanged(both);
     EXPECT_EQ(both.watched.output, "loaded\n");

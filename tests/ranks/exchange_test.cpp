@@ -166,7 +166,7 @@ TEST(Exchange, WithoutAStoreShowsRankZeroAndSaysWhy) {
   EXPECT_EQ(numbers_of(folder).count("2.000000 Output Norm/one/mean"), 1u);
   std::string told;
   for (const std::string& message : stage.take_messages()) told += message + "\n";
-  EXPECT_SAYS(told, "is lost: there is no such store; from now on this run shows the numbers of rank 0 alone");
+  EXPECT_SAYS(told, "is lost: there is no such store; from now on this run shows only the numbers of rank 0");
 }
 
 TEST(Exchange, GoesOnAloneWhereTheStoreIsLostHalfWay) {
@@ -237,7 +237,7 @@ TEST(Exchange, ShowsRankZeroAloneWhileTheStoreHangsAndAllRanksOnceItAnswers) {
   for (; events_since(1).empty() && is_patient(); ++epochs) tick();
   EXPECT_EQ(events_since(1), std::set<uint64_t>{1});
   EXPECT_SAYS(notes_of(run.folder),
-              "from epoch 1 on numbers are of rank 0 alone: the store of the ranks does not answer");
+              "from epoch 1 on numbers are only from rank 0: the store of the ranks does not answer");
   for (const int shown = epochs; epochs < shown + 3; ++epochs) tick();
   EXPECT_EQ(notes_of(run.folder).find("of rank 0 alone"), notes_of(run.folder).rfind("of rank 0 alone"));
   run.memory->set(&SharedMemory::hangs, false);
@@ -297,9 +297,9 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
   end();
   const std::string notes = notes_of(folder_of_test());
   EXPECT_SAYS(notes,
-              "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 ended without a word (it may have been killed, or "
-              "have crashed)");
-  EXPECT_SAYS(notes, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
+              "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 ended without a message (it may have been killed, "
+              "or have crashed)");
+  EXPECT_SAYS(notes, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
 }
 
 TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnded) {
@@ -311,7 +311,7 @@ TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnd
   }
   process.kill();
   end();
-  EXPECT_EQ(notes_of(folder_of_test()).find("rank 1 ended without a word: its process"), std::string::npos)
+  EXPECT_EQ(notes_of(folder_of_test()).find("rank 1 ended without a message: its process"), std::string::npos)
       << notes_of(folder_of_test());
 }
 
@@ -326,11 +326,11 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasStopped) {
 TEST_F(RankZeroBesideAProcess, TellsTheUserWhileTheProgramHangs) {
   process.kill();
   std::string told;
-  for (int waited = 0; told.find("rank 1 ended without a word") == std::string::npos && waited < 4000; ++waited) {
+  for (int waited = 0; told.find("rank 1 ended without a message") == std::string::npos && waited < 4000; ++waited) {
     for (const std::string& message : stage.take_messages()) told += message + "\n";
     std::this_thread::sleep_for(milliseconds(10));
   }
-  EXPECT_SAYS(told, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
+  EXPECT_SAYS(told, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
 }
 
 TEST(Exchange, LeavesOutAMessageThatCannotBeRead) {

@@ -69,7 +69,7 @@ TEST_F(FolderStoreTest, IsReadableForItsUserAlone) {
 TEST_F(FolderStoreTest, RefusesAFolderThatOthersReach) {
   fs::create_directories(folder);
   ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
-  EXPECT_SAYS(why_not(), "must be a folder of this user's alone");
+  EXPECT_SAYS(why_not(), "must be a private folder of this user");
   EXPECT_SAYS(why_not(), "the mode 0755");
 }
 

@@ -154,7 +154,7 @@ TEST_F(MergeOfRanks, LeavesOutWhatFollowsDamage) {
   ASSERT_NE(third, std::string::npos);
   bytes[third - 8] = static_cast<char>(bytes[third - 8] ^ 1);  // of the checksum
   write(states_of(1), bytes);
-  EXPECT_SAYS(merge(0), "is damaged, and what follows epoch 1 is left out: the compressed data is damaged");
+  EXPECT_SAYS(merge(0), "is damaged, and the rest epoch 1 is left out: the compressed data is damaged");
   EXPECT_DOUBLE_EQ(mean("1"), 6);
   EXPECT_DOUBLE_EQ(mean("2"), 2);
 }
@@ -162,9 +162,9 @@ TEST_F(MergeOfRanks, LeavesOutWhatFollowsDamage) {
 TEST_F(MergeOfRanks, RefusesAFileThatIsNoneOrOfAnotherVersion) {
   train({1, 1});
   write(states_of(1), "hello, world");
-  EXPECT_SAYS(merge(2), "rank-1/record.states.gz' cannot be read: it is no file of a rank's states");
+  EXPECT_SAYS(merge(2), "rank-1/record.states.gz' cannot be read: it is not a file of a rank's states");
   write(states_of(1), "");
-  EXPECT_SAYS(merge(2), "cannot be read: it is no file of a rank's states");
+  EXPECT_SAYS(merge(2), "cannot be read: it is not a file of a rank's states");
   StateWriter payload, size;
   payload.text("states of a rank");
   payload.number(1);
@@ -303,7 +303,7 @@ TEST_F(MergeOfRanks, LeavesOutTicksOfEpochsThatNoRunHas) {
       bytes.real(epoch);
       if (frame.kind == 't' && ++ticks >= 2) frame.payload.replace(0, 8, bytes.bytes());
     });
-    EXPECT_SAYS(merge(0), "is damaged, and what follows there is left out: a tick says that it is of epoch ");
+    EXPECT_SAYS(merge(0), "is damaged, and the rest is left out: a tick says that it is of epoch ");
     EXPECT_DOUBLE_EQ(mean("1"), 6) << epoch;
     EXPECT_DOUBLE_EQ(mean("3"), 3) << epoch;
     fs::remove_all(folder);

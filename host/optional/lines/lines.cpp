@@ -180,7 +180,7 @@ SourceLine line_of(const CallStack& stack) {
   // that findings reported while the program exits can still use it.
   static std::mutex mutex;
   static auto& information = *new DebugInformation;
-  // In a child that was forked while another thread was here, it stays locked.
+  // In a child forked while another thread held it, it stays locked.
   const std::unique_lock lock = lock_soon(mutex, std::chrono::seconds(1));
   if (!lock) return {};
   information.refresh();

@@ -58,7 +58,7 @@ class AttributeListener : public ForwardListener {
   void check(const torch::nn::Module& module) const {
     if (get_ || find_attribute(module, attribute_).defined()) return;
     throw std::invalid_argument("loupe: " + module.name() + " has no parameter or buffer '" + attribute_ +
-                                "'; for what is neither, tell the DifferenceMonitor how to get it");
+                                "'; for a value that is neither, pass the DifferenceMonitor a function that reads it");
   }
   Reducer& reducer() { return *reducer_; }
 

@@ -24,7 +24,7 @@ class HeldRedirections {
 /// A listener at one module for as long as this lives. The module may die first.
 class Listening {
  public:
-  /// @param first  before those that watch the module already
+  /// @param first  put it before the module's present watchers
   /// Throws std::invalid_argument for a module whose forward cannot be seen, with the reason.
   Listening(torch::nn::Module& module, std::shared_ptr<ForwardListener> listener, bool first = false);
   ~Listening();

@@ -21,7 +21,7 @@
 namespace loupe::recorders {
 namespace {
 
-/// What is recorded of one module. Gradients come on autograd's threads.
+/// The records of one module. Gradients come on autograd's threads.
 class Record {
  public:
   explicit Record(const Settings& settings) : settings_(settings) {}
@@ -120,7 +120,7 @@ class Recorder::Impl {
       auto listening = std::make_unique<Listening>(*modules[i], listener);
       added.push_back({std::move(listener), std::move(listening)});
     }
-    if (added.empty()) throw std::invalid_argument("loupe: no module of the model fits what is to be recorded");
+    if (added.empty()) throw std::invalid_argument("loupe: no module of the model matches the selection to record");
     for (Part& part : added) parts.push_back(std::move(part));
   }
 

@@ -6,13 +6,13 @@
 #include "core/built_with.h"
 #include "core/find.h"
 
-// What goes between libloupe_run.so, which any program may be made to load, and the library that watches, which is
-// loaded only once the program uses LibTorch. Plain C types, for the first of them has neither LibTorch nor C++'s
+// The interface between libloupe_run.so, which can be preloaded into any program, and the library that watches, which
+// is loaded only once the program uses LibTorch. Plain C types, for the first of them has neither LibTorch nor C++'s
 // library.
 
 namespace loupe {
 
-/// What the watching library wants to hear. Any thread; none of them throws.
+/// Callbacks of the watching library. Any thread; none of them throws.
 struct RunListener {
   /// A torch::nn::Module's parameters were asked for; it is alive during the call.
   void (*module_used)(const void* module);
@@ -26,7 +26,7 @@ struct RunListener {
   void (*main_ended)();
 };
 
-/// Begins to watch this process. Null, with the reason in `why`, where it cannot.
+/// Begins to watch this process. Null, with the reason in `why`, if it cannot.
 using RunStart = const RunListener* (*)(char* why, unsigned long size);
 /// The table of the part `run`, which libloupe_run.so opens beside the host itself.
 struct RunTable : FindTable {
@@ -38,9 +38,9 @@ constexpr const char* built_with_mark = LOUPE_BUILT_WITH_MARK;
 
 /// The environment by which `loupe run`, or a job script, says what to do.
 constexpr const char* run_config_variable = "LOUPE_RUN_CONFIG";    ///< a YAML file; the default monitor where unset
-constexpr const char* run_folder_variable = "LOUPE_RUN_FOLDER";    ///< where the default monitor's folders go
-constexpr const char* run_name_variable = "LOUPE_RUN_NAME";        ///< what the run is called
-constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": end with 2 where nothing can be watched
+constexpr const char* run_folder_variable = "LOUPE_RUN_FOLDER";    ///< the folder for the default monitor's runs
+constexpr const char* run_name_variable = "LOUPE_RUN_NAME";        ///< the name of the run
+constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": exit with 2 if nothing can be watched
 constexpr const char* run_trace_variable = "LOUPE_RUN_TRACE";      ///< the number of steps to trace
 constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
 constexpr const char* run_every_step_variable = "LOUPE_RUN_EVERY_STEP";  ///< "1": whatever that takes

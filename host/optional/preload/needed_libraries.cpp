@@ -23,7 +23,7 @@ constexpr int own_machine = EM_AARCH64;
 constexpr int own_machine = EM_NONE;
 #endif
 
-/// A file's bytes; every look at them is checked against its size.
+/// A file's bytes; every access is checked against its size.
 struct Bytes {
   const char* data;
   ElfW(Xword) size;
@@ -108,7 +108,7 @@ bool is_mapped(const char* name) {
   if (maps < 0) return false;
   const std::size_t length = std::strlen(name);
   char text[8192];
-  std::size_t kept = 0;  // of the piece before, which may hold the name's beginning
+  std::size_t kept = 0;  // bytes kept of the previous piece, which may contain the beginning of the name
   bool found = false;
   while (!found) {
     const ssize_t count = ::read(maps, text + kept, sizeof text - kept);

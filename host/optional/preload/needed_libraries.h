@@ -2,17 +2,17 @@
 
 namespace loupe {
 
-/// The libraries that a file asks for by itself.
+/// The libraries that a file itself needs.
 struct NeededLibraries {
   static constexpr int most = 64, longest = 128;
   char names[most][longest];
   int count = 0;
-  char libtorch[longest] = "";  ///< the version that a Loupe was built with, where it says so
+  char libtorch[longest] = "";  ///< the version that a Loupe was built with, if known
   bool is_dynamic = false;      ///< it is loaded by a dynamic loader, so that libraries can be preloaded
-  bool is_other_class = false;  ///< of another word size or processor than this code
+  bool is_other_class = false;  ///< its word size or processor differs from this code's
 };
 
-/// Reads an ELF file without running any of it, with C's library alone. False for other files and unreadable ones.
+/// Reads an ELF file without running any of it, with only C's library. False for other files and unreadable ones.
 bool read_needed_libraries(const char* path, NeededLibraries& needed);
 
 /// Whether a file of a name that ends like that is in this process's memory, also in a namespace of dlmopen's own,

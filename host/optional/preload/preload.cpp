@@ -1,6 +1,6 @@
 // libloupe_run.so, which LD_PRELOAD brings into a program: four functions of LibTorch's, under its own names, that pass
 // every call on. The first that is called brings the library that watches; a program that calls none pays nothing. It
-// needs no library but C's, so that it can be loaded into anything.
+// needs only C's library, so it can be loaded into any program.
 
 #include "preload/preload.h"
 
@@ -22,7 +22,8 @@
 
 namespace loupe {
 
-/// What a function returns through memory that its caller lends: made there by the real one, never copied.
+/// A result that a function returns through its caller's memory: the real function creates it there, and it is never
+/// copied.
 struct ReturnedObject {
   ReturnedObject(const ReturnedObject&) = delete;
   ReturnedObject& operator=(const ReturnedObject&) = delete;
@@ -96,12 +97,12 @@ void* find_anywhere(const char* name) {
 struct LentString {
   char* text;
   unsigned long size;
-  char rest[64];  ///< where a short text lies, too
+  char rest[64];  ///< also holds a short text
 
   bool is_on_heap() const { return text != nullptr && text != rest; }
 };
 
-/// Reads the version that the loaded LibTorch gives itself, such as "1.13.1". Returns false without one.
+/// Reads the version of the loaded LibTorch, such as "1.13.1". Returns false without one.
 bool read_loaded_version(char (&version)[version_size]) {
   constexpr const char* key = "TORCH_VERSION=";
   const auto show = reinterpret_cast<LentString (*)()>(find_anywhere("_ZN2at11show_configB5cxx11Ev"));
@@ -113,7 +114,7 @@ bool read_loaded_version(char (&version)[version_size]) {
     found += strlen(key);
     put(version, version_size, "%.*s", static_cast<int>(strcspn(found, ", \n")), found);
   }
-  // As LibTorch would: it may be a sanitizer's function instead of C++'s.
+  // Look it up like LibTorch: it may be a sanitizer's function instead of C++'s.
   const auto free_memory = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "_ZdlPv"));
   if (free_memory != nullptr && config.is_on_heap()) free_memory(config.text);
   return version[0] != '\0';
@@ -129,14 +130,14 @@ bool is_same_minor(const char* version, const char* other) {
   return length(version) == length(other) && strncmp(version, other, length(version)) == 0;
 }
 
-/// Where a library of Loupe's lies.
+/// The path of a library of Loupe's.
 struct OwnLibrary {
   std::atomic<ElfW(Addr)> begin{0}, end{0};
 };
 OwnLibrary own_libraries[2];   // the host, and its part that watches programs
 __thread bool starts = false;  // this thread is in the middle of that
-// Where on this thread's stack parameters are asked for at the moment. LibTorch asks each module below for its own,
-// through the same functions. A place, not a count, so that an exception leaves nothing behind for long.
+// The stack address of the current request for parameters on this thread. LibTorch asks each module below for its own,
+// through the same functions. It is an address, not a count, so that an exception does not leave it wrong for long.
 __thread const void* asked_at = nullptr;
 pthread_mutex_t starting = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
@@ -178,7 +179,7 @@ struct OpenedLibrary {
   const link_map* map;
   OwnLibrary* own;
 };
-/// Remembers where the library in `data` lies.
+/// Stores the path of the library in `data`.
 int find_opened(dl_phdr_info* info, size_t, void* data) {
   const auto& opened = *static_cast<OpenedLibrary*>(data);
   if (info->dlpi_addr != opened.map->l_addr || strcmp(info->dlpi_name, opened.map->l_name) != 0) return 0;
@@ -195,7 +196,7 @@ int find_opened(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-/// Opens a library of Loupe's, which stays; null, with the reason, where it does not fit the program's LibTorch.
+/// Opens a library of Loupe's, which stays; null, with the reason, if it does not match the program's LibTorch.
 void* open_own(const char* path, OwnLibrary& own, char* why) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
@@ -213,7 +214,7 @@ bool is_identity(const char* library) {
   return strncmp(library, "libtorch_cpu.so", 15) == 0 || strncmp(library, "libc10.so", 9) == 0;
 }
 
-/// Starts the watching library of a folder. Returns false, with the reason, where it does not fit this program: it must
+/// Starts the watching library of a folder. Returns false, with the reason, if it does not match this program: it must
 /// not load another LibTorch beside the program's own.
 bool start_from(const char* folder, char* why) {
   char path[text_size];
@@ -238,7 +239,7 @@ bool start_from(const char* folder, char* why) {
         run_hosts_variable);
     return false;
   }
-  // Where several are installed, one's libraries may be found under the names of another's.
+  // With several installations, one's libraries may be found under the names of another's.
   char version[version_size];
   if (read_loaded_version(version) && needed.libtorch[0] != '\0' && !is_same_minor(version, needed.libtorch)) {
     LibraryName loaded{"libtorch_cpu.so", ""};
@@ -259,7 +260,7 @@ bool start_from(const char* folder, char* why) {
   return listener != nullptr;
 }
 
-/// The folder of the library that watches: this one's or, where that has none, the one above.
+/// The folder of the library that watches: this library's, or the one above.
 void host_folder(char* folder) {
   Dl_info info{};
   char file[PATH_MAX], host[PATH_MAX + text_size];
@@ -284,7 +285,7 @@ void start() {
   if (has_sanitizer()) return go_unwatched("a sanitizer (such as libasan.so in LD_PRELOAD) is loaded in this process");
   LibraryName present{"libloupe_host.so", ""};
   if (is_loaded(present)) {
-    tell("the program was built with Loupe ('%s') and is watched by what it says itself", present.path);
+    tell("the program was built with Loupe ('%s') and is watched as it says itself", present.path);
     return;
   }
   char folder[text_size] = ".", why[text_size] = "", other[text_size] = "";
@@ -315,7 +316,7 @@ const RunListener* started() {
   return listener;
 }
 
-/// LibTorch's own function. RTLD_NEXT does not find it where it was loaded later.
+/// LibTorch's own function. RTLD_NEXT does not find it if LibTorch was loaded later.
 void* real_of(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (found == nullptr || is_of_loupe_run(found)) found = find_anywhere(name);
@@ -422,7 +423,7 @@ void drop_from_preload() {
   free(kept);
 }
 
-/// In a process that was just forked: the thread that brought the watching library may be its parent's.
+/// In a process that was just forked: the thread that loaded the watching library may be the parent's.
 void release_start() {
   const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   starting = fresh;

@@ -4,7 +4,7 @@
 
 #include "preload/boundary.h"
 
-// What the files of libloupe_run.so share. They use only C's library.
+// Declarations shared by the files of libloupe_run.so. They use only C's library.
 
 #define LOUPE_RUN_EXPORT __attribute__((visibility("default")))
 

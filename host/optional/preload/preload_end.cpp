@@ -31,7 +31,7 @@ void on_end_of_thread(void*) {
 }
 
 /// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
-/// none. The program's exit code, or another where it had to be watched and was not.
+/// none. The program's exit code, or a different one if it had to be watched and was not.
 int end(int code) {
   if (has_ended.exchange(true)) return code;
   if (const RunListener* told = listener) told->finish();
@@ -44,11 +44,11 @@ int end(int code) {
     why = tried
               ? "used LibTorch, but made no optimizer of LibTorch's; parameters that it changes itself are not watched"
               : "loaded LibTorch, and Loupe saw no call of it: it makes no optimizer and asks for no parameters, or "
-                "what does was loaded by RTLD_DEEPBIND, which leads past Loupe";
+                "the code that does was loaded by RTLD_DEEPBIND, which bypasses Loupe";
   } else if (is_mapped("/libtorch_cpu.so")) {
     why = "loaded LibTorch by dlmopen, into a namespace that Loupe is not in, and is not watched";
   } else if (rusage children{}; getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0) {
-    why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched where they train";
+    why = "loaded no LibTorch (libtorch_cpu.so) itself; programs that it started are watched if they train";
   }
   const bool required = is_set(run_require_variable, "1");
   tell("%sthis process %s", required ? "error: " : "", why);
@@ -88,7 +88,7 @@ void await_end_of_main_thread() {
 
 }  // namespace loupe
 
-// Exit handlers would come too late: what the watching library needs may be gone before them.
+// Exit handlers would come too late: objects that the watching library needs may be destroyed before them.
 extern "C" {
 
 LOUPE_RUN_EXPORT int __libc_start_main(loupe::Main program, int count, char** arguments, void (*init)(), void (*fini)(),

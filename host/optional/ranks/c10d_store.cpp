@@ -47,7 +47,7 @@ class KeyStore final : public RankStore {
   StorePointer store_;
 };
 
-/// Later LibTorchs ask for libuv unless told otherwise, and refuse it where they were built without, as Debian's.
+/// Newer versions of LibTorch use libuv by default, and fail if they were built without it, like Debian's.
 template <typename Options>
 void take_the_server_that_each_has(Options& options) {
   if constexpr (requires { options.useLibUV; }) options.useLibUV = false;

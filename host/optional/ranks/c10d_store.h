@@ -18,8 +18,8 @@ namespace loupe {
 /// @param prefix  begins all keys: the same in all processes of a run, and in no other run
 OpenRankStore store_at(const std::string& host, uint16_t port, const std::string& prefix,
                        std::chrono::milliseconds timeout);
-/// On the trainer's own. Of a TCPStore another client is opened, as calls of one wait for each other; beside the file
-/// of a FileStore the ranks meet in a folder.
+/// A store on the trainer's own. For a TCPStore it opens a second client, since calls of one client wait for each
+/// other; for a FileStore the ranks meet in a folder beside its file.
 OpenRankStore store_beside(c10d::Store& store, const std::string& prefix, std::chrono::milliseconds timeout);
 
 }  // namespace loupe

@@ -32,7 +32,7 @@ Exchange::Exchange(ExchangeSettings settings, std::unique_ptr<MergedLenses> lens
     }).detach();
   } catch (const std::system_error& reason) {
     shared_->ended = shared_->is_lost = true;
-    shared_->warn("the ranks exchange no numbers, as the system gives no thread for it: " + reason.code().message());
+    shared_->warn("the ranks exchange no numbers, because no thread can be started: " + reason.code().message());
   }
 }
 
@@ -61,7 +61,7 @@ std::unique_ptr<HeldTick> Exchange::add_tick(std::vector<LensStates> states, std
   tick->fault = std::exchange(shared_->fault, {});
   if (settings.job.shows()) tick->own = std::move(own);
   shared_->ticks.push_back(std::move(tick));
-  // The first may be on its way. Of the others the records of the ranks have what is left out here.
+  // The first may be in transit. Others that are dropped here are still in the records of the ranks.
   if (shared_->ticks.size() > Shared::most_ticks && !shared_->ticks[1]->own)
     shared_->ticks.erase(shared_->ticks.begin() + 1);
   shared_->ticks_changed();
@@ -80,7 +80,7 @@ Exchange::Complete Exchange::take_complete() {
     if (!tick->own) continue;
     if (!std::exchange(shared_->shows_alone, true))
       complete.notes.push_back("from epoch " + number_text(tick->own->tick().at.epoch) +
-                               " on numbers are of rank 0 alone: the store of the ranks does not answer");
+                               " on numbers are only from rank 0: the store of the ranks does not answer");
     complete.ticks.push_back(std::move(tick->own));
   }
   shared_->ticks_changed();
@@ -121,7 +121,7 @@ Exchange::Complete Exchange::finish() {
   if (alone > 0) {
     const std::string ticks = alone == 1 ? "the last tick shows" : "the last " + std::to_string(alone) + " ticks show";
     rest.log.emplace_back(LOUPE_LOG_WARNING,
-                          ticks + " the numbers of rank 0 alone: the store of the ranks does not answer");
+                          ticks + " only the numbers of rank 0: the store of the ranks does not answer");
   }
   return rest;
 }

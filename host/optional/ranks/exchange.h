@@ -20,8 +20,8 @@ struct ExchangeSettings {
   OpenRankStore open;
 };
 
-/// Sends the numbers of this process towards rank 0, and merges those of others, on a thread of its own: training never
-/// waits for another process. A store that hangs, hangs that thread alone, which is then left behind at the end.
+/// Sends the numbers of this process towards rank 0, and merges those of others, on its own thread: training never
+/// waits for another process. A hanging store blocks only that thread, which is then abandoned at the end.
 class Exchange final : public StateSaver {
  public:
   Exchange(ExchangeSettings settings, std::unique_ptr<MergedLenses> lenses);
@@ -38,7 +38,7 @@ class Exchange final : public StateSaver {
   struct Shared;
 
  private:
-  const std::shared_ptr<Shared> shared_;  // with the thread
+  const std::shared_ptr<Shared> shared_;  // shared with the thread
   const uint64_t forks_ = forks_of_process();
 };
 

@@ -27,32 +27,32 @@ struct PendingTick {
   std::vector<LensStates> states;
   ExtremesByLine extremes;
   std::string fault;
-  std::unique_ptr<HeldTick> own;  ///< where this process shows the run; under the mutex
+  std::unique_ptr<HeldTick> own;  ///< set if this process shows the run; under the mutex
   const std::chrono::steady_clock::time_point added = std::chrono::steady_clock::now();
 };
 
-/// What the trainer's threads and the exchange's share.
+/// State shared by the trainer's threads and the exchange's.
 struct Exchange::Shared {
   using Clock = std::chrono::steady_clock;
   explicit Shared(ExchangeSettings given) : settings(std::move(given)) {}
 
   /// How long the end of a run waits for a thread that shows no progress, though the system lets it run.
   static constexpr std::chrono::milliseconds patience_at_end{400};
-  /// How many ticks are kept for the others at most, where they cannot be sent.
+  /// The most ticks kept for the others if they cannot be sent.
   static constexpr std::size_t most_ticks = 512;
 
   const ExchangeSettings settings;
   LeafMutex mutex;
   std::condition_variable_any changed;
-  // To the thread, under the mutex.
+  // Input of the thread, under the mutex.
   std::deque<ModuleDescription> modules;
   std::deque<std::shared_ptr<PendingTick>> ticks;
   std::deque<std::string> incidents;
-  std::string fault;  ///< that no tick has told yet
+  std::string fault;  ///< not yet reported with a tick
   uint64_t next_tick = 0;
   bool ending = false, finished = false;
   bool left = false;  // the thread must call neither a lens nor the log any more
-  // From the thread, under the mutex.
+  // Output of the thread, under the mutex.
   int thread = 0;  // its number, once it runs
   bool ended = false;
   bool is_lost = false;  // it takes no ticks any more
@@ -64,7 +64,7 @@ struct Exchange::Shared {
   std::atomic<Clock::rep> first_limit{std::numeric_limits<Clock::rep>::max()};
   bool shows_alone = false;  // under the mutex: since the thread completed its last
 
-  /// By when the thread must have completed a tick of rank 0's.
+  /// The deadline of the thread for a tick of rank 0's.
   Clock::time_point limit_of(const PendingTick& tick) const {
     return tick.added + settings.timeout + std::chrono::seconds(1);
   }

@@ -46,23 +46,23 @@ std::optional<uint64_t> whole_number_in(std::string_view text) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// How the ranks of a run meet at a store, which may still hold what an earlier run left, and learn of each other. On
-/// the exchange's thread. What reaches the store throws std::exception where it is lost; all may throw LeftBehind.
+/// Lets the ranks of a run meet at a store, which may still contain data of an earlier run. On the exchange's thread.
+/// Functions that use the store throw std::exception if it is lost; all may throw LeftBehind.
 class RankSession {
  public:
   explicit RankSession(Exchange::Shared& shared)
       : shared_(shared), job_(shared.settings.job), watch_(job_, shared.settings.timeout) {}
 
-  /// Opens the store and learns of the session that rank 0 begins there. False where the end comes first.
+  /// Opens the store and finds the session that rank 0 begins there. False if the end comes first.
   bool begin();
   /// Rank 0: sends the session to ranks that ask for it, some of many at a time.
   void greet();
   /// @param next_tick  the first one that this rank does not send
   void say_goodbye(uint64_t next_tick);
-  /// No session has begun before the end: what this rank said of itself is no sign of one that died.
+  /// No session began before the end: this rank's entry must not look like a dead rank's.
   void take_back_hello();
 
-  /// Whether the end has come, which waits a while longer where this thread says that it waits for others.
+  /// Whether the end has come; the end waits longer if this thread waits for others.
   bool is_ending(bool waits);
   /// Whether to go on waiting for the message of a rank.
   /// @param waited  how long since the tick
@@ -98,7 +98,7 @@ class RankSession {
   std::optional<RankTree> tree_;
   std::optional<Clock::time_point> ending_since_, last_moment_;
   std::set<int> met_;
-  std::map<int, std::string> greeted_;  // what they said
+  std::map<int, std::string> greeted_;  // their entries
   int next_greeted_ = 0;
   Clock::time_point next_greeting_{};
   std::chrono::milliseconds greeting_pause_{10};
@@ -133,7 +133,7 @@ bool RankSession::waits_in_vain() {
   return false;
 }
 
-/// What is left out is in this process's record.
+/// Dropped data is still in this process's record.
 void RankSession::trim_ticks() {
   const std::lock_guard lock(shared_.mutex);
   while (shared_.ticks.size() > most_waiting && !shared_.ticks.front()->own) shared_.ticks.pop_front();
@@ -173,7 +173,7 @@ void RankSession::take_back_hello() {
   }
 }
 
-/// Takes what a rank says of its process; gives it where there is something.
+/// Reads a rank's entry about its process, if there is one.
 std::optional<std::string> RankSession::hear_of(int rank) {
   auto hello = store_->read("hello", std::to_string(rank));
   const std::size_t space = hello ? hello->find(' ') : std::string::npos;
@@ -206,10 +206,10 @@ bool RankSession::is_awaited(int rank, Clock::duration waited, Clock::duration p
   const bool was_late = late.count(rank) > 0;
   if (waited >= (was_late ? patience / 10 : patience)) return false;
   if (watch_.processes().presence_of(rank) == RankProcesses::Presence::unseen) hear_of(rank);
-  // An earlier run may have left what a rank says of its process.
+  // A rank's entry may be left from an earlier run.
   if (!ending_since_) return (heard.count(rank) == 0 && met_.count(rank) == 0) || !is_gone(rank);
   if (watch_.may_come(rank, was_late)) return true;
-  // What is on its way already still comes.
+  // Messages in transit still arrive.
   return Clock::now() - *ending_since_ < Exchange::Shared::patience_at_end / 4 && !is_gone(rank);
 }
 
@@ -274,7 +274,7 @@ class ExchangeThread {
     return shared_.ending;
   }
 
-  /// Rank 0: tells at once of ranks that died or were stopped, as the program may wait for them for long.
+  /// Rank 0: reports ranks that died or were stopped at once, since the program may wait for them for a long time.
   void watch_ranks(bool is_last) {
     if (!shows() || (!is_last && Clock::now() < next_watch_)) return;
     next_watch_ = Clock::now() + std::chrono::seconds(1);
@@ -288,7 +288,7 @@ class ExchangeThread {
     shared_.has_complete = true;
   }
 
-  /// Does what there is to do. False at the end.
+  /// Does all pending work. False at the end.
   bool work() {
     session_.greet();
     watch_ranks(false);
@@ -350,7 +350,7 @@ class ExchangeThread {
     session_.store().put(box(message.tick, parent), key, bytes);
     sent_.emplace_back(message.tick, bytes.size());
     sent_bytes_ += bytes.size();
-    // A parent may be slow. Where it is dead, messages that nobody reads must not fill the store.
+    // A parent may be slow. If it is dead, unread messages must not fill the store.
     while (sent_.size() > fewest_unread && (sent_.size() > most_waiting || sent_bytes_ > most_unread_bytes)) {
       const std::string old = box(sent_.front().first, parent);
       sent_bytes_ -= sent_.front().second;
@@ -359,7 +359,7 @@ class ExchangeThread {
     }
   }
 
-  /// The messages of the ranks behind this one. What is not there in time is left out.
+  /// The messages of the ranks below this one. Late ones are dropped.
   std::vector<RankMessage> receive(const PendingTick& tick) {
     std::vector<RankMessage> messages;
     std::vector<Awaited> waiting = behind(job_.rank);
@@ -369,7 +369,7 @@ class ExchangeThread {
     for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(50))) {
       session_.greet();
       watch_ranks(false);
-      // Before looking for messages: one that is gone has sent its last.
+      // Check this before reading messages: a dead rank has sent its last.
       session_.is_ending(true);
       const auto waited = Clock::now() - tick.added;
       const bool is_waiting = std::any_of(waiting.begin(), waiting.end(), [&](const Awaited& each) {
@@ -400,7 +400,7 @@ class ExchangeThread {
     return ranks;
   }
 
-  /// Those behind a rank that has ended still send to it.
+  /// Ranks below a rank that has ended still send to it.
   void follow_those_that_left(std::vector<Awaited>& waiting, uint64_t tick) {
     for (std::size_t i = 0; i < waiting.size();) {
       if (!session_.has_left(waiting[i].rank, tick)) {
@@ -433,7 +433,7 @@ class ExchangeThread {
     return true;
   }
 
-  /// In the place of a rank that is late or gone: takes what was meant for it.
+  /// Replaces a rank that is late or dead: takes the messages for it.
   void adopt(int rank, uint64_t tick, std::vector<RankMessage>& messages) {
     if (shows() && session_.met().empty()) return;
     for (const Awaited& each : behind(rank)) {
@@ -517,7 +517,7 @@ class ExchangeThread {
   bool told_unreadable_ = false;
 };
 
-/// Waits for what this rank still has to send, or for its end.
+/// Waits for this rank's remaining messages, or for its end.
 bool has_more_to_send(Exchange::Shared& shared) {
   std::unique_lock lock(shared.mutex);
   const auto has_more = [&] { return !shared.ticks.empty() || !shared.incidents.empty(); };
@@ -543,7 +543,7 @@ void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_p
     const Speaking speaking(*shared);
     lenses.reset();
   } catch (const LeftBehind&) {
-    // Nobody may call what is the plugins' any more, not even to destroy it.
+    // From now on, nothing of the plugins may be called, not even to destroy it.
     leave_to_parent(std::shared_ptr<const MergedLenses>(std::move(lenses)));
     return;
   }
@@ -553,9 +553,9 @@ void run_exchange(const std::shared_ptr<Exchange::Shared>& shared, std::unique_p
   if (!shows && !has_more_to_send(*shared)) return;
   shared->warn(
       "the store through which the ranks exchange their numbers is lost: " + lost + "; from now on " +
-      (shows ? "this run shows the numbers of rank 0 alone" : "the numbers of this rank are in its own record alone") +
+      (shows ? "this run shows only the numbers of rank 0" : "the numbers of this rank are only in its own record") +
       " (see 'ranks' in the configuration; 'loupe merge' puts the ranks together afterwards)");
-  // What waits is shown as it is.
+  // Show the waiting ticks as they are.
   const std::lock_guard lock(shared->mutex);
   shared->is_lost = true;
   for (const auto& tick : shared->ticks) {

@@ -28,7 +28,7 @@ std::string permissions_text(mode_t mode) {
   return digits;
 }
 
-/// Made for this user alone where it is not there. What is there already may be somebody else's.
+/// Creates the folder for this user only, if it is missing. An existing one may belong to somebody else.
 Descriptor open_private_folder(const Descriptor& parent, const std::string& name) {
   if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) throw last_error();
   return Descriptor(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -43,7 +43,7 @@ class FolderStore final : public RankStore {
         folder_(open_private_folder(parent_, name_)) {
     const struct stat status = folder_.status();
     if (status.st_uid == ::geteuid() && (status.st_mode & 0077) == 0) return;
-    throw Error("'" + path_ + "' must be a folder of this user's alone, and has the owner " +
+    throw Error("'" + path_ + "' must be a private folder of this user, but has the owner " +
                 std::to_string(status.st_uid) + " and the mode " + permissions_text(status.st_mode & 07777) +
                 ": remove it, or name another folder by ranks.store");
   }

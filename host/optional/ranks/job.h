@@ -6,7 +6,7 @@
 
 namespace loupe {
 
-/// What this process knows of the other processes that a launcher started with it.
+/// This process's data about the other processes that a launcher started with it.
 struct Job : Launch {
   int per_host = 1;          ///< how many ranks in a row share a host, if known
   std::string name = "";     ///< identifies the job; "session N": one script or terminal

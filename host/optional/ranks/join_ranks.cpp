@@ -25,10 +25,10 @@ namespace {
 enum class MeetingPlace {
   any,     ///< all of this user's on this host, or in this folder
   named,   ///< those whose configuration names it
-  of_job,  ///< one alone
+  of_job,  ///< a single one
 };
 
-/// What the processes of a run have in common, and those of others that may meet there have not.
+/// A text that the processes of a run share, and other processes at the same place do not.
 std::string meeting_text(const Config& config, const Job& job, MeetingPlace place) {
   std::string text = config.run_name;
   const bool is_named = !job.is_of_session();
@@ -44,12 +44,12 @@ std::string exchange_prefix(const Config& config, const Job& job, MeetingPlace p
   return std::to_string(std::hash<std::string>()(meeting_text(config, job, place))) + "-" + std::to_string(runs++);
 }
 
-/// In the folder where the processes of this user's on this machine meet.
+/// A store in the folder where this user's processes on this machine meet.
 OpenRankStore store_on_this_machine(const std::string& prefix) {
   return store_in_folder(parent_of_meeting_folder(), "loupe-ranks-" + std::to_string(::geteuid()) + "-" + prefix);
 }
 
-/// Where the launcher serves no store: files, beside the run's where the ranks may be on several hosts.
+/// If the launcher has no store: files, beside the run's if the ranks may be on several hosts.
 OpenRankStore default_store(const Config& config, const Job& job) {
   const std::string prefix = exchange_prefix(config, job, MeetingPlace::any);
   if (job.is_of_one_host() || !config.has_run_directory) return store_on_this_machine(prefix);
@@ -108,7 +108,7 @@ void attach(Monitor& monitor, c10d::Store& store, int rank, int world_size) {
     launch.world_size = world_size;
     monitor.join(launch);
   } else if (launch.rank != rank || launch.world_size != world_size) {
-    throw std::invalid_argument("loupe: attach_ranks is told rank " + std::to_string(rank) + " of " +
+    throw std::invalid_argument("loupe: attach_ranks got rank " + std::to_string(rank) + " of " +
                                 std::to_string(world_size) + ", and the launcher said " + std::to_string(launch.rank) +
                                 " of " + std::to_string(launch.world_size));
   }

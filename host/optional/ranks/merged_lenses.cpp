@@ -68,7 +68,7 @@ MergedLenses::Lens* MergedLenses::find(const std::string& name) {
 }
 
 void MergedLenses::tell_unable() {
-  std::map<std::string, std::string> lenses;  // by why
+  std::map<std::string, std::string> lenses;  // by reason
   for (Lens& lens : lenses_) {
     if (lens.unable.empty() || std::exchange(lens.told, true)) continue;
     std::string& names = lenses[lens.unable];
@@ -134,7 +134,7 @@ bool MergedLenses::speaks_for_all(const std::string& speaker) const {
 void MergedLenses::publish(const loupe_finding& finding, const std::string& speaker) {
   loupe_finding copy = detail::known_part(finding);
   copy.source = speaker.c_str();
-  // By when it is shown, the program may be in a later epoch.
+  // The program may be in a later epoch when it is shown.
   if (copy.first_step == 0) copy.first_step = step_;
   if (copy.last_step == 0) copy.last_step = step_;
   if (copy.first_epoch == 0) copy.first_epoch = epoch_;

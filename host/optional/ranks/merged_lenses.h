@@ -28,7 +28,7 @@ class MissingRanks {
   /// @param known  those that may be there: of a run that was recorded long ago, those that left anything
   MissingRanks(int world_size, std::optional<std::set<int>> known);
 
-  /// A sentence for the user where a tick lacks other ranks than the one before; else empty.
+  /// A sentence for the user if a tick lacks different ranks than the previous one; else empty.
   /// @param there  whose numbers the tick has
   /// @param why    says of missing ranks, of those that may be there, what is known of them
   std::string note(std::vector<int> there, double epoch, const std::function<std::string(const std::set<int>&)>& why);
@@ -53,18 +53,18 @@ class MergedLenses final : public LensContext {
   void merge(const RankMessage& message, bool replicas);
   /// Merges what other ranks gathered, also into what `own` says of ranks and extremes.
   void join(RankMessage& own, const std::vector<RankMessage>& others);
-  /// What was merged, as states again. All lenses are then empty.
+  /// The merged states. All lenses are then empty.
   std::vector<LensStates> take_states();
 
   struct Report {
     std::unique_ptr<HeldTick> tick;
     std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;
   };
-  /// What the lenses say of what was merged. All lenses are then empty.
+  /// The lenses' report of the merged data. All lenses are then empty.
   Report report(const loupe_tick& tick);
   /// Whether the lens reports on all ranks together, and not on its own process.
   bool speaks_for_all(const std::string& speaker) const;
-  /// What the user is to know, once each: lenses that show rank 0's numbers, states that cannot be read.
+  /// Messages for the user, once each: lenses that show rank 0's numbers, states that cannot be read.
   std::vector<std::pair<int, std::string>> take_log() { return std::exchange(log_, {}); }
 
  private:
@@ -93,7 +93,7 @@ class MergedLenses final : public LensContext {
   LeafMutex findings_mutex_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;
   std::vector<std::pair<int, std::string>> log_;
-  std::vector<Lens> lenses_;  // last: they use all of the above as they end
+  std::vector<Lens> lenses_;  // last member: they use all members above when they end
 };
 
 }  // namespace loupe

@@ -35,10 +35,10 @@ std::string key_of(const loupe_histogram& histogram) {
   return plot_of(histogram.tag, histogram.layer) + text(histogram.line);
 }
 
-/// Where the numbers of rows are, which are this tick's own to change.
+/// The places of the numbers of rows, which belong to this tick and may be changed.
 struct HeldNumber {
   loupe_row* row;
-  const double* number;  // of a band: the low one, with the high one behind it
+  const double* number;  // for a band: the low one, followed by the high one
 
   void replace(std::initializer_list<double> numbers, const loupe_row& by) const {
     std::copy(numbers.begin(), numbers.end(), const_cast<double*>(number));

@@ -23,8 +23,7 @@ uint64_t mixed(uint64_t hash, const char* text) {
 
 int rank_in(StateReader& reader) {
   const uint64_t rank = reader.number();
-  if (rank >= static_cast<uint64_t>(most_ranks))
-    throw Error("it tells of a rank " + std::to_string(rank), LOUPE_INVALID);
+  if (rank >= static_cast<uint64_t>(most_ranks)) throw Error("it names a rank " + std::to_string(rank), LOUPE_INVALID);
   return static_cast<int>(rank);
 }
 
@@ -116,7 +115,7 @@ void RankMessage::add_extremes(const ExtremesByLine& others) {
 }
 
 void RankMessage::add_faults(const std::map<int, std::string>& others) {
-  constexpr std::size_t most = 8;  // a disk that they share is full for thousands, and each tells it itself, too
+  constexpr std::size_t most = 8;  // a full shared disk affects thousands of ranks, and each reports it itself
   for (const auto& [rank, fault] : others) {
     if (faults.size() < most) faults.emplace(rank, fault);
   }

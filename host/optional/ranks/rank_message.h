@@ -44,7 +44,7 @@ class RankTree {
     for (; rank != 0; rank = parent(rank)) ++steps;
     return steps;
   }
-  /// Of the rank that is furthest from rank 0.
+  /// The values of the rank that is furthest from rank 0.
   int height() const {
     int height = 0;
     for (int rank = 0; rank < world_size_; ++rank) height = std::max(height, depth(rank));
@@ -69,17 +69,17 @@ struct Extremes {
 using ExtremesByLine = std::unordered_map<uint64_t, Extremes>;
 uint64_t line_hash(const RowValue& value);
 
-/// What one rank, and those behind it in the tree, gathered until a tick.
+/// The data of one rank, and of those below it in the tree, until a tick.
 struct RankMessage {
   uint64_t tick = 0;       ///< of the process's ticks, from 0
-  std::vector<int> ranks;  ///< whose numbers these are
+  std::vector<int> ranks;  ///< the ranks whose numbers these are
   std::vector<LensStates> lenses;
-  ExtremesByLine extremes;            ///< empty where nobody asked for them
-  std::map<int, std::string> faults;  ///< of ranks whose own records are not whole: why; of many, a few
+  ExtremesByLine extremes;            ///< empty unless requested
+  std::map<int, std::string> faults;  ///< why the own records of ranks are incomplete; only a few of many
 
-  /// @param replicas  also what is the same in every replica of a model: one rank's is enough
+  /// @param replicas  also data that is equal in all replicas of a model: one rank's is enough
   std::string bytes(bool replicas = true) const;
-  /// Throws Error for bytes that are no message, or one of another version.
+  /// Throws Error for bytes that are not a message of this version.
   static RankMessage read(std::string_view bytes);
   /// Adds the values of a tick, as this rank's extremes.
   void add_values(const HeldTick& tick, int rank);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The variables that a process was started with, each "NAME=VALUE" and a null byte. Empty where they are not shown.
+/// The variables that a process was started with, each "NAME=VALUE" and a null byte. Empty if they are hidden.
 std::string environment_of(const fs::path& process) {
   constexpr std::streamsize most = 512 << 10;
   std::ifstream file(process / "environ", std::ios::binary);
@@ -37,7 +37,7 @@ const char* variable_in(const std::string& environment, const char* name) {
   return nullptr;
 }
 
-/// The letter by which /proc shows the state of a process or thread; '\0' where it shows none.
+/// The letter by which /proc shows the state of a process or thread; '\0' if it shows none.
 char state_letter_of(const std::string& process) {
   std::ifstream file("/proc/" + process + "/stat");
   std::string text;
@@ -145,7 +145,7 @@ std::string RankWatch::reasons(const std::set<int>& missing, const HasEnded& has
     // Who never came cannot have left, and they may be many to ask for.
     by_reason[presence == Presence::unseen ? "never came"
               : has_ended(rank)            ? "ended before"
-              : presence == Presence::gone ? "ended without a word (it may have been killed, or have crashed)"
+              : presence == Presence::gone ? "ended without a message (it may have been killed, or have crashed)"
               : presence == Presence::stopped
                   ? "did not go on (stopped by a signal)"
                   : "did not answer within " + number_text(std::chrono::duration<double>(timeout_).count()) +
@@ -169,7 +169,7 @@ std::vector<std::string> RankWatch::news(const std::set<int>& ranks, const HasEn
     if (presence == Presence::gone) {
       told_dead_.insert(rank);
       if (!has_ended(rank))
-        news.push_back(name + " ended without a word: its process " + number +
+        news.push_back(name + " ended without a message: its process " + number +
                        " is gone (it may have been killed, or have crashed)");
     } else if (presence == Presence::stopped) {
       // Twice in a row: all processes of a job may be stopped together for a moment.
@@ -179,7 +179,7 @@ std::vector<std::string> RankWatch::news(const std::set<int>& ranks, const HasEn
                        number + "' lets it go on");
     } else {
       seen_stopped_.erase(rank);
-      if (told_stopped_.erase(rank) > 0) news.push_back(name + " goes on again");
+      if (told_stopped_.erase(rank) > 0) news.push_back(name + " continues");
     }
   }
   return news;

@@ -15,10 +15,10 @@ namespace loupe {
 
 enum class ProcessState { gone, stopped, running };
 
-/// A process of this machine; one that only waits for its parent to notice its end is gone.
+/// A process of this machine; a zombie counts as ended.
 ProcessState state_of_process(int process);
 
-/// Whether a thread of this process waits for nothing but a processor. False where the system does not show it.
+/// Whether a thread of this process waits only for a processor. False if the system does not show it.
 bool waits_for_processor(int thread);
 
 /// The ranks of the job for which a process runs on this machine, by the environments of this user's processes.
@@ -29,7 +29,7 @@ class RankProcesses {
  public:
   enum class Presence {
     unseen,     ///< never heard of
-    elsewhere,  ///< on another machine, where nothing shows how it is
+    elsewhere,  ///< on another machine, so its state is unknown
     running,
     stopped,  ///< by a signal
     gone,     ///< killed, crashed or ended
@@ -38,7 +38,7 @@ class RankProcesses {
   /// @param holder  what RunHolder::text() gave there
   void add(int rank, std::string_view holder);
   Presence presence_of(int rank) const;
-  /// On this machine; 0 where that is unknown.
+  /// Its process on this machine; 0 if unknown.
   int process_of(int rank) const;
   /// Those on this machine, by rank.
   const std::map<int, int>& here() const { return here_; }
@@ -75,7 +75,7 @@ class RankWatch {
   RankProcesses processes_;
   std::set<int> told_dead_, seen_stopped_, told_stopped_;
   std::optional<Clock::time_point> looked_;
-  std::set<int> running_;  // by what the system shows, at that time
+  std::set<int> running_;  // according to the system at that time
 };
 
 }  // namespace loupe

@@ -45,12 +45,12 @@ void keep_merged(const loupe_run& run) {
 
 }  // namespace
 
-/// What the trainer's thread and the writer's share.
+/// State shared by the trainer's thread and the writer's.
 struct StateKeeper::Shared {
   struct Item {
     double epoch = 0;
     std::string frame, modules;
-    std::unique_ptr<detail::Owned<loupe_run>> run;  // where another file begins
+    std::unique_ptr<detail::Owned<loupe_run>> run;  // set if a new file begins
     std::filesystem::path file;
   };
 
@@ -72,7 +72,7 @@ struct StateKeeper::Shared {
 /// The body of the thread.
 void StateKeeper::Shared::write() {
   EpochFile output(OutputPath(""), /*sync=*/false, &read_old_frame, Host(&log_of_file()), gzip());
-  std::string all = header, news;  // with all modules, and with those that are not written yet
+  std::string all = header, news;  // with all modules, and with the unwritten ones
   bool is_failing = false;
   const auto preamble = [&] { return Preamble{all, all, news}; };
   for (;;) {
@@ -174,8 +174,7 @@ TickKeeper::Complete StateKeeper::finish() {
   if (!std::exchange(shared_->left, true))
     shared_->changed.wait_for(lock, settings_.timeout, [&] { return shared_->ended; });
   if (!shared_->ended && !shared_->items.empty()) {
-    rest.log.emplace_back(LOUPE_LOG_WARNING, "what this rank gathered in its last " +
-                                                 std::to_string(shared_->items.size()) +
+    rest.log.emplace_back(LOUPE_LOG_WARNING, "the data of this rank's last " + std::to_string(shared_->items.size()) +
                                                  " ticks is lost to 'loupe merge': the disk does not answer");
     shared_->items.clear();
   }

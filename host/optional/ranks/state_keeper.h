@@ -13,8 +13,8 @@
 
 namespace loupe {
 
-/// Keeps what this process's lenses gathered at each tick in a file beside its record, written on a thread of its own,
-/// and hands it on to the exchange with other processes, where there is one.
+/// Keeps the states of this process's lenses at each tick in a file beside its record, written on its own thread, and
+/// passes them on to the exchange with other processes, if there is one.
 class StateKeeper final : public StateSaver {
  public:
   struct Settings {
@@ -22,7 +22,7 @@ class StateKeeper final : public StateSaver {
     std::chrono::milliseconds timeout{10000};  ///< how long the end waits for the disk
     bool shows_each = false;                   ///< keep each line's value too
     std::function<std::string()> record;       ///< where the record is; empty where there is none, and then no file
-    std::function<const loupe_run*()> run;     ///< whose record that is
+    std::function<const loupe_run*()> run;     ///< the run of that record
   };
   /// @param exchange  may be null: nobody is told, and each tick is shown as this process has it
   StateKeeper(Settings settings, std::unique_ptr<TickKeeper> exchange);
@@ -44,8 +44,8 @@ class StateKeeper final : public StateSaver {
   const std::unique_ptr<TickKeeper> exchange_;
   const std::shared_ptr<Shared> shared_;  // with the thread
   const uint64_t forks_ = forks_of_process();
-  std::string record_;   // where the last tick's was
-  std::string modules_;  // that the thread does not know yet
+  std::string record_;   // the record of the last tick
+  std::string modules_;  // not yet passed to the thread
   uint64_t next_tick_ = 0;
 };
 

@@ -59,7 +59,7 @@ bool read_whole_frame(std::istream& input, std::string& text) {
   return text.size() - head_size == size;
 }
 
-/// A number that fits, where the cast would make another one of it.
+/// Casts a number; throws if the result would differ.
 int small_number(StateReader& reader, const char* what) {
   const uint64_t number = reader.number();
   if (number > static_cast<uint64_t>(most_ranks))
@@ -81,7 +81,7 @@ void check(const loupe_tick& tick) {
 
 RankHeader read_header(std::string_view payload) {
   StateReader reader(payload);
-  if (reader.text() != mark) throw Error("it is no file of a rank's states", LOUPE_INVALID);
+  if (reader.text() != mark) throw Error("it is not a file of a rank's states", LOUPE_INVALID);
   if (const uint64_t number = reader.number(); number != states_version)
     throw Error("it is of version " + std::to_string(number) + ", and this Loupe reads version " +
                     std::to_string(states_version) + "; merge with the Loupe that the run was watched by",
@@ -224,7 +224,7 @@ StatesReader::StatesReader(const std::filesystem::path& file) : file_(file.strin
     throw Error("'" + file_ + "' cannot be read: " +
                 (input_->is_cut_off() ? "it was cut off before its first tick"
                  : input_->bad()      ? input_->fault()
-                                      : std::string("it is no file of a rank's states")));
+                                      : std::string("it is not a file of a rank's states")));
   try {
     header_ = read_header(payload_of(frame_));
   } catch (const Error& e) {
@@ -252,14 +252,14 @@ void StatesReader::next() {
   while (fault_.empty() && read_frame()) {
     try {
       if (frame_[0] == 'm' && ++module_count_ > most_modules)
-        throw Error("it tells of more than " + std::to_string(most_modules) + " modules");
+        throw Error("it has more than " + std::to_string(most_modules) + " modules");
       if (frame_[0] == 'm') modules_.push_back(read_module(payload_of(frame_)));
       if (frame_[0] != 't') continue;
       tick_ = read_tick(payload_of(frame_));
       has_tick_ = true;
       return;
     } catch (const std::exception& e) {
-      fault_ = "'" + file_ + "' is damaged, and what follows there is left out: " + e.what();
+      fault_ = "'" + file_ + "' is damaged, and the rest is left out: " + e.what();
     }
   }
   has_tick_ = false;

@@ -22,7 +22,7 @@
 
 namespace loupe {
 
-/// What a rank says of itself.
+/// A rank's description of itself.
 struct RankHeader {
   std::string run, job;
   int rank = 0, world_size = 1;
@@ -43,7 +43,7 @@ struct RankTick {
 std::string frame_of(const ModuleDescription& module);
 /// @param message  the bytes of a RankMessage
 std::string frame_of(const loupe_tick& tick, std::string_view message);
-/// For a run that goes on behind what is in the file.
+/// For a run that continues after the content of the file.
 bool read_old_frame(std::istream& input, OldLine& line);
 
 /// "runs/x/record.states.gz" of "runs/x/record.jsonl".
@@ -62,7 +62,7 @@ class StatesReader {
   std::vector<ModuleDescription> take_modules() { return std::exchange(modules_, {}); }
   /// Goes on to the next tick.
   void next();
-  /// Why the file was not read to its end, in a sentence; empty where it was, or is not yet.
+  /// Why the file was not read to its end, in a sentence; empty if it was, or is still being read.
   const std::string& fault() const { return fault_; }
 
  private:

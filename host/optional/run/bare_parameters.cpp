@@ -66,7 +66,7 @@ bool BareModel::follow(const torch::optim::Optimizer& optimizer) {
     const auto& parameters = groups[slot.group].params();
     if (slot.index >= parameters.size() || !parameters[slot.index].defined()) continue;
     const at::Tensor& now = parameters[slot.index];
-    // Another optimizer may have been made at the address of one that is gone.
+    // A new optimizer may have the address of a destroyed one.
     const at::Tensor& before = tensor_of(slot);
     if (now.unsafeGetTensorImpl() == before.unsafeGetTensorImpl() || !is_alike(before, now)) continue;
     put(slot, now);

@@ -80,7 +80,7 @@ class BatchRows::Listener : public ForwardListener {
   }
   void left(torch::nn::Module&, const at::Tensor* const*, std::size_t, const at::Tensor* const*, std::size_t) override {
   }
-  /// Gives the rows of the last batch, and takes the caller's memory for those of the next.
+  /// Returns the rows of the last batch, and takes the caller's memory for the next.
   void take(Rows& rows) {
     rows.clear();
     const std::unique_lock lock(mutex_, std::try_to_lock);

@@ -17,7 +17,7 @@ namespace loupe {
 class BatchRows {
  public:
   BatchRows();
-  /// Looks at what the model's first layer is given; there may be none whose forward can be seen.
+  /// Watches the input of the model's first layer; there may be no layer with a visible forward.
   void add(torch::nn::Module& model);
   /// Before a backward pass: whether the samples begin again with the last batch.
   bool begin_anew();

@@ -17,7 +17,7 @@
 namespace loupe {
 namespace {
 
-// The console writes where the program's own results are not.
+// The console does not write to the stream of the program's results.
 constexpr const char* lens_of_results = "  - output_activation: {include: [+linear]}\n";
 constexpr const char* default_monitor = R"(loupe: 1
 attach: {budget: 3%}

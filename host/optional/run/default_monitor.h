@@ -4,9 +4,9 @@
 
 namespace loupe {
 
-/// The configuration that LOUPE_RUN_CONFIG names, or a default one, changed so that it cannot interfere with a program
-/// that does not know of it; a process that another one started writes into its own folder. Throws ConfigError.
-/// @param has_modules  whether the program has any: the default one has lenses for what these give
+/// The configuration that LOUPE_RUN_CONFIG names, or a default one, changed so that it cannot interfere with an unaware
+/// program; a process that another one started writes into its own folder. Throws ConfigError.
+/// @param has_modules  whether the program has modules: then the default one has lenses for their outputs
 Config configuration_of_program(bool has_modules);
 
 }  // namespace loupe

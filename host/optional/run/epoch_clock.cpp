@@ -12,7 +12,7 @@ bool RecurringRows::take(const std::vector<std::uint64_t>& rows) {
   // A few rows or batches may just be the present content of a rollout or a buffer.
   constexpr std::size_t fewest_rows = 4, fewest_batches = 4, most_rows = 65536;
   if (!looks_ || rows.size() < fewest_rows) return false;
-  const bool is_repeated = rows == last_;  // several passes over one batch are no epochs
+  const bool is_repeated = rows == last_;  // several passes over one batch are not epochs
   last_ = rows;
   std::size_t first_time = 0, again = 0;
   for (const std::uint64_t row : rows) {
@@ -44,7 +44,7 @@ using Epoch = RunProgramSection::Epoch;
 
 // An epoch may be long; a program that calls train() once, and never eval(), must not be shown at its end only.
 constexpr std::uint64_t patience_for_first = 5, patience_for_next = 100;
-// Where the program's own epochs are not known, a slow one is to be seen too.
+// If the program's own epochs are unknown, a slow one must also be seen.
 constexpr std::chrono::seconds most_seconds(60);
 
 std::string number(double value) {

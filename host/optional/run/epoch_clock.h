@@ -26,14 +26,14 @@ class RecurringRows {
   std::unordered_map<std::uint64_t, std::uint32_t> epochs_;  // for each row, the epoch that had it last
   std::vector<std::uint64_t> last_;
   std::uint32_t epoch_ = 0;
-  std::size_t batches_ = 0;  // of this epoch
+  std::size_t batches_ = 0;  // number of batches in this epoch
   bool looks_ = true;
 };
 
-/// Decides where the epochs end of a program that does not say so. One thread at a time.
+/// Decides where epochs end in a program that does not declare them. One thread at a time.
 class EpochClock {
  public:
-  /// What a program does at the end of many an epoch, and some programs do at other times.
+  /// Events that often mark the end of an epoch, but may come at other times.
   enum class Hint {
     validation,  ///< a loss was computed without gradients
     schedule,    ///< a scheduler of learning rates stepped
@@ -53,15 +53,15 @@ class EpochClock {
   /// Before a backward pass, after `step_begins`. True where an epoch has ended although nothing steps, which is to be
   /// seen too.
   bool went_backward();
-  /// Before a model that trains is switched. True where an epoch has ended.
+  /// Called before a training model is switched. True if an epoch has ended.
   bool mode_set(bool trains);
   /// Before an order of samples, which is only to compare with, begins again: that of a data loader, or one that the
   /// program shuffles itself. True where an epoch has ended.
   bool order_begins(const void* order, bool is_loader);
-  /// An optimizer was made in the place of another: it goes on with that one's steps.
+  /// An optimizer was created to replace another: it continues that one's steps.
   void succeed(const void* former, const void* optimizer);
   void hint(Hint hint);
-  /// What was hinted at were no epochs: steps are counted until something hints again.
+  /// The hints were not epochs: counts steps until the next hint.
   void forget_hints() { follows_hints_ = false; }
   /// An epoch was ended.
   void ticked();
@@ -103,10 +103,10 @@ class EpochClock {
   bool too_often_ = false;                 // the modes change with every step
   bool knows_ends_ = false;                // an epoch ended by the modes, or where an order began again
   bool follows_hints_ = false;             // an epoch ended by a hint
-  std::uint32_t due_ = 0;                  // the epoch ends where the next step begins, for this reason
+  std::uint32_t due_ = 0;                  // the epoch ends at the next step, for this reason
   std::uint32_t reason_;                   // an automatic one has ended
   bool is_due_by_hint_ = false;
-  std::vector<Order> orders_;            // by when they began last
+  std::vector<Order> orders_;            // in the order of their last beginning
   const void* feeding_order_ = nullptr;  // the one that began again before the last step
   std::unordered_map<const void*, std::uint64_t> counts_;
   bool ever_stepped_ = false;

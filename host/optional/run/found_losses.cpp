@@ -73,7 +73,7 @@ class AllFound {
   template <class Call>
   void each(Call&& call) {
     const auto lock = lock_soon(mutex_);
-    if (!lock.owns_lock() || running_) return;  // what an inspector does with a loss is not the program's
+    if (!lock.owns_lock() || running_) return;  // ignore an inspector's own use of a loss
     const Running running(*this);
     for (std::size_t i = 0; i < all_.size(); ++i) call(*all_[i]);
   }

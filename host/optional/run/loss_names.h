@@ -10,11 +10,12 @@ namespace loupe {
 /// reached: a loss whose gradients are summed over several batches stays one. One thread at a time.
 class LossNames {
  public:
-  /// @param first  what the first is called; the others "first#2", …  @param given  go before these; "-" leaves one out
+  /// @param first  the name of the first; the others are "first#2", …  @param given  go before these; "-" leaves one
+  /// out
   LossNames(std::string first, std::vector<std::string> given) : first_(std::move(first)), given_(std::move(given)) {}
 
   struct Named {
-    std::string name;     ///< empty where it is left out
+    std::string name;     ///< empty if it is left out
     bool is_main;         ///< the first that is not
     bool is_new = false;  ///< it was not there before
   };
@@ -22,7 +23,7 @@ class LossNames {
   Named of(const void* place);
   std::size_t count() const { return places_.size(); }
   bool knows(const void* place) { return find(place) != places_.end(); }
-  /// What comes from this place is the loss of that one.
+  /// Losses from this place belong to that one.
   void join(const void* place, const void* other) { joined_.emplace_back(place, other); }
   /// Whether the loss of this place would be called by its number, as no name was given for it.
   bool is_numbered(const void* place);

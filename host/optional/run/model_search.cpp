@@ -29,7 +29,7 @@ std::vector<const torch::nn::Module*> modules_of(const torch::nn::Module& module
   return all;
 }
 
-/// Identifies a module that nobody owns, without a look at everything below it.
+/// Identifies a module without an owner, without visiting everything below it.
 std::vector<const void*> parts_of(const torch::nn::Module& module) {
   std::vector<const void*> parts;
   for (const auto& child : module.children()) parts.push_back(child.get());

@@ -32,7 +32,7 @@ class ModelSearch {
   bool any() const { return !seen_.empty(); }
   /// The module, of those seen and all below them, whose parameters are exactly, or most nearly, those wanted, together
   /// with a frozen part that may still change; where no module holds them all, the fewest that hold some. Only modules
-  /// of these types are taken where any are named.
+  /// of these types are taken, if any are named.
   /// @param held_by_others  what other optimizers and models hold: a module that has more than was wanted has none of
   /// these
   std::vector<FoundModel> find(const ParameterSet& wanted, const ParameterSet& held_by_others,

@@ -71,13 +71,13 @@ namespace {
 using torch::autograd::AccumulateGrad;
 using GraphNode = torch::autograd::Node;
 
-/// By the type, as Node::name() allocates.
+/// Compares by type, because Node::name() allocates.
 bool is_any_of(const GraphNode& node, std::initializer_list<const char*> names) {
   const char* type = typeid(node).name();
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return std::strstr(type, name) != nullptr; });
 }
 
-/// The only node below and the index of the edge to it; null where there are several.
+/// The only node below and the index of its edge; null if there are several.
 std::pair<NodeHandle, std::size_t> only_below(const GraphNode& node) {
   std::pair<NodeHandle, std::size_t> found;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
@@ -101,7 +101,7 @@ double number_in(const torch::autograd::SavedVariable& saved) {
   return is_readable ? value.item<double>() : 1;
 }
 
-/// What a multiplication multiplies by; 1 where that is not known.
+/// The factor of a multiplication; 1 if unknown.
 double constant_of(GraphNode& node, std::size_t input) {
   using namespace torch::autograd::generated;
   try {
@@ -307,7 +307,7 @@ void ProgramLosses::before_backward(const at::Tensor& loss, const void* place, s
   if (named.name.empty()) return;
   if (named.is_new)
     tell_.trained(named.name,
-                  std::string("the loss that backward() is called on") + (named.is_main ? "" : " at a further place"));
+                  std::string("the loss on which backward() is called") + (named.is_main ? "" : " at a further place"));
   show(named.name, loss, made);
 }
 
@@ -341,7 +341,7 @@ void ProgramLosses::before_step(const torch::optim::Optimizer& optimizer) {
   scale_.before_step(optimizer);
   if (!scale_.is_divided_out()) return;
   const bool is_divided = *scale_.is_divided_out();
-  if (is_divided) tell_.guess("the loss is shown without its scale, by which gradients are divided before a step");
+  if (is_divided) tell_.guess("the loss is shown without its scale: gradients are divided by that before a step");
   show_waiting(is_divided);
 }
 
@@ -349,7 +349,7 @@ void ProgramLosses::after_step(const std::vector<std::string>& models) {
   if (!nameless_.empty()) stepped_.insert(models.begin(), models.end());
 }
 
-/// Where there are several models, a loss is named after the one whose optimizer steps next, if that is one.
+/// With several models, a loss is named after the model whose optimizer steps next, if it is a single one.
 void ProgramLosses::name_losses() {
   for (const void* place : std::exchange(nameless_, {})) {
     const LossNames::Named numbered = names_.of(place);
@@ -358,7 +358,7 @@ void ProgramLosses::name_losses() {
       name = names_.call(place, *stepped_.begin() + " loss");
       when = " before an optimizer of '" + *stepped_.begin() + "' steps";
     }
-    tell_.trained(name, "the loss that backward() is called on" + when);
+    tell_.trained(name, "the loss on which backward() is called" + when);
   }
   stepped_.clear();
   for (const auto& [place, waiting] : std::exchange(nameless_losses_, {}))
@@ -367,7 +367,7 @@ void ProgramLosses::name_losses() {
 
 void ProgramLosses::end_epoch() {
   if (!nameless_.empty()) name_losses();
-  // Where no step was taken gradients overflowed, as they may at first, or they are still added up.
+  // Without a step, gradients have overflowed, as they may at first, or are still being accumulated.
   if (scale_.any_waits()) show_waiting(scale_.is_likely_of_waiting());
 }
 

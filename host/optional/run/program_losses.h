@@ -31,7 +31,7 @@ class CallOrigins {
   const void* of(const void* place);
 
  private:
-  /// The inline functions that the place is in; null where it is the trainer's own code.
+  /// The inline functions around the place; null if it is the trainer's own code.
   const std::vector<CodeRange>* inline_code_at(const void* place);
 
   std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;    // by object
@@ -72,7 +72,7 @@ struct LossLeaf {
   const c10::TensorImpl* parameter;  // only to compare with
   std::vector<int64_t> shape;
 };
-/// Those of its graph, as far as that is looked through.
+/// The nodes of its graph, as far as searched.
 std::vector<LossLeaf> leaves_of(const at::Tensor& loss);
 
 /// The same for two calls of backward() on one loss, as in both arms of an `if`: of the operations that it was computed
@@ -99,7 +99,7 @@ class LossScale {
 
   void after_backward();
   void before_step(const torch::optim::Optimizer& optimizer);
-  /// For losses that must be shown before a step has decided it.
+  /// The answer for losses that must be shown before a step has decided it.
   static bool is_likely(double scale);
   bool is_likely_of_waiting() const { return is_likely(waiting_.back().made.scale); }
 
@@ -109,8 +109,8 @@ class LossScale {
 
   std::optional<bool> is_divided_out_;
   std::vector<ScaledLoss> waiting_;
-  std::optional<WeakTensor> parameter_;  // the one whose gradient is looked at
-  std::optional<double> as_made_;        // the size of its gradient behind the last backward pass
+  std::optional<WeakTensor> parameter_;  // the parameter whose gradient is read
+  std::optional<double> as_made_;        // the size of its gradient after the last backward pass
   double at_step_ = 0;                   // the same at the step before
 };
 
@@ -118,7 +118,7 @@ class LossScale {
 /// which of the numbers that are computed while the program validates may be compared with it. One thread at a time.
 class ProgramLosses {
  public:
-  /// Says what a loss is taken to be.
+  /// Reports the guess about a loss.
   struct Tell {
     std::function<void(const std::string& guess)> guess;
     /// A trained loss, which has a name.
@@ -151,10 +151,10 @@ class ProgramLosses {
     const char* function;
     const void* place;
   };
-  /// What a loss function is to the program's main loss.
+  /// The relation of a loss function to the program's main loss.
   struct Role {
     bool is_loss = false;
-    at::Tensor factor;  // of the loss to its result; undefined where they are equal
+    at::Tensor factor;  // loss divided by its result; undefined if they are equal
   };
   const void* origin_of(const at::Tensor& loss, const void* place, std::size_t trainings);
   void note_role(const at::Tensor& loss, const MadeLoss& made, bool is_main);

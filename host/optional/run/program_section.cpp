@@ -57,7 +57,7 @@ void check_losses(const YAML::Node& written, const RunProgramSection& section, D
     if (name == "-" || (!name.empty() && names.insert(name).second)) continue;
     diagnostics.error(written, name.empty() ? "a loss under run_program needs a name; '-' leaves one out"
                                             : "two losses under run_program have the name '" + name +
-                                                  "', so that their values could not be told apart");
+                                                  "', so their values could not be told apart");
   }
 }
 

@@ -11,7 +11,7 @@ namespace loupe {
 /// Overrides what `loupe run` guesses about a program.
 struct RunProgramSection {
   enum class Epoch {
-    automatic,  ///< train_eval once the program calls eval(); until then, and where it never does, by steps
+    automatic,  ///< train_eval once the program calls eval(); otherwise by steps
     train_eval,
     steps,
     seconds,

@@ -51,7 +51,7 @@ template <class... Arguments>
 struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Arguments...)> {
   static inline void (*real)(const torch::autograd::variable_list&, Arguments...) = nullptr;
   static void tap(const torch::autograd::variable_list& tensors, Arguments... arguments) {
-    // The bytes after one place, where no other call returns to, distinguish several losses there.
+    // The bytes after one place, to which no other call returns, distinguish several losses there.
     const auto* place = static_cast<const char*>(__builtin_return_address(0));
     for (std::size_t i = 0; i < tensors.size() && i < 4; ++i) {
       if (is_number(tensors[i])) listener->before_backward(tensors[i], place + i);
@@ -84,7 +84,7 @@ struct SamplerTap<Type, void (Owner::*)(Size)> {
     listener->order_begins(self, /*is_loader=*/true);
     self->Type::reset(size);
   }
-  /// The member is virtual, so that no pointer to it says where it lies; a loader calls it by its name.
+  /// The member is virtual, so a pointer to it does not contain its address; a loader calls it by name.
   static void declare(const std::string& type) {
     const std::string function = typeid(void(Size)).name();  // "Fv", the parameter, "E"
     const std::string parameter = function.substr(2, function.size() - 3);

@@ -5,7 +5,7 @@
 
 namespace loupe {
 
-/// Receives what a program does with losses and as its epochs begin or end, on its threads. Functions must not throw.
+/// Receives a program's use of losses and events around its epochs, on its threads. Functions must not throw.
 struct ProgramListener {
   /// Before a backward pass from a tensor of one element; `place` is the call's, only to compare with.
   void (*before_backward)(const at::Tensor& loss, const void* place);

@@ -1,5 +1,5 @@
-// How the part is begun by libloupe_run.so, and how what it hears reaches the watched program: never
-// through a fault of Loupe's own into the program, and never from what Loupe does itself.
+// The start of the part by libloupe_run.so, and the path of events to the watched program's model: faults of Loupe
+// never reach the program, and events of Loupe's own work are ignored.
 
 #include "run/start.h"
 
@@ -139,7 +139,7 @@ const ProgramListener program_listener = {
     &Guarded<&Program::computed>::call,        &Guarded<&Program::evaluated>::call,
     &Guarded<&Program::order_begins>::call,    &Guarded<&Program::scheduled>::call};
 
-/// In a process that was just forked: other threads are gone, so nobody will release their locks.
+/// In a process that was just forked: other threads do not exist, so nobody will release their locks.
 void begin_anew() {
   WatchedProgram* program = watched.load();
   if (program == nullptr) return;

@@ -25,7 +25,7 @@ namespace {
 
 /// The finding that the optimizer holds one instance of a model while another one runs: none of its parameters has a
 /// gradient, and the loss depends on as many others of the same shapes.
-/// @param leaves  the parameters that the last loss depends on  @param model  what the optimizer's model is called
+/// @param leaves  the parameters that the last loss depends on  @param model  the name of the optimizer's model
 std::optional<Finding> finding_of_twin(const torch::optim::Optimizer& optimizer, const std::vector<LossLeaf>& leaves,
                                        const std::string& model) {
   if (leaves.empty()) return std::nullopt;
@@ -66,7 +66,7 @@ std::string short_list(const std::vector<std::string>& texts) {
   return texts.size() > most ? list + " and " + std::to_string(texts.size() - most) + " more" : list;
 }
 
-/// The one behind the last of a run that goes on, where the configuration names none.
+/// The epoch after the last one of a resumed run, if the configuration names none.
 double first_epoch_of(Inspector& inspector) {
   return std::floor(ProgramInspector::of(inspector).last_recorded_epoch().value_or(0)) + 1;
 }
@@ -111,8 +111,8 @@ Inspector& WatchedProgram::inspector() {
   return *inspector_;
 }
 
-/// Takes what the configuration counts as an epoch, so that only one clock ticks; not where it says what an epoch is or
-/// whose steps count.
+/// Takes over run.tick as the length of an epoch, so that only one clock ticks; not if the configuration defines an
+/// epoch or the counted model.
 void WatchedProgram::count_as(TickRule& tick) {
   using Epoch = RunProgramSection::Epoch;
   if (!tick.is_automatic() || !tick.of.empty() || section_.epoch != Epoch::automatic) return;
@@ -181,7 +181,7 @@ void WatchedProgram::scheduled() {
   if (clock_) clock_->hint(EpochClock::Hint::schedule);
 }
 
-/// Where the next step begins.
+/// Called where the next step begins.
 void WatchedProgram::end_due_epoch() {
   if (!clock_) return;
   // Steps of the program's own optimizers, which no tap sees, are noticed by what they changed.
@@ -196,7 +196,7 @@ void WatchedProgram::before_script(const torch::jit::Module& script) {
   if (waits_) scripts_.push_back(opened<ScriptTable>()->model_of(script));
 }
 
-/// Takes over what an optimizer holds now.
+/// Updates the parameters of an optimizer.
 void WatchedProgram::know(const torch::optim::Optimizer& optimizer) {
   for (const auto& bare : bare_) {
     if (bare->follow(optimizer)) follow(*bare, optimizer);
@@ -251,7 +251,7 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   const ParameterSet& held = optimizer_at(&optimizer).parameters;
   const auto is_its = [&](const Attached& each) { return holds_any(held, each.parameters); };
   const auto idle = std::find_if(attached_.begin(), attached_.end(), is_its);
-  if (idle == attached_.end()) return false;  // their model is gone
+  if (idle == attached_.end()) return false;  // their model no longer exists
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
   ProgramInspector::of(inspector()).publish(*finding);
@@ -264,8 +264,8 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   return true;
 }
 
-/// Looks at what an optimizer holds beside the models. Parameters of no module, such as fields and splats, are a model
-/// too; if none of them ever has a gradient, they are left from a model that is gone.
+/// Checks the parameters of an optimizer outside the models. Parameters of no module, such as fields and splats, are
+/// also a model; if none of them ever gets a gradient, they are left from a destroyed model.
 void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   const std::vector<BareParameter> strangers = strangers_of(optimizer);
   if (strangers.empty()) return;
@@ -282,7 +282,7 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   finding.severity = LOUPE_SEVERITY_ERROR;
   finding.message = "the optimizer stepped, but none of the " + std::to_string(strangers.size()) +
                     " parameters that it holds has a gradient or is in a module that runs: they are another model's, "
-                    "or one's that is gone";
+                    "or a destroyed one's";
   finding.advice = "make the optimizer after the model, from the parameters of the model that runs";
   ProgramInspector::of(inspector()).publish(finding);
 }
@@ -425,7 +425,7 @@ void WatchedProgram::settle(bool all_there_is) {
     for (const auto& [other, held] : optimizers_) {
       if (other != optimizer) others.insert(held.parameters.begin(), held.parameters.end());
     }
-    // What trained a model that is gone trains no longer; a part of it may live on in another.
+    // The optimizer of a destroyed model no longer trains; a part of the model may live on in another.
     const auto is_gone = [](const Attached& each) { return each.is_owned && each.owner.expired(); };
     for (const Attached& each : attached_) {
       if (!is_gone(each)) continue;
@@ -537,7 +537,7 @@ void WatchedProgram::show_epochs() {
 
 void WatchedProgram::finish() {
   if (!inspector_) return;
-  const bool never_trained = epochs_ == 0 && !names_.empty();  // which is shown, too
+  const bool never_trained = epochs_ == 0 && !names_.empty();  // which is also shown
   const bool ticks = clock_->has_passes() || never_trained || !is_shown_;
   if (clock_->has_passes() || never_trained) end_epoch(clock_->counts() && clock_->has_passes());
   if (!is_shown_) show_epochs();
@@ -550,7 +550,7 @@ void WatchedProgram::finish() {
 }
 
 void WatchedProgram::give_up(const std::string& why) {
-  log(LOUPE_LOG_ERROR, why + "; the program goes on without Loupe");
+  log(LOUPE_LOG_ERROR, why + "; the program continues without Loupe");
   if (waits_.exchange(false)) count_active_attachments(-1);
   rows_.reset();
   if (inspector_) inspector_->detach();

@@ -60,7 +60,7 @@ class WatchedProgram {
   void scheduled();
   /// The last epoch, and the end of the record.
   void finish();
-  /// Something of Loupe's failed: the program goes on without it.
+  /// Loupe failed: the program continues without it.
   void give_up(const std::string& why);
   /// Marks this process as a forked child: state inherited from the parent is not touched.
   void leave_parent();
@@ -72,7 +72,7 @@ class WatchedProgram {
     std::weak_ptr<torch::nn::Module> owner;
     bool is_owned;
     ParameterSet parameters;
-    int training;  // those that one optimizer trains have one number
+    int training;  // models trained by one optimizer have the same number
   };
   /// An optimizer and its parameters.
   struct Optimizer {
@@ -82,14 +82,14 @@ class WatchedProgram {
       }
     }
     ParameterSet parameters;
-    std::vector<const c10::TensorImpl*> order;  // in which it was given them
-    std::size_t size = 0;                       // as it was looked at last
+    std::vector<const c10::TensorImpl*> order;  // the order in which it got them
+    std::size_t size = 0;                       // its size at the last check
     bool waits = true;
     std::uint64_t steps = 0;
     std::uint64_t first_step = 0, last_step = 0;  // among those of all optimizers
     using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
     std::vector<std::pair<BareParameter, WeakTensor>> strangers;  // since its first step; the tensor is the second
-    bool is_idle = false;  // a finding says that another instance runs than the one that it holds
+    bool is_idle = false;  // a finding reports that a different instance runs than the one it holds
   };
 
   Inspector& inspector();
@@ -106,7 +106,7 @@ class WatchedProgram {
   bool adopt(BareModel& bare, const std::vector<BareParameter>& strangers);
   /// Watches the tensors that a bare model has now.
   void follow(BareModel& bare, const torch::optim::Optimizer& optimizer);
-  /// Attaches what the optimizers that wait hold; parts of it only where `all_there_is`.
+  /// Attaches the models of waiting optimizers; parts of them only if `all_there_is`.
   void settle(bool all_there_is);
   void attach(const FoundModel& model, int training, const std::string& why);
   /// Logs the first of the models that a program makes in turn; the others would be a line each.
@@ -114,7 +114,7 @@ class WatchedProgram {
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
-  /// Says after the program's first step what is watched and what ends an epoch.
+  /// Reports after the program's first step what is watched and what ends an epoch.
   void tell_first_lines();
   /// The number of the training that parameters belong to; a new one where no attached model has any of them.
   int training_of(const ParameterSet& parameters);
@@ -139,17 +139,17 @@ class WatchedProgram {
   std::vector<LossLeaf> leaves_;  // of the loss before its first step
   ModelSearch modules_;
   std::vector<std::shared_ptr<torch::nn::Module>> scripts_;  // those seen at work, while their scripts live
-  std::deque<std::pair<const torch::optim::Optimizer*, Optimizer>> optimizers_;  // as they were made
+  std::deque<std::pair<const torch::optim::Optimizer*, Optimizer>> optimizers_;  // in order of creation
   std::vector<Attached> attached_;
   std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
   std::unordered_map<std::string, int> names_;   // how many models of each kind were attached
   std::set<std::string> in_turn_;                // kinds whose models follow each other
-  std::uint64_t steps_ = 0;                      // of all optimizers
-  int epochs_ = 0;                               // that ended
+  std::uint64_t steps_ = 0;                      // steps of all optimizers
+  int epochs_ = 0;                               // finished epochs
   bool is_shown_ = true;                         // the last of them
   std::uint32_t reason_ = 0;                     // LOUPE_TICK_, of the last
   int last_training_ = 0;
-  std::uint64_t unseen_steps_ = 0;                        // that the clock knows of
+  std::uint64_t unseen_steps_ = 0;                        // counted by the clock
   std::vector<std::string> first_models_, first_losses_;  // for the first lines
   double first_epoch_ = 1;
   bool has_told_first_lines_ = false;

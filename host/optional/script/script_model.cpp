@@ -154,7 +154,7 @@ void ScriptModel::add_children(ScriptLayer& layer, const torch::jit::Module& scr
 std::shared_ptr<const ScriptElements> ScriptModel::follow_script() {
   const std::lock_guard lock(mutex_);
   bool changed = elements_ == nullptr;
-  // From the root on: train() of a module goes down to its children.
+  // Start at the root: train() of a module also applies to its children.
   changed = follow() || changed;
   for (const auto& layer : layers_) changed = layer->follow() || changed;
   if (!changed) return elements_;

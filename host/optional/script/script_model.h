@@ -15,12 +15,12 @@
 
 namespace loupe {
 
-/// "torch::nn::LinearImpl" for LibTorch's own; "models::Net" for a class of the user's, without what the compiler put
-/// in to tell apart classes of one name.
+/// "torch::nn::LinearImpl" for LibTorch's own; "models::Net" for a class of the user's, without the compiler's suffix
+/// for classes of one name.
 std::string script_type(const torch::jit::Module& script);
 
 /// One module of a TorchScript model as a module of LibTorch's: the same parameters and buffers under the same names,
-/// so that it is watched as any other. It has no forward; the interpreter's operators tell when the script's ran.
+/// so it is watched like any other. It has no forward; the interpreter's operators show when the script's ran.
 class ScriptLayer : public torch::nn::Module, public HasVisibility {
  public:
   explicit ScriptLayer(const torch::jit::Module& script);
@@ -32,7 +32,7 @@ class ScriptLayer : public torch::nn::Module, public HasVisibility {
 
  private:
   friend class ScriptModel;
-  /// Where the script keeps a tensor, and what was there last.
+  /// A tensor's slot in the script, and its last value.
   struct Slot {
     std::size_t index;
     std::string name;
@@ -66,7 +66,7 @@ class ScriptElements {
 /// The root of such a model, which knows all of it. Made and followed on any thread that holds the script.
 class ScriptModel : public ScriptLayer, public ScriptRoot {
  public:
-  /// Finds the one of this module, or makes it.
+  /// Finds or creates the one for this module.
   static std::shared_ptr<ScriptModel> of(const torch::jit::Module& script);
   /// The model that has this module at its root or below, if one was made and lives; and the module in it.
   static std::shared_ptr<ScriptModel> find(const c10::ivalue::Object* script, ScriptLayer*& layer);

@@ -21,9 +21,9 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr std::size_t most_ways = 128;  // LibTorch's attention alone may be run through in dozens of ways
+constexpr std::size_t most_ways = 128;  // LibTorch's attention alone has dozens of paths
 
-/// One name for an operator and for what the interpreter's optimizer puts in its place.
+/// One name for an operator and for its replacement by the interpreter's optimizer.
 std::string usual_name(std::string name) {
   static const auto& others =
       *new std::unordered_map<std::string, std::string>{{"aten::_batch_norm_impl_index", "aten::batch_norm"},
@@ -84,7 +84,7 @@ ScriptPlace ScriptProgress::next(const ScriptLayer* owner, int name) {
   return {last_, name, name < 0 ? 0 : counts_[static_cast<std::size_t>(name)]++};
 }
 
-/// Reads methods as they were written, and those that they call.
+/// Reads methods in their original form, and the methods that they call.
 class ScriptWalk {
  public:
   ScriptWalk(ScriptPlan& plan, const ScriptModel& model, const ScriptElements& elements)
@@ -165,7 +165,7 @@ void ScriptWalk::walk_graph(const Graph& graph, Call& call) {
   --depth_;
 }
 
-/// What gives the first tensor of a value.
+/// The node that computes the first tensor of a value.
 void ScriptWalk::find_returned(const Value* value, Call& call, bool may_go_on) {
   const Node* node = value->node();
   const auto kind = node->kind();
@@ -177,7 +177,7 @@ void ScriptWalk::find_returned(const Value* value, Call& call, bool may_go_on) {
       if (lies_in(*all.back()->node(), *block)) inside.push_back(all.back());
     }
     for (const Value* each : all) {
-      // What was there before and is passed through on one way may be computed on the other.
+      // A value passed through on one path may be modified on the other.
       const bool is_passed = std::find(inside.begin(), inside.end(), each) == inside.end();
       find_returned(each, call, may_go_on || (is_passed && !inside.empty()));
     }
@@ -320,7 +320,7 @@ void ScriptWalk::walk_operator(const Node& node, Call& call) {
   }
   result.is_hidden = call.inside->is_opaque();
   const int number = plan_.name_of(name.c_str());
-  if (number < 0) return;  // in a method that only the object at hand has
+  if (number < 0) return;  // in a method that only this object has
   for (ScriptProgress& progress : ways_) {
     const auto [place, is_new] = plan_.results_.try_emplace(progress.next(owner, number), result);
     if (is_new || place->second.is_unclear) continue;

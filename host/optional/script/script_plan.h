@@ -75,7 +75,7 @@ class ScriptPlan {
   std::unordered_map<ScriptPlace, Result, Hash> results_;
 };
 
-/// Whether an operator only looks at a tensor another way, and computes nothing.
+/// Whether an operator only makes a view of a tensor, and computes nothing.
 bool is_view(const std::string& operator_name);
 
 /// Notes for the model and each layer below how far this plan of its forward shows its results.

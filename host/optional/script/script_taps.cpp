@@ -28,7 +28,7 @@
 #include "torch/taps/function_taps.h"
 
 namespace torch::jit {
-bool canFuseOnCPU();  // of a header that some packages leave out
+bool canFuseOnCPU();  // from a header that some packages lack
 }
 
 namespace loupe {
@@ -37,7 +37,7 @@ using torch::jit::Method;
 
 namespace {
 
-/// What is known of an operator by its name.
+/// Properties of an operator, from its name.
 struct OperatorName {
   int number;
   bool is_view, is_in_place, is_dropout, is_clamp;
@@ -51,14 +51,14 @@ struct Run {
   std::shared_ptr<const ScriptElements> elements;
   ScriptLayer* root = nullptr;
   std::optional<ForwardScope> scope;  // the root's
-  // A result that the next operator may compute on; and what it was computed from.
+  // A result that the next operator may use, and its inputs.
   const ScriptPlan::Result* waiting = nullptr;
   at::Tensor waiting_result, waiting_input;
   std::vector<const ScriptPlan::Result*> shown;  // so far, while that is still compared
   ScriptProgress progress;
   std::map<std::string, OperatorName, std::less<>> names;  // of this plan
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
-  std::exception_ptr thrown;  // by a lens, where that is to stop the trainer
+  std::exception_ptr thrown;  // thrown by a lens, to stop the trainer
   // The running operator, and those that it calls.
   int depth = 0;
   const OperatorName* name = nullptr;
@@ -113,7 +113,7 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
   if (run.name->is_clamp) run.activates = arguments.size() > 1 && is_zero(arguments[1]);
 }
 
-/// LibTorch logs at length what a callback throws, and goes on.
+/// LibTorch logs an exception of a callback at length, and continues.
 template <class Call>
 void guarded(Run& state, Call&& call) {
   if (state.thrown != nullptr) return;
@@ -124,7 +124,7 @@ void guarded(Run& state, Call&& call) {
   }
 }
 
-/// These ran already, so that what follows is Loupe's own work.
+/// These ran already, so the following is Loupe's own work.
 void tell_layers(Run& state, const ScriptPlan::Result& known, const at::Tensor& input, const at::Tensor& result) {
   in_loupe_time([&] {
     for (std::size_t i = 0; i < known.layers.size(); ++i) {
@@ -191,7 +191,7 @@ void tell_result(Run& state, const at::Tensor& result) {
 void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
   Run& state = run();
   if (state.model == nullptr || state.depth == 0) return;
-  // What Loupe itself calls in here is no operator of the script's.
+  // Operators called by Loupe itself here are not the script's.
   struct Leave {
     int& depth;
     ~Leave() { --depth; }

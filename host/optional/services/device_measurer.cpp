@@ -141,7 +141,7 @@ class AtenMeasurer final : public DeviceMeasurer {
     set(row, dead_column, active.transpose(0, unit).reshape({event.units, -1}).any(1).logical_not().sum());
   }
 
-  /// Those elements of a tensor that are compared with earlier ones. What earlier tensors of another size left is gone.
+  /// The elements of a tensor that are compared with earlier ones. Forgets earlier tensors of another size.
   at::Tensor compared_part(const at::Tensor& flat) {
     const measure::Sample sample(flat.numel(), history_);
     if (flat.numel() != compared_numel_) {

@@ -53,11 +53,11 @@ loupe_status lend_leaves(void*, const loupe_tensor* tensor, loupe_draft_take_lea
   });
 }
 
-/// What a function kept for its backward pass; undefined where it kept nothing, or backward() has freed it.
+/// The tensors that a function saved for its backward pass; undefined if it saved none, or backward() has freed them.
 struct Kept {
   std::array<at::Tensor, 2> inputs;  ///< in the order of its edges
   at::Tensor result;
-  at::Tensor recomputed;  ///< the result, from what it kept
+  at::Tensor recomputed;  ///< the result, computed from the saved tensors
   std::optional<double> exponent;
   bool is_freed = false;
 };
@@ -117,7 +117,7 @@ bool is_bad(const at::Tensor& tensor) {
   return tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>();
 }
 
-/// Where a mask is true, as "in 3 of 320 elements, in rows 3 and 17 of 32 (from 0)".
+/// The places where a mask is true: "in 3 of 320 elements, in rows 3 and 17 of 32 (from 0)".
 std::string where_true(const at::Tensor& mask) {
   const auto count = mask.sum().item<int64_t>();
   std::string text = "in " + std::to_string(count) + " of " + std::to_string(mask.numel()) + " elements";
@@ -127,8 +127,8 @@ std::string where_true(const at::Tensor& mask) {
   return text + ", " + rows_text({first, first + rows.numel()}, mask.size(0));
 }
 
-/// The number of elements of a function's output; -1 where it is not known. Autograd keeps its shape, and LibTorch 1.13
-/// tells it by a tensor of zeros alone.
+/// The number of elements of a function's output; -1 if unknown. Autograd keeps its shape, and LibTorch 1.13 tells it
+/// by a tensor of zeros alone.
 int64_t count_of(const Function& node, uint32_t output) {
   return output < node.num_inputs() ? node.input_metadata(output).zeros_like().numel() : -1;
 }
@@ -140,10 +140,10 @@ struct Maker {
 
 using Mask = at::Tensor;
 constexpr const char* keep_above_0 =
-    "add a small number to what is taken to the logarithm, or clamp it; of a softmax or sigmoid, use log_softmax, or a "
+    "add a small number to the input of the logarithm, or clamp it; after a softmax or sigmoid, use log_softmax, or a "
     "loss that takes scores";
 constexpr const char* keep_divisor =
-    "see why it is 0, and clamp it or add a small number to it: a deviation is 0 where all values are the same";
+    "check why it is 0, and clamp it or add a small number to it: a deviation is 0 if all values are the same";
 
 /// The function of the graph that turns finite inputs into NaN or Inf.
 std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
@@ -164,7 +164,7 @@ std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   } else if (input.defined() && has_name(name, {"Pow"}) && kept.exponent.value_or(0) < 0 && !is_bad(input)) {
     maker = told("takes 0 to a power below 0", input.eq(0), keep_divisor);
   } else if (input.defined() && has_name(name, {"Acos", "Asin"}) && !is_bad(input)) {
-    maker = told("takes numbers beyond 1", input.abs().gt(1), "clamp what goes in: rounding leads beyond 1");
+    maker = told("takes numbers beyond 1", input.abs().gt(1), "clamp the input: rounding leads beyond 1");
   }
   const bool is_mean = has_name(name, {"Mean"}), is_deviation = has_name(name, {"Std", "Var", "StdMean", "VarMean"});
   if (maker || !(is_mean || is_deviation) || !node.next_edge(0).is_valid()) return maker;
@@ -189,24 +189,24 @@ std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output)
                  "everything is masked, is NaN"};
   if (is_nan && has_name(name, {"Sqrt", "Rsqrt"}))
     return Maker{name, "gives NaN " + where_true(output.isnan()) + ", as of numbers below 0",
-                 "clamp what is taken to the root at 0: rounding leads below it"};
+                 "clamp the input of the root at 0: rounding leads below it"};
   if (!is_nan && has_name(name, {"Rsqrt", "Reciprocal"}))
     return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as of 0", keep_divisor};
   if (!is_nan && has_name(name, {"Exp", "Expm1"}))
     return Maker{name, "gives Inf " + where_true(output.isinf()) + ", as of numbers above 88 in float32",
-                 "bound what goes into it, or subtract its maximum first, as logsumexp does"};
+                 "bound its input, or subtract the maximum first, as logsumexp does"};
   const bool has_unseen = has_name(name, {"Add", "Sub", "Mul", "Div"}) && node->num_outputs() > 1 &&
                           node->next_edge(0).is_valid() != node->next_edge(1).is_valid();
   if (has_unseen)
     return Maker{name,
                  "gives NaN or Inf " + where_true(at::isfinite(output).logical_not()) +
                      "; one of its two operands needs no gradient and was not seen",
-                 "look at that operand, such as the targets or a mask, for NaN and Inf"};
+                 "check that operand, such as the targets or a mask, for NaN and Inf"};
   return std::nullopt;
 }
 
-/// Where a tensor's NaN or Inf comes from, from its own function to those before it. Where it is known which input of a
-/// function holds it, only that one is followed.
+/// Searches for the origin of a tensor's NaN or Inf, from its own function to those before it. Where it is known which
+/// input of a function holds it, only that one is followed.
 class MakerSearch {
  public:
   std::optional<Maker> of(const NodeHandle& node, const at::Tensor& output) {
@@ -243,7 +243,7 @@ class MakerSearch {
                      std::string("is given ") + (i == 0 ? "an operand" : "a second operand") +
                          " that needs no gradient and holds NaN or Inf " +
                          where_true(at::isfinite(value).logical_not()),
-                     "see where that operand, such as the targets or a mask, comes from"};
+                     "check where that operand, such as the targets or a mask, comes from"};
       if (!has_edge) continue;
       const auto& edge = node->next_edge(i);
       const auto* leaf = dynamic_cast<const AccumulateGrad*>(edge.function.get());
@@ -312,7 +312,7 @@ class MakerSearch {
     Maker maker;
     for (std::size_t i = 0; i < names.size(); ++i)
       maker.function += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    maker.seen = "may have made it (push the loss before backward() to learn what goes in)";
+    maker.seen = "may have made it (push the loss before backward() to see its inputs)";
     return maker;
   }
 

@@ -14,7 +14,7 @@
 namespace loupe {
 namespace {
 
-/// How often it has stepped; -1 where that is not kept.
+/// The number of its steps; -1 if unknown.
 int64_t steps_of(const torch::optim::OptimizerParamState& state) {
   using namespace torch::optim;
   if (const auto* adam = dynamic_cast<const AdamParamState*>(&state)) return adam->step();
@@ -24,7 +24,7 @@ int64_t steps_of(const torch::optim::OptimizerParamState& state) {
   return -1;
 }
 
-/// What is kept of a parameter; null where nothing is.
+/// The state of a parameter; null if there is none.
 template <class States>
 const torch::optim::OptimizerParamState* kept_of(const States& states, const at::Tensor& parameter) {
   using Key = std::decay_t<decltype(states.begin()->first)>;

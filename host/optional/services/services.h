@@ -12,7 +12,7 @@ namespace loupe {
 
 extern const ServicesTable services_table;
 
-// What components ask for, by its id. The tables live for good.
+// The services that components request, by id. The tables are never freed.
 
 /// LOUPE_TENSORS_ID
 const loupe_tensor_service& tensor_service();
@@ -29,7 +29,7 @@ const loupe_draft_optimizer_state_service& optimizer_state_service();
 /// LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID
 const loupe_draft_optimizer_defaults_service& optimizer_defaults_service();
 
-/// The tensor behind a view that this host lent. Throws Error for any other.
+/// The tensor behind a view of this host. Throws Error for any other.
 inline const at::Tensor& native_tensor(const loupe_tensor* tensor) {
   const bool is_torch = tensor != nullptr && tensor->native != nullptr && LOUPE_OFFERS(*tensor, native_library) &&
                         tensor->native_library->identity == native_libtorch().identity;

@@ -15,7 +15,7 @@ enum class StepPart {
   forward,    ///< from the first module that trains to the end of the last before the backward pass
   backward,   ///< the loss and the backward pass
   optimizer,  ///< optimizers' steps
-  other,      ///< what is between the rest: clipping, evaluation, acting
+  other,      ///< the time between the other parts: clipping, evaluation, acting
   loupe,      ///< Loupe's own work
 };
 constexpr std::size_t step_parts = 6;
@@ -23,7 +23,7 @@ constexpr std::size_t step_parts = 6;
 const char* name_of(StepPart part);
 
 /// Splits one step's wall time into parts that add up to it, and into the time of each layer without the layers inside
-/// it. Has no clock: each call gives its time in seconds. One thread, except note_elsewhere.
+/// it. Has no clock: each call passes its time in seconds. One thread, except note_elsewhere.
 class StepSplit {
  public:
   struct Layer {
@@ -58,7 +58,7 @@ class StepSplit {
     int layer;
     bool is_node, trains;
   };
-  /// What preceded the current gap.
+  /// The part before the current gap.
   enum class Before { start, forward, evaluation, backward, optimizer };
 
   double& part(StepPart which) { return parts_[static_cast<std::size_t>(which)]; }

@@ -52,7 +52,7 @@ class StepTimer final : public WorkListener {
   }
 
   // For monitors. Any thread.
-  /// What to measure beside the times.
+  /// Measurements in addition to the times.
   struct Extras {
     bool memory = false, trace = false;
   };
@@ -137,7 +137,7 @@ class StepTimer final : public WorkListener {
   enum class State { idle, asked, on } state_ = State::idle;
   bool goes_on_ = false;  // another step follows
   bool dropped_ = false, closes_ = false;
-  uint64_t number_ = 0;  // as it was closed
+  uint64_t number_ = 0;  // when it was closed
   Extras requested_;
   std::deque<FinishedStep> done_;
   std::shared_ptr<DeviceMarks> device_;  // of the current step

@@ -2,8 +2,8 @@
 
 namespace loupe {
 
-/// Whether callbacks may be added to those that LibTorch calls on this thread. It keeps them in an object of the
-/// thread's own, which is gone where a model runs in the destructor of a static or thread_local object.
+/// Whether callbacks may be added to those that LibTorch calls on this thread. It keeps them in a thread_local object,
+/// which is destroyed when a model runs in the destructor of a static or thread_local object.
 bool can_add_thread_callbacks();
 
 }  // namespace loupe

@@ -48,7 +48,7 @@ void StepTrace::add(TimedStep step) {
   std::vector<std::string> layers;
   for (const TimedStep::Layer& layer : step.layers) {
     const auto node = layer.node.lock();
-    layers.push_back(node != nullptr ? utf8(node->description().name) : "a module that is gone");
+    layers.push_back(node != nullptr ? utf8(node->description().name) : "a deleted module");
   }
   Json parts;
   for (std::size_t i = 0; i < step_parts; ++i)

@@ -22,7 +22,7 @@ class StepTrace {
   /// @param steps  how many to take
   explicit StepTrace(uint64_t steps) : wanted_(steps) {}
 
-  /// A device's step is moved behind the end of the previous one.
+  /// A device's step is moved after the end of the previous one.
   void add(TimedStep step);
   /// Adds a raised finding. @param when  in steady_time
   void add(const loupe_finding& finding, double when);
@@ -75,10 +75,10 @@ class TimedSteps final : public StepTiming {
   void tell_whole(const TimedStep& step);
 
   /// A timed step takes nearly half as long again where layers are small, so that a long epoch has fewer of them once
-  /// there are `enough` for a mean. The numbers are prime, so that what a loop does at each n-th step is timed as often
-  /// as it is done.
+  /// there are `enough` for a mean. The numbers are prime, so that events at each n-th step are timed at their real
+  /// frequency.
   static constexpr uint64_t every = 17, seldom = 101, enough = 8;
-  /// For short epochs.
+  /// The same for short epochs.
   static constexpr uint64_t at_least = 8;
   static constexpr uint64_t warm_up = 2;
 

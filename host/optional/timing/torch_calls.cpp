@@ -43,12 +43,12 @@ void each_storage(const c10::IValue& value, const Call& call) {
   }
 }
 
-/// What the operators of one forward pass make, and which layer's they are. One thread.
+/// The tensors that the operators of one forward pass create, by layer. One thread.
 class KeptMemory {
  public:
-  /// The memory of what an operator is given.
+  /// The memory of an operator's inputs.
   using Inputs = c10::SmallVector<const c10::StorageImpl*, 6>;
-  /// As it starts, which is when they may be asked for.
+  /// Reads them when it starts, the only time when that is possible.
   static Inputs inputs_of(const at::RecordFunction& operation) {
     Inputs inputs;
     for (const c10::IValue& input : operation.inputs())
@@ -258,7 +258,7 @@ struct EndOfThread {
   }
 };
 
-/// Bytes of the tensors that an optimizer of LibTorch's keeps; those of other types are not known.
+/// Bytes of the tensors that a LibTorch optimizer keeps; unknown for other types.
 double state_bytes(const torch::optim::Optimizer& optimizer) {
   double sum = 0;
   for (const auto& [parameter, state] : optimizer.state()) {

@@ -13,7 +13,7 @@ class Module;
 
 namespace loupe {
 
-// Programs link loupe::listeners for what is declared here.
+// Programs that use this header link loupe::listeners.
 
 /// What a DifferenceMonitor does with an attribute's value after and before a forward. A function that throws throws
 /// into the model's forward.
@@ -42,7 +42,7 @@ class LOUPE_API DifferenceMonitor {
   using Get = std::function<at::Tensor()>;
 
   /// @param attribute  a parameter or buffer of the module, or of a child as in "a.b"
-  /// @param get        how to read the attribute instead, for one that is neither; may give an undefined tensor
+  /// @param get        reads the attribute if it is neither; may return an undefined tensor
   /// Throws std::invalid_argument for a module that lacks the attribute, or whose forward cannot be seen.
   DifferenceMonitor(std::shared_ptr<Reducer> reducer, std::string attribute, torch::nn::Module& module,
                     DifferenceSettings settings = {}, Get get = nullptr);

@@ -15,7 +15,7 @@ namespace torch::nn {
 class Module;
 }
 
-/// Programs link loupe::listeners for what is declared here.
+/// Programs that use this header link loupe::listeners.
 namespace loupe::recorders {
 
 /// The recorded part of a tensor.
@@ -29,7 +29,7 @@ struct Settings {
   /// Reduces the recorded tensor and the next one to one; by default all tensors are kept.
   std::function<at::Tensor(const at::Tensor& recorded, const at::Tensor& comes)> reduction = {};
   Keep keep = Keep::batch;
-  std::size_t argument = 0;  ///< which of a forward's tensors, if it has several
+  std::size_t argument = 0;  ///< the index of the tensor, if a forward has several
 };
 
 /// Selects modules of a model: those that match all given members.
@@ -38,8 +38,8 @@ struct Select {
   std::vector<std::size_t> indices = {};  ///< positions in model.children() or model.modules()
 };
 
-/// Records tensors that pass through modules, without an inspector. What is recorded is a copy. Each module that was
-/// registered has an index, in the order of registration:
+/// Records tensors that pass through modules, without an inspector. Records are copies. Each module that was registered
+/// has an index, in the order of registration:
 ///
 ///     loupe::recorders::ForwardPre recorder({.reduction = [](auto& a, auto& b) { return a + b; }});
 ///     recorder.children(*model, {.indices = {2, 3}});
@@ -64,7 +64,7 @@ class LOUPE_API Recorder {
   std::size_t size() const;
   /// The recorded tensors of one module: with a reduction one or none. Throws std::out_of_range.
   const std::vector<at::Tensor>& operator[](std::size_t index) const;
-  /// Of all.
+  /// The same for all modules.
   std::vector<std::vector<at::Tensor>> data() const;
   /// The number of recorded samples of one module, and of each.
   std::size_t samples(std::size_t index) const;

@@ -10,7 +10,7 @@
 
 namespace loupe {
 
-/// Folds observations that come one step apart, and keeps what it made of the last of them. Not thread-safe.
+/// Folds observations that come one step apart, and keeps the last states. Not thread-safe.
 class LOUPE_API Reducer {
  public:
   /// @param duration   how long states are kept, in the unit of `step_time`; 0 keeps only the latest
@@ -53,7 +53,7 @@ class LOUPE_API Reducer {
 
 namespace reducers {
 
-/// Each observation as it came.
+/// Keeps each observation unchanged.
 class LOUPE_API Passthrough : public Reducer {
  public:
   using Reducer::Reducer;
@@ -65,7 +65,7 @@ class LOUPE_API Passthrough : public Reducer {
 /// The time since a criterion last held, element by element; infinite before it first does.
 class LOUPE_API Event : public Reducer {
  public:
-  using Criterion = std::function<at::Tensor(const at::Tensor& observation)>;  // gives a tensor of booleans
+  using Criterion = std::function<at::Tensor(const at::Tensor& observation)>;  // returns a tensor of booleans
   explicit Event(Criterion criterion, double duration = 0, double step_time = 1);
 
  protected:
@@ -76,7 +76,7 @@ class LOUPE_API Event : public Reducer {
   Criterion criterion_;
 };
 
-/// alpha times the observation plus 1 - alpha times the state; the first observation as it is.
+/// alpha times the observation plus 1 - alpha times the state; the first observation unchanged.
 class LOUPE_API ExponentialAverage : public Reducer {
  public:
   explicit ExponentialAverage(double alpha, double duration = 0, double step_time = 1);
