@@ -93,13 +93,13 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"note", "plugin", {"its note lacks the lens 'faulty_lens', so that no host finds it"}},
         Fault{"functions", "functions", {"it lacks 'open'", "set it"}},
         Fault{"names", "names", {"'Ratio of all' is not snake_case; write it as 'my_option'"}},
-        Fault{"help", "help", {"'ratio' has no help; say in one line what it does"}},
+        Fault{"help", "help", {"'ratio' has no help; describe it in one line"}},
         Fault{"defaults", "defaults", {"ratio must be between 0 and 1, not 7"}},
         Fault{"creation", "creation", {"there is one already"}}, Fault{"life", "life", {"report fails: it is tired"}},
         Fault{"exceptions",
               "exceptions",
               {"an exception leaves process: thrown on purpose; catch it there, and return LOUPE_FAILED"}},
-        Fault{"two_instances", "two_instances", {"its numbers are others"}},
+        Fault{"two_instances", "two_instances", {"its numbers change beside"}},
         Fault{"struct_sizes_equal", "struct_sizes", {"fails with a loupe_host of", "demand no size"}},
         Fault{"struct_sizes_beyond",
               "struct_sizes",
@@ -113,18 +113,20 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"messages", "messages", {"create fails with status 1 and says nothing; write one sentence"}},
         Fault{"messages_too_long", "messages", {"it crashes (Segmentation fault) in create"}},
         Fault{"threads", "threads", {"process fails: it works on its own thread alone"}},
-        Fault{"threads_turn", "threads", {"it calls watch where it may not: see its @state"}},
-        Fault{"told_twice", "threads", {"tells 'epoch' of 'Epoch' in the tag 'Epoch' twice at one tick"}},
-        Fault{"tells_nothing", "threads", {"tells a tag that the host refuses: it is null"}},
+        Fault{"threads_turn", "threads", {"it calls watch in a wrong state: see its @state"}},
+        Fault{"told_twice", "threads", {"reports 'epoch' of 'Epoch' in the tag 'Epoch' twice at one tick"}},
+        Fault{"tells_nothing", "threads", {"reports a tag that the host refuses: it is null"}},
         Fault{"finding_state", "threads", {"the finding 'low_rank' has a state, which only the host sets"}},
-        Fault{"edges", "threads", {"tells a histogram that the host refuses: the edges of a histogram must ascend"}},
+        Fault{"edges", "threads", {"reports a histogram that the host refuses: the edges of a histogram must ascend"}},
         Fault{"leaks", "leaks", {"bytes are lost in 1000 times create and destroy; free in destroy"}},
-        Fault{"nothing_kept", "nothing_kept", {"in process: it reached for what was lent for a call that is over"}},
+        Fault{"nothing_kept", "nothing_kept", {"in process: it reached for memory lent for an earlier call"}},
         Fault{"state", "state", {"bytes that save_state never wrote"}},
-        Fault{"state_full", "state", {"save_state does not return what its writer does"}},
+        Fault{"state_full", "state", {"save_state does not return its writer's failure"}},
         Fault{"series_name", "life", {"series fails: the name of a series is null, or has moved or changed"}},
         Fault{"state_half", "state", {"one of save_state and merge_state without the other"}},
-        Fault{"events_grow", "events", {"its memory grows by 10485", "free what an event or a tick allocates"}},
+        Fault{"events_grow",
+              "events",
+              {"its memory grows by 10485", "free the memory that an event or a tick allocates"}},
         Fault{"events_allocate", "events", {"it allocates in an event, 64 times in 64 events", "keep the memory"}},
         Fault{
             "events_allocate_by_new", "events", {"it allocates in an event, 64 times in 64 events", "keep the memory"}},
@@ -141,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"gatherer", "life", {"there is no gatherer 'forwrad'; did you mean 'forward'?"}},
         Fault{"blind",
               "life",
-              {"it watches nothing and tells nothing", "of the types", "ReLU", "--options '{include: [Linear]}'"}},
+              {"it watches nothing and reports nothing", "of the types", "ReLU", "--options '{include: [Linear]}'"}},
         Fault{"begin", "life", {"begin fails: there is no room"}}, Fault{"loading", "links", {"it crashes (Aborted)"}}),
     [](const auto& each) { return std::string(each.param.name); });
 
@@ -252,7 +254,7 @@ TEST(Check, NamesADraftThatIsAskedForInAReport) {
   for (const auto& row : check(faulty("asks_late")).rows) {
     if (row.at("rule") == "drafts") used += row.at("detail").get<std::string>();
   }
-  EXPECT_EQ(used, "it uses loupe.late/draft-9, which may change or go without notice");
+  EXPECT_EQ(used, "it uses loupe.late/draft-9, which may change or disappear without notice");
 }
 
 TEST(Check, GivesTensorsOfThePlacesThatWereAskedForAlone) {
@@ -359,7 +361,7 @@ TEST(Check, ALibraryThatIsNotLoupesIsLookedAtOnlyAsFarAsItGoes) {
   EXPECT_TRUE(contains(finished.output, "BROKEN  exports")) << finished.output;
   EXPECT_TRUE(contains(finished.output, "ok      links")) << finished.output;
   EXPECT_FALSE(contains(finished.output, "bootstrap")) << finished.output;
-  EXPECT_TRUE(contains(finished.output, "2 faults found; the other rules cannot be looked at before\n"))
+  EXPECT_TRUE(contains(finished.output, "2 faults found; the other rules cannot be checked before\n"))
       << finished.output;
 }
 

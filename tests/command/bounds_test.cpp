@@ -141,8 +141,7 @@ TEST_F(OfAnybody, AProgramInAFolderThatWasRemovedRunsUnwatched) {
   const Finished finished = loupe("run sh -c 'echo it ran; exit 3'", in_it);
   EXPECT_EQ(finished.exit_code, 3) << finished.output;
   EXPECT_TRUE(says(finished, "it ran\n")) << finished.output;
-  EXPECT_TRUE(
-      says(finished, "the working folder, which is not there any more (--out takes another); it runs unwatched"))
+  EXPECT_TRUE(says(finished, "the working folder, which no longer exists (--out takes another); it runs unwatched"))
       << finished.output;
   EXPECT_EQ(loupe("run --require sh -c 'echo it ran'", in_it).exit_code, 2);
   const Finished elsewhere = loupe("run --out " + folder_.string() + " sh -c 'exit 3'", in_it);

@@ -17,24 +17,23 @@ std::string refused(const std::string& arguments) {
 }
 
 TEST(CommandLine, NamesACommandThatThereIsNotWithTheNearest) {
-  EXPECT_EQ(
-      refused("diagnos"),
-      "loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?; run 'loupe --help' for what there is\n");
+  EXPECT_EQ(refused("diagnos"),
+            "loupe: error: there is no command 'diagnos'; did you mean 'diagnose'?; run 'loupe --help' for a list\n");
   const std::string far = refused("frobnicate record.jsonl");
   EXPECT_EQ(far.rfind("loupe: error: there is no command 'frobnicate'; known are: list, ", 0), 0u) << far;
 }
 
 TEST(CommandLine, WithoutACommandSaysWhereTheyAreListed) {
-  const std::string expected = "loupe: error: no command is given; run 'loupe --help' for what there is\n";
+  const std::string expected = "loupe: error: no command is given; run 'loupe --help' for a list\n";
   EXPECT_EQ(refused(""), expected);
   EXPECT_EQ(refused("--frobnicate"), expected);
 }
 
 TEST(CommandLine, ThatLacksSomethingOrHasTooMuchNamesItsCommandsHelp) {
-  EXPECT_EQ(refused("diagnose"), "loupe: error: records is required; run 'loupe diagnose --help' for what it takes\n");
+  EXPECT_EQ(refused("diagnose"), "loupe: error: records is required; run 'loupe diagnose --help' for its arguments\n");
   EXPECT_EQ(refused("list --frobnicate"),
-            "loupe: error: the following argument was not expected: --frobnicate; run 'loupe list --help' for what it "
-            "takes\n");
+            "loupe: error: the following argument was not expected: --frobnicate; run 'loupe list --help' for its "
+            "arguments\n");
 }
 
 TEST(Tool, IsFoundBesideTheCommandAndInLibexecAndElseIsNamed) {

@@ -167,7 +167,7 @@ TEST(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
   EXPECT_EQ(diagnose("new/record.jsonl --baseline-findings known.json", folder).exit_code, 0);
   const Finished wrong = diagnose("new/record.jsonl --baseline-findings new/record.jsonl", folder);
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_NE(wrong.output.find("is no list of findings"), std::string::npos) << wrong.output;
+  EXPECT_NE(wrong.output.find("is not a list of findings"), std::string::npos) << wrong.output;
   write(folder / "numberless.json", R"([{"rule": "slow", "layer": "conv"}])");
   const Finished older = diagnose("new/record.jsonl --baseline-findings numberless.json", folder);
   EXPECT_EQ(older.exit_code, 2);

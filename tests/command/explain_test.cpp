@@ -71,7 +71,7 @@ TEST(Explain, GivesAnExampleOfEachRuleAndItsRepair) {
   std::vector<std::string> rules = {"memory_creep", "one_layer_dominates"};
   for (const char* lens : {"health", "ranks"}) {
     const Finished described = run(LOUPE_COMMAND + " describe " + lens, fresh_folder());
-    const std::string title = "\ntags, and what they show\n", text = described.output;
+    const std::string title = "\ntags, and their contents\n", text = described.output;
     ASSERT_TRUE(contains(text, title)) << text;
     for (const std::string& line : lines_of(text.substr(text.find(title) + title.size()))) {
       if (line.rfind("  ", 0) != 0) break;

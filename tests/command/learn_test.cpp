@@ -125,7 +125,7 @@ TEST(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
   const fs::path folder = good_runs();
   const Finished one = loupe_command("learn 0/record.jsonl --out one.json", folder);
   EXPECT_EQ(one.exit_code, 0);
-  EXPECT_NE(one.output.find("of 1 run alone little can be learned"), std::string::npos) << one.output;
+  EXPECT_NE(one.output.find("of 1 run alone, little can be learned"), std::string::npos) << one.output;
   const auto width = [&](const char* file) {
     const auto series = nlohmann::json::parse(read(folder / file))["series"][1];
     return series["high"][5].get<double>() - series["low"][5].get<double>();
@@ -160,8 +160,8 @@ TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
       {"missing --out baseline.json", "the record cannot be read"},
       {"empty --out baseline.json", "'empty' has no values to learn from"},
       {"0/record.jsonl 0/../0/record.jsonl --out baseline.json", "is named twice"},
-      {"0/record.jsonl --out 0/record.jsonl", "would be written over a record"},
-      {"0/record.jsonl --out 1/record.jsonl", "'1/record.jsonl' would be written over a record; give --out another"},
+      {"0/record.jsonl --out 0/record.jsonl", "would overwrite a record"},
+      {"0/record.jsonl --out 1/record.jsonl", "'1/record.jsonl' would overwrite a record; give --out another"},
   };
   for (const auto& [arguments, said] : wrong) {
     const Finished finished = loupe_command("learn --force " + arguments, folder);
@@ -203,7 +203,7 @@ TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
       {"newer", "has format 7, and this Loupe reads format 1"},
       {"bare", "a part of this baseline is missing"},
       {"uneven", "a series must have one number for each phase"},
-      {"untyped", "is not of the type"},
+      {"untyped", "has the wrong type"},
   };
   for (const auto& [file, said] : wrong) {
     const Finished finished = loupe_command("diagnose 0/record.jsonl --baseline " + file, folder);

@@ -149,7 +149,7 @@ TEST(List, TellsWhatARunLoaded) {
   const auto list = [&](const std::string& path) { return run(LOUPE_COMMAND + " list --loaded " + path, folder); };
   EXPECT_EQ(
       list("record.jsonl").output,
-      "loupe: error: 'record.jsonl' does not say what it loaded: '.loupe.loaded.json', which a run writes at its first "
+      "loupe: error: 'record.jsonl' does not list its plugins: '.loupe.loaded.json', which a run writes at its first "
       "tick, is not there\n");
   std::ofstream(folder / ".loupe.loaded.json") << R"({"loupe_version": "1.2.3", "abi": "1.1", "plugins": [
       {"file": "/p/mine.so", "name": "mine", "version": "7", "abi": "1.0", "more": 1, "drafts": ["loupe.x/draft-1"],
@@ -157,19 +157,19 @@ TEST(List, TellsWhatARunLoaded) {
       {"file": "/p/other.so", "name": "other", "version": "8", "abi": "1.1", "drafts": [], "components": []}]})";
   const std::string expected =
       "loupe 1.2.3, ABI 1.1\nmine 7, ABI 1.0\n  /p/mine.so\n  lens a\n  visualizer b\n"
-      "  draft loupe.x/draft-1, which may change or go\nother 8, ABI 1.1\n  /p/other.so\n";
+      "  draft loupe.x/draft-1, which may change or disappear\nother 8, ABI 1.1\n  /p/other.so\n";
   EXPECT_EQ(list("record.jsonl").output, expected);
   EXPECT_EQ(list(".").output, expected);
   std::ofstream(folder / ".loupe.loaded.json") << R"({"loupe_version": 1})";
   const Finished damaged = list(".");
   EXPECT_EQ(damaged.exit_code, 2);
   EXPECT_EQ(damaged.output,
-            "loupe: error: '.' does not say what it loaded: '.loupe.loaded.json' beside its record is damaged\n");
+            "loupe: error: '.' does not list its plugins: '.loupe.loaded.json' beside its record is damaged\n");
 }
 
 TEST(Describe, TellsWhatAComponentGivesAndHowItIsWritten) {
   EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output,
-                       "\ntags, and what they show\n  Loss: the training and validation loss"));
+                       "\ntags, and their contents\n  Loss: the training and validation loss"));
   EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output, "\nexample\n  lenses:\n    - loss_metrics: {"));
   EXPECT_TRUE(contains(loupe_command("describe parameter_condition").output,
                        "\nseries\n  condition: the largest singular value over the smallest\n"

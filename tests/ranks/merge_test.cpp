@@ -154,7 +154,7 @@ TEST_F(MergeOfRanks, LeavesOutWhatFollowsDamage) {
   ASSERT_NE(third, std::string::npos);
   bytes[third - 8] = static_cast<char>(bytes[third - 8] ^ 1);  // of the checksum
   write(states_of(1), bytes);
-  EXPECT_SAYS(merge(0), "is damaged, and the rest epoch 1 is left out: the compressed data is damaged");
+  EXPECT_SAYS(merge(0), "is damaged, and what follows epoch 1 is left out: the compressed data is damaged");
   EXPECT_DOUBLE_EQ(mean("1"), 6);
   EXPECT_DOUBLE_EQ(mean("2"), 2);
 }

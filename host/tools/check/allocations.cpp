@@ -73,7 +73,7 @@ bool has_own_new() {
 }
 
 /// Whether a slot calls the process's function, or will do so once the linker resolves it. A library's own function is
-/// left alone, since that library frees what it returns.
+/// not touched, since that library frees what it returns.
 bool leads_to(const Slot& slot, const void* function) {
   if (*slot.address == function) return true;
   Dl_info of_slot{}, of_target{};

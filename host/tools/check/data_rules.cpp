@@ -339,7 +339,7 @@ void check_wrong_calls(const Subject& subject) {
   {
     const Session session(subject);
     if (session.created() && unknown_extension(subject, session.self()) != nullptr)
-      throw Broken("get_extension answers an id that nobody knows; compare the whole id, and answer no other");
+      throw Broken("get_extension accepts an unknown id; compare the whole id, and return null for others");
   }
   for (const Answer& answer : misuse(subject, 1000)) {
     if (answer.threw) throw Broken(answer.function + ", called wrongly, throws: " + answer.message);
@@ -398,8 +398,8 @@ void check_full(Session& session) {
   const Answer answer = save(session, full);
   if (answer.status != LOUPE_INVALID || answer.message != no_room) {
     throw Broken(
-        "save_state does not return what its writer does where that takes no more; stop there, and return "
-        "the writer's status and message as they are");
+        "save_state does not return its writer's failure; stop there, and return the writer's status and message "
+        "unchanged");
   }
 }
 
@@ -427,8 +427,8 @@ void check_state(const Subject& subject) {
   other.begin();
   const Answer merged = merge(other, state);
   if (!merged.ok()) throw Broken("merge_state refuses what save_state wrote: " + merged.message);
-  if (!same(other.numbers(), numbers)) throw Broken("what was saved and merged into none gives other numbers");
-  if (save(other).size() != state.size()) throw Broken("what was saved and merged into none saves another size");
+  if (!same(other.numbers(), numbers)) throw Broken("a state merged into an empty preprocessor gives other numbers");
+  if (save(other).size() != state.size()) throw Broken("a state merged into an empty preprocessor has another size");
 
   std::vector<std::string> garbage{std::string(64, '\xFF'), "garbage, and no state", state + "x"};
   const std::size_t step = state.size() / 40 + 1;

@@ -28,7 +28,7 @@ std::vector<ExportedSymbol> exported(const ElfFile& elf) {
   return exported_symbols(elf);
 }
 
-/// A handwritten note may differ from the plugin: what it lacks is never found, what it has in addition is not there.
+/// A handwritten note may differ from the plugin: components that it lacks are never found, further ones do not exist.
 void check_note(const Subject& subject) {
   const PluginFile file(subject.file);
   const ComponentIndex index = read_index(ElfFile(file));
@@ -60,7 +60,7 @@ void check_exports(const Subject& subject) {
     if (symbol.name == LOUPE_ENTRY_SYMBOL) {
       found = true;
     } else if (symbol.name.rfind("__odr_asan", 0) == 0) {
-      continue;  // AddressSanitizer's own, beside each global
+      continue;  // AddressSanitizer's own symbols, one for each global
     } else if (others.size() < 200) {
       others += (others.empty() ? "" : ", ") + symbol.name;
     }
@@ -82,7 +82,7 @@ void check_read_without_running(const Subject& subject) {
   for (const ExportedSymbol& symbol : exported(elf)) {
     if (symbol.name != LOUPE_ENTRY_SYMBOL) continue;
     if (ELF64_ST_TYPE(symbol.entry.st_info) != STT_OBJECT || symbol.entry.st_size < sizeof(loupe_entry))
-      throw Broken(LOUPE_ENTRY_SYMBOL " is no loupe_entry; it must be a constant of that type");
+      throw Broken(LOUPE_ENTRY_SYMBOL " is not a loupe_entry; it must be a constant of that type");
     if (elf.segment_of(symbol.entry.st_value, sizeof(loupe_entry)) == nullptr)
       throw Broken(LOUPE_ENTRY_SYMBOL " has no bytes in the file; give it a constant initializer");
     const auto bytes = elf.table_at<char>(symbol.entry.st_value, sizeof(loupe_entry));
@@ -169,7 +169,7 @@ void check_plugin(const Subject& subject) {
   if (!takes_any) throw Broken("no component of it has an option of those in --options " + subject.options);
   std::string named;
   for (const std::string& draft : drafts_in(PluginFile(subject.file))) named += (named.empty() ? "" : ", ") + draft;
-  if (!named.empty()) note_remark("its code names " + named + ", drafts that may change or go without notice");
+  if (!named.empty()) note_remark("its code names " + named + ", drafts that may change or disappear without notice");
 }
 
 namespace {
@@ -188,7 +188,7 @@ std::string shown(const char* text) {
 }
 
 void need_line(const char* text, const std::string& what) {
-  if (text == nullptr || *text == '\0') throw Broken(what + " has no help; say in one line what it does");
+  if (text == nullptr || *text == '\0') throw Broken(what + " has no help; describe it in one line");
   if (std::string(text).find('\n') != std::string::npos) throw Broken("the help of " + what + " has several lines");
 }
 

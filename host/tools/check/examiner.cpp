@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// What the child reports of a rule: its beginning, and its result. Short enough to be written at once.
+/// A child's report about a rule: its beginning, or its result. Short enough for a single write.
 struct Message {
   enum What { begins, ends } what;
   std::size_t index;  ///< among all rules of the file and its components
@@ -37,10 +37,10 @@ struct Message {
   char component[128], rule[64], detail[1024];
 };
 
-/// What a child is doing, in memory that outlives it.
+/// The progress of a child, in memory that outlives it.
 struct Progress {
   char step[256], context[256];
-  char misuse[128];  ///< how the component misused what it was lent, if that caused a crash
+  char misuse[128];  ///< how the component misused lent memory, if that caused a crash
 };
 
 Progress* progress = nullptr;  // in the child
@@ -53,7 +53,7 @@ void write_text(char (&to)[size], const std::string& text) {
   to[length] = '\0';
 }
 
-/// Records what the component misused, then lets the crash happen.
+/// Records the misused memory, then lets the crash happen.
 void note_misuse(int signal, siginfo_t* told, void*) {
   const LentMemory::Misuse misuse = LentMemory::misuse_at(told->si_addr);
   if (misuse.deed != nullptr && progress != nullptr) {
@@ -87,7 +87,7 @@ class Examination {
         continue;  // the rule `plugin` reports that
       component.kind = kind_of(told->interface_id).value_or(Kind::lens);
       bool whole = true;
-      StubHost::take_drafts();  // those of the component before
+      StubHost::take_drafts();  // discard the previous component's
       for (const Rule& rule : component_rules()) {
         if (!whole || (rule.concerns != nullptr && !rule.concerns(component))) {
           ++index_;
@@ -228,7 +228,7 @@ std::shared_ptr<Progress> share_progress() {
   return {static_cast<Progress*>(memory), [](Progress* shared) { ::munmap(shared, sizeof *shared); }};
 }
 
-/// In the child: discards what the plugin prints, and lets a crash leave no file.
+/// In the child: discards the plugin's output, and prevents a crash file.
 void settle_in(const std::string& folder) {
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
@@ -317,7 +317,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 /// The faults of one component, so that one that breaks many rules is reported once.
 class Faults {
  public:
-  /// @param fault  what is wrong, without the circumstances of the rule
+  /// @param fault  the fault, without the circumstances of the rule
   /// @return the first rule that the same fault broke; else empty
   std::string first_rule_with(const std::string& component, const std::string& rule, const std::string& fault) {
     if (component != component_) known_.clear();

@@ -11,7 +11,7 @@ struct Row {
   std::string component;  ///< empty for the file's own rules
   std::string rule;
   bool passed = false;
-  std::string detail;   ///< what is wrong; a remark if the rule passed
+  std::string detail;   ///< the fault, or a remark if the rule passed
   std::string same_as;  ///< the earlier rule that the same fault breaks; else empty
 };
 

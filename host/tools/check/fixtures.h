@@ -21,7 +21,7 @@ struct Data {
   double element = 0.5;
   int32_t device = LOUPE_DEVICE_CPU;
   bool has_tensor = true, has_measurement = true;
-  double unasked = 0;  ///< what a measurement holds in members that were not asked for
+  double unasked = 0;  ///< the value of members of a measurement that were not requested
 
   int64_t numel() const;
   /// "float32 [4, 3] of nan"

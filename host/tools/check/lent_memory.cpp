@@ -44,7 +44,7 @@ bool has_libtorch() {
 
 std::optional<LentMemory::Resized> LentMemory::resized_;
 
-/// One mapping with a guard page behind it. The objects are never freed, and are used again.
+/// One mapping followed by a guard page. The objects are never freed, and are reused.
 struct LentMemory::Area {
   std::atomic<char*> base{nullptr};  // null: not in use
   const char* what = "";
@@ -79,7 +79,7 @@ struct LentMemory::Area {
     base = nullptr;
   }
   void take_away() {
-    what = "what was lent for a call that is over";
+    what = "memory lent for an earlier call";
     is_sealed = false;
     protect(PROT_NONE);
   }

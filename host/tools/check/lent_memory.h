@@ -57,7 +57,7 @@ class LentMemory {
     return const_cast<T*>(place);
   }
   /// Lends room for `count` values that the component fills in: numbers, characters, a pointer.
-  /// @param what  lives for good: "the buffer of values"
+  /// @param what  never freed: "the buffer of values"
   template <class T>
   T* buffer(std::size_t count, const char* what) {
     return static_cast<T*>(guarded(count * sizeof(T), what));
@@ -82,9 +82,9 @@ class LentMemory {
     return static_cast<const T*>(memory);
   }
   /// Bytes that end at a guard page.
-  /// @param what  lives for good
+  /// @param what  never freed
   void* guarded(std::size_t size, const char* what);
-  /// Bytes that cannot be read, as those of a device.
+  /// Bytes that cannot be read, like those of a device.
   static const void* out_of_reach();
 
   /// Overwrites everything, so that it can be lent again.
@@ -114,7 +114,7 @@ class LentMemory {
   };
   void* allocate(std::size_t size);
   void* at_the_end(std::size_t size);
-  /// Makes what was guarded last read-only.
+  /// Makes the last guarded memory read-only.
   void seal();
   void destroy_natives();
 

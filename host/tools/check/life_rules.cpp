@@ -32,7 +32,7 @@ std::string joined(const std::set<std::string>& texts) {
   return all;
 }
 
-/// What each of three rounds adds; a table that grows now and then is no leak.
+/// The growth in each of three rounds; a table that sometimes grows is not a leak.
 template <class InUse, class Body>
 std::size_t least_growth(InUse&& in_use, Body&& body) {
   std::size_t least = ~std::size_t{0};
@@ -60,9 +60,9 @@ void check_life(const Subject& subject) {
     std::set<std::string> types;
     for (const loupe_module* module : session.modules()) types.insert(module->type);
     throw Broken(
-        "it watches nothing and tells nothing, so that none of its events can be examined; the modules here are of the "
+        "it watches nothing and reports nothing, so none of its events can be examined; the modules here are of the "
         "types " +
-        joined(types) + ": have it look at one, such as by --options '{include: [Linear]}'");
+        joined(types) + ": let it watch one, for example by --options '{include: [Linear]}'");
   }
   if (session.host().retained() != 0) {
     throw Broken("it destroyed itself without releasing " + std::to_string(session.host().retained()) +
@@ -76,7 +76,7 @@ void check_creation(const Subject& subject) {
   for (std::size_t i = 0; i < count; ++i) {
     sessions.push_back(std::make_unique<Session>(subject));
     if (!sessions.back()->failures().empty()) throw Broken(told(sessions.back()->failures().front()));
-    if (!sessions.back()->created()) throw Broken("create leaves no instance; set *self where it returns LOUPE_OK");
+    if (!sessions.back()->created()) throw Broken("create leaves no instance; set *self if it returns LOUPE_OK");
   }
   for (const std::size_t i : {5u, 0u, 11u, 3u, 4u}) {
     sessions[i]->destroy();
@@ -139,8 +139,7 @@ void check_two_instances(const Subject& subject) {
   again.begin();
   again.feed(), again.feed();
   const std::vector<double> expected = again.numbers();
-  if (!same(expected, numbers[0]))
-    throw Broken("its numbers are others beside a second instance; keep nothing in globals");
+  if (!same(expected, numbers[0])) throw Broken("its numbers change beside a second instance; keep nothing in globals");
 }
 
 void check_threads(const Subject& subject) {
@@ -198,9 +197,9 @@ void check_leaks(const Subject& subject) {
                                            [&] {
                                              for (int i = 0; i < times; ++i) body();
                                            });
-    if (least < static_cast<std::size_t>(times) * 16) return;  // the least that malloc gives is 32
+    if (least < static_cast<std::size_t>(times) * 16) return;  // malloc's minimum is 32
     throw Broken(std::to_string(least) + " bytes are lost in " + std::to_string(times) + " " + what +
-                 "; free in destroy what it took");
+                 "; free its memory in destroy");
   };
   need_no_growth(1000, "times create and destroy", create_and_destroy);
   need_no_growth(subject.kind == Kind::visualizer ? 10 : 100, "lives", live);
@@ -227,7 +226,7 @@ void check_drafts(const Subject& subject) {
   }
   std::string used;
   for (const std::string& draft : StubHost::take_drafts()) used += (used.empty() ? "" : ", ") + draft;
-  if (!used.empty()) note_remark("it uses " + used + ", which may change or go without notice");
+  if (!used.empty()) note_remark("it uses " + used + ", which may change or disappear without notice");
 }
 
 namespace {
@@ -292,10 +291,10 @@ void check_events(const Subject& subject) {
   constexpr int ticks = 4;
   const std::size_t growth = least_growth(&bytes_in_use, [&] { feed_and_tick(session, ticks); });
   const auto events = static_cast<std::size_t>(ticks * events_a_tick);
-  const bool keeps_tensors = session.host().retained() > 0;  // which is its purpose
+  const bool keeps_tensors = session.host().retained() > 0;  // keeping them is its purpose
   if (growth >= 16 * events && !keeps_tensors) {
     throw Broken("its memory grows by " + std::to_string(growth / events) +
-                 " bytes an event, ticks included; free what an event or a tick allocates");
+                 " bytes per event, ticks included; free the memory that an event or a tick allocates");
   }
 
   meter = {};

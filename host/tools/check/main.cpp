@@ -52,17 +52,17 @@ void need_plugin(const std::string& file) {
     throw UsageError("'" + file + "' is a folder; name the plugins in it, such as '" + file + "/my_lens.so'");
   const std::string extension = std::filesystem::path(file).extension().string();
   if (extension == ".yaml" || extension == ".yml")
-    throw UsageError("'" + file + "' is no plugin; run 'loupe validate " + file + "' to check a configuration");
+    throw UsageError("'" + file + "' is not a plugin; run 'loupe validate " + file + "' to check a configuration");
 }
 
 void need_map(const std::string& options) try {
   if (!options.empty() && !YAML::Load(options).IsMap())
     throw UsageError("--options takes a map in YAML, such as '{scale: 2}', not '" + options + "'");
 } catch (const YAML::Exception& reason) {
-  throw UsageError("--options '" + options + "' is no YAML: " + reason.what());
+  throw UsageError("--options '" + options + "' is not YAML: " + reason.what());
 }
 
-/// Whether its components were checked. What is not a plugin, or cannot be loaded, has none.
+/// Whether its components were checked. A file that is not a plugin, or cannot be loaded, has none.
 bool was_looked_into(const std::vector<check::Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const check::Row& row) { return row.rule == "plugin"; });
 }
@@ -101,7 +101,7 @@ bool check_plugins(const Check& command, std::ostream& out) {
   } else {
     out << (broken == 0 ? "every rule is kept"
                         : std::to_string(broken) + (broken == 1 ? " fault" : " faults") + " found" +
-                              (complete ? "" : "; the other rules cannot be looked at before"))
+                              (complete ? "" : "; the other rules cannot be checked before"))
         << "\n";
   }
   return broken == 0;

@@ -10,7 +10,7 @@
 
 namespace loupe::check {
 
-/// What a rule looks at. Members that are unknown or unavailable are null.
+/// The subject of a rule. Members that are unknown or unavailable are null.
 struct Subject {
   std::string file;
   std::string options;  ///< a YAML map that replaces defaults of the components' options; may be empty
@@ -35,7 +35,7 @@ struct Rule {
   bool (*concerns)(const Subject&) = nullptr;  ///< null: all
 };
 
-/// In the order in which they are checked: those of the file, and those of each component.
+/// The rules in checking order: those of the file, and those of each component.
 const std::vector<Rule>& file_rules();
 const std::vector<Rule>& component_rules();
 

@@ -87,7 +87,7 @@ std::shared_ptr<const OptionSet> usual_options(const Subject& subject) {
   return options;
 }
 
-/// The data as the host hands it to who asks so; nullopt where no such event comes.
+/// The data that the host passes for such a request; nullopt if no such event comes.
 std::optional<Data> as_asked(Data data, const loupe_request& request) {
   if (!data.has_tensor || request.places == 0) return data;
   const bool is_there = data.device != LOUPE_DEVICE_CPU;
@@ -146,7 +146,7 @@ void Session::create() {
     void** self = memory.buffer<void*>(1, "the place for its instance");
     *self = nullptr;
     const loupe_status status = subject_.component->create(subject_.component, lent_host_, options, self, error);
-    if (status == LOUPE_OK) self_ = *self;  // else there is no instance
+    if (status == LOUPE_OK) self_ = *self;  // otherwise there is no instance
     return status;
   });
 }
@@ -170,7 +170,7 @@ void Session::leave(Answer& answer) {
   host_.set_phase(Phase::none);
   if (answer.status != LOUPE_OK) {
     if (!answer.threw) answer.message.assign(error_.message, strnlen(error_.message, error_.capacity));
-    answer.threw = answer.threw || answer.message.rfind("it panicked: ", 0) == 0;  // as the Rust crate reports it
+    answer.threw = answer.threw || answer.message.rfind("it panicked: ", 0) == 0;  // the Rust crate's report
     failures_.push_back(answer);
   }
   if (!conditions_.takes_away) {
@@ -192,7 +192,7 @@ Data Session::usual_data() const {
   session.begin();
   const std::size_t failed_before = session.failures().size();
   session.feed(data);
-  if (session.failures().size() > failed_before) data.sizes = {};  // as a loss is
+  if (session.failures().size() > failed_before) data.sizes = {};  // like a loss
   known[subject_.component] = data;
   return data;
 }
@@ -300,7 +300,7 @@ void Session::feed(const Data& data) {
   }
   if (subject_.kind != Kind::lens) return;
   for (Watched& watched : watched_) {
-    // While events are measured, those of ticks come only with the tick.
+    // While events are being timed, events of ticks come only with the tick.
     if (watched.is_alive_and_own() && (!watched.comes_at_ticks || meter_ == nullptr)) process_own(watched, data);
   }
   if (LOUPE_OFFERS(table<loupe_lens>(), step))
@@ -430,7 +430,7 @@ void Session::finish() {
   ask("flush", Phase::none, &loupe_visualizer::flush);
   ask("end", Phase::none, &loupe_visualizer::end, [](LentMemory& memory) {
     return memory.lend(
-        loupe_ending{.how = LOUPE_END_COMPLETED, .at = {20, 2, 1.7e9, 2}, .message = memory.text("All is told.")});
+        loupe_ending{.how = LOUPE_END_COMPLETED, .at = {20, 2, 1.7e9, 2}, .message = memory.text("The run is over.")});
   });
 }
 

@@ -23,7 +23,7 @@
 
 namespace loupe::check {
 
-/// Which call of the component is on; what it may ask of the host depends on it.
+/// The current call of the component; it decides which host functions are allowed.
 enum class Phase { none, opening, event, attaching, visiting, reporting, stepping };
 
 /// The host that a component under examination sees. It has no model of LibTorch's, and notes every breach.
@@ -73,7 +73,7 @@ struct Answer {
   std::string function;
   loupe_status status = LOUPE_OK;
   std::string message = {};  ///< empty if it gave none
-  bool threw = false;        ///< an exception left the component, or was caught where nothing is known of it: a panic
+  bool threw = false;        ///< an exception left the component, or was caught by an unknown handler: a panic
   bool ok() const { return status == LOUPE_OK; }
 };
 
@@ -104,8 +104,8 @@ bool same(const std::vector<double>& a, const std::vector<double>& b);
 class Session {
  public:
   struct Conditions {
-    bool takes_away = false;              ///< what was lent cannot be read after its call
-    std::size_t message_capacity = 1000;  ///< of the buffers for messages, which end at a guard page
+    bool takes_away = false;              ///< lent memory cannot be read after its call
+    std::size_t message_capacity = 1000;  ///< size of the buffers for messages, which end at a guard page
     bool default_options = true;          ///< false: create gets no options
   };
   explicit Session(const Subject& subject) : Session(subject, Conditions()) {}
@@ -148,7 +148,7 @@ class Session {
     return answer;
   }
   /// Calls a function of the component's table with its instance and the arguments; does nothing if the table lacks it,
-  /// or where there is no instance.
+  /// or if there is no instance.
   /// @param arguments  those made by lent() are lent for this call
   template <class Table, class Function, class... Arguments>
   Answer ask(const char* function, Phase phase, Function Table::*member, const Arguments&... arguments) {
@@ -181,7 +181,7 @@ class Session {
   const loupe_wiring* wiring() const { return wiring_; }
   const loupe_sink* sink() const { return sink_; }
   const loupe_request& request() const { return request_; }
-  /// Every number of every series, in order, of a preprocessor or of those that a lens brings.
+  /// Every number of every series, in order, of a preprocessor or of a lens's preprocessors.
   std::vector<double> numbers();
 
  private:
@@ -239,8 +239,8 @@ class Session {
   bool open_ = false;
   bool failed_to_begin_ = false;
   Meter* meter_ = nullptr;
-  std::set<std::string> tags_;               // that it has shown
-  LastValues values_, ranges_, histograms_;  // what it showed at this tick
+  std::set<std::string> tags_;               // the shown tags
+  LastValues values_, ranges_, histograms_;  // its numbers at this tick
   bool has_shown_ = false;                   // a value, range, histogram or finding
   void* self_ = nullptr;
   uint64_t events_ = 0, ticks_ = 0;

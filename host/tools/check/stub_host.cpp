@@ -1,4 +1,4 @@
-// What components may call: the host's services, taps, wiring and sink, which note every breach.
+// The functions for components: the host's services, taps, wiring and sink, which note every breach.
 
 #include <loupe/detail/preprocessor_table.h>
 #include <loupe/detail/series_reading.h>
@@ -108,7 +108,7 @@ struct StubTensors {
     return LOUPE_OK;
   }
   static loupe_status lend_states(void*, const loupe_tensor*, loupe_draft_take_state, void*, loupe_error*) {
-    return LOUPE_NOT_FOUND;  // as of plain SGD
+    return LOUPE_NOT_FOUND;  // as for plain SGD
   }
   static const loupe_run* run(void* host) { return of(host).run_; }
 };
@@ -196,7 +196,7 @@ std::vector<std::string> StubHost::take_drafts() {
 
 bool StubHost::expect(const char* function, std::initializer_list<Phase> phases) {
   if (std::find(phases.begin(), phases.end(), phase_) == phases.end()) {
-    complain(std::string("calls ") + function + " where it may not: see its @state");
+    complain(std::string("calls ") + function + " in a wrong state: see its @state");
     return false;
   }
   if (std::this_thread::get_id() == thread_) return true;
@@ -265,7 +265,7 @@ struct StubWiring {
                            : tap == LOUPE_DRAFT_TAP_STEP_MEMORY ? "LOUPE_DRAFT_TAP_STEP_MEMORY"
                                                                 : "the tap " + std::to_string(tap));
     } else if (tap > LOUPE_TAP_ATTRIBUTE) {
-      detail::write_error(error, "this host has no such tap");  // a plugin of a newer version goes on without
+      detail::write_error(error, "this host has no such tap");  // a plugin of a newer version continues without it
       return LOUPE_UNSUPPORTED;
     }
     return LOUPE_OK;
@@ -295,7 +295,7 @@ struct StubWiring {
            "'; it has " + (own.empty() ? "no parameter" : own);
   }
 
-  /// What is wrong with a name that nearly is one of the host's or the file's; any other may be another plugin's.
+  /// The fault of a name that is close to one of the host's or the file's; any other may belong to another plugin.
   static std::string misspelt(const loupe_plugin& plugin, const std::string& gatherer) {
     std::vector<std::string> known(std::begin(gatherers), std::end(gatherers));
     for (std::size_t i = 0; i < plugin.component_count; ++i) known.emplace_back(plugin.components[i]->name);
@@ -324,7 +324,7 @@ struct StubWiring {
       made.table = detail::preprocessor_table();
       made.self = static_cast<Preprocessor*>(made.made_up.get());
     } else {
-      if (watch->own_interface == nullptr) return refuse(error, "watch gives no preprocessor");
+      if (watch->own_interface == nullptr) return refuse(error, "watch has no preprocessor");
       made.table = watch->own_interface;
       made.self = watch->own_preprocessor;
       made.request = {.struct_size = sizeof(loupe_request)};
@@ -387,7 +387,7 @@ struct StubWiring {
     return nullptr;
   }
 
-  /// Refuses what the host refuses, by the host's own checks.
+  /// Refuses messages by the host's own checks.
   template <class Told, class Check>
   static loupe_status told(void* self, const Told* what, const char* function, std::initializer_list<Phase> phases,
                            loupe_error* error, Check&& check) {
@@ -397,15 +397,15 @@ struct StubWiring {
       if (what == nullptr) throw Error("it is null");
       check(detail::known_part(*what));
     } catch (const Error& wrong) {
-      of(self).host().complain(std::string("tells a ") + function + " that the host refuses: " + wrong.what());
+      of(self).host().complain(std::string("reports a ") + function + " that the host refuses: " + wrong.what());
       return refuse(error, wrong.what());
     }
     return LOUPE_OK;
   }
   static loupe_status need_tag(void* self, const char* tag, loupe_error* error) {
     if (of(self).tags_.count(tag) != 0) return LOUPE_OK;
-    of(self).host().complain("tells a value of the tag '" + std::string(tag) + "' before the tag; tell that first");
-    return refuse(error, "a value is told before its tag");
+    of(self).host().complain("reports a value of the tag '" + std::string(tag) + "' before the tag; report that first");
+    return refuse(error, "a value was reported before its tag");
   }
   /// Refuses values of tags that were not shown, and second values at one tick.
   template <class Told>
@@ -414,9 +414,9 @@ struct StubWiring {
     if (const loupe_status status = need_tag(self, told.tag, error); status != LOUPE_OK) return status;
     const char* layer = told.layer != nullptr ? told.layer : told.tag;
     if (known.put(told.tag, layer, name, 0) == LastValues::Put::first) return LOUPE_OK;
-    of(self).host().complain("tells '" + name + "' of '" + layer + "' in the tag '" + told.tag +
+    of(self).host().complain("reports '" + name + "' of '" + layer + "' in the tag '" + told.tag +
                              "' twice at one tick; give each number its own name");
-    return refuse(error, "it was told at this tick already");
+    return refuse(error, "it was already reported at this tick");
   }
   static loupe_status tag(void* self, const loupe_tag* tag, loupe_error* error) {
     return told(self, tag, "tag", {Phase::reporting}, error, [&](const loupe_tag& given) {

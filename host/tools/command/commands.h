@@ -22,7 +22,7 @@ void list_components(const Catalogue& catalogue, bool with_files, std::ostream& 
 /// Every plugin by file: name, version, description, author, license and homepage, as far as it tells them.
 void list_plugins(const Catalogue& catalogue, std::ostream& out);
 
-/// What a run loaded, by a record or the folder of one. Throws UsageError where that does not say so.
+/// The plugins that a run loaded, from its record or folder. Throws UsageError if they are unknown.
 void list_loaded(const std::string& run, std::ostream& out);
 
 /// A JSON Schema (draft 7) of the configuration, with every component of the catalogue.
@@ -31,7 +31,7 @@ void write_schema(const Catalogue& catalogue, std::ostream& out);
 /// example. False, and a message to `errors`, when there is none.
 bool describe_component(const Catalogue& catalogue, const std::string& name, std::ostream& out, std::ostream& errors);
 
-/// `loupe explain`: what the plots mean that lenses show.
+/// `loupe explain`: the meaning of the plots that lenses show.
 struct Explain {
   std::string tag;  ///< "" lists all
   bool as_glossary = false;
@@ -60,17 +60,17 @@ class New {
 /// `loupe run`: another program, watched; `loupe trace`: a few of its steps traced, too.
 struct RunProgram {
   bool traces = false;
-  int steps = 3;  ///< that are traced
+  int steps = 3;  ///< the number of traced steps
   std::string config, folder, name, follow = "yes";
   bool required = false, every_step = false;
   std::vector<std::string> program;  ///< with its arguments
 
   CLI::App* add_to(CLI::App& app);
-  /// Takes the program and its arguments off the end of a command line, for they are nobody else's, whatever they look
-  /// like. How many arguments are left. After `add_to`.
+  /// Removes the program and its arguments from the end of a command line, since they belong to the program, whatever
+  /// they look like. How many arguments are left. After `add_to`.
   int take_program(int count, char** arguments);
-  /// Becomes the program; returns only where it cannot, with the exit code of a shell: 126 or 127. Throws ConfigError
-  /// for a configuration that is wrong, and UsageError where nothing can be watched and that is required.
+  /// Becomes the program; returns only if that fails, with the exit code of a shell: 126 or 127. Throws ConfigError for
+  /// a wrong configuration, and UsageError if nothing can be watched although that is required.
   int run(std::ostream& errors) const;
 
  private:
@@ -91,7 +91,7 @@ struct Replay {
   void replay_incident(const Catalogue& catalogue, std::ostream& out) const;
 };
 
-/// `loupe merge`: the folders of a run's processes put together, as one run with the numbers of all.
+/// `loupe merge`: joins the folders of a run's processes into one run with the numbers of all.
 struct Merge {
   std::vector<std::string> ranks;
   std::string out;  ///< the merged run's folder; empty: "merged" in the run's
@@ -129,7 +129,7 @@ struct Compare {
   /// The results of playing all records.
   struct Played {
     std::vector<replay::RunSummary> results;
-    std::vector<std::string> states;  ///< of each, in words
+    std::vector<std::string> states;  ///< the state of each run, in words
     std::string left_out;
   };
   using Readers = std::deque<replay::RecordReader>;
@@ -140,7 +140,7 @@ struct Compare {
                           const std::vector<std::string>& files, const std::vector<std::string>& shown) const;
 };
 
-/// `loupe diagnose`: what was found to be wrong with past runs, and what the rules say of their values.
+/// `loupe diagnose`: the findings of past runs, and the rules applied to their values.
 struct Diagnose {
   std::vector<std::string> records;
   std::string baseline;           ///< a file that `loupe learn` wrote; empty for none
@@ -154,15 +154,15 @@ struct Diagnose {
   bool run(std::ostream& out, std::ostream& errors) const;
 };
 
-/// `loupe learn`: what the series of good runs are between, for later runs to be compared with.
+/// `loupe learn`: the ranges of the series of good runs, for comparison with later runs.
 struct Learn {
   std::vector<std::string> records;
   std::string file;
   bool force = false;  ///< whether the file may be there already
 
   CLI::App* add_to(CLI::App& app);
-  /// What is odd about the records goes to `errors`. Throws RecordError for a wrong record, UsageError where nothing
-  /// can be learned, and std::system_error when the file cannot be written; nothing is written then.
+  /// Warnings about the records go to `errors`. Throws RecordError for a wrong record, UsageError if nothing can be
+  /// learned, and std::system_error when the file cannot be written; nothing is written then.
   void run(std::ostream& out, std::ostream& errors) const;
 };
 

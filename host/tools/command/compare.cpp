@@ -72,7 +72,7 @@ class GrowingFiles {
  public:
   explicit GrowingFiles(std::vector<std::string> files) : files_(std::move(files)) {}
 
-  /// What is written from now on is a change.
+  /// Everything written from now on is a change.
   void look() { seen_ = stamps(); }
   /// Waits until a file has changed since look(), and at least `pause`. False when interrupted.
   bool wait(const Interruption& interruption, std::chrono::nanoseconds pause) const {
@@ -112,7 +112,7 @@ std::size_t last_parts(const fs::path& path, std::size_t count, std::string& tex
   return parts.size();
 }
 
-/// The shortest ends of the paths that are all different; the whole paths where some are equal.
+/// The shortest ends of the paths that are all different; the whole paths if some are equal.
 Names distinct_ends(const std::vector<fs::path>& paths) {
   Names ends(paths.size());
   for (std::size_t count = 1;; ++count) {
@@ -126,7 +126,7 @@ Names distinct_ends(const std::vector<fs::path>& paths) {
   }
 }
 
-/// Records are mostly called the same, and their folders tell them apart.
+/// Records usually have the same name, and their folders distinguish them.
 std::vector<fs::path> telling_paths(const Names& files) {
   std::vector<fs::path> paths;
   bool same_file_name = true;
@@ -205,7 +205,7 @@ std::vector<std::string> shortened_names(const Names& names) {
   for (const Names& each : words) {
     std::string name;
     for (std::size_t i = first; i + last < each.size(); ++i) name += each[i];
-    if (last > 0) name.pop_back();  // the mark before what is gone
+    if (last > 0) name.pop_back();  // the mark before a removed one
     shortened.push_back(name);
   }
   const std::set<std::string> different(shortened.begin(), shortened.end());
@@ -258,8 +258,8 @@ void write_value_table(const std::vector<std::string>& records, const std::vecto
 using replay::RunSummary;
 using Results = std::vector<RunSummary>;
 
-constexpr std::size_t most_settings = 24;  // nobody reads more columns
-constexpr std::size_t most_named = 3;      // of runs that are equally good
+constexpr std::size_t most_settings = 24;  // more columns are unreadable
+constexpr std::size_t most_named = 3;      // equally good runs that are named
 
 struct Column {
   std::string title;

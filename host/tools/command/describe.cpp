@@ -56,11 +56,11 @@ void write_host_options(const OptionTable& declared, std::ostream& out) {
   write_options({options.data(), options.size()}, out);
 }
 
-/// What a component of this kind says that it gives.
+/// The heading for the `gives` of a component of this kind.
 const char* gives_word(Kind kind) {
   switch (kind) {
     case Kind::lens:
-      return "tags, and what they show";
+      return "tags, and their contents";
     case Kind::preprocessor:
       return "series";
     default:
@@ -107,12 +107,12 @@ void list_loaded(const std::string& run, std::ostream& out) try {
   const std::filesystem::path file = std::filesystem::path(record_file(run)).parent_path() / loaded_file_name;
   std::ifstream stream(file);
   if (!stream) {
-    throw UsageError("'" + run + "' does not say what it loaded: '" + file.string() +
+    throw UsageError("'" + run + "' does not list its plugins: '" + file.string() +
                      "', which a run writes at its first tick, is not there");
   }
   const auto all = nlohmann::json::parse(stream);
   const auto text = [](const nlohmann::json& of, const char* key) { return of.at(key).get<std::string>(); };
-  std::ostringstream told;  // all or nothing
+  std::ostringstream told;  // print all or nothing
   told << "loupe " << text(all, "loupe_version") << ", ABI " << text(all, "abi") << "\n";
   for (const nlohmann::json& plugin : all.at("plugins")) {
     told << text(plugin, "name") << " " << text(plugin, "version") << ", ABI " << text(plugin, "abi") << "\n  "
@@ -120,11 +120,11 @@ void list_loaded(const std::string& run, std::ostream& out) try {
     for (const nlohmann::json& each : plugin.at("components"))
       told << "  " << text(each, "kind") << " " << text(each, "name") << "\n";
     for (const nlohmann::json& draft : plugin.at("drafts"))
-      told << "  draft " << draft.get<std::string>() << ", which may change or go\n";
+      told << "  draft " << draft.get<std::string>() << ", which may change or disappear\n";
   }
   out << told.str();
 } catch (const nlohmann::json::exception&) {
-  throw UsageError("'" + run + "' does not say what it loaded: '" + std::string(loaded_file_name) +
+  throw UsageError("'" + run + "' does not list its plugins: '" + std::string(loaded_file_name) +
                    "' beside its record is damaged");
 }
 
@@ -274,7 +274,7 @@ Json properties(const Catalogue& catalogue) {
   all["lenses"] = list_of(Kind::lens, catalogue);
   all["visualizers"] = list_of(Kind::visualizer, catalogue);
   all["on_error"]["enum"] = {"quarantine", "stop"};
-  const Json words = {{"enum", Json::array({"auto", "off", false})}};  // which off is in YAML 1.1
+  const Json words = {{"enum", Json::array({"auto", "off", false})}};  // YAML 1.1 reads off as false
   const Json store = {{"pattern", "^(none|file://.+)$"}};
   const Json timeout = {{"type", "number"}, {"minimum", 0.1}, {"maximum", 3600}};
   const Json show = {{"enum", Json::array({"merged", "each"})}};

@@ -42,11 +42,11 @@ struct Diagnosis {
   std::string record;
   replay::RunSummary summary;
   const char* cut_off = nullptr;  ///< "a line", …
-  bool watched = false;           ///< by the lens health
+  bool watched = false;           ///< the lens health watched it
   std::vector<std::string> judged, not_judged;
   std::string lacking;                  ///< series that the baseline does not have
-  std::string unobserved;               ///< what the run reports as not observed
-  std::size_t other_ranks = 0;          ///< how many of those behind it are of the same run
+  std::string unobserved;               ///< parts that the run reports as not observed
+  std::size_t other_ranks = 0;          ///< the number of following records of the same run
   std::vector<std::string> rank_notes;  ///< the notes of the run on its ranks
 };
 
@@ -72,7 +72,7 @@ class Comparison {
   std::string record_, lacking_;
 };
 
-/// Adds what the run itself did not find.
+/// Adds findings that the run itself did not report.
 void add_judged(RecordedRules& rules, FindingHistory& findings) {
   std::set<std::string> recorded;
   for (const FindingHistory::Entry* each : findings.worst_first()) recorded.insert(each->last.rule);
@@ -225,8 +225,8 @@ class KnownFindings {
       throw ConfigError("'" + file + "' cannot be read: " + reason.what());
     }
     if (!rows.is_array())
-      throw ConfigError("'" + file + "' is no list of findings; make it with 'loupe diagnose RECORD --json > " + file +
-                        "'");
+      throw ConfigError("'" + file + "' is not a list of findings; make it with 'loupe diagnose RECORD --json > " +
+                        file + "'");
     for (const nlohmann::json& row : rows) {
       const auto id = row.is_object() ? row.find("id") : row.end();
       if (id == row.end() || !id->is_number_unsigned())
@@ -247,15 +247,15 @@ Json as_json_row(const Diagnosis& diagnosis, const FindingHistory::Entry& entry)
   Json row = {{"record", diagnosis.record},
               {"run", diagnosis.summary.run().name},
               {"rank", diagnosis.summary.run().rank},
-              {"severity", Json()},  // of the members below, in its place
+              {"severity", Json()},  // filled in below
               {"worst_severity", word_of(severity_words, entry.worst_severity)},
               {"gone", entry.gone}};
   add_members(row, replay::message_of<loupe_finding>(entry.last));
-  row.erase("state");  // which `gone` says
+  row.erase("state");  // `gone` replaces it
   return row;
 }
 
-/// Adds what the ranks of a run differ in to what rank 0 found; their records follow its own.
+/// Adds the differences between the ranks of a run to the findings of rank 0; their records follow its own.
 void compare_ranks(std::vector<Diagnosis>& diagnoses) {
   for (auto first = diagnoses.begin(); first != diagnoses.end();) {
     const auto end = first + 1 + static_cast<std::ptrdiff_t>(first->other_ranks);

@@ -184,7 +184,7 @@ std::string argument_entry(const ArgumentHelp& argument) {
 
 using Entries = std::vector<std::pair<const char*, const char*>>;
 
-/// Commands as one types them, and what each does.
+/// Example commands, and what each does.
 const Entries& examples_of(const std::string& command) {
   static const auto& all = *new std::map<std::string, Entries>{
       {"",
@@ -195,8 +195,8 @@ const Entries& examples_of(const std::string& command) {
         {"loupe list --loaded runs/digits", "Lists what that run loaded: components, plugins and drafts."}}},
       {"describe", {{"loupe describe health", "Tells the options of the lens 'health' and their defaults."}}},
       {"explain",
-       {{"loupe explain dead_units", "Tells what the rule is, its thresholds, and what it follows from."},
-        {"loupe explain 'Weight Norm'", "Tells what the plot shows, and what is healthy."}}},
+       {{"loupe explain dead_units", "Explains the rule, its thresholds, and its possible causes."},
+        {"loupe explain 'Weight Norm'", "Explains what the plot shows, and what is healthy."}}},
       {"validate", {{"loupe validate loupe.yaml", "Says whether the configuration is right, and if not, where."}}},
       {"check", {{"loupe check build/my_lens.so", "Holds a plugin to the rules of the boundary."}}},
       {"new", {{"loupe new lens gradient_noise", "Makes the folder of a new lens with its test."}}},
@@ -205,7 +205,7 @@ const Entries& examples_of(const std::string& command) {
         {"loupe replay loupe-runs/digits/incident-412", "Shows the last steps before a finding."}}},
       {"merge", {{"loupe merge runs/digits", "Puts the ranks of a run together."}}},
       {"compare",
-       {{"loupe compare runs", "Prints which of the runs in a folder is best, and what was different."},
+       {{"loupe compare runs", "Prints which run in a folder is best, and the differences."},
         {"loupe compare runs --out compared", "Writes a report of all of them, too."}}},
       {"view",
        {{"loupe view runs", "Serves the list of the runs below a folder."},
@@ -214,7 +214,7 @@ const Entries& examples_of(const std::string& command) {
        {{"loupe run ./trainer --epochs 20", "Starts the trainer with its own arguments, and watches it."},
         {"loupe run --name first ./trainer", "Names the run."}}},
       {"trace", {{"loupe trace ./trainer", "Writes a few steps as a trace."}}},
-      {"diagnose", {{"loupe diagnose loupe-runs/digits", "Says what was wrong with a past run."}}},
+      {"diagnose", {{"loupe diagnose loupe-runs/digits", "Prints the problems of a past run."}}},
       {"learn", {{"loupe learn runs/* --out good.json", "Learns what good runs are like."}}},
   };
   static const Entries& none = *new Entries;
@@ -297,17 +297,17 @@ std::string configuration_page(const std::string& date) {
                               {"ranks",
                                "How the processes of a run are compared: auto, off, or a map with store, timeout and "
                                "show"},
-                              {"on_error", "What a component that fails leads to: quarantine (the default) or stop"}});
+                              {"on_error", "The reaction to a failed component: quarantine (the default) or stop"}});
   page += ".PP\n" + bold("loupe list") + " names all components, and " + bold("loupe describe NAME") +
-          " tells the options of each, with an example.\n";
+          " prints the options of each, with an example.\n";
   page += ".SH OPTIONS OF EVERY LENS\n" + option_entries(lens_options());
   for (const auto& [section, table] : all_sections())
     page += ".SH THE MAP " + bold(section) + "\n" + option_entries(table);
   page +=
       ".SH EXAMPLES\n.nf\nlenses:\n  \\- health\n  \\- loss_metrics\n  \\- parameter_norm: {include: [+linear]}\n"
       "visualizers:\n  \\- console\n  \\- html\nrun: {name: digits, dir: runs/digits}\n.fi\n";
-  page += entry_list("FILES", {{"report.html", "What the visualizer html writes, in the folder run.dir."},
-                               {"record.jsonl", "What the visualizer record writes there."}});
+  page += entry_list("FILES", {{"report.html", "The report of the visualizer html, in the folder run.dir."},
+                               {"record.jsonl", "The record of the visualizer record, in the same folder."}});
   page += entry_list("ENVIRONMENT", {{"LOUPE_PLUGIN_PATH", "Searched for plugins after plugins.path."}});
   return page + ".SH SEE ALSO\n.BR loupe\\-describe (1) ,\n.BR loupe\\-validate (1) ,\n.BR loupe\\-run (1)\n";
 }
@@ -356,14 +356,14 @@ std::vector<std::string> names_of_options(const CommandHelp& command) {
   return names;
 }
 
-/// What `loupe explain` can be asked, but for the plots, whose names have blanks in them.
+/// The arguments of `loupe explain`, except plots, whose names contain blanks.
 std::string topics() {
   std::vector<std::string> names;
   for (const RuleExample& each : rule_examples()) names.emplace_back(each.rule);
   return joined(names);
 }
 
-/// What an argument's value may be, as a word for the function below.
+/// The kind of an argument's value, as a word for the function below.
 std::string bash_value(const ArgumentHelp& argument) {
   return argument.choices.empty() ? argument.value : joined(argument.choices, ",");
 }

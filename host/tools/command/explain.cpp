@@ -36,7 +36,7 @@ namespace {
 /// A plot as lenses describe it.
 struct TagDescription {
   std::string id, title, unit, description, healthy, advice;
-  std::set<std::string> lenses;  ///< that show it
+  std::set<std::string> lenses;  ///< the lenses that show it
 };
 
 using Tags = std::map<std::string, TagDescription>;
@@ -117,7 +117,7 @@ void train(Monitor& monitor) {
   }
 }
 
-/// A folder for what lenses write, gone with it. Throws Error when none can be made.
+/// A temporary folder for files of lenses. Throws Error if it cannot be created.
 class ScratchFolder {
  public:
   ScratchFolder() : path_((std::filesystem::temp_directory_path() / "loupe-explain-XXXXXX").string()) {
@@ -372,7 +372,7 @@ void write_rules(const std::vector<Given>& given, std::ostream& out) {
 
 void write_glossary(const std::vector<TagDescription>& tags, const std::vector<Given>& given, std::ostream& out) {
   out << "# What the plots and the rules mean\n"
-         "Every plot that Loupe's own lenses show, with their options as they are by default or in their examples, "
+         "Every plot of Loupe's own lenses, with their default options or those of their examples, "
          "and\n"
          "every rule of `health`. `loupe explain NAME` prints the same, also for your own lenses; so does the \"?\" in "
          "the\n"

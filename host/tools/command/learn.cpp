@@ -62,12 +62,11 @@ void check(const std::vector<std::string>& records, const std::string& file) {
       return other == records[i] ||
              std::filesystem::equivalent(text_file_at(other), text_file_at(records[i]), no_matter);
     };
-    if (is_same(file)) throw UsageError("'" + file + "' would be written over a record; give --out another name");
+    if (is_same(file)) throw UsageError("'" + file + "' would overwrite a record; give --out another name");
     if (std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(i), is_same))
       throw UsageError("'" + records[i] + "' is named twice, and a run counts once");
   }
-  if (replay::is_record(file))
-    throw UsageError("'" + file + "' would be written over a record; give --out another name");
+  if (replay::is_record(file)) throw UsageError("'" + file + "' would overwrite a record; give --out another name");
 }
 
 void write(const std::string& file, const std::string& text) {
@@ -86,7 +85,7 @@ void tell_lengths(const std::vector<Learned>& runs, std::ostream& errors) {
       runs.begin(), runs.end(), [](const Learned& a, const Learned& b) { return a.last_epoch < b.last_epoch; });
   if (shortest->last_epoch == longest->last_epoch) return;
   errors << "loupe: warning: the records end between epoch " << number_text(shortest->last_epoch) << " and "
-         << number_text(longest->last_epoch) << "; what comes later stands on fewer runs, and is given more room\n";
+         << number_text(longest->last_epoch) << "; later epochs have fewer runs, and so wider ranges\n";
 }
 
 void tell_lacking(const std::vector<Learned>& runs, std::ostream& errors) {
@@ -145,7 +144,7 @@ void Learn::run(std::ostream& out, std::ostream& errors) const {
   constexpr std::size_t few = 3;
   if (runs.size() < few)
     errors << "loupe: warning: of " << runs.size() << (runs.size() == 1 ? " run" : " runs")
-           << " alone little can be learned, so that the baseline is wide; give it " << few << " or more\n";
+           << " alone, little can be learned, so the baseline is wide; give it " << few << " or more\n";
   const health::Baseline baseline = health::Baseline::of(runs, shares);
   write(file, baseline.text());
   out << "wrote " << file << ": " << baseline.series_count() << " series of " << runs.size()

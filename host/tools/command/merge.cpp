@@ -33,7 +33,7 @@
 namespace loupe {
 namespace {
 
-/// What a process of a run left in its folder.
+/// The files of one process of a run.
 struct RankRecord {
   std::string record;
   replay::RecordedRun run;
@@ -68,9 +68,9 @@ class MergedRun final : public replay::TickEditor {
   const bool shows_each_;
   MergedLenses lenses_;
   MissingRanks missing_;
-  const std::string absent_;  // which ranks left nothing, in words
+  const std::string absent_;  // the ranks without files, in words
   FindingBoard findings_;
-  RankMessage own_;                  // of the tick at hand
+  RankMessage own_;                  // of the current tick
   std::vector<RankMessage> others_;  // the same
   std::unique_ptr<HeldTick> held_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> found_;
@@ -103,7 +103,7 @@ class RankSearch {
     if (is_there(file)) {
       add_record(file.lexically_normal().string());
     } else {
-      empty_ = path;  // of a process that died before its first tick
+      empty_ = path;  // its process died before its first tick
     }
   }
 
@@ -264,7 +264,7 @@ std::set<int> ranks_there(const std::vector<RankRecord>& ranks) {
   return there;
 }
 
-/// "rank 2 has no record here"; empty where all have one.
+/// "rank 2 has no record here"; empty if all have one.
 std::string absent_ranks(const std::vector<RankRecord>& ranks) {
   const std::set<int> there = ranks_there(ranks);
   std::vector<int> absent;
@@ -289,7 +289,7 @@ bool MergedRun::keeps(const replay::RecordLine& event) {
   return !lenses_.speaks_for_all(event.source);
 }
 
-/// What ranks have of an epoch. What they have of earlier ones, the record lacks.
+/// The data of ranks for an epoch. The record lacks their data for earlier ones.
 void MergedRun::gather(double epoch) {
   own_ = {};
   others_.clear();
@@ -419,7 +419,7 @@ void leave_out_writers(Config& config, std::ostream& errors) {
   errors << "loupe: " << names << ": lenses that write files: only rank 0's numbers are shown\n";
 }
 
-/// Nothing where all that the run was watched with is known here.
+/// Empty if all plugins of the run are known here.
 void tell_plugins(const Config& config, std::ostream& errors) {
   std::string paths;
   Diagnostics none(config.file);

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using TemplateWords = std::map<std::string, std::string>;
 
-/// What the templates say of a kind.
+/// The texts of the templates for a kind.
 struct KindWords {
   Kind kind;
   std::string interface_name, about, help, options;
@@ -112,7 +112,7 @@ void New::run(std::ostream& out) const {
   std::error_code error;
   if (fs::exists(folder, error)) {
     if (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))
-      throw UsageError("'" + folder.string() + "' is there already and stays as it is; name another with --out");
+      throw UsageError("'" + folder.string() + "' already exists and is not changed; name another with --out");
   }
   fs::create_directories(folder);
 

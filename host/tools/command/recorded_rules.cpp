@@ -33,14 +33,14 @@ const detail::OptionStorage& health_options() {
   return options;
 }
 
-/// What the run's configuration says that rules depend on.
+/// Settings of the run's configuration that rules depend on.
 struct Settings {
-  bool watched = false;  ///< by the lens health
+  bool watched = false;  ///< the lens health watched it
   std::string train_loss = "train_loss", validation_loss = "val_loss";
   std::unique_ptr<OptionSet> options;
 };
 
-/// What an older or newer Loupe knew of options is passed over.
+/// Skips options of older or newer versions.
 YAML::Node known_part(const YAML::Node& given) {
   YAML::Node known(YAML::NodeType::Map);
   if (!given.IsMap()) return known;
@@ -225,7 +225,7 @@ class RecordedRules::Impl {
 
   static void tell_bad_loss(const health::Judge& judge) {
     judge.tell({.tag = "Loss"}, "the training loss is NaN or Inf",
-               "run it again with the lens health, which says where the first NaN or Inf was made");
+               "run it again with the lens health, which shows where the first NaN or Inf was made");
   }
 
   bool has(health::Evidence evidence) const {

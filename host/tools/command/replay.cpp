@@ -42,11 +42,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the folder of an incident holds, such as incident-412, which a run wrote.
+/// The content of the folder of an incident, such as incident-412, which a run wrote.
 struct IncidentFiles {
   Json about;                  ///< the run, and why the folder was written
   std::vector<Json> findings;  ///< as a record's lines
-  std::vector<Json> lines;     ///< of a stream and a step each, those of the module blamed first
+  std::vector<Json> lines;     ///< one per stream and step, those of the blamed module first
   std::string config;          ///< the run's YAML; empty where it cannot be read
 };
 
@@ -235,7 +235,7 @@ void tell_stream(const std::string& name, const std::vector<const Json*>& lines,
 }
 
 /// Prints the folder of an incident in words: why it was written, what was found, and the last steps of each stream,
-/// those of the module blamed first. Throws ConfigError for one that is not whole.
+/// those of the blamed module first. Throws ConfigError for an incomplete folder.
 void show_incident(const std::string& folder, std::ostream& out) {
   const IncidentFiles files = read_incident(folder);
   const Json& about = files.about;
@@ -299,7 +299,7 @@ std::string title_of(const std::string& gatherer, std::string label) {
   return label + found->second;
 }
 
-/// What an incident measured, as plots show it.
+/// The measurements of an incident, as plots.
 class IncidentPlots {
  public:
   explicit IncidentPlots(const IncidentFiles& files) {
@@ -564,7 +564,7 @@ void Replay::replay_incident(const Catalogue& catalogue, std::ostream& out) cons
   written.tell(out);
 } catch (const nlohmann::json::exception&) {
   throw ConfigError(record +
-                    ": error: something of this incident is not of the type that a run gives it; was a file of it "
+                    ": error: a part of this incident has a wrong type; was a file of it "
                     "changed by hand?");
 }
 

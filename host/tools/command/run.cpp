@@ -37,10 +37,10 @@ fs::path preload_library() {
     std::error_code no_matter;
     if (fs::exists(file, no_matter)) return file;
   }
-  throw UsageError("libloupe_run.so is missing beside '" + own_folder().string() + "'; is Loupe installed whole?");
+  throw UsageError("libloupe_run.so is missing beside '" + own_folder().string() + "'; is Loupe installed completely?");
 }
 
-/// What a shell would run by that name; empty where there is nothing.
+/// The program that a shell would run by that name; empty if there is none.
 fs::path find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
@@ -63,9 +63,9 @@ bool gains_rights(const fs::path& file) {
   return other_user || other_group || ::getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-/// Why the program cannot be watched, as far as its file shows; empty where it can.
+/// Why the program cannot be watched, as far as its file shows; empty if it can.
 std::string what_hinders(const fs::path& file) {
-  if (gains_rights(file)) return "it runs with rights that its user has not, for which nothing is preloaded";
+  if (gains_rights(file)) return "it runs with more rights than its user, so nothing can be preloaded";
   NeededLibraries needed;
   if (!read_needed_libraries(file.c_str(), needed)) return "";
   if (needed.is_other_class) return "it is built for another processor than Loupe";
@@ -76,7 +76,7 @@ std::string what_hinders(const fs::path& file) {
     for (const char* sanitizer : {"libasan.", "libhwasan.", "liblsan.", "libtsan.", "libclang_rt.asan",
                                   "libclang_rt.hwasan", "libclang_rt.tsan"}) {
       if (library.starts_with(sanitizer))
-        return "it is built with a sanitizer (" + std::string(library) + "), which would report what Loupe does";
+        return "it is built with a sanitizer (" + std::string(library) + "), which would report Loupe's own actions";
     }
   }
   return "";
@@ -175,13 +175,13 @@ int RunProgram::run(std::ostream& errors) const {
   const fs::path out = fs::absolute(folder.empty() ? "loupe-runs" : folder, is_gone);
   std::string hindrance = what_hinders(file);
   if (hindrance.empty() && config.empty() && is_gone)
-    hindrance = "its files would go into the working folder, which is not there any more (--out takes another)";
+    hindrance = "its files would go into the working folder, which no longer exists (--out takes another)";
   if (!hindrance.empty() && required) throw UsageError("'" + program[0] + "' cannot be watched: " + hindrance);
   if (!hindrance.empty()) {
     log(LOUPE_LOG_WARNING, "'" + program[0] + "' cannot be watched: " + hindrance + "; it runs unwatched");
   } else {
     if (is_script(file))
-      log(LOUPE_LOG_INFO, "'" + program[0] + "' is a script; the programs that it runs are watched where they train");
+      log(LOUPE_LOG_INFO, "'" + program[0] + "' is a script; the programs that it runs are watched if they train");
     // Goes after what the user preloads: a sanitizer's runtime must be the first library.
     const char* others = std::getenv(preload_variable);
     const std::string before = others != nullptr && *others != '\0' ? std::string(others) + ":" : "";

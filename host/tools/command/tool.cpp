@@ -30,13 +30,13 @@ std::string uncapitalized(std::string text) {
 std::string without_command(const CLI::App& app) {
   const std::vector<std::string> given = app.remaining();
   if (given.empty() || given.front().empty() || given.front()[0] == '-')
-    return "no command is given; run 'loupe --help' for what there is";
+    return "no command is given; run 'loupe --help' for a list";
   std::vector<std::string> known;
   for (const CLI::App* each :
        app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); }))
     known.push_back(each->get_name());
   return "there is no command '" + given.front() + "'" + suggestion(given.front(), known) +
-         "; run 'loupe --help' for what there is";
+         "; run 'loupe --help' for a list";
 }
 
 /// Why CLI11 refused a command line, and what to do: a line for standard error.
@@ -46,7 +46,7 @@ std::string command_line_error(const CLI::App* app, const CLI::Error& error) {
                                ? without_command(*app)
                                : uncapitalized(error.what()) + "; run 'loupe " +
                                      (commands.empty() ? "" : commands.front()->get_name() + " ") +
-                                     "--help' for what it takes";
+                                     "--help' for its arguments";
   return "loupe: error: " + what + "\n";
 }
 
@@ -67,7 +67,7 @@ void run_tool(const std::string& name, char** arguments) {
   do all.push_back(*arguments);
   while (*arguments++ != nullptr);
   const std::filesystem::path own = own_folder();
-  if (own.empty()) throw UsageError("the system does not say where this program lies, so " + program + " is not found");
+  if (own.empty()) throw UsageError("the folder of this program is unknown, so " + program + " is not found");
   for (const char* folder : {".", LOUPE_TOOL_FOLDER}) {
     const std::string file = (own / folder / program).lexically_normal();
     ::execv(file.c_str(), all.data());

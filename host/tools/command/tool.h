@@ -15,15 +15,15 @@
 // out. Its arguments are declared here, so that `loupe --help`, the manual and the completion of shells know them all.
 namespace loupe {
 
-/// The folder of this program's file; empty where the system does not say.
+/// The folder of this program's file; empty if unknown.
 std::filesystem::path own_folder();
 
-/// Replaces this process with `loupe-NAME`, which lies beside this program or in libexec/loupe of the installation.
-/// Throws UsageError where that was left out.
+/// Replaces this process with `loupe-NAME`, which is beside this program or in libexec/loupe of the installation.
+/// Throws UsageError if that is not installed.
 /// @param arguments  those after `loupe NAME`, ended by a null pointer
 [[noreturn]] void run_tool(const std::string& name, char** arguments);
 
-/// What a command prints to.
+/// The output streams of a command.
 struct Outputs {
   WrappedOutput wrapped, plain;  ///< both to standard output; plain is for programs, and for text with a layout
   WrappedOutput errors;

@@ -28,7 +28,7 @@ YAML::Node yaml_value(const std::string& written, const std::string& text) {
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception& e) {
-    throw UsageError("--option " + written + ": the value is no YAML: " + e.msg);
+    throw UsageError("--option " + written + ": the value is not YAML: " + e.msg);
   }
 }
 

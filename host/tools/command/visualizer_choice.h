@@ -13,7 +13,7 @@
 
 namespace loupe {
 
-/// What the command line says of the visualizers that records are played to.
+/// The command line's options for visualizers that records are played to.
 struct VisualizerArguments {
   std::vector<std::string> names;
   std::vector<std::string> options;  ///< "path=report.html", or "html.path=report.html"; values are YAML
@@ -35,7 +35,7 @@ void make_out_folder(const std::string& folder);
 /// Declares the option --force of a command that writes files.
 void add_force(CLI::App& command, bool& force);
 
-/// Throws UsageError where there is a file already and `force` is not given.
+/// Throws UsageError if a file exists and `force` is not given.
 /// @param command  that writes there, such as "replay"
 void keep_existing(const std::filesystem::path& path, const std::string& command, bool force);
 
