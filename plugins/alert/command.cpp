@@ -23,7 +23,7 @@ void check(int error) {
   if (error != 0) throw std::system_error(error, std::generic_category());
 }
 
-/// A file without a name that holds the text, as whose standard input it can never block anybody.
+/// An unnamed file with the text. As standard input it never blocks the writer.
 class Input {
  public:
   explicit Input(const std::string& text) : descriptor_(::memfd_create("loupe finding", MFD_CLOEXEC)) {

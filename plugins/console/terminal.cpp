@@ -108,7 +108,8 @@ std::string Region::with(const std::vector<std::string>& lines, const Size& size
     text = cleared(size);
     height_ = lines.size();
     size_ = size;
-    // Makes room below the cursor, whose column is the program's. Setting what scrolls moves it to the first row.
+    // Make room below the cursor and keep its column, which is the program's. Setting the scroll region moves it to row
+    // 1.
     for (std::size_t i = 0; i < height_; ++i) text += index;
     text += up(height_) + save + first_rows_scroll(size.rows - height_) + restore;
   }

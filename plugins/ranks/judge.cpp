@@ -12,7 +12,7 @@
 namespace loupe::ranks {
 namespace {
 
-/// The middle one, the larger of two.
+/// The median; the larger of the two middle numbers.
 double upper_median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());

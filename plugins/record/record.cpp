@@ -267,7 +267,7 @@ class Record : public Visualizer {
   double epoch_ = 0, between_epoch_ = 0;
   std::string tick_line_, text_;  // of the current tick
   std::size_t last_size_ = 0;     // of the tick before, as ticks are much alike
-  std::string between_;           // told outside of a tick, and not written yet
+  std::string between_;           // lines from outside a tick, not yet written
   bool in_tick_ = false, holds_back_ = false, written_ = false;
   bool goes_on_ = false;  // the run's line has to be written again
 };

@@ -321,6 +321,6 @@ class RunStatistics : public Lens {
 
 }  // namespace loupe
 
-LOUPE_PLUGIN_WITH((loupe::PluginInfo{"run_statistics", LOUPE_VERSION, "What every training shows of itself.",
+LOUPE_PLUGIN_WITH((loupe::PluginInfo{"run_statistics", LOUPE_VERSION, "General numbers of a training run.",
                                      "the authors of Loupe", "MIT"}),
                   loupe::RunStatistics);

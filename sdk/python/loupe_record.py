@@ -232,7 +232,7 @@ class Recorder:
             return result
 
         def restore():
-            # Leaves alone what a scheduler has wrapped around it meanwhile.
+            # Do not remove a wrapper that a scheduler has added meanwhile.
             if optimizer.__dict__.get("step") is own_step:
                 optimizer.__dict__.pop("step") if patched is None else setattr(optimizer, "step", patched)
 

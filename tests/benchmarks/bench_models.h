@@ -95,7 +95,7 @@ struct Subject {
   std::function<torch::Tensor(const torch::Tensor&)> forward;
   torch::Tensor input, target;
   double activations = 0;                     ///< elements that all ReLU layers put out in one step
-  std::string parameters = "[weight, bias]";  ///< what gradient and difference lenses look at
+  std::string parameters = "[weight, bias]";  ///< the parameters that gradient and difference lenses watch
 };
 
 /// ResNet's basic block: two 3x3 convolutions beside the identity, or a 1x1 convolution where the shape changes.

@@ -126,7 +126,7 @@ void PrintTo(const Planted& planted, std::ostream* stream) {
 
 class RanksExampleWith : public RanksExample, public testing::WithParamInterface<Planted> {};
 
-/// Whether a healthy twin has infos at most, but for a straggler: a busy machine truly slows one rank down.
+/// Whether a healthy twin has only infos, except for a straggler: a busy machine truly slows one rank down.
 bool are_silent(const nlohmann::json& findings) {
   return std::all_of(findings.begin(), findings.end(), [](const nlohmann::json& finding) {
     return finding.at("severity") == "info" || finding.at("rule") == "straggler";

@@ -335,7 +335,8 @@ libtorch_is_found_by_its_layout() {
   libtorch zip lib 9.1.2
   libtorch system "lib/$(uname -m)-linux-gnu" 9.2.0
   libtorch site/torch lib 9.3.10
-  # A wheel has the numbers in another header, and this one cannot be imported, as a CUDA build without its libraries.
+  # A wheel has the version numbers in another header. This one cannot be imported, like a CUDA build without its
+  # libraries.
   mkdir -p site/torch/include/torch/headeronly other
   mv site/torch/include/torch/{csrc/api/include/torch,headeronly}/version.h
   echo '#include <torch/headeronly/version.h>' >site/torch/include/torch/csrc/api/include/torch/version.h

@@ -31,7 +31,7 @@ struct Both {
   Recorded recorded(const std::string& run = "trainers") const {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
-  /// Of a program that another one starts, whose run has the number of its process in its name.
+  /// The record of a program started by another one; the run's name contains its process number.
   fs::path only_record() const {
     for (const auto& each : fs::directory_iterator(folder / "loupe-runs")) return each.path() / "record.jsonl";
     return {};

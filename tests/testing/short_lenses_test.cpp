@@ -87,7 +87,7 @@ TEST(ShortLenses, ShowTheEntropyOfEachAttentionHeadInHalfPrecisionToo) {
     const auto softmax = bench.module("attention.softmax", "Softmax");
     bench.module("relu", "ReLU");
     bench.forward(softmax, tensor({1, 0, 0, 1, 0.5, 0.5, 0.5, 0.5}, {1, 2, 2, 2}, type));
-    bench.forward(softmax, tensor({1, 0}, {1, 2}, type));  // of another shape
+    bench.forward(softmax, tensor({1, 0}, {1, 2}, type));  // a different shape
     bench.tick();
     EXPECT_DOUBLE_EQ(bench.value("Attention Entropy", "attention.softmax", "head 0 mean"), 0);
     EXPECT_DOUBLE_EQ(bench.value("Attention Entropy", "attention.softmax", "head 1 mean"), std::log(2));

@@ -23,7 +23,7 @@ using view::change_notes;
 using view::notes_in;
 using view::RunNotes;
 
-/// The status and the sentence with which a change is refused; the file is as it was.
+/// The status and message of a refused change; the file is unchanged.
 std::string refusal(const fs::path& file, const std::string& change) {
   const std::string before = text_of(file);
   try {

@@ -38,7 +38,7 @@ struct JobThread::State {
   };
 
   std::mutex mutex;
-  std::condition_variable wake, news;  // there is something to do; something is done
+  std::condition_variable wake, news;  // a job was posted; a job is done
   std::deque<Posted> queue;
   std::size_t weight = 0;  // of all pending jobs
   bool is_busy = false, is_ending = false;

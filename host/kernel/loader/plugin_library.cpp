@@ -63,9 +63,9 @@ void refuse_other_major(const loupe_entry& entry, const std::string& file) {
   }
 }
 
-/// Tells of a function that the plugin exports and that the process had before, from a library that every other one
-/// sees: the plugin's own calls reach that one, which may be of another version. Of inline functions it says nothing,
-/// as those of std are everywhere.
+/// Warns of a function that the plugin exports although the process already has it in a globally visible library: the
+/// plugin's own calls reach that one, perhaps of another version. Inline functions are ignored, as those of std are in
+/// every library.
 void warn_of_mixed_libraries(const ElfFile& elf) {
   for (const ElfW(Phdr) & segment : elf.segments) {
     if (segment.p_type != PT_DYNAMIC || elf.segment_of(segment.p_vaddr, segment.p_filesz) == nullptr) continue;

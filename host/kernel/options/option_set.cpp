@@ -66,7 +66,7 @@ bool is_required(const loupe_option& option) {
 
 constexpr const char* of_newer_type = " is of a type that this Loupe does not know; update Loupe, or leave it out";
 
-/// A value that came over the boundary, checked for what may be null there. Throws Error with words that follow a name.
+/// Converts a value from the boundary and checks its pointers. Throws Error with text that follows a name.
 YAML::Node yaml_of(const loupe_option_value& value) {
   constexpr std::size_t most_strings = 1 << 20;
   switch (value.type) {

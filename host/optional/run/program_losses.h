@@ -54,7 +54,7 @@ struct MadeLoss {
 /// time.
 class LossMakers {
  public:
-  /// A loss function gave a number that has a graph.
+  /// A loss function returned a number with a graph.
   void computed(const at::Tensor& result, const char* function);
   MadeLoss of(const at::Tensor& loss) const;
 

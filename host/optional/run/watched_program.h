@@ -133,7 +133,7 @@ class WatchedProgram {
   std::optional<Inspector> inspector_;
   std::optional<EpochClock> clock_;
   std::optional<BatchRows> rows_;                           // while they may show where epochs end
-  std::vector<std::pair<const void*, bool>> early_orders_;  // that began before there was one, as of the first epoch
+  std::vector<std::pair<const void*, bool>> early_orders_;  // orders that began before the clock, in the first epoch
   std::optional<ProgramLosses> losses_;
   bool wants_leaves_ = false;     // an optimizer is new
   std::vector<LossLeaf> leaves_;  // of the loss before its first step

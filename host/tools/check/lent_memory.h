@@ -119,7 +119,7 @@ class LentMemory {
   void destroy_natives();
 
   static std::optional<Resized> resized_;
-  Area* shared_;  // for all that is not guarded
+  Area* shared_;  // for unguarded data
   std::size_t used_ = 0;
   std::vector<std::shared_ptr<Area>> guarded_;
   std::size_t next_guarded_ = 0;

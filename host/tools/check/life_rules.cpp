@@ -180,7 +180,7 @@ void check_leaks(const Subject& subject) {
       return subject.component->create(subject.component, session.lent_host(), session.lend_default_options(memory),
                                        &self, error);
     });
-    if (!made.ok() || self == nullptr) throw Broken("create does not succeed again and again");
+    if (!made.ok() || self == nullptr) throw Broken("create fails when it is repeated");
     session.call("destroy", Phase::none, [&](LentMemory&, loupe_error*) {
       subject.component->destroy(self);
       return LOUPE_OK;

@@ -133,7 +133,7 @@ class Walk {
     looked_for_missing_ = false;
   }
 
-  /// Makes the first input a departure that is left over because nobody has compared the output of its module.
+  /// Counts the first remaining input difference as a departure if the output of its module was never compared.
   void settle() {
     drop_finished();
     if (!result_.departure && !held_.empty()) result_ = std::move(held_.front().found);

@@ -22,7 +22,7 @@ namespace {
 
 std::shared_ptr<const MadeTensor> made(const loupe_tensor* view) {
   auto tensor = MadeTensor::behind(view);
-  if (tensor == nullptr) throw Error("this tensor is none of the test's", LOUPE_UNSUPPORTED);
+  if (tensor == nullptr) throw Error("this tensor does not belong to the test", LOUPE_UNSUPPORTED);
   return tensor;
 }
 

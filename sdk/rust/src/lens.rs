@@ -26,7 +26,7 @@ pub trait Lens: Sized + Send + 'static {
     fn attach(&mut self, _wiring: &mut Wiring) -> Result {
         Ok(())
     }
-    /// Every module, parents before children; functions such as torch::relu as they are first seen.
+    /// Every module, parents before children; functions such as torch::relu when they first run.
     fn visit(&mut self, module: &Module, wiring: &mut Wiring) -> Result;
     /// The module is detached: its sources give nothing from now on.
     fn forget(&mut self, _module: &Module) {}
