@@ -169,7 +169,7 @@ class Fingerprint : public Lens {
   File file_;
   uint64_t steps_;
   Writing writing_;
-  std::deque<Reading> readings_;  // a module that is forgotten may be in an event still
+  std::deque<Reading> readings_;  // a forgotten module may still be in an event
   std::vector<Source> sources_;   // the source of losses first
   std::vector<uint64_t> ids_;     // module ids of the other sources
   bool is_over_ = false;

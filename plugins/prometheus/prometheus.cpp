@@ -49,7 +49,7 @@ using Label = std::pair<const char*, std::string>;
 /// for the format allows one.
 class Metric {
  public:
-  /// @param type "gauge", or "counter" for what only grows
+  /// @param type "gauge", or "counter" for a number that only grows
   Metric(const char* name, const char* help, const char* type = "gauge") : name_(name), help_(help), type_(type) {}
 
   void set(std::initializer_list<Label> labels, double value) {

@@ -19,7 +19,7 @@ double upper_median(std::vector<double> numbers) {
   return *middle;
 }
 
-/// "'x' is 1 in ranks 0 and 1, and 2 in rank 2"; empty where all have the same.
+/// "'x' is 1 in ranks 0 and 1, and 2 in rank 2"; empty if all have the same.
 template <class Value>
 std::string difference(const Said& said, const std::string& name, Value&& value) {
   constexpr std::size_t most = 4;

@@ -82,7 +82,7 @@ class MistakenLens : public loupe::Lens {
   loupe::Rule rule_{"too_much"};
 };
 
-/// One that takes no steps.
+/// A lens without step().
 struct Blind : loupe::Lens {
   static constexpr const char *name = "blind", *help = "watches nothing";
   explicit Blind(const loupe::Options&) {}

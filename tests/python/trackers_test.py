@@ -69,7 +69,7 @@ class Sending(Folder):
         return {"PYTHONPATH": path, "CALLS": str(self.calls), "FAILS": fails}
 
     def send(self, *arguments, to="mlflow", fails="", code=0, **more):
-        """What the client was asked, as (name, arguments, named)."""
+        """The calls of the client, as (name, arguments, named)."""
         self.calls.write_text("")
         told = module(*(arguments or (self.run,)), "--to", to, **self.variables(fails), **more)
         self.assertEqual(told.returncode, code, told.stdout + told.stderr)

@@ -45,8 +45,8 @@ void use_one_thread();
 
 /// What is wrong in a trainer when its fault is planted.
 struct Fault {
-  /// The optimizer's step, counted from 1, in which it first acts; an exact rule must tell it by the step after.
-  /// Nothing for a statistical rule, and for what only the end of an epoch shows.
+  /// The optimizer's step, counted from 1, in which it first acts; an exact rule must report it by the next step.
+  /// Nothing for a statistical rule, and for faults that show only at the end of an epoch.
   std::optional<std::uint64_t> step = std::nullopt;
   /// Any of these is the right layer. Empty where the fault concerns no one layer.
   std::vector<std::string> layers = {};

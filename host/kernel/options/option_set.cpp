@@ -21,7 +21,7 @@ std::string type_name(uint32_t type) {
   return names[std::min(type - uint32_t{LOUPE_TYPE_BOOLEAN}, uint32_t{LOUPE_TYPE_MAP - LOUPE_TYPE_BOOLEAN})];
 }
 
-/// All digits, and what is not finite as YAML writes it.
+/// A number with all digits; non-finite ones in YAML's form.
 std::string yaml_text(double number) {
   if (std::isnan(number)) return ".nan";
   return std::isfinite(number) ? number_text(number) : number < 0 ? "-.inf" : ".inf";

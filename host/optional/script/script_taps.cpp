@@ -221,7 +221,7 @@ void tell_of_unattached(const torch::jit::Module& script) {
   const bool is_found_by_itself = hooks != nullptr && hooks->before_script != nullptr;
   log(LOUPE_LOG_WARNING, "the TorchScript module '" + type +
                              "' runs inside of an attached model and is not attached itself: nothing of it is seen; " +
-                             (is_found_by_itself ? "only scripts are whose parameters an optimizer holds"
+                             (is_found_by_itself ? "only scripts with parameters of an optimizer are"
                                                  : "call inspector.attach(script, optimizer, \"name\") for it too"));
 }
 

@@ -67,7 +67,7 @@ struct RunProgram {
 
   CLI::App* add_to(CLI::App& app);
   /// Removes the program and its arguments from the end of a command line, since they belong to the program, whatever
-  /// they look like. How many arguments are left. After `add_to`.
+  /// they look like. Returns the number of remaining arguments. Call it after `add_to`.
   int take_program(int count, char** arguments);
   /// Becomes the program; returns only if that fails, with the exit code of a shell: 126 or 127. Throws ConfigError for
   /// a wrong configuration, and UsageError if nothing can be watched although that is required.
@@ -97,9 +97,9 @@ struct Merge {
   std::string out;  ///< the merged run's folder; empty: "merged" in the run's
 
   CLI::App* add_to(CLI::App& app);
-  /// What was written goes to `out`, which ranks are missing, and what was left out, to `errors`. Throws UsageError for
-  /// what cannot be put together, RecordError for a wrong record, ConfigError for a wrong
-  /// configuration, and Error when a visualizer fails.
+  /// The written files go to `out`; missing ranks and dropped data go to `errors`. Throws UsageError for what cannot be
+  /// put together, RecordError for a wrong record, ConfigError for a wrong configuration, and Error when a visualizer
+  /// fails.
   /// @param paths  further folders or files with plugins
   void run(const Catalogue& catalogue, const std::vector<std::string>& paths, std::ostream& out,
            std::ostream& errors) const;

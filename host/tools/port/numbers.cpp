@@ -80,7 +80,7 @@ double difference(const Tensor& a, const Tensor& b, double scale, bool most_elem
     return most_of(std::move(all));
   };
   const auto count = static_cast<double>(std::max<int64_t>(a.numel(), 1));
-  // Squares are compared by their roots, which are of the elements' size.
+  // Compare the roots of squares, which have the size of the elements.
   const bool same_squares = std::abs(a.sum_squares - b.sum_squares) <= rounding_of_sums(count, a.sum_squares);
   double most = std::max({of_list(a.values, b.values, scale),
                           of_sums({a.sum}, {b.sum}, count, std::max(a.sum_squares, b.sum_squares), scale)[0],

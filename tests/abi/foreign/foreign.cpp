@@ -8,7 +8,7 @@
 class Foreign : public loupe::Lens {
  public:
   static constexpr const char* name = NAME;
-  static constexpr const char* help = "what the plugin's own libraries answer";
+  static constexpr const char* help = "the results of the plugin's own libraries";
   static std::vector<loupe::Option> options() { return {{"fails", false, "throw, as the lens is made"}}; }
   explicit Foreign(const loupe::Options& options) {
     if (options.get<bool>("fails")) throw loupe::Error(YAML::Dump(YAML::Load("four")));
