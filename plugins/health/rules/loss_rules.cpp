@@ -122,7 +122,7 @@ void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situati
             {.severity = is_stage ? LOUPE_SEVERITY_INFO : LOUPE_SEVERITY_WARNING,
              .value = loss,
              .threshold = hard ? hard_factor * (sudden ? mean_lately : largest) : spike_factor * mean},
-            (hard ? sentence(shown, " jumped to ", loss, ", where the mean of the last ", lately, " was ", mean_lately,
+            (hard ? sentence(shown, " jumped to ", loss, ", while the mean of the last ", lately, " was ", mean_lately,
                              " and the largest of the last ", losses.recent.size(), " was ", largest)
                   : sentence(shown, " was above ", spike_factor, " times its mean of ", mean, " for ", losses.spikes,
                              " times in a row, last ", loss)) +
