@@ -60,7 +60,7 @@ class Console : public Visualizer {
         tables_(options.get<Strings>("tags"), history_),
         every_(options.get<std::size_t>("every")),
         progress_(options.get<bool>("progress")),
-        terminal_(options.get<std::string>("to"), options.get<std::string>("color")) {
+        terminal_(host, options.get<std::string>("to"), options.get<std::string>("color")) {
     const auto detail = options.get<std::string>("detail");
     if (detail == "all") detail_ = Detail::all;
     // Without progress nothing is to move.
@@ -155,6 +155,7 @@ class Console : public Visualizer {
     }
     const std::string summary = std::exchange(ended_, true) ? "" : this->summary(ending);
     write(below_.removed() + summary, "the summary of the run is lost");
+    terminal_.keep_rows(false);
   }
 
  private:
@@ -230,6 +231,7 @@ class Console : public Visualizer {
     const Size size = terminal_.size();
     const std::vector<std::string> below = terminal_.is_live() ? lines_below(size) : std::vector<std::string>();
     if (below.empty()) all = below_.removed();
+    if (!below.empty()) terminal_.keep_rows(true);
     write(all + text + (below.empty() ? "" : below_.with(below, size)), lost);
   }
   void write(const std::string& text, const std::string& lost) {

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -48,14 +49,39 @@ int what_hinders(int descriptor, std::size_t bytes) {
   return static_cast<rlim_t>(place) + bytes > limit.rlim_cur ? EFBIG : 0;
 }
 
+std::atomic<int> reserved_on{-1};  // the stream of a terminal whose last rows are kept
+
+/// In a signal handler.
+void free_rows(void*, const char*, const char*, uint64_t) {
+  static const char text[] =
+      "\x1b"
+      "7\x1b[r\x1b"
+      "8\x1b[J";
+  if (reserved_on >= 0) write_shared(reserved_on, text, sizeof text - 1, 100);
+}
+
 }  // namespace
 
-Terminal::Terminal(const std::string& to, const std::string& color)
+Terminal::Terminal(const Host& host, const std::string& to, const std::string& color)
     : name_(to),
       descriptor_(to == "stderr" ? STDERR_FILENO : STDOUT_FILENO),
       live_(::isatty(descriptor_) == 1 && !is_dumb()),
       ascii_(wants_ascii()),
-      color_(color == "always" || (color == "auto" && live_ && !is_set("NO_COLOR"))) {}
+      color_(color == "always" || (color == "auto" && live_ && !is_set("NO_COLOR"))),
+      last_words_(host, &free_rows, &reserved_on) {}
+
+Terminal::~Terminal() {
+  keep_rows(false);
+}
+
+void Terminal::keep_rows(bool kept) const {
+  int own = descriptor_;
+  if (kept) {
+    reserved_on = own;
+  } else {
+    reserved_on.compare_exchange_strong(own, -1);
+  }
+}
 
 Size Terminal::size() const {
   constexpr std::size_t least = 20, usual = 100;

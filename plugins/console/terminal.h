@@ -1,5 +1,7 @@
 #pragma once
 
+#include <loupe/draft/last_words.h>
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -31,7 +33,10 @@ class Region {
 class Terminal {
  public:
   /// @param to "stdout" or "stderr"  @param color "auto", "always" or "never"
-  Terminal(const std::string& to, const std::string& color);
+  Terminal(const Host& host, const std::string& to, const std::string& color);
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
 
   /// A terminal that can rewrite its last line.
   bool is_live() const { return live_; }
@@ -41,12 +46,15 @@ class Terminal {
   /// Writes after the program's own output so far; as ASCII under LC_ALL=C. Throws std::system_error; EAGAIN if nobody
   /// reads, for which only the first write waits a few seconds.
   void write(const std::string& text);
+  /// Says whether a Region stands there, whose rows a fatal signal is to give back.
+  void keep_rows(bool kept) const;
   const std::string& name() const { return name_; }
 
  private:
   std::string name_;
   int descriptor_;
   bool live_, ascii_, color_, is_unread_ = false;
+  draft::LastWords last_words_;
 };
 
 }  // namespace loupe::console

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 
 #include "record/earlier_run.h"
 #include "record/history.h"
+#include "record/last_words.h"
 #include "record/run_facts.h"
 #include "record/written_line.h"
 
@@ -44,7 +46,8 @@ class Record : public Visualizer {
       : selection_(options, host),
         host_(host),
         path_(options),
-        file_(path_, options.get<bool>("sync"), &read_old_line, host, gzip()) {}
+        file_(path_, options.get<bool>("sync"), &read_old_line, host, gzip()),
+        last_words_(host) {}
 
   void begin(const Run& run) override {
     const Run* own = recorded_run();
@@ -59,6 +62,8 @@ class Record : public Visualizer {
     in_tick_ = goes_on_ = written_ = false;
     if (holds_back_ && !std::exchange(is_compared_, true)) earlier_ = EarlierRun::read(path_.in(run).string());
     earlier_record_ = path_.named_in(run.directory).string();
+    last_words_.take_back();
+    named_ = path_.in(run);
     file_.begin(run);
   }
   void model(const Model& model) override {
@@ -118,6 +123,7 @@ class Record : public Visualizer {
     } catch (const Error&) {
       file_.end(preamble());  // there is no later try
     }
+    last_words_.take_back();
   }
   const void* get_extension(const char* id) override {
     static const loupe_draft_history history = {
@@ -227,6 +233,7 @@ class Record : public Visualizer {
   void write(double epoch, std::string text) {
     written_ = true;
     file_.write(epoch, std::move(text), preamble());
+    last_words_.prepare(named_, epoch_);
     for (Known& each : known_) each.written = true;
     news_.clear();
     goes_on_ = false;
@@ -256,6 +263,8 @@ class Record : public Visualizer {
   Host host_;
   OutputPath path_;
   EpochFile file_;
+  std::filesystem::path named_;
+  LastWords last_words_;
   std::optional<EarlierRun> earlier_;  // of a run that goes on, until its first tick
   std::string earlier_record_;
   Models models_;             // as long

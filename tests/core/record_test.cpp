@@ -1,7 +1,6 @@
 // Runs that record: what is kept, and what goes on.
 
 #include <gtest/gtest.h>
-#include <loupe/files/gzip.h>
 
 #include <algorithm>
 #include <fstream>
@@ -10,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/last_words.h"
 #include "core/run_folder.h"
 #include "folder.h"
 #include "pipeline/monitor.h"
@@ -197,29 +195,6 @@ TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
   const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
   first.reset();
   EXPECT_EQ(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
-}
-
-std::string readable(const std::string& file) {
-  TextInput input(file);
-  std::string text;
-  for (std::string line; std::getline(input, line);) text += line + "\n";
-  EXPECT_EQ(input.fault(), "");
-  return text;
-}
-
-TEST(CompressedRecordOfARun, TakesTheLastWordsAsAMemberOfItsOwn) {
-  const Folder folder;
-  folder.write("record.jsonl.gz", gzip_member("{\"kind\":\"tick\",\"epoch\":7}\n"));
-  LastWords words;
-  words.prepare(folder.path("record.jsonl"), 7);
-  words.set_step(70);
-  LastWords::speak("failed", "it was a \"signal\"");
-  const std::string text = readable(folder.path("record.jsonl"));
-  EXPECT_EQ(text.rfind("{\"kind\":\"tick\",\"epoch\":7}\n{\"kind\":\"end\",\"epoch\":7,\"how\":\"failed\"", 0), 0u)
-      << text;
-  EXPECT_NE(text.find(R"("step":70,"message":"it was a \"signal\""})"), std::string::npos) << text;
-  EXPECT_FALSE(std::filesystem::exists(folder.path("record.jsonl")));
-  EXPECT_EQ(std::system(("gzip -t '" + folder.path("record.jsonl.gz") + "'").c_str()), 0);
 }
 
 }  // namespace

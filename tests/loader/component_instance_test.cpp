@@ -3,12 +3,7 @@
 
 #include <loupe/plugin.h>
 #include <loupe/register_plugin.h>
-#include <pty.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -132,34 +127,6 @@ TEST(RunningComponentDeathTest, IsNotNamedInACrashAfterItHasRun) {
         std::abort();
       },
       "^$");
-}
-
-/// What a child that crashes writes to its terminal.
-std::string written_by_crash(bool shows_progress) {
-  int terminal = -1;
-  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
-  if (child == 0) {
-    const rlimit no_core{0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);
-    name_components_in_crashes();
-    if (shows_progress) note_shown_progress();
-    std::raise(SIGABRT);
-  }
-  std::string text;
-  char buffer[256];
-  for (ssize_t count = 0; (count = read(terminal, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(count));
-  close(terminal);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << status;
-  return text;
-}
-
-TEST(FatalSignal, GivesTheLastRowsOfATerminalBackWhereProgressWasShown) {
-  const std::string all_rows_scroll = "\x1b[r";
-  EXPECT_NE(written_by_crash(true).find(all_rows_scroll), std::string::npos);
-  EXPECT_EQ(written_by_crash(false), "");
 }
 
 }  // namespace

@@ -112,6 +112,26 @@ TEST(Console, KeepsALineOfProgressInTheLastRowAndClearsItAtTheEnd) {
   EXPECT_EQ(printed_on_terminal([](Driver& console) { console.progress(1, 3, 10, 0, 2); }, {{"progress", false}}), "");
 }
 
+TEST(Console, GivesTheLastRowsBackAtAFatalSignalWhereItKeepsSome) {
+  const auto train = [](Driver& console) { console.progress(1, 3, 10, 0, 2); };
+  const std::string all_rows_scroll = "\x1b[r";
+  const auto written_by_crash = [](const std::function<void(Driver&)>& run) {
+    const std::string quietly = printed_on_terminal(run);
+    const std::string all = printed_on_terminal([&](Driver& console) {
+      run(console);
+      Driver::speak("failed", "SIGSEGV", 10);
+    });
+    return all.substr(quietly.size());
+  };
+  EXPECT_TRUE(holds(written_by_crash(train), all_rows_scroll));
+  EXPECT_EQ(written_by_crash([](Driver&) {}), "");
+  EXPECT_EQ(written_by_crash([&](Driver& console) {
+              train(console);
+              console.end();
+            }),
+            "");
+}
+
 TEST(Console, KeepsTheLineOfProgressWithinTheTerminal) {
   for (unsigned short columns = 20; columns <= 100; columns += 10) {
     const std::string text =

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <loupe/detail/option_values.h>
+#include <loupe/draft/abi/last_words.h>
 #include <loupe/finding.h>
 #include <stdlib.h>
 
@@ -33,7 +34,7 @@ class Driver {
               .plugin_path = "",
               .context = &messages,
               .log = &log,
-              .get_extension = &no_interface} {
+              .get_extension = &service} {
     void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
     const auto* entry = static_cast<const loupe_entry*>(dlsym(library, LOUPE_ENTRY_SYMBOL));
@@ -247,6 +248,11 @@ class Driver {
     return call([&](loupe_error* error) { return (table_->*function)(self_, &told, error); });
   }
 
+  /// As where the process ends in a signal handler: of all drivers.
+  static void speak(const char* how, const char* message, uint64_t step) {
+    for (const LastWords& each : last_words()) each.speak(each.place, how, message, step);
+  }
+
   const loupe_component& component() const { return *component_; }
   std::vector<std::string> messages;  ///< what the component said to the user
 
@@ -258,7 +264,28 @@ class Driver {
   static void log(void* context, int32_t, const char* message) {
     static_cast<std::vector<std::string>*>(context)->push_back(message);
   }
-  static const void* no_interface(void*, const char*) { return nullptr; }
+  struct LastWords {
+    loupe_draft_last_words speak;
+    void* place;
+  };
+  static std::vector<LastWords>& last_words() {
+    static std::vector<LastWords> all;
+    return all;
+  }
+  /// That of last words alone.
+  static const void* service(void*, const char* id) {
+    static const loupe_draft_last_words_service table = {
+        .struct_size = sizeof(loupe_draft_last_words_service),
+        .add =
+            [](void*, loupe_draft_last_words speak, void* place) {
+              last_words().push_back({speak, place});
+            },
+        .remove =
+            [](void*, void* place) {
+              std::erase_if(last_words(), [&](const LastWords& each) { return each.place == place; });
+            }};
+    return std::strcmp(id, LOUPE_DRAFT_LAST_WORDS_ID) == 0 ? &table : nullptr;
+  }
   template <class Call>
   static std::string call(Call&& function) {
     detail::ErrorBuffer error;

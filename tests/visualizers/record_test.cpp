@@ -235,10 +235,35 @@ TEST(Record, IsCompressedOnceItHasSixteenMebibytesAndIsGoneOnWithWhenResumed) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder.text(), true);
   record.loss_tick(5, 5);
+  Driver::speak("failed", "it was a \"signal\"", 70);
   ASSERT_EQ(std::system(("gunzip -k '" + (folder / "record.jsonl.gz") + "'").c_str()), 0);
   EXPECT_EQ(epochs_of(folder / "record.jsonl", "tick"), (std::vector<double>{1, 2, 3, 4, 5}));
   EXPECT_LT(std::filesystem::file_size(folder / "record.jsonl.gz"),
             std::filesystem::file_size(folder / "record.jsonl") / 4);
+  Json last = records(folder / "record.jsonl").back();
+  last.erase("timestamp");
+  EXPECT_EQ(last, Json::parse(R"({"kind": "end", "epoch": 5, "how": "failed", "step": 70,
+                                  "message": "it was a \"signal\""})"));
+}
+
+TEST(Record, HasItsLastWordsOnceAndAgainWhereTheRunGoesOnAndNoneAfterItsEnd) {
+  const Folder folder;
+  Driver record(RECORD_PLUGIN);
+  record.begin(folder.text());
+  Driver::speak("failed", "SIGSEGV", 1);
+  EXPECT_FALSE(std::filesystem::exists(folder / "record.jsonl"));
+  record.loss_tick(1, 1);
+  Driver::speak("failed", "std::terminate was called", 7);
+  Driver::speak("failed", "SIGABRT", 7);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "end"), std::vector<double>{1});
+  EXPECT_EQ(records(folder / "record.jsonl").back()["message"], "std::terminate was called");
+  record.loss_tick(2, 1);
+  Driver::speak("interrupted", "SIGINT", 8);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "end"), (std::vector<double>{1, 2}));
+  record.loss_tick(3, 1);
+  tell_end(record, LOUPE_END_COMPLETED, 3);
+  Driver::speak("failed", "SIGSEGV", 9);
+  EXPECT_EQ(epochs_of(folder / "record.jsonl", "end"), (std::vector<double>{1, 2, 3}));
 }
 
 }  // namespace

@@ -1,154 +1,63 @@
 #include "core/last_words.h"
 
-#include <fcntl.h>
-#include <loupe/files/compression.h>
 #include <loupe/files/held_signals.h>
-#include <loupe/text/number_text.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <climits>
-#include <cstring>
-#include <ctime>
 
 #include "core/threads.h"
 
 namespace loupe {
-
-/// In static memory, as a handler must not follow pointers into a heap that may be damaged.
-struct Place {
-  enum State : int { is_free, is_kept, is_ready };
-  std::atomic<int> state{is_free};
-  pid_t process = 0;  // a forked child has its parent's, and the record is the parent's
-  char record[PATH_MAX] = "", compressed[PATH_MAX] = "";  // the record's two names
-  char epoch[32] = "";
-  std::atomic<std::uint64_t> step{0};
-};
-
 namespace {
 
-constexpr std::size_t most_runs = 16;
-Place places[most_runs];
-
-template <std::size_t size>
-bool copy(char (&into)[size], const std::string& text) {
-  if (text.size() >= size) return false;
-  std::memcpy(into, text.c_str(), text.size() + 1);
-  return true;
-}
-
-/// A line built without heap memory. Text that does not fit is dropped.
-class Line {
- public:
-  void add(const char* text) {
-    while (*text != '\0') put(*text++);
-  }
-  void add(std::uint64_t number) {
-    char digits[24];
-    std::size_t count = 0;
-    do {
-      digits[count++] = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number != 0);
-    while (count > 0) put(digits[--count]);
-  }
-  /// Adds a text within the quotes of JSON; it may be invalid UTF-8.
-  void add_quoted(const char* text) {
-    constexpr std::size_t rest = 16;  // for the end of the line
-    for (; *text != '\0' && size_ + rest < sizeof text_; ++text) {
-      const auto c = static_cast<unsigned char>(*text);
-      if (c == '"' || c == '\\') put('\\');
-      put(c < 0x20 ? ' ' : c < 0x7f ? *text : '?');
-    }
-  }
-  /// False if the file does not exist.
-  bool append_to(const char* file) const { return append(file, text_, size_); }
-  /// The same as a gzip member of one block that is not compressed (RFC 1952, RFC 1951).
-  bool append_member_to(const char* file) const {
-    constexpr unsigned char head[] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 0xff, 1};
-    unsigned char member[sizeof head + 4 + sizeof text_ + 8];
-    std::memcpy(member, head, sizeof head);
-    std::size_t size = sizeof head;
-    const auto put_number = [&](std::uint64_t number, int bytes) {
-      for (int i = 0; i < bytes; ++i) member[size++] = static_cast<unsigned char>(number >> (8 * i));
-    };
-    put_number(size_, 2);
-    put_number(~size_, 2);
-    std::memcpy(member + size, text_, size_);
-    size += size_;
-    put_number(::crc32(0, reinterpret_cast<const Bytef*>(text_), static_cast<uInt>(size_)), 4);
-    put_number(size_, 4);
-    return append(file, member, size);
-  }
-
- private:
-  static bool append(const char* file, const void* bytes, std::size_t size) {
-    const int output = ::open(file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (output < 0) return false;
-    struct stat status {};
-    if (::fstat(output, &status) == 0 && S_ISREG(status.st_mode)) static_cast<void>(!::write(output, bytes, size));
-    ::close(output);
-    return true;
-  }
-  void put(char c) {
-    if (size_ < sizeof text_) text_[size_++] = c;
-  }
-
-  char text_[1024];
-  std::size_t size_ = 0;
+/// In static memory, for a handler must not follow pointers into a heap that may be damaged.
+struct Speaker {
+  std::atomic<bool> is_taken{false};
+  std::atomic<LastWords::Speak> speak{nullptr};  // null until the others are there
+  std::atomic<void*> place{nullptr};
+  std::atomic<const void*> run{nullptr};
+  std::atomic<pid_t> process{0};  // a forked child has its parent's
+  std::atomic<std::uint64_t> step{0};
 };
+Speaker speakers[16];
 
 }  // namespace
 
-void LastWords::prepare(const std::string& record, double epoch) {
-  if (record.empty()) return take_back();
-  if (place_ == nullptr) {
-    for (Place& each : places) {
-      int free = Place::is_free;
-      if (!each.state.compare_exchange_strong(free, Place::is_kept)) continue;
-      place_ = &each;
-      break;
-    }
+void LastWords::add(const void* run, Speak speak, void* place) {
+  for (Speaker& each : speakers) {
+    if (each.is_taken.exchange(true)) continue;
+    each.place = place;
+    each.run = run;
+    each.process = ::getpid();
+    each.step = 0;
+    each.speak = speak;
+    return;
   }
-  if (place_ == nullptr) return;  // too many runs at once: this one has no last words
-  place_->state = Place::is_kept;
-  place_->process = ::getpid();
-  const bool fits = copy(place_->record, record) && copy(place_->compressed, compressed_name(record).string());
-  if (fits && copy(place_->epoch, number_text(epoch))) place_->state = Place::is_ready;
 }
 
-void LastWords::set_step(std::uint64_t step) {
-  if (place_ != nullptr) place_->step.store(step, std::memory_order_relaxed);
+void LastWords::remove(const void* place) {
+  for (Speaker& each : speakers) {
+    if (each.place != place || each.speak.exchange(nullptr) == nullptr) continue;
+    each.is_taken = false;
+    return;
+  }
 }
 
-void LastWords::take_back() {
-  if (place_ != nullptr) place_->state = Place::is_free;
-  place_ = nullptr;
+void LastWords::set_step(const void* run, std::uint64_t step) {
+  for (Speaker& each : speakers) {
+    if (each.run.load(std::memory_order_relaxed) == run) each.step.store(step, std::memory_order_relaxed);
+  }
 }
 
 void LastWords::speak(const char* how, const char* message) noexcept {
   const FatalSignalsHeld held;
   const int reason = errno;
   JobThread::all_done(std::chrono::seconds(2));  // their line comes after all messages
-  for (Place& each : places) {
-    int ready = Place::is_ready;
-    if (each.process != ::getpid() || !each.state.compare_exchange_strong(ready, Place::is_kept)) continue;
-    Line line;
-    line.add(R"({"kind":"end","epoch":)");
-    line.add(each.epoch);
-    line.add(R"(,"how":")");
-    line.add(how);
-    line.add(R"(","timestamp":)");
-    line.add(static_cast<std::uint64_t>(std::time(nullptr)));
-    line.add(R"(,"step":)");
-    line.add(each.step.load(std::memory_order_relaxed));
-    line.add(R"(,"message":")");
-    line.add_quoted(message);
-    line.add("\"}\n");
-    if (!line.append_member_to(each.compressed)) line.append_to(each.record);
+  for (Speaker& each : speakers) {
+    const Speak speak = each.speak;
+    if (speak != nullptr && each.process == ::getpid()) speak(each.place, how, message, each.step);
   }
   errno = reason;
 }

@@ -2,6 +2,7 @@
 
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/history.h>
+#include <loupe/draft/abi/last_words.h>
 #include <loupe/draft/abi/lens_query.h>
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/option_names.h>
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "core/forks.h"
+#include "core/last_words.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "loader/running_component.h"
@@ -71,6 +73,15 @@ const loupe_parameter_service parameters_service = {
           });
         }};
 
+const loupe_draft_last_words_service last_words_service = {
+    .struct_size = sizeof(loupe_draft_last_words_service),
+    .add =
+        [](void* context, loupe_draft_last_words speak, void* place) {
+          ComponentContext* around = host_of(context).surroundings();
+          LastWords::add(around != nullptr ? around->loaded() : nullptr, speak, place);
+        },
+    .remove = [](void*, void* place) { LastWords::remove(place); }};
+
 // Services of the process as a whole, such as those that need LibTorch.
 ProcessMutex services_mutex;
 struct Service {
@@ -93,6 +104,7 @@ constexpr std::string_view drafts[] = {LOUPE_DRAFT_FLAGS_ID,
                                        LOUPE_DRAFT_STEP_TIME_ID,
                                        LOUPE_DRAFT_OPTION_NAMES_ID,
                                        LOUPE_DRAFT_HISTORY_ID,
+                                       LOUPE_DRAFT_LAST_WORDS_ID,
                                        LOUPE_DRAFT_LENS_QUERY_ID,
                                        LOUPE_DRAFT_RANKS_ID,
                                        LOUPE_DRAFT_SETTINGS_ID,
@@ -120,6 +132,7 @@ const void* service(const char* id) {
   if (std::find(drafts, drafts + without_table, id) != drafts + without_table) return drafts;
   if (std::strcmp(id, LOUPE_RUN_ID) == 0) return &run_service;
   if (std::strcmp(id, LOUPE_PARAMETERS_ID) == 0) return &parameters_service;
+  if (std::strcmp(id, LOUPE_DRAFT_LAST_WORDS_ID) == 0) return &last_words_service;
   Service found{};
   {
     const std::lock_guard lock(services_mutex);

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstring>
 
 #include "core/last_words.h"
@@ -27,19 +26,6 @@ void write_text(const char* text) {
   write_shared(STDERR_FILENO, text, std::strlen(text), 100);
 }
 
-std::atomic<bool> has_shown_progress{false};
-
-void let_all_rows_scroll() {
-  if (!has_shown_progress) return;
-  static const char text[] =
-      "\x1b"
-      "7\x1b[r\x1b"
-      "8\x1b[J";
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-    if (::isatty(stream) == 1 && write_shared(stream, text, sizeof text - 1, 100) > 0) return;
-  }
-}
-
 // Only what POSIX calls async-signal-safe. A handler that was there before, of the program or of one of its libraries
 // (UCX brings one), runs next. If it lets the program go on, the lines that follow in the record overrule the last
 // words.
@@ -47,7 +33,6 @@ void tell(int signal, siginfo_t* info, void* context) {
   const Fault* fault = faults;
   while (fault->signal != signal) ++fault;
   LastWords::speak("failed", fault->name);
-  let_all_rows_scroll();
   if (const char* speaker = RunningComponent::current()) {
     write_text("loupe: error: a fault inside ");
     write_text(speaker);
@@ -60,10 +45,6 @@ void tell(int signal, siginfo_t* info, void* context) {
 }
 
 }  // namespace
-
-void note_shown_progress() {
-  has_shown_progress = true;
-}
 
 void name_components_in_crashes() {
   static const bool once = [] {

@@ -25,13 +25,9 @@ class RunningComponent {
   const char* before_;
 };
 
-/// From now on a fatal signal appends the last words of runs to their records and, while a component runs, writes one
+/// From now on a fatal signal makes plugins speak their last words (LastWords) and, while a component runs, writes one
 /// line to stderr that names it; then earlier handlers run, or the default action. Ignored signals stay ignored.
 /// Process-wide; any thread.
 void name_components_in_crashes();
-
-/// A visualizer shows progress, perhaps in the last rows of a terminal, which a fatal signal must free. Process-wide;
-/// any thread.
-void note_shown_progress();
 
 }  // namespace loupe

@@ -24,6 +24,7 @@
 
 #include "config/settings.h"
 #include "core/clock.h"
+#include "core/last_words.h"
 #include "core/locks.h"
 #include "core/log.h"
 #include "core/own_time.h"
@@ -530,7 +531,6 @@ void Monitor::tick_now(std::optional<double> epoch, uint32_t reason, uint32_t fl
   outbox_->take_tick();
   epoch_start_ = std::chrono::steady_clock::now();
   ++tick_;
-  last_words_.prepare(display_.record(), epoch_);
   tell_loaded();
   if (life_ == Life::runs) begin_epoch();  // calls a function of the trainer
 }
@@ -634,7 +634,7 @@ void Monitor::end(uint32_t how, const char* message) try {
     tell_failure("the last steps of the run cannot be shown: ", e);
   }
   if (folder_.is_claimed()) claim_folder();
-  if (display_.end(ending(how, message))) last_words_.take_back();
+  display_.end(ending(how, message));
   life_ = Life::ended;
 } catch (const std::exception& e) {
   tell_failure("the end of the run cannot be reported: ", e);
@@ -665,9 +665,7 @@ void Monitor::call_is_over() {
   const bool is_new = !abnormal_end_ && (writes_incidents() || !display_.is_empty());
   if (is_new) abnormal_end_ = std::make_unique<AbnormalEnd>([this](const ProcessEnd& end) { process_ends(end); });
   if (is_new) AbnormalEnd::come_before_statics();
-  // Before that, the record is an earlier run's.
-  if (folder_.is_claimed() && !last_words_.is_prepared()) last_words_.prepare(display_.record(), epoch_);
-  last_words_.set_step(step_);
+  LastWords::set_step(&loaded_, step_);
   AbnormalEnd::act_on_signal();
 }
 

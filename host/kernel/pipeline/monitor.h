@@ -14,7 +14,6 @@
 
 #include "config/config.h"
 #include "core/abnormal_end.h"
-#include "core/last_words.h"
 #include "core/run_folder.h"
 #include "core/shared.h"
 #include "findings/finding_board.h"
@@ -267,8 +266,7 @@ class Monitor final : public LensContext {
   };
   enum class Life { runs, ends, ended } life_ = Life::runs;
   bool has_lenses_ = true;  // until end_lenses
-  LastWords last_words_;
-  // Last member: at the end of the process it calls the monitor, which must be intact.
+  // Last: at the end of the process it calls a monitor that must be whole.
   std::unique_ptr<AbnormalEnd> abnormal_end_;
 };
 

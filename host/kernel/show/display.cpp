@@ -16,7 +16,6 @@
 #include "core/forks.h"
 #include "core/log.h"
 #include "core/threads.h"
-#include "loader/running_component.h"
 #include "loupe/config_error.h"
 #include "loupe/version.h"
 
@@ -40,10 +39,8 @@ struct Display::Lane {
         },
         weight);
   }
-  bool end() {
-    if (thread.end()) return true;
-    leave_to_parent(to);
-    return false;
+  void end() {
+    if (!thread.end()) leave_to_parent(to);
   }
 
   std::shared_ptr<ShownVisualizer> to;
@@ -317,7 +314,6 @@ void Display::note(const loupe_note& note) {
 }
 
 void Display::progress(const loupe_progress& progress) {
-  note_shown_progress();
   warn_of_late();
   end_tick();
   tell_past(std::numeric_limits<double>::infinity());
@@ -356,13 +352,11 @@ void Display::flush() {
   wait();
 }
 
-bool Display::end(const loupe_ending& ending) {
+void Display::end(const loupe_ending& ending) {
   end_tick();
   post([&ending](ShownVisualizer& to) { to.end(ending); });
-  bool is_stored = true;
-  for (Lane& lane : lanes_) is_stored = (lane.end() || !lane.to->stores()) && is_stored;
+  for (Lane& lane : lanes_) lane.end();
   lanes_.clear();
-  return is_stored;
 }
 
 std::optional<loupe_moment> Display::last_before(double before) {

@@ -104,9 +104,8 @@ class Display {
   void when_told(const std::function<void()>& call);
   /// Returns when all messages so far are stored; failures are reported.
   void flush();
-  /// Ends and destroys all visualizers. Returns when that is done, except for one that ends the process; false if that
-  /// one stores runs.
-  bool end(const loupe_ending& ending);
+  /// Ends all visualizers, and with them their lives. Returns when that is done, but for one that ends the process.
+  void end(const loupe_ending& ending);
   bool is_empty() const { return lanes_.empty(); }
   /// The absolute path of the record; empty without one.
   LOUPE_SHARED std::string record() const;
