@@ -106,7 +106,6 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
   void end_finding();
   void show_loss(const std::string& name, const at::Tensor& value, bool train) override;
   void show_metric(const std::string& name, const at::Tensor& value) override;
-  void guessed(const std::string& text) override;
   std::size_t model_count() override {
     return enter([&] { return attachments_.all().size(); });
   }
@@ -114,21 +113,14 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
 
   std::string attach(torch::nn::Module& model, const std::string& name) override;
   void follow_parameters(const std::string& model) override;
-  std::optional<double> last_recorded_epoch() override;
-  void end() override {
-    enter([&] { monitor_.end(LOUPE_END_COMPLETED, nullptr); });
-  }
   void tick(double epoch, uint32_t reason, uint32_t flags) override {
     enter_and_throw([&] { loops_.tick(epoch, reason, flags); });
   }
   bool pays_for_report() override {
     return enter([&] { return monitor_.pays_for_report(); });
   }
-  void begin_epochs_at(double first) override {
-    enter([&] { monitor_.begin_epochs_at(first); });
-  }
-  void publish(const Finding& finding) override {
-    enter([&] { monitor_.publish(finding.c_form(), "loupe"); });
+  void with_monitor(const std::function<void(Monitor&)>& call) override {
+    enter([&] { call(monitor_); });
   }
   void note(uint32_t kind, const std::string& text) override {
     enter_unlocked([&] { monitor_.note(kind, text); });
@@ -352,11 +344,6 @@ void Inspector::Impl::show_metric(const std::string& name, const at::Tensor& val
   });
 }
 
-void Inspector::Impl::guessed(const std::string& text) {
-  note(LOUPE_NOTE_GUESS, text);
-  log(LOUPE_LOG_INFO, text);
-}
-
 std::vector<std::string> Inspector::Impl::models_of(const torch::optim::Optimizer& optimizer) {
   return enter([&] {
     std::vector<std::string> names;
@@ -398,13 +385,6 @@ void Inspector::Impl::follow_parameters(const std::string& model) {
     for (const auto& each : attachments_.all()) {
       if (each->name() == model) each->follow_parameters();
     }
-  });
-}
-
-std::optional<double> Inspector::Impl::last_recorded_epoch() {
-  return enter([&] {
-    const auto last = monitor_.display().last_before(std::numeric_limits<double>::infinity());
-    return last ? std::optional(last->epoch) : std::nullopt;
   });
 }
 

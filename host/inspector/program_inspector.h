@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,8 +10,10 @@
 
 namespace loupe {
 
-/// From now on a forked child begins with nothing attached, so it never waits for a lock of a thread that it lacks. A
-/// second call does nothing. Any thread.
+class Monitor;
+
+/// From now on a forked child begins with nothing attached, so that it waits for no lock of a thread that it does not
+/// have. Again does nothing. Any thread.
 LOUPE_SHARED void leave_models_at_forks();
 
 /// Takes the losses that the part `run` finds in a program: an inspector. On the program's threads.
@@ -22,9 +24,9 @@ class FoundValues {
   /// A tensor of one element, read from its device at the tick. Not shown if the trainer pushes losses of its kind.
   virtual void show_loss(const std::string& name, const at::Tensor& value, bool train) = 0;
   virtual void show_metric(const std::string& name, const at::Tensor& value) = 0;
-  /// Adds a note on a guess, and logs it.
-  virtual void guessed(const std::string& text) = 0;
-  /// The number of attached models.
+  /// Adds a note (a LOUPE_NOTE_) on a guess about the program, or on what was not seen.
+  virtual void note(uint32_t kind, const std::string& text) = 0;
+  /// How many models are attached.
   virtual std::size_t model_count() = 0;
   /// The names of the attached models whose parameters the optimizer holds.
   virtual std::vector<std::string> models_of(const torch::optim::Optimizer& optimizer) = 0;
@@ -39,21 +41,13 @@ struct ProgramInspector : FoundValues {
   virtual std::string attach(torch::nn::Module& model, const std::string& name) = 0;
   /// Watches parameters that replaced others in the modules of an attached model.
   virtual void follow_parameters(const std::string& model) = 0;
-  /// The greatest stored epoch of a resumed run; nullopt without one.
-  virtual std::optional<double> last_recorded_epoch() = 0;
-  /// Ends the run at its last tick: later events, for example of an evaluation, belong to no epoch.
-  virtual void end() = 0;
-  /// Shows everything since the last tick. @param reason a LOUPE_TICK_ @param flags LOUPE_TICK_INCOMPLETE
+  /// Shows what came since the last tick. @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
   virtual void tick(double epoch, uint32_t reason, uint32_t flags) = 0;
   /// Whether the budget has time for an optional tick.
   virtual bool pays_for_report() = 0;
-  /// Sets the number of the next epoch; a resumed run continues to count its steps.
-  virtual void begin_epochs_at(double first) = 0;
-  /// Publishes a finding about the program as a whole, not about one of its models.
-  virtual void publish(const Finding& finding) = 0;
-  /// Adds a note (a LOUPE_NOTE_) about a guess, or about something that was not observed.
-  virtual void note(uint32_t kind, const std::string& text) = 0;
-  /// Shows found losses at once, because the program pushes none.
+  /// Calls with the inspector's monitor, under its mutex; not in a forked child.
+  virtual void with_monitor(const std::function<void(Monitor&)>& call) = 0;
+  /// Losses are shown at once: the program pushes none.
   virtual void show_all_found() = 0;
 };
 

@@ -125,16 +125,16 @@ class Monitor final : public LensContext {
   /// Ends the run: shows the rest as an incomplete tick, and ends the visualizers. Later findings do not reach the
   /// host, and later events are ignored. Throws nothing.
   /// @param how  a LOUPE_END_  @param message  may be null
-  void end(uint32_t how, const char* message);
+  LOUPE_SHARED void end(uint32_t how, const char* message);
   /// The run resumes after a number of steps. Call before its first step.
   void begin_after(uint64_t steps);
   void set_epochs(double epochs) { epochs_ = epochs; }
   /// The next epoch is `first`, unless its tick gives another number.
-  /// A resumed run's steps are counted from there.
-  void begin_epochs_at(double first);
+  /// The steps of a run that goes on are counted on from there.
+  LOUPE_SHARED void begin_epochs_at(double first);
 
   /// Takes a finding of a lens or of the host, and shows it at the next step or tick. Any thread.
-  void publish(const loupe_finding& finding, const std::string& speaker) override;
+  LOUPE_SHARED void publish(const loupe_finding& finding, const std::string& speaker) override;
   /// The findings so far.
   const FindingBoard& findings() const { return findings_; }
   /// Writes the last steps of all streams into a folder of the run, and returns it. On failure logs why and returns "".

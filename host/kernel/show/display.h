@@ -110,7 +110,7 @@ class Display {
   /// The absolute path of the record; empty without one.
   LOUPE_SHARED std::string record() const;
   /// The last tick before epoch `before` that is stored of a resumed run; nullopt without one.
-  std::optional<loupe_moment> last_before(double before);
+  LOUPE_SHARED std::optional<loupe_moment> last_before(double before);
 
   /// A value of the last tick that had one; a big plot's layer is empty or the tag's own id.
   std::optional<double> last(const std::string& tag, const std::string& layer, const std::string& line) const;

@@ -42,8 +42,8 @@ class FoundLosses final : public FoundValues {
   void show_metric(const std::string& name, const at::Tensor& value) override {
     if (values_ != nullptr) values_->show_metric(name, value);
   }
-  void guessed(const std::string& text) override {
-    if (values_ != nullptr) values_->guessed(text);
+  void note(uint32_t kind, const std::string& text) override {
+    if (values_ != nullptr) values_->note(kind, text);
   }
   std::size_t model_count() override { return values_ != nullptr ? values_->model_count() : 0; }
   std::vector<std::string> models_of(const torch::optim::Optimizer& optimizer) override {
@@ -51,6 +51,11 @@ class FoundLosses final : public FoundValues {
   }
 
  private:
+  void guessed(const std::string& text) {
+    note(LOUPE_NOTE_GUESS, text);
+    if (values_ != nullptr) log(LOUPE_LOG_INFO, text);
+  }
+
   FoundValues* values_;  // null once the inspector has ended
   ProgramLosses losses_;
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "core/forks.h"
 #include "core/log.h"
 #include "inspector/program_inspector.h"
+#include "pipeline/monitor.h"
 #include "run/default_monitor.h"
 #include "torch/model/module_types.h"
 #include "torch/model/registry.h"
@@ -68,7 +70,17 @@ std::string short_list(const std::vector<std::string>& texts) {
 
 /// The epoch after the last one of a resumed run, if the configuration names none.
 double first_epoch_of(Inspector& inspector) {
-  return std::floor(ProgramInspector::of(inspector).last_recorded_epoch().value_or(0)) + 1;
+  double last = 0;
+  ProgramInspector::of(inspector).with_monitor([&](Monitor& monitor) {
+    const auto recorded = monitor.display().last_before(std::numeric_limits<double>::infinity());
+    if (recorded) last = recorded->epoch;
+  });
+  return std::floor(last) + 1;
+}
+
+/// Publishes a finding about the program as a whole, not about one of its models.
+void publish(const Finding& finding, Inspector& inspector) {
+  ProgramInspector::of(inspector).with_monitor([&](Monitor& monitor) { monitor.publish(finding.c_form(), "loupe"); });
 }
 
 /// Names the seed of random numbers, if the program has set one.
@@ -104,7 +116,7 @@ Inspector& WatchedProgram::inspector() {
                                         if (!has_told_first_lines_) first_losses_.push_back("'" + name + "'");
                                         tell("'" + name + "' is " + what, "loss", /*is_in_first_lines=*/true);
                                       }});
-  program.begin_epochs_at(first_epoch_);
+  program.with_monitor([this](Monitor& monitor) { monitor.begin_epochs_at(first_epoch_); });
   tell_seed(*inspector_);
   if (first_epoch_ != 1) tell("the first epoch is " + number_text(first_epoch_), "first_epoch", true);
   tell(clock_->description(), "epoch", true);
@@ -254,7 +266,7 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   if (idle == attached_.end()) return false;  // their model no longer exists
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
-  ProgramInspector::of(inspector()).publish(*finding);
+  publish(*finding, inspector());
   // Nothing runs in it; findings about that would only be consequences.
   std::erase_if(attached_, [&](const Attached& each) {
     const bool is_idle = is_its(each);
@@ -284,7 +296,7 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
                     " parameters that it holds has a gradient or is in a module that runs: they are another model's, "
                     "or a destroyed one's";
   finding.advice = "make the optimizer after the model, from the parameters of the model that runs";
-  ProgramInspector::of(inspector()).publish(finding);
+  publish(finding, inspector());
 }
 
 /// Attaches them together with those of other optimizers that step in turn with this one.
@@ -545,7 +557,9 @@ void WatchedProgram::finish() {
   tell_models_in_turn();
   tell_unobserved();
   rows_.reset();
-  if (!ticks) ProgramInspector::of(*inspector_).end();
+  // What came since the last tick, as an evaluation, belongs to no epoch.
+  const auto end = [](Monitor& monitor) { monitor.end(LOUPE_END_COMPLETED, nullptr); };
+  if (!ticks) ProgramInspector::of(*inspector_).with_monitor(end);
   inspector_.reset();
 }
 
