@@ -84,17 +84,9 @@ const loupe_draft_last_words_service last_words_service = {
 
 // Services of the process as a whole, such as those that need LibTorch.
 ProcessMutex services_mutex;
-struct Service {
-  const void* table;
-  const void* (*load)(const char* id);
-};
-std::map<std::string, Service>& services() {
-  static auto& map = *new std::map<std::string, Service>();
+std::map<std::string, LoadService>& services() {
+  static auto& map = *new std::map<std::string, LoadService>();
   return map;
-}
-void offer(const char* id, const Service& service) {
-  const std::lock_guard lock(services_mutex);
-  services()[id] = service;
 }
 
 // First the drafts of flags, taps and gatherers, which have no table. Of the others some are services of LibTorch's
@@ -133,13 +125,13 @@ const void* service(const char* id) {
   if (std::strcmp(id, LOUPE_RUN_ID) == 0) return &run_service;
   if (std::strcmp(id, LOUPE_PARAMETERS_ID) == 0) return &parameters_service;
   if (std::strcmp(id, LOUPE_DRAFT_LAST_WORDS_ID) == 0) return &last_words_service;
-  Service found{};
+  LoadService load;
   {
     const std::lock_guard lock(services_mutex);
     const auto offered = services().find(id);
-    if (offered != services().end()) found = offered->second;
+    if (offered != services().end()) load = offered->second;
   }
-  return found.load != nullptr ? found.load(id) : found.table;
+  return load ? load(id) : nullptr;
 }
 
 }  // namespace
@@ -185,12 +177,9 @@ void ComponentHost::note_asked(const char* id, bool has) const {
                              " instead: build the plugin with this Loupe's SDK");
 }
 
-void offer_interface(const char* id, const void* table) {
-  offer(id, {table, nullptr});
-}
-
-void offer_interface(const char* id, const void* (*load)(const char* id)) {
-  offer(id, {nullptr, load});
+void offer_interface(const char* id, LoadService load) {
+  const std::lock_guard lock(services_mutex);
+  services()[id] = std::move(load);
 }
 
 loupe_status call_component_for_part(const char* speaker, loupe_error* error,

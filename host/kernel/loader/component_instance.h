@@ -63,12 +63,14 @@ class ComponentHost {
   loupe_host host_;
 };
 
-/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. The table must never be freed. Any
-/// thread.
-void offer_interface(const char* id, const void* table);
-/// The same for a service that must be loaded: `load` is called with its id, without a lock of Loupe's, whenever a
-/// component requests it, and returns null if it fails.
-void offer_interface(const char* id, const void* (*load)(const char* id));
+/// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. `load` is called with its id, without
+/// a lock of Loupe's, whenever a component asks for it, and answers null where it cannot be loaded. Any thread.
+using LoadService = std::function<const void*(const char* id)>;
+void offer_interface(const char* id, LoadService load);
+/// The same of a table that lives for good.
+inline void offer_interface(const char* id, const void* table) {
+  offer_interface(id, [table](const char*) { return table; });
+}
 
 /// A member as a function of a table, with the object as first argument: an exception becomes a failure.
 template <auto member>
