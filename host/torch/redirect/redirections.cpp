@@ -33,20 +33,16 @@ void Redirections::know_libtorch(const void* address) {
 }
 
 void Redirections::hold() {
-  std::string refusal;
-  {
-    const std::lock_guard lock(mutex_);
-    const bool first = ++holders_ == 1;
-    if (first || !(library_changes() == libraries_)) refusal = find_and_write();
-  }
-  if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
+  follow_libraries(/*more_holders=*/1);
 }
 
-void Redirections::follow_libraries() {
+void Redirections::follow_libraries(int more_holders) {
   std::string refusal;
   {
     const std::lock_guard lock(mutex_);
-    if (holders_ > 0 && !(library_changes() == libraries_)) refusal = find_and_write();
+    const bool is_first = holders_ == 0 && more_holders > 0;
+    holders_ += more_holders;
+    if (is_first || (holders_ > 0 && !(library_changes() == libraries_))) refusal = find_and_write();
   }
   if (!refusal.empty()) log(LOUPE_LOG_WARNING, refusal);
 }

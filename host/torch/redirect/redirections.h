@@ -44,10 +44,10 @@ class Redirections {
   /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
   LOUPE_SHARED void hold();
   LOUPE_SHARED void release();
-  /// Searches for slots again if libraries were loaded since; does nothing if none were, or while nobody holds.
-  void follow_libraries();
-  /// Redirects entries of virtual tables until the last release; repetition is allowed, and several cost little more
-  /// than one. False if the system refuses.
+  /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
+  void follow_libraries(int more_holders = 0);
+  /// Redirects entries of virtual tables until the last release, again where it was done before; several cost little
+  /// more than one. False where the system refuses.
   bool redirect_entries(const std::vector<void**>& entries, void* tap);
 
   /// Whether all calls of a symbol are redirected.
