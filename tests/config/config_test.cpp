@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <loupe/options.h>
+#include <loupe/text/words.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -362,6 +363,15 @@ TEST(Launch, GivesEachRankButTheFirstAFolderInTheRuns) {
 }
 
 using Settings = std::map<std::string, std::string>;
+
+Settings setting_texts(const std::string& config) {
+  Settings texts;
+  settings_of(config).lend([&](const loupe_options* settings) {
+    for (std::size_t i = 0; i < settings->value_count; ++i)
+      texts[settings->values[i]->name] = setting_text(*settings->values[i]);
+  });
+  return texts;
+}
 
 TEST(ConfigSettings, GoByDottedNamesWhateverTheLayout) {
   EXPECT_EQ(setting_texts("loupe: 1\nrun: {name: a, tick: {steps: 500}}\n"

@@ -1,11 +1,11 @@
 #include "config/settings.h"
 
 #include <loupe/draft/abi/settings.h>
-#include <loupe/text/words.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
 #include <exception>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -86,15 +86,6 @@ void offer_settings() {
         });
       }};
   offer_interface(LOUPE_DRAFT_SETTINGS_ID, &service);
-}
-
-std::map<std::string, std::string> setting_texts(const std::string& config) {
-  std::map<std::string, std::string> texts;
-  settings_of(config).lend([&](const loupe_options* settings) {
-    for (std::size_t i = 0; i < settings->value_count; ++i)
-      texts[settings->values[i]->name] = setting_text(*settings->values[i]);
-  });
-  return texts;
 }
 
 }  // namespace loupe

@@ -2,7 +2,6 @@
 
 #include <loupe/detail/option_values.h>
 
-#include <map>
 #include <string>
 
 namespace loupe {
@@ -15,8 +14,5 @@ OptionValues settings_of(const std::string& config);
 
 /// Offers the service LOUPE_DRAFT_SETTINGS_ID to all components of this process. Any thread.
 void offer_settings();
-
-/// The same as texts.
-std::map<std::string, std::string> setting_texts(const std::string& config);
 
 }  // namespace loupe

@@ -129,9 +129,13 @@ RunSummary::SettingTexts RunSummary::settings() const {
   for (const RecordedSetting& each : hyperparameters_) all.emplace_back(each.name, text_of(each));
   // The format of the configuration, and what differs between runs that are set alike.
   constexpr std::string_view left_out[] = {"loupe", "run.name", "run.dir", "run.resume"};
-  for (const auto& [name, value] : setting_texts(run_.config)) {
-    if (std::find(std::begin(left_out), std::end(left_out), name) == std::end(left_out)) all.emplace_back(name, value);
-  }
+  settings_of(run_.config).lend([&](const loupe_options* settings) {
+    for (std::size_t i = 0; i < settings->value_count; ++i) {
+      const loupe_option_value& value = *settings->values[i];
+      if (std::find(std::begin(left_out), std::end(left_out), value.name) == std::end(left_out))
+        all.emplace_back(value.name, setting_text(value));
+    }
+  });
   return all;
 }
 
