@@ -7,12 +7,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <string>
+#include <memory_resource>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "core/shared.h"
 
 namespace loupe {
 
@@ -21,20 +20,25 @@ class ShownVisualizer;
 /// Memory that is freed or reused only as a whole.
 class Blocks {
  public:
-  LOUPE_SHARED void* take(std::size_t size, std::size_t alignment);
-  /// Ends the use of all taken memory.
-  void clear() { place_ = used_ = taken_ = 0; }
+  void* take(std::size_t size, std::size_t alignment) {
+    taken_ += size + alignment - 1;
+    return blocks_->allocate(size, alignment);
+  }
+  /// All that was taken ends. As much fits into one block from now on.
+  void clear() {
+    if (taken_ > first_size_) {
+      first_.reset(new std::byte[taken_]);  // make_unique writes zeros
+      first_size_ = taken_;
+    }
+    blocks_.emplace(first_.get(), first_size_);
+    taken_ = 0;
+  }
   std::size_t taken() const { return taken_; }
 
  private:
-  struct Block {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t size;
-  };
-
-  std::vector<Block> blocks_;
-  std::size_t place_ = 0, used_ = 0;  // the current block, and the bytes used in it
-  std::size_t taken_ = 0;             // bytes in total
+  std::unique_ptr<std::byte[]> first_;
+  std::size_t first_size_ = 0, taken_ = std::size_t{1} << 16;  // at first as much as a small tick takes
+  std::optional<std::pmr::monotonic_buffer_resource> blocks_;
 };
 
 /// The messages of a tick, kept to show later. There may be a hundred thousand values, so they are copied into blocks,
