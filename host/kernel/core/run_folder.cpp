@@ -101,10 +101,10 @@ RunFolder::~RunFolder() {
 }
 
 void RunFolder::release() {
-  if (descriptor_ >= 0) {
+  if (lock_) {
     // The names may belong to another run by now.
     if (!has_lost_lock()) ::unlink((folder_ / run_lock_name).c_str());
-    ::close(std::exchange(descriptor_, -1));
+    lock_.reset();
     if (made_ && opened_ && !is_gone(opened_->get(), folder_, 0))
       ::rmdir(folder_.c_str());  // of a run that wrote nothing
   }
@@ -114,14 +114,17 @@ void RunFolder::release() {
 /// False if another process holds it.
 bool RunFolder::lock(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / run_lock_name;
-  for (;;) {
-    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (descriptor < 0) return true;  // writers report why no file can be created
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  do {
+    try {
+      lock_.emplace(file, O_RDWR | O_CREAT);
+    } catch (const std::system_error&) {
+      return true;  // writers report why no file can be made
+    }
+    if (::flock(lock_->get(), LOCK_EX | LOCK_NB) != 0) {
       const std::error_code reason(errno, std::generic_category());
       const bool held = reason == std::errc::operation_would_block;
-      if (held) holder_ = holder_of(descriptor);
-      ::close(descriptor);
+      if (held) holder_ = holder_of(lock_->get());
+      lock_.reset();
       if (!held) {
         log(LOUPE_LOG_WARNING, "the folder '" + folder.string() + "' cannot be locked (" + reason.message() +
                                    "): another run that writes there would mix its files with those of this one; give "
@@ -129,16 +132,11 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
       }
       return !held;
     }
-    if (is_gone(descriptor, file, AT_SYMLINK_NOFOLLOW)) {
-      ::close(descriptor);
-      continue;
-    }
-    const std::string holder = RunHolder::this_process().text();
-    // Other processes read this if they want the folder, or check whether the run is active.
-    if (::ftruncate(descriptor, 0) == 0) static_cast<void>(!::pwrite(descriptor, holder.data(), holder.size(), 0));
-    descriptor_ = descriptor;
-    return true;
-  }
+  } while (is_gone(lock_->get(), file, AT_SYMLINK_NOFOLLOW));
+  const std::string holder = RunHolder::this_process().text();
+  // Read by others that want the folder, or ask whether the run is active.
+  if (::ftruncate(lock_->get(), 0) == 0) static_cast<void>(!::pwrite(lock_->get(), holder.data(), holder.size(), 0));
+  return true;
 }
 
 std::string RunFolder::take(const std::string& directory) {
@@ -158,14 +156,14 @@ std::string RunFolder::retake(const std::string& directory) {
 }
 
 bool RunFolder::has_lost_lock() const {
-  return is_gone(descriptor_, folder_ / run_lock_name, AT_SYMLINK_NOFOLLOW);
+  return is_gone(lock_->get(), folder_ / run_lock_name, AT_SYMLINK_NOFOLLOW);
 }
 
 bool RunFolder::is_lost() {
   if (!opened_) return false;
   if (is_gone(opened_->get(), folder_, 0)) return true;
-  if (descriptor_ < 0 || !has_lost_lock()) return false;
-  ::close(std::exchange(descriptor_, -1));
+  if (!lock_ || !has_lost_lock()) return false;
+  lock_.reset();
   return !lock(folder_);
 }
 

@@ -90,9 +90,9 @@ class RunFolder {
   std::optional<std::string> claimed_;
   bool made_ = false;  // the folder did not exist before
   bool looked_for_unnamed_ = false;
-  int descriptor_ = -1;               // of the lock
-  std::string holder_;                // the holder of the requested folder
-  std::optional<Descriptor> opened_;  // the folder itself, even if it is moved
+  std::optional<Descriptor> lock_;
+  std::string holder_;                // who has the folder that was asked for
+  std::optional<Descriptor> opened_;  // the folder itself, wherever it is moved
   std::set<std::filesystem::path> seen_;
 };
 

@@ -97,29 +97,18 @@ std::string trust_fault(const std::string& path) {
 }
 
 PluginFile::PluginFile(std::string path) : path_(std::move(path)) {
-  // Non-blocking: a pipe's other end may never be opened.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   struct ::stat status {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
-    const std::string reason = std::generic_category().message(errno);
-    if (descriptor_ >= 0) ::close(descriptor_);
-    throw Error("the plugin '" + path_ + "' cannot be read: " + reason + "; correct its rights");
+  try {
+    file_.emplace(path_, O_RDONLY);
+    status = file_->status();
+  } catch (const std::system_error& reason) {
+    throw Error("the plugin '" + path_ + "' cannot be read: " + reason.code().message() + "; correct its rights");
   }
-  std::string fault;
-  if (!S_ISREG(status.st_mode)) {
-    fault = "'" + path_ + "' is not a plugin: it is not a regular file; remove it from the plugin path";
-  } else {
-    fault = trust_fault(path_, status);
-  }
-  if (!fault.empty()) {
-    ::close(descriptor_);
-    throw Error(fault);
-  }
+  const std::string fault = S_ISREG(status.st_mode)
+                                ? trust_fault(path_, status)
+                                : "'" + path_ + "' is no plugin: it is no regular file; take it out of the plugin path";
+  if (!fault.empty()) throw Error(fault);
   size_ = static_cast<std::uint64_t>(status.st_size);
-}
-
-PluginFile::~PluginFile() {
-  ::close(descriptor_);
 }
 
 void PluginFile::need(std::uint64_t offset, std::uint64_t size) const {
@@ -134,7 +123,7 @@ std::vector<char> PluginFile::read(std::uint64_t offset, std::uint64_t size) con
   std::vector<char> bytes(size);
   for (std::size_t done = 0; done < bytes.size();) {
     const ::ssize_t count =
-        ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<::off_t>(offset + done));
+        ::pread(file_->get(), bytes.data() + done, bytes.size() - done, static_cast<::off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       const std::string reason = count < 0 ? std::generic_category().message(errno) : "it became shorter meanwhile";

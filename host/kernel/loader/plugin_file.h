@@ -2,7 +2,7 @@
 
 #include <link.h>
 #include <loupe/abi.h>
-#include <sys/stat.h>
+#include <loupe/files/descriptor.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +21,6 @@ class PluginFile {
  public:
   /// Throws Error naming the file, what is wrong and what to do.
   explicit PluginFile(std::string path);
-  ~PluginFile();
-  PluginFile(const PluginFile&) = delete;
-  PluginFile& operator=(const PluginFile&) = delete;
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
@@ -34,7 +31,7 @@ class PluginFile {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  std::optional<Descriptor> file_;
   std::uint64_t size_ = 0;
 };
 
