@@ -106,7 +106,8 @@ struct WithSums : Monitored {
  private:
   static Config config_of(const std::string& lens) {
     Catalogue catalogue;
-    catalogue.add_plugin(linked_plugin(sums_plugin));
+    static const PluginLibrary plugin = read_entry(sums_plugin, "linked into this program");
+    catalogue.add_plugin(plugin);
     return Config::from_text("plugins: {path: [" + LOUPE_BUILT_PLUGINS + "]}\nlenses: [" + lens + "]\n", "a.yaml", "/",
                              std::move(catalogue));
   }

@@ -42,7 +42,7 @@ std::string Extended::path, Extended::own_name;
 LOUPE_STATIC_PLUGIN(extended_plugin, "extended", "1.0", Extended);
 
 ComponentInstance instance_of(const std::string& path) {
-  PluginLibrary library = linked_plugin(extended_plugin);
+  PluginLibrary library = read_entry(extended_plugin, "linked into this program");
   EXPECT_EQ(library.path, "");
   library.path = path;
   return {{Kind::lens, library.plugin->components[0], &library}, nullptr, "the lens 'extended'", nullptr};
@@ -54,7 +54,7 @@ TEST(ComponentInstance, KnowsTheFileOfItsPlugin) {
 }
 
 TEST(ComponentInstance, KnowsTheNameThatTheUserGaveIt) {
-  PluginLibrary library = linked_plugin(extended_plugin);
+  PluginLibrary library = read_entry(extended_plugin, "linked into this program");
   const CatalogueEntry entry{Kind::lens, library.plugin->components[0], &library};
   const ComponentInstance plain(entry, nullptr, "the lens 'extended'", nullptr);
   EXPECT_EQ(Extended::own_name, "extended");

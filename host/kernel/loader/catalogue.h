@@ -37,7 +37,7 @@ class Catalogue {
   /// Adds a folder, or a file, which is loaded at once. A missing path becomes a problem. Relative paths start at the
   /// current working directory.
   void add_path(const std::string& path);
-  /// A plugin that is loaded, or linked, already.
+  /// A plugin that is loaded, or linked, already; it outlives what is made of it.
   void add_plugin(const PluginLibrary& library) { add_components(library, {}); }
   /// Whether that path is a folder that was added and could be read.
   bool opened_folder(const std::string& path) const;

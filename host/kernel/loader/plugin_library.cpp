@@ -166,12 +166,6 @@ const PluginLibrary& load_plugin(const std::string& file) {
   return *library;
 }
 
-const PluginLibrary& linked_plugin(const loupe_entry& entry) {
-  static auto& linked = *new Libraries<const loupe_entry*>();
-  if (const PluginLibrary* known = linked.find(&entry)) return *known;
-  return *linked.add(&entry, read_entry(entry, "linked into this program")).first;
-}
-
 void register_plugin(const loupe_entry& entry) {
   if (registered().find(&entry) != nullptr) return;
   PluginLibrary library = read_entry(entry, "a plugin linked into this program");

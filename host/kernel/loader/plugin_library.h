@@ -27,9 +27,6 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file);
 /// naming the file, what is wrong and what to do.
 const PluginLibrary& load_plugin(const std::string& file);
 
-/// The same for a plugin that is linked into this program; `entry` and its data are never freed.
-const PluginLibrary& linked_plugin(const loupe_entry& entry);
-
 /// The plugins that the program registered so far, in order. They live for good. Any thread.
 std::vector<const PluginLibrary*> registered_plugins();
 

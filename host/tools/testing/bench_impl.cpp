@@ -109,7 +109,7 @@ Bench::Impl::Impl(const std::string& yaml, const std::vector<std::string>& plugi
   Catalogue catalogue;
   for (const loupe_entry* entry : linked) {
     if (entry == nullptr) throw std::invalid_argument("a Bench is given an entry that is null");
-    catalogue.add_plugin(linked_plugin(*entry));
+    catalogue.add_plugin(linked_.emplace_back(read_entry(*entry, "linked into this program")));
   }
   for (const std::string& path : plugins) catalogue.add_path(path);
   // A plugin that a test names must work; faults of others in Loupe's folders go to the log.

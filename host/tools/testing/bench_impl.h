@@ -2,6 +2,7 @@
 
 #include <loupe/detail/component.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -183,7 +184,8 @@ class Bench::Impl : public MonitorHost {
   ToTell to_tell;
   Lines lines;
   std::vector<std::string> quarantined_at_end;
-  Shown shown;  // see seen()
+  Shown shown;                        // see seen()
+  std::deque<PluginLibrary> linked_;  // that the test gave
   std::unique_ptr<OptimizerFacts> optimizer_;
   std::shared_ptr<ModelNode> model_ = std::make_shared<ModelNode>("", "the model", "");
   std::vector<Made> modules_;
