@@ -118,7 +118,7 @@ void check_named_components(const CatalogueEntry& entry, const YAML::Node& writt
     if (!options.IsMap()) continue;
     options_for[of->first] = options;
     OptionSet::from_yaml(of->second->options(), options, "'" + std::string(of->second->component->name) + "'",
-                         diagnostics, place);
+                         diagnostics, &place);
   }
   for (const auto& [option, gatherer] : named) {
     if (gatherer != nullptr && gatherer->kind == Kind::gatherer)
@@ -178,9 +178,9 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
       continue;
     }
     const std::vector<const loupe_option*> known = options_of(*entry, kind);
-    auto options =
-        OptionSet::from_yaml({known.data(), known.size()}, written.options,
-                             std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics, written.at.Mark());
+    const YAML::Mark mark = written.at.Mark();
+    auto options = OptionSet::from_yaml({known.data(), known.size()}, written.options,
+                                        std::string(kind_name(kind)) + " '" + written.name + "'", diagnostics, &mark);
     int64_t active = 1;
     if (known.size() != entry->options().count) active = options->take_integer("active").value_or(1);
     const bool doubled =
@@ -192,9 +192,9 @@ std::vector<ComponentConfig> read_components(const YAML::Node& list, Kind kind, 
                                         "', to the same file; give it other options, such as a path");
       continue;
     }
-    components.push_back({*entry, name, renamed, std::move(options), written.at.Mark().line + 1,
-                          written.at.Mark().column + 1, diagnostics.file(), static_cast<int>(active)});
-    check_named_components(*entry, written.options, written.at.Mark(), catalogue, diagnostics);
+    components.push_back({*entry, name, renamed, std::move(options), mark.line + 1, mark.column + 1, diagnostics.file(),
+                          static_cast<int>(active)});
+    check_named_components(*entry, written.options, mark, catalogue, diagnostics);
   }
   return components;
 }

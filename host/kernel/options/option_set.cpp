@@ -217,13 +217,8 @@ std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std:
 }
 
 std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const YAML::Node& node,
-                                                const std::string& owner, Diagnostics& diagnostics) {
-  return from_yaml(table, node, owner, diagnostics, YAML::Mark::null_mark());
-}
-
-std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const YAML::Node& node,
                                                 const std::string& owner, Diagnostics& diagnostics,
-                                                const YAML::Mark& place) {
+                                                const YAML::Mark* place) {
   auto set = std::make_unique<OptionSet>();
   if (!node.IsNull() && !node.IsMap()) {
     diagnostics.error(node,
@@ -251,7 +246,7 @@ std::unique_ptr<OptionSet> OptionSet::from_yaml(const OptionTable& table, const 
     if (node.IsMap() && node[option->name].IsDefined()) {
       set->read(value, *option, node[option->name], where, diagnostics);
     } else if (is_required(*option)) {
-      diagnostics.error(place.is_null() ? node.Mark() : place,
+      diagnostics.error(place == nullptr ? node.Mark() : *place,
                         owner + " needs the option '" + option->name + "' (" + option->help + ")");
     } else {
       set->read_default(value, *option, where, diagnostics);

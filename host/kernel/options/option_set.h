@@ -54,12 +54,10 @@ class OptionSet {
   OptionSet& operator=(const OptionSet&) = delete;
 
   /// From a YAML map (or nothing). Faults go to `diagnostics`; `owner` names the component in them, and `place` is
-  /// where it is named, for what it lacks.
-  static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
-                                              const std::string& owner, Diagnostics& diagnostics,
-                                              const YAML::Mark& place);
+  /// where it is named, for what it lacks; null: where the map is.
   LOUPE_SHARED static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
-                                                           const std::string& owner, Diagnostics& diagnostics);
+                                                           const std::string& owner, Diagnostics& diagnostics,
+                                                           const YAML::Mark* place = nullptr);
   /// From values that a lens gives. Throws Error for an unknown name, a wrong type or a value out of range.
   static std::unique_ptr<OptionSet> from_values(const OptionTable& table, const loupe_options* values,
                                                 const std::string& owner);
