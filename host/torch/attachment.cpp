@@ -4,13 +4,10 @@
 
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
-#include <algorithm>
 #include <unordered_map>
 
 #include "core/log.h"
 #include "torch/all_taps.h"
-#include "torch/model/coverage.h"
-#include "torch/model/point_maker.h"
 #include "torch/model/registry.h"
 #include "torch/redirect/redirections.h"
 #include "torch/taps/forward_pass.h"

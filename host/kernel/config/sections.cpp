@@ -3,13 +3,9 @@
 #include <loupe/detail/option_table.h>
 #include <loupe/error.h>
 #include <loupe/text/number_text.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "config/yaml_text.h"
 #include "core/text.h"

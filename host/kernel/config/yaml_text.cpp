@@ -1,7 +1,6 @@
 #include "config/yaml_text.h"
 
 #include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
@@ -9,7 +8,6 @@
 #include <set>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include "core/text.h"
 

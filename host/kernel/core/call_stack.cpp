@@ -3,7 +3,6 @@
 #include <unwind.h>
 
 #include <cstddef>
-#include <cstdint>
 
 #include "core/own_code.h"
 

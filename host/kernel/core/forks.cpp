@@ -8,7 +8,6 @@
 #include <new>
 #include <shared_mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace loupe {

@@ -3,7 +3,6 @@
 #include <loupe/files/descriptor.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>

@@ -1,6 +1,5 @@
 #include "core/threads.h"
 
-#include <cxxabi.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <loupe/abi.h>
@@ -13,16 +12,13 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "core/forks.h"

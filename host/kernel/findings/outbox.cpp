@@ -1,7 +1,5 @@
 #include "findings/outbox.h"
 
-#include <utility>
-
 #include "findings/finding_board.h"
 
 namespace loupe {

@@ -11,12 +11,9 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
-#include <utility>
 
 #include "core/log.h"
 #include "core/text.h"
-#include "loader/plugin_file.h"
-#include "loader/plugin_library.h"
 #include "options/diagnostics.h"
 
 namespace loupe {

@@ -10,19 +10,16 @@
 #include <loupe/draft/abi/settings.h>
 #include <loupe/draft/abi/step_time.h>
 #include <loupe/draft/abi/tensor_math.h>
-#include <loupe/error.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <string_view>
-#include <utility>
 
 #include "core/forks.h"
 #include "core/last_words.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "loader/running_component.h"
 #include "loupe/version.h"
 
 namespace loupe {

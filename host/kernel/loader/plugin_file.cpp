@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <loupe/abi.h>
 #include <loupe/error.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -14,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <sstream>
 #include <system_error>
 #include <utility>

@@ -14,7 +14,6 @@
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "core/forks.h"
 #include "core/log.h"

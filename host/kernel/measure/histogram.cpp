@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <type_traits>
 
 namespace loupe::measure {
 namespace {

@@ -10,11 +10,8 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <list>
-#include <string>
 #include <utility>
 #include <vector>
 

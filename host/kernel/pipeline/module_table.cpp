@@ -2,9 +2,7 @@
 
 #include <loupe/error.h>
 
-#include <algorithm>
 #include <exception>
-#include <iterator>
 #include <map>
 #include <string_view>
 #include <unordered_set>

@@ -11,16 +11,11 @@
 #include <loupe/text/words.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 
 #include "config/settings.h"
 #include "core/clock.h"

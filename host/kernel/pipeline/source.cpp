@@ -1,11 +1,9 @@
 #include "pipeline/source.h"
 
 #include <loupe/error.h>
-#include <loupe/event.h>
 
 #include <charconv>
 #include <mutex>
-#include <utility>
 
 #include "core/log.h"
 

@@ -1,15 +1,11 @@
 #include "show/display.h"
 
-#include <loupe/detail/owned.h>
 #include <loupe/error.h>
 #include <loupe/text/number_text.h>
 
 #include <algorithm>
 #include <exception>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <utility>
 
 #include "config/settings.h"
 #include "core/clock.h"

@@ -5,7 +5,6 @@
 #include <loupe/detail/owned.h>
 
 #include <atomic>
-#include <cstddef>
 #include <deque>
 #include <functional>
 #include <list>

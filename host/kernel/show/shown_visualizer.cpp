@@ -4,7 +4,6 @@
 #include <loupe/text/number_text.h>
 
 #include <mutex>
-#include <utility>
 #include <variant>
 
 #include "core/clock.h"

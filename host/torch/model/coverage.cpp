@@ -4,7 +4,6 @@
 #include <torch/nn/module.h>
 
 #include <algorithm>
-#include <string>
 
 #include "core/log.h"
 #include "torch/model/registry.h"

@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <sstream>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "core/log.h"
 #include "torch/tensor/tensor_view.h"

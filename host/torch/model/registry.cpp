@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "torch/model/tap_point.h"
-
 namespace loupe {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <linux/membarrier.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -10,11 +9,9 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string_view>
-#include <unordered_set>
 
 #include "core/dynamic_section.h"
 #include "core/own_code.h"

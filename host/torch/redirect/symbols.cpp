@@ -9,15 +9,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <string>
 #include <typeinfo>
 #include <unordered_map>
-#include <vector>
 
 #include "core/dynamic_section.h"
 #include "core/forks.h"

@@ -2,7 +2,6 @@
 
 #include <torch/nn/module.h>
 #include <algorithm>
-#include <utility>
 
 #include "core/log.h"
 #include "core/threads.h"

@@ -13,7 +13,6 @@
 #include "loupe/tapped.h"
 #include "pipeline/step_timing.h"
 #include "torch/model/registry.h"
-#include "torch/model/tap_point.h"
 #include "torch/taps/forward_taps.h"
 #include "torch/taps/gradient_taps.h"
 #include "torch/tensor/tensor_dispatch.h"

@@ -9,9 +9,7 @@
 #include <optional>
 #include <tuple>
 #include <typeindex>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "core/forks.h"
 #include "core/threads.h"

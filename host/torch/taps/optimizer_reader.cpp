@@ -2,7 +2,6 @@
 
 #include <torch/optim.h>
 
-#include <string>
 #include <tuple>
 #include <utility>
 

@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "core/cache.h"
 #include "core/forks.h"
 #include "core/log.h"
-#include "torch/model/point_maker.h"
 #include "torch/model/registry.h"
 #include "torch/taps/early_clips.h"
 #include "torch/taps/optimizer_reader.h"

@@ -5,7 +5,6 @@
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>

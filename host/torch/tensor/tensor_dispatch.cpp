@@ -6,7 +6,6 @@
 
 #include "core/log.h"
 #include "measure/elements.h"
-#include "torch/tensor/tensor_view.h"
 
 namespace loupe {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <c10/core/UndefinedTensorImpl.h>
-#include <loupe/abi.h>
 
 #include <algorithm>
 #include <cctype>
