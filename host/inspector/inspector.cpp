@@ -194,7 +194,6 @@ void offer_services() {
     look_for_parts();
     leave_models_at_forks();
     offer_tensor_services();
-    set_tensor_version(&tensor_version);
     measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;
   }();

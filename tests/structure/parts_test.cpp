@@ -140,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(Each, PartsInTraining, testing::Values("lines", "servic
 class PartsOfUsualRuns : public Parts {};
 
 TEST_F(PartsOfUsualRuns, AreNone) {
-  const Finished finished = loupe::test::run("env -u RANK -u WORLD_SIZE " + LOUPE_PROBE + " trains_as_usual", folder_);
+  const Finished finished =
+      loupe::test::run("env -u RANK -u WORLD_SIZE -u LOUPE_CHECK " + LOUPE_PROBE + " trains_as_usual", folder_);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
   EXPECT_TRUE(fs::exists(folder_ / "r/record.jsonl")) << finished.output;
   EXPECT_EQ(count(finished.output, "/loupe/optional/"), 0) << finished.output;

@@ -30,49 +30,12 @@ uint32_t place_of(const loupe_event& event) {
   return on_device ? LOUPE_PLACE_DEVICE : LOUPE_PLACE_CPU;
 }
 
-std::atomic<TensorVersion> version_of{nullptr};
+std::atomic<EventPrint> event_print{nullptr};
 
-/// Hashes LibTorch's count of changes, and, in CPU memory, elements of the tensor; all of a small one.
-uint64_t add_print(uint64_t print, const loupe_tensor* tensor) {
-  constexpr std::size_t most_words = 512;
-  if (tensor == nullptr) return print;
-  const auto add = [&](uint64_t word) {
-    print = (print ^ word) * 0x9E3779B97F4A7C15U;
-    print ^= print >> 29;
-  };
-  if (const TensorVersion version = version_of.load(std::memory_order_relaxed)) add(version(*tensor));
-  if (tensor->device_type != LOUPE_DEVICE_CPU || tensor->data == nullptr || tensor->numel <= 0) return print;
-  int64_t reach = 1;
-  for (int64_t d = 0; d < tensor->dim; ++d) reach += (tensor->sizes[d] - 1) * tensor->strides[d];
-  const auto* data = static_cast<const char*>(tensor->data);
-  const std::size_t bytes = static_cast<std::size_t>(reach) * tensor->dtype_bits * tensor->dtype_lanes / 8;
-  uint64_t word = 0;
-  const std::size_t step = std::max<std::size_t>(bytes / sizeof word / most_words, 1) * sizeof word;
-  for (std::size_t at = 0; at + sizeof word <= bytes; at += step) {
-    std::memcpy(&word, data + at, sizeof word);
-    add(word);
-  }
-  const std::size_t rest = std::min(bytes, sizeof word);
-  word = 0;
-  std::memcpy(&word, data + bytes - rest, rest);
-  add(word);
-  return print;
-}
-
-/// Whether only the called component could change the event's tensors meanwhile: other threads may add to gradients of
-/// parameters, and step while this one ticks or evaluates.
-bool is_still(uint32_t tap) {
-  return tap == LOUPE_TAP_FORWARD || tap == LOUPE_TAP_FORWARD_BEFORE || tap == LOUPE_TAP_OUTPUT_GRADIENT ||
-         tap == LOUPE_TAP_INPUT_GRADIENT || tap == LOUPE_TAP_OPTIMIZER_STEP;
-}
-
-/// A hash of what an event lends, if mistakes are errors; else 0.
+/// Of what an event lends, if mistakes are errors; else 0.
 uint64_t print_of(const loupe_event& event) {
-  if (!refuses_mistakes() || !is_still(event.tap)) return 0;
-  uint64_t print = add_print(1, event.tensor);
-  for (std::size_t i = 0; i < event.input_count; ++i) print = add_print(print, event.inputs[i]);
-  for (std::size_t i = 0; i < event.output_count; ++i) print = add_print(print, event.outputs[i]);
-  return print;
+  const EventPrint print = refuses_mistakes() ? event_print.load(std::memory_order_relaxed) : nullptr;
+  return print != nullptr ? print(event) : 0;
 }
 
 constexpr const char* wrote =
@@ -169,8 +132,8 @@ void MeasureGroup::collect(loupe_event event, const Deliver& deliver) {
   deferred_.clear();
 }
 
-void set_tensor_version(TensorVersion version) {
-  version_of = version;
+void set_event_print(EventPrint print) {
+  event_print = print;
 }
 
 GathererNode::GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,

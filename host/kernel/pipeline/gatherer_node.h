@@ -127,10 +127,10 @@ class ForwardTensors {
   ~ForwardTensors() = default;
 };
 
-/// LibTorch's count of in-place changes of a tensor; 0 if it has none. Any thread.
-using TensorVersion = uint64_t (*)(const loupe_tensor& tensor);
-/// For the process: detects, if mistakes are errors, that a component writes to a lent tensor.
-void set_tensor_version(TensorVersion version);
+/// A hash of what an event lends; 0 where others may write to it meanwhile. Any thread.
+using EventPrint = uint64_t (*)(const loupe_event& event);
+/// For the process: detects, where mistakes are errors, that a component writes to what it is lent.
+void set_event_print(EventPrint print);
 
 /// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask for the same.
 /// Called under its module's mutex.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "services/device_measurer.h"
+#include "services/event_print.h"
 #include "services/tensor_file.h"
 #include "services/tensor_lending.h"
 #include "torch/tensor/compat.h"
@@ -243,8 +244,18 @@ const TensorLending& tensor_lending() {
   return lending;
 }
 
+uint64_t version_of(const loupe_tensor& tensor) {
+  const auto* native = static_cast<const at::Tensor*>(tensor.native);
+  const bool counts = native != nullptr && native->defined() && !native->is_inference();
+  return counts ? static_cast<uint64_t>(native->_version()) : 0;
+}
+
+uint64_t print(const loupe_event& event) {
+  return print_of(event, &version_of);
+}
+
 }  // namespace
 
-const ServicesTable services_table = {&service, &write_tensors, &make_device_measurer, &tensor_lending};
+const ServicesTable services_table = {&service, &write_tensors, &make_device_measurer, &tensor_lending, &print};
 
 }  // namespace loupe

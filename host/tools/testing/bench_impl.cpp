@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/strict.h"
+#include "services/event_print.h"
 #include "torch/model/module_types.h"
 
 namespace loupe::testing {
@@ -106,6 +107,7 @@ Bench::Impl::Impl(const std::string& yaml, const std::vector<std::string>& plugi
                   const std::vector<const loupe_entry*>& linked) {
   offer_tensor_services();
   refuse_mistakes();
+  set_event_print([](const loupe_event& event) { return print_of(event, nullptr); });
   Catalogue catalogue;
   for (const loupe_entry* entry : linked) {
     if (entry == nullptr) throw std::invalid_argument("a Bench is given an entry that is null");

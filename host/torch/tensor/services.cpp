@@ -19,6 +19,11 @@ std::unique_ptr<DeviceMeasurer> make_device_measurer(const loupe_request& reques
   return services != nullptr ? services->measurer(request, history) : nullptr;
 }
 
+uint64_t print_of(const loupe_event& event) {
+  const auto* services = part<ServicesTable>(ServicesTable::without);
+  return services != nullptr ? services->print(event) : 0;
+}
+
 }  // namespace
 
 void offer_tensor_services() {
@@ -27,6 +32,7 @@ void offer_tensor_services() {
         LOUPE_DRAFT_GRAPH_ID, LOUPE_DRAFT_OPTIMIZER_STATES_ID, LOUPE_DRAFT_OPTIMIZER_DEFAULTS_ID})
     offer_interface(id, &optional_service);
   set_device_measurer_factory(&make_device_measurer);
+  set_event_print(&print_of);
 }
 
 }  // namespace loupe

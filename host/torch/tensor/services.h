@@ -32,6 +32,7 @@ struct ServicesTable {
   /// See DeviceMeasurerFactory.
   std::unique_ptr<DeviceMeasurer> (*measurer)(const loupe_request& request, int64_t history);
   const TensorLending& (*lending)();
+  uint64_t (*print)(const loupe_event& event);  ///< see EventPrint
 };
 
 /// Offers the services of the part to components.

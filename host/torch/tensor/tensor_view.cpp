@@ -104,12 +104,6 @@ const loupe_native_library& native_libtorch() {
   return library;
 }
 
-uint64_t tensor_version(const loupe_tensor& tensor) {
-  const auto* native = static_cast<const at::Tensor*>(tensor.native);
-  const bool counts = native != nullptr && native->defined() && !native->is_inference();
-  return counts ? static_cast<uint64_t>(native->_version()) : 0;
-}
-
 void TorchTensorView::fill(const at::Tensor& tensor) {
   const at::Device device = tensor.device();
   const ElementType type = element_type(tensor.scalar_type());

@@ -55,9 +55,6 @@ class TorchTensorView {
   bool readable_ = true, sparse_ = false;
 };
 
-/// How often the tensor behind it was changed in place; 0 if LibTorch does not count. See set_tensor_version.
-uint64_t tensor_version(const loupe_tensor& tensor);
-
 /// The LibTorch that this host is linked with, for loupe_tensor.native_library.
 LOUPE_SHARED const loupe_native_library& native_libtorch();
 
