@@ -427,12 +427,6 @@ void GathererNode::collect_deferred() {
   }
 }
 
-std::size_t GathererNode::bytes() const {
-  std::size_t sum = 0;
-  for (const MeasureGroup& group : groups_) sum += group.bytes();
-  return sum;
-}
-
 void GathererNode::add_hearer(const Hearer& hearer) {
   for (MeasureGroup& group : groups_) add_hearer(group, hearer);
 }

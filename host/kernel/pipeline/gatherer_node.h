@@ -83,8 +83,6 @@ class MeasureGroup {
       if (!each.hearer.guard->quarantined()) each.hearer.table->event(each.handle, &event);
     }
   }
-  /// Bytes held for measuring.
-  std::size_t bytes() const { return measurer_.bytes(); }
 
  private:
   /// What an event keeps until its measurement comes.
@@ -182,9 +180,7 @@ class GathererNode {
   /// Whether there was any, including events that show nothing themselves.
   bool has_events() const { return has_events_; }
   void ticked();
-  /// Bytes held for measuring.
-  std::size_t bytes() const;
-  /// From now on `hearer` receives the measurements made here. Under the module's mutex.
+  /// From now on `hearer` hears what is measured here. Under the module's mutex.
   void add_hearer(const Hearer& hearer);
 
  private:
