@@ -1,7 +1,5 @@
 #include "core/threads.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <loupe/abi.h>
 #include <loupe/detail/own_thread.h>
 #include <pthread.h>
@@ -10,13 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -102,26 +102,20 @@ bool is_main_thread() {
 }
 
 /// Whether the thread's name marks it as Loupe's. A thread that has ended by now counts as Loupe's, too.
-bool is_own(const std::string& thread) {
-  const int file = ::open(("/proc/self/task/" + thread + "/comm").c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return true;
-  char name[32] = "";
-  const ssize_t size = ::read(file, name, sizeof name - 1);
-  ::close(file);
-  return size <= 0 || std::strncmp(name, detail::own_thread_prefix, std::strlen(detail::own_thread_prefix)) == 0;
+bool is_own(const std::filesystem::path& thread) {
+  std::string name;
+  std::getline(std::ifstream(thread / "comm"), name);
+  return name.empty() || name.rfind(detail::own_thread_prefix, 0) == 0;
 }
 
 /// Ignores the main thread, which stays in the list after its end. True if the system does not say.
-bool has_threads_of_the_program() {
-  DIR* threads = ::opendir("/proc/self/task");
-  if (threads == nullptr) return true;
-  const std::string main_thread = std::to_string(::getpid());
-  bool found = false;
-  while (const dirent* each = ::readdir(threads)) {
-    found = found || (each->d_name[0] != '.' && each->d_name != main_thread && !is_own(each->d_name));
-  }
-  ::closedir(threads);
-  return found;
+bool has_threads_of_the_program() try {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::any_of(begin(threads), end(threads), [](const auto& each) {
+    return each.path().filename() != std::to_string(::getpid()) && !is_own(each.path());
+  });
+} catch (const std::exception&) {
+  return true;
 }
 
 void watch_threads() {
