@@ -125,8 +125,7 @@ void add_path(const YAML::Node& written, const std::string& folder, Catalogue& c
   const std::string path = full_path(written.Scalar(), folder);
   // A path that the user wrote must work; a file in a folder may fail.
   const std::size_t before = catalogue.problems().size();
-  catalogue.add_path(path);
-  if (catalogue.opened_folder(path)) return;
+  if (catalogue.add_path(path)) return;
   for (std::size_t i = before; i < catalogue.problems().size(); ++i)
     diagnostics.error(written, catalogue.problems()[i]);
 }

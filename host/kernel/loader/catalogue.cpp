@@ -90,15 +90,11 @@ std::string own_plugin_folder() {
   return "";
 }
 
-bool Catalogue::opened_folder(const std::string& path) const {
-  return std::find(folders_.begin(), folders_.end(), path) != folders_.end();
-}
-
 void Catalogue::add_registered() {
   for (const PluginLibrary* library : registered_plugins()) add_components(*library, {});
 }
 
-void Catalogue::add_path(const std::string& written) {
+bool Catalogue::add_path(const std::string& written) {
   std::error_code error;
   const std::string path = fs::absolute(written).lexically_normal().string();
   searched_.push_back(path);
@@ -116,11 +112,12 @@ void Catalogue::add_path(const std::string& written) {
     }
     if (error)
       problems_.push_back("the plugin path '" + path + "' cannot be read: " + error.message() + "; correct its rights");
-    if (!error) folders_.push_back(path);
     if (!error && files.empty()) empty_folders_.push_back(path);
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) add_file(file, false);
+    return !error;
   }
+  return false;
 }
 
 void Catalogue::add_standard_paths() {
@@ -132,7 +129,7 @@ void Catalogue::add_standard_paths() {
     }
   }
   const std::string own = own_plugin_folder();
-  if (!own.empty()) return add_path(own);
+  if (!own.empty()) return void(add_path(own));
   problems_.emplace_back(
       "the folder with Loupe's own plugins is not where it was built or installed; name it in LOUPE_PLUGIN_PATH");
 }

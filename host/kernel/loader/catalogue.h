@@ -35,12 +35,10 @@ class Catalogue {
   /// The components that the program registered.
   void add_registered();
   /// Adds a folder, or a file, which is loaded at once. A missing path becomes a problem. Relative paths start at the
-  /// current working directory.
-  void add_path(const std::string& path);
+  /// current working directory. Returns whether it is a folder that could be read.
+  bool add_path(const std::string& path);
   /// A plugin that is loaded, or linked, already; it outlives what is made of it.
   void add_plugin(const PluginLibrary& library) { add_components(library, {}); }
-  /// Whether that path is a folder that was added and could be read.
-  bool opened_folder(const std::string& path) const;
   /// Adds the paths of LOUPE_PLUGIN_PATH (not in a program with another user's rights), then the folder of this build
   /// or installation.
   void add_standard_paths();
@@ -78,7 +76,7 @@ class Catalogue {
   const CatalogueEntry* first_open(Kind kind, const std::string& name, bool as_alias, bool is_silent) const;
   std::string other_kind_hint(Kind kind, const std::string& name) const;
 
-  std::vector<std::string> searched_, folders_, empty_folders_;
+  std::vector<std::string> searched_, empty_folders_;
   // Looking up a name may load the plugin that has it.
   mutable std::deque<File> files_;
   mutable std::deque<CatalogueEntry> entries_;
