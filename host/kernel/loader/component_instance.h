@@ -21,6 +21,8 @@ namespace loupe {
 /// The data shared by the components of one inspector or replay: their run and its parameters. Outlives them.
 class ComponentContext {
  public:
+  /// @param around  has what this one does not say; may be null, and outlives this
+  explicit ComponentContext(ComponentContext* around = nullptr) : around_(around) {}
   virtual ~ComponentContext() = default;
   /// Null without one. Any thread.
   virtual const loupe_run* run() const = 0;
@@ -29,11 +31,18 @@ class ComponentContext {
   using Take = std::function<void(const loupe_tensor&)>;
   /// Calls `take` with a parameter or buffer of an attached module, or its gradient; false without one. Any
   /// thread.
-  virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) = 0;
+  virtual bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) {
+    return around_ != nullptr && around_->lend(module, name, gradient, take);
+  }
   /// The current LOUPE_PARAMETER_ bits of a parameter of an attached module; nullopt without one. Any thread.
-  virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) = 0;
-  /// The list of these components; null if none is kept. Any thread.
-  virtual LoadedComponents* loaded() { return nullptr; }
+  virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) {
+    return around_ != nullptr ? around_->parameter_flags(module, parameter) : std::nullopt;
+  }
+  /// Where it is kept what they are; null if nowhere. Any thread.
+  virtual LoadedComponents* loaded() { return around_ != nullptr ? around_->loaded() : nullptr; }
+
+ private:
+  ComponentContext* around_;
 };
 
 /// The host as seen by one instance of a component; begins the component's log lines with its name.

@@ -17,8 +17,8 @@ constexpr double late_seconds = 5;
 }  // namespace
 
 ShownVisualizer::ShownVisualizer(const ComponentConfig& config, ComponentContext* around, Run run, Standing standing)
-    : name_(config.name),
-      around_(around),
+    : ComponentContext(around),
+      name_(config.name),
       runs_{std::move(run)},
       c_run_(&runs_[0]->get()),
       standing_(std::move(standing)) {
@@ -154,14 +154,6 @@ void ShownVisualizer::end(const loupe_ending& ending) {
           "the visualizer '" + name_ + "' failed at the end: " + (is_flushed ? ended.text() : flushed.text()));
   }
   node_.reset();
-}
-
-bool ShownVisualizer::lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) {
-  return around_ != nullptr && around_->lend(module, name, gradient, take);
-}
-
-std::optional<uint32_t> ShownVisualizer::parameter_flags(const loupe_module& module, std::size_t index) {
-  return around_ != nullptr ? around_->parameter_flags(module, index) : std::nullopt;
 }
 
 std::string ShownVisualizer::take_fault() {

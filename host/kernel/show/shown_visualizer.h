@@ -92,9 +92,6 @@ class ShownVisualizer final : public ComponentContext {
  private:
   // The interface for the visualizer, on its thread or on its own further threads.
   const loupe_run* run() const override { return c_run_; }
-  bool lend(const loupe_module& module, const std::string& name, bool gradient, const Take& take) override;
-  std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t index) override;
-  LoadedComponents* loaded() override { return around_ != nullptr ? around_->loaded() : nullptr; }
 
   void begin();
   void tell_standing();
@@ -104,8 +101,7 @@ class ShownVisualizer final : public ComponentContext {
   void tell(Arguments&&... arguments);
 
   const std::string name_;
-  ComponentContext* around_;
-  std::vector<Run> runs_;  // the last is the current one; it may still read the others
+  std::vector<Run> runs_;  // the last is the present one; it may still read the others
   std::atomic<const loupe_run*> c_run_;
   Standing standing_;
   std::uint64_t told_ = 0;  // the standing messages that it has received
