@@ -393,13 +393,6 @@ void GathererNode::use_tally(loupe_source& source, loupe_tally* tally) {
   for (Subscriber& subscriber : subscribers_) subscriber.tally = subscriber.source->tally;
 }
 
-bool GathererNode::sees_replicas() const {
-  return !streams_.empty() && std::all_of(streams_.begin(), streams_.end(), [](const Stream* stream) {
-    return stream->tap() == LOUPE_TAP_STEP_GRADIENT || stream->tap() == LOUPE_TAP_OPTIMIZER_STEP ||
-           stream->tap() == LOUPE_TAP_TICK;
-  });
-}
-
 void GathererNode::ticked() {
   unticked_ = 0;
   has_events_ = false;

@@ -172,9 +172,8 @@ class GathererNode {
   void blame_everybody(const std::string& what, uint32_t tap);
   /// Delivers what a device has measured since the last call.
   void collect_deferred();
-  /// Whether its events are the same in every process that trains a replica of the model: parameters, and gradients as
-  /// an optimizer uses them.
-  LOUPE_SHARED bool sees_replicas() const;
+  /// That it subscribed to.
+  const auto& streams() const { return streams_; }
   /// The number of accepted events since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
   /// Whether there was any, including events that show nothing themselves.

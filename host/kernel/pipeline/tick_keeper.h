@@ -20,7 +20,7 @@ namespace loupe {
 struct SourceState {
   uint64_t key = 0;  ///< the same for the same source in every process that runs the same program
   std::string bytes;
-  bool of_replicas = false;  ///< see GathererNode::sees_replicas
+  bool of_replicas = false;  ///< the same in every process that trains a replica of the model
 };
 
 /// The states of all sources of one lens.

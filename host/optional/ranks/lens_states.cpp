@@ -4,6 +4,7 @@
 #include <loupe/error.h>
 #include <loupe/preprocessor.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <utility>
@@ -24,6 +25,16 @@ std::string state_of(const loupe_source& source) {
   detail::ErrorBuffer error;
   error.check(source.table->save_state(source.self, append, &bytes, error.get()));
   return bytes;
+}
+
+/// Whether its events are the same in every process that trains a replica of the model: parameters, and gradients as an
+/// optimizer uses them.
+bool sees_replicas(const GathererNode& gatherer) {
+  const auto& streams = gatherer.streams();
+  return !streams.empty() && std::all_of(streams.begin(), streams.end(), [](const Stream* stream) {
+    return stream->tap() == LOUPE_TAP_STEP_GRADIENT || stream->tap() == LOUPE_TAP_OPTIMIZER_STEP ||
+           stream->tap() == LOUPE_TAP_TICK;
+  });
 }
 
 }  // namespace
@@ -71,7 +82,7 @@ void LensStatesOf::save_sources(LensStates& states) const {
         states.unable = "the preprocessor '" + source.preprocessor + "' has no state to merge";
         return;
       }
-      states.sources.push_back({source.key, std::move(bytes), !takes_all && source.gatherer->sees_replicas()});
+      states.sources.push_back({source.key, std::move(bytes), !takes_all && sees_replicas(*source.gatherer)});
     }
   }
 }
@@ -83,7 +94,7 @@ bool LensStatesOf::merge(const LensStates& states, bool replicas) const {
     const auto known = lens_.by_key_.find(state.key);
     if (known == lens_.by_key_.end()) continue;
     const loupe_source& source = *known->second;
-    if (!takes_all && source.gatherer->sees_replicas()) continue;
+    if (!takes_all && sees_replicas(*source.gatherer)) continue;
     detail::ErrorBuffer error;
     const std::lock_guard lock(*source.mutex);
     all = call_component_for_part(lens_.guard_.speaker(), error.get(),
