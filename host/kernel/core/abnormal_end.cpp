@@ -316,12 +316,8 @@ void AbnormalEnd::come_before_statics() {
   std::at_quick_exit(&on_exit);
 }
 
-bool AbnormalEnd::signal_came() {
-  return waiting_signal.load(std::memory_order_relaxed) != 0;
-}
-
 void AbnormalEnd::act_on_signal() {
-  if (!signal_came()) return;
+  if (waiting_signal.load(std::memory_order_relaxed) == 0) return;
   const int number = waiting_signal.exchange(0);
   if (number == 0) return;
   const WatchedSignal& signal = watched(number);

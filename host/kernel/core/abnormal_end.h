@@ -31,8 +31,6 @@ class AbnormalEnd {
   /// Acts on a signal that came, since hardly anything is safe in its handler: calls every `tell`, and then ends the
   /// process unless a handler of the program decides otherwise. Does nothing without a signal. Any thread.
   static void act_on_signal();
-  /// Whether a signal waits for act_on_signal. Any thread.
-  static bool signal_came();
 
  private:
   Tell tell_;
