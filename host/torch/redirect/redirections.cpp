@@ -22,10 +22,6 @@ void Redirections::declare(const std::string& symbol, void* tap, bool everywhere
   libraries_ = {};
 }
 
-void Redirections::declare_function(const void* function, void* tap, bool everywhere) {
-  declare(symbol_of(function), tap, everywhere);
-}
-
 void Redirections::know_libtorch(const void* address) {
   const std::lock_guard lock(mutex_);
   libtorch_.push_back(address);

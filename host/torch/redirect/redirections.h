@@ -37,9 +37,7 @@ class Redirections {
   /// Declares a function of LibTorch's and its tap; present holders redirect it at the next hold or follow_libraries.
   /// `everywhere`: also for calls by LibTorch itself.
   LOUPE_SHARED void declare(const std::string& symbol, void* tap, bool everywhere);
-  /// The same for a function at this address.
-  LOUPE_SHARED void declare_function(const void* function, void* tap, bool everywhere);
-  /// Names an address in one of LibTorch's libraries: calls from there are LibTorch's own. Before the first hold.
+  /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
   void know_libtorch(const void* address);
   /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
   LOUPE_SHARED void hold();
@@ -82,10 +80,11 @@ class Redirections {
   int holders_ = 0;
 };
 
+/// The same as Redirections::declare of one that lies there.
 template <class Function, class Tap>
 void declare_tap(Function* function, Tap* tap, bool everywhere = false) {
-  Redirections::instance().declare_function(reinterpret_cast<const void*>(function), reinterpret_cast<void*>(tap),
-                                            everywhere);
+  Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(function)), reinterpret_cast<void*>(tap),
+                                   everywhere);
 }
 
 /// The address of a member function that is not virtual: a pointer to it begins with that (Itanium C++ ABI).

@@ -12,8 +12,8 @@ class Module;
 
 namespace loupe {
 
-/// The name under which a function is exported; empty if its object does not export it. Any thread.
-std::string symbol_of(const void* function);
+/// The name under which a function is exported; empty when its object does not export it. Any thread.
+LOUPE_SHARED std::string symbol_of(const void* function);
 
 /// Frees the memory that symbol_of keeps for the next call, some megabytes.
 void forget_symbol_names();
