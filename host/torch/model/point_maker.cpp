@@ -72,6 +72,10 @@ at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name) 
   return found != nullptr ? *found : at::Tensor();
 }
 
+namespace {
+
+/// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
+/// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.
 std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
                                              const std::string& label, const Exposed& exposed) {
   const auto shown = exposed.find({path, label});
@@ -93,9 +97,7 @@ std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const st
   };
 }
 
-namespace {
-
-/// "3, eps=1e-05" of a module that prints itself as "torch::nn::BatchNorm1d(3, eps=1e-05)"; empty if it prints none.
+/// "3, eps=1e-05" of a module that prints itself as "torch::nn::BatchNorm1d(3, eps=1e-05)"; empty where it prints none.
 std::string settings_of(const torch::nn::Module& module) {
   std::ostringstream printed;
   try {

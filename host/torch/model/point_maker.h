@@ -54,11 +54,6 @@ using Exposed = std::map<std::pair<std::string, std::string>, std::function<at::
 /// The module's own parameter or buffer of that name; undefined if it has none.
 LOUPE_SHARED at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name);
 
-/// A function that reads the value named `label` in a module: exposed, a parameter or a buffer; dotted labels lead
-/// through children. Null if there is none. It keeps no parameter alive; its tensor is undefined once that is gone.
-std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
-                                             const std::string& label, const Exposed& exposed);
-
 /// Makes the point by which taps find the streams of a module. Leaves the attachment's members to the attachment.
 /// @param monitor  gets the module's node, which no lens sees yet  @param model  gets it too
 /// @param parent  may be null

@@ -106,6 +106,16 @@ void send(Stream& stream, const TensorList& main, uint32_t flags, bool wants_ten
   stream.dispatch(view.get(), flags, &tensors);
 }
 
+void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs) {
+  if (point.is_awake()) send(*point.forward, outputs, flags, point.reads_tensors(), inputs, outputs);
+  if (point.is_simple) return;
+  if (point.output_gradient != nullptr && !outputs.empty())
+    watch_gradient(*outputs[0], point, *point.output_gradient, flags);
+  if (!point.further.empty()) leave_further(point, flags, inputs, outputs);
+}
+
+namespace {
+
 void send_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags) {
   for (const AttributeTap& attribute : attributes) {
     if (attribute.stream->resting()) continue;
@@ -124,6 +134,7 @@ void send_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags
   }
 }
 
+/// Sends a module's inputs and attributes as its forward begins.
 void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inputs) {
   if (!point.attributes_before.empty()) send_attributes(point.attributes_before, flags);
   if (point.before != nullptr) send(*point.before, inputs, flags, point.before->wants_tensors(), inputs, {});
@@ -132,17 +143,7 @@ void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inpu
   if (!point.further.empty()) enter_further(point, flags, inputs);
 }
 
-void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs) {
-  if (point.is_awake()) send(*point.forward, outputs, flags, point.reads_tensors(), inputs, outputs);
-  if (point.is_simple) return;
-  if (point.output_gradient != nullptr && !outputs.empty())
-    watch_gradient(*outputs[0], point, *point.output_gradient, flags);
-  if (!point.further.empty()) leave_further(point, flags, inputs, outputs);
-}
-
-namespace {
-
-/// Whether this module is the root for all its watchers.
+/// Whether this module is the root for everybody who watches it.
 bool is_only_root(const ModuleEntry& entry) {
   return std::all_of(entry.points.begin(), entry.points.end(),
                      [](const auto& point) { return point->listener != nullptr || point->is_root; });

@@ -46,9 +46,6 @@ inline uint32_t event_flags(bool training) {
 /// @param wants_tensors  whether a source also reads all `inputs` and `outputs`
 void send(Stream& stream, const TensorList& main, uint32_t flags, bool wants_tensors, const TensorList& inputs,
           const TensorList& outputs);
-void send_attributes(const std::vector<AttributeTap>& attributes, uint32_t flags);
-/// Sends a module's inputs and attributes as its forward begins.
-void enter_streams(const TapPoint& point, uint32_t flags, const TensorList& inputs);
 /// Sends the results of a module or function.
 void show_result(const ResultPoint& point, uint32_t flags, const TensorList& inputs, const TensorList& outputs);
 

@@ -105,19 +105,16 @@ bool is_any(const torch::nn::Module& module) {
   return (... || (dynamic_cast<const Norms*>(&module) != nullptr));
 }
 
-}  // namespace
-
+/// Batch and instance normalization: their forward is a template that is compiled into the program, so it is seen by
+/// the two calls that it makes into LibTorch: the virtual check of the input's dimensions, and the operator.
 bool is_tappable_norm(const torch::nn::Module& module) {
   using namespace torch::nn;
   return is_any<BatchNorm1dImpl, BatchNorm2dImpl, BatchNorm3dImpl, InstanceNorm1dImpl, InstanceNorm2dImpl,
                 InstanceNorm3dImpl>(module);
 }
 
-void declare_norm_taps() {
-  declare_operator<at::_ops::batch_norm>();
-  declare_operator<at::_ops::instance_norm>();
-}
-
+/// Redirects the check in the virtual table of a module's type; under a hold of the redirections. False where one of
+/// the two calls cannot be redirected.
 bool tap_norm(const torch::nn::Module& module) {
   using namespace torch::nn;
   using at::_ops::batch_norm;
@@ -127,6 +124,8 @@ bool tap_norm(const torch::nn::Module& module) {
          redirect_if<InstanceNorm2dImpl, instance_norm>(module) ||
          redirect_if<InstanceNorm3dImpl, instance_norm>(module);
 }
+
+}  // namespace
 
 void close_stale_norm() {
   ThreadState& state = thread_state();
@@ -301,7 +300,8 @@ std::string remedy(const torch::nn::Module& module) {
 
 void declare_forward_taps() {
   ForwardTable::instance();
-  declare_norm_taps();
+  declare_operator<at::_ops::batch_norm>();
+  declare_operator<at::_ops::instance_norm>();
   // Functions and data of both of LibTorch's libraries whose addresses few programs take themselves.
   Redirections::instance().know_libtorch(member_address(&torch::nn::LinearImpl::forward));
   Redirections::instance().know_libtorch(reinterpret_cast<const void*>(&at::_ops::relu::call));

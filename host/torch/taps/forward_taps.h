@@ -12,14 +12,7 @@ namespace loupe {
 
 struct FoundModule;
 
-/// Batch and instance normalization: their forward is a template that is compiled into the program, so it is seen
-/// through its two calls into LibTorch: the virtual check of the input's dimensions, and the operator.
-bool is_tappable_norm(const torch::nn::Module& module);
-void declare_norm_taps();
-/// Redirects the check in the virtual table of a module's type; under a hold of the redirections. False if one of the
-/// two calls cannot be redirected.
-bool tap_norm(const torch::nn::Module& module);
-/// Closes a forward that this thread left by an exception between the two calls.
+/// Closes the forward of a normalization that this thread left by an exception.
 void close_stale_norm();
 
 /// The modules that a model's Sequentials run. A Sequential calls its children through a virtual table for each type,

@@ -39,14 +39,15 @@ uint64_t sample_hash(const at::Tensor& tensor) {
   return read ? hash : 0;
 }
 
+namespace {
+
+/// Whether its sampled values are all zero; false where they cannot be read.
 bool is_zero_in_sample(const at::Tensor& tensor) {
   uint64_t any = 0;
   return each_sampled(tensor, [&](uint64_t bits) { any |= bits; }) && any == 0;
 }
 
-namespace {
-
-/// Gradients without counted changes count as cleared: a doubt is not a finding.
+/// Gradients without counted changes are taken as cleared: a doubt is no finding.
 bool counts_changes(const at::Tensor& gradient) {
   return gradient.defined() && gradient.layout() == at::kStrided && !gradient.is_inference();
 }

@@ -8,8 +8,6 @@ namespace loupe {
 /// A hash of 32 values of a tensor, evenly spaced from the first to the last: shows cheaply whether a parameter has
 /// changed, even if LibTorch does not know. 0 for a tensor without plain values in the processor's memory.
 uint64_t sample_hash(const at::Tensor& tensor);
-/// Whether those values are all zero; false if they cannot be read.
-bool is_zero_in_sample(const at::Tensor& tensor);
 
 /// For one parameter: whether the gradient that a step uses still contains that of the previous step, because nobody
 /// cleared it in between. Gradients accumulated between two steps do not count, nor those cleared late but before the

@@ -1,8 +1,11 @@
 #include "torch/tensor/tensor_dispatch.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <sstream>
+#include <utility>
 
 #include "core/log.h"
 #include "measure/elements.h"
@@ -35,6 +38,22 @@ Cause cause_of(const at::Tensor& tensor) {
   const c10::DeviceType device = tensor.device().type();
   if (device != c10::kCPU && device != c10::kCUDA) return {of_device, static_cast<int>(device)};
   return {of_memory, 0};
+}
+
+/// The name that LibTorch's users write: "float32", "complex64", "qint8".
+std::string element_name(c10::ScalarType type) {
+  static constexpr std::pair<uint8_t, const char*> kinds[] = {{LOUPE_DTYPE_FLOAT, "float"},
+                                                              {LOUPE_DTYPE_BFLOAT, "bfloat"},
+                                                              {LOUPE_DTYPE_INT, "int"},
+                                                              {LOUPE_DTYPE_UINT, "uint"},
+                                                              {LOUPE_DTYPE_COMPLEX, "complex"}};
+  const ElementType element = element_type(type);
+  for (const auto& [code, kind] : kinds) {
+    if (code == element.code) return kind + std::to_string(element.bits);
+  }
+  std::string name = c10::toString(type);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
 }
 
 std::string what_it_is(const at::Tensor& tensor, Reason reason) {

@@ -3,10 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/UndefinedTensorImpl.h>
 
-#include <algorithm>
-#include <cctype>
 #include <string_view>
-#include <utility>
 
 #include "measure/elements.h"
 
@@ -51,21 +48,6 @@ ElementType element_type(c10::ScalarType type) {
                 static_cast<int>(c10::ScalarType::Bool) == 11);
   if (type <= c10::ScalarType::Bool) return first_types[static_cast<std::size_t>(type)];
   return type == c10::ScalarType::BFloat16 ? ElementType{LOUPE_DTYPE_BFLOAT, 16, 1} : newer_type(type);
-}
-
-std::string element_name(c10::ScalarType type) {
-  static constexpr std::pair<uint8_t, const char*> kinds[] = {{LOUPE_DTYPE_FLOAT, "float"},
-                                                              {LOUPE_DTYPE_BFLOAT, "bfloat"},
-                                                              {LOUPE_DTYPE_INT, "int"},
-                                                              {LOUPE_DTYPE_UINT, "uint"},
-                                                              {LOUPE_DTYPE_COMPLEX, "complex"}};
-  const ElementType element = element_type(type);
-  for (const auto& [code, kind] : kinds) {
-    if (code == element.code) return kind + std::to_string(element.bits);
-  }
-  std::string name = c10::toString(type);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
 }
 
 namespace {

@@ -19,12 +19,9 @@ struct ElementType {
 /// LOUPE_DTYPE_OPAQUE for types without a DLPack code, such as quantized numbers.
 LOUPE_SHARED ElementType element_type(c10::ScalarType type);
 
-/// The name that LibTorch's users write: "float32", "complex64", "qint8".
-std::string element_name(c10::ScalarType type);
-
-/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first
-/// copied into a plain one; for a sparse one, the view has the values, since a dense form might be thousands of times
-/// as large. readable() is false if neither works, or the elements cannot be measured.
+/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first made
+/// plain, at the price of a copy; of a sparse one, the view has the values, since made dense it might be thousands of
+/// times as large. One that cannot be seen so, or has elements that cannot be measured, is told by readable().
 class TorchTensorView {
  public:
   explicit TorchTensorView(const at::Tensor& tensor) {
