@@ -81,7 +81,7 @@ void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, c
   const auto set = OptionSet::from_yaml(gatherer.options(), options, gatherer.component->name, of_options);
   const loupe_option* parameters = lens.options().find("parameters");
   if (parameters == nullptr || parameters->type != LOUPE_TYPE_STRINGS || !of_options.empty()) return;
-  const YAML::Node given = written.IsMap() ? value_of(written, "parameters") : YAML::Node();
+  const YAML::Node given = value_of(written, "parameters");
   const YAML::Node first = given.IsSequence() && given.size() > 0 ? given[0] : given;
   const std::string label = first.IsScalar() ? first.Scalar() : "";
   const std::string refusal = refusal_of(gatherer, *set, label.empty() ? nullptr : label.c_str());
@@ -94,7 +94,7 @@ void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, c
 void check_named_components(const CatalogueEntry& entry, const YAML::Node& written, const YAML::Mark& place,
                             const Catalogue& catalogue, Diagnostics& diagnostics) {
   const auto value = [&](const loupe_option& option) {
-    const YAML::Node given = written.IsMap() ? value_of(written, option.name) : YAML::Node(YAML::NodeType::Null);
+    const YAML::Node given = value_of(written, option.name);
     return given.IsNull() ? OptionSet::default_of(option) : given;
   };
   std::map<std::string, const CatalogueEntry*> named;

@@ -60,7 +60,7 @@ void check_is_configuration(const YAML::Node& map, Diagnostics& diagnostics) {
 }
 
 void check_run_directory(const YAML::Node& run, Diagnostics& diagnostics) {
-  const YAML::Node written = run.IsMap() ? value_of(run, "dir") : YAML::Node(YAML::NodeType::Null);
+  const YAML::Node written = value_of(run, "dir");
   if (!written.IsScalar()) return;
   try {
     full_path(written.Scalar(), "/");

@@ -25,12 +25,6 @@ std::string scalar_of(const YAML::Node& node) {
   return node.IsScalar() ? node.Scalar() : "";
 }
 
-bool has_named_tick(const YAML::Node& run) {
-  if (!run.IsMap()) return false;
-  const YAML::Node tick = value_of(run, "tick");
-  return !tick.IsMap() && !tick.IsNull();
-}
-
 OptionTable table_of(const detail::OptionStorage& options) {
   return {options.pointers(), options.size()};
 }
@@ -158,7 +152,7 @@ std::string TickRule::words() const {
 
 TickRule read_tick(const YAML::Node& run, Diagnostics& diagnostics) {
   TickRule rule;
-  const YAML::Node tick = run.IsMap() ? value_of(run, "tick") : YAML::Node(YAML::NodeType::Null);
+  const YAML::Node tick = value_of(run, "tick");
   if (tick.IsNull() || (tick.IsScalar() && tick.Scalar() == "epoch")) return rule;
   if (!tick.IsMap()) {
     diagnostics.error(tick, "run.tick is epoch, {steps: n} or {seconds: s}, not " + describe_node(tick));
@@ -193,7 +187,7 @@ TickRule read_tick(const YAML::Node& run, Diagnostics& diagnostics) {
 }
 
 YAML::Node without_named_tick(const YAML::Node& run) {
-  if (!has_named_tick(run)) return run;
+  if (const YAML::Node tick = value_of(run, "tick"); tick.IsMap() || tick.IsNull()) return run;
   YAML::Node rest(YAML::NodeType::Map);
   for (const auto& entry : run) {
     if (!entry.first.IsScalar() || entry.first.Scalar() != "tick") rest[entry.first] = entry.second;

@@ -256,7 +256,7 @@ void check_keys(const YAML::Node& map, const std::vector<std::string>& known, co
 }
 
 YAML::Node value_of(const YAML::Node& map, const char* key) {
-  const YAML::Node found = map[key];
+  const YAML::Node found = map.IsMap() ? map[key] : YAML::Node();
   return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Null);
 }
 

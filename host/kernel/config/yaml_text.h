@@ -28,7 +28,7 @@ LOUPE_SHARED YAML::Node read_yaml(const std::string& text, Diagnostics& diagnost
 void check_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& where,
                 Diagnostics& diagnostics);
 
-/// The value of a key; null if missing, where yaml-cpp returns a node that throws at most calls.
+/// The value of a key; null without it or without a map, where yaml-cpp returns a node that throws at most calls.
 YAML::Node value_of(const YAML::Node& map, const char* key);
 
 }  // namespace loupe
