@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 namespace loupe::measure {
 namespace {
@@ -51,16 +52,9 @@ constexpr auto make_edges() {
 }
 
 template <typename T>
-struct Bits;
-template <>
-struct Bits<float> {
-  using Unsigned = uint32_t;
-  static constexpr int kExponentBits = 8;
-};
-template <>
-struct Bits<double> {
-  using Unsigned = uint64_t;
-  static constexpr int kExponentBits = 11;
+struct Bits {
+  using Unsigned = std::conditional_t<std::is_same_v<T, float>, uint32_t, uint64_t>;
+  static constexpr int kExponentBits = std::numeric_limits<Unsigned>::digits - std::numeric_limits<T>::digits;
 };
 
 template <typename T>
