@@ -2,10 +2,18 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace loupe {
+
+/// Whether the address lies in the loaded object.
+inline bool holds(const dl_phdr_info& object, ElfW(Addr) address) {
+  return std::any_of(object.dlpi_phdr, object.dlpi_phdr + object.dlpi_phnum, [&](const ElfW(Phdr) & part) {
+    return part.p_type == PT_LOAD && address - object.dlpi_addr - part.p_vaddr < part.p_memsz;
+  });
+}
 
 /// The parts of a loaded object's dynamic section that lead to its symbols and relocations; null for what it lacks.
 struct DynamicSection {

@@ -15,16 +15,6 @@ struct Range {
 };
 std::array<Range, 16> ranges;  // the used ones first
 
-bool holds_this_code(const dl_phdr_info& library) {
-  const auto here = reinterpret_cast<std::uintptr_t>(&holds_this_code);
-  for (int i = 0; i < library.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = library.dlpi_phdr[i];
-    const std::uintptr_t begin = library.dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD && here >= begin && here < begin + segment.p_memsz) return true;
-  }
-  return false;
-}
-
 void add(std::uintptr_t begin, std::uintptr_t end) {
   for (Range& each : ranges) {
     std::uintptr_t before = 0;
@@ -50,7 +40,7 @@ int read_library(dl_phdr_info* library, std::size_t, void*) {
 }  // namespace
 
 bool is_own_library(const dl_phdr_info& library) noexcept {
-  if (holds_this_code(library)) return true;
+  if (holds(library, reinterpret_cast<ElfW(Addr)>(&read_library))) return true;
   const DynamicSection dynamic(library);
   if (dynamic.strings == nullptr || dynamic.own_name == 0) return false;
   const std::string_view name = dynamic.strings + dynamic.own_name;
@@ -65,8 +55,7 @@ void read_own_code() noexcept {
 }
 
 bool is_own(const void* address) noexcept {
-  static const bool is_read = (read_own_code(), true);
-  static_cast<void>(is_read);
+  [[maybe_unused]] static const bool is_read = (read_own_code(), true);
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   for (const Range& each : ranges) {
     const std::uintptr_t begin = each.begin.load(std::memory_order_relaxed);

@@ -58,12 +58,6 @@ ExportedNames names_of(const dl_phdr_info& object) {
   return names;
 }
 
-bool holds(const dl_phdr_info& object, ElfW(Addr) address) {
-  return std::any_of(object.dlpi_phdr, object.dlpi_phdr + object.dlpi_phnum, [&](const ElfW(Phdr) & part) {
-    return part.p_type == PT_LOAD && address - object.dlpi_addr - part.p_vaddr < part.p_memsz;
-  });
-}
-
 ProcessMutex& mutex() {
   static ProcessMutex mutex;
   return mutex;
