@@ -189,15 +189,14 @@ Config joined(Config config) {
 constexpr char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
 
 void offer_services() {
-  static const bool once = [] {
-    static_cast<void>(*static_cast<const volatile char*>(built_with));  // otherwise the linker would drop it
+  [[maybe_unused]] static const bool once = [] {
+    static_cast<void>(*static_cast<const volatile char*>(built_with));  // else the linker leaves it out
     look_for_parts();
     leave_models_at_forks();
     offer_tensor_services();
     measure::Measurer::set_parallel_for(threads_of_libtorch());
     return true;
   }();
-  static_cast<void>(once);
 }
 
 using Optimizers = std::vector<std::reference_wrapper<torch::optim::Optimizer>>;
@@ -657,7 +656,7 @@ void Inspector::set_visualizers(const std::string& yaml) {
 }
 
 void leave_models_at_forks() {
-  static const bool once = [] {
+  [[maybe_unused]] static const bool once = [] {
     at_fork([] {
       active_attachments.store(0);
       counting_attachments.store(0);
@@ -665,7 +664,6 @@ void leave_models_at_forks() {
     });
     return true;
   }();
-  static_cast<void>(once);
 }
 
 Inspector ProgramInspector::make(Config config) {

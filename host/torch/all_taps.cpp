@@ -10,7 +10,7 @@
 namespace loupe {
 
 void declare_all_taps() {
-  static const bool once = [] {
+  [[maybe_unused]] static const bool once = [] {
     declare_forward_taps();
     declare_function_taps();
     declare_loss_function_taps();
@@ -20,7 +20,6 @@ void declare_all_taps() {
     forget_symbol_names();
     return true;
   }();
-  static_cast<void>(once);
 }
 
 }  // namespace loupe

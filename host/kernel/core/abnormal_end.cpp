@@ -291,8 +291,7 @@ void await_no_signals() {
 
 AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
   end_with_last_thread();
-  static const bool once = (at_fork(&leave_parent), true);
-  static_cast<void>(once);
+  [[maybe_unused]] static const bool once = (at_fork(&leave_parent), true);
   const std::lock_guard lock(listeners_mutex);
   await_signals();
   if (listeners.empty()) watch();

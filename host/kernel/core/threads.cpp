@@ -72,8 +72,7 @@ class ProgramSignalsHeld {
 
 /// A forked child has none of its parent's jobs.
 void count_anew_in_children() {
-  static const bool once = (at_fork([] { not_done.store(0); }), true);
-  static_cast<void>(once);
+  [[maybe_unused]] static const bool once = (at_fork([] { not_done.store(0); }), true);
 }
 
 /// Seconds that this thread has kept a processor busy.

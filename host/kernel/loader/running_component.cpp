@@ -47,7 +47,7 @@ void tell(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void name_components_in_crashes() {
-  static const bool once = [] {
+  [[maybe_unused]] static const bool once = [] {
     for (Fault& fault : faults) {
       if (::sigaction(fault.signal, nullptr, &fault.before) != 0) continue;
       const bool takes_info = (fault.before.sa_flags & SA_SIGINFO) != 0;
@@ -61,7 +61,6 @@ void name_components_in_crashes() {
     }
     return true;
   }();
-  static_cast<void>(once);
 }
 
 }  // namespace loupe
