@@ -21,8 +21,6 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   /// @param monitor  lives until detach; its mutex and outbox live longer, for training threads that come later
   Attachment(Monitor& monitor, std::string name);
   ~Attachment() override { detach(); }
-  Attachment(const Attachment&) = delete;
-  Attachment& operator=(const Attachment&) = delete;
 
   const std::string& name() const { return names_.model; }
   /// The name it is shown under, or its type if it has none. Valid after attach.

@@ -35,9 +35,6 @@ struct LinesTable {
 /// The calls that led to an event when it first happened. Any thread.
 class FirstCall {
  public:
-  FirstCall() = default;
-  FirstCall(const FirstCall&) = delete;
-  FirstCall& operator=(const FirstCall&) = delete;
   ~FirstCall() { delete stack_.load(); }
 
   bool is_known() const { return stack_.load(std::memory_order_relaxed) != nullptr; }

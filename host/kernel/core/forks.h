@@ -53,8 +53,6 @@ LOUPE_SHARED void leave_to_parent(std::shared_ptr<const void> left);
 class ProcessMutex {
  public:
   LOUPE_SHARED explicit ProcessMutex(LockRank rank = LockRank::leaf);
-  ProcessMutex(const ProcessMutex&) = delete;
-  ProcessMutex& operator=(const ProcessMutex&) = delete;
 
   void lock() {
     if (is_strict) LockOrder::expect(rank_, this);

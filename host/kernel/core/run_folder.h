@@ -51,8 +51,6 @@ class RunFolder {
   RunFolder();
   /// Releases the folder. The folder of a killed process is free at once.
   ~RunFolder();
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
 
   /// Claims `directory`, creating it if needed, and returns its name; if another process or inspector writes there,
   /// warns and returns "NAME-2", "NAME-3", …. A folder that cannot be locked is claimed unlocked, with a warning.

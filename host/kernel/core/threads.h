@@ -51,8 +51,6 @@ class JobThread {
   explicit JobThread(const char* name, std::function<void()> while_waiting = {});
   /// Ends it.
   ~JobThread();
-  JobThread(const JobThread&) = delete;
-  JobThread& operator=(const JobThread&) = delete;
 
   /// Waits while thousands of jobs are pending. If no thread can be started, logs that once and runs the job here.
   /// @param weight  counts for wait_for_less

@@ -60,8 +60,6 @@ class LoupeTime {
   ~LoupeTime() {
     if (listener_ != nullptr) listener_->leave_loupe();
   }
-  LoupeTime(const LoupeTime&) = delete;
-  LoupeTime& operator=(const LoupeTime&) = delete;
 
  private:
   OwnTime own_{OwnTime::Of::hooks};

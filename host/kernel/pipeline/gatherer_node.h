@@ -136,8 +136,6 @@ class GathererNode {
  public:
   GathererNode(ModuleNode& module, std::string key, const CatalogueEntry& entry,
                std::shared_ptr<const OptionSet> options, const char* label);
-  GathererNode(const GathererNode&) = delete;
-  GathererNode& operator=(const GathererNode&) = delete;
 
   const std::string& key() const { return key_; }
   bool failed() const { return failed_; }

@@ -58,8 +58,6 @@ class LensNode {
   LOUPE_SHARED LensNode(const ComponentConfig& config, const Catalogue& catalogue, bool stop_on_error,
                         LensContext& surroundings);
   LOUPE_SHARED ~LensNode();
-  LensNode(const LensNode&) = delete;
-  LensNode& operator=(const LensNode&) = delete;
 
   const std::string& name() const { return guard_.lens(); }
   bool quarantined() const { return guard_.quarantined(); }

@@ -109,8 +109,6 @@ class ModuleNode {
   /// @param history  the most elements of a tensor that are compared with earlier events; beyond that a sample
   ModuleNode(uint64_t id, ModuleDescription description, const std::atomic<uint64_t>& step,
              int64_t history = std::numeric_limits<int64_t>::max());
-  ModuleNode(const ModuleNode&) = delete;
-  ModuleNode& operator=(const ModuleNode&) = delete;
 
   const ModuleDescription& description() const { return description_; }
   int64_t history() const { return history_; }

@@ -56,8 +56,6 @@ class Monitor final : public LensContext {
   /// From now on events are ignored and no lens is called; earlier messages are still shown. The destructor does this
   /// too.
   void end_lenses();
-  Monitor(const Monitor&) = delete;
-  Monitor& operator=(const Monitor&) = delete;
 
   const Config& config() const { return config_; }
   Display& display() { return display_; }

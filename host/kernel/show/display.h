@@ -51,8 +51,6 @@ class Display {
   LOUPE_SHARED explicit Display(ComponentContext* surroundings = nullptr);
   /// Shows all earlier messages first.
   LOUPE_SHARED ~Display();
-  Display(const Display&) = delete;
-  Display& operator=(const Display&) = delete;
 
   /// Throws ConfigError if one cannot be created. The previous ones get an end without an end of the run, and have
   /// ended when this returns.

@@ -55,8 +55,6 @@ class ShownVisualizer final : public ComponentContext {
   /// Throws Error if it cannot be created.
   /// @param around  may be null, and outlives this
   ShownVisualizer(const ComponentConfig& config, ComponentContext* around, Run run, Standing standing);
-  ShownVisualizer(const ShownVisualizer&) = delete;
-  ShownVisualizer& operator=(const ShownVisualizer&) = delete;
 
   // Call these on its thread, or on any thread while that is idle.
   /// @param again  if the run continues in another folder: the messages to repeat there; else null

@@ -111,9 +111,6 @@ struct ResultPoint {
   bool is_simple = false;        // at most `forward` watches its own forward
   std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
 
-  ResultPoint() = default;
-  ResultPoint(const ResultPoint&) = delete;
-  ResultPoint& operator=(const ResultPoint&) = delete;
   ~ResultPoint() {
     if (forward != nullptr) forward->copy_state(nullptr);
   }

@@ -54,8 +54,6 @@ class ForwardScope {
  public:
   /// @param site  the call of the forward, if a tap knows it
   LOUPE_SHARED explicit ForwardScope(torch::nn::Module* module, const CallSite& site = {});
-  ForwardScope(const ForwardScope&) = delete;
-  ForwardScope& operator=(const ForwardScope&) = delete;
   LOUPE_SHARED ~ForwardScope();
 
   bool watched() const { return entry_ != nullptr; }
