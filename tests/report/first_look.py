@@ -310,6 +310,8 @@ class Incident(Reading):
 class ModelsInTurn(Reading):
     """A program that creates a model, trains it and drops it, six times."""
 
+    LAYERS = "return [...document.querySelectorAll('#layers .card')].map((card) => card.dataset.layer)"
+
     # The groups of neighbouring columns of the loss in which something is painted in the colour of its line.
     GROUPS = """
         const colour = getComputedStyle(document.querySelector("#loss .legend .swatch")).color.match(/\\d+/g).map(Number);
@@ -332,6 +334,15 @@ class ModelsInTurn(Reading):
         self.assertEqual(self.script(self.GROUPS), 6)
         self.assertIn("a gap: the next model begins", self.find("#loss .legend").text)
         self.assertEqual(self.words("#run .model > summary"), ["6 models Net"])
-        self.assertEqual(self.words("#picture .older > summary"), ["3 earlier models"])
-        self.assertEqual(self.words("#picture .groups > .layer-group > .layer-group-name")[:3], ["Net#4", "Net#5", "Net#6"])
+        self.assertEqual(self.words("#picture .layer-group-name"), ["Net"])
+        self.assertIn("6 models Net, made in turn, are shown as one", self.find("#picture").text)
+        self.assertIn("Net optimizer rate (each model)\n0.001 … 0.006", self.find("#run .settings").text)
         self.assertEqual(self.all("#collapse"), [])
+
+    def test_have_one_line_in_each_plot(self):
+        self.open("in_turn.html")
+        self.wait_for_plots("#model [data-tag='Learning Rate']")
+        legend = self.find("#model [data-tag='Learning Rate'] .legend")
+        self.assertEqual(legend.text.split(), ["Net", "Adam", "0.006"])
+        self.assertEqual(len(legend.find_elements(By.CSS_SELECTOR, ".swatch")), 1)
+        self.assertEqual(self.script(self.LAYERS), ["Net.fc1"])

@@ -162,9 +162,9 @@ function drawnSeries(tag, series, firsts = new Set()) {
   return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing, firsts) : series;
 }
 
-/** The epochs, by their number in the run, in which the losses of the next model begin: two models have two curves. */
+/** The epochs, by their number in the run, in which the next model begins: two models have two curves. */
 function beginnings(tag, run) {
-  if (!/^(Loss|Metrics)/.test(tag.name)) return new Set();
+  if (run.kindsInTurn.size === 0 && !/^(Loss|Metrics)/.test(tag.name)) return new Set();
   const firsts = run.modelStarts().map((epoch) => 1 + run.epochs.findLastIndex((each) => each <= epoch));
   return new Set(firsts.filter((i) => i > 0 && i < run.epochs.length));
 }

@@ -1,4 +1,4 @@
-import {formatEpoch} from "./text.js";
+import {formatEpoch, formatNumber, isNumber} from "./text.js";
 
 export const NUMERICAL = 0, PROBABILITY = 1, RELATION = 2;
 
@@ -10,11 +10,18 @@ export const BASE64 = new Uint8Array(128);
 // The NaN that stands for "no value".
 const MISSING_BITS = 0x7fffff00;
 
-/** One number an epoch, unpacked from four characters each (packed.h): a float without its lowest eight bits. */
+/**
+ * One number an epoch, unpacked from four characters each (packed.h): a float without its lowest eight bits.
+ * @param packed also another series, which is copied
+ */
 export class Series {
   constructor(packed, length) {
     this.values = new Float32Array(length);
     this.bits = new Uint32Array(this.values.buffer);
+    if (packed instanceof Series) {
+      this.bits.set(packed.bits);
+      return;
+    }
     // "N:" stands for N epochs without a value.
     const mark = packed.indexOf(":"), first = Math.min(length, Number(packed.slice(0, Math.max(mark, 0))));
     const told = Math.min(length, first + (packed.length - mark - 1) / 4);
@@ -60,6 +67,51 @@ function kindsOf(models, epochs) {
   return [...kinds.values()];
 }
 
+// Above this number, models that were made one after the other are shown as one.
+const MOST_APART = 3;
+
+function unique(items) { return [...new Set(items)]; }
+
+/** Several series as one: in each epoch the number of the last that has one, or the sum of shares. */
+function joined(all, length, isShare) {
+  const made = new Series("", length);
+  for (const series of all.map((packed) => new Series(packed, length))) {
+    for (let i = 0; i < length; ++i) {
+      if (series.isMissing(i)) continue;
+      made.values[i] = series.values[i] + (isShare && !made.isMissing(i) ? made.values[i] : 0);
+    }
+  }
+  return made;
+}
+
+/** Lists under the key of each item, in the order of their first. */
+function gathered(items, keyOf) {
+  const lists = new Map();
+  for (const item of items) addTo(lists, keyOf(item), item);
+  return [...lists.values()];
+}
+
+/** A layer of several models, one after the other, as one. */
+function joinedLayer(name, layers, {shownAs, epochs: {length}}, {type}) {
+  const all = (key) => layers.flatMap((layer) => layer[key] || []);
+  const series = (some, at) => joined(some.map((each) => each[at]), length, type === RELATION);
+  const lines = gathered(all("lines"), ([line]) => shownAs(line))
+    .map((some) => [shownAs(some[0][0]), some.length === 1 ? some[0][1] : series(some, 1)]);
+  const steps = gathered(all("steps"), ([line]) => shownAs(line)).map((some) => {
+    const bits = some.flatMap(([, , epochs, packed]) => [...new Series(packed, epochs.length).bits]);
+    const made = new Series("", bits.length);
+    made.bits.set(bits);
+    return [shownAs(some[0][0]), Math.max(...some.map(([, stride]) => stride)), some.flatMap(([, , epochs]) => epochs), made];
+  });
+  const bands = gathered(all("bands"), ([low, high]) => `${low}\n${high}`)
+    .map((some) => [some[0][0], some[0][1], series(some, 2), series(some, 3)]);
+  const histograms = gathered(all("histograms"), ({line}) => line).map((some) => some.reduce((one, next) => ({
+    ...one, edges: [...one.edges, ...next.edges],
+    columns: [...one.columns, ...next.columns.map(([epoch, edges, ...rest]) => [epoch, edges + one.edges.length, ...rest])],
+  })));
+  return {...layers[0], name, lines, steps, bands, histograms};
+}
+
 class Run {
   constructor(index, told) {
     Object.assign(this, told);
@@ -71,11 +123,63 @@ class Run {
     this.isOld = Date.now() - new Date(this.lastTick || this.begun) > 24 * 3600 * 1000;
     if (this.state === "running" && this.isOld) this.state = "running or crashed";
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
-    this.layersRead = new Map();
-    const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []));
-    this.modules = new Map(modules.map((module) => [module.name, module]));
-    this.moduleOrder = new Map(modules.map(({name}, i) => [name, i]));
+    [this.layersTold, this.layersRead] = [new Map(), new Map()];
     this.kinds = kindsOf(this.models, this.modelEpochs);
+    this.kindsInTurn = new Set(this.kinds.filter((kind) => this.areInTurn(kind)).map(({kind}) => kind));
+    this.shownAs = (name) => {
+      const [, kind, rest] = /^(.*?)#\d+(.*)$/s.exec(name) || [];
+      return this.kindsInTurn.has(kind) ? kind + rest : name;
+    };
+    this.tags = told.tags.map((tag) => this.tagInTurn(tag));
+    this.hyperparameters = this.settingsInTurn();
+    const modules = this.models.flatMap((model) => (model && Array.isArray(model.modules) ? model.modules : []))
+      .map((module) => ({...module, name: this.shownAs(module.name)}));
+    this.modules = new Map(modules.map((module) => [module.name, module]));
+    this.moduleOrder = new Map([...this.modules.keys()].map((name, i) => [name, i]));
+  }
+
+  /** Whether each of many models of a kind began when the one before it was over: they are shown as one. */
+  areInTurn({kind, models, epochs}) {
+    if (models.length <= MOST_APART || epochs.slice(1).some((epoch) => epoch === null)) return false;
+    const isOfKind = (name) => name === kind || (name.startsWith(kind) && /[.#]/.test(name[kind.length]));
+    const tag = this.tags.find(({big, layers}) => !big && layers.some(isOfKind));
+    if (tag === undefined) return true;
+    // The first and the last epoch of each, in the order in which they began.
+    const spans = new Map(models.map((model) => [model?.name, [Infinity, -Infinity]]));
+    for (const {name, lines: [line]} of this.toldLayers(tag.name)) {
+      const span = spans.get(name.split(".")[0]);
+      if (span === undefined || line === undefined) continue;
+      const {bits} = new Series(line[1], this.epochs.length), has = (each) => each !== MISSING_BITS;
+      const first = bits.findIndex(has);
+      if (first < 0) continue;
+      span[0] = Math.min(span[0], first);
+      span[1] = Math.max(span[1], bits.findLastIndex(has));
+    }
+    const known = [...spans.values()].filter(([first]) => first < Infinity);
+    return known.every(([first], i) => i === 0 || first >= known[i - 1][1]);
+  }
+
+  /** What a tag has, with models that were made in turn as one. */
+  tagInTurn(tag) {
+    if (this.kindsInTurn.size === 0) return tag;
+    const layers = unique(tag.layers.map(this.shownAs)), broken = layers.map(() => null);
+    (tag.broken || []).forEach((epoch, i) => {
+      const at = layers.indexOf(this.shownAs(tag.layers[i]));
+      if (epoch !== null) broken[at] = Math.min(broken[at] ?? Infinity, epoch);
+    });
+    return {...tag, layers, lines: unique(tag.lines.map(this.shownAs)), broken: tag.broken && broken};
+  }
+
+  /** The hyperparameters, those of optimizers of models that were made in turn as one: the least and the largest number. */
+  settingsInTurn() {
+    const isFirst = (name) => this.kindsInTurn.size === 1 && /^optimizer\b/.test(name);
+    const shownAs = (name) => (isFirst(name) ? `${[...this.kindsInTurn][0]} ${name}` : this.shownAs(name));
+    return gathered(this.hyperparameters, ([name]) => shownAs(name)).map((some) => {
+      if (some.length === 1) return some[0];
+      const values = unique(some.map(([, text]) => text)).sort((a, b) => a - b);
+      const range = values.every(isNumber) ? [values[0], values.at(-1)].map((value) => formatNumber(Number(value))) : values;
+      return [`${shownAs(some[0][0])} (each model)`, unique(range).join(values.every(isNumber) ? " … " : ", ")];
+    });
   }
 
   /** The epochs after which a further model of a kind began, as a program makes them in turn. */
@@ -98,13 +202,27 @@ class Run {
     return [...items].sort((a, b) => places.get(a) - places.get(b));
   }
 
-  /** The layers of a tag by name; a tag's numbers are parsed when they are first needed. */
+  /** The layers of a tag as they were told; a tag's numbers are parsed when they are first needed. */
+  toldLayers(tagName) {
+    if (!this.layersTold.has(tagName)) {
+      const index = this.tagIndex.get(tagName);
+      this.layersTold.set(tagName, index === undefined ? [] : embedded(`run-${this.index}-tag-${index}`));
+    }
+    return this.layersTold.get(tagName);
+  }
+
+  /** The layers of a tag by name. */
   layers(tagName) {
     if (!this.layersRead.has(tagName)) {
-      const index = this.tagIndex.get(tagName);
-      const told = index === undefined ? [] : embedded(`run-${this.index}-tag-${index}`);
-      const layers = this.inOrder(told, ({name}) => name);
+      const told = this.toldLayers(tagName), models = new Map(this.models.map((model, i) => [model?.name, i]));
+      // In the order in which the models were made.
+      const inTurn = this.kindsInTurn.size === 0 ? told.map((layer) => [layer]) : gathered([...told].sort((a, b) =>
+        (models.get(a.name.split(".")[0]) ?? 0) - (models.get(b.name.split(".")[0]) ?? 0)), ({name}) => this.shownAs(name));
+      const shown = inTurn.map((some) => (this.kindsInTurn.size === 0 ? some[0] :
+        joinedLayer(this.shownAs(some[0].name), some, this, this.tags[this.tagIndex.get(tagName)])));
+      const layers = this.inOrder(shown, ({name}) => name);
       this.layersRead.set(tagName, new Map(layers.map((layer) => [layer.name, layer])));
+      this.layersTold.delete(tagName);
     }
     return this.layersRead.get(tagName);
   }

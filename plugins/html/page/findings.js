@@ -40,7 +40,9 @@ export const findings = worstFirst(runs.flatMap((run) => run.findings.map((findi
 export const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
 
 /** The names by which a plot may show what a finding is about: the module and its parameter; none without any. */
-function plottedNames({layer, parameter}) { return layer === null ? [] : [layer, `${layer}.${parameter}`]; }
+function plottedNames({layer, parameter, run}) {
+  return layer === null ? [] : [layer, `${layer}.${parameter}`].map(run.shownAs);
+}
 
 // The findings of each run by those names, the worst first; under null, those of no single layer.
 const findingsByName = new Map(runs.map((run) => [run, new Map()]));
@@ -84,8 +86,9 @@ export function worstInHeatMap(run) {
 /** The layer that an incident blames, or the worst standing finding of a run; undefined without any. */
 export function culpritOf(run) {
   if (run.incident) return new Map(run.hyperparameters).get("incident.layer");
-  return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
-    finding.layer !== null)?.layer;
+  const worst = findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
+    finding.layer !== null);
+  return worst && run.shownAs(worst.layer);
 }
 
 /** "epoch 3, step 120" */

@@ -134,8 +134,6 @@ export class Detail {
 // More layers than this are shown as small squares without words.
 const LAYERS_WITH_NAMES = 64;
 const MOST_PICTURES = 12;
-// The last models that a program creates in turn are shown; earlier ones are folded.
-const SHOWN_IN_TURN = 3;
 
 /**
  * What is known of a layer's health: {level, words}; "unknown" where nothing looked for findings.
@@ -156,7 +154,7 @@ function plottedLayers(run) { return new Set(run.tags.filter(({big}) => !big).fl
 /** The modules of a run, each followed by the functions behind it, as "fc1:relu", that have plots or findings. */
 function modulesAndFunctions(run) {
   const functions = new Map();
-  for (const name of new Set([...plottedLayers(run), ...run.findings.map(({layer}) => layer || "")])) {
+  for (const name of new Set([...plottedLayers(run), ...run.findings.map(({layer}) => run.shownAs(layer || ""))])) {
     if (!name.includes(":") || run.modules.has(name)) continue;
     addTo(functions, name.slice(0, name.lastIndexOf(":")), {name, type: "function", leaf: true, parameters: 0});
   }
@@ -244,23 +242,18 @@ class ModelPicture {
 
   /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
   groups() {
-    const made = [], older = olderModels(this.run);
-    this.layers.forEach(({name, health}, i) => {
+    const made = [];
+    this.layers.forEach(({name}, i) => {
       const inside = this.isSmall ? partsOf(name)[0].split(".")[0] : partsOf(name)[0];
       const model = name.split(".")[0], last = made[made.length - 1];
       const group = last?.inside === inside && last.model === model ? last :
-        {inside, model, isOld: older.has(model), buttons: []};
+        {inside, model, buttons: []};
       if (group !== last) made.push(group);
-      if (["error", "warning"].includes(health.level)) group.isOld = false;
       group.buttons.push(this.buttons[i]);
     });
-    const drawn = ({inside, buttons}) => element("div", {class: `layer-group${inside === "" ? "" : " framed"}`},
+    return made.map(({inside, buttons}) => element("div", {class: `layer-group${inside === "" ? "" : " framed"}`},
         inside === "" ? null : element("span", {class: "layer-group-name"}, breakable(inside)),
-        element("div", {class: "layer-row"}, buttons));
-    const old = made.filter(({isOld}) => isOld), models = new Set(old.map(({model}) => model)).size;
-    return [...made.filter(({isOld}) => !isOld).map(drawn), old.length === 0 ? null :
-      element("details", {class: "older"}, element("summary", {}, `${plural(models, "earlier model")}`),
-          element("div", {class: "groups"}, old.map(drawn)))];
+        element("div", {class: "layer-row"}, buttons)));
   }
 
   summary() {
@@ -269,7 +262,9 @@ class ModelPicture {
         .filter(([level]) => count(level) > 0).map(([level, words]) => `${count(level).toLocaleString("en")} ${words}`);
     if (count("calm") > 0 && told.length === 0) told.push("all healthy");
     const judged = told.length > 0 ? told.join(", ") : "not judged (add the lens `health`)";
-    return `${plural(this.layers.length, "layer")} · ${judged} · click one for its plots`;
+    const inTurn = this.run.kinds.filter(({kind}) => this.run.kindsInTurn.has(kind))
+      .map(({kind, models}) => ` · ${models.length} models ${kind}, made in turn, are shown as one`).join("");
+    return `${plural(this.layers.length, "layer")} · ${judged} · click one for its plots${inTurn}`;
   }
 
   open(i) {
@@ -296,16 +291,8 @@ class ModelPicture {
     const moves = {ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: last};
     if (!(event.key in moves)) return;
     event.preventDefault();
-    const next = this.buttons[Math.min(last, Math.max(0, moves[event.key]))], older = next.closest("details.older");
-    if (older !== null) older.open = true;
-    next.focus();
+    this.buttons[Math.min(last, Math.max(0, moves[event.key]))].focus();
   }
-}
-
-/** The names of models that others of their kind followed, but for the last few. */
-function olderModels({kinds}) {
-  return new Set(kinds.flatMap(({models, epochs}) =>
-    models.filter((_, i) => (epochs[i + SHOWN_IN_TURN] ?? null) !== null).map((model) => model?.name)));
 }
 
 /** The pictures of all runs, filled as the heat map is; null where no run has more than one layer. */

@@ -91,10 +91,9 @@ function kindSummary({kind, models}) {
 }
 
 /** The number of parameters that train at once: of models that were made in turn, those of the last. */
-function parametersOf({kinds}) {
+function parametersOf({kinds, kindsInTurn}) {
   const count = (model) => (model && Number(model.parameters)) || 0;
-  const areInTurn = ({models, epochs}) => models.length > MOST_UNFOLDED && epochs.at(-1) !== null;
-  return kinds.flatMap((kind) => (areInTurn(kind) ? kind.models.slice(-1) : kind.models))
+  return kinds.flatMap(({kind, models}) => (kindsInTurn.has(kind) ? models.slice(-1) : models))
       .reduce((sum, model) => sum + count(model), 0);
 }
 
