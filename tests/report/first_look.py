@@ -293,7 +293,7 @@ class Incident(Reading):
         self.assertIn("/runs/digits/incident-727 ", kept)
         # Relative, as a report is moved together with the folders beside it.
         link = self.find("#findings .error .kept a")
-        self.assertEqual(self.script("return arguments[0].getAttribute('href')", link), "runs/digits/incident-727/")
+        self.assertEqual(self.script("return arguments[0].getAttribute('href')", link), "runs/digits/incident-727/about.json")
         self.assertTrue((self.folder / "runs/digits/incident-727").is_dir())
         self.assertEqual(len(self.all("#findings .kept")), 1)
 

@@ -83,6 +83,24 @@ int connected(int port) {
   return socket;
 }
 
+TEST_F(Server, OpensAnIncidentOfARunAsAPageAndNothingElseOfItsFolder) {
+  record_run(runs_ / "a", {"adam"});
+  put(runs_ / "a/incident-12/about.json",
+      R"({"kind":"incident","format":1,"run":"adam","step":12,"epoch":1,"how":"dump","why":"the trainer was curious"})");
+  put(runs_ / "a/incident-12/findings.jsonl", "");
+  put(runs_ / "a/incident-12/measurements.jsonl", "");
+  put(runs_ / "a/other/about.json", "{}");
+  auto view = start();
+  httplib::Client client("127.0.0.1", view.port());
+  const std::string adam = told_of(list(client), "adam");
+  const auto page = client.Get(adam + "&incident=incident-12");
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->status, 200);
+  EXPECT_NE(page->body.find("the trainer was curious"), std::string::npos);
+  for (const char* wrong : {"incident-13", "other", "incident-12/../other", "../a/incident-12"})
+    EXPECT_EQ(client.Get(adam + "&incident=" + wrong)->status, 404) << wrong;
+}
+
 TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   record_run(runs_ / "a", {"adam"});
   record_run(runs_ / "b", {"sgd", 1, 5, false, 1});

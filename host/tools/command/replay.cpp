@@ -172,7 +172,7 @@ void tell_findings(const std::vector<Json>& findings, std::ostream& out) {
     const std::string place = layer + (layer.empty() || parameter.empty() ? "" : ".") + parameter;
     out << "  " << text_of(each, "severity") << (text_of(each, "state") == "gone" ? ", resolved" : "") << ": "
         << (place.empty() ? "" : place + ": ")
-        << message_with_place(text_of(each, "message"), text_of(each, "file"), line_in_file(each)) << " ("
+        << loupe::message_with_place(text_of(each, "message"), text_of(each, "file"), line_in_file(each)) << " ("
         << text_of(each, "rule") << ", from step " << number_of(each, "first_step") << ")\n";
     if (const std::string advice = text_of(each, "advice"); !advice.empty()) out << "    → " << advice << "\n";
   }
@@ -507,7 +507,7 @@ void play_incident(const std::string& folder, const std::string& directory, repl
   const IncidentFiles files = read_incident(folder);
   const std::string name = text_of(files.about, "run") + ", incident at step " + number_of(files.about, "step");
   const std::string version = text_of(files.about, "loupe_version"), time = text_of(files.about, "time");
-  settings_of(files.config).lend([&](const loupe_options* settings) {
+  loupe::settings_of(files.config).lend([&](const loupe_options* settings) {
     const loupe_run run{.struct_size = sizeof(loupe_run),
                         .flags = LOUPE_RUN_INCIDENT,
                         .name = name.c_str(),

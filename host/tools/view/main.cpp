@@ -81,13 +81,18 @@ void serve_runs(const View& command, std::ostream& out, std::ostream& errors) {
   EndSignals signals;
   view::RunList list(command.folders);
   view::ReportStore reports([&catalogue](const std::vector<std::string>& records, const std::string& folder) {
+    std::ostringstream told, left_out;  // for a terminal; the page has the findings
+    const auto make = [&](auto command) {
+      command.visualizers.names = {"html"};
+      command.visualizers.out = folder;
+      command.visualizers.force = true;
+      command.run(catalogue, told, left_out);
+    };
+    const std::filesystem::path first = records.front();
+    if (first.filename() == view::incident_file) return make(Replay{first.parent_path().string(), {}});
     Compare compare;
     compare.records = records;
-    compare.visualizers.names = {"html"};
-    compare.visualizers.out = folder;
-    compare.visualizers.force = true;
-    std::ostringstream told, left_out;  // for a terminal; the page has the findings
-    compare.run(catalogue, told, left_out);
+    make(std::move(compare));
   });
   const view::FindingsOf findings_of = [](const std::string& record) {
     Diagnose diagnose;

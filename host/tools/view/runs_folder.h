@@ -35,6 +35,9 @@ struct FoundRuns {
 /// link below the folders, and passes over what it may not read.
 FoundRuns find_runs(const std::vector<std::string>& folders, const SearchLimits& limits = {});
 
+/// What tells of an incident, in the folder that a run wrote for it.
+inline constexpr const char* incident_file = "about.json";
+
 /// Whether this is a file and no link.
 bool is_own_file(const std::filesystem::path& file);
 

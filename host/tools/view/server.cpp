@@ -1,5 +1,6 @@
 #include "view/server.h"
 
+#include <loupe/draft/abi/incidents.h>
 #include <loupe/error.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -34,7 +35,7 @@ constexpr const char* report_policy =
 // A report in a run's folder may be anybody's: its scripts must not act as this server's.
 constexpr const char* found_report_policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads";
+    "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads allow-popups";
 
 constexpr std::size_t most_compared = 20;
 constexpr int ports_tried = 50;
@@ -66,6 +67,15 @@ std::vector<const RunsSnapshot::Run*> runs_in(const RunsSnapshot& told, const st
     if (std::find(runs.begin(), runs.end(), &found->second) == runs.end()) runs.push_back(&found->second);
   }
   return runs;
+}
+
+/// The file that tells of an incident, in its folder in a run's own.
+std::filesystem::path incident_in(const FoundRun& run, const std::string& name) {
+  std::filesystem::path file = (run.is_merged ? run.folder.parent_path() : run.folder) / name / incident_file;
+  const bool is_name = name.find('/') == std::string::npos && name.starts_with(LOUPE_DRAFT_INCIDENT_FOLDER);
+  if (!is_name || std::filesystem::is_symlink(file.parent_path()) || !is_own_file(file))
+    throw Refusal{404, "this run has no such incident; its folder may have been removed"};
+  return file;
 }
 
 bool is_json(const std::string& content_type) {
@@ -133,6 +143,8 @@ class Answers {
                              std::to_string(most_compared)};
     }
     std::vector<std::filesystem::path> records;
+    if (const std::string incident = request.parameter("incident"); !incident.empty())
+      return {200, report_type, report_policy, reports_.page_of({incident_in(runs.front()->place, incident)})};
     for (const RunsSnapshot::Run* run : runs) {
       // The record of a run that goes on knows more, and sooner.
       if (runs.size() == 1 && !run->goes_on && is_own_file(run->place.report())) {

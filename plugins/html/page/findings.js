@@ -134,14 +134,29 @@ export function gatheredMarks(marks, xOf) {
 // "… were saved: loupe replay runs/digits/incident-12 (as a page with …)"
 const SAVED = /^(.*loupe replay )(.*\/)?(incident-\d+(?:-\d+)?)(?= |$)(.*)$/s;
 
-/** The words of a note. The folder of an incident is a link if it lies in the run's folder: relative, as both move together. */
+/**
+ * Where an incident can be read: the page that `loupe view` makes of its folder, or on a disk the file that tells of it,
+ * relative to the report as both move together. Null where its folder does not lie in the run's.
+ */
+function addressOfIncident(run, path, name) {
+  const parts = (folder) => folder.replace(/\/+$/, "").split("/");
+  if (location.protocol === "file:") {
+    if (!run.folder || String(parts(path)) !== String(parts(run.directory))) return null;
+    return `${run.folder.split("/").map(encodeURIComponent).join("/")}/${name}/about.json`;
+  }
+  // A page of `loupe view` names the folders of its runs in their order.
+  const folder = new URLSearchParams(location.search).getAll("run")[run.index];
+  if (folder === undefined || parts(folder).at(-1) !== parts(path).at(-1)) return null;
+  return `?run=${encodeURIComponent(folder)}&incident=${name}`;
+}
+
+/** The words of a note, in which an incident that can be read is a link. */
 export function wordsOfNote({kind, text, run}) {
-  const found = kind !== "incident" || !run.folder || location.protocol !== "file:" ? null : SAVED.exec(text);
+  const found = kind === "incident" ? SAVED.exec(text) : null;
   if (found === null) return [text];
-  const [, before, path = "", name, after] = found, bare = (folder) => folder.replace(/\/+$/, "");
-  if (bare(path) !== bare(run.directory)) return [text];
-  const href = `${run.folder.split("/").map(encodeURIComponent).join("/")}/${name}/`;
-  return [before + path, element("a", {href}, name), after];
+  const [, before, path = "", name, after] = found, href = addressOfIncident(run, path, name);
+  return href === null ? [text] :
+    [before + path, element("a", {href, target: "_blank", rel: "noopener"}, name), after];
 }
 
 /** A mark at the foot of a plot, in its worst finding's colour, with all words under the pointer. */
