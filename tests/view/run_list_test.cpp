@@ -68,6 +68,22 @@ TEST(RunList, TellsEverythingThatThePageNeeds) {
   EXPECT_EQ(told.at("runs")[1].at("findings").at("worst"), nullptr);
 }
 
+TEST(RunList, TellsTheSettingsOfModelsThatWereMadeInTurnAsOne) {
+  const fs::path root = fresh_folder();
+  std::string lines = two_epochs("turns") + setting_line("optimizer", "string", "\"Adam\"") +
+                      setting_line("optimizer rate", "number", "0.1") + setting_line("rate", "number", "7");
+  // More than a list has room for, as each is one of its own.
+  for (int model = 2; model <= 100; ++model) {
+    const std::string name = "Net#" + std::to_string(model) + " optimizer";
+    lines +=
+        setting_line(name, "string", "\"Adam\"") + setting_line(name + " rate", "number", model == 100 ? "0.3" : "0.2");
+  }
+  put(root / "a/record.jsonl", lines);
+  view::RunList list({root.string()});
+  EXPECT_EQ(looked(list).at("runs")[0].at("settings"), Json::parse(R"json([["Net optimizer (each model)", "Adam"],
+                            ["Net optimizer rate (each model)", "0.1 … 0.3"], ["rate", 7.0]])json"));
+}
+
 TEST(RunList, TellsWhatPeopleSayOfARunAndOfNoUnreadableFile) {
   const fs::path root = fresh_folder();
   put(root / "a/record.jsonl", two_epochs("a"));

@@ -386,17 +386,43 @@ class Table(Viewing):
         self.wait("return location.pathname === '/' && document.documentElement.dataset.ready === 'true'")
         self.assertEqual(self.names(), ["adam"])
 
-    def test_has_one_column_for_a_setting_of_models_that_were_made_in_turn(self):
-        def of_models(rate):
-            names = ["Net", *(f"Net {number}" for number in range(2, 40))]
-            return settings(**{f"{name} optimizer rate": rate * (1 + i % 2) for i, name in enumerate(names)})
+    def put_sweep(self):
+        config = "loupe: 1\nattach: {budget: %s}\n"
+        for i, (rate, budget) in enumerate([(0.1, "3%"), (0.01, "3%"), (0.1, "5%"), (0.002, "5%")]):
+            run = line("run", format=3, name=f"run-{i}", resumed=False, start_time=self.START + i, config=config % budget)
+            self.put(f"sweep/{i}", run + settings(learning_rate=rate) + epoch(1, 1, self.START))
 
-        for name, rate in (("a", 0.1), ("b", 0.2)):
-            self.put(name, beginning(name, self.START) + of_models(rate) + epoch(1, 1, self.START))
+    def test_is_filtered_by_the_value_of_a_setting_whole_above_or_below(self):
+        self.put_sweep()
         self.serve()
-        heads = [head.text for head in self.all("thead th") if "optimizer" in head.text]
-        self.assertEqual(len(heads), 1, heads)
-        self.assertIn("0.1 … 0.2", self.find("tbody").text)
+        for text, wanted in (
+            ("rate=0.1", ["run-2", "run-0"]),
+            ("rate<0.1", ["run-3", "run-1"]),
+            ("rate>=0.01", ["run-2", "run-1", "run-0"]),
+            ("budget=5% rate=0.1", ["run-2"]),
+            ("rate=0", []),
+        ):
+            self.find("#filter").clear()
+            self.find("#filter").send_keys(text)
+            self.assertEqual(self.names(), wanted, text)
+
+    def test_is_grouped_by_a_setting_or_what_the_configuration_says_and_keeps_that(self):
+        self.put_sweep()
+        self.serve()
+        choices = [each.get_attribute("value") for each in self.all("#group option")]
+        self.assertEqual(choices, ["", "learning rate", "attach.budget"])
+        self.script("document.querySelector('#group').value = 'learning rate'")
+        self.script("document.querySelector('#group').dispatchEvent(new Event('change'))")
+        heads = lambda: [head.text for head in self.all(".group-head") if head.is_displayed()]  # noqa: E731
+        self.assertEqual(heads()[0], "learning rate 0.002 · 1 run · best val_loss 1.2")
+        self.assertEqual(
+            self.script("return [...document.querySelectorAll('#runs tbody tr')].map((row) => row.querySelector('a')?.textContent ?? '')"),
+            ["", "run-3", "", "run-1", "", "run-2", "run-0"],
+        )
+        self.driver.refresh()
+        self.wait("return document.querySelectorAll('.group-head').length === 3")
+        self.find("#filter").send_keys("run-1")
+        self.assertEqual(len(heads()), 1)
 
     def test_has_a_column_for_each_setting_that_differs_and_names_the_others_once(self):
         self.put_some()

@@ -124,9 +124,8 @@ std::optional<StateOfRun> RunSummary::ended_as() const {
   return state_of_end(ending_->how, ending_->message, broken_.name());
 }
 
-RunSummary::SettingTexts RunSummary::settings() const {
-  SettingTexts all = models_.items();
-  for (const RecordedSetting& each : hyperparameters_) all.emplace_back(each.name, text_of(each));
+RunSummary::SettingTexts RunSummary::configured() const {
+  SettingTexts all;
   // The format of the configuration, and what differs between runs that are set alike.
   constexpr std::string_view left_out[] = {"loupe", "run.name", "run.dir", "run.resume"};
   settings_of(run_.config).lend([&](const loupe_options* settings) {
@@ -136,6 +135,14 @@ RunSummary::SettingTexts RunSummary::settings() const {
         all.emplace_back(value.name, setting_text(value));
     }
   });
+  return all;
+}
+
+RunSummary::SettingTexts RunSummary::settings() const {
+  SettingTexts all = models_.items();
+  for (const RecordedSetting& each : hyperparameters_) all.emplace_back(each.name, text_of(each));
+  const SettingTexts configured = this->configured();
+  all.insert(all.end(), configured.begin(), configured.end());
   return all;
 }
 

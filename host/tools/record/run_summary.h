@@ -83,7 +83,9 @@ class RunSummary {
 
   /// Hyperparameters by name, in the order of their first values; a later value replaces an earlier one.
   const std::vector<RecordedSetting>& hyperparameters() const { return hyperparameters_.items(); }
-  /// Models, then hyperparameters, then what the configuration says, by dotted names.
+  /// What the configuration says, by dotted names.
+  SettingTexts configured() const;
+  /// Models, then hyperparameters, then what the configuration says.
   SettingTexts settings() const;
 
  private:

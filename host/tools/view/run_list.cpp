@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -24,6 +25,9 @@ using replay::RunSummary;
 
 // More than people read in a row of a list, or compare runs by.
 constexpr std::size_t most_losses = 6, most_settings = 100;
+constexpr const char* of_optimizer = " optimizer";
+// The settings of more models of a kind are one.
+constexpr std::size_t most_apart = 3;
 
 // Some tenths of a second to read, after which others have their turn.
 constexpr std::size_t read_in_turn = std::size_t{8} << 20;
@@ -111,6 +115,77 @@ Json value_of(const replay::RecordedSetting& setting) {
   return replay::text_of(setting);
 }
 
+/// "Net optimizer rate" of "Net#17 optimizer rate", a setting of one of several models; else empty.
+std::string kind_of(const std::string& name) {
+  const std::size_t word = name.find(of_optimizer);
+  if (word == std::string::npos) return "";
+  const std::size_t end = name.find_last_not_of("0123456789", word - 1);
+  const bool is_numbered = end != std::string::npos && end > 0 && end + 1 < word && name[end] == '#';
+  return name.substr(0, is_numbered ? end : word) + name.substr(word);
+}
+
+/// The values of one setting in many models: the least and the largest number, or the first few texts.
+Json values_of(const std::vector<const replay::RecordedSetting*>& settings) {
+  constexpr std::size_t most_texts = 3;
+  const auto is_number = [](const auto* each) {
+    return each->type == LOUPE_TYPE_NUMBER && std::isfinite(each->number);
+  };
+  if (std::all_of(settings.begin(), settings.end(), is_number)) {
+    const auto [least, largest] = std::minmax_element(
+        settings.begin(), settings.end(), [](const auto* a, const auto* b) { return a->number < b->number; });
+    if ((*least)->number == (*largest)->number) return (*least)->number;
+    return rounded_text((*least)->number) + " … " + rounded_text((*largest)->number);
+  }
+  std::vector<std::string> texts;
+  for (const auto* each : settings) {
+    const std::string text = replay::text_of(*each);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  std::string all;
+  for (std::size_t i = 0; i < std::min(texts.size(), most_texts); ++i) all += (i > 0 ? ", " : "") + texts[i];
+  return texts.size() > most_texts ? all + ", " + std::to_string(texts.size() - most_texts) + " more" : all;
+}
+
+/// As pairs of name and value. Those of many models of a kind, as a program makes them in turn, are one setting.
+Json settings_of(const std::vector<replay::RecordedSetting>& settings) {
+  std::map<std::string, std::vector<const replay::RecordedSetting*>> kinds;
+  for (const auto& each : settings) kinds[kind_of(each.name)].push_back(&each);
+  std::erase_if(kinds, [](const auto& kind) { return kind.first.empty() || kind.second.size() <= most_apart; });
+  // The first model's optimizer was the only one, and is named after none: "optimizer rate".
+  const auto kind_in_turn = [&](const std::string& name) {
+    const auto is_kind = [&](const auto& kind) {
+      return kind.first == kind_of(name) || (name.starts_with(of_optimizer + 1) && kind.first.ends_with(' ' + name));
+    };
+    return std::count_if(kinds.begin(), kinds.end(), is_kind) == 1 ? std::find_if(kinds.begin(), kinds.end(), is_kind)
+                                                                   : kinds.end();
+  };
+  for (const auto& each : settings) {
+    const auto kind = kind_in_turn(each.name);
+    if (kind != kinds.end() && kind_of(each.name).empty()) kind->second.push_back(&each);
+  }
+  std::set<std::string> told;
+  Json pairs = Json::array();
+  for (const auto& each : settings) {
+    if (pairs.size() == most_settings) break;
+    const auto kind = kind_in_turn(each.name);
+    if (kind == kinds.end()) {
+      pairs.push_back(Json::array({each.name, value_of(each)}));
+    } else if (told.insert(kind->first).second) {
+      pairs.push_back(Json::array({kind->first + " (each model)", values_of(kind->second)}));
+    }
+  }
+  return pairs;
+}
+
+/// What the run's configuration says, by dotted names.
+Json configured_of(const RunSummary& run) {
+  Json pairs = Json::array();
+  for (const auto& [name, text] : run.configured()) {
+    if (pairs.size() < most_settings) pairs.push_back(Json::array({name, text}));
+  }
+  return pairs;
+}
+
 /// A run as a row of the page's list. What JSON has no number for is a text, such as "NaN".
 Json row_of(const FollowedRecord& record, const RunStanding& standing) {
   const RunSummary& run = record.summary();
@@ -126,16 +201,13 @@ Json row_of(const FollowedRecord& record, const RunStanding& standing) {
            {"seconds", nullptr},
            {"losses", losses_of(run.losses())},
            {"curve", curve_of(main_loss(run.losses()))},
-           {"settings", Json::array()},
+           {"settings", settings_of(run.hyperparameters())},
+           {"configured", configured_of(run)},
            {"findings", findings_of(run.findings())}};
   if (run.tick()) {
     row["epoch"] = run.tick()->epoch;
     row["step"] = run.tick()->step;
     row["seconds"] = run.tick()->elapsed;
-  }
-  for (const auto& each : run.hyperparameters()) {
-    if (row["settings"].size() == most_settings) break;
-    row["settings"].push_back(Json::array({each.name, value_of(each)}));
   }
   return row;
 }

@@ -1,4 +1,4 @@
-import {button, element, formatEpoch, formatNumber, plural} from "../../../../plugins/html/page/text.js";
+import {button, element, formatEpoch, formatNumber, isNumber, plural} from "../../../../plugins/html/page/text.js";
 import {smallCurve} from "../../../../plugins/html/page/axis.js";
 import {STATES} from "./common.js";
 
@@ -141,32 +141,13 @@ function settingText(value) {
   return String(value);
 }
 
-// "Sequential 17 optimizer rate" belongs to one of several models of a kind.
-const OF_A_MODEL = /^(.+?)(?: \d+)?( optimizer.*)$/s;
-const MOST_APART = 3;
-
-/** The values of one setting in many models: the least and the largest number, or the texts. */
-function valuesInWords(values) {
-  const different = [...new Set(values)].sort((a, b) => a - b);
-  if (different.length === 1) return different[0];
-  if (different.every((value) => typeof value === "number"))
-    return `${formatNumber(different[0])} … ${formatNumber(different.at(-1))}`;
-  const more = different.length - MOST_APART;
-  return [...different.slice(0, MOST_APART), ...(more > 0 ? [`${more} more`] : [])].join(", ");
-}
-
-/** Settings with those of many models of one kind, as a program makes them in turn, as one: "Sequential optimizer". */
-export function foldedSettings(settings) {
-  const kindOf = ([name]) => name.replace(OF_A_MODEL, "$1$2"), kinds = new Map();
-  for (const each of settings) kinds.set(kindOf(each), [...(kinds.get(kindOf(each)) || []), each]);
-  return [...kinds].flatMap(([kind, all]) => (all.length <= MOST_APART ? all :
-    [[`${kind} (each model)`, valuesInWords(all.map(([, value]) => value))]]));
-}
-
 /** Whole under the pointer, as a row has two lines. */
 function settingCell(text) { return [text === "–" ? text : element("span", {title: text}, breakableText(text))]; }
 
 function settingOf(run, name) { return run.settings.find(([each]) => each === name)?.[1]; }
+
+/** What a run can be grouped and filtered by: its settings, then what its configuration says. */
+function allSettingsOf({settings, configured}) { return [...settings, ...configured]; }
 
 /** A loss for sorting: what is not finite is worse than any number. */
 function sortable(value) {
@@ -217,33 +198,79 @@ export function alikeSettings(runs) {
   return {count: some.length, settings: names.map((name) => [name, settingText(settingOf(some[0], name))])};
 }
 
+/** The names of what differs between runs, those of settings first; not of what is of each run alone. */
+export function groupings(runs) {
+  const values = new Map();
+  for (const [name, value] of runs.flatMap(allSettingsOf)) values.set(name, [...(values.get(name) || []), settingText(value)]);
+  return [...values].filter(([, all]) => {
+    const {size} = new Set(all);
+    return all.length < runs.length || (size > 1 && size < all.length);
+  }).map(([name]) => name);
+}
+
+/** Runs with the same value of a setting together, by that value; those without it last: [{value, runs}]. */
+export function grouped(runs, name) {
+  const groups = new Map();
+  for (const run of runs) {
+    const value = allSettingsOf(run).find(([each]) => each === name)?.[1];
+    groups.set(value, [...(groups.get(value) || []), run]);
+  }
+  const ordered = [...groups].sort(([a], [b]) => (a === undefined) - (b === undefined) ||
+    inOrder(...[a, b].map((value) => (isNumber(String(value)) ? Number(value) : settingText(value)))));
+  return ordered.map(([value, members]) => ({value: settingText(value), runs: members}));
+}
+
+/** What stands above a group: the value, how many runs have it, and the lowest of the compared loss. */
+export function groupWords(name, {value, runs}, compared) {
+  const lowest = Math.min(...runs.map((run) => lossNamed(run, compared)?.best ?? Infinity));
+  return [`${name} `, element("b", {}, value), ` · ${plural(runs.length, "run")}`,
+    Number.isFinite(lowest) ? ` · best ${compared} ${formatNumber(lowest)}` : ""];
+}
+
 /** The text that the filter searches. */
 export function wordsOf(run) {
   const {rules, worst, counts} = run.findings, plainRules = rules.map((rule) => rule.replaceAll("_", " "));
-  const settings = run.settings.map(([name, value]) => `${name}=${settingText(value)} ${name} ${value}`);
+  const settings = run.settings.map(([name, value]) => `${name} ${settingText(value)}`);
   const severities = Object.keys(counts).filter((kind) => counts[kind] > 0);
   return [run.name, run.folder, ...run.tags, run.note, run.archived ? "archived" : "", run.state,
     STATES[run.state], run.why, run.resumed ? "resumed" : "", ...rules, ...plainRules, worst?.text,
     ...severities, ...settings].join("\n").toLowerCase();
 }
 
+const OF_A_SETTING = /^(.+?)(<=|>=|<|>|=)(.+)$/s;
+
+/** Whether a run has a setting as "rate=0.1" or "rate<0.1" asks for; "size=64" asks for the last word of "batch size". */
+function hasSetting(run, [, wanted, sign, text]) {
+  return allSettingsOf(run).some(([name, value]) => {
+    const own = name.toLowerCase();
+    if (own !== wanted && !own.endsWith(` ${wanted}`) && !own.endsWith(`.${wanted}`)) return false;
+    if (sign === "=") return settingText(value).toLowerCase() === text || (typeof value === "number" && value === Number(text));
+    const [a, b] = [Number(value), Number(text)];
+    return sign.startsWith("<") ? a < b || (sign === "<=" && a === b) : a > b || (sign === ">=" && a === b);
+  });
+}
+
 /** Whether a run has all words of the filter. `tag=v1` is a whole tag, not v10. @param words as wordsOf() has them */
 export function hasAll(wanted, run, words) {
-  return wanted.every((word) => (word.startsWith("tag=") ?
-    run.tags.some((tag) => `tag=${tag}`.toLowerCase() === word) : words.includes(word)));
+  return wanted.every((word) => {
+    const asked = OF_A_SETTING.exec(word);
+    // A sign without a value is still being written.
+    return asked === null ? words.includes(word.replace(/[<>=]+$/, "")) : asked[1] === "tag" && asked[2] === "=" ?
+      run.tags.some((tag) => tag.toLowerCase() === asked[3]) : hasSetting(run, asked);
+  });
+}
+
+function inOrder(a, b) {
+  if (typeof a === "string" || typeof b === "string") return String(a).localeCompare(String(b), "en", {numeric: true});
+  return Number(a) === Number(b) ? 0 : a < b ? -1 : 1;
 }
 
 /** Runs in the order of a column; equal ones and those without a value by their start. */
 export function sorted(runs, column, descends) {
-  const compare = (a, b) => {
-    if (typeof a === "string" || typeof b === "string")
-      return String(a).localeCompare(String(b), "en", {numeric: true});
-    return Number(a) === Number(b) ? 0 : a < b ? -1 : 1;
-  };
   return [...runs].sort((a, b) => {
     const [x, y] = [a, b].map(column.value);
     const newest = b.started - a.started || b.id - a.id;
     if (x === null || y === null) return (x === null) - (y === null) || newest;
-    return (descends ? compare(y, x) : compare(x, y)) || newest;
+    return (descends ? inOrder(y, x) : inOrder(x, y)) || newest;
   });
 }

@@ -1,6 +1,7 @@
 import {button, element, fill, keep, kept, plural, showsScrolling} from "../../../../plugins/html/page/text.js";
 import {
-  alikeSettings, breakableText, columnsOf, comparedLoss, foldedSettings, hasAll, lowestOf, showAges, sorted, wordsOf
+  alikeSettings, breakableText, columnsOf, comparedLoss, grouped, groupings, groupWords, hasAll, lowestOf, showAges, sorted,
+  wordsOf
 } from "./columns.js";
 import {byId, followRuns, showStatus} from "./common.js";
 
@@ -19,7 +20,8 @@ const hiddenColumns = (() => {
   }
 })();
 // The choices in the address, and the server's last news.
-let sort = USUAL_SORT, told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
+let sort = USUAL_SORT, group = "", told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
+let groups = [];  // of runs with the same value of the setting that they are grouped by, each with a row above them
 let fault = "";  // why runs could not be archived, until something else is chosen
 
 class Row {
@@ -117,6 +119,7 @@ function readAddress() {
   sort = parts.get("sort") || USUAL_SORT;
   byId("filter").value = parts.get("filter") || "";
   byId("archived").checked = parts.has("archived");
+  group = parts.get("group") || "";
 }
 
 function writeAddress() {
@@ -124,6 +127,7 @@ function writeAddress() {
   if (sort !== USUAL_SORT) parts.set("sort", sort);
   if (filter !== "") parts.set("filter", filter);
   if (byId("archived").checked) parts.set("archived", "1");
+  if (group !== "") parts.set("group", group);
   const hash = parts.size === 0 ? "" : `#${parts}`;
   history.replaceState(null, "", location.pathname + location.search + hash);
   for (const row of rows.values()) row.link.href = addressOf([row.run]);
@@ -158,6 +162,7 @@ function showMatching() {
     row.root.hidden = !row.matches(wanted);
     if (!row.root.hidden) ++matching;
   }
+  for (const {root, runs} of groups) root.hidden = runs.every(({folder}) => rows.get(folder).root.hidden);
   const running = told.runs.filter(({state}) => state === "running").length;
   const archived = told.runs.filter((run) => run.archived).length;
   byId("archived-field").hidden = archived === 0;
@@ -167,6 +172,12 @@ function showMatching() {
       .filter((text) => text !== null).join(", "));
   byId("no-match").hidden = matching > 0 || rows.size === 0;
   byId("no-match").textContent = wanted.length > 0 ? "No run matches the filter." : "All runs are archived.";
+}
+
+function groupHead(some, compared) {
+  const words = groupWords(group, {...some, runs: some.runs.filter(isListed)}, compared);
+  return element("tr", {role: "row", class: "group-head"},
+      element("th", {role: "rowheader", scope: "rowgroup", colspan: columns.length + 1}, element("div", {}, words)));
 }
 
 /** Which columns there are to choose; the run itself always stays. */
@@ -195,12 +206,23 @@ function showAlike(runs) {
     element("span", {class: "pair"}, `${name} `, element("b", {}, text))]));
 }
 
-/** Puts the rows into the order of the table. Only what is out of place is moved, and the keyboard's place is kept. */
-function showOrder(runs) {
+/** The choice of a setting to group by; one that the address names stays, also where no run differs in it. */
+function showGrouping(runs) {
+  const names = groupings(runs), field = byId("group");
+  if (group !== "" && !names.includes(group)) names.push(group);
+  byId("group-field").hidden = names.length === 0;
+  const shown = JSON.stringify(names);
+  const option = (value, text) => element("option", {value}, text);
+  if (field.dataset.shown !== shown) fill(field, option("", "none"), names.map((name) => option(name, name)));
+  field.dataset.shown = shown;
+  field.value = group;
+}
+
+/** Puts rows into the order of the table. Only what is out of place is moved, and the keyboard's place is kept. */
+function showOrder(roots) {
   const focused = body.contains(document.activeElement) ? document.activeElement : null;
   let next = body.firstElementChild;
-  for (const {folder} of runs) {
-    const {root} = rows.get(folder);
+  for (const root of roots) {
     if (root === next) next = next.nextElementSibling;
     else body.insertBefore(root, next);
   }
@@ -220,6 +242,7 @@ function showAll() {
   allColumns = columnsOf(listed, compared);
   columns = allColumns.filter(({key}) => !hiddenColumns.has(key));
   showColumnChoice(allColumns);
+  showGrouping(listed);
   showHead();
   showAlike(listed);
   for (const run of runs) {
@@ -227,7 +250,10 @@ function showAll() {
     rows.get(run.folder).show(run, placeOf(run.folder, folders), context);
   }
   const {column, descends} = sortedBy();
-  showOrder(sorted(runs, column, descends));
+  const ordered = sorted(runs, column, descends), rootsOf = (some) => some.map(({folder}) => rows.get(folder).root);
+  for (const old of groups) old.root.remove();
+  groups = group === "" ? [] : grouped(ordered, group).map((each) => ({...each, root: groupHead(each, compared)}));
+  showOrder(groups.length === 0 ? rootsOf(ordered) : groups.flatMap(({root, runs: own}) => [root, ...rootsOf(own)]));
   byId("runs").hidden = byId("tools").hidden = runs.length === 0;
   byId("empty").hidden = runs.length > 0;
   byId("empty").textContent = `No runs under ${folders.join(", ")} yet. A run is listed as soon as its visualizer ` +
@@ -317,6 +343,11 @@ byId("archive").addEventListener("click", async () => {
   fault = answers.find(({status}) => status === "rejected")?.reason.message ?? "";
   showAll();
 });
+byId("group").addEventListener("change", () => {
+  group = byId("group").value;
+  writeAddress();
+  showAll();
+});
 byId("archived").addEventListener("change", () => {
   writeAddress();
   showAll();
@@ -344,9 +375,10 @@ addEventListener("hashchange", () => {
   if (rows.size > 0) showAll();
 });
 readAddress();
-showsScrolling(document.querySelector(".scrolled"));
+// On a phone the heads are scrolled, not the table.
+for (const box of [document.querySelector(".scrolled"), head]) showsScrolling(box);
 followRuns((now) => {
-  told = {...now, runs: now.runs.map((run) => ({...run, settings: foldedSettings(run.settings)}))};
+  told = now;
   clock = now.now - Date.now() / 1000;
   showAll();
   document.documentElement.dataset.ready = "true";
