@@ -262,7 +262,7 @@ export function collapseAlert() {
   return null;
 }
 
-const HEIGHT = 140, LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 32, MOST = 12;
+const HEIGHT = 150, LEFT = 46, RIGHT = 10, TOP = 18, BOTTOM = 32, MOST = 12;
 // A plot's width, so that those of up to five settings fit beside the lines through all.
 const WIDE = 204, NARROW = 140, MOST_WIDE = 4;
 // Uses a logarithmic axis where the largest value is at least this many times the smallest.
@@ -353,7 +353,7 @@ function pointsOf({name, values}, {name: lossName, of}, width) {
   ...across.labels.map(([place, words]) => text(x(place), HEIGHT - BOTTOM + 13, words,
       place < 0.2 ? "start" : place > 0.8 ? "end" : "middle", inside / across.labels.length)),
   text((LEFT + width) / 2, HEIGHT - 4, name, "middle", inside + 30),
-  text(LEFT + 4, TOP + 4, lossName, "start", inside), ...marks.map(({mark}) => mark));
+  text(LEFT - 5, 10, `best ${lossName}`, "start", inside), ...marks.map(({mark}) => mark));
 }
 
 /** All settings side by side and the best loss last, a line a run. */
@@ -385,7 +385,10 @@ function linesOf(settings, {name: lossName, of}) {
 /** Which values of the settings that differ go with a low loss; null where none of them does in two runs. */
 function settingPlots(loss, differing) {
   if (loss === undefined) return null;
-  const settings = differing.slice(0, MOST), width = settings.length > MOST_WIDE ? NARROW : WIDE;
+  // Words that are another in each run, as a command line, go with nothing.
+  const areNumbers = ({values}) => values.every((value) => value === undefined || isNumber(value));
+  const settings = differing.filter((each) => areNumbers(each) || new Set(each.values).size < runs.length).slice(0, MOST);
+  const width = settings.length > MOST_WIDE ? NARROW : WIDE;
   const plots = settings.map((setting) => pointsOf(setting, loss, width)).filter((plot) => plot !== null);
   const lines = plots.length >= FEWEST_FOR_LINES ? linesOf(settings, loss) : null;
   return plots.length === 0 ? null : element("div", {class: "setting-plots"}, lines, plots);
