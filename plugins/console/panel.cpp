@@ -125,16 +125,21 @@ void add_curve(const PanelView& view, std::size_t width, const Layout& layout, s
   for (const Headlines::Number& each : view.headlines.all()) {
     if (!each.is_loss || each.values.size() < 2) continue;
     const std::vector<double> values(each.values.begin(), each.values.end());
-    // Its name, and the ends of its axis.
     double low = NAN, high = NAN;
     for (const double value : values) {
       low = std::fmin(low, value);
       high = std::fmax(high, value);
     }
-    const std::string title = each.name + " over the last " + std::to_string(values.size()) + " epochs, " +
-                              short_number(low) + " to " + short_number(high);
+    const std::string title = each.name + " over the last " + std::to_string(values.size()) + " epochs";
     lines.push_back(colored(shortened(title, width), dim, layout));
-    for (std::string& line : curve(values, Scale::data, width, curve_rows)) lines.push_back(std::move(line));
+    // The ends of its axis stand beside it.
+    const std::string top = short_number(high), foot = short_number(low);
+    const std::size_t room = std::max(display_width(top), display_width(foot));
+    std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), curve_rows);
+    for (std::size_t row = 0; row < drawn.size(); ++row) {
+      const std::string label = row == 0 ? top : row + 1 == drawn.size() ? foot : "";
+      lines.push_back(colored(right_aligned(label, room) + " │", dim, layout) + drawn[row]);
+    }
     return;
   }
 }
@@ -172,7 +177,6 @@ std::size_t most_rows(const Size& size) {
 std::vector<std::string> left_of(const PanelView& view, const SeverityByLayer& worst, std::size_t width,
                                  const Size& size, const Layout& layout) {
   std::vector<std::string> lines;
-  if (!view.progress.empty()) lines.push_back(shortened(view.progress, width));
   add_numbers(view, width, lines);
   if (size.rows >= tall) add_curve(view, width, layout, lines);
   if (view.layers.count() > 0) {
@@ -211,7 +215,7 @@ std::vector<std::string> panel_of(const PanelView& view, const Size& size, const
   std::vector<std::string> lines = left_of(view, worst, is_wide ? left_of_wide : width, size, layout), found;
   add_findings(view, width, layout, found);
   if (is_wide) {
-    const std::size_t rows = std::max(lines.size(), most_rows(size) - std::min(most_rows(size), found.size()));
+    const std::size_t rows = std::max(lines.size(), most_rows(size) - std::min(most_rows(size), found.size() + 1));
     const std::vector<std::string> right = right_of(view, worst, width - left_of_wide - 2, rows, layout);
     if (lines.size() < right.size()) lines.resize(right.size());
     for (std::size_t i = 0; i < right.size(); ++i) {
@@ -220,6 +224,7 @@ std::vector<std::string> panel_of(const PanelView& view, const Size& size, const
     }
   }
   // Over the whole width.
+  if (!view.progress.empty()) lines.insert(lines.begin(), shortened(view.progress, width));
   lines.insert(lines.end(), found.begin(), found.end());
   if (lines.size() > most_rows(size)) lines.resize(most_rows(size));
   Layout of_title = layout;

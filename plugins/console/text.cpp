@@ -153,8 +153,8 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 
 std::string ascii(const std::string& text) {
   static const auto& alike = *new std::map<std::string, char>{
-      {"─", '-'}, {"━", '='}, {"·", '-'}, {"…", '~'}, {"→", '>'}, {"σ", 's'}, {"×", 'x'}, {"▁", '_'}, {"▂", '.'},
-      {"▃", '-'}, {"▄", '~'}, {"▅", '='}, {"▆", '+'}, {"▇", '*'}, {"█", '#'}, {"■", '#'}, {"✓", '+'}};
+      {"─", '-'}, {"━", '='}, {"│", '|'}, {"·", '-'}, {"…", '~'}, {"→", '>'}, {"σ", 's'}, {"×", 'x'}, {"▁", '_'},
+      {"▂", '.'}, {"▃", '-'}, {"▄", '~'}, {"▅", '='}, {"▆", '+'}, {"▇", '*'}, {"█", '#'}, {"■", '#'}, {"✓", '+'}};
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
     const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) < 0x80; };

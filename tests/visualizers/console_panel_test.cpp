@@ -104,20 +104,27 @@ TEST(ConsolePanel, NamesTheFaultItsLayerAndTheRemedyInWholeOn80Columns) {
   EXPECT_TRUE(holds(all, "of unit scale"));
 }
 
-TEST(ConsolePanel, DrawsTheLossAsACurveOnATallTerminal) {
-  const auto rows_of_curve = [](unsigned short rows) {
-    const std::vector<std::string> shown = shown_after(train, 80, rows);
-    return std::count_if(shown.begin(), shown.end(),
-                         [](const std::string& row) { return row.rfind("████████", 0) == 0; });
+TEST(ConsolePanel, DrawsTheLossAsACurveWithItsNameAndAxisOnATallTerminal) {
+  const auto curve_in = [](unsigned short rows) {
+    std::vector<std::string> shown = shown_after(train, 80, rows);
+    std::erase_if(shown, [](const std::string& row) { return !holds(row, "│█") && !holds(row, "over the last"); });
+    return shown;
   };
-  EXPECT_EQ(rows_of_curve(40), 5);
-  EXPECT_EQ(rows_of_curve(24), 0);
+  const std::vector<std::string> curve = curve_in(40);
+  ASSERT_EQ(curve.size(), 6u);
+  EXPECT_EQ(curve[0], "train_loss over the last 3 epochs");
+  EXPECT_EQ(curve[1].rfind("     1 │████████", 0), 0u) << curve[1];
+  EXPECT_EQ(curve[2].rfind("       │████████", 0), 0u) << curve[2];
+  EXPECT_EQ(curve[5].rfind("0.3333 │████████", 0), 0u) << curve[5];
+  EXPECT_TRUE(curve_in(24).empty());
 }
 
 TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
   const std::vector<std::string> rows = shown_after(train, 170);
   std::string all;
   for (const std::string& row : rows) all += row + '\n';
+  // The steps and their speed have the whole width.
+  EXPECT_TRUE(holds(all, "\nepoch 4 of 10  ━━━━━━━━────────  50 of 100 steps  10 steps/s  1 min 5 s left\n"));
   EXPECT_TRUE(holds(all, "layers       Norm\n"));
   EXPECT_TRUE(holds(all, "fc3           3\n"));
 }
