@@ -23,6 +23,12 @@ TEST(Validate, ARightFileIsSaidToBe) {
   EXPECT_EQ(told.output, "monitor.yaml: valid, 1 lens, 2 visualizers\n");
 }
 
+TEST(Validate, SuggestsAlsoTheOtherNamesOfALens) {
+  const Finished told = validate("loupe: 1\nlenses: [gradient_geometri]\nvisualizers: [console]\n");
+  EXPECT_EQ(told.output,
+            "monitor.yaml:2:10: error: unknown lens 'gradient_geometri'; did you mean 'gradient_geometry'?\n");
+}
+
 TEST(Validate, KnowsWhatEachGathererNeeds) {
   const auto pipeline = [](const std::string& options) {
     return validate("lenses:\n  - pipeline: {gather: " + options + "}\n");

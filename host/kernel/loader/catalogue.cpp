@@ -272,25 +272,19 @@ const CatalogueEntry* Catalogue::first(Kind kind, const std::string& name, bool 
 }
 
 const CatalogueEntry* Catalogue::find(Kind kind, const std::string& name) const {
-  for (const bool is_silent : {false, true}) {
-    for (const bool as_alias : {false, true}) {
+  for (const bool is_silent : {false, true})
+    for (const bool as_alias : {false, true})
       if (const CatalogueEntry* entry = first(kind, name, as_alias, is_silent)) return entry;
-    }
-  }
   return nullptr;
 }
 
 std::vector<std::string> Catalogue::names(Kind kind) const {
   std::set<std::string> names;
-  for (const CatalogueEntry& entry : entries_) {
+  for (const CatalogueEntry& entry : entries_)
     if (entry.kind == kind) names.emplace(entry.component->name);
-  }
-  for (const File& file : files_) {
-    if (file.opened) continue;
-    for (const NamedComponent& component : file.index.components) {
-      if (component.kind == kind) names.insert(component.name);
-    }
-  }
+  for (const File& file : files_)
+    for (const NamedComponent& component : file.index.components)
+      if (!file.opened && component.kind == kind) names.insert(component.name);
   return {names.begin(), names.end()};
 }
 
@@ -325,11 +319,16 @@ std::string Catalogue::hint(Kind kind, const std::string& name) const {
   if (const std::vector<std::string> known = names(kind); !known.empty()) {
     std::string empty;
     for (const std::string& folder : empty_folders_) empty += "; no plugin is in '" + folder + "'";
-    const std::string near = suggestion(name, known);
-    const bool is_near = near.find("did you mean") != std::string::npos;
-    // The command never knows linked lenses, and a program only after registering them.
-    return empty + near +
-           (is_near ? "" : "; lenses that are linked into your program are known only there, after register_plugin");
+    std::vector<std::string> all = known;
+    for (const CatalogueEntry& entry : entries_) {
+      const loupe_component& each = *entry.component;
+      const std::size_t count = entry.kind == kind && each.aliases != nullptr ? each.alias_count : 0;
+      all.insert(all.end(), each.aliases, each.aliases + count);
+    }
+    if (const std::string near = suggestion(name, all); near.find("did you mean") != near.npos) return empty + near;
+    // The command never knows it, and a program only after that.
+    return empty + suggestion(name, known) +
+           "; lenses that are linked into your program are known only there, after register_plugin";
   }
   std::string places;
   for (const std::string& path : searched_) places += (places.empty() ? "'" : ", '") + path + "'";

@@ -167,7 +167,8 @@ int RunProgram::run(std::ostream& errors) const {
   const fs::path file = find_program(program[0]);
   std::error_code no_matter;
   if (file.empty() || !fs::exists(file, no_matter)) {
-    errors << "loupe: error: there is no program '" << program[0] << "'\n";
+    errors << "loupe: error: there is no program '" << program[0]
+           << "'; give the path of an executable file, such as build/trainer, or the name of one in PATH\n";
     return exit_not_found;
   }
   if (!config.empty()) check_configuration(config);
