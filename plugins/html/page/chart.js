@@ -412,7 +412,7 @@ export class LineChart {
       xlabel: axisName(), ylabel: asHtml(valueTitle(this.tag, this.scale)), xLabelHeight: 14, yLabelWidth: TITLE_WIDTH,
       ...this.layout({
         x: {drawGrid: false, axisTickSize: 5, ticker: (low, high, pixels) => placeTicks(low, high, pixels, this.whole)},
-        y: {ticker: (low, high, pixels) => valueTicks(this.scale, low, high, pixels)},
+        y: {ticker: (low, high, pixels) => (this.hasNumbers ? valueTicks(this.scale, low, high, pixels) : [])},
       }),
       ...(this.shownRuns.length > 1 && !this.stacked ? {highlightSeriesOpts: {strokeWidth: 3},
         animateBackgroundFade: false, highlightSeriesBackgroundAlpha: 0.35, highlightSeriesBackgroundColor: themeColour("panel")} : {}),
@@ -468,7 +468,9 @@ export class LineChart {
   /** What part is on show, with room for the labels of both axes: the last one along the epochs stands at its place. */
   layout({x, y}) {
     const dateWindow = this.dateWindow(), [low, high] = dateWindow, {clientWidth, clientHeight} = this.plot;
-    const valueRange = valueLimits(this.tag, this.series, this.window(), this.scale) || [0, 1];
+    const limits = valueLimits(this.tag, this.series, this.window(), this.scale), valueRange = limits || [0, 1];
+    // Where all is NaN, numbers beside the plot would be of nothing; a share has its axis.
+    this.hasNumbers = limits !== null || this.tag.type === PROBABILITY;
     const beside = valueTicksWidth(this.scale, valueRange, clientHeight - 40);
     const ticks = placeTicks(low, high, clientWidth - beside - TITLE_WIDTH - 20, this.whole);
     const below = Math.max(20, ...ticks.map(({label}) => textWidth(label) + 4));

@@ -1,4 +1,4 @@
-import {element, fill, formatEpoch, formatNumber, selector} from "./text.js";
+import {element, fill, formatEpoch, formatNumber, selector, textWidth} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
 import {BASE64, runs, TICK} from "./data.js";
 import {epochWindow, on, state} from "./state.js";
@@ -126,31 +126,34 @@ function shareOfPlace({bin, last}, first, shares) {
   return sum;
 }
 
-/** Labels at the lower edges of placed bins, as many as fit. @param room for one label, of `pixels` for all bins */
+// Smaller is the edge of the bin that holds 0.
+const NEXT_TO_ZERO = 1e-30;
+
+/** Labels at the lower edges of placed bins, 0 first and then as many as fit. @param room for a text, of `pixels` for all */
 function edgeLabels(placed, edges, pixels, room) {
-  const labels = [];
-  let free = -Infinity;
-  for (const {bin, from} of placed) {
-    if (bin === null || edges[bin] === null || from * pixels - free < room) continue;
-    labels.push({place: from, value: edges[bin]});
-    free = from * pixels;
-  }
-  const texts = distinctLabels(labels.map(({value}) => value), 2);
-  return labels.map(({place}, i) => ({place, text: texts[i]}));
+  const all = placed.filter(({bin}) => bin !== null && edges[bin] !== null)
+    .map(({bin, from}) => ({place: from, value: Math.abs(edges[bin]) < NEXT_TO_ZERO ? 0 : edges[bin]}));
+  const texts = distinctLabels(all.map(({value}) => value), 2), labels = all.map((each, i) => ({...each, text: texts[i]}));
+  const chosen = [];
+  const fits = ({place, text}) => chosen.every((other) =>
+    Math.abs(other.place - place) * pixels >= (room(other.text) + room(text)) / 2 && other.text !== text);
+  for (const label of [...labels.filter(({value}) => value === 0), ...labels]) if (fits(label)) chosen.push(label);
+  return chosen;
 }
 
-/** The values along the foot of a plot. */
-function drawValues(context, area, placed, edges) {
+/** The values along the foot of a plot, and what they are of. */
+function drawValues(context, area, placed, edges, name) {
   context.fillStyle = themeColour("axis");
   context.fillRect(area.x, area.y + area.height, area.width, 1);
   context.fillStyle = themeColour("muted");
   context.textAlign = "center";
-  for (const {place, text} of edgeLabels(placed, edges, area.width, 56))
+  for (const {place, text} of edgeLabels(placed, edges, area.width, (words) => textWidth(words) + 10))
     context.fillText(text, area.x + place * area.width, area.y + area.height + 11);
+  context.fillText(`value of ${name}`, area.x + area.width / 2, area.y + area.height + 25);
 }
 
 /** Bars of one epoch. @return what to point at: [{bin, from, to, share}] */
-function drawBars(context, area, column, bins, edges, linear) {
+function drawBars(context, area, column, bins, edges, {linear, histogram: {line: name}}) {
   const logarithmic = state.scale === "log";
   const [, , first, , total] = column, shares = sharesOf(column);
   const placed = placedBins(bins, edges, linear).filter(({bin}) => bin !== null).map((place) => {
@@ -178,7 +181,7 @@ function drawBars(context, area, column, bins, edges, linear) {
     const top = area.y + area.height * (1 - up(height));
     context.fillRect(x, top, Math.max(width - (width > 3 ? 1 : 0), 0.5), area.y + area.height - top);
   }
-  drawValues(context, area, placed, edges);
+  drawValues(context, area, placed, edges, name);
   return placed;
 }
 
@@ -256,10 +259,10 @@ export class HistogramPlot {
     this.view = this.chosen !== null || this.histogram.view === MAP ? this.histogram.view : RIDGELINES;
     this.outlines = this.pointed = null;
     this.bins = this.shownBins(this.chosen === null ? columns : [this.chosen], edges.length - 1);
-    const area = this.area = {x: 62, y: 4, width: width - 62 - 10, height: height - 26};
+    const area = this.area = {x: 62, y: 4, width: width - 62 - 10, height: height - 40};
     const context = sizedContext(this.canvas, width, height);
     this.placed = placedBins(this.bins, edges, this.linear);
-    if (this.chosen !== null) this.placed = drawBars(context, area, this.chosen, this.bins, edges, this.linear);
+    if (this.chosen !== null) this.placed = drawBars(context, area, this.chosen, this.bins, edges, this);
     else if (this.view === MAP) this.drawMap(context, area);
     else this.drawRidgelines(context, area);
     this.canvas.setAttribute("aria-label", this.inWords());
@@ -286,7 +289,10 @@ export class HistogramPlot {
 
   drawOutlines(context) {
     drawOutlines(context, this.area, this.outlines, this.pointed);
-    drawValues(context, this.area, this.placed, this.edges);
+    context.textAlign = "right";
+    context.fillStyle = themeColour("muted");
+    context.fillText(TICK, this.area.x - 6, this.area.y + this.area.height + 25);
+    drawValues(context, this.area, this.placed, this.edges, this.histogram.line);
   }
 
   /** @param outline in the accent's colour from now on; null for none */
@@ -348,7 +354,7 @@ export class HistogramPlot {
     const {x, y, height} = this.area;
     context.fillStyle = themeColour("muted");
     context.textAlign = "right";
-    for (const {place, text} of edgeLabels(this.placed, this.edges, height, 18))
+    for (const {place, text} of edgeLabels(this.placed, this.edges, height, () => 18))
       context.fillText(text, x - 6, Math.min(y + height * (1 - place), y + height - 4));
     for (const {bin, from, to} of this.placed)
       if (bin === null) context.fillText("⋯", x + this.area.width / 2 + 6, y + height * (1 - (from + to) / 2));

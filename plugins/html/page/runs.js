@@ -550,12 +550,13 @@ class RunList {
   draw() {
     this.shows = [];
     this.rows = new Map();
+    const classOf = (title) => (Array.isArray(title) ? "setting" : title === WORST ? "words" : null);
     const row = (run) => {
       const {show, cell: name} = nameCell(run);
       this.shows.push(show);
       const made = element("tr", {onpointerenter: () => announce("hover", run), onpointerleave: () => announce("hover", null)},
           element("th", {scope: "row"}, ...name),
-          this.columns.slice(1).map(([title, cell]) => element("td", {class: title === WORST ? "words" : null}, cell(run))));
+          this.columns.slice(1).map(([title, cell]) => element("td", {class: classOf(title)}, cell(run))));
       this.rows.set(run, made);
       return made;
     };
