@@ -133,6 +133,13 @@ TEST(Run, NumbersModelsOfOneClassInTheOrderOfTheirOptimizers) {
   EXPECT_EQ(widths, (std::vector<int64_t>{16 * 5 + 2 * 17, 8 * 5 + 2 * 9})) << record.substr(0, 3000);
 }
 
+TEST(Run, TellsOfModelsThatWereMadeInTurnInTwoLines) {
+  const Both both = run_trainer("in_turn");
+  expect_says(both, "watching 'Net#2' after 'Net', which no longer exists; later models of this kind are numbered");
+  expect_says(both, "watched 5 models 'Net' in turn");
+  for (const char* later : {"'Net#3'", "'Net#4'", "'Net#5'"}) expect_silent(both, later);
+}
+
 TEST(Run, MeasuresEveryStepWhereAskedToAndForATrace) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "some.yaml")

@@ -539,6 +539,16 @@ void twins() {
   print_sum(first->parameters());
 }
 
+/// Five models, each trained and dropped before the next is made.
+void in_turn() {
+  for (int model = 0; model < 5; ++model) {
+    Net net;
+    torch::optim::SGD optimizer(net->parameters(), 0.1);
+    train(net, optimizer, 4);
+    if (model == 4) print_sum(net->parameters());
+  }
+}
+
 /// Ten epochs of 50 steps on the first batch of a loader.
 void one_batch() {
   using torch::data::TensorExample;
@@ -777,6 +787,7 @@ int main(int count, char** arguments) {
   if (shape == "on_the_stack") on_the_stack();
   if (shape.rfind("one_child_", 0) == 0) one_child(shape.substr(10));
   if (shape == "twins") twins();
+  if (shape == "in_turn") in_turn();
   if (shape == "one_batch") one_batch();
   if (shape == "only_forwards") only_forwards();
   if (shape == "evaluates_last") evaluates_last();
