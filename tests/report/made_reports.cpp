@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,17 +69,32 @@ void make(const std::string& file, Tell&& tell) {
   tell(html);
 }
 
-/// A run that tells what `tell` does in each epoch, with the tag "Loss".
+/// A run that tells what `tell` does in each of its epochs.
+struct PlainRun {
+  std::string name;
+  int epochs = 10, first_epoch = 0;
+  std::vector<const char*> big = {"Loss"}, small = {};
+  std::function<void()> begins = nullptr;  ///< tells more at its beginning
+  std::function<void()> ends = nullptr;    ///< in place of its end
+};
 template <class Tell>
-void run_of(Driver& html, const std::string& name, int epochs, Tell&& tell, int first_epoch = 0) {
-  html.begin(Driver::run_of("", false, name));
-  html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-  for (int epoch = 0; epoch < epochs; ++epoch) {
-    html.begin_tick(first_epoch + epoch);
+void run_of(Driver& html, const PlainRun& run, Tell&& tell) {
+  html.begin(Driver::run_of("", false, run.name));
+  if (run.begins) run.begins();
+  for (const char* tag : run.big) html.tag(tag, LOUPE_SCALE_NUMERICAL, true);
+  for (const char* tag : run.small) html.tag(tag);
+  for (int epoch = 0; epoch < run.epochs; ++epoch) {
+    html.begin_tick(run.first_epoch + epoch);
     tell(epoch);
     html.end_tick();
   }
+  if (run.ends) {
+    run.ends();
+  } else {
+    html.end();
+  }
 }
+void goes_on() {}
 void tell_loss(Driver& html, double loss) {
   html.value("Loss", "Loss", "train_loss mean", loss);
 }
@@ -110,77 +126,56 @@ int main(int argument_count, char** arguments) {
   {
     Driver html(HTML_PLUGIN, {{"path", folder + "/baseline.html"}, {"baseline", "second"}});
     for (const auto& [name, rate] : {std::pair{"first", 0.2}, {"second", 0.1}, {"third", 0.4}}) {
-      html.begin(Driver::run_of("", false, name));
-      html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-      html.hyperparameter("learning_rate", rate);
-      html.hyperparameter("batch_size", 64.0);
-      for (int epoch = 0; epoch < 10; ++epoch) {
-        html.begin_tick(epoch);
-        html.value("Loss", "Loss", "train_loss mean", rate * 10 / (1 + epoch));
-        html.end_tick();
-      }
-      html.end();
+      const auto set = [&html, rate = rate] {
+        html.hyperparameter("learning_rate", rate);
+        html.hyperparameter("batch_size", 64.0);
+      };
+      run_of(html, {.name = name, .begins = set}, [&](int epoch) { tell_loss(html, rate * 10 / (1 + epoch)); });
     }
   }
   make(folder + "/passing.html", [](Driver& html) {
-    html.begin(Driver::run_of("", false, "passing"));
-    html.tag("Norm", LOUPE_SCALE_NUMERICAL);
-    html.tag("Non-Finite Values", LOUPE_SCALE_NUMERICAL);
     const auto tell = [&](const char* layer, bool is_finite) {
       html.value("Norm", layer, "mean", 1);
       if (!is_finite) html.value("Non-Finite Values", layer, "Norm NaN", 3);
     };
-    for (int epoch = 0; epoch < 6; ++epoch) {
-      html.begin_tick(epoch);
+    run_of(html, {"passing", 6, 0, {}, {"Norm", "Non-Finite Values"}, nullptr, goes_on}, [&](int epoch) {
       tell("once", epoch != 2);
       tell("twice", epoch != 2 && epoch != 4);
       tell("still", epoch < 3);
       if (epoch % 2 == 0) tell("seldom", epoch < 2);
-      html.end_tick();
-    }
+    });
   });
   make(folder + "/diverged.html", [](Driver& html) {
     tell_small_run(html, {"adam", "", 30, 1, 0.012});
-    run_of(html, "diverged", 30, [&](int epoch) { tell_loss(html, 2.0 * (epoch + 1) * (epoch + 1) * (epoch + 1)); });
-    html.end();
+    run_of(html, {"diverged", 30}, [&](int epoch) { tell_loss(html, 2.0 * std::pow(epoch + 1, 3)); });
   });
   make(folder + "/level.html", [](Driver& html) {
     html.set_pace(50000, 90);
-    run_of(
-        html, "level", 30, [&](int epoch) { tell_loss(html, epoch % 2 == 0 ? 1234.5 : 1234.75); }, 1000000);
-    html.end();
+    run_of(html, {"level", 30, 1000000}, [&](int epoch) { tell_loss(html, epoch % 2 == 0 ? 1234.5 : 1234.75); });
   });
   // What one plot holds spreads over decades, or does not, or has zeros, or both signs.
   make(folder + "/spread.html", [](Driver& html) {
     html.set_pace(700000, 4000);
-    html.begin(Driver::run_of("", false, "spread"));
-    for (const char* name : {"Wide", "Narrow", "With Zeros", "Signed", "Flat"})
-      html.tag(name, LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 40; ++epoch) {
-      html.begin_tick(100000 + epoch);
+    run_of(html, {"spread", 40, 100000, {"Wide", "Narrow", "With Zeros", "Signed", "Flat"}}, [&](int epoch) {
       const double fading = std::exp(-0.4 * epoch), sign = epoch % 2 == 0 ? 1 : -1;
       html.value("Wide", "Wide", "mean", 2 * fading);
       html.value("Narrow", "Narrow", "mean", 1e-3 * (0.2 + std::exp(-0.1 * epoch)));
       html.value("With Zeros", "With Zeros", "mean", epoch % 5 == 4 ? 0 : 300 * fading);
       html.value("Signed", "Signed", "mean", sign * fading);
       html.value("Flat", "Flat", "mean", 0);
-      html.end_tick();
-    }
-    html.end();
+    });
   });
   make(folder + "/gaps.html", [](Driver& html) {
-    run_of(html, "gaps", 20, [&](int epoch) {
+    run_of(html, {"gaps", 20}, [&](int epoch) {
       if (epoch < 10 || epoch > 12) tell_loss(html, epoch == 5 ? NAN : 1 + (epoch > 5) + (epoch > 9));
       if (epoch % 3 == 0) html.value("Loss", "Loss", "val_loss mean", epoch == 0 ? 1 : 2);
     });
-    html.end();
   });
   make(folder + "/formula.html", [](Driver& html) {
-    run_of(html, "formula", 3, [&](int epoch) {
+    run_of(html, {"formula", 3}, [&](int epoch) {
       for (const char* name : {"=HYPERLINK(\"http://a\",\"b\")", "+1", "@sum", "-2", "a, \"b\""})
         html.value("Loss", "Loss", name, epoch);
     });
-    html.end();
   });
   make(folder + "/functions.html", [](Driver& html) {
     html.begin("");
@@ -205,17 +200,11 @@ int main(int argument_count, char** arguments) {
   });
   // The configuration names the losses last.
   make(folder + "/losses_last.html", [](Driver& html) {
-    html.begin(Driver::run_of("", false, "losses last"));
-    for (const char* tag : {"Process Memory", "Learning Rate", "Metrics", "Loss"})
-      html.tag(tag, LOUPE_SCALE_NUMERICAL, true);
-    for (int epoch = 0; epoch < 10; ++epoch) {
-      html.begin_tick(epoch);
+    run_of(html, {"losses last", 10, 0, {"Process Memory", "Learning Rate", "Metrics", "Loss"}}, [&](int) {
       for (const char* tag : {"Process Memory", "Learning Rate", "Metrics"}) html.value(tag, tag, "mean", 1);
-      html.value("Loss", "Loss", "train_loss mean", 0.2);
+      tell_loss(html, 0.2);
       html.range("Loss", "Loss", "train_loss -σ", "train_loss +σ", -0.2, 0.6);
-      html.end_tick();
-    }
-    html.end();
+    });
   });
   // Healthy: no unit is dead, norms grow over the depth, and one step of ten took far longer. Long names, and functions
   // that are told last.
@@ -250,25 +239,20 @@ int main(int argument_count, char** arguments) {
   for (const auto& [file, count] : {std::pair{"/sweep.html", 13}, std::pair{"/tied.html", 200}}) {
     make(folder + file, [count = count](Driver& html) {
       for (int i = 0; i < count; ++i) {
-        html.begin(Driver::run_of("", false, "run " + std::to_string(i + 1)));
-        html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-        html.tag("Output Norm", LOUPE_SCALE_NUMERICAL);
-        if (count == 13) {
+        const auto set = [&] {
+          if (count != 13) return;
           html.hyperparameter("learning_rate", std::pow(10.0, i / 3.0 - 4));
           html.hyperparameter("width", 8.0 * (1 + i % 4));
           html.hyperparameter("optimizer", i % 2 == 0 ? "Adam" : "SGD");
-        }
-        for (int epoch = 0; epoch < 10; ++epoch) {
+        };
+        run_of(html, {"run " + std::to_string(i + 1), 10, 0, {"Loss"}, {"Output Norm"}, set}, [&](int epoch) {
           const double best = count == 13 ? 0.1 + 0.05 * std::abs(i - 6) : 0.5;
-          html.begin_tick(epoch);
           html.value("Loss", "Loss", "val_loss mean",
                      count != 13 || i < 11 ? best + std::exp(-epoch) : 1e4 * (1 + epoch));
           html.range("Loss", "Loss", "val_loss -σ", "val_loss +σ", 0, 50);
           html.value("Output Norm", "fc1", "mean", 1 + i);
           html.value("Output Norm", "fc2", "mean", 2 + i);
-          html.end_tick();
-        }
-        html.end();
+        });
       }
     });
   }
@@ -305,8 +289,9 @@ int main(int argument_count, char** arguments) {
       run.breaks = false;
       tell_small_run(html, run);
     }
-    run_of(html, "run 5", 20, [&](int epoch) { tell_loss(html, epoch < 15 ? 3.0 * (epoch + 1) * (epoch + 1) : NAN); });
-    html.end(LOUPE_END_FAILED, "The loss is NaN.", 900);
+    const auto fails = [&] { html.end(LOUPE_END_FAILED, "The loss is NaN.", 900); };
+    run_of(html, {.name = "run 5", .epochs = 20, .ends = fails},
+           [&](int epoch) { tell_loss(html, epoch < 15 ? 3.0 * std::pow(epoch + 1, 2) : NAN); });
   });
   make(folder + "/ill.html", [](Driver& html) {
     tell_small_run(html, loupe::test::ill_run());
@@ -331,23 +316,12 @@ int main(int argument_count, char** arguments) {
   });
   // A program that creates a model, trains it for five epochs and drops it, six times.
   make(folder + "/in_turn.html", [](Driver& html) {
-    html.begin(Driver::run_of("", false, "in turn"));
-    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
-    html.tag("Learning Rate", LOUPE_SCALE_NUMERICAL, true);
-    html.tag("Weight Norm", LOUPE_SCALE_NUMERICAL);
-    for (int epoch = 0; epoch < 30; ++epoch) {
+    run_of(html, {"in turn", 30}, [&](int epoch) {
       const std::string name = epoch < 5 ? "Net" : "Net#" + std::to_string(epoch / 5 + 1);
       if (epoch % 5 == 0) {
         html.model(loupe::test::MadeModel(name, "Net", {{name + ".fc1", "Linear"}, {name + ".fc2", "Linear"}}).told());
-        html.hyperparameter((epoch == 0 ? "" : name + " ") + "optimizer rate", 0.001 * (epoch / 5 + 1));
-      }
-      html.begin_tick(epoch);
-      html.value("Loss", "Loss", "train_loss mean", std::exp(-0.4 * (epoch % 5)));
-      html.value("Learning Rate", "Learning Rate", (name + " Adam").c_str(), 0.001 * (epoch / 5 + 1));
-      html.value("Weight Norm", (name + ".fc1").c_str(), "norm", 1.0 + epoch % 5);
-      html.end_tick();
-    }
-    html.end();
+      tell_loss(html, std::exp(-0.4 * (epoch % 5)));
+    });
   });
   // It went on after epoch 9, and its clock began anew.
   std::filesystem::remove(folder + "/resumed.html");  // which it would go on with
@@ -365,23 +339,16 @@ int main(int argument_count, char** arguments) {
   make(folder + "/collapsed.html", [](Driver& html) { tell_small_run(html, loupe::test::collapsed_run()); });
   make(folder + "/healthy.html", [](Driver& html) { tell_small_run(html, loupe::test::healthy_run()); });
   make(folder + "/crowded.html", [](Driver& html) {
-    html.begin("");
-    html.tag("Norm", LOUPE_SCALE_NUMERICAL);
-    html.begin_tick(1);
-    for (int i = 0; i < 2000; ++i) {
-      const std::string layer = "layer" + std::to_string(i);
-      html.value("Norm", layer.c_str(), "norm", 1.0 + i);
-      html.finding({.struct_size = sizeof(loupe_finding),
-                    .severity = LOUPE_SEVERITY_WARNING,
-                    .rule = "dead_units",
-                    .layer = layer.c_str(),
-                    .message = "half of its units are silent",
-                    .tag = "Norm",
-                    .first_epoch = 1,
-                    .last_epoch = 1});
-    }
-    html.end_tick();
-    html.end();
+    run_of(html, {"digits", 1, 1, {}, {"Norm"}}, [&](int) {
+      for (int i = 0; i < 2000; ++i) {
+        const std::string layer = "layer" + std::to_string(i);
+        html.value("Norm", layer, "norm", 1.0 + i);
+        loupe::Finding finding =
+            loupe::test::a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of its units are silent");
+        finding.tag = "Norm";
+        tell(html, finding, layer);
+      }
+    });
   });
   make(folder + "/large.html", [](Driver& html) { tell_large_run(html, {"resnet500", "", 1000}); });
   return 0;
