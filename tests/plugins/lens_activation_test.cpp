@@ -31,38 +31,6 @@ TEST(OutputActivationLens, LeavesFamiliesOutWhenToldTo) {
   EXPECT_EQ(looked_at("{activation: false}"), Names{"body.drop"});
 }
 
-TEST(OutputActivationLens, IncludesTypesFamiliesAndGlobsOfNames) {
-  for (const char* entry :
-       {"Linear", "'torch::nn::LinearImpl'", "linear", "body.fc", "'*.fc'", "'body.[e-g]c'", "'Lin*'"}) {
-    EXPECT_EQ(looked_at(std::string("{include: [") + entry + "]}"), Names{"body.fc"}) << entry;
-  }
-  EXPECT_EQ(looked_at("{include: [Linear, dropout]}"), (Names{"body.drop", "body.fc"}));
-}
-
-TEST(OutputActivationLens, AddsWhatIncludeNamesAfterAPlus) {
-  const Names with_linear = {"body.act", "body.drop", "body.fc", "body.fc:relu"};
-  for (const char* entry : {"+Linear", "'+torch::nn::LinearImpl'", "+linear", "+body.fc", "'+*.fc'"}) {
-    EXPECT_EQ(looked_at(std::string("{include: [") + entry + "]}"), with_linear) << entry;
-  }
-  EXPECT_EQ(looked_at("{dropout: false, include: [+Linear]}"), (Names{"body.act", "body.fc", "body.fc:relu"}));
-  EXPECT_EQ(looked_at("{include: [Dropout, +Linear]}"), (Names{"body.drop", "body.fc"}));
-}
-
-TEST(OutputActivationLens, LetsExcludeWin) {
-  EXPECT_EQ(looked_at("{include: [+Linear], exclude: ['body.fc*']}"), (Names{"body.act", "body.drop"}));
-  EXPECT_EQ(looked_at("{exclude: [activation]}"), Names{"body.drop"});
-}
-
-TEST(OutputActivationLens, TakesAContainerOnlyWhereItIsNamed) {
-  EXPECT_EQ(looked_at("{activation: false, dropout: false, include: ['*']}"),
-            (Names{"body.act", "body.drop", "body.fc", "body.fc:relu"}));
-  EXPECT_EQ(looked_at("{activation: false, dropout: false, include: [Sequential]}"), Names{"body"});
-}
-
-TEST(OutputActivationLens, NeverTakesALossModule) {
-  EXPECT_EQ(looked_at("{activation: false, dropout: false, include: [CrossEntropyLoss, loss_fn, loss]}"), Names{});
-}
-
 /// What the lens says at the ticks of a model of a Linear and a ReLU.
 Names told_by(const std::string& yaml) {
   LensBench bench("output_activation", yaml);
@@ -71,12 +39,6 @@ Names told_by(const std::string& yaml) {
   bench.add("act", "ReLU");
   for (int i = 0; i < 2; ++i) bench.tick();
   return bench.told();
-}
-
-TEST(OutputActivationLens, WarnsOnceOfAnEntryThatNothingMatches) {
-  EXPECT_EQ(told_by("{include: [Liner, ReLU], exclude: [nowhere]}"),
-            (Names{"no module fits 'Liner' given in include; did you mean 'Linear'?",
-                   "no module fits 'nowhere' given in exclude; there are: Linear, ReLU, act, activation, fc, linear"}));
 }
 
 TEST(OutputActivationLens, SaysOnceThatItLooksAtNothing) {
@@ -240,14 +202,6 @@ TEST(ParameterGradientActivationLens, AggregatesAsTold) {
   bench.tick();
   EXPECT_EQ(bench.number(bias_tag, "fc", "activation_rate"), 0);
   EXPECT_EQ(bench.number(bias_tag, "fc", "death_rate"), 0.75);
-}
-
-TEST(ParameterGradientActivationLens, ShowsALayerWithoutBiasInTheWeightsPlotAlone) {
-  LensBench bench("parameter_gradient_activation");
-  bench.add("fc", "Linear", {{"weight", {2, 2}}});
-  bench.live();
-  EXPECT_EQ(bench.layers(weight_tag), Names{"fc"});
-  EXPECT_FALSE(bench.has_tag(bias_tag));
 }
 
 TEST(ParameterGradientActivationLens, NamesNanEventsAndForgetsADetachedModule) {

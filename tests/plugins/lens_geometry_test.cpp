@@ -54,27 +54,11 @@ TEST_P(GeometryLens, ShowsNormsAndCorrelations) {
   EXPECT_NEAR(shown.band(correlation(), "fc", "min").first, 1, 1e-6);
 }
 
-TEST_P(GeometryLens, CorrelatesSmallTensorsAndLeavesOutTheFirst) {
-  make();
-  see(4e-7, 3e-7);
-  EXPECT_FALSE(tick().number(correlation(), "fc", "mean"));
-  see(3e-7, 4e-7);
-  EXPECT_NEAR(tick().value(correlation(), "fc", "mean"), 0.96, 1e-5);
-}
-
 TEST_P(GeometryLens, ReckonsCorrelationsWithAnEpsilonAndTheFirstAsZeroWhenToldTo) {
   make("{correlation_eps: 1, first_correlation: true}");
   see(1, 0);
   see(1, 0);
   EXPECT_EQ(tick().band(correlation(), "fc", "min"), std::pair(0.0, 0.5));
-}
-
-TEST_P(GeometryLens, CarriesCorrelationOverATick) {
-  make();
-  see(1, 0);
-  tick();
-  see(-1, 0);
-  EXPECT_NEAR(tick().value(correlation(), "fc", "mean"), -1, 1e-6);
 }
 
 TEST_P(GeometryLens, LeavesCorrelationOutWhenToldTo) {
@@ -204,27 +188,6 @@ TEST_P(ParameterGeometryLens, LooksAtEveryParameterByDefaultAndShowsItAsWeightOr
   EXPECT_EQ(bench.layers(tag("Weight")),
             (Names{"attention", "fc", "fc.lora_a", "fc.lora_b", "lstm.weight_hh_l0", "lstm.weight_ih_l0"}));
   EXPECT_EQ(bench.layers(tag("Bias")), (Names{"attention", "fc", "lstm.bias_hh_l0", "lstm.bias_ih_l0"}));
-}
-
-TEST_P(ParameterGeometryLens, TakesParametersByGlobOrRoleAndModulesByItsFilter) {
-  struct Taken {
-    const char* yaml;
-    Names weights, biases;
-  };
-  for (const auto& [yaml, weights, biases] :
-       std::vector<Taken>{{"{parameters: ['weight_hh_*']}", {"body.lstm"}, {}},
-                          {"{parameters: [biases]}", {}, {"body.lstm", "fc"}},
-                          {"{parameters: [weights], exclude: [recurrent]}", {"body", "fc"}, {}},
-                          {"{include: ['body*']}", {"body", "body.lstm"}, {"body.lstm"}},
-                          {"{include: [Linear], parameters: weight}", {"fc"}, {}}}) {
-    LensBench bench(GetParam().lens, yaml);
-    bench.add("body", "Body", {{"scale", {2, 2}}}, 0);
-    bench.add("body.lstm", "LSTM", {{"weight_hh_l0", {2, 2}}, {"bias_ih_l0", {2}}});
-    bench.add("fc", "Linear", weight_and_bias);
-    bench.live();
-    EXPECT_EQ(bench.layers(tag("Weight")), weights) << yaml;
-    EXPECT_EQ(bench.layers(tag("Bias")), biases) << yaml;
-  }
 }
 
 TEST_P(ParameterGeometryLens, TellsOnceOfAParameterThatNoModuleHas) {

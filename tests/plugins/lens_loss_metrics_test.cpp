@@ -278,18 +278,4 @@ TEST(LossMetricsLens, ShowsNothingAtATickWithoutPushesAndValidationAloneWithoutT
   EXPECT_FALSE(bench.loss("train_loss mean") || bench.metric("accuracy mean"));
 }
 
-TEST(LossMetricsLens, TakesValuesPushedToMemory) {
-  Losses bench("{loss_line: median}");
-  for (const double value : {1, 2}) bench.push_loss(value, true, /*keep=*/true);
-  bench.tick();
-  EXPECT_EQ(bench.loss("train_loss median"), 1.5);
-}
-
-TEST(LossMetricsLens, ShowsEachOfManyMetrics) {
-  Losses bench;
-  for (int i = 0; i < 500; ++i) bench.push_metric("metric" + std::to_string(i), i);
-  bench.tick();
-  for (int i = 0; i < 500; ++i) EXPECT_EQ(bench.metric("metric" + std::to_string(i) + " mean"), i);
-}
-
 }  // namespace
