@@ -367,12 +367,10 @@ TEST(Check, ALibraryThatIsNotLoupesIsLookedAtOnlyAsFarAsItGoes) {
 
 TEST(Check, WhatCannotBeAPluginIsRefusedWithTheRemedy) {
   const std::filesystem::path folder = fresh_folder();
-  const Finished on_folder = run("mkdir some; " + LOUPE_COMMAND + " check some", folder);
-  EXPECT_EQ(on_folder.exit_code, 2);
-  EXPECT_TRUE(contains(on_folder.output, "'some' is a folder; name the plugins in it")) << on_folder.output;
-  const Finished on_yaml = run("echo > some.yaml; " + LOUPE_COMMAND + " check some.yaml", folder);
-  EXPECT_EQ(on_yaml.exit_code, 2);
-  EXPECT_TRUE(contains(on_yaml.output, "run 'loupe validate some.yaml'")) << on_yaml.output;
+  EXPECT_ENDS(run("mkdir some; " + LOUPE_COMMAND + " check some", folder), 2,
+              "'some' is a folder; name the plugins in it");
+  EXPECT_ENDS(run("echo > some.yaml; " + LOUPE_COMMAND + " check some.yaml", folder), 2,
+              "run 'loupe validate some.yaml'");
 }
 
 TEST(Check, TellsItsRulesAndItsUsage) {

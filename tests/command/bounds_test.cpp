@@ -54,15 +54,11 @@ TEST_F(OfAnybody, ALineWithoutAnEndIsNamedByItsFileAndNumber) {
     for (const std::string& command :
          {std::string("replay ") + file + " --visualizer csv --out out", std::string("diagnose ") + file,
           "compare recorded " + std::string(file) + " --out with_" + file}) {
-      const Finished finished = loupe(command);
-      EXPECT_EQ(finished.exit_code, 2) << command;
-      EXPECT_TRUE(says(finished, std::string(name) + ":2: error: this line is longer than 64 MB")) << finished.output;
+      EXPECT_ENDS(loupe(command), 2, std::string(name) + ":2: error: this line is longer than 64 MB");
     }
   }
-  const Finished finished = loupe("diagnose recorded --baseline baseline.json");
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_TRUE(says(finished, "baseline.json: error: the baseline cannot be read: it is larger than 64 MB"))
-      << finished.output;
+  EXPECT_ENDS(loupe("diagnose recorded --baseline baseline.json"), 2,
+              "baseline.json: error: the baseline cannot be read: it is larger than the 64 MB");
 }
 
 TEST_F(OfAnybody, APipeIsNotWaitedForUnlessItIsHandedOver) {
@@ -75,9 +71,7 @@ TEST_F(OfAnybody, APipeIsNotWaitedForUnlessItIsHandedOver) {
        {"replay run --visualizer csv", "diagnose run", "compare recorded run --out out", "learn run --out good.json",
         "replay pipe --visualizer csv", "compare --port pipe pipe", "diagnose recorded --baseline pipe",
         "diagnose recorded --baseline-findings pipe", "validate pipe", "run --config pipe true", "replay incident-1"}) {
-    const Finished finished = loupe(command, "timeout 20");
-    EXPECT_EQ(finished.exit_code, 2) << command << ": " << finished.output;
-    EXPECT_TRUE(says(finished, "it is a pipe or a device, not a file")) << finished.output;
+    EXPECT_ENDS(loupe(command, "timeout 20"), 2, "it is a pipe or a device, not a file");
   }
   EXPECT_EQ(loupe("run ./pipe", "timeout 20").exit_code, 126);
   EXPECT_EQ(loupe("diagnose /dev/stdin", "cat recorded/record.jsonl | timeout 20").exit_code, 0);
@@ -95,9 +89,7 @@ TEST_F(OfAnybody, JsonThatTakesAHundredTimesItsMemoryIsRefused) {
   for (const char* command :
        {"diagnose run.jsonl", "compare --port prints.jsonl prints.jsonl", "replay incident-1",
         "diagnose recorded --baseline baseline.json", "diagnose recorded --baseline-findings baseline.json"}) {
-    const Finished finished = loupe(command);
-    EXPECT_EQ(finished.exit_code, 2) << command;
-    EXPECT_TRUE(says(finished, "more values than 4000000")) << finished.output.substr(0, 300);
+    EXPECT_ENDS(loupe(command), 2, "more values than 4000000");
   }
 }
 

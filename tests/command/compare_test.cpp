@@ -59,9 +59,7 @@ TEST(Compare, CallsTheRunsAsTheUserSays) {
   const std::string records = "a/record.jsonl b/record.jsonl --out out --names ";
   EXPECT_EQ(compare("--names before,after " + records.substr(0, records.find(" --names")), folder).exit_code, 0);
   EXPECT_EQ(runs_in(folder / "out/report.html"), (std::vector<std::string>{"before", "after"}));
-  const Finished few = compare(records + "before", folder);
-  EXPECT_EQ(few.exit_code, 2);
-  EXPECT_EQ(few.output, "loupe: error: --names gives 1 names for 2 records; give one for each\n");
+  EXPECT_ENDS(compare(records + "before", folder), 2, "--names gives 1 names for 2 records");
   EXPECT_EQ(compare(records + "same,same", folder).exit_code, 2);
 }
 
@@ -88,13 +86,10 @@ TEST(Compare, NamesTheRunThatTheOthersAreComparedWith) {
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"sgd: \"0.1\""})"), std::string::npos);
   EXPECT_EQ(compare("a b --out out --names before,after --baseline after", folder).exit_code, 0);
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"after"})"), std::string::npos);
-  const Finished unknown = compare("a b --out none --baseline adm", folder);
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_EQ(unknown.output, "loupe: error: --baseline names no run 'adm'; the runs are 'adam', 'sgd: \"0.1\"'\n");
+  EXPECT_ENDS(compare("a b --out none --baseline adm", folder), 2, "'adm'; the runs are 'adam', 'sgd: \"0.1\"'\n");
   EXPECT_FALSE(fs::exists(folder / "none"));
-  const Finished unheard = compare("a b --out none --baseline adam --visualizer record", folder);
-  EXPECT_EQ(unheard.exit_code, 2);
-  EXPECT_NE(unheard.output.find("--baseline is for a visualizer that shows differences"), std::string::npos);
+  EXPECT_ENDS(compare("a b --out none --baseline adam --visualizer record", folder), 2,
+              "--baseline is for a visualizer that shows differences");
 }
 
 /// A shell's words that compare `runs` in the background, as $pid, and go on when there is a report in `out`.
@@ -137,9 +132,7 @@ TEST(Compare, FollowsUntilItIsInterrupted) {
   for (const std::string signal : {"INT", "TERM"}) {
     const std::string out = "out" + signal;
     const std::string command = following("a a", out) + "kill -" + signal + " $pid; wait $pid; exit $?";
-    const Finished finished = run("sh -c '" + command + "'", folder);
-    EXPECT_EQ(finished.exit_code, 0) << signal;
-    EXPECT_NE(finished.output.find("running or crashed"), std::string::npos) << finished.output;
+    EXPECT_ENDS(run("sh -c '" + command + "'", folder), 0, "running or crashed");
     EXPECT_EQ(runs_in(folder / out / "report.html").size(), 2u);
   }
 }
@@ -147,9 +140,8 @@ TEST(Compare, FollowsUntilItIsInterrupted) {
 TEST(Compare, FollowsInAReportAlone) {
   const fs::path folder = fresh_folder();
   record_run(folder / "a");
-  const Finished finished = compare("a --visualizer record --out out --follow", folder);
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_NE(finished.output.find("--follow writes the same files again and again"), std::string::npos);
+  EXPECT_ENDS(compare("a --visualizer record --out out --follow", folder), 2,
+              "--follow writes the same files again and again");
 }
 
 /// Three runs of a sweep, of which the second is sick and the third has not ended.
@@ -291,11 +283,7 @@ TEST(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
     EXPECT_NE(finished.output.find("Add --out FOLDER for a report with all curves."), std::string::npos);
   }
   for (const std::string asked : {"--visualizer html", "--baseline a", "--follow", "--option html.megabytes=1"}) {
-    const Finished finished = run(LOUPE_COMMAND + " compare a b " + asked, folder);
-    EXPECT_EQ(finished.exit_code, 2) << asked;
-    EXPECT_EQ(finished.output,
-              "loupe: error: the visualizer 'html' writes files, and none is written without a folder for them; name "
-              "it: --out FOLDER\n");
+    EXPECT_ENDS(run(LOUPE_COMMAND + " compare a b " + asked, folder), 2, "name it: --out FOLDER\n");
   }
   EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --visualizer console", folder).exit_code, 0);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
@@ -309,19 +297,13 @@ TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   const std::string other = record_run(folder / "b", {"b"}), before = read(other);
   const std::string command = LOUPE_COMMAND + " compare a b --visualizer html --out .";
   EXPECT_EQ(run(command, folder).exit_code, 0);
-  const Finished again = run(command, folder);
-  EXPECT_EQ(again.exit_code, 2);
-  EXPECT_EQ(again.output,
-            "loupe: error: 'report.html' is there already, maybe of an earlier 'loupe compare'; overwrite it with "
-            "--force, or write elsewhere with --out\n");
+  EXPECT_ENDS(run(command, folder), 2, "'report.html' is there already, maybe of an earlier 'loupe compare'");
   EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
   // A report of each run's own is not in the way of theirs together, and a record never is.
   write(folder / "b/report.html", "of the run alone");
   EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --out out", folder).exit_code, 0);
-  const Finished over = run(command + " --visualizer record --force", folder);
-  EXPECT_EQ(over.exit_code, 2);
-  EXPECT_NE(over.output.find("the visualizer 'record' would write over the record 'b/record.jsonl'"), std::string::npos)
-      << over.output;
+  EXPECT_ENDS(run(command + " --visualizer record --force", folder), 2,
+              "the visualizer 'record' would write over the record 'b/record.jsonl'");
   EXPECT_EQ(read(other), before);
 }
 

@@ -61,10 +61,8 @@ TEST_F(CompressedRecord, IsReplayedAsBefore) {
 }
 
 TEST_F(CompressedRecord, IsNotWrittenOverByWhatIsLearned) {
-  const Finished finished = loupe("learn plain --out packed/record.jsonl", folder_);
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_NE(finished.output.find("'packed/record.jsonl' would overwrite a record"), std::string::npos)
-      << finished.output;
+  EXPECT_ENDS(loupe("learn plain --out packed/record.jsonl", folder_), 2,
+              "'packed/record.jsonl' would be written over a record");
 }
 
 TEST_F(CompressedRecord, ThatEndsWithinAnEpochGivesThoseBefore) {

@@ -39,11 +39,7 @@ TEST(Explain, TakesTheBeginningOfANameAndElseAPartOfIt) {
 }
 
 TEST(Explain, NamesTheNearestForOneThatThereIsNot) {
-  const Finished told = explain("'Wieght Norm'");
-  EXPECT_EQ(told.exit_code, 2);
-  EXPECT_EQ(told.output,
-            "loupe: error: no plot, rule or line is called 'Wieght Norm'; did you mean "
-            "'Weight Norm'?\n");
+  EXPECT_ENDS(explain("'Wieght Norm'"), 2, "'Wieght Norm'; did you mean 'Weight Norm'?\n");
 }
 
 TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
@@ -52,9 +48,7 @@ TEST(Explain, TellsWhatARuleIsAndWhatALineIs) {
   EXPECT_EQ(rule.output.find("dead_units\n  error; "), 0u) << rule.output;
   EXPECT_TRUE(contains(rule.output, "\n  dead_share (0.5): ")) << rule.output;
   EXPECT_TRUE(contains(rule.output, "\n  to silence it: health: {off: [dead_units]}\n")) << rule.output;
-  const Finished line = explain("death_rate");
-  EXPECT_EQ(line.exit_code, 0);
-  EXPECT_TRUE(contains(line.output, "Output Activations\n")) << line.output;
+  EXPECT_ENDS(explain("death_rate"), 0, "Output Activations\n");
   EXPECT_TRUE(contains(explain("dead_unit").output, "did you mean 'dead_units'?"));
   EXPECT_TRUE(contains(explain("dead").output, "did you mean 'dead_units'?"));
 }

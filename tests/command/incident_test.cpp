@@ -143,24 +143,17 @@ TEST(ReplayOfAnIncident, RefusesOneThatIsNotWhole) {
   const fs::path folder = an_incident();
   const fs::path incident = folder / "incident-412";
   for (const char* visualizers : {"--visualizer csv", "--visualizer html --visualizer csv"}) {
-    const Finished finished = replay(std::string("incident-412 ") + visualizers, folder);
-    EXPECT_EQ(finished.exit_code, 2);
-    EXPECT_NE(finished.output.find("as a page by --visualizer html alone"), std::string::npos) << finished.output;
+    EXPECT_ENDS(replay(std::string("incident-412 ") + visualizers, folder), 2, "as a page by --visualizer html alone");
   }
   const std::string findings = read(incident / "findings.jsonl");
   for (const char* wrong : {R"({"kind":"finding","rule":"dead_units"})", R"({"kind":"tick","epoch":1,"step":2})"}) {
     write(incident / "findings.jsonl", wrong + std::string("\n"));
-    const Finished finished = replay("incident-412 --visualizer html --out page --force", folder);
-    EXPECT_EQ(finished.exit_code, 2);
-    EXPECT_NE(finished.output.find("incident-412/findings.jsonl: error: "), std::string::npos) << finished.output;
+    EXPECT_ENDS(replay("incident-412 --visualizer html --out page --force", folder), 2,
+                "incident-412/findings.jsonl: error: ");
   }
   write(incident / "findings.jsonl", findings);
   EXPECT_EQ(replay("incident-413", folder).exit_code, 2);
-  const auto expect_refused = [&](const std::string& said) {
-    const Finished finished = replay("incident-412", folder);
-    EXPECT_EQ(finished.exit_code, 2);
-    EXPECT_NE(finished.output.find(said), std::string::npos) << finished.output;
-  };
+  const auto expect_refused = [&](const std::string& said) { EXPECT_ENDS(replay("incident-412", folder), 2, said); };
   const std::string lines = read(incident / "measurements.jsonl");
   write(incident / "measurements.jsonl", "{\"stream\"\n" + lines);
   expect_refused("incident-412/measurements.jsonl: error: line 1 is not a JSON object");

@@ -100,22 +100,15 @@ class ComparePort : public testing::Test {
   fs::path folder_ = fresh_folder();
 };
 
-#define EXPECT_SAYS(FINISHED, CODE, TEXT)                                                               \
-  do {                                                                                                  \
-    const Finished& finished_ = FINISHED;                                                               \
-    EXPECT_EQ(finished_.exit_code, CODE) << finished_.output;                                           \
-    EXPECT_NE(finished_.output.find(TEXT), std::string::npos) << finished_.output << "lacks\n" << TEXT; \
-  } while (false)
-
 TEST_F(ComparePort, RefusesWhatIsNoRecordByItsPlace) {
   const std::string good = Record().module("fc").text;
-  EXPECT_SAYS(compare(good, ""), 2, "b.jsonl:1: error: the file is empty");
-  EXPECT_SAYS(compare("{}\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
-  EXPECT_SAYS(compare("[1]\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
-  EXPECT_SAYS(compare("{\"kind\":\"fingerprint\",\"format\":7}\n", good), 2, "the fingerprints are of format 7");
-  EXPECT_SAYS(compare(good, good + "{\"kind\":\"tensor\"}\n"), 2,
+  EXPECT_ENDS(compare(good, ""), 2, "b.jsonl:1: error: the file is empty");
+  EXPECT_ENDS(compare("{}\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
+  EXPECT_ENDS(compare("[1]\n", good), 2, "a.jsonl:1: error: this is no file of fingerprints");
+  EXPECT_ENDS(compare("{\"kind\":\"fingerprint\",\"format\":7}\n", good), 2, "the fingerprints are of format 7");
+  EXPECT_ENDS(compare(good, good + "{\"kind\":\"tensor\"}\n"), 2,
               "b.jsonl:3: error: the line is no line of fingerprints");
-  EXPECT_SAYS(compare(good, good + "{\"kind\":\"mod"), 2, "b.jsonl:3: error: the line is no line of fingerprints");
+  EXPECT_ENDS(compare(good, good + "{\"kind\":\"mod"), 2, "b.jsonl:3: error: the line is no line of fingerprints");
   Record wrong;
   wrong.tensor(1, "output", "fc", {3}, drawn({3}));
   for (const auto& [from, to] :
@@ -123,7 +116,7 @@ TEST_F(ComparePort, RefusesWhatIsNoRecordByItsPlace) {
         std::pair("\"shape\":[3]", "\"shape\":[99999999999,99999999999]")}) {
     std::string text = wrong.text;
     text.replace(text.find(from), std::string(from).size(), to);
-    EXPECT_SAYS(compare(text, good), 2, "a.jsonl:2: error: a tensor does not have as many elements as its shape says");
+    EXPECT_ENDS(compare(text, good), 2, "a.jsonl:2: error: a tensor does not have as many elements as its shape says");
   }
 }
 
@@ -134,19 +127,19 @@ TEST_F(ComparePort, SaysWhatIsWrongWithTheCommandLine) {
   const std::string good = Record().module("fc").text;
   compare(good, good);
   fs::create_directory(folder_ / "empty");
-  EXPECT_SAYS(command("--port a.jsonl"), 2, "--port compares two records, and got 1");
-  EXPECT_SAYS(command("--port a.jsonl empty"), 2, "the folder 'empty' has no fingerprint.jsonl");
-  EXPECT_SAYS(command("--port a.jsonl none.jsonl"), 2, "none.jsonl: error: the file cannot be read");
-  EXPECT_SAYS(command("a.jsonl b.jsonl --map map.yaml --out x"), 2, "--map requires --port");
-  EXPECT_SAYS(command("a.jsonl b.jsonl --port --out x"), 2, "--out excludes --port");
-  EXPECT_SAYS(command("--port a.jsonl b.jsonl --map map.yaml"), 2, "map.yaml: error: the file cannot be read");
+  EXPECT_ENDS(command("--port a.jsonl"), 2, "--port compares two records, and got 1");
+  EXPECT_ENDS(command("--port a.jsonl empty"), 2, "the folder 'empty' has no fingerprint.jsonl");
+  EXPECT_ENDS(command("--port a.jsonl none.jsonl"), 2, "none.jsonl: error: the file cannot be read");
+  EXPECT_ENDS(command("a.jsonl b.jsonl --map map.yaml --out x"), 2, "--map requires --port");
+  EXPECT_ENDS(command("a.jsonl b.jsonl --port --out x"), 2, "--out excludes --port");
+  EXPECT_ENDS(command("--port a.jsonl b.jsonl --map map.yaml"), 2, "map.yaml: error: the file cannot be read");
   for (const auto& [text, fault] :
        {std::pair("fc: fc", "map.yaml:1:1: error: a map of modules has the one key 'modules'"),
         std::pair("modules: {fc: [a]}", "map.yaml:1:11: error: a module's name is a text"),
         std::pair("modules: {", "map.yaml:"),
         std::pair("modules: {fc: other}", "the map names a module 'other', which 'b.jsonl' has not")}) {
     std::ofstream(folder_ / "map.yaml") << text;
-    EXPECT_SAYS(command("--port a.jsonl b.jsonl --map map.yaml"), 2, fault);
+    EXPECT_ENDS(command("--port a.jsonl b.jsonl --map map.yaml"), 2, fault);
   }
 }
 
@@ -154,7 +147,7 @@ TEST_F(ComparePort, DoesNotCallRecordsEqualThatHaveNothingInCommon) {
   Record first, second("C++");
   first.module("fc").tensor(0, "parameter", "fc", {3}, drawn({3}), "bias");
   second.module("other", "Conv2d").tensor(0, "parameter", "other", {5}, drawn({5}), "bias");
-  EXPECT_SAYS(compare(first, second), 1, "Python and C++ have nothing to compare");
+  EXPECT_ENDS(compare(first, second), 1, "Python and C++ have nothing to compare");
 }
 
 TEST_F(ComparePort, TakesRoundingByTheTypeOfTheNumbers) {
@@ -200,7 +193,7 @@ TEST_F(ComparePort, CountsNaNsAndSaysWhereTheyAre) {
   first.module("fc").tensor(1, "output", "fc", {20}, values);
   values[3] = NAN;
   second.module("fc").tensor(1, "output", "fc", {20}, values);
-  EXPECT_SAYS(compare(first, second), 1, "0 elements are NaN or infinite in Python and 1 in C++");
+  EXPECT_ENDS(compare(first, second), 1, "0 elements are NaN or infinite in Python and 1 in C++");
   EXPECT_EQ(compare(second, second).exit_code, 0) << "NaN in both is the same";
 }
 
@@ -217,7 +210,7 @@ TEST_F(ComparePort, TakesValuesForReorderedOnlyWhereTheyAreTheSameFarBetterThanT
     near[i] += is_inside ? (i % 2 == 0 ? 0.01 : -0.01) * near[i + 1] : 0;
   }
   const std::string reason = "the same values in another order";
-  EXPECT_SAYS(compare(with("Python", values), with("C++", reversed)), 1, reason);
+  EXPECT_ENDS(compare(with("Python", values), with("C++", reversed)), 1, reason);
   const Finished changed = compare(with("Python", values), with("C++", near));
   EXPECT_EQ(changed.exit_code, 1);
   EXPECT_EQ(changed.output.find(reason), std::string::npos) << changed.output;
@@ -227,7 +220,7 @@ TEST_F(ComparePort, TellsTheShapesThatDiffer) {
   Record first, second("C++");
   first.module("fc").tensor(1, "input", "fc", {4, 5}, drawn({4, 5}));
   second.module("fc").tensor(1, "input", "fc", {4, 6}, drawn({4, 6}));
-  EXPECT_SAYS(compare(first, second), 1, "its shape is (4, 5) in Python and (4, 6) in C++");
+  EXPECT_ENDS(compare(first, second), 1, "its shape is (4, 5) in Python and (4, 6) in C++");
 }
 
 TEST_F(ComparePort, AlignsByOrderTypeAndShapeWhereNamesSayNothing) {
@@ -240,12 +233,12 @@ TEST_F(ComparePort, AlignsByOrderTypeAndShapeWhereNamesSayNothing) {
     return record;
   };
   const Record first = with("Python", {"a", "b", "c"}, {{4, 5}, {5, 6}, {6, 7}});
-  EXPECT_SAYS(compare(first, with("C++", {"x", "y", "z"}, {{4, 5}, {5, 6}, {6, 7}})), 0,
+  EXPECT_ENDS(compare(first, with("C++", {"x", "y", "z"}, {{4, 5}, {5, 6}, {6, 7}})), 0,
               "modules:\n  a: x\n  b: y\n  c: z\n");
   const Finished one_less = compare(first, with("C++", {"x", "y"}, {{4, 5}, {6, 7}}));
-  EXPECT_SAYS(one_less, 0, "modules:\n  a: x\n  c: y\n");
-  EXPECT_SAYS(one_less, 0, "Not compared: Python alone has 'b' (Linear)");
-  EXPECT_SAYS(compare(first, with("C++", {"a", "b", "c"}, {{4, 5}, {5, 9}, {6, 7}})), 1,
+  EXPECT_ENDS(one_less, 0, "modules:\n  a: x\n  c: y\n");
+  EXPECT_ENDS(one_less, 0, "Not compared: Python alone has 'b' (Linear)");
+  EXPECT_ENDS(compare(first, with("C++", {"a", "b", "c"}, {{4, 5}, {5, 9}, {6, 7}})), 1,
               "the parameter 'b.weight' differs.\n- its shape is (5, 6) in Python and (5, 9) in C++");
 }
 
@@ -259,7 +252,7 @@ TEST_F(ComparePort, KnowsATransposedMatrixOfAnotherShape) {
   Record first, second("C++");
   first.module("fc").tensor(0, "parameter", "fc", shape, values, "weight");
   second.module("fc").tensor(0, "parameter", "fc", turned, other, "weight");
-  EXPECT_SAYS(compare(first, second), 1, "it is transposed in C++");
+  EXPECT_ENDS(compare(first, second), 1, "it is transposed in C++");
   second = Record("C++");
   second.module("fc").tensor(0, "parameter", "fc", turned, values, "weight");
   const Finished viewed = compare(first, second);
@@ -275,8 +268,8 @@ TEST_F(ComparePort, TellsAnotherInitializationFromAnotherSeed) {
   first.module("fc").tensor(0, "parameter", "fc", shape, drawn(shape), "weight");
   seed.module("fc").tensor(0, "parameter", "fc", shape, drawn(shape, 7), "weight");
   wide.module("fc").tensor(0, "parameter", "fc", shape, wider, "weight");
-  EXPECT_SAYS(compare(first, seed), 1, "another seed");
-  EXPECT_SAYS(compare(first, wide), 1, "another initialization: mean and standard deviation are ");
+  EXPECT_ENDS(compare(first, seed), 1, "another seed");
+  EXPECT_ENDS(compare(first, wide), 1, "another initialization: mean and standard deviation are ");
 }
 
 TEST_F(ComparePort, TellsWeightsInTheWrongPlaceAndChangedOnesFromAnotherSeed) {
@@ -293,12 +286,12 @@ TEST_F(ComparePort, TellsWeightsInTheWrongPlaceAndChangedOnesFromAnotherSeed) {
     return with("C++", all);
   };
   const Record first = with("Python", values);
-  EXPECT_SAYS(compare(first, with("C++", others)), 1, "- it has the values of Python's 'b.weight'.\n");
-  EXPECT_SAYS(compare(first, changed([&](double& value, std::size_t i) { value = others[i % 40 * 40 + i / 40]; })), 1,
+  EXPECT_ENDS(compare(first, with("C++", others)), 1, "- it has the values of Python's 'b.weight'.\n");
+  EXPECT_ENDS(compare(first, changed([&](double& value, std::size_t i) { value = others[i % 40 * 40 + i / 40]; })), 1,
               "- it has the values of Python's 'b.weight', transposed.\n");
-  EXPECT_SAYS(compare(first, changed([](double& value, std::size_t i) { value = i < 40 ? 0 : value; })), 1,
+  EXPECT_ENDS(compare(first, changed([](double& value, std::size_t i) { value = i < 40 ? 0 : value; })), 1,
               "- most of its values are the same: some elements were changed");
-  EXPECT_SAYS(compare(first, changed([](double& value, std::size_t) { value = std::round(value * 1024) / 1024; })), 1,
+  EXPECT_ENDS(compare(first, changed([](double& value, std::size_t) { value = std::round(value * 1024) / 1024; })), 1,
               "- the values are the same but for rounding, as of weights kept in half precision");
 }
 
@@ -315,9 +308,9 @@ TEST_F(ComparePort, ComparesWhatOneLanguageDoesNotPrintBecauseItIsTheDefault) {
   EXPECT_EQ(same.output.find("ifferent"), std::string::npos) << same.output;
   const Finished other =
       compare(first, with("C++", "3, 4, kernel_size=3, padding=2, padding_mode=kReflect", "bias=false", ""));
-  EXPECT_SAYS(other, 0, "'c': padding is 0 in Python and 2 in C++");
-  EXPECT_SAYS(other, 0, "'c': padding_mode is zeros in Python and reflect in C++");
-  EXPECT_SAYS(other, 0, "'l': bias is true in Python and false in C++");
+  EXPECT_ENDS(other, 0, "'c': padding is 0 in Python and 2 in C++");
+  EXPECT_ENDS(other, 0, "'c': padding_mode is zeros in Python and reflect in C++");
+  EXPECT_ENDS(other, 0, "'l': bias is true in Python and false in C++");
 }
 
 TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
@@ -327,7 +320,7 @@ TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
   second.tensor(1, "output", "bn", {9}, drawn({9}, 3)).with("call", 1);
   first.tensor(1, "buffer", "bn", {9}, drawn({9}), "running_mean");
   second.tensor(1, "buffer", "bn", {9}, drawn({9}, 5), "running_mean");
-  EXPECT_SAYS(compare(first, second), 1, "- 'bn' runs twice in C++ and once in Python");
+  EXPECT_ENDS(compare(first, second), 1, "- 'bn' runs twice in C++ and once in Python");
 
   const auto with = [](const std::string& language, bool masked) {
     Record record(language);
@@ -335,7 +328,7 @@ TEST_F(ComparePort, SaysHowOftenAModuleRunsAndWhatItIsGiven) {
     if (masked) record.tensor(1, "input", "attn", {9}, drawn({9})).with("index", 1);
     return record.tensor(1, "output", "attn", {9}, drawn({9}, masked ? 2 : 1));
   };
-  EXPECT_SAYS(compare(with("Python", false), with("C++", true)), 1,
+  EXPECT_ENDS(compare(with("Python", false), with("C++", true)), 1,
               "- it is given 2 tensors in C++ and 1 in Python, such as a mask or a state");
 }
 
@@ -391,14 +384,14 @@ struct Shared {
 
 TEST_F(ComparePort, TellsWhichCallsOfASharedModuleAFunctionTakesThePlaceOf) {
   for (const int layer : {1, 2}) {
-    EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{layer}.record("C++")), 0, "Python and C++ agree in 1 step");
-    EXPECT_SAYS(compare(Shared{layer}.record("Python"), Shared{}.record("C++")), 0, "Python and C++ agree in 1 step");
+    EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{layer}.record("C++")), 0, "Python and C++ agree in 1 step");
+    EXPECT_ENDS(compare(Shared{layer}.record("Python"), Shared{}.record("C++")), 0, "Python and C++ agree in 1 step");
   }
-  EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
+  EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
               "depart in step 1: the input of 'fc2' differs");
-  EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
+  EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{1, false}.record("C++")), 1,
               "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
-  EXPECT_SAYS(compare(Shared{}.record("Python"), Shared{2, false}.record("C++")), 1,
+  EXPECT_ENDS(compare(Shared{}.record("Python"), Shared{2, false}.record("C++")), 1,
               "- 'act' (ReLU) runs in between in Python alone, and the function 'gelu' in C++.");
 }
 
@@ -412,7 +405,7 @@ TEST_F(ComparePort, NamesAModuleThatBothHaveAndOneRunsInBetween) {
   first.tensor(1, "output", "act", {9}, drawn({9}));
   second.tensor(1, "output", "act", {9}, drawn({9}));
   second.tensor(1, "input", "bn", {9}, drawn({9}, 2));
-  EXPECT_SAYS(compare(first, second), 1, "- 'act' (ReLU) runs in between in C++ alone");
+  EXPECT_ENDS(compare(first, second), 1, "- 'act' (ReLU) runs in between in C++ alone");
 }
 
 TEST_F(ComparePort, CountsGroupsOfParametersAndNamesTheirTypes) {
@@ -421,8 +414,8 @@ TEST_F(ComparePort, CountsGroupsOfParametersAndNamesTheirTypes) {
   second.module("fc").tensor(0, "parameter", "fc", {9}, drawn({9}), "bias", "float64");
   second.optimizer("SGD", {{"lr", 1}}).optimizer("SGD", {{"lr", 1}, {"group", 1}});
   const Finished told = compare(first, second);
-  EXPECT_SAYS(told, 0, "there is 1 group of parameters in Python and 2 in C++");
-  EXPECT_SAYS(told, 0, "The parameters are float32 in Python and float64 in C++.\n");
+  EXPECT_ENDS(told, 0, "there is 1 group of parameters in Python and 2 in C++");
+  EXPECT_ENDS(told, 0, "The parameters are float32 in Python and float64 in C++.\n");
 }
 
 TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
@@ -444,11 +437,11 @@ TEST_F(ComparePort, ComparesSettingsHoweverTheirLanguagePrintsThem) {
       .tensor(1, "output", "c", {9}, drawn({9}))
       .optimizer("SGD", {{"lr", 0.2}, {"nesterov", true}});
   const Finished told = compare(first, other);
-  EXPECT_SAYS(told, 0,
+  EXPECT_ENDS(told, 0,
               "Different, though no number beyond rounding shows it: 'c': kernel_size is 3 in Python and 3 x 5 in C++");
-  EXPECT_SAYS(told, 0, "'c': stride is 1 in Python and 2 in C++");
-  EXPECT_SAYS(told, 0, "the optimizer: lr is 0.1 in Python and 0.2 in C++");
-  EXPECT_SAYS(told, 0, "the optimizer: nesterov is false in Python and true in C++");
+  EXPECT_ENDS(told, 0, "'c': stride is 1 in Python and 2 in C++");
+  EXPECT_ENDS(told, 0, "the optimizer: lr is 0.1 in Python and 0.2 in C++");
+  EXPECT_ENDS(told, 0, "the optimizer: nesterov is false in Python and true in C++");
 }
 
 TEST_F(ComparePort, TellsAnotherReductionFromAnotherLoss) {
@@ -458,12 +451,12 @@ TEST_F(ComparePort, TellsAnotherReductionFromAnotherLoss) {
     return record.tensor(1, "loss", "", {}, {loss});
   };
   const Record mean = with("Python", 4.08);
-  EXPECT_SAYS(compare(mean, with("C++", 4.08 * 96)), 1,
+  EXPECT_ENDS(compare(mean, with("C++", 4.08 * 96)), 1,
               "- the loss is 96 times as large in C++: a sum in place of a mean");
-  EXPECT_SAYS(compare(mean, with("C++", 4.08 * 40)), 1, "- the loss is 40 times as large in C++: a sum in place of");
-  EXPECT_SAYS(compare(mean, with("C++", 4.08 / 2)), 1,
+  EXPECT_ENDS(compare(mean, with("C++", 4.08 * 40)), 1, "- the loss is 40 times as large in C++: a sum in place of");
+  EXPECT_ENDS(compare(mean, with("C++", 4.08 / 2)), 1,
               "- the loss is 2 times as large in Python: it is multiplied or divided in one alone");
-  EXPECT_SAYS(compare(mean, with("C++", 4.0803)), 1,
+  EXPECT_ENDS(compare(mean, with("C++", 4.0803)), 1,
               "- the output of 'fc', the last module that was seen, is the same: what is computed after it (such as a "
               "softmax), other targets, or another loss function (4.08 in Python, 4.0803 in C++)");
 }
@@ -472,7 +465,7 @@ TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {
   Record first, second("C++");
   first.module("fc").tensor(1, "output", "fc", {9}, drawn({9})).tensor(1, "loss", "", {}, {2});
   second.module("fc").tensor(1, "output", "fc", {9}, drawn({9}));
-  EXPECT_SAYS(compare(first, second), 0, "Not compared: C++ has no loss");
+  EXPECT_ENDS(compare(first, second), 0, "Not compared: C++ has no loss");
 }
 
 /// Two steps of a model of a first layer, an attention that may be given a mask, and a head.
@@ -498,12 +491,12 @@ struct Masked {
 TEST_F(ComparePort, TakesABooleanMaskForTheSameOneOfMinusInfinity) {
   const std::vector<double> added = {0, -INFINITY, 0, -INFINITY}, flags = {0, 1, 0, 1}, inverted = {1, 0, 1, 0};
   const Record first = Masked("Python").step(1, added, "float32").record;
-  EXPECT_SAYS(compare(first, Masked("C++").step(1, flags, "bool").record), 0, "agree in 1 step: 6 tensors, exactly");
-  EXPECT_SAYS(compare(first, Masked("C++").step(1, flags, "bool", 4).record), 1,
+  EXPECT_ENDS(compare(first, Masked("C++").step(1, flags, "bool").record), 0, "agree in 1 step: 6 tensors, exactly");
+  EXPECT_ENDS(compare(first, Masked("C++").step(1, flags, "bool", 4).record), 1,
               "in the forward of 'attn': its input agrees, its output does not");
   const Finished other = compare(first, Masked("C++").step(1, inverted, "bool", 4).record);
-  EXPECT_SAYS(other, 1, "in step 1: the input 1 of 'attn' differs");
-  EXPECT_SAYS(other, 1, "- the mask is inverted: it hides in C++ what it does not in Python");
+  EXPECT_ENDS(other, 1, "in step 1: the input 1 of 'attn' differs");
+  EXPECT_ENDS(other, 1, "- the mask is inverted: it hides in C++ what it does not in Python");
   EXPECT_EQ(other.output.find("NaN or infinite"), std::string::npos) << other.output;
 }
 
@@ -513,9 +506,9 @@ TEST_F(ComparePort, CallsAnInputThatDiffersADepartureOnlyWhereTheOutputDoes) {
   const auto with = [&](int attended, int head) {
     return Masked("C++").step(1, added, "float32").step(2, added, "float32", attended, head).record;
   };
-  EXPECT_SAYS(compare(first, with(2, 3)), 0, "agree in 2 steps: 10 tensors, exactly");
-  EXPECT_SAYS(compare(first, with(2, 4)), 1, "in step 2, in the forward of 'head': its input agrees");
-  EXPECT_SAYS(compare(first, with(4, 4)), 1, "in step 2: the input 1 of 'attn' differs");
+  EXPECT_ENDS(compare(first, with(2, 3)), 0, "agree in 2 steps: 10 tensors, exactly");
+  EXPECT_ENDS(compare(first, with(2, 4)), 1, "in step 2, in the forward of 'head': its input agrees");
+  EXPECT_ENDS(compare(first, with(4, 4)), 1, "in step 2: the input 1 of 'attn' differs");
 }
 
 TEST_F(ComparePort, TakesTheFormOfAnInputThatModulesInsideGetAlikeForNoDeparture) {
@@ -527,8 +520,8 @@ TEST_F(ComparePort, TakesTheFormOfAnInputThatModulesInsideGetAlikeForNoDeparture
     record.tensor(1, "input", "b", {4, 5}, drawn({4, 5}, 2)).tensor(1, "output", "b", {4, 5}, drawn({4, 5}, hidden));
     return record.tensor(1, "output", "", {4, 5}, drawn({4, 5}, hidden));
   };
-  EXPECT_SAYS(compare(with("Python", 1, 3), with("C++", 8, 3)), 0, "agree in 1 step: 5 tensors, exactly");
-  EXPECT_SAYS(compare(with("Python", 1, 3), with("C++", 8, 4)), 1, "in the forward of 'b': its input agrees");
+  EXPECT_ENDS(compare(with("Python", 1, 3), with("C++", 8, 3)), 0, "agree in 1 step: 5 tensors, exactly");
+  EXPECT_ENDS(compare(with("Python", 1, 3), with("C++", 8, 4)), 1, "in the forward of 'b': its input agrees");
 }
 
 /// A step with an embedding and a head, which may be one tensor.
@@ -548,11 +541,11 @@ Record tied(const std::string& language, int head, int head_gradient, int embedd
 
 TEST_F(ComparePort, LeavesOutAParameterThatAnotherTensorHasReplaced) {
   const Record original = tied("Python", 1, 2);
-  EXPECT_SAYS(compare(original, tied("C++", 1, 0)), 0, "agree in 1 step");
-  EXPECT_SAYS(compare(original, tied("C++", 5, 0)), 0, "agree in 1 step");
-  EXPECT_SAYS(compare(tied("C++", 5, 0), original), 0, "agree in 1 step");
-  EXPECT_SAYS(compare(original, tied("C++", 1, 0, 3)), 1, "the gradient of 'wte.weight' differs");
-  EXPECT_SAYS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' is in Python alone");
+  EXPECT_ENDS(compare(original, tied("C++", 1, 0)), 0, "agree in 1 step");
+  EXPECT_ENDS(compare(original, tied("C++", 5, 0)), 0, "agree in 1 step");
+  EXPECT_ENDS(compare(tied("C++", 5, 0), original), 0, "agree in 1 step");
+  EXPECT_ENDS(compare(original, tied("C++", 1, 0, 3)), 1, "the gradient of 'wte.weight' differs");
+  EXPECT_ENDS(compare(tied("Python", 5, 3), tied("C++", 5, 0)), 1, "the gradient of 'head.weight' is in Python alone");
 }
 
 TEST_F(ComparePort, LeavesOutTheSecondNameOfAParameterThatBothTrain) {
@@ -565,14 +558,14 @@ TEST_F(ComparePort, LeavesOutTheSecondNameOfAParameterThatBothTrain) {
     if (is_named_twice) record.tensor(1, "gradient", "", {4, 3}, drawn({4, 3}, gradient), "head_weight");
     return record;
   };
-  EXPECT_SAYS(compare(with("Python", false, 2), with("C++", true, 2)), 0, "agree in 1 step");
-  EXPECT_SAYS(compare(with("Python", true, 2), with("C++", false, 2)), 0, "agree in 1 step");
-  EXPECT_SAYS(compare(with("Python", false, 2), with("C++", true, 3)), 1,
+  EXPECT_ENDS(compare(with("Python", false, 2), with("C++", true, 2)), 0, "agree in 1 step");
+  EXPECT_ENDS(compare(with("Python", true, 2), with("C++", false, 2)), 0, "agree in 1 step");
+  EXPECT_ENDS(compare(with("Python", false, 2), with("C++", true, 3)), 1,
               "the gradient of 'head_weight' is in C++ alone");
 }
 
 TEST_F(ComparePort, NamesWeightsThatAreTiedInOneAlone) {
-  EXPECT_SAYS(compare(tied("Python", 1, 2), tied("C++", 1, 7, 3)), 1,
+  EXPECT_ENDS(compare(tied("Python", 1, 2), tied("C++", 1, 7, 3)), 1,
               "- 'wte.weight' and 'head.weight' are one tensor in Python and two in C++: tie them in both");
 }
 
@@ -582,12 +575,12 @@ TEST_F(ComparePort, SaysWhereARecordEndsWithinAStep) {
     each->module("a").module("b").tensor(1, "output", "a", {4}, drawn({4})).tensor(1, "input", "b", {4}, drawn({4}));
   }
   first.tensor(1, "output", "b", {4}, drawn({4})).optimizer("SGD", {{"lr", 1}});
-  EXPECT_SAYS(compare(first, second), 2, "Not compared: what follows the input of 'b' in step 1, where C++ ends.");
-  EXPECT_SAYS(compare(second, first), 2, "Not compared: what follows the input of 'b' in step 1, where C++ ends.");
+  EXPECT_ENDS(compare(first, second), 2, "Not compared: what follows the input of 'b' in step 1, where C++ ends.");
+  EXPECT_ENDS(compare(second, first), 2, "Not compared: what follows the input of 'b' in step 1, where C++ ends.");
   third.tensor(1, "output", "b", {4}, drawn({4})).optimizer("SGD", {{"lr", 1}});
   EXPECT_EQ(compare(first, third).exit_code, 0);
   first.tensor(2, "output", "a", {4}, drawn({4}));
-  EXPECT_SAYS(compare(first, third), 2, "Not compared: what follows step 1, where C++ ends.");
+  EXPECT_ENDS(compare(first, third), 2, "Not compared: what follows step 1, where C++ ends.");
 }
 
 TEST_F(ComparePort, NamesTheInputOfAModuleThatFails) {
@@ -595,7 +588,7 @@ TEST_F(ComparePort, NamesTheInputOfAModuleThatFails) {
   Record first, second("C++");
   first.module("fc").tensor(1, "input", "fc", {4, 5}, drawn({4, 5})).tensor(1, "output", "fc", {9}, drawn({9}));
   second.module("fc").tensor(1, "input", "fc", {5, 4}, drawn({5, 4}));
-  EXPECT_SAYS(compare(first.optimizer("SGD", {{"lr", 1}}), second), 1, "the input of 'fc' differs");
+  EXPECT_ENDS(compare(first.optimizer("SGD", {{"lr", 1}}), second), 1, "the input of 'fc' differs");
 }
 
 TEST_F(ComparePort, MentionsModesAndCallsThatNoNumberShows) {
@@ -609,12 +602,12 @@ TEST_F(ComparePort, MentionsModesAndCallsThatNoNumberShows) {
     return record.optimizer("SGD", {{"lr", 1}});
   };
   const Finished modes = compare(with("Python", false, 1), with("C++", true, 1));
-  EXPECT_SAYS(modes, 0, "'drop': it is in training mode in C++ and in evaluation mode in Python");
+  EXPECT_ENDS(modes, 0, "'drop': it is in training mode in C++ and in evaluation mode in Python");
   const Finished calls = compare(with("Python", false, 1), with("C++", false, 2));
-  EXPECT_SAYS(calls, 0, "'fc' runs twice in C++ and once in Python, first in step 1");
+  EXPECT_ENDS(calls, 0, "'fc' runs twice in C++ and once in Python, first in step 1");
   Record backward = with("C++", false, 1);
   backward.tensor(1, "output_gradient", "fc", {9}, drawn({9})).with("call", 2);
-  EXPECT_SAYS(compare(with("Python", false, 1), backward), 0,
+  EXPECT_ENDS(compare(with("Python", false, 1), backward), 0,
               "'fc' runs backward 3 times in C++ and twice in Python, first in step 1");
 }
 
@@ -626,7 +619,7 @@ TEST_F(ComparePort, TellsADifferenceAsAShareOfTheTensorsOwnNorm) {
     for (double& value : gradient) value *= 1e-2 * factor;
     return record.tensor(1, "gradient", "fc", {40, 40}, gradient, "weight");
   };
-  EXPECT_SAYS(compare(with("Python", 1), with("C++", 1.5)), 1,
+  EXPECT_ENDS(compare(with("Python", 1), with("C++", 1.5)), 1,
               "the gradient of 'fc.weight' differs (by at least 0.5 of its norm)");
 }
 
@@ -646,10 +639,10 @@ TEST_F(ComparePort, NamesTheTypeInWhichAFileWasWrittenAndTheOneInWhichItWasRead)
     as_float.push_back(static_cast<double>(half));
   }
   const Record first = with("Python", written);
-  EXPECT_SAYS(compare(first, with("C++", as_double)), 1,
+  EXPECT_ENDS(compare(first, with("C++", as_double)), 1,
               "- its elements in C++ are the bytes of float32 read as float64: read the file in the type that it was "
               "written in");
-  EXPECT_SAYS(compare(first, with("C++", as_float)), 1,
+  EXPECT_ENDS(compare(first, with("C++", as_float)), 1,
               "- its elements in C++ are the bytes of float64 read as float32");
 }
 
@@ -660,9 +653,9 @@ TEST_F(ComparePort, NamesBuffersThatWereNotLoadedAndDeviationsForVariances) {
     return record.tensor(0, "buffer", "bn", {4}, variance, "running_var");
   };
   const Record first = with("Python", {4, 9, 0.25, 2.25});
-  EXPECT_SAYS(compare(first, with("C++", {1, 1, 1, 1})), 1,
+  EXPECT_ENDS(compare(first, with("C++", {1, 1, 1, 1})), 1,
               "- it is what a new module has in C++: load the buffers as well as the parameters");
-  EXPECT_SAYS(compare(first, with("C++", {2, 3, 0.5, 1.5})), 1,
+  EXPECT_ENDS(compare(first, with("C++", {2, 3, 0.5, 1.5})), 1,
               "- it is the root in C++: a standard deviation in place of a variance");
 }
 
@@ -675,10 +668,10 @@ TEST_F(ComparePort, DepartsWhereANormKeepsItsStatisticsInOneAlone) {
   };
   const Record kept = with("Python", "track_running_stats=True", "running_mean");
   const Record none = with("C++", "track_running_stats=false", nullptr);
-  EXPECT_SAYS(compare(kept, none), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
-  EXPECT_SAYS(compare(kept, none), 1, "- track_running_stats is true in Python and false in C++");
-  EXPECT_SAYS(compare(none, kept), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
-  EXPECT_SAYS(compare(with("Python", "", "mask"), with("C++", "", nullptr)), 0, "agree");
+  EXPECT_ENDS(compare(kept, none), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
+  EXPECT_ENDS(compare(kept, none), 1, "- track_running_stats is true in Python and false in C++");
+  EXPECT_ENDS(compare(none, kept), 1, "before the first step: the buffer 'bn.running_mean' is in Python alone");
+  EXPECT_ENDS(compare(with("Python", "", "mask"), with("C++", "", nullptr)), 0, "agree");
 }
 
 TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
@@ -695,7 +688,7 @@ TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
     record.module("scores").module("drop", "Dropout").tensor(1, "output", "scores", {3, 5}, drawn({3, 5}));
     return record.tensor(1, "input", "drop", {3, 5}, shares);
   };
-  EXPECT_SAYS(compare(with("Python", 1), with("C++", 0)), 1,
+  EXPECT_ENDS(compare(with("Python", 1), with("C++", 0)), 1,
               "- it is a softmax over dimension 1 in Python and over dimension 0 in C++");
 }
 
@@ -729,17 +722,17 @@ struct CrossEntropy {
 
 TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
   const Record first = CrossEntropy().record("Python");
-  EXPECT_SAYS(compare(first, CrossEntropy{1}.record("C++")), 1, "- other targets: the gradient of the output of 'fc'");
-  EXPECT_SAYS(compare(first, CrossEntropy{0, 0.1}.record("C++")), 1, "- label smoothing is 0.1 more in C++");
-  EXPECT_SAYS(compare(CrossEntropy{0, 0.2}.record("Python"), CrossEntropy().record("C++")), 1,
+  EXPECT_ENDS(compare(first, CrossEntropy{1}.record("C++")), 1, "- other targets: the gradient of the output of 'fc'");
+  EXPECT_ENDS(compare(first, CrossEntropy{0, 0.1}.record("C++")), 1, "- label smoothing is 0.1 more in C++");
+  EXPECT_ENDS(compare(CrossEntropy{0, 0.2}.record("Python"), CrossEntropy().record("C++")), 1,
               "- label smoothing is 0.2 more in Python");
-  EXPECT_SAYS(compare(first, CrossEntropy{0, 0, true}.record("C++")), 1,
+  EXPECT_ENDS(compare(first, CrossEntropy{0, 0, true}.record("C++")), 1,
               "has another factor for each sample: weights of classes or samples in one alone");
-  EXPECT_SAYS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
+  EXPECT_ENDS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
               "- some samples have no part in the loss of C++: ignore_index, or a mask, in that alone");
   const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
   // No single one explains two.
-  EXPECT_SAYS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
+  EXPECT_ENDS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
 }
 
 /// A loss of what is reconstructed and a KL divergence, and the gradients of the outputs that they are computed of.
@@ -788,7 +781,7 @@ TEST_F(ComparePort, TellsThePartOfALossThatHasAnotherReductionOrSign) {
     return compare(Variational{0.125, 0.125, has_one_output}.record("Python"),
                    Variational{reconstruction, divergence, has_one_output}.record("C++"));
   };
-  EXPECT_SAYS(
+  EXPECT_ENDS(
       with(1, 0.125), 1,
       "- the loss has several parts: in one of them, the gradient of the output of 'decode' is 8 times as large in "
       "C++: a sum in place of a mean");
@@ -796,15 +789,15 @@ TEST_F(ComparePort, TellsThePartOfALossThatHasAnotherReductionOrSign) {
                     one = "- the loss has a KL divergence of the halves of the output of 'encode' in another way: ";
   for (const bool has_one_output : {false, true}) {
     const std::string& begin = has_one_output ? one : two;
-    EXPECT_SAYS(with(0.125, -0.125, has_one_output), 1,
+    EXPECT_ENDS(with(0.125, -0.125, has_one_output), 1,
                 begin + "its weight in the mean over samples is 2 less in C++, as where its sign is the other");
-    EXPECT_SAYS(with(0.125, 0, has_one_output), 1,
+    EXPECT_ENDS(with(0.125, 0, has_one_output), 1,
                 begin + "its weight in the mean over samples is 1 less in C++, as where it is missing in one");
-    EXPECT_SAYS(with(0.125, 0.0625, has_one_output), 1,
+    EXPECT_ENDS(with(0.125, 0.0625, has_one_output), 1,
                 begin + "its weight in the mean over samples is 0.5 less in C++.");
-    EXPECT_SAYS(with(0.125, 1, has_one_output), 1, begin + "a sum in place of a mean");
+    EXPECT_ENDS(with(0.125, 1, has_one_output), 1, begin + "a sum in place of a mean");
   }
-  EXPECT_SAYS(with(-0.125, -0.125), 1, "- the loss has the other sign in C++");
+  EXPECT_ENDS(with(-0.125, -0.125), 1, "- the loss has the other sign in C++");
   // Of two changes none is told for the other.
   const Finished both = with(0.3, 0.7);
   EXPECT_EQ(both.output.find("KL"), std::string::npos) << both.output;
@@ -816,7 +809,7 @@ TEST_F(ComparePort, TellsOfALossThatIsTheSameWhichPartIsDetached) {
     for (const bool is_second : {false, true}) {
       const Finished finished =
           compare((is_second ? whole : detached).record("Python"), (is_second ? detached : whole).record("C++"));
-      EXPECT_SAYS(finished, 1,
+      EXPECT_ENDS(finished, 1,
                   std::string("gives no gradient in ") + (is_second ? "C++" : "Python") + ": it is detached there");
       EXPECT_EQ(finished.output.find("its weight"), std::string::npos) << finished.output;
     }
@@ -846,10 +839,10 @@ Record moved(const std::string& language, double bias, double loss, int head_gra
 
 TEST_F(ComparePort, ExcusesWhatRoundingHasMovedAndNothingElse) {
   const Record first = moved("Python", 0.01, 2, 30);
-  EXPECT_SAYS(compare(first, moved("C++", -0.01, 2, 30)), 0,
+  EXPECT_ENDS(compare(first, moved("C++", -0.01, 2, 30)), 0,
               "2 more differ by rounding alone: the gradient of 'conv.bias' is 0 but for rounding");
-  EXPECT_SAYS(compare(first, moved("C++", -0.01, 2.01, 30)), 1, "depart in step 2: the loss differs");
-  EXPECT_SAYS(compare(first, moved("C++", -0.01, 2, 31)), 1, "depart in step 2: the gradient of 'norm.weight' differs");
+  EXPECT_ENDS(compare(first, moved("C++", -0.01, 2.01, 30)), 1, "depart in step 2: the loss differs");
+  EXPECT_ENDS(compare(first, moved("C++", -0.01, 2, 31)), 1, "depart in step 2: the gradient of 'norm.weight' differs");
 }
 
 TEST_F(ComparePort, DoesNotExcuseAnInputThatDiffersByWhatRoundingHasMoved) {
@@ -863,15 +856,15 @@ TEST_F(ComparePort, DoesNotExcuseAnInputThatDiffersByWhatRoundingHasMoved) {
   };
   const Record first = with("Python", 0.01, 0);
   EXPECT_EQ(compare(first, with("C++", -0.01, 0)).exit_code, 0);
-  EXPECT_SAYS(compare(first, with("C++", -0.01, 0.005)), 1, "depart in step 3: the input of 'conv' differs");
+  EXPECT_ENDS(compare(first, with("C++", -0.01, 0.005)), 1, "depart in step 3: the input of 'conv' differs");
 }
 
 TEST_F(ComparePort, DoesNotSayThatAllAgreesWhereRoundingHasReachedTheLoss) {
   const Record first = moved("Python", 0.01, 2, 30, false);
   const Finished finished = compare(first, moved("C++", -0.01, 2.01, 30, false));
-  EXPECT_SAYS(finished, 2, "agree in 2 steps as far as they can be compared: ");
-  EXPECT_SAYS(finished, 2, "Not compared: 1 tensor, the loss in step 2");
-  EXPECT_SAYS(compare(first, moved("C++", -0.01, 4, 30, false)), 1, "depart in step 2: the loss differs");
+  EXPECT_ENDS(finished, 2, "agree in 2 steps as far as they can be compared: ");
+  EXPECT_ENDS(finished, 2, "Not compared: 1 tensor, the loss in step 2");
+  EXPECT_ENDS(compare(first, moved("C++", -0.01, 4, 30, false)), 1, "depart in step 2: the loss differs");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <map>
 #include <set>
@@ -13,6 +15,14 @@ struct Finished {
   int exit_code;  ///< 128 and more: a signal ended it
   std::string output;
 };
+
+/// The program ended with this code, and its output holds the part.
+#define EXPECT_ENDS(FINISHED, CODE, PART)                                             \
+  do {                                                                                \
+    const ::loupe::test::Finished finished_ = FINISHED;                               \
+    EXPECT_EQ(finished_.exit_code, CODE) << finished_.output;                         \
+    EXPECT_PRED_FORMAT2(::testing::IsSubstring, std::string(PART), finished_.output); \
+  } while (false)
 
 /// Runs a shell command in `folder` and waits for it; standard output and error come together.
 Finished run(const std::string& command, const std::filesystem::path& folder);
