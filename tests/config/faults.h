@@ -7,6 +7,9 @@
 #include "loupe/config_error.h"
 #include "says.h"
 
+/// The text tells one fault, at this place, "line:column", with this among its words.
+#define EXPECT_FAULT(TEXT, PLACE, WORDS) EXPECT_TRUE(is_fault(TEXT, PLACE, WORDS))
+
 namespace loupe {
 
 /// Begins every YAML of these tests: line 1.
@@ -27,6 +30,13 @@ inline std::string faults_of(const std::string& yaml, const std::string& folder 
 /// The same for text after the line that names the probe plugin, so that it begins in line 2.
 inline std::string probe_faults(const std::string& yaml) {
   return faults_of(with_probe(yaml));
+}
+
+inline testing::AssertionResult is_fault(const std::string& text, const std::string& place, const std::string& words) {
+  const std::string head = "a.yaml:" + place + ": error: ";
+  const bool is_one = text.rfind(head, 0) == 0 && text.find('\n') == std::string::npos;
+  const bool says = text.find(words, head.size()) != std::string::npos;
+  return (is_one && says ? testing::AssertionSuccess() : testing::AssertionFailure()) << text;
 }
 
 }  // namespace loupe
