@@ -134,10 +134,9 @@ TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   EXPECT_EQ(told.messages, std::vector<std::string>{});
   run(4, 3);
   ASSERT_EQ(told.messages.size(), 1u);
-  EXPECT_EQ(told.messages[0],
-            "the visualizer 'record': this run continues '" + folder.path("digits/record.jsonl") +
-                "' with another model: 'net' has 'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3); if it is "
-                "a different run, leave out 'resume' under run or set another 'dir'");
+  EXPECT_SAYS(told.messages[0], "this run continues '" + folder.path("digits/record.jsonl") + "' with another model: ");
+  EXPECT_SAYS(told.messages[0], "'fc' (Linear of 4x3) where it had 'fc' (Linear of 2x3)");
+  EXPECT_SAYS(told.messages[0], "leave out 'resume' under run or set another 'dir'");
 }
 
 TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {

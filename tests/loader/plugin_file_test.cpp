@@ -41,8 +41,7 @@ std::string only_problem(const std::string& path) {
 TEST(PluginFile, APipeBlocksNobody) {
   const Folder folder;
   ASSERT_EQ(::mkfifo(folder.path("x.so").c_str(), 0600), 0);
-  EXPECT_EQ(only_problem(folder.path()),
-            "'" + folder.path("x.so") + "' is not a plugin: it is not a regular file; remove it from the plugin path");
+  EXPECT_BEGINS(only_problem(folder.path()), "'" + folder.path("x.so") + "' is no plugin: it is no regular file");
 }
 
 TEST(PluginFile, DevicesFoldersAndSocketsAreNoPlugins) {
@@ -72,9 +71,8 @@ TEST(FileTrust, WhatEveryoneMayChangeIsRefused) {
   const Folder folder;
   const std::string file = folder.add_plugin("sound");
   ASSERT_EQ(::chmod(file.c_str(), 0757), 0);
-  EXPECT_EQ(
-      only_problem(folder.path()),
-      "the plugin '" + file + "' may be changed by everyone, who could make the trainer run anything; 'chmod o-w' it");
+  EXPECT_BEGINS(only_problem(folder.path()), "the plugin '" + file + "' may be changed by everyone");
+  EXPECT_SAYS(only_problem(folder.path()), "'chmod o-w' it");
   ASSERT_EQ(::chmod(file.c_str(), 0755), 0);
   ASSERT_EQ(::chmod(folder.path().c_str(), 0757), 0);
   EXPECT_SAYS(only_problem(folder.path()), "' may be changed by everyone, who could make the trainer run anything");
@@ -94,9 +92,8 @@ TEST(FileTrust, AFileOfAnotherUserIsRefused) {
   status.st_uid = 0;
   EXPECT_EQ(trust_fault("x.so", status), "") << "root's";
   status.st_uid = 54321;
-  EXPECT_EQ(trust_fault("x.so", status),
-            "the plugin 'x.so' belongs to another user (54321), who could make the trainer run anything; take "
-            "ownership ('chown'), or copy it to your own folder");
+  EXPECT_BEGINS(trust_fault("x.so", status), "the plugin 'x.so' belongs to another user (54321)");
+  EXPECT_SAYS(trust_fault("x.so", status), "make it your own ('chown')");
   status.st_mode = S_IFDIR | 01777;
   EXPECT_SAYS(trust_fault("x", status), "the plugin folder 'x' belongs to another user");
 }
@@ -108,9 +105,8 @@ TEST(FileTrust, AGroupMayWriteWhereItIsTheOwnersAlone) {
   status.st_gid = 0;
   EXPECT_EQ(trust_fault("x.so", status), "");
   status.st_gid = 100;  // users
-  EXPECT_EQ(
-      trust_fault("x.so", status),
-      "the plugin 'x.so' may be changed by a whole group, who could make the trainer run anything; 'chmod g-w' it");
+  EXPECT_BEGINS(trust_fault("x.so", status), "the plugin 'x.so' may be changed by a whole group");
+  EXPECT_SAYS(trust_fault("x.so", status), "'chmod g-w' it");
   status.st_mode = S_IFREG | 0755;
   EXPECT_EQ(trust_fault("x.so", status), "");
 }
@@ -197,8 +193,7 @@ TEST(ElfCheck, RefusesASegmentBeyondTheEndOfTheFile) {
   const std::size_t segments = reinterpret_cast<const ElfW(Ehdr)*>(content.data())->e_phoff;
   std::memcpy(content.data() + segments + offsetof(ElfW(Phdr), p_filesz), &wrong, sizeof wrong);
   write(path, content);
-  EXPECT_EQ(refusal(path), "the plugin '" + path + "' is cut short: its " + std::to_string(content.size()) +
-                               " bytes are fewer than its header says; copy or build it again");
+  EXPECT_BEGINS(refusal(path), "the plugin '" + path + "' is cut short: its " + std::to_string(content.size()) + " ");
 }
 
 TEST(ElfCheck, SaysWhatIsDamaged) {
@@ -207,8 +202,7 @@ TEST(ElfCheck, SaysWhatIsDamaged) {
   std::string content = content_of(path);
   content[offsetof(ElfW(Ehdr), e_phentsize)] = 3;
   write(path, content);
-  EXPECT_EQ(refusal(path),
-            "the plugin '" + path + "' is damaged: its header is not one that linkers write; copy or build it again");
+  EXPECT_BEGINS(refusal(path), "the plugin '" + path + "' is damaged: its header is not one that linkers write");
 }
 
 TEST(ElfCheck, TakesEveryLibraryThatThisProgramUses) {

