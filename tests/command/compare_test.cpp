@@ -33,8 +33,12 @@ std::vector<std::string> runs_in(const std::string& report) {
   }
 }
 
-TEST(Compare, TellsRunsOfOneNameApartByTheirFolders) {
+class Compare : public testing::Test {
+ protected:
   const fs::path folder = fresh_folder();
+};
+
+TEST_F(Compare, TellsRunsOfOneNameApartByTheirFolders) {
   for (const char* each : {"a/run", "b/run", "c"}) record_run(folder / each);
   record_run(folder / "other", {"other"});
   const Finished finished = compare(
@@ -52,8 +56,7 @@ TEST(Compare, TellsRunsOfOneNameApartByTheirFolders) {
   EXPECT_EQ(names[1], names[0] + " 2");
 }
 
-TEST(Compare, CallsTheRunsAsTheUserSays) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, CallsTheRunsAsTheUserSays) {
   record_run(folder / "a");
   record_run(folder / "b");
   const std::string records = "a/record.jsonl b/record.jsonl --out out --names ";
@@ -63,8 +66,7 @@ TEST(Compare, CallsTheRunsAsTheUserSays) {
   EXPECT_EQ(compare(records + "same,same", folder).exit_code, 2);
 }
 
-TEST(Compare, LosesNoRunInAVisualizerOfOneRun) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, LosesNoRunInAVisualizerOfOneRun) {
   record_run(folder / "a", {"adam"});
   record_run(folder / "b", {"s/gd"});
   const Finished finished =
@@ -76,8 +78,7 @@ TEST(Compare, LosesNoRunInAVisualizerOfOneRun) {
   EXPECT_FALSE(fs::is_empty(folder / "out/s_gd/tensorboard"));
 }
 
-TEST(Compare, NamesTheRunThatTheOthersAreComparedWith) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, NamesTheRunThatTheOthersAreComparedWith) {
   record_run(folder / "a", {"adam"});
   record_run(folder / "b", {"sgd: \"0.1\""});
   EXPECT_EQ(compare("a b --out out --baseline adam", folder).exit_code, 0);
@@ -98,8 +99,7 @@ std::string following(const std::string& runs, const std::string& out) {
          "do [ -e " + out + "/report.html ] && break; sleep 0.05; done; ";
 }
 
-TEST(Compare, FollowsItsRunsUntilTheyHaveEnded) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, FollowsItsRunsUntilTheyHaveEnded) {
   record_run(folder / "a", {"adam"});
   const std::string whole = read(record_run(folder / "whole", {"sgd"}));
   // The second run is in the midst of its third epoch, and goes on once there is a report.
@@ -124,8 +124,7 @@ TEST(Compare, FollowsItsRunsUntilTheyHaveEnded) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "out"), fs::directory_iterator()), 1);
 }
 
-TEST(Compare, FollowsUntilItIsInterrupted) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, FollowsUntilItIsInterrupted) {
   RunToRecord killed{"sgd"};
   killed.end = 0;
   record_run(folder / "a", killed);
@@ -137,8 +136,7 @@ TEST(Compare, FollowsUntilItIsInterrupted) {
   }
 }
 
-TEST(Compare, FollowsInAReportAlone) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, FollowsInAReportAlone) {
   record_run(folder / "a");
   EXPECT_ENDS(compare("a --visualizer record --out out --follow", folder), 2,
               "--follow writes the same files again and again");
@@ -158,7 +156,7 @@ fs::path sweep() {
   return folder;
 }
 
-TEST(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
+TEST_F(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
   EXPECT_EQ(compare("0 1 2 --out out", sweep()).output,
             "best train_loss: '0.3' with -0.01667 in epoch 3\n"
             "\n"
@@ -172,7 +170,7 @@ TEST(Compare, SaysWhichRunIsBestAndWhatWasDifferent) {
             "wrote out/report.html\n");
 }
 
-TEST(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
+TEST_F(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
   const fs::path folder = sweep();
   const std::string text = run("COLUMNS=40 " + LOUPE_COMMAND + " compare 0 1 2 --out out", folder).output;
   std::size_t rows = 0;
@@ -185,8 +183,7 @@ TEST(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
   EXPECT_NE(text.find("0.2  1 error, 1 warning (1 resolved): n…\n"), std::string::npos) << text;
 }
 
-TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, CallsNoRunTheBestWhereNoneCanBe) {
   RunToRecord other{"other"}, nan{"nan", 1, 2, false, NAN}, same{"same"};
   other.loss = "loss";
   record_run(folder / "a", {"usual"});
@@ -216,8 +213,7 @@ TEST(Compare, CallsNoRunTheBestWhereNoneCanBe) {
   EXPECT_EQ(first_lines("none none"), "no run has a loss, so that none can be called the best");
 }
 
-TEST(Compare, CallsNoneOfSeveralTrainedLossesTheBest) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, CallsNoneOfSeveralTrainedLossesTheBest) {
   for (const std::string name : {"a", "b"}) {
     Driver record(RECORD_PLUGIN);
     record.begin((folder / name).string(), false, name);
@@ -235,8 +231,7 @@ TEST(Compare, CallsNoneOfSeveralTrainedLossesTheBest) {
   EXPECT_NE(text.find("0.5"), std::string::npos) << "the last values stay\n" << text;
 }
 
-TEST(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
   RunToRecord other{"other"};
   other.loss = "loss";
   record_run(folder / "1", other);
@@ -251,8 +246,7 @@ TEST(Compare, PutsRunsWithoutTheLossLastAndNamesFewOfThoseThatAreEqual) {
   EXPECT_EQ(order, "a b c d e other diverged ");
 }
 
-TEST(Compare, ShortensNamesToWhatDiffers) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, ShortensNamesToWhatDiffers) {
   const auto names = [&](const std::string& runs) {
     EXPECT_EQ(compare(runs + " --out out", folder).exit_code, 0);
     return runs_in(folder / "out/report.html");
@@ -272,8 +266,7 @@ TEST(Compare, ShortensNamesToWhatDiffers) {
   EXPECT_NE(read(folder / "out/report.html").find(R"({"baseline":"two"})"), std::string::npos);
 }
 
-TEST(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
   record_run(folder / "a", {"a"});
   record_run(folder / "b", {"b"});
   for (const int again : {0, 1}) {
@@ -291,8 +284,7 @@ TEST(Compare, PrintsTheTableAndWritesAFileOnlyWithAFolderForIt) {
   EXPECT_TRUE(fs::exists(folder / "out/report.html"));
 }
 
-TEST(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
-  const fs::path folder = fresh_folder();
+TEST_F(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   record_run(folder / "a", {"a"});
   const std::string other = record_run(folder / "b", {"b"}), before = read(other);
   const std::string command = LOUPE_COMMAND + " compare a b --visualizer html --out .";

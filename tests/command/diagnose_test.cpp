@@ -32,8 +32,12 @@ void record_findings(const std::string& folder, const std::vector<std::pair<Find
   tell_end(record, LOUPE_END_COMPLETED, 1);
 }
 
-TEST(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
+class Diagnose : public testing::Test {
+ protected:
   const fs::path folder = fresh_folder();
+};
+
+TEST_F(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
   Finding dead = a_finding("dead_units", LOUPE_SEVERITY_WARNING, "half of it is silent");
   dead.parameter = "weight";
   dead.advice = "lower the learning rate";
@@ -54,8 +58,7 @@ TEST(Diagnose, TellsFindingsTheWorstFirstAndMarksThoseThatAreGone) {
             "  info: a?hint (hint, epoch 1)\n");
 }
 
-TEST(Diagnose, TellsTheFindingsOfOneRuleTogether) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, TellsTheFindingsOfOneRuleTogether) {
   Finding vanishing = a_finding("vanishing_gradient", LOUPE_SEVERITY_ERROR, "it vanishes");
   vanishing.advice = "look at fc1";
   Finding other = vanishing;
@@ -75,8 +78,7 @@ TEST(Diagnose, TellsTheFindingsOfOneRuleTogether) {
             "  warning: train_loss jumps (loss_spike, epoch 1)\n");
 }
 
-TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
   const auto dead = [](double share, const std::string& words) {
     Finding finding = a_finding("dead_units", LOUPE_SEVERITY_ERROR, words);
     finding.value = share;
@@ -93,8 +95,7 @@ TEST(Diagnose, NamesTheLayerOfARuleThatIsWorstWhicheverWasToldFirst) {
             "  error: the loss is NaN (nan_loss, epoch 1)\n");
 }
 
-TEST(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
   std::vector<std::pair<Finding, std::string>> told;
   for (int i = 0; i < 500; ++i)
     told.emplace_back(a_finding("dead_units", LOUPE_SEVERITY_WARNING, "silent"), "fc" + std::to_string(i));
@@ -105,8 +106,7 @@ TEST(Diagnose, NamesAFewOfARulesLayersHoweverManyThereAre) {
             "    also in fc1, fc2, fc3, fc4, fc5, fc6 and 493 more (all of them: --json)\n");
 }
 
-TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder, true);
   tell(record, a_finding("chronic"), "fc");
@@ -116,8 +116,7 @@ TEST(Diagnose, LetsWhatStandsLastToTheLastEpoch) {
   EXPECT_NE(finished.output.find("(chronic, epochs 1 to 3)"), std::string::npos) << finished.output;
 }
 
-TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   const Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN");
   Finding milder = a_finding("nan_loss", LOUPE_SEVERITY_WARNING, "it was NaN once");
   milder.state = LOUPE_FINDING_CHANGED;
@@ -140,8 +139,7 @@ TEST(Diagnose, ExitsWithOneWhereAnErrorStandsOrStood) {
   EXPECT_ENDS(diagnose("none/record.jsonl stands/record.jsonl", folder), 1, "digits (stands/record.jsonl)");
 }
 
-TEST(Diagnose, TakesTheFoldersOfRunsAndFoldersOfThose) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, TakesTheFoldersOfRunsAndFoldersOfThose) {
   for (const char* run : {"sweep/b", "sweep/a"}) record_findings(folder / run, {});
   EXPECT_EQ(diagnose("sweep/b", folder).output,
             "digits (sweep/b/record.jsonl): completed after epoch 1\n  no findings\n");
@@ -153,8 +151,7 @@ TEST(Diagnose, TakesTheFoldersOfRunsAndFoldersOfThose) {
   EXPECT_NE(none.output.find("the folder 'empty' has no record.jsonl"), std::string::npos) << none.output;
 }
 
-TEST(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
   const Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss is NaN");
   record_findings(folder / "old", {{error, "fc"}});
   record_findings(folder / "new", {{error, "fc"}, {a_finding("slow"), "conv"}});
@@ -169,8 +166,7 @@ TEST(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
               "has a finding without an id");
 }
 
-TEST(Diagnose, TellsRulesOfOneNameApartByTheirLensesAndSaysWhereInTheProgramToLook) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, TellsRulesOfOneNameApartByTheirLensesAndSaysWhereInTheProgramToLook) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder);
   record.begin_tick(1);
@@ -191,8 +187,7 @@ TEST(Diagnose, TellsRulesOfOneNameApartByTheirLensesAndSaysWhereInTheProgramToLo
             "  warning, resolved: fc: its rank is 3 (low_rank, epoch 1)\n");
 }
 
-TEST(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
   record_findings(folder, {{a_finding("healed"), ""}, {a_finding("chronic"), ""}});
   Driver record(RECORD_PLUGIN);
   record.begin(folder, true);
@@ -213,8 +208,7 @@ std::string lock_of(int process) {
          fs::read_symlink("/proc/self/ns/pid").string() + "\n";
 }
 
-TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
   {
     Driver record(RECORD_PLUGIN);
     record.begin(folder);
@@ -240,8 +234,7 @@ TEST(Diagnose, TellsByItsLockHowARunStandsWithoutAnEnd) {
   ::close(held);
 }
 
-TEST(Diagnose, TellsWhatARunNotedOfItsRanks) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, TellsWhatARunNotedOfItsRanks) {
   {
     Driver record(RECORD_PLUGIN);
     record.begin(folder);
@@ -255,8 +248,7 @@ TEST(Diagnose, TellsWhatARunNotedOfItsRanks) {
             "digits (record.jsonl): completed after epoch 1\n  no findings\n  ranks: rank 2 died\n");
 }
 
-TEST(Diagnose, GivesAnArrayOnRequest) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, GivesAnArrayOnRequest) {
   RunToRecord run;
   run.healthy = false;
   record_run(folder, run);
@@ -278,8 +270,7 @@ TEST(Diagnose, GivesAnArrayOnRequest) {
   EXPECT_EQ(rows[1]["threshold"], 0.1 + 0.2);
 }
 
-TEST(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder);
   record.begin_tick(1);
@@ -292,15 +283,13 @@ TEST(Diagnose, SaysBesideNoFindingsWhatTheRunDidNotObserve) {
             "digits (record.jsonl): completed after epoch 1\n  no findings\n  not observed: any loss\n");
 }
 
-TEST(Diagnose, SaysOfAnOlderRecordThatItHasNone) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, SaysOfAnOlderRecordThatItHasNone) {
   write(folder / "old", R"({"kind":"run","format":2,"name":"old"})"
                         "\n");
   EXPECT_ENDS(diagnose("old", folder), 0, "older than findings are");
 }
 
-TEST(Diagnose, ToleratesARecordThatWasCutOffAndRefusesAWrongOne) {
-  const fs::path folder = fresh_folder();
+TEST_F(Diagnose, ToleratesARecordThatWasCutOffAndRefusesAWrongOne) {
   record_findings(folder, {{a_finding("rule"), ""}});
   const std::string whole = read(folder / "record.jsonl");
   write(folder / "torn", whole + "{\"kind\":\"find");
@@ -338,8 +327,9 @@ std::vector<std::string> rules_in(const fs::path& folder, const std::string& rec
 
 using Names = std::vector<std::string>;
 
-TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
-  const fs::path folder = fresh_folder();
+class DiagnoseByRules : public Diagnose {};
+
+TEST_F(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   write(folder / "grows", losses({"1.0", "0.9", "2.5"}));
   const Finished grows = diagnose("grows", folder);
   EXPECT_EQ(grows.exit_code, 1);
@@ -363,8 +353,7 @@ TEST(DiagnoseByRules, JudgesTheLossesOfARunThatHealthDidNotWatch) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.8", "0.7", "0.65"})), Names());
 }
 
-TEST(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
-  const fs::path folder = fresh_folder();
+TEST_F(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9", "\"NaN\""})), Names{"non_finite"});
   const std::string counted =
       R"({"kind":"value","epoch":3,"tag":"Non-Finite Values","layer":"Loss","line":"train_loss NaN","value":4})"
@@ -374,8 +363,7 @@ TEST(DiagnoseByRules, TakesALossThatBecameNaNForAnError) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "0.9"}) + counted), Names{"non_finite"});
 }
 
-TEST(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
-  const fs::path folder = fresh_folder();
+TEST_F(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
   const std::vector<std::string> to_the_end = {"1.0", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\"", "\"NaN\""};
   const std::vector<std::string> in_one = {"1.0", "\"NaN\"", "0.9", "0.8", "0.7", "0.6", "0.5"};
   const auto said = [&](const std::vector<std::string>& means) {
@@ -386,8 +374,7 @@ TEST(DiagnoseByRules, SaysOfALossThatStaysNaNThatItIsSoToTheEnd) {
   EXPECT_NE(said(in_one).find("error, resolved: the training loss is NaN"), std::string::npos) << said(in_one);
 }
 
-TEST(DiagnoseByRules, LeavesTheLossesOfARunToTheLensThatSawThem) {
-  const fs::path folder = fresh_folder();
+TEST_F(DiagnoseByRules, LeavesTheLossesOfARunToTheLensThatSawThem) {
   const std::vector<std::string> grows = {"1.0", "0.9", "2.5"};
   EXPECT_EQ(rules_in(folder, losses(grows, "[health]")), Names());
   EXPECT_EQ(rules_in(folder, losses(grows, "[health: {diverging_factor: 50}]")), Names());
@@ -396,8 +383,7 @@ TEST(DiagnoseByRules, LeavesTheLossesOfARunToTheLensThatSawThem) {
   EXPECT_EQ(rules_in(folder, losses(grows, "[output_norm]\\nattach: {train_loss: other}")), Names());
 }
 
-TEST(DiagnoseByRules, DoesNotRepeatWhatTheRunFoundItself) {
-  const fs::path folder = fresh_folder();
+TEST_F(DiagnoseByRules, DoesNotRepeatWhatTheRunFoundItself) {
   const std::string found =
       R"({"kind":"finding","epoch":1,"severity":"error","state":"raised","rule":"diverging_loss","message":"told then"})"
       "\n";
@@ -407,8 +393,7 @@ TEST(DiagnoseByRules, DoesNotRepeatWhatTheRunFoundItself) {
   EXPECT_EQ(rows[0]["message"], "told then");
 }
 
-TEST(DiagnoseByRules, ExpectsNoFallingLossOfModelsThatTrainAgainstEachOther) {
-  const fs::path folder = fresh_folder();
+TEST_F(DiagnoseByRules, ExpectsNoFallingLossOfModelsThatTrainAgainstEachOther) {
   const std::string models = R"({"kind":"model","name":"generator","type":"Net","parameters":10})"
                              "\n"
                              R"({"kind":"model","name":"critic","type":"Net","parameters":10})"
@@ -416,8 +401,7 @@ TEST(DiagnoseByRules, ExpectsNoFallingLossOfModelsThatTrainAgainstEachOther) {
   EXPECT_EQ(rules_in(folder, losses({"1.0", "1.5", "3", "4"}, "[loss_metrics]", models)), Names());
 }
 
-TEST(DiagnoseByRules, JudgesGradientsAndUpdatesInTheOrderOfTheModel) {
-  const fs::path folder = fresh_folder();
+TEST_F(DiagnoseByRules, JudgesGradientsAndUpdatesInTheOrderOfTheModel) {
   const auto epochs = [](const std::string& tag, const std::vector<std::string>& values) {
     std::string text = R"({"kind":"model","name":"net","type":"Net","parameters":10,"modules":[)"
                        R"({"name":"norm","type":"BatchNorm1d"}]})"

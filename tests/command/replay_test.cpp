@@ -39,8 +39,12 @@ std::string model(const std::string& elements, const std::string& shapes) {
          R"(,"modules":[{"name":"fc","type":"Linear","parameters":)" + elements + R"(,"shapes":)" + shapes + "}]}\n";
 }
 
-TEST(Replay, IntoARecordGivesTheSameLines) {
+class Replay : public testing::Test {
+ protected:
   const fs::path folder = fresh_folder();
+};
+
+TEST_F(Replay, IntoARecordGivesTheSameLines) {
   const std::string record = record_run(folder);
   const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
   EXPECT_EQ(finished.exit_code, 0);
@@ -51,8 +55,7 @@ TEST(Replay, IntoARecordGivesTheSameLines) {
   EXPECT_TRUE(contains(read(record), R"("line":"train_loss mean","value":0.1,"events":96})")) << read(record);
 }
 
-TEST(Replay, TakesAModelWithoutShapesForOneTensorAModule) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TakesAModelWithoutShapesForOneTensorAModule) {
   const std::string record = record_run(folder), whole = read(record);
   const std::string shapes = ",\"shapes\":[[2,4],[2]]";
   ASSERT_TRUE(contains(whole, shapes)) << whole;
@@ -62,8 +65,7 @@ TEST(Replay, TakesAModelWithoutShapesForOneTensorAModule) {
   EXPECT_TRUE(contains(read(folder / "again/record.jsonl"), R"("parameters":10,"shapes":[[10]])"));
 }
 
-TEST(Replay, LeavesOutAConfigurationThatHasNoEnd) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, LeavesOutAConfigurationThatHasNoEnd) {
   const std::string record = record_run(folder), whole = read(record);
   std::string aliases = "a0: &a0 [x]\n";
   for (int i = 1; i < 40; ++i) {
@@ -80,8 +82,7 @@ TEST(Replay, LeavesOutAConfigurationThatHasNoEnd) {
   }
 }
 
-TEST(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
   RunToRecord sick;
   sick.healthy = false;
   record_run(folder, sick);
@@ -114,15 +115,13 @@ TEST(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
   EXPECT_EQ(read(folder / "values.md"), "notes");
 }
 
-TEST(Replay, TakesItsArgumentsInAnyOrder) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TakesItsArgumentsInAnyOrder) {
   record_run(folder);
   EXPECT_EQ(replay("--option path=new.csv --visualizer csv record.jsonl", folder).output, "");
   EXPECT_TRUE(fs::exists(folder / "new.csv"));
 }
 
-TEST(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
   record_run(folder);
   EXPECT_ENDS(replay("record.jsonl --visualizer html --visualizer tensorboard --visualizer console "
                      "--option html.path=seen.html --option console.detail=all --out new/folder",
@@ -134,8 +133,7 @@ TEST(Replay, IntoSeveralVisualizersWritesEachOnesFiles) {
   EXPECT_FALSE(fs::is_empty(folder / "new/folder/tensorboard"));
 }
 
-TEST(Replay, PlaysARunThatWentOnAsOne) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, PlaysARunThatWentOnAsOne) {
   record_run(folder);
   record_run(folder, {"digits", 3, 5, true});
   EXPECT_EQ(replay("record.jsonl --visualizer csv --visualizer html --out .", folder).output, "");
@@ -150,8 +148,7 @@ TEST(Replay, PlaysARunThatWentOnAsOne) {
   EXPECT_TRUE(contains(page, "\"ended\":true"));
 }
 
-TEST(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
   const std::string record = record_run(folder);
   write(record, read(record) + R"({"kind":"value","epo)");
   const Finished finished = replay("record.jsonl --visualizer record --out again", folder);
@@ -160,8 +157,7 @@ TEST(Replay, ToleratesAndTellsALastLineThatWasCutOff) {
   EXPECT_EQ(lines_of(read(folder / "again/record.jsonl")).size() + 1, lines_of(read(record)).size());
 }
 
-TEST(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
   const std::string record = record_run(folder);
   write(record, read(record) + line("1"));
   const Finished finished = replay("record.jsonl --visualizer csv --visualizer html --out .", folder);
@@ -179,8 +175,7 @@ TEST(Replay, ToleratesAndTellsALastEpochThatIsNotWhole) {
   EXPECT_TRUE(contains(both.output, "unfinished epoch 4")) << both.output;
 }
 
-TEST(Replay, NamesTheVisualizerThatCannotWrite) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, NamesTheVisualizerThatCannotWrite) {
   record_run(folder);
   const Finished finished =
       run("ulimit -f 100; " + LOUPE_COMMAND + " replay record.jsonl --visualizer html --out .", folder);
@@ -191,7 +186,7 @@ TEST(Replay, NamesTheVisualizerThatCannotWrite) {
   EXPECT_FALSE(fs::exists(folder / "report.html"));
 }
 
-TEST(Replay, NamesTheLineOrEventThatIsWrong) {
+TEST_F(Replay, NamesTheLineOrEventThatIsWrong) {
   const std::string tick = R"({"kind":"tick","epoch":4,"time":""})"
                            "\n";
   const std::string finding =
@@ -253,7 +248,6 @@ TEST(Replay, NamesTheLineOrEventThatIsWrong) {
        "\n",
        "'how' cannot be 'somehow'"},
   };
-  const fs::path folder = fresh_folder();
   const std::string record = record_run(folder), whole = read(record);
   const std::string place = "record.jsonl:" + std::to_string(lines_of(whole).size() + 1) + ": error: ";
   for (const auto& [text, message] : wrong) {
@@ -268,8 +262,7 @@ TEST(Replay, NamesTheLineOrEventThatIsWrong) {
   }
 }
 
-TEST(Replay, NamesTheLineWithANumberThatNoRunHas) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, NamesTheLineWithANumberThatNoRunHas) {
   const std::string record = record_run(folder), whole = read(record);
   const std::string at = "record.jsonl:" + std::to_string(lines_of(whole).size() + 1) + ": error: '";
   const auto of = [](const std::string& kind, const std::string& members) {
@@ -322,8 +315,7 @@ TEST(Replay, NamesTheLineWithANumberThatNoRunHas) {
   }
 }
 
-TEST(Replay, RefusesWhatIsNoRecord) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, RefusesWhatIsNoRecord) {
   write(folder / "empty", "");
   write(folder / "tick", "{\"kind\":\"tick\",\"epoch\":1}\n");
   write(folder / "newer", "{\"kind\":\"run\",\"format\":4}\n");
@@ -347,8 +339,7 @@ TEST(Replay, RefusesWhatIsNoRecord) {
   }
 }
 
-TEST(Replay, TellsAWrongArgumentInOneSentence) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TellsAWrongArgumentInOneSentence) {
   const std::string record = record_run(folder), before = read(record);
   const std::map<std::string, std::string> messages = {
       {"", "name one: --visualizer html"},
@@ -370,8 +361,7 @@ TEST(Replay, TellsAWrongArgumentInOneSentence) {
   EXPECT_EQ(read(record), before);
 }
 
-TEST(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
   record_run(folder);
   const Finished finished = replay("record.jsonl --visualizer csv --out record.jsonl/inside", folder);
   EXPECT_EQ(finished.exit_code, 1);
@@ -384,8 +374,7 @@ TEST(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
 
 // Findings, notes, settings and a run's end are told as the record has them.
 
-TEST(Replay, GivesEveryEventAgainBitForBit) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, GivesEveryEventAgainBitForBit) {
   RunToRecord run;
   run.healthy = false;
   run.end = LOUPE_END_FAILED;
@@ -396,8 +385,7 @@ TEST(Replay, GivesEveryEventAgainBitForBit) {
   expect_same_again(folder);
 }
 
-TEST(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
   const std::string directory = folder.string(), name = "digits";
   const char* const lenses[] = {"health", "loss_metrics"};
   loupe_run told = Driver::run_of(directory, false, name, "lenses: [health, loss_metrics]\n");
@@ -420,8 +408,7 @@ TEST(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
   EXPECT_NE(shown.find("no problems found in 1 epoch"), std::string::npos) << shown;
 }
 
-TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, KeepsWhereARunWasAndWhereItWentOn) {
   record_run(folder, {"digits", 1, 2, false, 0, false, 0});
   record_run(folder, {"digits", 3, 5, true, 0, false});
   EXPECT_TRUE(contains(read(folder / "record.jsonl"), "\"resumed\":true"));
@@ -434,8 +421,7 @@ TEST(Replay, KeepsWhereARunWasAndWhereItWentOn) {
   expect_same_again(later);
 }
 
-TEST(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
   RunToRecord run;
   run.healthy = false;
   run.end = 0;
@@ -446,8 +432,7 @@ TEST(Replay, SaysNothingOfAnEndWhereTheRecordHasNone) {
   EXPECT_FALSE(contains(read(folder / "page/report.html"), "\"ended\":true"));
 }
 
-TEST(Replay, TakesAnEndThatDoesNotSayHow) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TakesAnEndThatDoesNotSayHow) {
   RunToRecord run;
   run.end = 0;
   const std::string record = record_run(folder, run);
@@ -456,8 +441,7 @@ TEST(Replay, TakesAnEndThatDoesNotSayHow) {
   EXPECT_TRUE(contains(read(folder / "again/record.jsonl"), "{\"kind\":\"end\",\"epoch\":3,\"how\":null,"));
 }
 
-TEST(Replay, ReadsARecordOfTheFormatBefore) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, ReadsARecordOfTheFormatBefore) {
   write(
       folder / "record.jsonl",
       R"({"kind":"run","format":2,"name":"old","started":"2024-05-01T12:00:00Z","resumed":false,"loupe_version":"0.1.0","libtorch_version":"2.6.0","config":""}
@@ -470,8 +454,7 @@ TEST(Replay, ReadsARecordOfTheFormatBefore) {
                        "{\"kind\":\"tick\",\"epoch\":1,\"time\":\"2024-05-01T12:01:00Z\",\"timestamp\":1714564860.0,"));
 }
 
-TEST(Replay, TakesTimeInProportionToTheFindings) {
-  const fs::path folder = fresh_folder();
+TEST_F(Replay, TakesTimeInProportionToTheFindings) {
   // Names that begin alike take long to be told apart, and each is of a finding of its own.
   const std::string rule(400, 'r'), layer(400, 'l');
   std::string text = R"({"kind":"run","format":3,"name":"crowded"})"

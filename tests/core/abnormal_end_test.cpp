@@ -127,9 +127,13 @@ void train(const Folder& folder, const std::function<void(Recording&)>& end) {
   std::_Exit(0);
 }
 
-// Each in a process of its own, which ends by it.
-TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
+class AbnormalEndDeathTest : public testing::Test {
+ protected:
   const Folder folder;
+};
+
+// Each in a process of its own, which ends by it.
+TEST_F(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
   const auto train = [&] {
     Layered it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
     it.forward({1});
@@ -144,8 +148,7 @@ TEST(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
   EXPECT_EQ(Json::parse(text_of(folder.path("run/incident-2/about.json")))["how"], "SIGTERM");
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateLeavesAnIncidentWithWhatTheExceptionSays) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByTerminateLeavesAnIncidentWithWhatTheExceptionSays) {
   const auto train = [&] {
     Monitored it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
     it.monitor.note_step();
@@ -203,15 +206,13 @@ TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
 }
 
 // What the handler before says of the exception is what the program would have said alone.
-TEST(AbnormalEndDeathTest, ByTerminateEndsTheRecordAsFailedWithTheLastSteps) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByTerminateEndsTheRecordAsFailedWithTheLastSteps) {
   const auto end = [](Recording&) { fail(); };
   EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), blamed);
   expect_whole(folder, "failed", "out of memory");
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
   const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { fail(); };
     run.tick();
@@ -220,8 +221,7 @@ TEST(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
   expect_last_words(folder, "failed", "out of memory");
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateCallsNoSinkOfTheUsers) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByTerminateCallsNoSinkOfTheUsers) {
   const auto end = [](Recording&) {
     static std::mutex held;
     set_log_sink([](int, const std::string&) { const std::lock_guard wait(held); });
@@ -232,8 +232,7 @@ TEST(AbnormalEndDeathTest, ByTerminateCallsNoSinkOfTheUsers) {
   expect_whole(folder, "failed", "out of memory");
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
   const auto end = [](Recording& run) {
     run.monitor.display().wait();  // another thread of this process would have no memory either
     is_without_memory = true;
@@ -244,7 +243,7 @@ TEST(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
   expect_last_words(folder, "failed", "std::bad_alloc");
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateWaitsAFewSecondsForWhoIsToldAtMost) {
+TEST_F(AbnormalEndDeathTest, ByTerminateWaitsAFewSecondsForWhoIsToldAtMost) {
   const auto end = [] {
     const AbnormalEnd told([](const ProcessEnd&) {
       for (;;) ::pause();
@@ -256,7 +255,7 @@ TEST(AbnormalEndDeathTest, ByTerminateWaitsAFewSecondsForWhoIsToldAtMost) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateBlamesTheProgramsExceptionWhateverHappensInTelling) {
+TEST_F(AbnormalEndDeathTest, ByTerminateBlamesTheProgramsExceptionWhateverHappensInTelling) {
   const auto end = [] {
     const AbnormalEnd told([](const ProcessEnd&) { std::terminate(); });
     fail();
@@ -264,7 +263,7 @@ TEST(AbnormalEndDeathTest, ByTerminateBlamesTheProgramsExceptionWhateverHappensI
   EXPECT_EXIT(end(), testing::KilledBySignal(SIGABRT), blamed);
 }
 
-TEST(AbnormalEndDeathTest, ByTerminateIsUpToAHandlerOverOursThatCallsIt) {
+TEST_F(AbnormalEndDeathTest, ByTerminateIsUpToAHandlerOverOursThatCallsIt) {
   const auto end = [] {
     const AbnormalEnd told([](const ProcessEnd&) {});
     static std::terminate_handler before;
@@ -277,8 +276,7 @@ TEST(AbnormalEndDeathTest, ByTerminateIsUpToAHandlerOverOursThatCallsIt) {
   EXPECT_EXIT(end(), testing::KilledBySignal(SIGABRT), std::string("mine, ") + blamed);
 }
 
-TEST(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
   const auto train = [&] {
     Recording run(folder);
     ::raise(SIGINT);
@@ -289,7 +287,7 @@ TEST(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
   expect_whole(folder, "interrupted", "SIGINT");
 }
 
-TEST(AbnormalEndDeathTest, BySignalOfAProgramThatTakesNoFurtherStepEndsTheRecordAndTheProgram) {
+TEST_F(AbnormalEndDeathTest, BySignalOfAProgramThatTakesNoFurtherStepEndsTheRecordAndTheProgram) {
   for (const auto& [number, name] : {std::pair(SIGTERM, "SIGTERM"), {SIGINT, "SIGINT"}}) {
     const Folder folder;
     const auto end = [number = number](Recording&) {
@@ -301,8 +299,7 @@ TEST(AbnormalEndDeathTest, BySignalOfAProgramThatTakesNoFurtherStepEndsTheRecord
   }
 }
 
-TEST(AbnormalEndDeathTest, BySignalWithoutAStepNeedsNoThreadThatTakesTheSignal) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, BySignalWithoutAStepNeedsNoThreadThatTakesTheSignal) {
   const auto end = [](Recording&) {
     sigset_t all;
     sigfillset(&all);
@@ -317,7 +314,7 @@ TEST(AbnormalEndDeathTest, BySignalWithoutAStepNeedsNoThreadThatTakesTheSignal) 
   expect_whole(folder, "interrupted", "SIGTERM");
 }
 
-TEST(AbnormalEndDeathTest, ByExitWaitsOnceForWhoIsToldHoweverOftenItIsRegistered) {
+TEST_F(AbnormalEndDeathTest, ByExitWaitsOnceForWhoIsToldHoweverOftenItIsRegistered) {
   const auto end = [] {
     const AbnormalEnd told([](const ProcessEnd&) {
       for (;;) ::pause();
@@ -330,8 +327,7 @@ TEST(AbnormalEndDeathTest, ByExitWaitsOnceForWhoIsToldHoweverOftenItIsRegistered
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-TEST(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {
   const auto end = [](Recording&) {
     ::raise(SIGTERM);
     ::raise(SIGINT);
@@ -340,7 +336,7 @@ TEST(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {
   expect_last_words(folder, "interrupted", "SIGINT");
 }
 
-TEST(AbnormalEndDeathTest, ByExitShowsTheLastStepsOfARunWhoseObjectsLiveOn) {
+TEST_F(AbnormalEndDeathTest, ByExitShowsTheLastStepsOfARunWhoseObjectsLiveOn) {
   for (void (*end)() : {+[] { std::exit(5); }, +[] { std::quick_exit(5); }}) {
     const Folder folder;
     const auto train = [&] {
@@ -353,8 +349,7 @@ TEST(AbnormalEndDeathTest, ByExitShowsTheLastStepsOfARunWhoseObjectsLiveOn) {
   }
 }
 
-TEST(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
   const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { std::exit(5); };
     run.tick();
@@ -363,15 +358,13 @@ TEST(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
   EXPECT_EQ(Left(folder).ticks.size(), 1u);
 }
 
-TEST(AbnormalEndDeathTest, ByAFatalSignalLeavesLastWords) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByAFatalSignalLeavesLastWords) {
   const auto end = [](Recording&) { std::abort(); };
   EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), "");
   expect_last_words(folder, "failed", "SIGABRT");
 }
 
-TEST(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnceThereIsARecord) {
-  const Folder folder;
+TEST_F(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnceThereIsARecord) {
   const auto train = [&] {
     Recording run(folder, /*epochs=*/0);
     run.monitor.note(LOUPE_NOTE_TRAINER, "it begins");
@@ -397,7 +390,7 @@ void tick_with(const std::function<void()>& what) {
   for (;;) ::pause();
 }
 
-TEST(AbnormalEndDeathTest, ByAVisualizerHangsNowhere) {
+TEST_F(AbnormalEndDeathTest, ByAVisualizerHangsNowhere) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EXIT(tick_with([] { std::exit(5); }), testing::ExitedWithCode(5), "");
   EXPECT_EXIT(tick_with(&fail), testing::KilledBySignal(SIGABRT), blamed);
@@ -406,7 +399,7 @@ TEST(AbnormalEndDeathTest, ByAVisualizerHangsNowhere) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
-TEST(AbnormalEndDeathTest, ComesWhenTheVisualizersHaveShownWhatTheyWereTold) {
+TEST_F(AbnormalEndDeathTest, ComesWhenTheVisualizersHaveShownWhatTheyWereTold) {
   const auto after_the_visualizer = [](void (*end)()) {
     Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
     it.add("conv");

@@ -74,8 +74,12 @@ std::pair<loupe_status, std::string> played(const Folder& folder, double before,
   }
 }
 
-TEST(PlayPast, TellsWholeEpochsBeforeTheOneThatIsTrainedAgain) {
+class PlayPast : public testing::Test {
+ protected:
   const Folder folder;
+};
+
+TEST_F(PlayPast, TellsWholeEpochsBeforeTheOneThatIsTrainedAgain) {
   write(folder / "record.jsonl", run_line + tag_line + epoch_lines(1) + epoch_lines(2) + epoch_lines(3) +
                                      R"({"kind":"value","epoch":4,"tag":"Norm","layer":"fc","line":"mean","value":4})"
                                      "\n");
@@ -87,8 +91,7 @@ TEST(PlayPast, TellsWholeEpochsBeforeTheOneThatIsTrainedAgain) {
   EXPECT_EQ(all.all.back(), "row 3") << "epoch 4 has no end";
 }
 
-TEST(PlayPast, EndsFindingsThatStandAndLeavesEventsOutWhereToldTo) {
-  const Folder folder;
+TEST_F(PlayPast, EndsFindingsThatStandAndLeavesEventsOutWhereToldTo) {
   write(folder / "record.jsonl", run_line + tag_line + finding_line + epoch_lines(1));
   Told with, without;
   EXPECT_EQ(played(folder, 2, true, with).first, LOUPE_OK);
@@ -97,8 +100,7 @@ TEST(PlayPast, EndsFindingsThatStandAndLeavesEventsOutWhereToldTo) {
   EXPECT_EQ(without.all, (Texts{"tag Norm", "tick 1", "row 1"}));
 }
 
-TEST(PlayPast, FindsNothingWithoutARecord) {
-  const Folder folder;
+TEST_F(PlayPast, FindsNothingWithoutARecord) {
   Told told;
   EXPECT_EQ(played(folder, 3, true, told).first, LOUPE_NOT_FOUND);
   write(folder / "record.jsonl", "");
@@ -106,8 +108,7 @@ TEST(PlayPast, FindsNothingWithoutARecord) {
   EXPECT_EQ(told.all, Texts());
 }
 
-TEST(PlayPast, TellsWhatCanBeReadOfABrokenRecordAndNamesTheLine) {
-  const Folder folder;
+TEST_F(PlayPast, TellsWhatCanBeReadOfABrokenRecordAndNamesTheLine) {
   write(folder / "record.jsonl", run_line + tag_line + epoch_lines(1) + "no JSON\n" + epoch_lines(2));
   Told told;
   const auto [status, reason] = played(folder, 3, true, told);
@@ -116,8 +117,7 @@ TEST(PlayPast, TellsWhatCanBeReadOfABrokenRecordAndNamesTheLine) {
   EXPECT_EQ(told.all, (Texts{"tag Norm", "tick 1", "row 1"}));
 }
 
-TEST(PlayPast, EndsWithWhatTheVisualizerAnswers) {
-  const Folder folder;
+TEST_F(PlayPast, EndsWithWhatTheVisualizerAnswers) {
   write(folder / "record.jsonl", run_line + tag_line + epoch_lines(1) + epoch_lines(2) + epoch_lines(3));
   Told told(2);
   const auto [status, reason] = played(folder, 9, true, told);
@@ -126,8 +126,7 @@ TEST(PlayPast, EndsWithWhatTheVisualizerAnswers) {
   EXPECT_EQ(told.all, (Texts{"tag Norm", "tick 1", "row 1"}));
 }
 
-TEST(PlayPast, CallsNoFunctionBeyondTheEndOfAShorterTable) {
-  const Folder folder;
+TEST_F(PlayPast, CallsNoFunctionBeyondTheEndOfAShorterTable) {
   write(folder / "record.jsonl", run_line + tag_line + finding_line + epoch_lines(1));
   Told told;
   told.table.struct_size = offsetof(loupe_visualizer, finding);

@@ -38,8 +38,12 @@ std::vector<std::uint64_t> records(const std::string& file) {
   return lengths;
 }
 
-TEST(TensorBoard, HasEveryTickInTheFileWhenItIsFlushed) {
+class TensorBoard : public testing::Test {
+ protected:
   Folder folder;
+};
+
+TEST_F(TensorBoard, HasEveryTickInTheFileWhenItIsFlushed) {
   Driver board(TENSORBOARD_PLUGIN);
   ASSERT_EQ(board.begin(folder.text()), "");
   std::size_t before = 0;
@@ -52,7 +56,7 @@ TEST(TensorBoard, HasEveryTickInTheFileWhenItIsFlushed) {
   }
 }
 
-TEST(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
+TEST_F(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
   for (const bool bands : {false, true}) {
     Folder folder;
     Driver board(TENSORBOARD_PLUGIN, {{"bands", bands}});
@@ -72,8 +76,7 @@ TEST(TensorBoard, WritesTheEndsOfBandsOnlyWhenToldToAndNamesNothingTwice) {
   }
 }
 
-TEST(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
-  Folder folder;
+TEST_F(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
   Driver board(TENSORBOARD_PLUGIN);
   ASSERT_EQ(board.begin(folder.text()), "");
   board.begin_tick(1);
@@ -96,8 +99,7 @@ TEST(TensorBoard, TellsOfVeryManyFindingsTheWorstAlone) {
   EXPECT_TRUE(holds(told, "and 101 more"));
 }
 
-TEST(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
-  Folder folder;
+TEST_F(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "logs"}});
   for (const char* name : {"a", "b/c", "b/c"}) {
     board.begin("", false, name);
@@ -109,8 +111,7 @@ TEST(TensorBoard, GivesASecondRunInTheSameFolderAFolderOfItsOwn) {
   EXPECT_EQ(event_files(folder / "logs/b_c-2").size(), 1U);
 }
 
-TEST(TensorBoard, NeverWritesIntoAnotherProcessesFile) {
-  Folder folder;
+TEST_F(TensorBoard, NeverWritesIntoAnotherProcessesFile) {
   for (int i = 0; i < 3; ++i) {
     Driver board(TENSORBOARD_PLUGIN);
     board.begin(folder.text(), i > 0);
@@ -119,7 +120,7 @@ TEST(TensorBoard, NeverWritesIntoAnotherProcessesFile) {
   EXPECT_EQ(event_files(folder / "tensorboard").size(), 3U);
 }
 
-TEST(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
+TEST_F(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
   Begun board(TENSORBOARD_PLUGIN);
   board.stored_loss_tick(0, 1);
   const std::string file = event_files(board / "tensorboard")[0];
@@ -135,7 +136,7 @@ TEST(TensorBoard, LeavesNoHalfRecordWhenTheDiskIsFullAndWritesItLater) {
   EXPECT_EQ(records(file).size(), before + 2);
 }
 
-TEST(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
+TEST_F(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
   Begun board(TENSORBOARD_PLUGIN);
   board.stored_loss_tick(0, 1);
   std::filesystem::remove_all(board / "tensorboard");
@@ -145,8 +146,7 @@ TEST(TensorBoard, SaysWhenItsFileHasGoneAndGoesOnInANewOne) {
   EXPECT_EQ(event_files(board / "tensorboard").size(), 1U);
 }
 
-TEST(TensorBoard, WritesThroughNoLinkLaidInTheMiddle) {
-  Folder folder;
+TEST_F(TensorBoard, WritesThroughNoLinkLaidInTheMiddle) {
   write(folder / "victim", "precious");
   Driver board(TENSORBOARD_PLUGIN);
   board.begin(folder.text());
@@ -158,8 +158,7 @@ TEST(TensorBoard, WritesThroughNoLinkLaidInTheMiddle) {
   EXPECT_EQ(read(folder / "victim"), "precious");
 }
 
-TEST(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
-  Folder folder;
+TEST_F(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   write(folder / "obstacle", "");
   Driver board(TENSORBOARD_PLUGIN, {{"path", folder / "obstacle/logs"}});
   for (const std::string& sentence : {board.begin(folder.text()), board.stored_loss_tick(0, 1)}) {
@@ -172,15 +171,14 @@ TEST(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   EXPECT_EQ(records(event_files(folder / "obstacle/logs")[0]).size(), 6U);
 }
 
-TEST(TensorBoard, TakesAConfigThatIsNoYaml) {
-  Folder folder;
+TEST_F(TensorBoard, TakesAConfigThatIsNoYaml) {
   Driver board(TENSORBOARD_PLUGIN);
   const std::string directory = folder.text();
   EXPECT_EQ(board.begin(Driver::run_of(directory, false, "odd", "a: [")), "");
   EXPECT_EQ(board.stored_loss_tick(0, 1), "");
 }
 
-TEST(TensorBoard, TakesAHistogramWithoutElements) {
+TEST_F(TensorBoard, TakesAHistogramWithoutElements) {
   Begun board(TENSORBOARD_PLUGIN);
   board.begin_tick(0);
   EXPECT_EQ(board.histogram("Weights", "fc", "weight", {-INFINITY, INFINITY}, {0}), "");
@@ -246,7 +244,7 @@ TEST(TensorBoardHistogram, LeavesOutBinsThatAreEmptyAtItsEndsAndReadsNoOthers) {
 }
 
 #ifdef LIBTORCH_LIBRARY
-TEST(TensorBoard, WritesInAProcessThatHasLibTorchLoaded) {
+TEST_F(TensorBoard, WritesInAProcessThatHasLibTorchLoaded) {
   ASSERT_NE(dlopen(LIBTORCH_LIBRARY.c_str(), RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   Begun board(TENSORBOARD_PLUGIN);
   EXPECT_EQ(board.stored_loss_tick(0, 1), "");

@@ -48,8 +48,12 @@ void write_epochs(const Folder& folder, int last) {
   for (int epoch = 1; epoch <= last; ++epoch) file.long_epoch(epoch);
 }
 
-TEST(CompressedEpochs, TakeThePlaceOfATextThatHasBecomeLongAndGrowByAMemberAnEpoch) {
+class CompressedEpochs : public testing::Test {
+ protected:
   const Folder folder;
+};
+
+TEST_F(CompressedEpochs, TakeThePlaceOfATextThatHasBecomeLongAndGrowByAMemberAnEpoch) {
   Numbered file(folder, false, soon());
   file.long_epoch(1);
   EXPECT_EQ(folder.names(), std::set<std::string>{"lines"});
@@ -66,8 +70,7 @@ TEST(CompressedEpochs, TakeThePlaceOfATextThatHasBecomeLongAndGrowByAMemberAnEpo
                                  (folder / "lines.gz").string() + "'"});
 }
 
-TEST(CompressedEpochs, AreWrittenFromTheStartUnderANameThatSaysSo) {
-  const Folder folder;
+TEST_F(CompressedEpochs, AreWrittenFromTheStartUnderANameThatSaysSo) {
   Numbered file(folder, false, gzip(), "lines.gz");
   file.epoch(1);
   EXPECT_EQ(text_of(folder / "lines.gz").substr(0, 2), "\x1f\x8b");
@@ -75,8 +78,7 @@ TEST(CompressedEpochs, AreWrittenFromTheStartUnderANameThatSaysSo) {
   EXPECT_EQ(file.said(), Strings());
 }
 
-TEST(CompressedEpochs, AreOnlyAddedToByAResumedRunWhereEveryEpochStays) {
-  const Folder folder;
+TEST_F(CompressedEpochs, AreOnlyAddedToByAResumedRunWhereEveryEpochStays) {
   write_epochs(folder, 4);
   const std::string before = text_of(folder / "lines.gz");
   Numbered file(folder, true, soon());
@@ -87,8 +89,7 @@ TEST(CompressedEpochs, AreOnlyAddedToByAResumedRunWhereEveryEpochStays) {
   EXPECT_EQ(file.said(), Strings());
 }
 
-TEST(CompressedEpochs, GiveWayToThoseThatAResumedRunTrainsAgainAndAreKept) {
-  const Folder folder;
+TEST_F(CompressedEpochs, GiveWayToThoseThatAResumedRunTrainsAgainAndAreKept) {
   write_epochs(folder, 5);
   const std::string before = text_of(folder / "lines.gz");
   Numbered file(folder, true, soon());
@@ -100,7 +101,7 @@ TEST(CompressedEpochs, GiveWayToThoseThatAResumedRunTrainsAgainAndAreKept) {
       << file.said()[0];
 }
 
-TEST(CompressedEpochs, AreReadAndGoneOnWithAtWhateverByteTheyWereCutOff) {
+TEST_F(CompressedEpochs, AreReadAndGoneOnWithAtWhateverByteTheyWereCutOff) {
   const Folder whole;
   write_epochs(whole, 6);
   const std::string bytes = text_of(whole / "lines.gz");
@@ -124,8 +125,7 @@ TEST(CompressedEpochs, AreReadAndGoneOnWithAtWhateverByteTheyWereCutOff) {
   }
 }
 
-TEST(CompressedEpochs, AreGoneOnWithBeforeAMemberThatIsDamagedAndAreKept) {
-  const Folder folder;
+TEST_F(CompressedEpochs, AreGoneOnWithBeforeAMemberThatIsDamagedAndAreKept) {
   write_epochs(folder, 6);
   std::string bytes = text_of(folder / "lines.gz");
   const auto ends = ends_of_members(folder / "lines.gz");
@@ -139,8 +139,7 @@ TEST(CompressedEpochs, AreGoneOnWithBeforeAMemberThatIsDamagedAndAreKept) {
   EXPECT_NE(file.said()[0].find("had a part that was cut off or is damaged"), std::string::npos) << file.said()[0];
 }
 
-TEST(CompressedEpochs, AreTheFileWhereTheTextIsStillThereToo) {
-  const Folder folder;
+TEST_F(CompressedEpochs, AreTheFileWhereTheTextIsStillThereToo) {
   write_epochs(folder, 3);
   write(folder / "lines", "fresh\n" + epochs(1, 2));  // as where the process was killed before it was removed
   EXPECT_EQ(readable(folder / "lines"), "fresh\n" + epochs(1, 3));
@@ -151,8 +150,7 @@ TEST(CompressedEpochs, AreTheFileWhereTheTextIsStillThereToo) {
   EXPECT_EQ(folder.names(), (std::set<std::string>{"lines.gz", "older-1"}));
 }
 
-TEST(CompressedEpochs, OfAnEarlierRunAreNoneOfANewOnes) {
-  const Folder folder;
+TEST_F(CompressedEpochs, OfAnEarlierRunAreNoneOfANewOnes) {
   write_epochs(folder, 3);
   Numbered file(folder, false, soon());
   file.epoch(1);
@@ -160,8 +158,7 @@ TEST(CompressedEpochs, OfAnEarlierRunAreNoneOfANewOnes) {
   EXPECT_EQ(readable(folder / "older-1/lines"), "fresh\n" + epochs(1, 3));
 }
 
-TEST(CompressedEpochs, AreNotWrittenWhereALinkLeadsToTheText) {
-  const Folder folder;
+TEST_F(CompressedEpochs, AreNotWrittenWhereALinkLeadsToTheText) {
   write(folder / "elsewhere", "");
   fs::create_symlink("elsewhere", folder / "lines");
   write_epochs(folder, 5);
@@ -169,8 +166,7 @@ TEST(CompressedEpochs, AreNotWrittenWhereALinkLeadsToTheText) {
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n" + epochs(1, 5));
 }
 
-TEST(CompressedEpochs, AreNotWrittenWhereTheDiskIsFullAndTheTextGoesOn) {
-  const Folder folder;
+TEST_F(CompressedEpochs, AreNotWrittenWhereTheDiskIsFullAndTheTextGoesOn) {
   Compression large = soon();
   large.member = [](std::string_view text) { return gzip_member(text) + std::string(4000, '\0'); };
   Numbered file(folder, false, large);
@@ -185,8 +181,7 @@ TEST(CompressedEpochs, AreNotWrittenWhereTheDiskIsFullAndTheTextGoesOn) {
                                 (folder / "lines").string() + "' continues without compression");
 }
 
-TEST(CompressedEpochs, WaitWhereTheyCannotBeWrittenAndLeaveNoHalfMember) {
-  const Folder folder;
+TEST_F(CompressedEpochs, WaitWhereTheyCannotBeWrittenAndLeaveNoHalfMember) {
   write_epochs(folder, 3);
   Numbered file(folder, true, soon());
   const std::string before = text_of(folder / "lines.gz");
@@ -199,7 +194,7 @@ TEST(CompressedEpochs, WaitWhereTheyCannotBeWrittenAndLeaveNoHalfMember) {
   EXPECT_EQ(readable(folder / "lines"), "fresh\n" + epochs(1, 3) + "joined\n" + epochs(4, 5));
 }
 
-TEST(CompressedEpochs, StayReadableWheneverTheProcessIsKilled) {
+TEST_F(CompressedEpochs, StayReadableWheneverTheProcessIsKilled) {
   std::mt19937 random(20);
   for (int kill_number = 0; kill_number < 25; ++kill_number) {
     const Folder folder;
