@@ -52,8 +52,12 @@ fs::path good_runs() {
   return folder;
 }
 
-TEST(Learn, OverwritesNoBaselineUnlessToldTo) {
+class Learn : public testing::Test {
+ protected:
   const fs::path folder = good_runs();
+};
+
+TEST_F(Learn, OverwritesNoBaselineUnlessToldTo) {
   const std::string before = read(folder / "baseline.json"), again = "learn 0/record.jsonl --out baseline.json";
   EXPECT_ENDS(loupe_command(again, folder), 2, "'baseline.json' is there already, maybe of an earlier 'loupe learn'");
   EXPECT_EQ(read(folder / "baseline.json"), before);
@@ -61,8 +65,7 @@ TEST(Learn, OverwritesNoBaselineUnlessToldTo) {
   EXPECT_NE(read(folder / "baseline.json"), before);
 }
 
-TEST(Learn, LetsAnotherGoodRunPass) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, LetsAnotherGoodRunPass) {
   record_curves(
       folder / "new", 25, [](int epoch) { return 2.05 / epoch; }, [](int epoch) { return 3.07 + 0.1 * epoch; });
   const Finished finished = loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder);
@@ -70,8 +73,7 @@ TEST(Learn, LetsAnotherGoodRunPass) {
   EXPECT_EQ(finished.output.find("departs_from_baseline"), std::string::npos) << finished.output;
 }
 
-TEST(Learn, TellsTheFirstLayerAndEpochThatLeaveItForLongerThanThePatience) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, TellsTheFirstLayerAndEpochThatLeaveItForLongerThanThePatience) {
   record_curves(
       folder / "new", 20, [](int epoch) { return 2.05 / epoch; },
       [](int epoch) { return epoch < 8 ? 3.1 + 0.1 * epoch : 30; });
@@ -88,15 +90,13 @@ TEST(Learn, TellsTheFirstLayerAndEpochThatLeaveItForLongerThanThePatience) {
   EXPECT_EQ(rows[0]["last_epoch"], 10.0);  // patience 2: the third epoch outside
 }
 
-TEST(Learn, TakesNaNForADeparture) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, TakesNaNForADeparture) {
   record_curves(
       folder / "new", 20, [](int epoch) { return 2.05 / epoch; }, [](int) { return NAN; });
   EXPECT_EQ(loupe_command("diagnose new/record.jsonl --baseline baseline.json", folder).exit_code, 1);
 }
 
-TEST(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
   record_curves(
       folder / "other", 3, [](int) { return 1; }, [](int) { return 1; }, "encoder");
   EXPECT_ENDS(loupe_command("diagnose other/record.jsonl --baseline baseline.json", folder), 2,
@@ -111,8 +111,7 @@ TEST(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
               "the baseline 'baseline.json' has nothing of 'head', which is not compared");
 }
 
-TEST(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
   const Finished one = loupe_command("learn 0/record.jsonl --out one.json", folder);
   EXPECT_EQ(one.exit_code, 0);
   EXPECT_NE(one.output.find("of 1 run alone, little can be learned"), std::string::npos) << one.output;
@@ -123,8 +122,7 @@ TEST(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {
   EXPECT_GT(width("one.json"), width("baseline.json"));
 }
 
-TEST(Learn, TellsOfRecordsThatDifferInLengthOrAreNotGood) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, TellsOfRecordsThatDifferInLengthOrAreNotGood) {
   record_curves(
       folder / "short", 5, [](int epoch) { return 2.0 / epoch; }, [](int) { return 3; });
   RunToRecord bad;
@@ -139,8 +137,7 @@ TEST(Learn, TellsOfRecordsThatDifferInLengthOrAreNotGood) {
   }
 }
 
-TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, RefusesWhatNothingCanBeLearnedFrom) {
   write(folder / "empty", R"({"kind":"run","format":3,"name":"empty"})"
                           "\n");
   const std::string before = read(folder / "baseline.json");
@@ -159,8 +156,7 @@ TEST(Learn, RefusesWhatNothingCanBeLearnedFrom) {
   EXPECT_EQ(read(folder / "baseline.json"), before);
 }
 
-TEST(Learn, SaysWhichFileCannotBeWrittenAndWhatToDo) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, SaysWhichFileCannotBeWrittenAndWhatToDo) {
   const Finished finished = loupe_command("learn 0/record.jsonl --out 1/record.jsonl/inside", folder);
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_NE(finished.output.find("loupe: error: '1/record.jsonl/inside' cannot be written: Not a directory; name a "
@@ -169,8 +165,7 @@ TEST(Learn, SaysWhichFileCannotBeWrittenAndWhatToDo) {
       << finished.output;
 }
 
-TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
   const std::string whole = read(folder / "baseline.json");
   write(folder / "truncated", whole.substr(0, whole.size() / 2));
   write(folder / "text", "lorem ipsum");
@@ -202,8 +197,7 @@ TEST(Learn, HasAWrongBaselineRefusedWithTheRemedy) {
   }
 }
 
-TEST(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
   const Finished finished = loupe_command("diagnose 0/record.jsonl --baseline 0/record.jsonl", folder);
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_EQ(finished.output.rfind("0/record.jsonl: error: this is the record of a run, not a baseline", 0), 0u)
@@ -211,8 +205,7 @@ TEST(Learn, HasARecordThatIsGivenAsABaselineToldAndNotWrittenOver) {
   EXPECT_NE(finished.output.find("--out baseline.json"), std::string::npos) << finished.output;
 }
 
-TEST(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
-  const fs::path folder = good_runs();
+TEST_F(Learn, SaysWhereAConfigurationNamesABaselineThatCannotBeUsed) {
   const std::map<std::string, std::string> wrong = {
       {"0/record.jsonl", "this is the record of a run, not a baseline"},
       {"missing.json", "cannot be read"},

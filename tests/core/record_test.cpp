@@ -18,9 +18,9 @@ namespace loupe {
 namespace {
 
 /// A run of some epochs that records its loss.
-class RecordedRun {
+class Recorded {
  public:
-  explicit RecordedRun(const Folder& folder, const std::string& more = "")
+  explicit Recorded(const Folder& folder, const std::string& more = "")
       : monitor_(Config::from_text(
             "run: {dir: " + folder.path("digits") + more + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
             "a.yaml", "/")) {}
@@ -40,28 +40,31 @@ class RecordedRun {
   Monitor monitor_;
 };
 
-TEST(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
+class RecordedRun : public testing::Test {
+ protected:
   const Folder folder;
   const LogCapture told;
-  { RecordedRun(folder).tick(); }
-  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+};
+
+TEST_F(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
+  { Recorded(folder).tick(); }
+  const std::size_t lines = Recorded::lines(folder.path("digits/record.jsonl"));
   ASSERT_GT(lines, 0u);
   EXPECT_EQ(told.messages, std::vector<std::string>{});
-  { RecordedRun fails(folder); }
+  { Recorded fails(folder); }
   EXPECT_EQ(told.messages, std::vector<std::string>{});
   {
-    RecordedRun again(folder);
+    Recorded again(folder);
     again.tick();
     again.tick();
   }
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
-  EXPECT_GT(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
+  EXPECT_EQ(Recorded::lines(folder.path("digits/older-1/record.jsonl")), lines);
+  EXPECT_GT(Recorded::lines(folder.path("digits/record.jsonl")), lines);
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST(RecordedRun, HasBesideItWhatItLoaded) {
-  const Folder folder;
-  RecordedRun run(folder);
+TEST_F(RecordedRun, HasBesideItWhatItLoaded) {
+  Recorded run(folder);
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits")));
   run.tick();
   const auto loaded = [&] {
@@ -86,9 +89,7 @@ TEST(RecordedRun, HasBesideItWhatItLoaded) {
   EXPECT_EQ(loaded(), first);
 }
 
-TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
   folder.write("digits/incident-412/about.json", "x");
   Monitor monitor(
       Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
@@ -99,21 +100,17 @@ TEST(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
-  const Folder folder;
-  const LogCapture told;
-  { RecordedRun(folder).tick(); }
-  { RecordedRun(folder, ", resume: true").tick(2); }
+TEST_F(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
+  { Recorded(folder).tick(); }
+  { Recorded(folder, ", resume: true").tick(2); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/older-1")));
   EXPECT_EQ(told.messages, std::vector<std::string>{});
-  { RecordedRun(folder).tick(3); }
+  { Recorded(folder).tick(3); }
   ASSERT_EQ(told.messages.size(), 2u);
   EXPECT_NE(told.messages[1].find("set 'resume: true' under run"), std::string::npos);
 }
 
-TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   const auto run = [&](int64_t rows, double epoch) {
     Monitor monitor(Config::from_text(
         "run: {resume: true, dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\nvisualizers: [record]\n",
@@ -139,9 +136,7 @@ TEST(RecordedRun, ThatGoesOnWithAnotherModelSaysWhatDiffers) {
   EXPECT_SAYS(told.messages[0], "leave out 'resume' under run or set another 'dir'");
 }
 
-TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
   const auto epochs_of = [&](const std::string& name) {
     std::ifstream input(folder.path(name + "/record.jsonl"));
     std::string epochs;
@@ -151,12 +146,12 @@ TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
     }
     return epochs;
   };
-  RecordedRun first(folder);
+  Recorded first(folder);
   first.tick();
   first.tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
   {
-    RecordedRun second(folder);
+    Recorded second(folder);
     second.tick();
     first.tick();
     first.tick();
@@ -169,31 +164,27 @@ TEST(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
-  const Folder folder;
-  const LogCapture told;
-  RecordedRun first(folder);
+TEST_F(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
+  Recorded first(folder);
   first.tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
-  { RecordedRun(folder).tick(); }
-  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+  { Recorded(folder).tick(); }
+  const std::size_t lines = Recorded::lines(folder.path("digits/record.jsonl"));
   first.tick();
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits/older-1/record.jsonl")), lines);
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits/record.jsonl")), lines - 1) << "no end yet";
+  EXPECT_EQ(Recorded::lines(folder.path("digits/older-1/record.jsonl")), lines);
+  EXPECT_EQ(Recorded::lines(folder.path("digits/record.jsonl")), lines - 1) << "no end yet";
   EXPECT_EQ(told.messages.size(), 2u) << "that it was gone, and what is kept";
 }
 
-TEST(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
-  const Folder folder;
-  const LogCapture told;
-  std::optional<RecordedRun> first(std::in_place, folder);
+TEST_F(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
+  std::optional<Recorded> first(std::in_place, folder);
   first->tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
-  RecordedRun second(folder);
+  Recorded second(folder);
   second.tick();
-  const std::size_t lines = RecordedRun::lines(folder.path("digits/record.jsonl"));
+  const std::size_t lines = Recorded::lines(folder.path("digits/record.jsonl"));
   first.reset();
-  EXPECT_EQ(RecordedRun::lines(folder.path("digits/record.jsonl")), lines);
+  EXPECT_EQ(Recorded::lines(folder.path("digits/record.jsonl")), lines);
 }
 
 }  // namespace

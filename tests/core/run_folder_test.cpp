@@ -23,10 +23,14 @@ extern "C" int flock(int descriptor, int operation) noexcept {
 namespace loupe {
 namespace {
 
-TEST(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
+class RunFolder : public testing::Test {
+ protected:
   const Folder folder;
   const LogCapture told;
-  RunFolder first, second, third;
+};
+
+TEST_F(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
+  loupe::RunFolder first, second, third;
   EXPECT_EQ(first.take(folder.path("digits")), folder.path("digits"));
   EXPECT_EQ(told.messages, std::vector<std::string>{});
   EXPECT_EQ(second.take(folder.path("digits/")), folder.path("digits-2"));
@@ -36,25 +40,22 @@ TEST(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
                                   "'; the files of this run go to '" + folder.path("digits-2") + "'");
 }
 
-TEST(RunFolder, IsFreeAgainAfterItsRunAndLeavesNothingBehind) {
-  const Folder folder;
-  { EXPECT_EQ(RunFolder().take(folder.path("new/digits")), folder.path("new/digits")); }
+TEST_F(RunFolder, IsFreeAgainAfterItsRunAndLeavesNothingBehind) {
+  { EXPECT_EQ(loupe::RunFolder().take(folder.path("new/digits")), folder.path("new/digits")); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("new/digits"))) << "the run wrote nothing";
   folder.write("digits/model.pt", "x");
-  { EXPECT_EQ(RunFolder().take(folder.path("digits")), folder.path("digits")); }
+  { EXPECT_EQ(loupe::RunFolder().take(folder.path("digits")), folder.path("digits")); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/.loupe.lock")));
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/model.pt")));
 }
 
-TEST(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
   int ready[2], done[2];
   ASSERT_EQ(pipe(ready), 0);
   ASSERT_EQ(pipe(done), 0);
   const pid_t child = fork();
   if (child == 0) {
-    RunFolder held;
+    loupe::RunFolder held;
     held.take(folder.path("digits"));
     char byte = 'x';
     if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1) _exit(1);
@@ -63,7 +64,7 @@ TEST(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
   char byte = 'x';
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   {
-    RunFolder second;
+    loupe::RunFolder second;
     EXPECT_EQ(second.take(folder.path("digits")), folder.path("digits-2"));
   }
   ASSERT_EQ(told.messages.size(), 1u);
@@ -71,15 +72,13 @@ TEST(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
   ASSERT_EQ(write(done[1], &byte, 1), 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  RunFolder later;
+  loupe::RunFolder later;
   EXPECT_EQ(later.take(folder.path("digits")), folder.path("digits"));
   for (const int end : {ready[0], ready[1], done[0], done[1]}) close(end);
 }
 
-TEST(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
-  const Folder folder;
-  const LogCapture told;
-  RunFolder run;
+TEST_F(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
+  loupe::RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_FALSE(run.is_lost());
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -94,12 +93,10 @@ TEST(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
                                   "this run go to a new folder of that name");
 }
 
-TEST(RunFolder, BehindALinkIsTheFolderThatTheLinkNames) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RunFolder, BehindALinkIsTheFolderThatTheLinkNames) {
   std::filesystem::create_directory(folder.path("real"));
   std::filesystem::create_directory_symlink("real", folder.path("digits"));
-  RunFolder run;
+  loupe::RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_FALSE(run.is_lost());
   std::filesystem::rename(folder.path("real"), folder.path("elsewhere"));
@@ -114,35 +111,29 @@ TEST(RunFolder, BehindALinkIsTheFolderThatTheLinkNames) {
   EXPECT_EQ(told.messages, Texts{});
 }
 
-TEST(RunFolder, WhoseLockWasDeletedIsLockedAgain) {
-  const Folder folder;
-  const LogCapture told;
-  RunFolder run, second;
+TEST_F(RunFolder, WhoseLockWasDeletedIsLockedAgain) {
+  loupe::RunFolder run, second;
   run.take(folder.path("digits"));
   std::filesystem::remove(folder.path("digits/.loupe.lock"));
   EXPECT_FALSE(run.is_lost());
   EXPECT_EQ(second.take(folder.path("digits")), folder.path("digits-2"));
   std::filesystem::remove(folder.path("digits/.loupe.lock"));
-  RunFolder third;
+  loupe::RunFolder third;
   EXPECT_EQ(third.take(folder.path("digits")), folder.path("digits"));
   EXPECT_TRUE(run.is_lost()) << "another was faster";
 }
 
-TEST(RunFolder, ThatCannotBeLockedIsTakenWithAWarning) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RunFolder, ThatCannotBeLockedIsTakenWithAWarning) {
   has_no_locks = true;
-  RunFolder run;
+  loupe::RunFolder run;
   EXPECT_EQ(run.take(folder.path("digits")), folder.path("digits"));
   has_no_locks = false;
   EXPECT_SAYS(only(told.messages), "'" + folder.path("digits") + "' cannot be locked (No locks available)");
   EXPECT_SAYS(only(told.messages), "run.dir");
 }
 
-TEST(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
-  const Folder folder;
-  const LogCapture told;
-  RunFolder first, second;
+TEST_F(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
+  loupe::RunFolder first, second;
   first.take(folder.path("digits"));
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
   second.take(folder.path("digits"));
@@ -157,30 +148,27 @@ TEST(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
                                   folder.path("digits-2") + "'");
 }
 
-TEST(RunFolder, SaysHowItClaimsADirectory) {
-  const Folder folder;
-  const LogCapture told;
-  RunFolder run, other;
+TEST_F(RunFolder, SaysHowItClaimsADirectory) {
+  loupe::RunFolder run, other;
   std::string directory = folder.path("digits"), taken = directory;
   EXPECT_FALSE(run.is_claimed());
-  EXPECT_EQ(run.claim(directory, false), RunFolder::Claim::taken);
-  EXPECT_EQ(run.claim(directory, false), RunFolder::Claim::held);
+  EXPECT_EQ(run.claim(directory, false), loupe::RunFolder::Claim::taken);
+  EXPECT_EQ(run.claim(directory, false), loupe::RunFolder::Claim::held);
   EXPECT_TRUE(run.is_claimed());
-  EXPECT_EQ(other.claim(taken, false), RunFolder::Claim::taken);
+  EXPECT_EQ(other.claim(taken, false), loupe::RunFolder::Claim::taken);
   EXPECT_EQ(taken, folder.path("digits-2"));
   std::filesystem::remove_all(directory);
-  EXPECT_EQ(run.claim(directory, false), RunFolder::Claim::lost);
+  EXPECT_EQ(run.claim(directory, false), loupe::RunFolder::Claim::lost);
   EXPECT_EQ(directory, folder.path("digits"));
   directory = folder.path("letters");
-  EXPECT_EQ(run.claim(directory, true), RunFolder::Claim::taken);
+  EXPECT_EQ(run.claim(directory, true), loupe::RunFolder::Claim::taken);
   EXPECT_EQ(directory, folder.path("letters"));
   EXPECT_FALSE(std::filesystem::exists(directory)) << "many runs share it";
 }
 
-TEST(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
-  const Folder folder;
-  auto first = std::make_unique<RunFolder>();
-  RunFolder second;
+TEST_F(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
+  auto first = std::make_unique<loupe::RunFolder>();
+  loupe::RunFolder second;
   first->take(folder.path("digits"));
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
   second.take(folder.path("digits"));
@@ -188,25 +176,22 @@ TEST(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
   EXPECT_FALSE(second.is_lost());
 }
 
-TEST(RunFolder, WritesNoLockThroughALinkThatAnotherLaid) {
-  const Folder folder;
+TEST_F(RunFolder, WritesNoLockThroughALinkThatAnotherLaid) {
   folder.write("precious", "x");
   std::filesystem::create_directory(folder.path("digits"));
   std::filesystem::create_symlink(folder.path("precious"), folder.path("digits/.loupe.lock"));
-  RunFolder run;
+  loupe::RunFolder run;
   EXPECT_EQ(run.take(folder.path("digits")), folder.path("digits"));
   EXPECT_EQ(std::filesystem::file_size(folder.path("precious")), 1u);
 }
 
-TEST(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
   for (const std::string run : {"one", "two"}) {
     folder.write("digits/record.jsonl", run);
     folder.write("digits/report.html", run);
     folder.write("digits/events/1", run);
     folder.write("digits/model.pt", run);
-    RunFolder taken;
+    loupe::RunFolder taken;
     taken.take(folder.path("digits"));
     const std::vector<std::string> paths = {"record.jsonl", "report.html", "events/", "values.csv", "record.jsonl"};
     EXPECT_TRUE(taken.keep_older(paths));
@@ -225,16 +210,14 @@ TEST(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
             0u);
 }
 
-TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
   folder.write("digits/record.jsonl", "x");
   folder.write("digits/incident-412/about.json", "x");
   folder.write("digits/incident-412-2/about.json", "x");
   folder.write("digits/incident-notes/mine", "x");
   folder.write("digits/notes.json", "{}");
   folder.write(std::string("digits/") + loaded_file_name, "{}");
-  RunFolder run;
+  loupe::RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_TRUE(run.keep_older({"record.jsonl"}));
   folder.write("digits/incident-412/about.json", "of this run");
@@ -249,16 +232,14 @@ TEST(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
-  const Folder folder;
-  const LogCapture told;
+TEST_F(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path(""));
   folder.write("notes.json", "of this folder");
   folder.write("report.html", "x");
   folder.write("run/record.jsonl.gz", "x");
   folder.write("run/notes.json", "{}");
-  RunFolder run;
+  loupe::RunFolder run;
   std::filesystem::current_path(before);
   run.take("");
   const std::vector<std::string> paths = {"report.html", "record.jsonl", "run/record.jsonl"};
@@ -276,34 +257,31 @@ TEST(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("run/notes.json")));
 }
 
-TEST(RunFolder, LeavesIncidentsWhereTheRunHasNoFolderOfItsOwn) {
-  const Folder folder;
+TEST_F(RunFolder, LeavesIncidentsWhereTheRunHasNoFolderOfItsOwn) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path(""));
   folder.write("incident-412/about.json", "x");
-  RunFolder run;
+  loupe::RunFolder run;
   std::filesystem::current_path(before);
   run.take("");
   EXPECT_FALSE(run.keep_older({}));
   EXPECT_TRUE(std::filesystem::exists(folder.path("incident-412/about.json")));
 }
 
-TEST(RunFolder, MovesNoFolderThatIsNotWithinTheRuns) {
-  const Folder folder;
+TEST_F(RunFolder, MovesNoFolderThatIsNotWithinTheRuns) {
   folder.write("other/theirs", "x");
   folder.write("digits/model.pt", "x");
-  RunFolder run;
+  loupe::RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_FALSE(run.keep_older({"../other", ".", "..", folder.path("other"), "/dev/null", "missing"}));
   EXPECT_TRUE(std::filesystem::exists(folder.path("other/theirs")));
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/model.pt")));
 }
 
-TEST(RunFolder, TellsWhatItCannotKeep) {
+TEST_F(RunFolder, TellsWhatItCannotKeep) {
   const std::string unmovable = "/sys/devices/system/cpu/online";
   ASSERT_TRUE(std::filesystem::is_regular_file(unmovable));
-  const LogCapture told;
-  RunFolder run;
+  loupe::RunFolder run;
   EXPECT_FALSE(run.keep_older({unmovable}));
   ASSERT_EQ(told.messages.size(), 1u);
   EXPECT_EQ(told.messages[0].find("files of an earlier run in '" + unmovable + "' cannot be kept: "), 0u);
