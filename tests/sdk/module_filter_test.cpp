@@ -38,6 +38,7 @@ TEST(ModuleFilter, LeavesTheLensItsDefaultWithoutInclude) {
 
 TEST(ModuleFilter, TakesExactlyWhatIncludeNames) {
   EXPECT_EQ(taken({"Linear"}), (Strings{"body.3", "body.12"}));
+  EXPECT_EQ(taken({"torch::nn::ReLUImpl"}), Strings{"body.4"});
   EXPECT_EQ(taken({"body.[3-5]"}), (Strings{"body.3", "body.4"}));
   EXPECT_EQ(taken({"linear", "ReLU"}), (Strings{"body.3", "body.4", "body.12"}));
   EXPECT_EQ(taken({"nothing"}), Strings{});

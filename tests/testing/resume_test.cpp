@@ -85,16 +85,6 @@ TEST_F(Resume, ShowsNothingFromBeforeWhereToldToOrWhereNothingIsLeft) {
   EXPECT_TRUE(reports("\"epochs\":[3.0]"));
 }
 
-TEST_F(Resume, KeepsAllFilesOfARunThatBeginsAgainInOneFolder) {
-  train(1, 5, false, "[record, csv, html]");
-  const std::string record = text_of(folder_ / "record.jsonl"), values = text_of(folder_ / "values.csv");
-  train(1, 3, true, "[record, csv, html]");
-  EXPECT_EQ(text_of(folder_ / "older-1/record.jsonl"), record);
-  EXPECT_EQ(text_of(folder_ / "older-1/values.csv"), values);
-  EXPECT_TRUE(fs::exists(folder_ / "older-1/report.html"));
-  EXPECT_FALSE(fs::exists(folder_ / "older-2"));
-}
-
 TEST_F(Resume, SaysHowTheConfigurationIsNotAsItWas) {
   train(0, 1, false, "[record]");
   train(2, 2, true, "[record]");
