@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the headers of the boundary to what is frozen of a version: a line for each member of a struct (where it lies, its
-size and type), each struct's size, each constant, each function's contract and each other type. The headers say which there
-are, a compiler says what they are, in C and in C++. Says also whether the core keeps out of what is left to drafts, and
+size and type), each struct's size, each constant, each macro, each function's contract and each other type. The headers say which
+there are, a compiler says what they are, in C and in C++. Says also whether the core keeps out of what is left to drafts, and
 drafts within it.
 
     frozen.py INCLUDE FILE CHANGELOG COMPILER...  compares; exit code 1 where the promise of sdk/ABI.md is broken
@@ -9,7 +9,8 @@ drafts within it.
 
 What is frozen stays as it is. What is new is a constant of a value that its enumeration does not have yet, a struct, or a
 member behind all others of a struct of data, and the changelog names it. The words of the headers are the promise, too: where a
-sentence of the frozen ones, beside FILE in include/, is not said any more, the changelog has the header's name, "abi/lens.h".
+sentence of the frozen ones, beside FILE in include/, is not said any more, the changelog has the header's name, "abi/lens.h". What
+the changelog says of the frozen version itself, and of those before, explains nothing.
 """
 import pathlib
 import re
@@ -38,7 +39,8 @@ class Declared:
         self.types = {}
         self.constants = []
         self.enumerations = []  # of names
-        self.contracts = []     # lines
+        self.contracts = []     # lines, as are the next
+        self.macros = []        # those with arguments
 
     def read(self, text):
         for name, contract in reference.contracts_in(text):
@@ -47,6 +49,8 @@ class Declared:
         for name, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*)$", text, flags=re.M):
             if not value.startswith("__"):  # an attribute
                 self.constants.append(name)
+        for name, body in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\)[ \t]+\S.*)$", text, flags=re.M):
+            self.macros.append(f"{name} macro: {' '.join(body.split())}")  # each definition, of which there may be two
         text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
         text = re.sub(r'extern "C" \{(.*)\}', r"\1", text, flags=re.S)
         for statement in statements(text):
@@ -158,7 +162,7 @@ def draft_faults(core, drafts):
 def broken_promises(frozen, now, declared):
     """What of the frozen lines is no more, and what is new in a way that plugins would notice."""
     def by_name(lines):
-        return dict(line.split(" ", 1) for line in lines if " size: " not in line and " contract: " not in line)
+        return dict(line.split(" ", 1) for line in lines if not re.match(r"\S+ (size|contract|macro): ", line))
 
     def by_words(lines, words):
         return dict(line.split(words, 1) for line in lines if words in line)
@@ -173,6 +177,10 @@ def broken_promises(frozen, now, declared):
     for name, contract in contracts.items():
         if contracts_now.get(name) != contract:
             yield f"the contract of {name} was '{contract}' and is '{contracts_now.get(name)}'"
+    macros_now = [line for line in now if " macro: " in line]
+    for name, body in (line.split(" macro: ", 1) for line in frozen if " macro: " in line):
+        if f"{name} macro: {body}" not in macros_now:
+            yield f"the macro {name} was '{body}', and is not"
     sizes, sizes_now = by_words(frozen, " size: "), by_words(now, " size: ")
     grows = growing(declared)
     for name in after.keys() - before.keys():
@@ -239,6 +247,7 @@ def main():
     write = sys.argv[1:2] == ["--write"]
     include, file, *rest = sys.argv[2:] if write else sys.argv[1:]
     changelog, compilers = ("", rest) if write else (pathlib.Path(rest[0]).read_text(), rest[1:])
+    changelog = re.split(rf"^## {re.escape(pathlib.Path(file).resolve().parent.name)}\b", changelog, flags=re.M)[0]
     folder = pathlib.Path(include)
     core, drafts = Declared(), Declared()
     headers = sorted(path.relative_to(folder) for path in (folder / "loupe/abi").glob("*.h"))
@@ -247,7 +256,7 @@ def main():
         for path in paths:
             declared.read((folder / path).read_text())
     kinds = {f"{struct}.{member}": kind for struct, member, kind in core.members}
-    others = core.contracts + [f"{name} {kind}" for name, kind in core.types.items()]
+    others = core.contracts + core.macros + [f"{name} {kind}" for name, kind in core.types.items()]
     failed = False
     for compiler in compilers:
         found = values(compiler, include, headers, core)

@@ -15,6 +15,8 @@ here = pathlib.Path(__file__).resolve().parent
 
 
 class Changed(unittest.TestCase):
+    of_then = ""  # what the changelog says of the frozen version
+
     def checked(self, header, before, after):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(include, folder, dirs_exist_ok=True)
@@ -23,7 +25,7 @@ class Changed(unittest.TestCase):
             self.assertIn(before, text)
             path.write_text(text.replace(before, after, 1))
             changelog = pathlib.Path(folder) / "CHANGELOG.md"
-            changelog.write_text("told_in_the_changelog LOUPE_TOLD_IN_THE_CHANGELOG")
+            changelog.write_text("told_in_the_changelog LOUPE_TOLD_IN_THE_CHANGELOG\n## 1.0.0\n" + self.of_then)
             return subprocess.run([sys.executable, here / "frozen.py", folder, frozen, changelog, compiler],
                                   capture_output=True, text=True)
 
@@ -47,6 +49,16 @@ class Changed(unittest.TestCase):
     def test_a_sentence_that_is_not_said_any_more(self):
         said = self.said_of("abi/lens.h", "Once, before the first module.", "Before the first module.")
         self.assertIn("abi/lens.h does not say 'Once, before the first module.' any more", said)
+
+    def test_what_the_changelog_said_then_explains_nothing(self):
+        self.of_then = "abi/lens.h LOUPE_ZZZ"
+        self.assertIn("abi/lens.h does not say 'Once,", self.said_of("abi/lens.h", "Once, before", "Before"))
+        self.assertIn("LOUPE_ZZZ is new", self.said_of("abi/zzz.h", "", "#define LOUPE_ZZZ 7\n"))
+
+    def test_a_macro(self):
+        said = self.said_of("abi/entry.h", "((STRUCT).struct_size >= (size_t)", "((STRUCT).struct_size < (size_t)")
+        self.assertIn("the macro LOUPE_REACHES was '(STRUCT, MEMBER) ((STRUCT).struct_size >=", said)
+        self.assertIn("the macro LOUPE_OFFERS was", self.said_of("abi/entry.h", "(STRUCT).MEMBER != NULL", "(STRUCT).MEMBER == NULL"))
 
     def test_a_constant(self):
         self.assertIn("LOUPE_FAILED was 4 and is 5", self.said_of("abi/entry.h", "LOUPE_FAILED = 4", "LOUPE_FAILED = 5"))

@@ -64,6 +64,51 @@ TEST_P(FrozenPlugin, OfEachKindGivesTheNumbersOfThen) {
   fs::remove(lines);
 }
 
+/// What uses all that 1.0 has; see whole.c.
+class FrozenWhole : public FrozenPlugin {
+ protected:
+  /// Three ticks, each with the same events, of a module with a parameter and an attribute; then it is forgotten.
+  static void run_all(const std::string& yaml, const std::string& lens) {
+    Bench bench("on_error: stop\n" + yaml, {file()});
+    const std::uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
+    const Module watched =
+        bench.module("watched", "Linear", {{"weight", {2, 2}, trained}, {"state", {2}, trained, true}});
+    bench.set(watched, "weight", tensor({4, 0, 0, 2}, {2, 2}));
+    bench.set(watched, "state", tensor({5, 6}));
+    bench.optimizer("SGD", 0.1);
+    for (int tick = 0; tick < 3; ++tick) {
+      for (const double scale : {1.0, 2.0}) {
+        bench.forward(watched, {tensor({1, 0.5}, {1, 2})},
+                      {tensor({3 * scale, 4, 6, 8 * scale}, {2, 2}), tensor({0.5 * scale})});
+        bench.output_gradient(watched, tensor({0.5 * scale, 1, 0, 2}, {2, 2}));
+        bench.input_gradient(watched, tensor({scale, -1}, {1, 2}));
+        bench.gradient(watched, "weight", tensor({1, 0, 0, scale}, {2, 2}));
+        bench.set(watched, "weight", tensor({4 * scale, 0, 0, 2}, {2, 2}));
+        bench.push_loss(scale);
+        bench.push_metric("accuracy", 0.25);
+        bench.step();
+      }
+      bench.forward(watched, tensor({1, 1}, {1, 2}), evaluation_pass);
+      bench.gradient(watched, "weight", tensor({1, 2, 3, 4}, {2, 2}));  // no step has used it
+      if (tick == 2) bench.forget(watched);
+      bench.tick();
+      EXPECT_FALSE(bench.is_quarantined(lens));
+    }
+    bench.end();
+  }
+};
+
+TEST_P(FrozenWhole, GivesTheNumbersOfThen) {
+  const std::string file = GetParam(), language = file.substr(6, file.find_first_of("_.", 6) - 6);  // of whole_c_gcc.so
+  const fs::path lines = fs::temp_directory_path() / ("loupe_frozen_" + file + ".txt");
+  run_all("lenses: [" + language +
+              "_whole: {flag: true, count: 3, share: 0.25, word: maybe, names: [a, b], map: {two: 2}}]\n" +
+              "visualizers: [" + language + "_text: {path: " + lines.string() + "}]\n",
+          language + "_whole");
+  EXPECT_EQ(text_of(lines), text_of(fs::path(LOUPE_FROZEN_PLUGINS).parent_path() / ("whole_" + language + ".txt")));
+  fs::remove(lines);
+}
+
 class FrozenLens : public FrozenPlugin {};
 
 TEST_P(FrozenLens, ReportsTheMeansOfThen) {
@@ -81,6 +126,7 @@ std::string name_of(const ::testing::TestParamInfo<const char*>& plugin) {
 INSTANTIATE_TEST_SUITE_P(Built, FrozenPlugin, ::testing::Values(LOUPE_FROZEN_PLUGIN_NAMES), name_of);
 // The same sources, built with headers of a newer minor version: they fill and use what this host does not know.
 INSTANTIATE_TEST_SUITE_P(OfANewerMinor, FrozenPlugin, ::testing::Values("c_newer.so", "cpp_newer.so"), name_of);
+INSTANTIATE_TEST_SUITE_P(Built, FrozenWhole, ::testing::Values(LOUPE_FROZEN_WHOLE_NAMES), name_of);
 INSTANTIATE_TEST_SUITE_P(Built, FrozenLens, ::testing::Values("rust.so"), name_of);
 
 }  // namespace
