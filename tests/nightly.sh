@@ -135,14 +135,14 @@ parts() {
   done
 }
 
-# The plugins of today in the host of each minor version before; until there is a tag, of the tree in which 1.0 was frozen.
+# The plugins of today in the host of each minor version before; until there is a tag, of the tree in which 1.0 was last frozen.
 older() {
   local commit commits source
   build digits loupe loupe_plugins
   find_libtorch
   mapfile -t commits < <(git tag --list 'v1.*.0')
   if ((${#commits[@]} == 0)); then
-    mapfile -t commits < <(git log --format=%H --diff-filter=A -1 -- tests/abi/1.0/SHA256SUMS)
+    mapfile -t commits < <(git log --format=%H -1 -- tests/abi/1.0/SHA256SUMS)
   fi
   ((${#commits[@]} > 0)) || fail "the history has neither a tag v1.0.0 nor the commit that froze 1.0: fetch it whole"
   for commit in "${commits[@]}"; do
