@@ -25,8 +25,9 @@ sed -Ei "s/^(  version: )\".*\"/\1\"$version\"/" host/packaging/conda/recipe.yam
 sed -Ei "s/(libloupe_host\.so\.)[0-9]+/\1$major/" host/optional/preload/boundary.h host/packaging/conda/recipe.yaml
 sed -Ei "s/(libloupe-(host|listeners|testing))[0-9]+/\1$major/g" tests/package/deb.sh tests/package/installed.sh
 
-sed -Ei "s/^## ${version//./\\.}, not released yet$/## $version, $(date -u +%F)/" "$changelog"
-grep -qE "^## ${version//./\\.}, [0-9-]+$" "$changelog" || fail "$changelog has no heading '## $version, not released yet'"
+git rev-parse --quiet --verify "refs/tags/v$version" >/dev/null && fail "v$version is tagged already"
+sed -Ei "s/^(## ${version//./\\.}), (not released yet|[0-9-]+)$/\1, $(date -u +%F)/" "$changelog"
+grep -qE "^## ${version//./\\.}, $(date -u +%F)$" "$changelog" || fail "$changelog has no heading '## $version, not released yet'"
 python3 tests/structure/check.py .
 if [[ $version == "$minor.0" && ! -e tests/abi/$minor/SHA256SUMS ]] &&
   [[ $minor == "$(sed -nE 's/^#define LOUPE_ABI_(MAJOR|MINOR) ([0-9]+)u$/\2/p' sdk/include/loupe/abi/entry.h | paste -sd.)" ]]; then
@@ -38,11 +39,15 @@ if [[ $version == "$minor.0" && ! -s $promises/promises.txt ]]; then
   [[ -x build-tests/bin/loupe ]] || fail "what $minor promises is asked of build-tests/bin/loupe, which .ci/run builds"
   tests/promises/promises.py --write build-tests/bin/loupe "$promises"
 fi
-if $checks; then tests/package.sh deb; fi
+# What "Get it" on the front page names, in the folder that it names. CI has made and tried the wheel.
+if $checks; then
+  tests/package.sh deb
+  cp build-2.14/packages/loupe-"$version"*.whl build-package/packages
+fi
 git add -A
 if ! git diff --cached --quiet; then git commit --quiet --message "Loupe $version"; fi
 cat <<END
-Loupe $version is committed, and its packages lie where tests/package.sh says. What is left:
+Loupe $version is committed. With checks, its wheel and Debian packages lie in build-package/packages. What is left:
   git tag -s v$version && git push origin HEAD v$version
   the packages and wheels, to where users take them from
 END
