@@ -12,8 +12,8 @@ if [[ ${2:-} == --unchecked ]]; then checks=false; fi
 [[ -z $(git status --porcelain) ]] || fail "the checkout is not clean: git status"
 minor=${version%.*} major=${version%%.*}
 changelog=sdk/CHANGELOG.md promises=tests/promises/$minor
-if [[ $version == "$minor.0" && ! (-e $promises/run && -e $promises/good.yaml) ]]; then
-  fail "$promises has no run/ and good.yaml: a record and a YAML with all that $minor has, which later versions must read"
+if [[ $version == "$minor.0" && ! (-e $promises/run && -e $promises/good.yaml && -e $promises/yaml) ]]; then
+  fail "$promises has no run/, good.yaml and yaml/: a record, a YAML with all that $minor has, and configs/*.yaml, which later versions must read"
 fi
 
 # The version, wherever it is written by hand: tests/structure/check.py has the list and holds each to the first of these.

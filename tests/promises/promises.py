@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds Loupe to what it promised beside the boundary of plugins: commands with their options, keys and words of the YAML,
-components with their options and defaults, rules, the types in what `diagnose`, `check` and `learn` give as JSON, exit codes,
-records, which are read and written as they were, states of ranks, which give the numbers that they gave, columns of csv, metrics
-of Prometheus and tags of TensorBoard.
+"""Holds Loupe to what it promised beside the boundary of plugins: commands with their options, keys and words of the YAML, the
+YAML files that came with a version, components with their options and defaults, rules, the types in what `diagnose`, `check` and
+`learn` give as JSON, exit codes, records, which are read and written as they were, states of ranks, which give the numbers that
+they gave, columns of csv, metrics of Prometheus and tags of TensorBoard.
 
     promises.py LOUPE FOLDER           compares with what a version promised; exit code 1 where something is gone
     promises.py --write LOUPE FOLDER   writes FOLDER/promises.txt, which a release does once; FOLDER has run/, ranks/ of two
-                                       processes without a store, of which records need no values, and good.yaml
+                                       processes without a store, of which records need no values, good.yaml, and in
+                                       yaml/ the files that came with the version
 """
 import json
 import pathlib
@@ -156,6 +157,14 @@ def exit_codes(loupe, folder):
             yield f"command {name} exits with {loupe.run(name, '--nothing').returncode} at an unknown option"
 
 
+def configurations(loupe, folder):
+    """What came with the version is read as it was."""
+    for file in sorted((folder / "yaml").glob("*.yaml")):
+        done = loupe.run("validate", file)
+        words = done.stdout.split("\n")[0].rsplit(": ", 1)[-1] or "nothing"
+        yield f"configuration {file.name} gives {done.returncode} and is {words}"
+
+
 def rewritten(loupe, folder):
     """The record as it is written again by the visualizer that wrote it, line by line."""
     with tempfile.TemporaryDirectory() as out:
@@ -237,12 +246,12 @@ def shown(loupe, folder):
 
 def kept(loupe, folder):
     of_loupe = (commands, yaml, rules, defaults)
-    of_files = (diagnosis, exit_codes, rewritten, json_types, merged, shown)
+    of_files = (diagnosis, exit_codes, configurations, rewritten, json_types, merged, shown)
     return {line for part in of_loupe for line in part(loupe)} | {line for part in of_files for line in part(loupe, folder)}
 
 
 def gone(promised, now):
-    for words in ("command", "yaml", "rule", "diagnose", "loupe exits", "record", "default", "json", "merged", "shown"):
+    for words in ("command", "yaml", "rule", "diagnose", "loupe exits", "record", "default", "json", "merged", "shown", "configuration"):
         if not any(line.startswith(words + " ") for line in promised):
             yield f"nothing is promised of '{words}'"
     for line in promised:

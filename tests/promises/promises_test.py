@@ -56,6 +56,11 @@ class Promises(unittest.TestCase):
 
         self.assertEqual(self.gone(drop, promises.yaml), ["promised, and gone: yaml run.resume"])
 
+    def test_a_configuration_that_is_read_otherwise(self):
+        change = self.said_otherwise("validate", "valid, 4 lenses, 1 visualizer", "valid, 3 lenses, 1 visualizer")
+        self.assertEqual(self.gone(change, promises.configurations, folder),
+                         ["promised, and gone: configuration minimal.yaml gives 0 and is valid, 4 lenses, 1 visualizer"])
+
     def test_a_kind_of_line_that_records_have_no_more(self):
         def drop(arguments, done):
             if arguments[0] == "replay":
