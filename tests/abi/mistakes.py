@@ -22,7 +22,7 @@ MISTAKES = [
     ("the prose of a member says another thing", f"{ABI}/modules.h", r"(uint64_t id; +/\* )", r"\1seldom ", None,
      "abi_is_as_frozen", "abi/modules.h does not say '"),
     ("the prose of a function says another thing", f"{ABI}/lens.h",
-     r"/\* (?=[^*]*\*/\n  /\* @[^*]*(?:\*[^/][^*]*)*\*/\n  loupe_status \(\*attach\))", "/* Never. ", None,
+     r"/\* (?=[^*]*\*/\n  /\* @[^*]*(?:\*[^/][^*]*)*\*/\n  loupe_status \(\*attach\))", "/* Not ", None,
      "abi_is_as_frozen", "abi/lens.h does not say '"),
     ("the prose of a rule for all says another thing", f"{SDK}/abi.h", r" \* - (?=Tables )", " * - Few ", None,
      "abi_is_as_frozen", "abi.h does not say '- Tables"),
