@@ -282,39 +282,43 @@ class Text : public loupe::Visualizer {
   }
   void model(const loupe::Model& model) override { file_ << "model of " << model.module_count << " modules\n"; }
   void tag(const loupe::Tag& tag) override {
-    file_ << "tag " << tag.id << " in " << tag.unit << ": " << tag.description << '\n';
+    file_ << "tag " << shown(tag.id) << " in " << shown(tag.unit) << ": " << shown(tag.description) << '\n';
   }
   void begin_tick(const loupe::Tick& tick) override {
     file_ << "tick " << tick.at.epoch << " after " << tick.at.step << " steps\n";
   }
   void row(const loupe::Row& row) override {
-    file_ << "row " << (row.layer != nullptr ? row.layer : "-") << ", of " << row.events << ':';
-    loupe::each_value(row, [&](const loupe::RowValue& number) { file_ << ' ' << number.line << '=' << number.value; });
+    file_ << "row " << shown(row.layer) << ", of " << row.events << ':';
+    loupe::each_value(
+        row, [&](const loupe::RowValue& number) { file_ << ' ' << shown(number.line) << '=' << number.value; });
     for (std::size_t i = 0; i < row.band_count; ++i)
-      file_ << ' ' << row.band_names[2 * i] << ".." << row.band_names[2 * i + 1] << '=' << row.bands[2 * i] << ".."
-            << row.bands[2 * i + 1];
+      file_ << ' ' << shown(row.band_names[2 * i]) << ".." << shown(row.band_names[2 * i + 1]) << '='
+            << row.bands[2 * i] << ".." << row.bands[2 * i + 1];
     file_ << '\n';
   }
   void histogram(const loupe::Histogram& histogram) override {
-    file_ << "histogram " << histogram.layer << ", " << histogram.line << ':';
+    file_ << "histogram " << shown(histogram.layer) << ", " << shown(histogram.line) << ':';
     for (std::size_t i = 0; i < histogram.bin_count; ++i)
       file_ << ' ' << histogram.edges[i] << ".." << histogram.edges[i + 1] << '=' << histogram.counts[i];
     file_ << '\n';
   }
   void end_tick() override { file_ << "end of tick\n"; }
   void finding(const loupe_finding& finding) override {
-    file_ << "finding " << finding.rule << ", state " << finding.state << ", severity " << finding.severity << ": "
-          << finding.message << '\n';
+    file_ << "finding " << shown(finding.rule) << ", state " << finding.state << ", severity " << finding.severity
+          << ": " << shown(finding.message) << '\n';
   }
-  void note(const loupe::Note& note) override { file_ << "note " << note.text << '\n'; }
+  void note(const loupe::Note& note) override { file_ << "note " << shown(note.text) << '\n'; }
   void hyperparameter(const loupe::Hyperparameter& setting) override {  // of one alone: a later host may tell more
-    if (std::string(setting.name) == "optimizer") file_ << "setting optimizer: " << setting.string << '\n';
+    if (std::string(shown(setting.name)) == "optimizer")
+      file_ << "setting optimizer: " << shown(setting.string) << '\n';
   }
   void progress(const loupe::Progress&) override { ++progress_; }  // it comes by the clock, and so is not written
   void flush() override { file_.flush(); }
   void end(const loupe::Ending& ending) override { file_ << "end, " << ending.how << std::endl; }
 
  private:
+  static const char* shown(const char* text) { return text != nullptr ? text : "-"; }
+
   std::string path_;
   std::ofstream file_;
   int progress_ = 0;
