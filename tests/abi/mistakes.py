@@ -54,7 +54,7 @@ MISTAKES = [
     ("a symbol is exported no more", "host/cmake/exports.map.in", r"    _ZN5loupe7set_log\*;\n", "", "loupe_host", "host_api",
      "is exported no more"),
     ("an exit code is another", "host/tools/command/main.cpp", "exit_invalid = 2", "exit_invalid = 3", "loupe", "promises_1.0",
-     "promised, and gone: loupe exits with 2 at a wrong YAML"),
+     "promised, and gone: command describe none exits with 2"),
     ("the default of a built-in's option is another", "plugins/preprocessors/activation.h", r'\{\{"death", true,',
      '{{"death", false,', "preprocessors", "promises_1.0", "promised, and gone: default preprocessor output_activation.death: boolean true"),
     ("a series of a built-in has another name", "plugins/preprocessors/activation.h", r"add_series\(LOUPE_SERIES_DEATH,",
