@@ -74,8 +74,9 @@ TEST_F(RegisterPlugin, MakesAComponentKnownByItsNameInYaml) {
 TEST_F(RegisterPlugin, OfTwoOfANameTakesTheFirstAndTellsOfTheOther) {
   const Catalogue catalogue = registered_catalogue();
   EXPECT_STREQ(catalogue.find(Kind::lens, "linked")->component->help, Linked::help);
-  EXPECT_BEGINS(only(catalogue.problems()),
-                "the lens 'linked' of 'yours (linked into this program)' is left out: 'mine (linked into this program");
+  EXPECT_EQ(only(catalogue.problems()),
+            "the lens 'linked' of 'yours (linked into this program)' is left out: 'mine (linked into this program)' "
+            "comes before it and has one of that name; rename one, or take one file out of the plugin path");
 }
 
 TEST_F(RegisterPlugin, GoesBeforeAFileWhichIsThenToldAndNotOpened) {
@@ -87,7 +88,8 @@ TEST_F(RegisterPlugin, GoesBeforeAFileWhichIsThenToldAndNotOpened) {
   EXPECT_EQ(catalogue.find(Kind::lens, "strange")->library->file, "ours (linked into this program)");
   EXPECT_EQ(std::getenv("LOUPE_STRANGER_RAN"), nullptr);
   ASSERT_EQ(catalogue.problems().size(), 2u);
-  EXPECT_SAYS(catalogue.problems()[1], "stranger.so' is left out: 'ours (linked into this program)' comes before it");
+  EXPECT_SAYS(catalogue.problems()[1],
+              "stranger.so' is left out: 'ours (linked into this program)' comes before it and has one of that name");
 }
 
 TEST_F(RegisterPlugin, DoesNothingForTheSameEntryAgain) {
