@@ -341,7 +341,7 @@ class ModelsInTurn(Reading):
 
     def test_have_one_line_in_each_plot(self):
         self.open("in_turn.html")
-        self.wait_for_plots("#model [data-tag='Learning Rate']")
+        self.wait_for_plots("#model")
         legend = self.find("#model [data-tag='Learning Rate'] .legend")
         self.assertEqual(legend.text.split(), ["Net", "Adam", "0.006"])
         self.assertEqual(len(legend.find_elements(By.CSS_SELECTOR, ".swatch")), 1)
