@@ -107,9 +107,8 @@ class DisplayTest : public testing::Test {
 TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWorksAgain) {
   stage_.fail("a value*");
   tick(1);
-  EXPECT_EQ(
-      stage_.take_messages(),
-      Texts{"the visualizer 'probe_visualizer' failed: the test wants 'a value T/l/mean 10' to fail; training continues, and the next tick tries again"});
+  EXPECT_EQ(stage_.take_messages(), Texts{"the visualizer 'probe_visualizer' failed: the test wants 'a value T/l/mean "
+                                          "10' to fail; training continues, and the next tick tries again"});
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 10"}));
   EXPECT_EQ(stage_.take_notes("b ").size(), 6u);  // begin, and the whole tick
 

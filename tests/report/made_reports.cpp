@@ -316,12 +316,23 @@ int main(int argument_count, char** arguments) {
   });
   // A program that creates a model, trains it for five epochs and drops it, six times.
   make(folder + "/in_turn.html", [](Driver& html) {
-    run_of(html, {"in turn", 30}, [&](int epoch) {
+    html.begin(Driver::run_of("", false, "in turn"));
+    html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
+    html.tag("Learning Rate", LOUPE_SCALE_NUMERICAL, true);
+    html.tag("Weight Norm", LOUPE_SCALE_NUMERICAL);
+    for (int epoch = 0; epoch < 30; ++epoch) {
       const std::string name = epoch < 5 ? "Net" : "Net#" + std::to_string(epoch / 5 + 1);
       if (epoch % 5 == 0) {
         html.model(loupe::test::MadeModel(name, "Net", {{name + ".fc1", "Linear"}, {name + ".fc2", "Linear"}}).told());
-      tell_loss(html, std::exp(-0.4 * (epoch % 5)));
-    });
+        html.hyperparameter((epoch == 0 ? "" : name + " ") + "optimizer rate", 0.001 * (epoch / 5 + 1));
+      }
+      html.begin_tick(epoch);
+      html.value("Loss", "Loss", "train_loss mean", std::exp(-0.4 * (epoch % 5)));
+      html.value("Learning Rate", "Learning Rate", (name + " Adam").c_str(), 0.001 * (epoch / 5 + 1));
+      html.value("Weight Norm", (name + ".fc1").c_str(), "norm", 1.0 + epoch % 5);
+      html.end_tick();
+    }
+    html.end();
   });
   // It went on after epoch 9, and its clock began anew.
   std::filesystem::remove(folder + "/resumed.html");  // which it would go on with
