@@ -47,7 +47,7 @@ TEST(AbiHeader, AFunctionWithoutAContractIsSeen) {
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(
       faults[0].rfind("'emit' has a contract that is not '@thread trainer, model, display, several of them, or any "
-                      "@state … @reenter … @owns … @since N.N': /* Hands an event, ",
+                      "@state … @reenter … @owns … @since N.N': /* Sends an event, ",
                       0),
       0u)
       << faults[0];

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"tells_nothing", "threads", {"reports a tag that the host refuses: it is null"}},
         Fault{"finding_state", "threads", {"the finding 'low_rank' has a state, which only the host sets"}},
         Fault{"edges", "threads", {"reports a histogram that the host refuses: the edges of a histogram must ascend"}},
-        Fault{"leaks", "leaks", {"bytes are lost in 1000 times create and destroy; free in destroy"}},
+        Fault{"leaks", "leaks", {"bytes are lost in 1000 times create and destroy; free its memory in destroy"}},
         Fault{"nothing_kept", "nothing_kept", {"in process: it reached for memory lent for an earlier call"}},
         Fault{"state", "state", {"bytes that save_state never wrote"}},
         Fault{"state_full", "state", {"save_state does not return its writer's failure"}},

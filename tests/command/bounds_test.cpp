@@ -58,7 +58,7 @@ TEST_F(OfAnybody, ALineWithoutAnEndIsNamedByItsFileAndNumber) {
     }
   }
   EXPECT_ENDS(loupe("diagnose recorded --baseline baseline.json"), 2,
-              "baseline.json: error: the baseline cannot be read: it is larger than the 64 MB");
+              "baseline.json: error: the baseline cannot be read: it is larger than 64 MB");
 }
 
 TEST_F(OfAnybody, APipeIsNotWaitedForUnlessItIsHandedOver) {

@@ -62,7 +62,7 @@ TEST_F(CompressedRecord, IsReplayedAsBefore) {
 
 TEST_F(CompressedRecord, IsNotWrittenOverByWhatIsLearned) {
   EXPECT_ENDS(loupe("learn plain --out packed/record.jsonl", folder_), 2,
-              "'packed/record.jsonl' would be written over a record");
+              "'packed/record.jsonl' would overwrite a record");
 }
 
 TEST_F(CompressedRecord, ThatEndsWithinAnEpochGivesThoseBefore) {

@@ -100,7 +100,7 @@ TEST_F(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
   record_curves(
       folder / "other", 3, [](int) { return 1; }, [](int) { return 1; }, "encoder");
   EXPECT_ENDS(loupe_command("diagnose other/record.jsonl --baseline baseline.json", folder), 2,
-              "is of another model: it has none of this run's 1 layers, such as 'encoder'; name the "
+              "is from another model: it has none of this run's 1 layers, such as 'encoder'; use the "
               "baseline of this model");
   const std::string grown = read(folder / "0/record.jsonl");
   const std::string added =
@@ -108,7 +108,7 @@ TEST_F(Learn, HasABaselineOfAnotherModelRefusedAndNamesLayersThatItLacks) {
   const auto place = grown.find("{\"kind\":\"tick\"");
   write(folder / "grown", grown.substr(0, place) + added + "\n" + grown.substr(place));
   EXPECT_ENDS(loupe_command("diagnose grown --baseline baseline.json", folder), 0,
-              "the baseline 'baseline.json' has nothing of 'head', which is not compared");
+              "the baseline 'baseline.json' has no series of 'head', which is not compared");
 }
 
 TEST_F(Learn, IsWiderTheFewerRunsThereAreAndSaysSo) {

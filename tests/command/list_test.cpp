@@ -124,7 +124,7 @@ TEST(Describe, TellsEachOptionWithItsTypeDefaultLimitsAndHelp) {
 
 TEST(Describe, TellsOfALensWhatEveryLensHas) {
   const std::string every =
-      "as every lens\n  active  integer  default 1; at least 1; at most 1e+06\n          look at ";
+      "as every lens\n  active  integer  default 1; at least 1; at most 1e+06\n          measure ";
   EXPECT_TRUE(contains(loupe_command("describe loss_metrics").output, every))
       << loupe_command("describe loss_metrics").output;
   EXPECT_FALSE(contains(loupe_command("describe csv").output, "as every lens"));

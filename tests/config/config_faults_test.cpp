@@ -20,7 +20,7 @@ TEST(ConfigFaults, SyntaxErrorsHaveTheirPlace) {
 
 TEST(ConfigFaults, ALineThatIsIndentedWrongIsNamed) {
   EXPECT_FAULT(faults_of("loupe: 1\nlenses:\n  - health\n - loss_metrics\nvisualizers: [console]\n"), "4:2",
-               "indent it as its list or section");
+               "indent it like its list or section");
 }
 
 TEST(ConfigFaults, ABracketThatIsNotClosedIsToldWhereItOpens) {
@@ -65,7 +65,7 @@ TEST(ConfigFaults, LossesMustBeToldApart) {
 
 TEST(ConfigFaults, TwoVisualizersMustNotWriteTheSame) {
   EXPECT_SAYS(probe_faults("visualizers:\n  - record\n  - {record: {}, as: second}\n"),
-              "a.yaml:4:6: error: this visualizer does the same as another 'record' does already");
+              "a.yaml:4:6: error: this visualizer does the same as another 'record'");
 }
 
 TEST(ConfigFaults, AFileWithoutAMapIsNoConfiguration) {
@@ -171,13 +171,13 @@ TEST(ConfigFaults, ALensTwiceNeedsANameOfItsOwn) {
 }
 
 TEST(ConfigFaults, AKeyStandsOnce) {
-  EXPECT_FAULT(faults_of("on_error: stop\non_error: stop\n"), "2:1", "'on_error' stands twice at the top; keep one");
+  EXPECT_FAULT(faults_of("on_error: stop\non_error: stop\n"), "2:1", "'on_error' occurs twice at the top; keep one");
   EXPECT_FAULT(faults_of("run:\n  name: a\n  name: b\n"), "3:3", "run is given the option 'name' twice; keep one");
   EXPECT_FAULT(probe_faults("lenses: [probe_lens: {ratio: 1, ratio: 0}]\n"), "2:33", "'ratio' twice; keep one");
 }
 
 TEST(ConfigFaults, AnOwnNameIsOneText) {
-  const std::string expected = "error: 'as' needs one name, for this entry of 'lenses' by";
+  const std::string expected = "error: 'as' needs one name, for this entry of 'lenses'";
   EXPECT_EQ(probe_faults("lenses: [{probe: , as: [a]}]\n"), "a.yaml:2:20: " + expected);
   EXPECT_SAYS(probe_faults("lenses: [{probe: , as: }]\n"), expected);
   EXPECT_SAYS(probe_faults("lenses: [{probe: , as: a, as: b}]\n"), expected);
@@ -185,7 +185,7 @@ TEST(ConfigFaults, AnOwnNameIsOneText) {
 
 TEST(ConfigFaults, AnEntryNamesOneComponent) {
   EXPECT_FAULT(probe_faults("lenses:\n  - probe_lens:\n    ratio: 1\n"), "4:5",
-               "'ratio' stands in the same entry as 'probe_lens'; begin a new one with '- '");
+               "'ratio' is in the same entry as 'probe_lens'; begin a new one with '- '");
   EXPECT_FAULT(probe_faults("lenses:\n  - as: mine\n"), "3:5", "an entry of 'lenses' names no component");
   EXPECT_SAYS(probe_faults("lenses:\n  -\n"), "error: an entry of 'lenses' must be a name");
 }
@@ -265,7 +265,7 @@ TEST(YamlBounds, AliasesCountAsWhatTheyStandFor) {
     text += name + ": &" + name + " [" + repeated(before + ", ", 9) + before + "]\n";
   }
   EXPECT_LT(text.size(), 600u);
-  EXPECT_SAYS(faults_of(text), "error: this is too much for a configuration: more than 20000 keys and values, each ");
+  EXPECT_SAYS(faults_of(text), "error: this is too much for a configuration: more than 20000 keys and values, with each alias");
   EXPECT_SAYS(faults_of("a: &a [b, c]\nd: [*a, *a]\n"), "unknown key 'a'") << "a few aliases are no harm";
 }
 

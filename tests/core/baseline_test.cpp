@@ -70,9 +70,9 @@ TEST(BaselineOfARun, TellsADepartureThatLastsLongerThanThePatienceAndItsEnd) {
   EXPECT_STREQ(finding.source, "the lens 'health'");
   EXPECT_EQ(finding.value, 100);
   EXPECT_EQ(finding.first_epoch, 5);
-  EXPECT_SAYS(finding.message, "where the baseline of 3 good runs allows ");
-  EXPECT_SAYS(finding.message, "a margin included");
-  EXPECT_SAYS(finding.message, "it left that in epoch 5");
+  EXPECT_SAYS(finding.message, "but the baseline of 3 good runs allows ");
+  EXPECT_SAYS(finding.message, "including a margin");
+  EXPECT_SAYS(finding.message, "it left this range in epoch 5");
   for (int epoch = 8; epoch <= 10; ++epoch) run.epoch(static_cast<float>(epoch));
   EXPECT_TRUE(standing_of(run.it->monitor.findings()).empty());
 }
@@ -103,7 +103,7 @@ TEST(BaselineOfARun, NamesLayersThatItLacksOnce) {
     watch.add(tag, "conv", "sum", epoch);
     watch.add(tag, "head", "sum", 1);
     EXPECT_TRUE(watch.end_tick(epoch).empty());
-    EXPECT_EQ(watch.take_lacking().find("has nothing of 'head'") != std::string::npos, epoch == 1);
+    EXPECT_EQ(watch.take_lacking().find("has no series of 'head'") != std::string::npos, epoch == 1);
   }
 }
 

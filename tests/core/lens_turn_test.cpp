@@ -210,7 +210,7 @@ TEST_F(LensCostTest, ASlowVisualizerIsNamedOnceAndNoLensForIt) {
   for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 1);
   const std::string told = only(it.stage.take_messages());
   EXPECT_BEGINS(told, "the visualizer 'probe_visualizer' is more than 5 s behind, and training waits once 64 ticks ");
-  EXPECT_SAYS(told, "give it a faster place to write to (path, run.dir), or show less: lenses with 'active: 10'");
+  EXPECT_SAYS(told, "let it write to a faster place (path, run.dir), or show less: lenses with 'active: 10'");
 }
 
 TEST_F(LensCostTest, AVisualizerThatIsAskedToWaitMayDoSo) {

@@ -163,7 +163,7 @@ TEST(Rest, IsRefusedOutOfTurn) {
   Monitored it("lenses: [probe_lens: {wrong: rest_too_late}]\n");
   it.add("conv")->close();
   it.tick();
-  EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'rest' is called ");
+  EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'rest' was called ");
 }
 
 /// How often the lens's preprocessor was given an event since the last call.
@@ -294,14 +294,14 @@ TEST(Tally, IsNotMadeOutOfTurn) {
   Monitored it("lenses: [probe_lens: {wrong: tally_too_late}]\n");
   it.add("conv")->close();
   it.tick();
-  EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'make_tally' is called ");
+  EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'make_tally' was called ");
 }
 
 TEST(Tally, NotMadeByTheHostIsAFaultOfTheLens) {
   Monitored it("lenses: [probe_lens: {wrong: foreign_tally}]\n");
   it.add("conv");
   it.tick();
-  EXPECT_SAYS(only(it.stage.take_messages()), "make_tally did not give");
+  EXPECT_SAYS(only(it.stage.take_messages()), "not made for this lens by make_tally");
 }
 
 TEST(Tally, IsForPluginsOfTheHostsOwnBuildAlone) {

@@ -351,7 +351,7 @@ TEST_F(BudgetedSteps, AreCountedOnceAtTheEndWhereSomeWereNotMeasured) {
 
 TEST_F(BudgetedSteps, AreSaidOfAtFirstInTheSummaryAlone) {
   Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\n");
-  EXPECT_EQ(it.monitor.sampling_words(), ", measures as many steps as fit into 1 % of the time allow");
+  EXPECT_EQ(it.monitor.sampling_words(), ", measures as many steps as fit into 1 % of the time");
 }
 
 TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {

@@ -577,7 +577,7 @@ TEST_F(TimedStepsTest, OfADeviceThatOnlyTheHostTimedAreNotJudgedWhichIsSaidOnce)
   const std::vector<std::string> messages = it->stage.take_messages();
   EXPECT_EQ(std::count_if(messages.begin(), messages.end(),
                           [](const std::string& message) {
-                            return message.find("these rules are silent: input_bound;") != std::string::npos;
+                            return message.find("these rules do not apply: input_bound;") != std::string::npos;
                           }),
             1);
   set_device_measurer_factory({});
@@ -628,7 +628,7 @@ TEST_F(TimedStepsTest, ThatGrowSlowerWithEachEpochAreTold) {
   begin("lenses: [health]\n");
   for (int i = 0; i < 9; ++i) epoch({.backward = 8.0 + 2 * i});
   ASSERT_EQ(rules(), (std::vector<std::string>{"slower_each_epoch"}));
-  EXPECT_SAYS(told[0].message, "most of it in the loss and the backward pass");
+  EXPECT_SAYS(told[0].message, "mostly in the loss and the backward pass");
 }
 
 TEST_F(TimedStepsTest, ThatGrowWithWhatTheModelIsGivenOrInFitsAndStartsAreNotTold) {

@@ -206,7 +206,7 @@ std::string said_of(const TokenShift& shift) {
 
 TEST(TokenShift, IsTwoWhereTargetsAreMovedTwice) {
   const std::string found = said_of(shifted(2, 15, 0));
-  EXPECT_NE(found.find("moved by 2 places"), std::string::npos) << found;
+  EXPECT_NE(found.find("shifted by 2 positions"), std::string::npos) << found;
   EXPECT_NE(said_of(shifted(2, 15, 0, 1, /*is_ignored=*/true)), "");
 }
 
@@ -234,7 +234,7 @@ TEST(TokenShift, IsFoundWhereTimeComesFirst) {
     }
     return said_of(shift);
   };
-  EXPECT_NE(said_of_time_first(2).find("moved by 2 places"), std::string::npos) << said_of_time_first(2);
+  EXPECT_NE(said_of_time_first(2).find("shifted by 2 positions"), std::string::npos) << said_of_time_first(2);
   EXPECT_EQ(said_of_time_first(1), "");
 }
 
@@ -458,7 +458,7 @@ TEST(Accumulation, IsUnevenWhereFewAndManyTargetsWeighAlike) {
 TEST(Accumulation, IsSummedWhereNothingDividesThePasses) {
   const std::vector<int64_t> counts{20, 20, 20, 20};
   const std::string found = said_of_passes([](int64_t) { return 1; }, counts);
-  EXPECT_NE(found.find("nothing divides them by 4"), std::string::npos) << found;
+  EXPECT_NE(found.find("without dividing them by 4"), std::string::npos) << found;
   EXPECT_EQ(said_of_passes([](int64_t) { return 0.25; }, counts), "");
   EXPECT_EQ(said_of_passes([](int64_t) { return 1; }, counts, 1), "") << "gradients are cleared between them";
 }

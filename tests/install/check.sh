@@ -156,7 +156,7 @@ new_overwrites_nothing() {
   mkdir mine
   echo keep >mine/mine.cpp
   if "$prefix/bin/loupe" new lens mine >log 2>&1; then fail "it writes into a folder with files"; fi
-  grep -q "'mine' is there already" log || fail "it does not say why: $(cat log)"
+  grep -q "'mine' already exists" log || fail "it does not say why: $(cat log)"
   [[ $(ls mine) == mine.cpp && $(cat mine/mine.cpp) == keep ]] || fail "it changed the folder"
   "$prefix/bin/loupe" new lens mine --out other
   [[ -f other/mine.cpp ]] || fail "--out is not where it writes"

@@ -58,7 +58,7 @@ TEST(Catalogue, TakesAPluginOfANewerMinor) {
 
 TEST(Catalogue, AMissingPathIsAProblem) {
   EXPECT_EQ(problem_of("/nowhere/at_all.so"),
-            "the plugin path '/nowhere/at_all.so' does not exist; correct it, or build what should be there");
+            "the plugin path '/nowhere/at_all.so' does not exist; correct it, or build the plugin");
 }
 
 TEST(Catalogue, AFileThatIsNoLibraryIsAProblem) {
@@ -96,8 +96,7 @@ TEST(Catalogue, AComponentThatCannotBeUsedLeavesTheOthers) {
       {"null_table", " (ABI 1.0, this host 1.0) offers a component that is cut short; rebuild it against this "},
       {"short_table", " (ABI 1.0, this host 1.0) lacks 'begin_tick', which every visualizer has; rebuild it against "},
       {"null_function", " lacks 'row', which every visualizer has; "},
-      {"wrong_default",
-       " a default that it refuses itself: wrong_default.ratio must be between 0 and 1, not 7; correct "},
+      {"wrong_default", " an invalid default: wrong_default.ratio must be between 0 and 1, not 7; correct "},
       {"broken_default", "broken_default.ratio has a default that is not a number"}};
   for (const auto& [name, why] : told) EXPECT_SAYS(problem_beside(name), why);
 }

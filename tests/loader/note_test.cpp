@@ -136,9 +136,10 @@ TEST_F(WrongNote, ThatLiesAboutItsComponents) {
   const std::size_t name = bytes_.find(LOUPE_LENS_ID " strange\n");
   ASSERT_NE(name, std::string::npos);
   bytes_.replace(name, std::strlen(LOUPE_LENS_ID " strange"), LOUPE_LENS_ID " unknown");
-  EXPECT_EQ(problem("unknown"), "the plugin '" + file_ +
-                                    "' is not what it says: the note in its file lacks the lens 'strange'; build it "
-                                    "again");
+  EXPECT_EQ(problem("unknown"),
+            "the plugin '" + file_ +
+                "' does not match its note: the note in its file lacks the lens 'strange'; build it "
+                "again");
 }
 
 TEST_F(WrongNote, ThatPromisesMoreThanThereIs) {

@@ -42,7 +42,7 @@ TEST(PluginFile, APipeBlocksNobody) {
   const Folder folder;
   ASSERT_EQ(::mkfifo(folder.path("x.so").c_str(), 0600), 0);
   EXPECT_EQ(only_problem(folder.path()),
-            "'" + folder.path("x.so") + "' is no plugin: it is no regular file; take it out of the plugin path");
+            "'" + folder.path("x.so") + "' is not a plugin: it is not a regular file; remove it from the plugin path");
 }
 
 TEST(PluginFile, DevicesFoldersAndSocketsAreNoPlugins) {
@@ -72,9 +72,9 @@ TEST(FileTrust, WhatEveryoneMayChangeIsRefused) {
   const Folder folder;
   const std::string file = folder.add_plugin("sound");
   ASSERT_EQ(::chmod(file.c_str(), 0757), 0);
-  EXPECT_EQ(only_problem(folder.path()), "the plugin '" + file +
-                                             "' may be changed by everyone, who could have the trainer run anything; "
-                                             "'chmod o-w' it");
+  EXPECT_EQ(
+      only_problem(folder.path()),
+      "the plugin '" + file + "' may be changed by everyone, who could make the trainer run anything; 'chmod o-w' it");
   ASSERT_EQ(::chmod(file.c_str(), 0755), 0);
   ASSERT_EQ(::chmod(folder.path().c_str(), 0757), 0);
   EXPECT_SAYS(only_problem(folder.path()), "' may be changed by everyone, who could make the trainer run anything");
@@ -95,8 +95,8 @@ TEST(FileTrust, AFileOfAnotherUserIsRefused) {
   EXPECT_EQ(trust_fault("x.so", status), "") << "root's";
   status.st_uid = 54321;
   EXPECT_EQ(trust_fault("x.so", status),
-            "the plugin 'x.so' belongs to another user (54321), who could have the trainer run anything; make it your "
-            "own ('chown'), or copy it to a folder of yours");
+            "the plugin 'x.so' belongs to another user (54321), who could make the trainer run anything; take "
+            "ownership ('chown'), or copy it to your own folder");
   status.st_mode = S_IFDIR | 01777;
   EXPECT_SAYS(trust_fault("x", status), "the plugin folder 'x' belongs to another user");
 }
@@ -108,9 +108,9 @@ TEST(FileTrust, AGroupMayWriteWhereItIsTheOwnersAlone) {
   status.st_gid = 0;
   EXPECT_EQ(trust_fault("x.so", status), "");
   status.st_gid = 100;  // users
-  EXPECT_EQ(trust_fault("x.so", status),
-            "the plugin 'x.so' may be changed by a whole group, who could have the trainer run anything; 'chmod g-w' "
-            "it");
+  EXPECT_EQ(
+      trust_fault("x.so", status),
+      "the plugin 'x.so' may be changed by a whole group, who could make the trainer run anything; 'chmod g-w' it");
   status.st_mode = S_IFREG | 0755;
   EXPECT_EQ(trust_fault("x.so", status), "");
 }

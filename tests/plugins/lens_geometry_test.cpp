@@ -204,7 +204,7 @@ TEST_P(ParameterGeometryLens, SaysOnceThatAModelWithoutParametersGivesItNothing)
   bench.add("act", "ReLU");
   for (int i = 0; i < 2; ++i) bench.tick();
   ASSERT_EQ(bench.told().size(), 1U);
-  EXPECT_NE(bench.told()[0].find("it looks at nothing"), std::string::npos);
+  EXPECT_NE(bench.told()[0].find("it watches nothing"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ParameterGeometryLens,

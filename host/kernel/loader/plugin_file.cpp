@@ -104,7 +104,7 @@ PluginFile::PluginFile(std::string path) : path_(std::move(path)) {
   }
   const std::string fault = S_ISREG(status.st_mode)
                                 ? trust_fault(path_, status)
-                                : "'" + path_ + "' is no plugin: it is no regular file; take it out of the plugin path";
+                                : "'" + path_ + "' is not a plugin: it is not a regular file; remove it from the plugin path";
   if (!fault.empty()) throw Error(fault);
   size_ = static_cast<std::uint64_t>(status.st_size);
 }

@@ -101,7 +101,7 @@ void LookSchedule::time_hooks(bool on) {
 
 std::string LookSchedule::words() const {
   if (!bucket_) return sampling_.every() > 1 ? ", measures one step in " + std::to_string(sampling_.every()) : "";
-  return ", measures as many steps as fit into fit into " + rounded_text(100 * share_) + " % of the time";
+  return ", measures as many steps as fit into " + rounded_text(100 * share_) + " % of the time";
 }
 
 }  // namespace loupe
