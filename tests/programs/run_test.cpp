@@ -215,10 +215,10 @@ TEST(Run, SaysThatALensLooksAtNothingOnlyOfOneThatTheUserWrote) {
   for (const char* shape : {"own_parameters", "twin", "bare"})
     EXPECT_EQ(told(shape, "").find("lens 'output_activation'"), std::string::npos) << told(shape, "");
   const std::string of_written = told("own_parameters", "--config monitor.yaml");
-  EXPECT_NE(of_written.find("lens 'output_activation': it looks at nothing"), std::string::npos) << of_written;
+  EXPECT_NE(of_written.find("lens 'output_activation': it watches nothing"), std::string::npos) << of_written;
   const std::string of_twin = told("twin", "--config monitor.yaml");
-  EXPECT_EQ(of_twin.find("looks at nothing"), std::string::npos) << "its layers were those of a model that is gone\n"
-                                                                 << of_twin;
+  EXPECT_EQ(of_twin.find("watches nothing"), std::string::npos) << "its layers were those of a model that is gone\n"
+                                                                << of_twin;
 }
 
 TEST(Run, TakesTwoModulesThatOneOptimizerTrainsForOneTraining) {

@@ -236,9 +236,9 @@ TEST(Exchange, ShowsRankZeroAloneWhileTheStoreHangsAndAllRanksOnceItAnswers) {
   int epochs = 0;
   for (; events_since(1).empty() && is_patient(); ++epochs) tick();
   EXPECT_EQ(events_since(1), std::set<uint64_t>{1});
-  EXPECT_SAYS(notes_of(run.folder), "from epoch 1 on numbers are of rank 0 alone: the store of the ranks does not ");
+  EXPECT_SAYS(notes_of(run.folder), "from epoch 1 on numbers are only from rank 0: the store of the ranks does not ");
   for (const int shown = epochs; epochs < shown + 3; ++epochs) tick();
-  EXPECT_EQ(notes_of(run.folder).find("of rank 0 alone"), notes_of(run.folder).rfind("of rank 0 alone"));
+  EXPECT_EQ(notes_of(run.folder).find("only from rank 0"), notes_of(run.folder).rfind("only from rank 0"));
   run.memory->set(&SharedMemory::hangs, false);
   for (const int answers = epochs + 1; events_since(answers).count(2) == 0 && is_patient(); ++epochs) tick();
   run.end();
@@ -294,8 +294,8 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
   process.kill();
   end();
   const std::string notes = notes_of(folder_of_test());
-  EXPECT_SAYS(notes, "numbers are of 1 of 2 ranks: rank 1 ended without a word (it may have been killed, or ");
-  EXPECT_SAYS(notes, "rank 1 ended without a word: its process " + std::to_string(process.number()) + " is gone");
+  EXPECT_SAYS(notes, "numbers are of 1 of 2 ranks: rank 1 ended without a message (it may have been killed, or ");
+  EXPECT_SAYS(notes, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
 }
 
 TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnded) {

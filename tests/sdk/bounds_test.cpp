@@ -79,7 +79,7 @@ TEST(Gzip, OfAMegabyteThatIsAGigabyteOfTextIsNotReadWhole) {
   try {
     ADD_FAILURE() << pieces.next().size();
   } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).rfind("behind byte " + std::to_string(first.size()), 0), 0u) << error.what();
+    EXPECT_EQ(std::string(error.what()).rfind("after byte " + std::to_string(first.size()), 0), 0u) << error.what();
   }
 }
 

@@ -134,7 +134,7 @@ TEST_F(SeriesRow, GivesManyQuantilesInOneCall) {
 TEST_F(SeriesRow, GivesNoQuantileWhereNoneIsKept) {
   push({1});
   EXPECT_EQ(quantiles(folded, {0.5}).first, LOUPE_UNSUPPORTED);
-  EXPECT_NE(std::string(error_.text()).find("a quantile of 'folded' was asked for"), std::string::npos);
+  EXPECT_NE(std::string(error_.text()).find("a quantile of 'folded' was requested"), std::string::npos);
 }
 
 TEST_F(SeriesRow, GivesNoQuantileOfNothing) {

@@ -62,7 +62,7 @@ class Parts : public testing::TestWithParam<std::string> {
     EXPECT_EQ(finished.exit_code, 0) << finished.output;
     EXPECT_EQ(count(finished.output, "'" + part.string() + "'"), 1) << finished.output;
     EXPECT_EQ(count(finished.output, reason), 1) << finished.output;
-    EXPECT_EQ(count(finished.output, "install Loupe whole"), 1) << finished.output;
+    EXPECT_EQ(count(finished.output, "install all of Loupe"), 1) << finished.output;
   }
 
   const fs::path folder_ = loupe::test::fresh_folder();

@@ -193,7 +193,7 @@ TEST(DeadUnits, ArePutDownToTheStartOnlyWhereTheFirstStepShowedThem) {
     if (!from_the_first) net.step(partly_silent(16, 0));
     for (int i = 0; i < 5; ++i) net.epoch(partly_silent(16, 16));
     ASSERT_EQ(net.severity("dead_units"), uint32_t{LOUPE_SEVERITY_ERROR});
-    const bool is_said = net.last("dead_units")->advice.find("from the first step on") != std::string::npos;
+    const bool is_said = net.last("dead_units")->advice.find("since the first step") != std::string::npos;
     EXPECT_EQ(is_said, from_the_first);
   }
 }

@@ -726,7 +726,7 @@ TEST(SampledHealth, SaysThatAParameterWentBadInAStepThatWasNotLookedAt) {
   net.step(step);  // looked at, as the loss was not finite
   ASSERT_EQ(net.found(), Names{"non_finite fc2"});
   const lt::Finding finding = net.bench().findings().at(0);
-  EXPECT_NE(finding.message.find("that were not looked at"), std::string::npos) << finding.message;
+  EXPECT_NE(finding.message.find("that were not measured"), std::string::npos) << finding.message;
   EXPECT_EQ(finding.parameter, "weight");
 }
 
