@@ -77,7 +77,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnALayerThatRestsWhereItMadeIt) {
     EXPECT_EQ(found.rule, "non_finite");
     EXPECT_EQ(found.layer, "2");
     EXPECT_TRUE(says(found, "'2' made it: the output of '1' is finite (its L2 norm is ")) << found.message;
-    EXPECT_TRUE(says(found, "and what '3' gets from it has ")) << found.message;
+    EXPECT_TRUE(says(found, "and the input that '3' gets from it has ")) << found.message;
     EXPECT_EQ(found.first_step, 7U);
   }
 }
@@ -99,7 +99,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnTheBatchThoughTheFirstLayersOutputIsNotLookedA
   trainer.step([](torch::Tensor& batch) { batch[3][0][5][5] = INFINITY; });
   const loupe::Finding found = trainer.only_finding();
   EXPECT_EQ(found.layer, "0");
-  EXPECT_TRUE(says(found, "the batch itself holds it")) << found.message;
+  EXPECT_TRUE(says(found, "the batch itself contains it")) << found.message;
 }
 
 TEST_F(BlameOfTheFirstNaN, FallsOnAFirstLayerThatIsNotMeasuredWithTheMagnitudeOfItsBatch) {
@@ -109,7 +109,8 @@ TEST_F(BlameOfTheFirstNaN, FallsOnAFirstLayerThatIsNotMeasuredWithTheMagnitudeOf
   trainer.step([](torch::Tensor& batch) { batch[3][0][5][5] = -12.5; });
   const loupe::Finding found = trainer.only_finding();
   EXPECT_EQ(found.layer, "0");
-  EXPECT_TRUE(says(found, "(its largest magnitude is 12.5), and what '1' gets from it has ")) << found.message;
+  EXPECT_TRUE(says(found, "(its largest magnitude is 12.5), and the input that '1' gets from it has "))
+      << found.message;
 }
 
 TEST_F(BlameOfTheFirstNaN, FallsOnAConvolutionBetweenAPoolAndABatchNorm) {
@@ -119,7 +120,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnAConvolutionBetweenAPoolAndABatchNorm) {
   trainer.step();
   const loupe::Finding found = trainer.only_finding();
   EXPECT_EQ(found.layer, "3");
-  EXPECT_TRUE(says(found, "what '4' gets from it has ")) << found.message;
+  EXPECT_TRUE(says(found, "the input that '4' gets from it has ")) << found.message;
 }
 
 /// Does something to what one layer hands on to the next.

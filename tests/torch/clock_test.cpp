@@ -138,7 +138,7 @@ TEST(StepClock, SaysWhatBecomesOfATrainersEpochs) {
   }
   EXPECT_EQ(after, (Losses{std::nullopt, 1.25, 2.5}));
   EXPECT_EQ(it.inspector.loss(true), 3.0) << "the rest";
-  EXPECT_NE(listened.text().find("says to tick every 4 steps (run.tick)"), std::string::npos) << listened.text();
+  EXPECT_NE(listened.text().find("ticks every 4 steps (run.tick)"), std::string::npos) << listened.text();
 }
 
 TEST(StepClock, SaysWhereALoopOverStepsHasNoTicks) {

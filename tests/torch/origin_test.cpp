@@ -93,7 +93,7 @@ TEST_F(OriginOfANaN, IsTheRowOfAnEmbeddingsTable) {
     const torch::NoGradGuard guard;
     net->words->weight[7].fill_(NAN);
   }
-  EXPECT_SAYS(told(torch::full({16}, 7, torch::kLong)), "holds it, in row 7 of 20 (from 0)");
+  EXPECT_SAYS(told(torch::full({16}, 7, torch::kLong)), "contains it, in row 7 of 20 (from 0)");
 }
 
 TEST_F(OriginOfANaN, IsARowThatIsMaskedAsAWholeBeforeASoftmax) {
