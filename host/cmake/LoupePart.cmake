@@ -31,8 +31,8 @@ target_compile_options(loupe_lean INTERFACE -fno-semantic-interposition -ffuncti
 target_link_options(loupe_lean INTERFACE -Wl,--gc-sections -Wl,-Bsymbolic-functions)
 
 # loupe_add_part(NAME [SOURCES...] [LINK LIBRARIES...] [TORCH | TORCH_IN FILES...]): loupe/optional/NAME.so beside the host's library,
-# of what lies in optional/NAME and these sources; and loupe_part_NAME, the objects of all but optional/NAME/part.cpp, for tests and
-# tools. Where these FILES alone include LibTorch, the objects are without them, for tools that do not link it.
+# from optional/NAME and these sources; and loupe_part_NAME, the objects of all but optional/NAME/part.cpp, for tests and tools. If
+# only these FILES include LibTorch, the objects leave them out, for tools that do not link it.
 add_custom_target(loupe_parts)
 function(loupe_add_part name)
   cmake_parse_arguments(PARSE_ARGV 1 part "TORCH" "" "LINK;TORCH_IN")

@@ -50,10 +50,10 @@ struct Answer {
 /// A plain page with the sentence.
 Answer refused(const Refusal& refusal);
 
-/// Reads the lines of a request, each with its "\r\n", without the empty line. Throws Refusal where they are no HTTP/1.
+/// Parses the lines of a request, each ending in "\r\n", without the empty line. Throws Refusal if they are not HTTP/1.
 Request parsed_request(std::string_view head);
 
-/// A path without percent signs for what an address cannot hold. Not for opening files by.
+/// Decodes the percent signs of a path. The result may leave the folder, so open no file by it.
 std::string decoded_path(std::string_view path);
 
 /// Reads one request from a connected socket and sends what `give` returns for it; a Refusal or exception that it

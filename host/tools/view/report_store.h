@@ -12,7 +12,7 @@
 
 namespace loupe::view {
 
-/// Reports that are made of records when somebody asks for them, in a folder of this process's own, which goes with it.
+/// Makes reports from records on request, in a folder of this process that is deleted with it.
 /// Any thread; one report is made at a time.
 class ReportStore {
  public:

@@ -39,7 +39,7 @@ function worstFirst(all) {
 export const findings = worstFirst(runs.flatMap((run) => run.findings.map((finding) => ({...finding, run}))));
 export const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
 
-/** The names by which a plot may show what a finding is about: the module and its parameter; none without any. */
+/** The names under which a plot may show a finding: its layer and its parameter; none for a finding without a layer. */
 function plottedNames({layer, parameter, run}) {
   return layer === null ? [] : [layer, `${layer}.${parameter}`].map(run.shownAs);
 }

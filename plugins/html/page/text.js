@@ -55,7 +55,7 @@ export function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
-/** What this browser keeps under a key for pages that share its store; null where it keeps nothing. */
+/** What this browser stores under a key, for all pages of this origin; null if it stores nothing. */
 export function kept(key) {
   try {
     return localStorage.getItem(key);
