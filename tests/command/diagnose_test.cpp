@@ -160,7 +160,8 @@ TEST_F(Diagnose, FailsOnlyForFindingsThatAreNotKnown) {
   EXPECT_EQ(diagnose("new/record.jsonl --baseline-findings known.json", folder).exit_code, 1);
   std::ofstream(folder / "known.json") << diagnose("new/record.jsonl --json", folder).output;
   EXPECT_EQ(diagnose("new/record.jsonl --baseline-findings known.json", folder).exit_code, 0);
-  EXPECT_ENDS(diagnose("new/record.jsonl --baseline-findings new/record.jsonl", folder), 2, "is not a list of findings");
+  EXPECT_ENDS(diagnose("new/record.jsonl --baseline-findings new/record.jsonl", folder), 2,
+              "is not a list of findings");
   write(folder / "numberless.json", R"([{"rule": "slow", "layer": "conv"}])");
   EXPECT_ENDS(diagnose("new/record.jsonl --baseline-findings numberless.json", folder), 2,
               "has a finding without an id");

@@ -265,7 +265,8 @@ TEST(YamlBounds, AliasesCountAsWhatTheyStandFor) {
     text += name + ": &" + name + " [" + repeated(before + ", ", 9) + before + "]\n";
   }
   EXPECT_LT(text.size(), 600u);
-  EXPECT_SAYS(faults_of(text), "error: this is too much for a configuration: more than 20000 keys and values, with each alias");
+  EXPECT_SAYS(faults_of(text),
+              "error: this is too much for a configuration: more than 20000 keys and values, with each alias");
   EXPECT_SAYS(faults_of("a: &a [b, c]\nd: [*a, *a]\n"), "unknown key 'a'") << "a few aliases are no harm";
 }
 

@@ -452,7 +452,8 @@ TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
     if (message.find("run on a device") != std::string::npos) told.push_back(message);
   }
   ASSERT_EQ(told.size(), 1U);
-  for (const char* silent : {"these rules do not apply: ", "gradients_not_cleared, ", "shared_rows, ", "weights_reset, "})
+  for (const char* silent :
+       {"these rules do not apply: ", "gradients_not_cleared, ", "shared_rows, ", "weights_reset, "})
     EXPECT_NE(told[0].find(silent), std::string::npos) << told[0];
 }
 

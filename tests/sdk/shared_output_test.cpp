@@ -45,7 +45,14 @@ TEST_P(SharedOutput, ThatNobodyReadsTakesWhatItHasRoomForAndHoldsNobodyUp) {
   EXPECT_EQ(errno, EAGAIN);
   EXPECT_GT(written, 0u);
   EXPECT_LT(written, text.size());
-  EXPECT_EQ(write_shared(ends_.writer, "more", 4, 0), 0u);
+  // The system moves a terminal's text on to its reader in its own time, and then has room again, but not without end.
+  std::size_t more = 0;
+  while (more < text.size()) {
+    const std::size_t taken = write_shared(ends_.writer, "more", 4, 0);
+    if (taken == 0) break;
+    more += taken;
+  }
+  EXPECT_LT(more, text.size());
   EXPECT_EQ(::fcntl(ends_.writer, F_GETFL) & O_NONBLOCK, 0) << "the program's own writes are to wait as before";
 }
 

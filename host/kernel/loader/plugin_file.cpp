@@ -102,10 +102,9 @@ PluginFile::PluginFile(std::string path) : path_(std::move(path)) {
   } catch (const std::system_error& reason) {
     throw Error("the plugin '" + path_ + "' cannot be read: " + reason.code().message() + "; correct its rights");
   }
-  const std::string fault = S_ISREG(status.st_mode)
-                                ? trust_fault(path_, status)
-                                : "'" + path_ + "' is not a plugin: it is not a regular file; remove it from the plugin path";
-  if (!fault.empty()) throw Error(fault);
+  if (!S_ISREG(status.st_mode))
+    throw Error("'" + path_ + "' is not a plugin: it is not a regular file; remove it from the plugin path");
+  if (const std::string fault = trust_fault(path_, status); !fault.empty()) throw Error(fault);
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
