@@ -2,27 +2,32 @@
 # Runs what takes too long for every change.
 #   tests/nightly.sh [PART...]      all parts unless told otherwise:
 #
-# addresses      all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
-# threads        the tests of threads and ranks under ThreadSanitizer, ten times
-# slow           the tests with the label `nightly`: all of the browser's (report_browser, view_browser), of Python's reader with
-#                pandas and mypy, TensorBoard and trackers by pip, every new plugin and every way to be a part of a project,
-#                each header alone by the other compiler, benchmarks, and the rehearsal of the checks on a GPU
-# zoo            the zoo with five seeds
-# long           runs of 20,000 epochs and of 300 models
-# kills          100 trainers killed at any moment
-# ranks          100 runs of four processes killed at any moment
-# fuzz           ten minutes of fuzzing each
-# tidy           clang-tidy
-# plain          the build of every type by both compilers, each source by itself
-# parts          Loupe as a part of other projects, built as a whole in C++17 and C++20
-# frozen         what 1.0 froze, built again to the bit, and mistakes that a maintainer might make, each seen by a test
-# older          today's plugins in earlier hosts
-# libtorch       a LibTorch between the oldest and the newest
-# debian13       one in a bare Debian 13
-# demo           what README.md prints, in an empty folder
-# packages       Debian packages on Debian 12 and 13, as root
-# arm64          another processor
-# instructions   what watching costs in instructions, against the last release
+# A part, how many minutes it takes with what it builds, and what it holds:
+#
+# part         | minutes             | what it holds
+# addresses    | not measured        | all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
+# threads      | not measured        | the tests of threads and ranks under ThreadSanitizer, ten times
+# slow         | not measured        | the tests with the label `nightly`: all of the browser's (report_browser, view_browser), of
+#              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin and
+#              |                     | every way to be a part of a project, each header alone by the other compiler, benchmarks,
+#              |                     | and the rehearsal of the checks on a GPU
+# zoo          | not measured        | the zoo with five seeds
+# long         | 1, and the build    | runs of 20,000 epochs and of 300 models
+# kills        | 4, and the build    | 100 trainers killed at any moment
+# ranks        | not measured        | 100 runs of four processes killed at any moment
+# fuzz         | 60, and the build   | six targets of fuzzing, ten minutes each
+# tidy         | not measured        | clang-tidy
+# plain        | not measured        | the build of every type by both compilers, each source by itself
+# parts        | not measured        | Loupe as a part of other projects, built as a whole in C++17 and C++20
+# frozen       | 8 beside other work | what 1.0 froze, built again to the bit, and mistakes that a maintainer might make, each seen by a
+#              |                     | test
+# older        | not measured        | today's plugins in earlier hosts
+# libtorch     | not measured        | a LibTorch between the oldest and the newest
+# debian13     | not measured        | one in a bare Debian 13
+# demo         | not measured        | what README.md prints, in an empty folder
+# packages     | not measured        | Debian packages on Debian 12 and 13, as root
+# arm64        | not measured        | another processor
+# instructions | not measured        | what watching costs in instructions, against the last release
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
