@@ -285,6 +285,8 @@ class List(Viewing):
         focused = lambda: self.driver.switch_to.active_element
         self.find("#filter").send_keys("sweep", Keys.TAB)
         self.wait("return document.querySelectorAll('#runs tbody tr:not([hidden])').length === 3")
+        self.assertEqual(focused().get_attribute("id"), "group")
+        focused().send_keys(Keys.TAB)
         self.assertEqual(focused().get_attribute("data-key"), "name")
         focused().send_keys(Keys.SPACE)
         self.assertEqual(self.names(), [MARKUP, "adam", "sgd"])
@@ -450,7 +452,12 @@ class Table(Viewing):
         )
         begin = time.monotonic()
         self.kill(self.trainer)
-        self.wait("return document.querySelector('.state.crashed') !== null")
+        self.wait(
+            """
+            return [...document.querySelectorAll("#runs tbody tr")].some(
+              (row) => row.querySelector("th a").textContent === "live" && row.querySelector(".state.crashed"));
+            """
+        )
         self.assertLess(time.monotonic() - begin, 20)
         self.assertIn(f"crashed or killed\nprocess {self.trainer.pid} died", self.row("live").text)
         self.trainers.clear()
