@@ -496,6 +496,11 @@ function nameCell(run) {
 
 const WORST = "Worst finding";
 
+/** The class of a column's cells in the list of runs. */
+function classOf(title) {
+  return Array.isArray(title) ? "setting" : title === WORST ? "words" : null;
+}
+
 /** The table of the runs, best first until a head is clicked; it chooses which are on show. */
 class RunList {
   /** @param judging the loss that they are sorted by at first, and that is shown in full */
@@ -543,14 +548,13 @@ class RunList {
 
   head([title], i) {
     const sort = this.sorted !== i ? "none" : this.isReversed ? "descending" : "ascending";
-    return element("th", {scope: "col", "aria-sort": sort},
+    return element("th", {scope: "col", "aria-sort": sort, class: classOf(title)},
         button({class: "link", onclick: () => this.sortBy(i)}, title));
   }
 
   draw() {
     this.shows = [];
     this.rows = new Map();
-    const classOf = (title) => (Array.isArray(title) ? "setting" : title === WORST ? "words" : null);
     const row = (run) => {
       const {show, cell: name} = nameCell(run);
       this.shows.push(show);
