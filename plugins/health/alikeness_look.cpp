@@ -34,7 +34,7 @@ void OutputWatch::look_for_alikeness(const Event& event) {
   }
 }
 
-/// Measures how certain a softmax over the columns is, and of which column.
+/// Measures how certain a softmax over the columns is, and which column it prefers.
 void OutputWatch::look_at_answers(const Event& event, bool is_start) {
   constexpr int64_t fewest_rows = 8, most_rows = 16, most_classes = 256;
   const Elements output(event.tensor().raw());

@@ -15,7 +15,7 @@
 namespace loupe::health {
 namespace {
 
-constexpr uint64_t start_steps = 3;  // all of which are measured
+constexpr uint64_t start_steps = 3;  // the first steps, which are all measured
 
 }  // namespace
 

@@ -125,7 +125,7 @@ class ForwardTensors {
   ~ForwardTensors() = default;
 };
 
-/// A hash of what an event lends; 0 where others may write to it meanwhile. Any thread.
+/// Hashes the tensors that an event lends; 0 if other threads may write to them meanwhile. Any thread.
 using EventPrint = uint64_t (*)(const loupe_event& event);
 /// For the process: detects, where mistakes are errors, that a component writes to what it is lent.
 void set_event_print(EventPrint print);

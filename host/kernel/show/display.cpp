@@ -42,7 +42,7 @@ struct Display::Lane {
   std::shared_ptr<ShownVisualizer> to;
   JobThread thread;
   std::weak_ptr<const loupe_progress> progress;  // while it is queued
-  bool lacks_past = true;                        // this folder has an earlier part of the run
+  bool lacks_past = true;                        // it was not yet told the run's past in this folder
 };
 
 Display::Display(ComponentContext* surroundings)

@@ -6,9 +6,10 @@
 
 namespace loupe {
 
-/// A hash of what an event lends, which shows that the component that is called with it wrote there: of some elements
-/// in CPU memory, all of a small tensor, and of how often each tensor was changed. 0 where others may write meanwhile.
-/// @param version  how often a tensor was changed in place; may be null
+/// Hashes the tensors that an event lends. A hash that differs after a call shows that the called component wrote to
+/// them. Takes elements in CPU memory, all of a small tensor, and each tensor's version. 0 if other threads may write
+/// meanwhile.
+/// @param version  returns how often a tensor was changed in place; may be null
 uint64_t print_of(const loupe_event& event, uint64_t (*version)(const loupe_tensor& tensor));
 
 }  // namespace loupe

@@ -35,7 +35,7 @@ struct FoundRuns {
 /// link below the folders, and passes over what it may not read.
 FoundRuns find_runs(const std::vector<std::string>& folders, const SearchLimits& limits = {});
 
-/// What tells of an incident, in the folder that a run wrote for it.
+/// The name of the file that describes an incident, in the incident's folder.
 inline constexpr const char* incident_file = "about.json";
 
 /// Whether this is a file and no link.

@@ -69,7 +69,7 @@ std::vector<const RunsSnapshot::Run*> runs_in(const RunsSnapshot& told, const st
   return runs;
 }
 
-/// The file that tells of an incident, in its folder in a run's own.
+/// Returns the file that describes an incident of a run.
 std::filesystem::path incident_in(const FoundRun& run, const std::string& name) {
   std::filesystem::path file = (run.is_merged ? run.folder.parent_path() : run.folder) / name / incident_file;
   const bool is_name = name.find('/') == std::string::npos && name.starts_with(LOUPE_DRAFT_INCIDENT_FOLDER);

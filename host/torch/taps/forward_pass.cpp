@@ -60,8 +60,8 @@ bool only_functions(const ModuleEntry& root) {
   return std::any_of(root.points.begin(), root.points.end(), [](const auto& point) { return point->only_functions; });
 }
 
-/// Whether a model trains of which only functions are seen. A model on the stack cannot be asked; it counts as training
-/// while gradients are on, so that no rule sees a contradiction.
+/// Whether a model is in training mode. A model on the stack, of which only functions are seen, cannot be asked: it
+/// counts as training while gradients are on, so that no rule sees a contradiction.
 bool is_training(const ModuleEntry& root, const WatchedModel* attachment) {
   for (const auto& point : root.points) {
     if (point->model_id != attachment) continue;

@@ -135,8 +135,8 @@ export function gatheredMarks(marks, xOf) {
 const SAVED = /^(.*loupe replay )(.*\/)?(incident-\d+(?:-\d+)?)(?= |$)(.*)$/s;
 
 /**
- * Where an incident can be read: the page that `loupe view` makes of its folder, or on a disk the file that tells of it,
- * relative to the report as both move together. Null where its folder does not lie in the run's.
+ * The address of an incident: under `loupe view` a page made from its folder, else the file that describes it, relative to
+ * the report, as both move together. Null if its folder is not in the run's folder.
  */
 function addressOfIncident(run, path, name) {
   const parts = (folder) => folder.replace(/\/+$/, "").split("/");
