@@ -33,6 +33,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
 source "$root/tests/readme/printed.sh"
 cd "$root"
+use_compiler_cache
 
 addresses() { tests/run.sh --sanitize address; }
 
