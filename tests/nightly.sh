@@ -43,6 +43,7 @@ threads() { tests/run.sh --sanitize thread -- --repeat until-fail:10; }
 build_folder="build-nightly"
 build() {
   tests/run.sh --set-up
+  find_libtorch
   configure "$build_folder" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON
   cmake --build "$build_folder" --parallel "$(default_jobs)" --target "$@"
 }
