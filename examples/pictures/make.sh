@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures of the READMEs anew: trains what is sick under `loupe run`, and takes pictures of reports, by chromium,
+# Makes the pictures of the READMEs: trains faulty programs under `loupe run`, and takes pictures of reports, by chromium,
 # and of the console on a terminal, which tmux is; aha turns the terminal's colours into HTML.
 #   examples/pictures/make.sh [BUILD-FOLDER]      of examples/demo.sh unless told otherwise
 set -euo pipefail
