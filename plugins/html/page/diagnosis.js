@@ -1,4 +1,4 @@
-import {breakable, button, element, fill, formatNumber, plural, section} from "./text.js";
+import {asSentence, breakable, button, element, fill, formatNumber, plural, section} from "./text.js";
 import {addTo, allEpochs, bigTags, layerTags, lineNames, nearestIndex, runs, Series, showsLayer} from "./data.js";
 import {ABOUT_MEASURING, ERROR, findings, gatheredMarks, INFO, isHealthy, markElement, momentOf, notes, placeOf, runLabel, SEVERITIES, severityName,
   TIMED_NOTES, titleOf, WARNING, wasJudged, wordsOfNote} from "./findings.js";
@@ -208,7 +208,7 @@ function spanOf(finding) {
 
 /** What is wrong, with where in the program to look. */
 function messageOf({message, file, line}) {
-  return file === null ? message : `${message} (${file}${line > 0 ? `:${line}` : ""})`;
+  return asSentence(file === null ? message : `${message} (${file}${line > 0 ? `:${line}` : ""})`);
 }
 
 const toldIncidents = new Set();
@@ -242,7 +242,7 @@ function ruleCard(group, openPlace) {
           element("h3", {}, titleOf(worst.rule)), extent(group)),
       element("div", {class: "finding-body"},
           element("div", {}, element("p", {class: "message"}, messageOf(worst)),
-              worst.advice ? element("p", {class: "advice"}, "→ ", worst.advice) : null), curveOf(worst)),
+              worst.advice ? element("p", {class: "advice"}, "→ ", asSentence(worst.advice)) : null), curveOf(worst)),
       element("div", {class: "finding-foot"}, element("span", {class: "muted"}, spanOf(worst)),
           placeLink(worst, openPlace)),
       ...incidentsOf(group), furtherPlaces(group, openPlace));

@@ -1,4 +1,4 @@
-import {element, formatEpoch} from "./text.js";
+import {asSentence, capitalized, element, formatEpoch} from "./text.js";
 import {hideTooltip, showTooltip} from "./popup.js";
 import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} from "./data.js";
 
@@ -150,13 +150,15 @@ function addressOfIncident(run, path, name) {
   return `?run=${encodeURIComponent(folder)}&incident=${name}`;
 }
 
-/** The words of a note, in which an incident that can be read is a link. */
+/** The words of a note as a sentence, in which an incident that can be read is a link. */
 export function wordsOfNote({kind, text, run}) {
   const found = kind === "incident" ? SAVED.exec(text) : null;
-  if (found === null) return [text];
-  const [, before, path = "", name, after] = found, href = addressOfIncident(run, path, name);
-  return href === null ? [text] :
-    [before + path, element("a", {href, target: "_blank", rel: "noopener"}, name), after];
+  const [, before, path = "", name, after] = found ?? [], href = found && addressOfIncident(run, path, name);
+  if (!href) return [asSentence(text)];
+  const link = element("a", {href, target: "_blank", rel: "noopener"}, name);
+  // Under `loupe view` the link is a page, for which nobody needs the command.
+  return location.protocol === "file:" ? [capitalized(before) + path, link, asSentence(after)] :
+    [capitalized(before).replace("loupe replay ", ""), link, "."];
 }
 
 /** A mark at the foot of a plot, in its worst finding's colour, with all words under the pointer. */

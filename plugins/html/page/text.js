@@ -50,6 +50,14 @@ export function selector(label, choices, chosen, onChange) {
   return element("label", {class: "field"}, element("span", {}, label), select);
 }
 
+/** Words that begin with a capital, unless they begin with a name such as mse_loss. */
+export function capitalized(words) {
+  return /^[a-z]+(?![\w.:=(/])/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+}
+
+/** Words of a plugin as a sentence, with a capital and a full stop. */
+export function asSentence(words) { return /[.!?…]$/.test(words) ? capitalized(words) : `${capitalized(words)}.`; }
+
 /** A dotted name that may break after its dots. */
 export function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
