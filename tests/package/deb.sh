@@ -32,6 +32,7 @@ cd "$root"
 if [[ -z $build ]]; then
   build="build-package"
   set_up
+  use_compiler_cache
   configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON -DCMAKE_INSTALL_PREFIX=/usr
 else
   [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
