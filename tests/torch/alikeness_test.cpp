@@ -1,4 +1,4 @@
-// What is told of models that answer all samples alike: and what is not, as it may be meant.
+// Findings about models that give all samples the same output, and models that may do so on purpose.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -29,7 +29,7 @@ class AlikenessTest : public ::testing::Test {
       }
     }
   }
-  /// "info: …", of the first finding of a rule; "" without one.
+  /// The severity and message ("info: …") of the first finding of a rule; "" if there is no finding.
   std::string told(const std::string& rule) const {
     for (const loupe::Finding& each : inspector_.findings()) {
       if (each.rule == rule) return (each.severity == LOUPE_SEVERITY_INFO ? "info: " : "warning: ") + each.message;
@@ -55,7 +55,7 @@ TEST_F(AlikenessTest, OfAPolicyThatChoosesOneActionForAllIsInformation) {
   EXPECT_TRUE(has(told("collapsed_output"), "chooses 2 of 3")) << told("collapsed_output");
 }
 
-TEST_F(AlikenessTest, IsNotThatOfAPolicyWhoseCertainChoicesDependOnWhatItSees) {
+TEST_F(AlikenessTest, IsNotReportedForAPolicyWhoseCertainChoicesDependOnItsInput) {
   auto model = policy();
   train(model, [&] {
     const auto seen = torch::randn({32, 8});
@@ -65,8 +65,8 @@ TEST_F(AlikenessTest, IsNotThatOfAPolicyWhoseCertainChoicesDependOnWhatItSees) {
   EXPECT_EQ(told("collapsed_output"), "");
 }
 
-/// As hand-written losses are not known, the sizes alone tell: the targets' mean is large, and they still differ.
-TEST_F(AlikenessTest, IsNotThatOfOutputsWithALargeMean) {
+/// Loupe cannot read targets from a hand-written loss, so it judges sizes: the targets' mean is large, yet they differ.
+TEST_F(AlikenessTest, IsNotReportedForOutputsWithALargeMean) {
   nn::Sequential model(nn::Linear(8, 16), nn::Tanh(), nn::Linear(16, 6));
   train(model, [&] {
     const auto error = [&] {

@@ -7,14 +7,14 @@
 
 #include "torch/probed.h"
 
-// What people do with attach, optimizers and ticks, and what they are told.
+// How users call attach, optimizers and ticks, and which messages they get.
 
 namespace nn = torch::nn;
 using namespace loupe::testing;
 
 namespace {
 
-/// What Loupe says while this lives.
+/// Collects the messages that Loupe logs while this object lives.
 class Heard {
  public:
   Heard() {
@@ -31,7 +31,7 @@ class Heard {
   Lines warnings, all;
 };
 
-/// Steps past LibTorch's knowledge, and past the virtual table.
+/// An optimizer that LibTorch does not know; `final` lets the compiler bypass the virtual table.
 struct HiddenDescent final : torch::optim::Optimizer {
   explicit HiddenDescent(std::vector<torch::Tensor> parameters)
       : Optimizer({torch::optim::OptimizerParamGroup(std::move(parameters))},
@@ -67,7 +67,7 @@ TEST(Optimizers, OfOneModelAreAttachedTogether) {
   EXPECT_EQ(fields(take("optimizer_step"), 3), (Lines{"optimizer_step|1|weight", "optimizer_step|1|bias"}));
 }
 
-TEST(Optimizers, MayBeAttachedOneMoreLater) {
+TEST(Optimizers, CanBeAttachedAfterTheModel) {
   Heard heard;
   Pair pair;
   auto inspector = probed("gatherers: [optimizer_step]");
@@ -84,7 +84,7 @@ TEST(Optimizers, MayBeAttachedOneMoreLater) {
   EXPECT_THROW(inspector.attach_optimizer(foreign), std::invalid_argument);
 }
 
-TEST(Optimizers, ThatLeaveParametersOutAreToldOnceInOneWarning) {
+TEST(Optimizers, WithoutAllParametersCauseOneWarning) {
   Heard heard;
   Pair pair;
   auto inspector = probed("gatherers: [optimizer_step]");
@@ -96,7 +96,7 @@ TEST(Optimizers, ThatLeaveParametersOutAreToldOnceInOneWarning) {
   EXPECT_NE(heard.warnings[0].find("'1' (weight, bias)"), std::string::npos) << heard.warnings[0];
 }
 
-TEST(Optimizers, ThatLeaveOutWhatIsFrozenAreNotTold) {
+TEST(Optimizers, WithoutFrozenParametersCauseNoWarning) {
   Heard heard;
   Pair pair;
   for (auto& parameter : pair.model[1]->parameters()) parameter.set_requires_grad(false);
@@ -106,7 +106,7 @@ TEST(Optimizers, ThatLeaveOutWhatIsFrozenAreNotTold) {
   EXPECT_EQ(heard.warnings, Lines());
 }
 
-TEST(Optimizers, OfAnotherTypeHalfWayAreSeen) {
+TEST(Optimizers, OfADifferentTypeAreSeenAfterAReplacement) {
   nn::Linear model(3, 2);
   std::unique_ptr<torch::optim::Optimizer> optimizer = std::make_unique<torch::optim::Adam>(model->parameters());
   auto inspector = probed("gatherers: [optimizer_step]");
@@ -120,12 +120,12 @@ TEST(Optimizers, OfAnotherTypeHalfWayAreSeen) {
   };
   EXPECT_EQ(steps(), 1U);
   optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), 0.1);
-  EXPECT_EQ(steps(), 1U) << "of LibTorch's";
+  EXPECT_EQ(steps(), 1U) << "an optimizer of LibTorch";
   optimizer = std::make_unique<HiddenDescent>(model->parameters());
-  EXPECT_EQ(steps(), 1U) << "of the user's";
+  EXPECT_EQ(steps(), 1U) << "the user's optimizer";
 }
 
-TEST(Optimizers, WhoseStepsCannotBeSeenAreToldOnceWithTheRemedy) {
+TEST(Optimizers, WithStepsThatCannotBeSeenCauseOneWarningWithTheRemedy) {
   Heard heard;
   nn::Linear model(3, 2);
   HiddenDescent optimizer(model->parameters());
@@ -133,7 +133,7 @@ TEST(Optimizers, WhoseStepsCannotBeSeenAreToldOnceWithTheRemedy) {
   inspector.attach(*model, optimizer);
   for (int epoch = 0; epoch < 2; ++epoch) {
     model(torch::ones({2, 3})).sum().backward();
-    optimizer.HiddenDescent::step();  // past the table, whatever the compiler does
+    optimizer.HiddenDescent::step();  // bypasses the virtual table, however the compiler calls it
     inspector.tick_epoch();
   }
   ASSERT_EQ(heard.warnings.size(), 1U);
@@ -158,7 +158,7 @@ TEST(Optimizers, WhoseStepsAreToldByHandAreNotWarnedOf) {
   EXPECT_EQ(heard.warnings, Lines());
 }
 
-TEST(LastValues, ThatNoTickShowedAreCounted) {
+TEST(LastValues, AfterTheLastTickAreCountedInAWarning) {
   Heard heard;
   {
     auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
@@ -171,7 +171,7 @@ TEST(LastValues, ThatNoTickShowedAreCounted) {
   EXPECT_EQ(heard.warnings[0].find("2 values that came after the last tick are not shown"), 0U) << heard.warnings[0];
 }
 
-TEST(LastValues, AreNotToldOfWhereATickShowedAllOrNobodyWanted) {
+TEST(LastValues, CauseNoWarningIfATickShowedThemOrNoLensWantsThem) {
   Heard heard;
   {
     nn::Linear model(3, 2);
@@ -185,13 +185,13 @@ TEST(LastValues, AreNotToldOfWhereATickShowedAllOrNobodyWanted) {
   EXPECT_EQ(heard.warnings, Lines());
 }
 
-TEST(Turns, MayTickThemselvesToStopEarly) {
+TEST(Turns, CanTickThemselvesToStopEarly) {
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   std::vector<int> epochs;
   for (const int epoch : inspector.epochs(4, 9)) {
     inspector.push_loss(10 - epoch, false);
     epochs.push_back(epoch);
-    if (epoch != 5) inspector.tick_epoch();  // else the loop does
+    if (epoch != 5) inspector.tick_epoch();  // the loop ticks epoch 5 by itself
     if (inspector.loss(false) == 4.0) break;
   }
   EXPECT_EQ(epochs, (std::vector<int>{4, 5, 6}));
@@ -200,7 +200,7 @@ TEST(Turns, MayTickThemselvesToStopEarly) {
   EXPECT_EQ(next, (std::vector<int>{7, 8}));
 }
 
-TEST(Turns, ThatBeginLateAskForResume) {
+TEST(Turns, WithALateFirstEpochSuggestResume) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "loupe-late";
   const auto warnings = [&](const std::string& run, int first) {
     Heard heard;
@@ -215,11 +215,11 @@ TEST(Turns, ThatBeginLateAskForResume) {
   EXPECT_EQ(warnings(", resume: true", 6), 0);
 }
 
-TEST(Inspector, RefusesWhatCannotBe) {
+TEST(Inspector, RefusesImpossibleTimes) {
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   EXPECT_THROW(inspector.tick_epoch(NAN), std::invalid_argument);
   EXPECT_THROW(inspector.tick_epoch(INFINITY), std::invalid_argument);
-  EXPECT_THROW(inspector.tick_epoch(1e300), std::invalid_argument) << "no reader of a record would take it";
+  EXPECT_THROW(inspector.tick_epoch(1e300), std::invalid_argument) << "no reader of a record would accept it";
   try {
     inspector.loss(true, "medain");
     FAIL();
@@ -230,7 +230,7 @@ TEST(Inspector, RefusesWhatCannotBe) {
   EXPECT_FALSE(inspector.loss(true, "median"));
 }
 
-TEST(Inspector, SaysWhatCannotBeSeenOfParametersMadeInInferenceMode) {
+TEST(Inspector, ReportsWhatCannotBeSeenOfParametersMadeInInferenceMode) {
   Heard heard;
   std::unique_ptr<nn::Linear> model;
   {
@@ -244,7 +244,7 @@ TEST(Inspector, SaysWhatCannotBeSeenOfParametersMadeInInferenceMode) {
   ASSERT_NO_THROW(inspector.tick_epoch());
 }
 
-TEST(Inspector, PrintsNoSummaryWhereNoneIsWanted) {
+TEST(Inspector, PrintsASummaryOnlyIfWanted) {
   nn::Linear model(3, 2);
   for (const bool wanted : {true, false}) {
     Heard heard;
@@ -267,7 +267,7 @@ TEST(Log, MayThrowAndBeReplacedByItself) {
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("attached 'Linear'"), std::string::npos);
 }
 
-TEST(Inspector, LendsParametersOfAModelOnTheStackThatIsGoneAtTheLastTick) {
+TEST(Inspector, StillReadsParametersOfADestroyedModelAtTheLastTick) {
   struct Net : nn::Module {
     nn::Linear layer = register_module("layer", nn::Linear(nn::LinearOptions(4, 4).bias(false)));
     at::Tensor weight = register_parameter("weight", torch::randn({4, 4}) / 2);
@@ -284,7 +284,7 @@ TEST(Inspector, LendsParametersOfAModelOnTheStackThatIsGoneAtTheLastTick) {
     optimizer.step();
   }
   model->~Net();
-  for (std::size_t i = 0; i < memory.size(); ++i) memory.at(i) = static_cast<std::byte>(i * 37);  // as others use it
-  inspector.tick_epoch();  // in which health looks at some elements of the gradients
+  for (std::size_t i = 0; i < memory.size(); ++i) memory.at(i) = static_cast<std::byte>(i * 37);  // reused memory
+  inspector.tick_epoch();  // health reads some elements of the gradients here
   EXPECT_TRUE(inspector.findings().empty());
 }

@@ -87,7 +87,7 @@ const std::vector<std::string> configurations = {
     "lenses: [difference_monitor: {attribute: running_mean}, parameter_norm, learning_rate]\n",
 };
 
-/// Everything that training leaves behind, as bytes: losses, parameters, buffers, and what the generator draws next.
+/// Everything that training leaves behind, as bytes: losses, parameters, buffers, and the generator's next numbers.
 std::vector<std::string> train(const std::function<Trainee()>& make_model, const MakeOptimizer& make_optimizer,
                                loupe::Inspector* inspector) {
   torch::manual_seed(3);

@@ -1,4 +1,4 @@
-// Who made the first NaN, also where the layer that made it is not looked at in every step.
+// Which layer made the first NaN, even if Loupe does not measure that layer in every step.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -12,7 +12,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// Trains a model on batches of its own until something is wrong, or all steps are done.
+/// Trains a model on random batches until a test spoils one.
 struct Spoiled {
   explicit Spoiled(nn::Sequential model_, std::vector<int64_t> sizes_ = {16, 6})
       : model(std::move(model_)), sizes(std::move(sizes_)) {
@@ -21,14 +21,14 @@ struct Spoiled {
   void step(const std::function<void(torch::Tensor& batch)>& spoil = {}) {
     torch::Tensor batch = torch::randn(sizes);
     if (spoil) spoil(batch);
-    // As optimizers do by themselves since LibTorch 2.
+    // Clears gradients as optimizers of LibTorch 2 and later do by default.
     for (auto& each : model->parameters()) each.mutable_grad().reset();
     const auto loss = nn::functional::cross_entropy(model->forward(batch), torch::randint(3, {sizes[0]}));
     loss.backward();
     optimizer.step();
     inspector.push_loss(loss, true);
   }
-  /// After so many steps the layers rest whose output shows elsewhere.
+  /// Runs enough steps for layers to rest: Loupe skips a layer if its neighbor shows the same fault.
   void settle() {
     for (int i = 0; i < 6; ++i) step();
     EXPECT_TRUE(inspector.findings().empty());
@@ -52,7 +52,7 @@ class BlameOfTheFirstNaN : public testing::Test {
     const auto relu = [&] { return nn::ReLU(nn::ReLUOptions().inplace(inplace)); };
     return nn::Sequential(nn::Linear(6, 8), relu(), nn::Linear(8, 16), relu(), nn::Linear(16, 3));
   }
-  /// Its convolutions rest: the first, as the batch is smaller than what it makes of it, and what only selects.
+  /// The first convolution rests, as its batch is smaller than its output; so do layers that only select values.
   static nn::Sequential convolutions() {
     return nn::Sequential(nn::Conv2d(1, 16, 3), nn::ReLU(), nn::MaxPool2d(2), nn::Conv2d(16, 8, 3), nn::BatchNorm2d(8),
                           nn::ReLU(), nn::Flatten(), nn::Linear(8 * 4 * 4, 3));
@@ -82,7 +82,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnALayerThatRestsWhereItMadeIt) {
   }
 }
 
-TEST_F(BlameOfTheFirstNaN, FallsOnTheActivationWhereWhatItWasGivenIsFinite) {
+TEST_F(BlameOfTheFirstNaN, FallsOnTheActivationIfItsInputIsFinite) {
   nn::Softplus activation;
   Spoiled trainer(nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 16), activation, nn::Linear(16, 3)));
   trainer.settle();
@@ -93,7 +93,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnTheActivationWhereWhatItWasGivenIsFinite) {
   EXPECT_TRUE(says(found, "'3' made it")) << found.message;
 }
 
-TEST_F(BlameOfTheFirstNaN, FallsOnTheBatchThoughTheFirstLayersOutputIsNotLookedAt) {
+TEST_F(BlameOfTheFirstNaN, FallsOnTheBatchThoughTheFirstLayersOutputIsNotMeasured) {
   Spoiled trainer(convolutions(), {16, 1, 14, 14});
   trainer.settle();
   trainer.step([](torch::Tensor& batch) { batch[3][0][5][5] = INFINITY; });
@@ -123,7 +123,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnAConvolutionBetweenAPoolAndABatchNorm) {
   EXPECT_TRUE(says(found, "the input that '4' gets from it has ")) << found.message;
 }
 
-/// Does something to what one layer hands on to the next.
+/// Applies an operation to the output of one layer before the next layer gets it.
 struct BetweenImpl : nn::Module {
   BetweenImpl() {
     first = register_module("first", nn::Linear(6, 8));
@@ -151,7 +151,7 @@ struct BetweenImpl : nn::Module {
 };
 TORCH_MODULE(Between);
 
-TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationBetweenTwoLayersAndNotOnTheOneBeforeIt) {
+TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationBetweenTwoLayersAndNotOnTheLayerBeforeIt) {
   for (const bool inplace : {false, true}) {
     Between between;
     between->inplace = inplace;
@@ -179,7 +179,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationBeforeARectifierWhoseInputIsNotKept
   }
 }
 
-TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationThatIsNotThereInEachStep) {
+TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationThatRunsOnlyInSomeSteps) {
   for (const int steps : {6, 24, 60}) {
     Between between;
     between->direct = between->alternates = true;
@@ -193,7 +193,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnAnOperationThatIsNotThereInEachStep) {
   }
 }
 
-/// Layers that take turns before one activation.
+/// Uses several layers in turn before one activation.
 struct TurnsImpl : nn::Module {
   TurnsImpl() {
     shared = register_module("shared", nn::Linear(6, 6));
@@ -215,7 +215,7 @@ struct TurnsImpl : nn::Module {
 };
 TORCH_MODULE(Turns);
 
-TEST(LayersThatRest, AreNotCalledCutOffWhereTheModelStoppedUsingThem) {
+TEST(LayersThatRest, AreNotReportedWhereTheModelStoppedUsingThem) {
   torch::manual_seed(3);
   Turns turns;
   Spoiled trainer{nn::Sequential(turns)};
@@ -235,7 +235,7 @@ TEST(LayersThatRest, AreNotCalledCutOffWhereTheModelStoppedUsingThem) {
   EXPECT_EQ(warnings(), "");
 }
 
-TEST(LayersThatRest, AreCalledCutOffSoonWhereTheLossNoLongerReachesThem) {
+TEST(LayersThatRest, AreReportedSoonWhereTheLossNoLongerReachesThem) {
   torch::manual_seed(3);
   Turns turns;
   Spoiled trainer{nn::Sequential(turns)};
@@ -247,7 +247,7 @@ TEST(LayersThatRest, AreCalledCutOffSoonWhereTheLossNoLongerReachesThem) {
   EXPECT_NE(rules.find("unchanged_parameter of 0.a"), std::string::npos) << rules;
 }
 
-TEST_F(BlameOfTheFirstNaN, IsNotThatOfALayerThatRestsWhereAnotherWayLedToIt) {
+TEST_F(BlameOfTheFirstNaN, DoesNotFallOnARestingLayerThatTheForwardPassed) {
   Between between;
   between->direct = true;
   Spoiled trainer{nn::Sequential(between)};
@@ -259,7 +259,7 @@ TEST_F(BlameOfTheFirstNaN, IsNotThatOfALayerThatRestsWhereAnotherWayLedToIt) {
   EXPECT_FALSE(says(found, "made it")) << found.message;
 }
 
-/// One activation behind several layers.
+/// One activation after several layers.
 struct SharedActivationImpl : nn::Module {
   SharedActivationImpl() {
     for (int64_t i = 0; i < 3; ++i) layers.push_back(register_module("fc" + std::to_string(i), nn::Linear(6, 6)));
@@ -290,7 +290,7 @@ TEST_F(BlameOfTheFirstNaN, FallsOnTheRightOneOfSeveralLayersBeforeOneActivation)
   EXPECT_EQ(trainer.only_finding().layer, "0.fc1");
 }
 
-TEST_F(BlameOfTheFirstNaN, FollowsAModelThatTakesAnotherWay) {
+TEST_F(BlameOfTheFirstNaN, FollowsAModelThatChangesItsPath) {
   Between between;
   between->direct = true;
   Spoiled trainer{nn::Sequential(between)};
@@ -302,7 +302,7 @@ TEST_F(BlameOfTheFirstNaN, FollowsAModelThatTakesAnotherWay) {
   EXPECT_EQ(trainer.only_finding().layer, "0.tanh");
 }
 
-TEST_F(BlameOfTheFirstNaN, IsTheSameWhileTheStepsGoByInWhichAllAreLookedAt) {
+TEST_F(BlameOfTheFirstNaN, IsTheSameInSparseAndFullSteps) {
   for (const int steps : {17, 18, 19, 20, 33, 34, 35, 36}) {
     Spoiled trainer(perceptron());
     for (int i = 0; i < steps; ++i) trainer.step();
@@ -312,7 +312,7 @@ TEST_F(BlameOfTheFirstNaN, IsTheSameWhileTheStepsGoByInWhichAllAreLookedAt) {
   }
 }
 
-TEST_F(BlameOfTheFirstNaN, IsRightForAModelThatIsAttachedAgain) {
+TEST_F(BlameOfTheFirstNaN, IsRightForAModelThatWasAttachedTwice) {
   nn::Sequential model = perceptron();
   Spoiled trainer(model);
   trainer.settle();

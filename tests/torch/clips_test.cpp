@@ -1,5 +1,5 @@
-// Clips that leave nothing of the gradients, or come before there are any, and optimizers whose settings contradict
-// each other, as the lens `health` tells them.
+// Findings of the lens `health` about clips that leave nothing of the gradients or come before the backward pass, and
+// about optimizers with contradictory settings.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -24,8 +24,8 @@ struct Clipped {
     optimizer = std::make_unique<SGD>(model->parameters(), rate);
   }
   using Change = std::function<void(const std::vector<torch::Tensor>& parameters)>;
-  /// The message of a rule after some epochs; empty where it says nothing.
-  /// @param late  between backward and step  @param early  before backward
+  /// The message of a rule after some epochs; empty if the rule finds nothing.
+  /// @param late  runs between backward and step  @param early  runs before backward
   std::string said(const std::string& rule, const Change& late, const Change& early = nullptr) {
     loupe::Inspector inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
     inspector.attach(*model, *optimizer);
@@ -34,7 +34,7 @@ struct Clipped {
         for (torch::Tensor& each : model->parameters()) {
           if (each.grad().defined()) each.mutable_grad().zero_();
         }
-        // The targets say nothing of the inputs.
+        // The targets are independent of the inputs.
         const auto loss = nn::functional::cross_entropy(model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
         if (early) early(model->parameters());
         (scale * loss).backward();
@@ -64,27 +64,27 @@ Clipped::Change clipped(double norm) {
   return [norm](const std::vector<torch::Tensor>& parameters) { nn::utils::clip_grad_norm_(parameters, norm); };
 }
 
-TEST(Clips, ThatLeaveNextToNothingAreToldWithWhatIsLeft) {
+TEST(Clips, ToAlmostZeroAreReportedWithTheRestOfTheNorm) {
   const std::string said = Clipped().said("tiny_clip", clipped(1e-4));
   EXPECT_NE(said.find("to a norm of 0.0001 although"), std::string::npos) << said;
   EXPECT_NE(said.find("the learning rate of 0.05 acts like one of"), std::string::npos) << said;
   EXPECT_EQ(Clipped().said("tiny_clip", clipped(0.05)), "") << "a tenth is left";
 }
 
-TEST(Clips, AreNotWhatTakesAScaleOrANumberOfSamplesOut) {
+TEST(Clips, AreNotConfusedWithAScaleOrANumberOfSamples) {
   EXPECT_EQ(Clipped().said("tiny_clip", scaled([] { return 1.0 / 4096; })), "");
   EXPECT_EQ(Clipped().said("tiny_clip", scaled([] { return 1.0 / torch::randint(500, 2000, {1}).item<double>(); })), "")
-      << "what is left varies";
+      << "the factor varies between steps";
   Clipped both;
   both.scale = 65536;
   const auto divided_and_clipped = [](const std::vector<torch::Tensor>& parameters) {
     scaled([] { return 1.0 / 65536; })(parameters);
     clipped(0.1)(parameters);
   };
-  EXPECT_EQ(both.said("tiny_clip", divided_and_clipped), "") << "most of it is the scale";
+  EXPECT_EQ(both.said("tiny_clip", divided_and_clipped), "") << "the scale explains most of it";
 }
 
-TEST(Clips, DoNotMatterToAdamAboveItsEps) {
+TEST(Clips, AreHarmlessWithAdamAboveItsEps) {
   Clipped adam;
   adam.optimizer = std::make_unique<torch::optim::Adam>(adam.model->parameters(), 1e-3);
   EXPECT_EQ(adam.said("tiny_clip", clipped(1e-4)), "");
@@ -93,7 +93,7 @@ TEST(Clips, DoNotMatterToAdamAboveItsEps) {
   EXPECT_NE(below.said("tiny_clip", clipped(1e-10)), "");
 }
 
-TEST(Clips, BeforeBackwardChangeNothingAndAreTold) {
+TEST(Clips, BeforeBackwardHaveNoEffectAndAreReported) {
   const std::string said = Clipped().said("early_clip", nullptr, clipped(1.0));
   EXPECT_NE(said.find("before backward(), when they are all 0"), std::string::npos) << said;
   const auto by_value = [](const std::vector<torch::Tensor>& parameters) {
@@ -101,12 +101,12 @@ TEST(Clips, BeforeBackwardChangeNothingAndAreTold) {
   };
   EXPECT_NE(Clipped().said("early_clip", nullptr, by_value), "");
   EXPECT_EQ(Clipped().said("early_clip", clipped(1.0)), "");
-  EXPECT_EQ(Clipped().said("early_clip", clipped(1.0), clipped(1.0)), "") << "it is clipped afterwards, too";
+  EXPECT_EQ(Clipped().said("early_clip", clipped(1.0), clipped(1.0)), "") << "a second clip comes after backward";
 }
 
 using AdamOptions = torch::optim::AdamOptions;
 
-TEST(SettingsOfOptimizers, SetWhereNoStepReadsThemAreTold) {
+TEST(SettingsOfOptimizers, ThatNoStepReadsAreReported) {
   const auto said = [](bool groups_too, int times) {
     Clipped trainer;
     int step = 0;
@@ -119,11 +119,11 @@ TEST(SettingsOfOptimizers, SetWhereNoStepReadsThemAreTold) {
   const std::string always = said(false, 100);
   EXPECT_NE(always.find("but that of its group stays 0.05"), std::string::npos) << always;
   EXPECT_EQ(said(true, 100), "");
-  EXPECT_EQ(said(false, 1), "") << "it may be for a group to come";
+  EXPECT_EQ(said(false, 1), "") << "the user may want to add a group later";
 }
 
-TEST(SettingsOfOptimizers, OfAGroupThatNamesNoRateAreToldAsInformation) {
-  double rate = 0;  // that LibTorch gives the biases
+TEST(SettingsOfOptimizers, WithTheDefaultRateForOneGroupAreReportedAsInfo) {
+  double rate = 0;  // the rate that LibTorch gives the biases
   const auto said = [&](AdamOptions of_optimizer, AdamOptions of_biases) {
     Clipped trainer;
     std::vector<torch::Tensor> weights, biases;
@@ -136,7 +136,7 @@ TEST(SettingsOfOptimizers, OfAGroupThatNamesNoRateAreToldAsInformation) {
     return trainer.said("default_rate", nullptr);
   };
   const std::string without = said(AdamOptions(3e-5), AdamOptions().weight_decay(0));
-  // A newer LibTorch gives such a group the optimizer's rate.
+  // A newer LibTorch gives a group without a rate the optimizer's rate.
   const bool is_told = without.find("group 1 of Adam has a learning rate of 0.001") != std::string::npos;
   EXPECT_EQ(is_told, rate == 1e-3) << without;
   EXPECT_EQ(said(AdamOptions(3e-5), AdamOptions(3e-5).weight_decay(0)), "");
@@ -172,7 +172,7 @@ std::string said_of(bool batch_first, const std::function<torch::Tensor(Recurren
   return "";
 }
 
-TEST(RecurrentLayers, ThatTakeTheSamplesForTimeAreTold) {
+TEST(RecurrentLayers, WithSamplesInThePlaceOfTimeAreReported) {
   const auto labels = [](int64_t count) { return torch::randint(2, {count}); };
   const auto of_samples = [&](Recurrent& model) {
     return nn::functional::cross_entropy(model(torch::randn({16, 5, 4})).select(1, -1), labels(16));
@@ -190,13 +190,13 @@ TEST(RecurrentLayers, ThatTakeTheSamplesForTimeAreTold) {
                       return nn::functional::mse_loss(model(torch::randn({5, 16, 4})), torch::randn({5, 16, 2}));
                     }),
             "")
-      << "there is a target for each time of each sample";
+      << "each time of each sample has a target";
   EXPECT_EQ(said_of(false,
                     [&](Recurrent& model) {
                       return nn::functional::cross_entropy(model(torch::randn({5, 1, 4})).select(1, 0), labels(5));
                     }),
             "")
-      << "one sequence";
+      << "the batch is one sequence";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ticks by steps and seconds, and steps that are looked at now and then, as real trainers meet them.
+// Ticks by steps and seconds, and steps that are measured only now and then, in the situations of real trainers.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -20,7 +20,7 @@ namespace {
 namespace nn = torch::nn;
 using Losses = std::vector<std::optional<double>>;
 
-/// Loupe's messages while it lives.
+/// Collects Loupe's messages while this object lives.
 class Listened {
  public:
   Listened() {
@@ -47,7 +47,7 @@ Inspector ticking(const std::string& tick) {
   return inspector_of("run: {tick: {" + tick + "}}\nlenses: [loss_metrics]\n");
 }
 
-/// One layer and the optimizer that trains it, by the same gradient in each step.
+/// One layer and its optimizer. The gradient is the same in each step.
 struct Trained {
   explicit Trained(double rate = 0.1) : optimizer(model->parameters(), rate) {}
   void step() {
@@ -59,10 +59,10 @@ struct Trained {
   torch::optim::SGD optimizer;
 };
 
-/// A model that an inspector with such ticks is attached to.
+/// A model attached to an inspector with the given ticks.
 struct Ticking : Trained {
   explicit Ticking(const std::string& tick) : inspector(ticking(tick)) { inspector.attach(*model, optimizer); }
-  /// The mean loss as shown after a step with this one.
+  /// Makes a step with this loss and returns the mean loss that Loupe then shows.
   std::optional<double> step(double loss) {
     inspector.push_loss(loss, /*train=*/true);
     Trained::step();
@@ -71,7 +71,7 @@ struct Ticking : Trained {
   Inspector inspector;
 };
 
-/// Two of them, of which the second one's steps are to count.
+/// Two models. By default, ticks count the second model's steps.
 struct TwoModels {
   explicit TwoModels(const std::string& tick = "steps: 1, of: second") : inspector(ticking(tick)) {
     inspector.attach(*first.model, first.optimizer, "first");
@@ -118,7 +118,7 @@ TEST(StepClock, LoopsGoOnWhereTheLastOneEndedAndMayBeginLater) {
   EXPECT_THROW(it.inspector.steps(0, 5), std::invalid_argument);
 }
 
-TEST(StepClock, CountsTheTurnsWhereThereIsNoOptimizer) {
+TEST(StepClock, CountsTheTurnsOfTheLoopIfThereIsNoOptimizer) {
   auto inspector = ticking("steps: 2");
   Losses after;
   for (const auto step : inspector.steps(4)) {
@@ -137,11 +137,11 @@ TEST(StepClock, SaysWhatBecomesOfATrainersEpochs) {
     after.push_back(it.inspector.loss(true));
   }
   EXPECT_EQ(after, (Losses{std::nullopt, 1.25, 2.5}));
-  EXPECT_EQ(it.inspector.loss(true), 3.0) << "the rest";
+  EXPECT_EQ(it.inspector.loss(true), 3.0) << "the steps after the last full tick";
   EXPECT_NE(listened.text().find("ticks every 4 steps (run.tick)"), std::string::npos) << listened.text();
 }
 
-TEST(StepClock, SaysWhereALoopOverStepsHasNoTicks) {
+TEST(StepClock, WarnsIfALoopOverStepsHasNoTicks) {
   Listened listened;
   auto inspector = inspector_of("lenses: [loss_metrics]\n");
   for (const auto step : inspector.steps(3)) inspector.push_loss(static_cast<double>(step), /*train=*/true);
@@ -164,14 +164,14 @@ TEST(StepClock, TheFirstAttachedModelsOptimizerCountsUnlessAnotherIsNamed) {
   }
 }
 
-TEST(StepClock, AModelWithoutANameIsNamedByItsTypeAsItIsShown) {
+TEST(StepClock, ATypeNamesAModelWithoutAName) {
   Listened listened;
   Ticking it("steps: 1, of: Sequential");
   EXPECT_EQ(it.step(1), 1.0);
   expect_no_complaint_of_a_name(listened.text());
 }
 
-TEST(StepClock, ANameGoesBeforeAnotherModelsType) {
+TEST(StepClock, ANameTakesPrecedenceOverAnotherModelsType) {
   Ticking unnamed("steps: 1, of: Sequential");
   Trained named;
   unnamed.inspector.attach(*named.model, named.optimizer, "Sequential");
@@ -180,7 +180,7 @@ TEST(StepClock, ANameGoesBeforeAnotherModelsType) {
   EXPECT_EQ(unnamed.inspector.loss(true), 1.0);
 }
 
-TEST(StepClock, ANameThatNoModelHasIsToldWithTheTypeOfTheOneWithoutAName) {
+TEST(StepClock, AnUnknownNameIsReportedWithTheTypeOfAModelWithoutAName) {
   Listened listened;
   Ticking it("steps: 1, of: encoder");
   it.inspector.push_loss(1.0, /*train=*/true);
@@ -203,7 +203,7 @@ TEST(StepClock, ALossAfterTheNamedModelIsDetachedTellsOnceThatNothingTicks) {
   Listened listened;
   TwoModels it;
   it.inspector.detach("second");
-  it.attach_second();  // in time
+  it.attach_second();  // before a loss comes, so nothing is reported
   it.step(it.second, 1);
   expect_no_complaint_of_a_name(listened.text());
   it.inspector.detach("second");
@@ -211,7 +211,7 @@ TEST(StepClock, ALossAfterTheNamedModelIsDetachedTellsOnceThatNothingTicks) {
   expect_once(listened.text(), "run.tick.of names 'second', which is detached");
 }
 
-TEST(StepClock, ANamedModelThatIsDetachedBeforeTheEndIsNoMistake) {
+TEST(StepClock, DetachingTheNamedModelBeforeTheEndIsNoMistake) {
   Listened listened;
   {
     TwoModels it;
@@ -221,7 +221,7 @@ TEST(StepClock, ANamedModelThatIsDetachedBeforeTheEndIsNoMistake) {
   expect_no_complaint_of_a_name(listened.text());
 }
 
-TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesNot) {
+TEST(StepClock, CountsAReplacementOfTheFirstOptimizerButNotAnOptimizerOfOtherParameters) {
   nn::Sequential model(nn::Linear(4, 3), nn::Linear(3, 2));
   torch::optim::SGD head(model[1]->parameters(), 0.1), body(model[0]->parameters(), 0.1);
   auto inspector = ticking("steps: 1");
@@ -236,7 +236,7 @@ TEST(StepClock, AnOptimizerInTheFirstOnesPlaceCountsAndOneOfOtherParametersDoesN
   EXPECT_EQ(ticked(head, 1), 1);
   EXPECT_EQ(ticked(body, 2), 1);
   torch::optim::Adam all(model->parameters());
-  EXPECT_EQ(ticked(all, 4), 3) << "with the one that waited";
+  EXPECT_EQ(ticked(all, 4), 3) << "the mean includes the loss that waited for a tick";
 }
 
 TEST(StepClock, ATickOfAStepOnAnotherThreadWaitsForTheNextCall) {
@@ -250,7 +250,7 @@ TEST(StepClock, ATickOfAStepOnAnotherThreadWaitsForTheNextCall) {
   EXPECT_EQ(it.inspector.loss(true), 1.0);
 }
 
-TEST(StepClock, ShowsTheRestWhereTheInspectorEnds) {
+TEST(StepClock, ShowsTheRestWhenTheInspectorIsDestroyed) {
   Listened listened;
   {
     Ticking it("steps: 100");
@@ -276,17 +276,17 @@ TEST(SampledTraining, ShowsUpdatesOfSingleStepsAndMakesNoFalseComplaint) {
   }
   EXPECT_EQ(listened.text(), "");
   for (const Finding& each : inspector.findings())
-    EXPECT_EQ(each.rule, "repeated_batch") << each.message;  // it trains on one batch indeed
+    EXPECT_EQ(each.rule, "repeated_batch") << each.message;  // the test does train on one batch
 }
 
-TEST(SampledTraining, SeesGradientsThatNobodyClearsAndTakesClearedOnesForNone) {
+TEST(SampledTraining, SeesGradientsThatNobodyClearsAndKnowsClearedGradients) {
   for (const bool clears : {true, false}) {
     Trained it(1e-3);
     auto inspector = inspector_of("attach: {every: 4}\nlenses: [health: {off: [repeated_batch]}]\n");
     inspector.attach(*it.model, it.optimizer);
     bool found = false;
     for (int i = 0; i < 30; ++i) {
-      // In place, so that the gradient's tensor stays the same one.
+      // Zeroes the gradient in place, so that its tensor stays the same.
       if (clears && it.model[0]->parameters()[0].grad().defined()) {
         for (auto& parameter : it.model->parameters()) parameter.mutable_grad().zero_();
       }
@@ -298,14 +298,14 @@ TEST(SampledTraining, SeesGradientsThatNobodyClearsAndTakesClearedOnesForNone) {
   }
 }
 
-TEST(SampledTraining, LooksAtAModelThatTrainsAfterTheOneThatCountsSteps) {
+TEST(SampledTraining, MeasuresAModelThatTrainsAfterTheModelThatCountsSteps) {
   Trained first, second(1e-3);
   auto inspector = inspector_of("attach: {every: 20}\nlenses: [health: {off: [repeated_batch]}]\n");
   inspector.attach(*first.model, first.optimizer, "first");
   inspector.attach(*second.model, second.optimizer, "second");
   for (int i = 0; i < 30; ++i) first.step();
   for (int i = 0; i < 200; ++i) {
-    second.model->forward(torch::randn({5, 4})).pow(2).sum().backward();  // nobody clears its gradients
+    second.model->forward(torch::randn({5, 4})).pow(2).sum().backward();  // the loop does not clear its gradients
     second.optimizer.step();
   }
   std::set<std::string> rules;
@@ -313,7 +313,7 @@ TEST(SampledTraining, LooksAtAModelThatTrainsAfterTheOneThatCountsSteps) {
   EXPECT_EQ(rules.count("gradients_not_cleared"), 1U);
 }
 
-/// The rules of what was found in steps of which the first two of each hundred are looked at.
+/// The rules of the findings if Loupe measures only the first two of each hundred steps.
 template <class Step>
 std::set<std::string> found_in_passed_steps(int steps, Step&& step) {
   Trained it;
@@ -332,14 +332,14 @@ std::set<std::string> found_in_passed_steps(int steps, Step&& step) {
 TEST(SampledTraining, SeesANewOptimizerInEachStepThatNobodyLooksAt) {
   std::optional<torch::optim::Adam> adam;
   const auto found = found_in_passed_steps(12, [&](Trained& it, int) {
-    adam.emplace(it.model->parameters(), torch::optim::AdamOptions(1e-3));  // at the same address each time
+    adam.emplace(it.model->parameters(), torch::optim::AdamOptions(1e-3));  // each new optimizer has the same address
     adam->step();
   });
   EXPECT_EQ(found, std::set<std::string>{"new_optimizer"});
 }
 
-TEST(Optimizers, OfTheSameParametersBesideEachOtherAreNotMadeAnewAtEachStep) {
-  // As of an encoder that is trained by what is reconstructed, and then against a discriminator.
+TEST(Optimizers, OfTheSameParametersThatTakeTurnsAreNotReportedAsNew) {
+  // An adversarial autoencoder does so: its encoder is trained by the reconstruction, then against a discriminator.
   std::vector<std::unique_ptr<torch::optim::Adam>> adams;
   const auto found = found_in_passed_steps(24, [&](Trained& it, int i) {
     while (adams.size() < 3) adams.push_back(std::make_unique<torch::optim::Adam>(it.model->parameters(), 1e-3));
@@ -348,7 +348,7 @@ TEST(Optimizers, OfTheSameParametersBesideEachOtherAreNotMadeAnewAtEachStep) {
   EXPECT_EQ(found, std::set<std::string>());
 }
 
-TEST(SampledTraining, SeesThatMostTargetsAreOneClassInAsManyEpochsAsWhereItLooksAtEachStep) {
+TEST(SampledTraining, SeesUnbalancedTargetsAsEarlyAsWithEveryStepMeasured) {
   Trained it;
   auto inspector = inspector_of("run: {tick: {steps: 200}}\nattach: {every: 10}\nlenses: [health]\n");
   inspector.attach(*it.model, it.optimizer);
@@ -366,7 +366,7 @@ TEST(SampledTraining, SeesThatMostTargetsAreOneClassInAsManyEpochsAsWhereItLooks
   EXPECT_NE(found.find("and the model answers nothing else"), std::string::npos) << found;
 }
 
-/// Steps past the virtual table, where no tap sees them.
+/// Its steps bypass the virtual table, so no tap sees them.
 class OwnDescent final : public torch::optim::SGD {
  public:
   using SGD::SGD;
@@ -379,7 +379,7 @@ class OwnDescent final : public torch::optim::SGD {
   }
 };
 
-TEST(SampledTraining, LooksAtEveryStepWhereNoTapSeesThem) {
+TEST(SampledTraining, MeasuresEveryStepIfNoTapSeesTheSteps) {
   nn::Sequential model(nn::Linear(4, 3));
   OwnDescent optimizer(model->parameters(), 0.1);
   auto inspector =

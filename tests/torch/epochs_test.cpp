@@ -1,4 +1,4 @@
-// What is the same from epoch to epoch, and what is made anew.
+// Findings about batches in the same order in each epoch and about recreated optimizers, and the numbers of epochs.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -41,7 +41,7 @@ struct Training {
   std::unique_ptr<torch::optim::Optimizer> optimizer;
 };
 
-TEST(Epochs, EndAtTheLargestNumber) {
+TEST(Epochs, StopAtTheLargestNumber) {
   constexpr int largest = std::numeric_limits<int>::max();
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   std::vector<int> counted;
@@ -50,12 +50,12 @@ TEST(Epochs, EndAtTheLargestNumber) {
     if (counted.size() > 2) break;
   }
   EXPECT_EQ(counted, (std::vector<int>{largest - 1, largest}));
-  EXPECT_THROW(inspector.epochs(1), std::invalid_argument) << "there is no number left";
+  EXPECT_THROW(inspector.epochs(1), std::invalid_argument) << "the largest number is used up";
 
   auto other = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   other.tick_epoch(5);
   const auto rest = other.epochs(largest);
-  EXPECT_EQ(*rest.begin(), 6) << "and no number overflows";
+  EXPECT_EQ(*rest.begin(), 6) << "no number overflows";
   EXPECT_TRUE(rest.begin() != rest.end());
 }
 
@@ -80,7 +80,7 @@ TEST(Epochs, OfALoopWithinALoopGoOn) {
 TEST(Inspector, ThatWasMovedFromRefusesEveryCall) {
   auto inspector = loupe::Inspector::from_text("lenses: [loss_metrics]\n");
   const auto other = std::move(inspector);
-  EXPECT_THROW(inspector.push_loss(1, /*train=*/true), std::logic_error);  // NOLINT: after the move, on purpose
+  EXPECT_THROW(inspector.push_loss(1, /*train=*/true), std::logic_error);  // NOLINT: the test uses it after the move
   EXPECT_THROW(inspector.epochs(2), std::logic_error);
   EXPECT_THROW(inspector.value("Loss", "", "train_loss"), std::logic_error);
   EXPECT_FALSE(other.should_stop());
@@ -97,21 +97,21 @@ std::optional<loupe::Finding> order_of(const std::function<int64_t(int epoch, in
   return training.find("same_order");
 }
 
-TEST(OrderOfBatches, IsToldWhereItIsTheSameInThreeEpochs) {
+TEST(OrderOfBatches, IsReportedIfItIsTheSameInThreeEpochs) {
   const auto in_order = [](int, int batch) { return batch; };
   EXPECT_FALSE(order_of(in_order, 2));
   const auto told = order_of(in_order, 3);
   ASSERT_TRUE(told);
-  EXPECT_EQ(told->severity, LOUPE_SEVERITY_INFO) << "series in time come in order";
+  EXPECT_EQ(told->severity, LOUPE_SEVERITY_INFO) << "a time series has to come in order";
   EXPECT_EQ(told->message.substr(0, 29), "the first 6 batches were the ") << told->message;
 }
 
-TEST(OrderOfBatches, IsAnotherWhereAnyBatchIs) {
+TEST(OrderOfBatches, DiffersIfAnyBatchDiffers) {
   EXPECT_FALSE(order_of([](int epoch, int batch) { return (batch + epoch) % batches; }));
   EXPECT_FALSE(order_of([](int epoch, int batch) { return batch == 5 ? epoch % 2 : batch; }));
 }
 
-TEST(OrderOfBatches, MeansNothingOfOneBatch) {
+TEST(OrderOfBatches, IsNotJudgedForASingleBatch) {
   EXPECT_FALSE(order_of([](int, int) { return 0; }));
 }
 
@@ -137,7 +137,7 @@ std::unique_ptr<torch::optim::Optimizer> adam(int, std::vector<torch::Tensor> pa
   return std::make_unique<torch::optim::Adam>(std::move(parameters), 1e-3);
 }
 
-TEST(OptimizersMadeAnew, LoseNothingWhereTheyKeepNothing) {
+TEST(OptimizersMadeAnew, LoseNothingIfTheyKeepNoState) {
   const Make plain = [](int, std::vector<torch::Tensor> parameters) {
     return std::make_unique<torch::optim::SGD>(std::move(parameters), 0.01);
   };
@@ -145,7 +145,7 @@ TEST(OptimizersMadeAnew, LoseNothingWhereTheyKeepNothing) {
   EXPECT_FALSE(made_anew(plain, 1, /*in_each_step=*/true));
 }
 
-TEST(OptimizersMadeAnew, AreMeantWhereTheyHoldOtherParameters) {
+TEST(OptimizersMadeAnew, AreIntendedIfTheyHoldOtherParameters) {
   const Make thawing = [](int epoch, std::vector<torch::Tensor> parameters) {
     parameters.resize(epoch % 2 == 0 ? 2 : 4);
     return adam(epoch, std::move(parameters));

@@ -1,4 +1,4 @@
-// What a trainer is told of findings, and what it may have done about them.
+// Which findings a trainer gets, and how a configuration or callback reacts to them.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -79,13 +79,13 @@ std::vector<std::string> findings_of_a_frozen_backbone(bool calls_eval, bool fol
   return found;
 }
 
-TEST(FindingsOfATrainer, TellOfBatchNormsThatMoveInAFrozenPart) {
+TEST(FindingsOfATrainer, IncludeBatchNormsThatMoveInAFrozenPart) {
   EXPECT_EQ(findings_of_a_frozen_backbone(/*calls_eval=*/false), Names{"running_statistics 1"});
   EXPECT_EQ(findings_of_a_frozen_backbone(/*calls_eval=*/true), Names());
-  EXPECT_EQ(findings_of_a_frozen_backbone(false, /*follows_by_hand=*/true), Names()) << "as an average of weights does";
+  EXPECT_EQ(findings_of_a_frozen_backbone(false, /*follows_by_hand=*/true), Names()) << "an average of weights";
 }
 
-/// The rules about targets of which nine in ten are class 0, by what the loss is told about them.
+/// The findings about targets if nine in ten are class 0 and the loss has these options.
 std::vector<std::string> findings_of_unbalanced_targets(const nn::functional::CrossEntropyFuncOptions& options) {
   Trainer trainer;
   trainer.attach();
@@ -105,7 +105,7 @@ std::vector<std::string> findings_of_unbalanced_targets(const nn::functional::Cr
   return found;
 }
 
-TEST(FindingsOfATrainer, TellOfTargetsOfOneClassUnlessTheLossWeighsOrIgnoresThem) {
+TEST(FindingsOfATrainer, IncludeTargetsOfOneClassUnlessTheLossWeighsOrIgnoresThem) {
   const nn::functional::CrossEntropyFuncOptions plain;
   EXPECT_EQ(findings_of_unbalanced_targets(plain), Names{"unbalanced_targets"});
   auto ignoring = plain, weighted = plain;
@@ -113,8 +113,8 @@ TEST(FindingsOfATrainer, TellOfTargetsOfOneClassUnlessTheLossWeighsOrIgnoresThem
   EXPECT_EQ(findings_of_unbalanced_targets(weighted.weight(torch::tensor({0.1F, 1.0F, 1.0F}))), Names());
 }
 
-/// As replicas do whose gradients are averaged.
-TEST(FindingsOfATrainer, AreTheFirstNanAloneWhereItReachesAnotherModelByItsGradients) {
+/// The gradients spread the NaN to the second model, as between replicas that average their gradients.
+TEST(FindingsOfATrainer, AreTheFirstNanOnlyIfItReachesAnotherModelByItsGradients) {
   Trainer trainer;
   trainer.attach();
   nn::Linear replica(6, 3);
@@ -149,7 +149,7 @@ TEST(FindingsOfATrainer, AreThrownOutOfTheNextCallWhereTheConfigurationSaysThrow
   trainer.attach();
   for (int i = 0; i < 2; ++i) trainer.step(false);
   EXPECT_THROW(trainer.inspector.push_loss(1.0, true), std::runtime_error);
-  EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "once";
+  EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "only the first call throws";
 }
 
 TEST(FindingsOfATrainer, ComeOutOfTheNextCallWhereTheCallbackThrows) {
@@ -158,9 +158,9 @@ TEST(FindingsOfATrainer, ComeOutOfTheNextCallWhereTheCallbackThrows) {
   trainer.attach();
   for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(trainer.step(false));
   EXPECT_THROW(trainer.inspector.push_loss(1.0, true), std::out_of_range);
-  EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "once";
+  EXPECT_NO_THROW(trainer.inspector.push_loss(1.0, true)) << "only the first call throws";
   EXPECT_EQ(trainer.rules(), Names{"gradients_not_cleared"});
-  // The lens is not to blame for it, and goes on.
+  // The lens caused no fault, so it keeps working.
   trainer.optimizer->param_groups()[0].options().set_lr(0);
   trainer.inspector.on_finding({});
   for (int i = 0; i < 3; ++i) trainer.step();
@@ -174,7 +174,7 @@ TEST(FindingsOfATrainer, DoNotEndTheProgramWhereTheCallbackThrewAndNoCallFollows
   for (int i = 0; i < 2; ++i) trainer.step(false);
 }
 
-TEST(FindingsOfATrainer, TakeTargetsThatAreIgnoredByDefaultForNoClass) {
+TEST(FindingsOfATrainer, DoNotCountTargetsThatAreIgnoredByDefault) {
   Trainer trainer;
   trainer.attach();
   for ([[maybe_unused]] int epoch : trainer.inspector.epochs(4)) {
@@ -189,7 +189,7 @@ TEST(FindingsOfATrainer, TakeTargetsThatAreIgnoredByDefaultForNoClass) {
   for (const loupe::Finding& each : trainer.inspector.findings()) EXPECT_NE(each.rule, "unbalanced_targets");
 }
 
-/// The share of class 0 that unbalanced_targets finds, in per cent, where each step has four parts.
+/// The percentage of class 0 in the finding unbalanced_targets if each step has four backward passes.
 int share_found(const std::function<torch::Tensor(int part)>& targets_of) {
   Trainer trainer;
   trainer.attach();
@@ -209,7 +209,7 @@ int share_found(const std::function<torch::Tensor(int part)>& targets_of) {
 }
 
 TEST(FindingsOfATrainer, CountTargetsOfAllPlacesAndOfAllPartsOfAStep) {
-  // In each batch the same places are of class 0.
+  // The same places are of class 0 in each batch.
   const int by_place = share_found([](int) {
     auto targets = torch::zeros({100}, torch::kLong);
     targets.slice(0, 0, 8).fill_(1);
@@ -220,7 +220,7 @@ TEST(FindingsOfATrainer, CountTargetsOfAllPlacesAndOfAllPartsOfAStep) {
     const auto any = torch::randint(3, {100});
     return part > 0 ? any : torch::where(torch::rand({100}) < 0.95, torch::zeros_like(any), any);
   });
-  EXPECT_EQ(by_part, 0) << "half of all are of class 0";
+  EXPECT_EQ(by_part, 0) << "about half of all targets are of class 0";
 }
 
 TEST(FindingsOfATrainer, CountAStepOnceThoughTheOptimizerHoldsTwoModels) {
@@ -237,12 +237,12 @@ TEST(FindingsOfATrainer, CountAStepOnceThoughTheOptimizerHoldsTwoModels) {
     optimizer.step();
   }
   const std::vector<loupe::Finding> found = trainer.inspector.findings();
-  ASSERT_EQ(found.size(), 2U) << "one of each model";
+  ASSERT_EQ(found.size(), 2U) << "one for each model";
   EXPECT_EQ(found[0].first_step, 2U);
   EXPECT_EQ(found[1].first_step, 2U);
 }
 
-TEST(FindingsOfATrainer, TellOfEqualUnitsAlsoWhereRoundingHasParted) {
+TEST(FindingsOfATrainer, IncludeEqualUnitsWithRoundingErrors) {
   for (const auto& [noise, rules] :
        {std::make_pair(1e-7, Names{"poor_initialization"}), std::make_pair(1e-3, Names())}) {
     Trainer trainer;
@@ -267,9 +267,9 @@ TEST(Hyperparameters, NeedAName) {
   EXPECT_NO_THROW(trainer.inspector.set_hyperparameter("schedule", "cosine"));
 }
 
-// The windows that rules judge, and the epochs that trainers tick: neither hides what the other shows.
+// Rules judge windows of steps, and trainers tick epochs. Neither hides findings of the other.
 
-/// Of 20 steps, so that a few hundred show what patience and cooldown do.
+/// With windows of 20 steps, so that a few hundred steps reach patience and cooldown.
 loupe::Inspector inspector_with_short_windows() {
   return loupe::Inspector::from_text("attach: {summary: false}\nlenses: [{health: {window: 20}}]\n");
 }
@@ -353,7 +353,7 @@ TEST(FindingsOfSeveralModels, AreJudgedByTheWindowsOfTheirOwn) {
   EXPECT_TRUE(tells(inspector, "dead_units"));
 }
 
-/// What health says of weights that were trained before, by the optimizer that did so or by another.
+/// Whether health finds lost state if trained weights go on with the same optimizer or a new one.
 bool misses_a_state(bool is_new) {
   torch::manual_seed(3);
   nn::Sequential model(nn::Linear(6, 3));
@@ -374,7 +374,7 @@ bool misses_a_state(bool is_new) {
   return tells(inspector, "lost_state");
 }
 
-TEST(LostState, IsThatOfAnOptimizerThatBeginsWithTrainedWeights) {
+TEST(LostState, IsReportedForANewOptimizerOfTrainedWeights) {
   EXPECT_TRUE(misses_a_state(/*is_new=*/true));
   EXPECT_FALSE(misses_a_state(/*is_new=*/false));
 }

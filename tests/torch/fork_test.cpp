@@ -1,4 +1,4 @@
-// A process with an inspector that forks: the child goes its own way, unwatched, and the parent's record stays its own.
+// A process with an inspector forks. The child runs without Loupe, and the record belongs to the parent only.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -31,7 +31,7 @@ class Fork : public testing::Test {
   ~Fork() override { fs::remove_all(folder); }
   void SetUp() override {
 #ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a forked child may wait for ever for the sanitizer's allocator, which a thread held as it forked";
+    GTEST_SKIP() << "a forked child may hang on a lock of the sanitizer's allocator, held during the fork";
 #endif
   }
 
@@ -45,13 +45,13 @@ class Fork : public testing::Test {
     torch::relu(model->forward(torch::ones({4, 6}))).sum().backward();
     optimizer->step();
   }
-  /// LibTorch may refuse a backward pass in the child of a process that ran one.
+  /// LibTorch may refuse a backward pass in the child if the parent ran one.
   void step_without_backward() {
     const torch::NoGradGuard guard;
     torch::relu(model->forward(torch::ones({4, 6})));
     optimizer->step();
   }
-  /// The child's exit code, or minus the signal that ended it; one that hangs is ended after a while.
+  /// The child's exit code, or minus the signal that ended it. An alarm ends a child that hangs.
   static int in_child(const std::function<void()>& work) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -72,7 +72,7 @@ class Fork : public testing::Test {
     std::ifstream file(folder / "record.jsonl");
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  /// The record once it has so many ticks, which are written on a thread of Loupe's.
+  /// Waits until the record has this many ticks, which one of Loupe's threads writes, and returns its text.
   std::string record_of(int ticks) const {
     std::string text = record();
     for (int i = 0; i < 10000 && ticks_of(text) < ticks; ++i, text = record()) ::usleep(1000);
@@ -112,7 +112,7 @@ TEST_F(Fork, AChildWritesNothingIntoItsParentsRecord) {
   EXPECT_EQ(record(), before);
   step();
   inspector.tick_epoch();
-  EXPECT_NE(record_of(2), before) << "the parent goes on";
+  EXPECT_NE(record_of(2), before) << "the parent's run continues";
 }
 
 TEST_F(Fork, AChildMayDestroyItsParentsInspector) {
@@ -132,8 +132,8 @@ TEST_F(Fork, AChildMayDestroyItsParentsInspector) {
 }
 
 TEST_F(Fork, AChildRunsTheModelWhileThreadsOfItsParentRunIt) {
-  // A child may have locks of LibTorch and its BLAS from its parent: of parameters, and of the memory for products of
-  // matrices. This model takes none of them.
+  // A child may inherit held locks of LibTorch and its BLAS: locks of parameters, and of the memory for products of
+  // matrices. This model needs none of these locks.
   model = nn::Sequential(nn::LayerNorm(nn::LayerNormOptions({6}).elementwise_affine(false)), nn::ReLU(), nn::Tanh());
   auto inspector =
       loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health, output_norm, output_activation]\n");
@@ -158,7 +158,7 @@ TEST_F(Fork, AChildRunsTheModelWhileThreadsOfItsParentRunIt) {
   for (std::thread& each : threads) each.join();
 }
 
-TEST_F(Fork, AChildMayHaveAnInspectorOfItsOwn) {
+TEST_F(Fork, AChildMayHaveItsOwnInspector) {
   auto inspector = watching("lenses: [output_norm]\nvisualizers: [record]\n");
   step();
   inspector.tick_epoch();

@@ -110,7 +110,7 @@ TEST(ForwardTaps, SeeModelsAttachedAfterABatchNormalizationThrewHalfWay) {
   nn::Sequential model(nn::BatchNorm1d(3));
   auto inspector = probed();
   inspector.attach(*model);
-  EXPECT_THROW(model->forward(torch::randn({1, 3})), std::exception);  // one value a channel: after the check
+  EXPECT_THROW(model->forward(torch::randn({1, 3})), std::exception);  // one value per channel is too few
   nn::Sequential other(nn::Linear(3, 3), nn::ReLU());
   inspector.attach(*other, "other");
   told().clear();
@@ -157,7 +157,7 @@ TEST(FunctionTaps, SeeEveryFormOfAnActivation) {
   EXPECT_EQ(seen_after([](Tensor x) { return F::relu6(x); }), ":relu6");
   EXPECT_EQ(seen_after([](Tensor x) { return torch::relu6_(x); }), ":relu6");
   EXPECT_EQ(seen_after([](Tensor x) { return torch::special::expit(x); }), ":sigmoid");
-  // These are no activations, or parts of one that no call tells from arithmetic.
+  // These are no activations, or parts of one that look like arithmetic to a tap.
   EXPECT_EQ(seen_after([](Tensor x) { return F::softsign(x); }), "0");
   EXPECT_EQ(seen_after([](Tensor x) { return x.clamp(-20, 2); }), "0");
   EXPECT_EQ(seen_after([](Tensor x) { return x.clamp(c10::nullopt, 0); }), "0");
@@ -165,7 +165,7 @@ TEST(FunctionTaps, SeeEveryFormOfAnActivation) {
   EXPECT_EQ(seen_after([](Tensor x) { return x / x.abs(); }), "0");
 }
 
-TEST(FunctionTaps, LeaveOutWhatModulesAndLossesCallInside) {
+TEST(FunctionTaps, LeaveOutFunctionsThatModulesAndLossesCallInside) {
   nn::Sequential model(nn::Linear(4, 3), nn::Softmax(1), nn::GRU(3, 3));
   auto inspector = probed();
   inspector.attach(*model);
@@ -203,7 +203,7 @@ TEST(ForwardTaps, TellTrainingFromEvaluationAndGradients) {
             (Lines{"forward|0||T|G", "forward|0||E|G", "forward|0||E|-", "forward|0||T|-"}));
 }
 
-TEST(ForwardTaps, SeeAModuleUsedTwiceTwiceAndASharedOneOnce) {
+TEST(ForwardTaps, SeeBothUsesOfAModuleUnderItsFirstName) {
   struct Net : nn::Module {
     nn::Linear shared{3, 3};
     Net() {
@@ -292,7 +292,7 @@ TEST(ForwardTaps, SeeWhatASequentialRunsThoughItsForwardIsTheProgramsOwn) {
   EXPECT_EQ(run().size(), 8U);
 }
 
-TEST(ForwardTaps, LeaveWhatElseASequentialOfTheSameTypeRuns) {
+TEST(ForwardTaps, IgnoreOtherModulesThatASequentialOfTheSameTypeRuns) {
   nn::Sequential model(Scale(3.0)), other(Scale(2.0));
   auto inspector = probed();
   inspector.attach(*model);
@@ -322,7 +322,7 @@ TEST(ForwardTaps, NameAtAttachWhatTheyCannotReach) {
   EXPECT_NE(inspector.coverage().find("0  Linear  tapped"), std::string::npos);
 }
 
-TEST(Tapped, IsAllThatIsSeenWithExplicitTaps) {
+TEST(Tapped, IsTheOnlyTypeSeenWithExplicitTaps) {
   nn::Sequential model(nn::Linear(1, 1), TappedScale());
   auto inspector = probed("", "attach: {taps: explicit}");
   inspector.attach(*model);

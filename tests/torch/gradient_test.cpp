@@ -7,7 +7,7 @@ using namespace loupe::testing;
 
 namespace {
 
-/// Gives its input on; seen without redirections too.
+/// Multiplies its input by a weight. Its Tapped form needs no redirections.
 struct PassingImpl : nn::Module {
   PassingImpl() : weight(register_parameter("weight", torch::ones({3}))) {}
   torch::Tensor forward(const torch::Tensor& input) { return input * weight; }
@@ -20,7 +20,7 @@ double squares(const torch::Tensor& tensor) {
   return tensor.to(torch::kDouble).square().sum().item<double>();
 }
 
-/// Steps by itself, as a user's own optimizer may; `final` lets the compiler call past the virtual table.
+/// Steps with its own code, as a user's optimizer may. `final` lets the compiler bypass the virtual table.
 struct PlainDescent final : torch::optim::Optimizer {
   explicit PlainDescent(std::vector<torch::Tensor> parameters)
       : Optimizer({torch::optim::OptimizerParamGroup(std::move(parameters))},
@@ -46,7 +46,7 @@ void expect_steps_seen(const Arguments&... arguments) {
   auto inspector = probed("gatherers: [optimizer_step]");
   inspector.attach(*model, optimizer);
   const auto weight = model->named_parameters()["0.weight"];
-  // Through the table, and as the compiler likes.
+  // Odd steps call through `optimizer`, even steps through `base` and the virtual table.
   torch::optim::Optimizer& base = optimizer;
   for (int i = 0; i < 4; ++i) {
     const auto before = weight.detach().clone();
@@ -111,7 +111,7 @@ TEST(OutputGradients, DoNotComeWithoutABackwardPass) {
   EXPECT_TRUE(take("output_gradient").empty());
 }
 
-TEST(InputGradients, OfALeafThatEveryPassUsesComeOnceAPass) {
+TEST(InputGradients, OfALeafThatEveryPassUsesComeOncePerPass) {
   for (const char* taps : {"auto", "explicit"}) {
     nn::Sequential model(Told{});
     const auto prompt = torch::randn({2, 3}, torch::requires_grad());
@@ -121,11 +121,11 @@ TEST(InputGradients, OfALeafThatEveryPassUsesComeOnceAPass) {
     for (int pass = 1; pass <= 10; ++pass) (model->forward(prompt) * pass).sum().backward();
     const Lines seen = take("input_gradient|0");
     ASSERT_EQ(seen.size(), 10U) << taps;
-    EXPECT_NEAR(number(seen[9], 6), 100 * 6, 1e-3) << "what the tenth pass brought alone";
+    EXPECT_NEAR(number(seen[9], 6), 100 * 6, 1e-3) << "the gradient of the tenth pass only";
   }
 }
 
-TEST(InputGradients, OfLeavesThatCameAndWentAreNotMixedUp) {
+TEST(InputGradients, OfRecreatedLeavesAreNotMixedUp) {
   nn::Sequential model(nn::Identity{});
   auto inspector = probed("gatherers: [input_gradient]");
   inspector.attach(*model);
@@ -137,7 +137,7 @@ TEST(InputGradients, OfLeavesThatCameAndWentAreNotMixedUp) {
   EXPECT_EQ(take("input_gradient|0").size(), 200U);
 }
 
-TEST(ParameterGradients, AreSeenAgainAfterEpochsWithoutLooking) {
+TEST(ParameterGradients, AreSeenAgainAfterEpochsWithoutMeasuring) {
   for (const char* taps : {"auto", "explicit"}) {
     nn::Sequential model(Told{});
     auto inspector =
@@ -166,7 +166,7 @@ TEST(ParameterGradients, ComeAfterEachAccumulationWithTheSumSoFar) {
     ASSERT_EQ(seen.size(), 1U);
     EXPECT_NEAR(number(seen[0], 6), squares(model->weight.grad()), 1e-4);
   }
-  model->weight.mutable_grad().mul_(0.5);  // as clipping does
+  model->weight.mutable_grad().mul_(0.5);  // scales the gradient as clipping does
   optimizer.step();
   const Lines seen = take("step_gradient|Linear|weight");
   ASSERT_EQ(seen.size(), 1U);
@@ -191,7 +191,7 @@ TEST(ParameterGradients, FollowAParameterFrozenAndThawed) {
   EXPECT_EQ(labels(), Lines{"parameter_gradient|Linear|weight"});
 }
 
-TEST(ParameterGradients, OfASparseEmbeddingAreMeasuredByTheRowsThatTheyHave) {
+TEST(ParameterGradients, OfASparseEmbeddingAreMeasuredByTheirNonZeroRows) {
   nn::Embedding model(nn::EmbeddingOptions(5, 3).sparse(true));
   auto inspector = probed("gatherers: [parameter_gradient], sparse: true");
   inspector.attach(*model);
@@ -199,11 +199,11 @@ TEST(ParameterGradients, OfASparseEmbeddingAreMeasuredByTheRowsThatTheyHave) {
   model(torch::tensor({1, 1, 4})).sum().backward();
   const Lines seen = take("parameter_gradient");
   ASSERT_EQ(seen.size(), 1U);
-  EXPECT_NE(seen[0].find("|2x3|"), std::string::npos) << "of the 5 rows, those of 1 and 4: " << seen[0];
+  EXPECT_NE(seen[0].find("|2x3|"), std::string::npos) << "the gradient has rows 1 and 4 of 5: " << seen[0];
   EXPECT_NEAR(number(seen[0], 6), squares(model->weight.grad().to_dense()), 1e-6);
 }
 
-TEST(ParameterGradients, OfASparseEmbeddingComeOnlyToWhoAsksForThem) {
+TEST(ParameterGradients, OfASparseEmbeddingComeOnlyOnRequest) {
   nn::Embedding model(nn::EmbeddingOptions(5, 3).sparse(true));
   auto inspector = probed("gatherers: [parameter_gradient]");
   inspector.attach(*model);
@@ -243,13 +243,13 @@ TEST(OptimizerSteps, CalledPastTheTableAreSeenAtTheNextForward) {
   told().clear();
   for (int i = 0; i < 3; ++i) {
     model(torch::ones({2, 3})).sum().backward();
-    optimizer.step();  // `final`: a direct call
+    optimizer.step();  // a direct call, as the class is `final`
   }
   model(torch::ones({2, 3}));
   EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 3U);
 }
 
-TEST(OptimizerSteps, CalledPastTheTableAreSeenAtTheTick) {
+TEST(OptimizerSteps, ThatBypassTheVirtualTableAreSeenAtTheTick) {
   nn::Linear model(3, 2);
   PlainDescent optimizer(model->parameters());
   auto inspector = probed("gatherers: [optimizer_step]");
@@ -260,7 +260,7 @@ TEST(OptimizerSteps, CalledPastTheTableAreSeenAtTheTick) {
   inspector.tick_epoch();
   EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 1U);
   inspector.tick_epoch();
-  EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 0U) << "once";
+  EXPECT_EQ(take("optimizer_step|Linear|weight").size(), 0U) << "the tick reports the step only once";
 }
 
 TEST(Tick, BringsEveryParameterOnce) {

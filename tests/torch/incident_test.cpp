@@ -1,4 +1,4 @@
-// What a trainer finds of its last steps in the folder of an incident.
+// What the folder of an incident holds of a trainer's last steps.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -43,7 +43,7 @@ struct TrainerWithFolder {
     optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
     inspector.attach(*model, *optimizer);
   }
-  /// A fault of the loop, in the second step.
+  /// With clears = false, the second step has a fault of the loop: uncleared gradients.
   void step(bool clears = true) {
     if (clears) optimizer->zero_grad();
     const auto loss = nn::functional::cross_entropy(model->forward(torch::randn({16, 6})), torch::randint(3, {16}));
@@ -83,9 +83,9 @@ TEST(IncidentOfATrainer, HasTheTensorsOfTheModuleBlamedInFilesThatTorchLoads) {
   for (int i = 0; i < 2; ++i) trainer.step(/*clears=*/false);
   const fs::path incident = fs::path(trainer.folder) / "incident-2";
   const auto about = json_of(incident / "about.json");
-  ASSERT_EQ(about["tensors"].size(), 8u);  // weights, biases and gradients of both layers of the model blamed
+  ASSERT_EQ(about["tensors"].size(), 8u);  // weights, biases and gradients of both layers of the blamed model
   for (const auto& each : about["tensors"]) {
-    // Where Python's looks for an archive of C++'s, which it refuses.
+    // Python's torch.load looks here for an archive of LibTorch, and refuses the file if it finds one.
     const std::vector<char> bytes = bytes_of(incident / each["file"].get<std::string>());
     constexpr std::size_t tar_block = 512;
     ASSERT_GT(bytes.size(), tar_block + 2);
@@ -104,7 +104,7 @@ TEST(IncidentOfATrainer, HoldsStepsFromWhenTheTrainerNamedAFolderOn) {
   nn::Linear model(6, 3);
   inspector.attach(*model);
   model(torch::randn({4, 6}));
-  EXPECT_EQ(inspector.dump("too early"), "") << "it has no folder";
+  EXPECT_EQ(inspector.dump("too early"), "") << "the run has no folder yet";
   inspector.set_directory(fresh_folder());
   model(torch::randn({4, 6}));
   const fs::path folder = inspector.dump("now");

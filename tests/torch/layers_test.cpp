@@ -1,4 +1,4 @@
-// What is said of how layers follow each other, and of types of few bits.
+// Findings about linear layers that follow each other directly, and about element types of few bits.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -12,7 +12,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// Trains and returns what the rule said, each with its layer.
+/// Trains the model and returns the findings of the rule as "layer: message".
 std::vector<std::string> said(nn::Sequential model, const std::string& rule,
                               const std::function<torch::Tensor(const torch::Tensor&)>& loss_of,
                               const std::function<void(torch::Tensor& gradient)>& on_gradient = nullptr) {
@@ -39,7 +39,7 @@ torch::Tensor squared(const torch::Tensor& output) {
   return (output - 1).square().mean();
 }
 
-TEST(LinearChain, IsToldOnceOfALongOne) {
+TEST(LinearChain, IsReportedOnceForALongChain) {
   torch::manual_seed(1);
   const auto found = said(nn::Sequential(nn::Linear(12, 16), nn::Linear(16, 16), nn::Linear(16, 16), nn::Linear(16, 4)),
                           "linear_chain", squared);
@@ -49,7 +49,7 @@ TEST(LinearChain, IsToldOnceOfALongOne) {
             "more");
 }
 
-TEST(LinearChain, IsNoneWithAnythingBetweenThem) {
+TEST(LinearChain, IsNotReportedWithAnythingBetweenTheLayers) {
   torch::manual_seed(2);
   EXPECT_TRUE(said(nn::Sequential(nn::Linear(12, 16), nn::ReLU(), nn::Linear(16, 4)), "linear_chain", squared).empty());
   EXPECT_TRUE(said(nn::Sequential(nn::Linear(12, 16), nn::LayerNorm(nn::LayerNormOptions({16})), nn::Linear(16, 4)),
@@ -60,7 +60,7 @@ TEST(LinearChain, IsNoneWithAnythingBetweenThem) {
           .empty());
 }
 
-TEST(LinearChain, IsMeantWhereTheMiddleIsNarrow) {
+TEST(LinearChain, IsIntendedIfTheMiddleIsNarrow) {
   torch::manual_seed(3);
   EXPECT_TRUE(said(nn::Sequential(nn::Linear(12, 2), nn::Linear(2, 12)), "linear_chain", squared).empty());
 }
@@ -69,7 +69,7 @@ nn::Sequential net() {
   return nn::Sequential(nn::Linear(12, 16), nn::GELU(), nn::Linear(16, 4));
 }
 
-TEST(Underflow, IsNoneOfGradientsThatAreSmallOrMostlyZero) {
+TEST(Underflow, IsNotReportedForGradientsThatAreSmallOrMostlyZero) {
   torch::manual_seed(6);
   const auto tiny = [](const torch::Tensor& output) { return squared(output) * 1e-9; };
   EXPECT_TRUE(said(net(), "gradient_underflow", tiny).empty());
@@ -79,7 +79,7 @@ TEST(Underflow, IsNoneOfGradientsThatAreSmallOrMostlyZero) {
   EXPECT_TRUE(said(net(), "gradient_underflow", tiny, [](torch::Tensor& gradient) {
                 gradient = gradient * (torch::rand_like(gradient) < 0.2);
               }).empty());
-  // Counts over a batch lie on a grid too.
+  // Counts over a batch are multiples of a power of 2, too.
   EXPECT_TRUE(said(net(), "gradient_underflow", squared, [](torch::Tensor& gradient) {
                 gradient = torch::randint(-1, 2, gradient.sizes()).div(1 << 20).to(torch::kFloat) *
                            (torch::rand_like(gradient) < 0.5);

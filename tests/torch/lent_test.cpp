@@ -1,4 +1,4 @@
-// Under LOUPE_CHECK=strict nobody writes to a tensor that is lent, however few of its elements.
+// With LOUPE_CHECK=strict, Loupe detects a write to a lent tensor even if only one element changes.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// Changes one element of each output by LibTorch.
+/// Changes one element of each output through LibTorch.
 class Meddler : public loupe::Lens {
  public:
   static constexpr const char* name = "meddler";
@@ -42,7 +42,7 @@ class Meddler : public loupe::Lens {
 };
 LOUPE_STATIC_PLUGIN(meddlers, "meddlers", "1.0", Meddler);
 
-TEST(LentTensors, ThatALensChangesByLibTorchAreNoticed) {
+TEST(LentTensors, ThatALensChangesThroughLibTorchAreDetected) {
   const char* check = std::getenv("LOUPE_CHECK");
   if (check == nullptr || std::string(check) != "strict") GTEST_SKIP() << "LOUPE_CHECK is not strict";
   loupe::register_plugin(meddlers);

@@ -16,7 +16,7 @@ using namespace loupe::testing;
 
 namespace {
 
-/// A library that holds a model's code. It stays loaded: models are destroyed by its code.
+/// A library with a model's code. It is never unloaded, as models need its code when they are destroyed.
 class Library {
  public:
   explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -43,7 +43,7 @@ bool refuse_mprotect = false;
 
 }  // namespace
 
-/// Stands before the C library's, also for the libraries: a system that does not let programs make memory writable.
+/// Replaces the C library's mprotect for all libraries, to simulate a system that keeps memory read-only.
 extern "C" int mprotect(void* address, size_t size, int protection) noexcept {
   if (refuse_mprotect && (protection & PROT_WRITE) != 0) {
     errno = EACCES;
@@ -53,7 +53,7 @@ extern "C" int mprotect(void* address, size_t size, int protection) noexcept {
 }
 
 TEST(Libraries, WhosePathLooksLikeLibTorchsAreNotTakenForIt) {
-  for (int time = 0; time < 2; ++time) {  // again after a detach
+  for (int time = 0; time < 2; ++time) {  // the second time follows a detach
     const Library library(LOUPE_MODELS_IN_LIBTORCH_FOLDER);
     const auto model = library.make();
     auto inspector = probed();
@@ -64,7 +64,7 @@ TEST(Libraries, WhosePathLooksLikeLibTorchsAreNotTakenForIt) {
   }
 }
 
-TEST(Libraries, LoadedBeforeASecondAttachAreSeenAtOnce) {
+TEST(Libraries, LoadedBeforeASecondAttachAreSeenImmediately) {
   const Library early(LOUPE_MODELS_IN_LIBTORCH_FOLDER);
   const auto model = early.make();
   auto inspector = probed();
@@ -77,7 +77,7 @@ TEST(Libraries, LoadedBeforeASecondAttachAreSeenAtOnce) {
   EXPECT_EQ(take("forward").size(), 4U);
 }
 
-TEST(Libraries, ThatRunAnAttachedModelAndAreLoadedLateAreSeenFromTheNextTickOn) {
+TEST(Libraries, LoadedLateThatRunAnAttachedModelAreSeenAfterTheNextTick) {
   struct Net : nn::Module {
     nn::Linear fc = register_module("fc", nn::Linear(3, 3));
   } model;
@@ -90,7 +90,7 @@ TEST(Libraries, ThatRunAnAttachedModelAndAreLoadedLateAreSeenFromTheNextTickOn) 
   EXPECT_EQ(fields(take("forward"), 2), (Lines{"forward|fc", "forward|fc:relu"}));
 }
 
-TEST(Libraries, WithoutSymbolsAreSaidToHideWhereAForwardBegins) {
+TEST(Libraries, WithoutSymbolsAreReportedInTheSummary) {
   const Library whole(LOUPE_MODELS_LOADED_LATE), stripped(LOUPE_MODELS_STRIPPED);
   const auto summary = [](const Library& library) {
     const auto model = library.make();
@@ -106,7 +106,7 @@ TEST(Libraries, WithoutSymbolsAreSaidToHideWhereAForwardBegins) {
   EXPECT_NE(summary(stripped).find("symbols are stripped"), std::string::npos);
 }
 
-TEST(RefusedRedirections, AreNotCalledTapped) {
+TEST(RefusedRedirections, DoNotCountAsTapped) {
   const Library library(LOUPE_MODELS_BOUND_AT_ONCE);
   const auto model = library.make();
   auto inspector = probed();

@@ -1,4 +1,4 @@
-// What loss functions are given: what is wrong with it is told at once, and what is meant is not.
+// Wrong inputs of loss functions cause a finding immediately; correct inputs cause none.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -15,7 +15,7 @@ namespace nn = torch::nn;
 namespace F = torch::nn::functional;
 using torch::Tensor;
 
-/// What is told of a loss of a linear model's 5 outputs (or `outputs`) for 8 samples, in two steps.
+/// The finding of a rule after two steps with a loss of a linear model's outputs for 8 samples.
 std::optional<loupe::Finding> told_of(const std::function<Tensor(const Tensor&)>& loss,
                                       const std::string& rule = "loss_input", int64_t outputs = 5) {
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
@@ -57,7 +57,7 @@ TEST(LossInput, OfAnElementwiseLossIsAsManyAsItsTargets) {
   EXPECT_FALSE(column([](auto& out, auto target) { return F::mse_loss(out, target.unsqueeze(1)); }));
 }
 
-TEST(LossInput, MayBeComparedWithOneNumberForAll) {
+TEST(LossInput, CanBeComparedWithASingleNumber) {
   EXPECT_FALSE(told_of([](const Tensor& out) { return torch::mse_loss(out, torch::zeros({1})); }));
   EXPECT_FALSE(told_of([](const Tensor& out) { return torch::mse_loss(out, torch::ones({})); }));
   EXPECT_FALSE(told_of([](const Tensor& out) { return F::mse_loss(out, torch::ones({1}).expand_as(out)); }));
@@ -94,7 +94,7 @@ TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
   EXPECT_FALSE(
       told_of([](auto& out) { return out.sum() * 0 + F::cross_entropy(out.detach() * NAN, classes()).nan_to_num(); },
               "double_softmax"));
-  // Scores may add up to 1 without being shares.
+  // Scores may add up to 1 without being probabilities.
   EXPECT_FALSE(entropy([](auto& out) { return out - out.mean(1, true) + 0.2; }, "double_softmax"));
   EXPECT_FALSE(entropy([](auto& out) { return torch::log_softmax(out, 1); }, "loss_input"));
   EXPECT_FALSE(entropy([](auto& out) { return 10 * torch::tanh(out); }, "loss_input"));
@@ -102,7 +102,7 @@ TEST(LossInput, OfCrossEntropyIsScoresOfTwoClassesOrMore) {
          LOUPE_SEVERITY_ERROR, "one class");
 }
 
-TEST(LossInput, OfABinaryCrossEntropyWithLogitsHasNotBeenThroughASigmoid) {
+TEST(LossInput, OfABinaryCrossEntropyWithLogitsMustNotBeASigmoid) {
   const auto told = [](const std::function<Tensor(const Tensor&)>& before) {
     return told_of([&](const Tensor& out) {
       return F::binary_cross_entropy_with_logits(before(out), torch::ones({8, 5}));
@@ -112,7 +112,7 @@ TEST(LossInput, OfABinaryCrossEntropyWithLogitsHasNotBeenThroughASigmoid) {
   EXPECT_FALSE(told([](auto& out) { return out; }));
 }
 
-TEST(LossInput, AndTargetAreNotSwapped) {
+TEST(LossInput, SwappedWithTheTargetIsReported) {
   expect(told_of([](const Tensor& out) {
            return torch::mse_loss(torch::randn({8, 5}), out);
          }),

@@ -1,4 +1,4 @@
-// What functions are named after, and which count as the model's at all.
+// How functions get names from modules, and which functions count as part of the model.
 
 #include <loupe/tapped.h>
 
@@ -29,7 +29,7 @@ Lines forwards() {
   return fields(take("forward"), 2);
 }
 
-/// A trainer's own function that has nothing to do with the model.
+/// A function of the trainer outside of the model.
 NOT_INLINED torch::Tensor trainers_own(const torch::Tensor& x) {
   return torch::relu(torch::tanh(x));
 }
@@ -49,7 +49,7 @@ TEST(Naming, BeginsAtTheModelsEntryFromTheFirstForwardOn) {
   }
 }
 
-TEST(Naming, SaysWhereAModuleIsInItsModelWhichIsWholeBeforeTheFirstVisit) {
+TEST(Naming, GivesTheFullPlaceOfAModuleBeforeTheFirstVisit) {
   Net model;
   auto inspector = probed();
   inspector.attach(*model);
@@ -58,14 +58,14 @@ TEST(Naming, SaysWhereAModuleIsInItsModelWhichIsWholeBeforeTheFirstVisit) {
   EXPECT_EQ(take("place"), (Lines{"place|Net:tanh|Net|3 modules", "place|fc1:relu|fc1|3 modules"}));
 }
 
-TEST(Naming, SaysThatALossIsOutsideOfAnyModel) {
+TEST(Naming, GivesALossNoModel) {
   nn::MSELoss loss;
   auto inspector = probed();
   inspector.attach_loss(*loss, "loss");
   EXPECT_EQ(take("place"), Lines{"place|loss|none|no model"});
 }
 
-TEST(Naming, TellsForwardsApartBetweenWhichNothingHappens) {
+TEST(Naming, SeparatesForwardsWithNothingBetweenThem) {
   Net model;
   auto inspector = probed();
   inspector.attach(*model);
@@ -127,7 +127,7 @@ TEST(Naming, KeepsFunctionsOfTheSamePlaceInALoopAfterTheirModules) {
   }
 }
 
-TEST(Naming, OfAModelOfParametersAloneIsTheModels) {
+TEST(Naming, OfAModelWithoutModulesUsesTheModelsName) {
   struct Raw : nn::Module {
     torch::Tensor w1 = register_parameter("w1", torch::randn({3, 3})), w2 = register_parameter("w2", torch::ones({3}));
     NOT_INLINED torch::Tensor forward(const torch::Tensor& x) { return torch::sigmoid(torch::relu(x.mm(w1)).mv(w2)); }
@@ -188,7 +188,7 @@ TEST(Naming, OfATappedModelEndsWithItsForward) {
   }
 }
 
-TEST(Naming, HoldsBackNoMoreThanAFewFunctionsForTheirModel) {
+TEST(Naming, DelaysOnlyAFewFunctionsUntilTheirModelIsKnown) {
   struct Long : nn::Module {
     nn::Linear fc = register_module("fc", nn::Linear(3, 3));
     NOT_INLINED torch::Tensor forward(torch::Tensor x) {
@@ -237,7 +237,7 @@ TEST(UnregisteredModules, WithoutParametersCountLikeFunctions) {
   for (int pass = 0; pass < 2; ++pass) {
     told().clear();
     const auto output = model.forward(torch::randn({2, 1, 4, 4}));
-    nn::Sigmoid()(output);  // the trainer's
+    nn::Sigmoid()(output);  // the trainer's own sigmoid
     const Lines seen = take("forward");
     EXPECT_EQ(fields(seen, 2), (Lines{"forward|conv", "forward|conv:relu", "forward|conv", "forward|conv:leaky_relu",
                                       "forward|conv:sigmoid"}))
@@ -267,9 +267,9 @@ TEST(UnregisteredModules, WithParametersThatNobodyTrainsAreNamedOnce) {
   EXPECT_EQ(said.find("never trained"), said.rfind("never trained")) << said;
 }
 
-TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
+TEST(UnregisteredModules, AreEachNamedEvenIfThereAreMany) {
   constexpr std::size_t count = 40;
-  // At even distances, as an allocator may lay them.
+  // At equal distances, as an allocator may place them.
   struct alignas(65536) Placed {
     nn::LinearImpl layer{3, 3};
   };
@@ -290,14 +290,14 @@ TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
     model.forward(torch::randn({2, 3})).mean().backward();
     optimizer.step();
   }
-  // It stays so.
+  // The finding stays open.
   for (int epoch = 0; epoch < 8; ++epoch) inspector.tick_epoch();
   ::testing::internal::GetCapturedStderr();
   std::vector<loupe::Finding> told;
   for (const loupe::Finding& each : inspector.findings()) {
     if (each.rule == "unregistered_module" && each.state != LOUPE_FINDING_GONE) told.push_back(each);
   }
-  ASSERT_EQ(told.size(), 1U) << "those of one type are told in one sentence";
+  ASSERT_EQ(told.size(), 1U) << "all modules of one type are reported in one message";
   EXPECT_EQ(told[0].layer, "first:Linear");
   EXPECT_EQ(
       told[0].message.rfind(std::to_string(count) + " modules of type torch::nn::LinearImpl run ('first:Linear', ", 0),
@@ -305,14 +305,14 @@ TEST(UnregisteredModules, AreEachNamedThoughThereAreMany) {
       << told[0].message;
 }
 
-/// Two models of one class, so that their layers run in the same code; only one is attached.
+/// Two models of one class, whose layers run in the same code. Only one is attached.
 struct Twin : nn::Module {
   nn::Embedding words = register_module("words", nn::Embedding(2000, 8));
   nn::Linear last = register_module("last", nn::Linear(8, 3));
   NOT_INLINED torch::Tensor forward(torch::Tensor x) { return last(words(x)); }
 };
 
-/// What is said while both are trained.
+/// The messages that Loupe prints while both models are trained.
 template <class Optimizer>
 std::string said_of_twins(double rate) {
   Twin model, other;
@@ -333,13 +333,13 @@ std::string said_of_twins(double rate) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(UnregisteredModules, OfAModelThatIsNotAttachedAreNotSpokenOfThoughTheirValuesStay) {
+TEST(UnregisteredModules, OfAModelThatIsNotAttachedAreNotReportedEvenIfTheirValuesStay) {
   EXPECT_EQ(said_of_twins<torch::optim::SGD>(0.1), "");
-  EXPECT_EQ(said_of_twins<torch::optim::SGD>(1e-30), "") << "so small a rate changes nothing";
+  EXPECT_EQ(said_of_twins<torch::optim::SGD>(1e-30), "") << "with such a small rate, nothing changes";
   EXPECT_EQ(said_of_twins<torch::optim::Adam>(1e-30), "");
 }
 
-TEST(UnregisteredModules, OfAModelThatIsTrainedByHandAreNotSpokenOfThoughTheirFirstValuesStay) {
+TEST(UnregisteredModules, OfAModelThatIsTrainedByHandAreNotReportedEvenIfUnusedValuesStay) {
   Twin model, other;
   torch::optim::SGD optimizer(model.parameters(), 0.1);
   auto inspector = probed();
@@ -356,10 +356,10 @@ TEST(UnregisteredModules, OfAModelThatIsTrainedByHandAreNotSpokenOfThoughTheirFi
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(UnregisteredModules, OfOtherModelsAndTrainedOnesAreNotSpokenOf) {
+TEST(UnregisteredModules, ThatTrainOrBelongToOtherModelsAreNotReported) {
   struct Free : nn::Module {
     nn::Linear first = register_module("first", nn::Linear(3, 3));
-    nn::Linear free{3, 3};  // handed to the optimizer by hand
+    nn::Linear free{3, 3};  // the optimizer gets its parameters separately
     NOT_INLINED torch::Tensor forward(torch::Tensor x) { return free(first(x)); }
   } model;
   Net teacher, critic;

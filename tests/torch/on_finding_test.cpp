@@ -1,4 +1,4 @@
-// What a callback of on_finding may do: everything that the trainer may, for it is called outside of all locks.
+// A callback of on_finding may do everything that the trainer may, as Loupe calls it without any lock.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -18,7 +18,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// Tells a finding at each tick.
+/// Reports a finding at each tick.
 class LateTeller : public loupe::Lens {
  public:
   static constexpr const char* name = "late_teller";
@@ -35,7 +35,7 @@ class LateTeller : public loupe::Lens {
 };
 LOUPE_STATIC_PLUGIN(late_tellers, "late_tellers", "1.0", LateTeller);
 
-/// Calls the inspector that it reports to.
+/// Calls the inspector within its report.
 std::function<void()> within_report;
 class Caller : public loupe::Lens {
  public:
@@ -59,7 +59,7 @@ class OnFinding : public testing::Test {
   OnFinding() {
     loupe::register_plugin(late_tellers);
     loupe::register_plugin(callers);
-    ::alarm(120);  // a callback that hangs ends the test program
+    ::alarm(120);  // ends the test program if a callback hangs
     torch::manual_seed(3);
     model = nn::Sequential(nn::Linear(6, 8), nn::ReLU(), nn::Linear(8, 3));
     optimizer = std::make_unique<torch::optim::SGD>(model->parameters(), 0.05);
@@ -71,8 +71,8 @@ class OnFinding : public testing::Test {
     torch::relu(model->forward(torch::randn({16, 6}))).pow(2).mean().backward();
     optimizer->step();
   }
-  /// Trains with the callback, in a way in which health finds something at a step, and then at a tick. Returns what the
-  /// callback was told.
+  /// Trains so that health finds something at a step and then at a tick. Returns the rules of the findings that the
+  /// callback received.
   std::vector<std::string> told_while(const std::function<void(const loupe::Finding&)>& callback,
                                       const std::string& yaml = "") {
     std::vector<std::string> told;
@@ -144,7 +144,7 @@ TEST_F(OnFinding, MayDetachTheModel) {
   EXPECT_FALSE(is_attached);
 }
 
-TEST_F(OnFinding, MayAttachAnother) {
+TEST_F(OnFinding, MayAttachAnotherModel) {
   nn::Sequential other(nn::Linear(2, 2));
   bool is_new = true;
   told_while([&](const loupe::Finding&) {
@@ -154,12 +154,12 @@ TEST_F(OnFinding, MayAttachAnother) {
   EXPECT_FALSE(is_new);
 }
 
-TEST_F(OnFinding, MayEndItself) {
+TEST_F(OnFinding, MayRemoveItself) {
   const auto told = told_while([&](const loupe::Finding&) { inspector->on_finding({}); });
   EXPECT_EQ(told, std::vector<std::string>{"gradients_not_cleared"});
 }
 
-TEST_F(OnFinding, MayCallAllTheRest) {
+TEST_F(OnFinding, MayCallAllOtherFunctions) {
   int called = 0;
   told_while([&](const loupe::Finding& finding) {
     ++called;
@@ -179,7 +179,7 @@ TEST_F(OnFinding, MayCallAllTheRest) {
 }
 
 TEST_F(OnFinding, IsDeliveredOnceTheStepIsOver) {
-  // Where it was called from within the step, this parameter would still be the one before.
+  // During the step, this parameter would still have its previous value.
   std::vector<bool> steps_were_over;
   at::Tensor before;
   const auto step_once = [&] {
@@ -211,11 +211,11 @@ TEST_F(OnFinding, WaitsForALensThatCallsTheInspector) {
   EXPECT_EQ(order, (std::vector<std::string>{"reported", "told"}));
 }
 
-TEST_F(OnFinding, HearsOfWhatIsPublishedAsTheInspectorEnds) {
+TEST_F(OnFinding, ReceivesFindingsOfTheInspectorsEnd) {
   std::set<std::string> told;
   const auto alive = std::make_shared<int>(7);
   {
-    // With steps that no tick has shown, the end is one.
+    // The inspector's end is a tick, as some steps have not been shown yet.
     auto made =
         loupe::Inspector::from_text("run: {tick: {steps: 1000}}\nattach: {summary: false}\nlenses: [late_teller]\n");
     made.attach(*model, *optimizer);
@@ -227,7 +227,7 @@ TEST_F(OnFinding, HearsOfWhatIsPublishedAsTheInspectorEnds) {
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-TEST_F(OnFinding, MayUseTheInspectorThatEnds) {
+TEST_F(OnFinding, MayUseTheInspectorWhileItEnds) {
   std::size_t known = 0;
   {
     auto made = loupe::Inspector::from_text(

@@ -1,4 +1,4 @@
-// Where the first NaN lies, and which function of autograd's graph made it.
+// In which elements the first NaN is, and which function of autograd's graph made it.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -58,14 +58,14 @@ class OriginOfANaN : public testing::Test {
     if (!pushes_first) inspector.push_loss(made, true);
     optimizer.step();
   }
-  /// Of a step after two healthy ones.
+  /// Makes one more step with this batch and loss, and returns the finding.
   loupe::Finding told(const Tensor& batch, const Loss& loss) {
     step(batch, loss);
     step(torch::randn({16, 8}));
     for (const loupe::Finding& each : inspector.findings()) {
       if (each.rule == "non_finite") return each;
     }
-    ADD_FAILURE() << "no NaN is told";
+    ADD_FAILURE() << "no NaN was reported";
     return {};
   }
   loupe::Finding told(const Tensor& batch) {
@@ -87,7 +87,7 @@ TEST_F(OriginOfANaN, IsTheRowsAndTheColumnOfABatch) {
   EXPECT_SAYS(told(bad), "is not finite, in column 5 of 8, in rows 3 and 9 of 16 (from 0)");
 }
 
-TEST_F(OriginOfANaN, IsTheRowOfAnEmbeddingsTable) {
+TEST_F(OriginOfANaN, IsInTheRowOfAnEmbeddingTable) {
   step(torch::randint(20, {16}, torch::kLong));
   {
     const torch::NoGradGuard guard;
@@ -96,7 +96,7 @@ TEST_F(OriginOfANaN, IsTheRowOfAnEmbeddingsTable) {
   EXPECT_SAYS(told(torch::full({16}, 7, torch::kLong)), "contains it, in row 7 of 20 (from 0)");
 }
 
-TEST_F(OriginOfANaN, IsARowThatIsMaskedAsAWholeBeforeASoftmax) {
+TEST_F(OriginOfANaN, IsARowThatIsFullyMaskedBeforeASoftmax) {
   net->scores = torch::zeros({16, 16}, torch::kBool);
   net->scores[2][1] = true;
   step(batch());
@@ -129,7 +129,7 @@ TEST_F(OriginOfANaN, HasOnlyANameOnceBackwardHasFreedTheValues) {
               "LogBackward0 may have made it");
 }
 
-TEST_F(OriginOfANaN, IsATargetThatLossFunctionsAreGiven) {
+TEST_F(OriginOfANaN, IsATargetOfALossFunction) {
   Tensor target = torch::zeros({16, 3});
   target[3][1] = NAN;
   EXPECT_SAYS(told(batch(), [&](const Tensor& output) { return torch::mse_loss(output, target); }),

@@ -10,7 +10,7 @@
 
 #include "paths.h"
 
-// A forward that the compiler puts into its caller cannot be told from it; trainers' are called from several places.
+// A tap cannot see a forward that the compiler inlines. Trainers call theirs from several places, so it is not inlined.
 #if defined(__clang__)
 #define NOT_INLINED __attribute__((noinline))
 #else
@@ -21,7 +21,7 @@ namespace loupe::testing {
 
 using Lines = std::vector<std::string>;
 
-/// What the probe lens has told so far in this process.
+/// The lines that the probe lens has sent in this process since they were last cleared.
 inline Lines& told() {
   static Lines lines;
   return lines;
@@ -30,7 +30,7 @@ inline void listen(const char* line) {
   told().emplace_back(line);
 }
 
-/// An inspector with the probe lens: `options` are its own, `more` further top-level YAML.
+/// An inspector with the probe lens. `options` are options of the lens, `more` is further top-level YAML.
 inline Inspector probed(const std::string& options = "", const std::string& more = "") {
   std::ostringstream yaml;
   yaml << "loupe: 1\nplugins: {path: " << LOUPE_PROBE_FOLDER << "}\nlenses:\n  - probe: {listener: '" << std::hex
@@ -40,7 +40,7 @@ inline Inspector probed(const std::string& options = "", const std::string& more
   return Inspector::from_text(yaml.str());
 }
 
-/// What was told that begins with `head`, and forgets it all.
+/// The lines that begin with `head`. Clears all lines.
 inline Lines take(const std::string& head) {
   Lines found;
   for (const std::string& line : told()) {

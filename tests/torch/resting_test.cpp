@@ -1,4 +1,4 @@
-// The lens health does not look at all in every step: what rests is chosen so that nothing is missed.
+// The lens health does not measure everything in every step. It lets streams rest only if other streams show the same.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -17,12 +17,12 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// A perceptron whose weights and biases have a group of parameters each, and a loop that tests spoil on the way.
+/// A perceptron with one parameter group for weights and one for biases, and a loop that tests can spoil.
 struct RestingTrainer {
   explicit RestingTrainer(const std::string& run = "{}")
       : inspector(loupe::Inspector::from_text("run: " + run +
                                               "\nattach: {summary: false}\n"
-                                              // So small a layer may well have dead units.
+                                              // Such a small layer often has dead units.
                                               "lenses: [health: {off: [dead_units, constant_output]}]\n")) {
     inspector.attach(*model, optimizer);
   }
@@ -76,7 +76,7 @@ struct RestingTrainer {
       torch::optim::SGDOptions(0.01)};
 };
 
-/// At steps of the beginning, of a first rest, and of later ones.
+/// The parameter is the number of steps before the test: none rest yet, the first rest, a later rest.
 class ParametersThatRest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -93,7 +93,7 @@ TEST_P(ParametersThatRest, ShowThatTheirGradientsAreNotCleared) {
   EXPECT_EQ(trainer.found(), "gradients_not_cleared at " + next() + "; ");
 }
 
-TEST_P(ParametersThatRest, ShowThatAStepHasNoEffect) {
+TEST_P(ParametersThatRest, ShowAStepWithoutEffect) {
   for (const std::size_t group : {0U, 1U}) trainer.set_rate(group, 1e-30);
   trainer.step();
   EXPECT_EQ(trainer.found(), "no_effect at " + next() + "; ");
@@ -106,7 +106,7 @@ TEST_P(ParametersThatRest, ShowWithinTwoStepsThatTheLossDoesNotReachThem) {
   EXPECT_NE(trainer.found().find("unchanged_parameter 0.weight at "), std::string::npos) << trainer.found();
 }
 
-TEST_P(ParametersThatRest, AreBlamedWhereAStepSpoiledThem) {
+TEST_P(ParametersThatRest, AreBlamedIfAStepSpoiledThem) {
   trainer.set_rate(1, std::numeric_limits<double>::infinity());
   trainer.step();
   trainer.set_rate(1, 0.01);
@@ -120,7 +120,7 @@ TEST_P(ParametersThatRest, AreBlamedWhereAStepSpoiledThem) {
   EXPECT_NE(found.message.find("made it"), std::string::npos) << found.message;
 }
 
-TEST_P(ParametersThatRest, AreLookedAtAgainWhereThoseThatShowedThemAreFrozen) {
+TEST_P(ParametersThatRest, AreMeasuredAgainIfTheParametersThatShowedThemAreFrozen) {
   for (torch::Tensor& each : trainer.all("weight")) each.set_requires_grad(false);
   trainer.steps(4);
   EXPECT_EQ(trainer.found(), "");
@@ -129,14 +129,14 @@ TEST_P(ParametersThatRest, AreLookedAtAgainWhereThoseThatShowedThemAreFrozen) {
   EXPECT_NE(trainer.found().find("gradients_not_cleared"), std::string::npos) << trainer.found();
 }
 
-/// What a loop does to one parameter alone.
-TEST_P(ParametersThatRest, ShowThatTheGradientOfABiasAloneIsNotCleared) {
+/// The loop forgets to clear the gradient of a single parameter.
+TEST_P(ParametersThatRest, ShowThatTheGradientOfASingleBiasIsNotCleared) {
   trainer.not_cleared = trainer.all("bias")[1];
   trainer.step();
   EXPECT_EQ(trainer.found(), "gradients_not_cleared at " + next() + "; ");
 }
 
-TEST_P(ParametersThatRest, ShowANaNThatAStepPutsIntoABiasAlone) {
+TEST_P(ParametersThatRest, ShowANaNThatAStepPutsIntoASingleBias) {
   trainer.spoils = trainer.all("bias")[1];
   trainer.step();
   ASSERT_EQ(trainer.inspector.findings().size(), 1U) << trainer.found();
@@ -146,7 +146,7 @@ TEST_P(ParametersThatRest, ShowANaNThatAStepPutsIntoABiasAlone) {
   EXPECT_NE(found.message.find("gradient"), std::string::npos) << found.message;
 }
 
-TEST_P(ParametersThatRest, ShowThatOneMovesNoMoreThanItsOptimizerHoldsIt) {
+TEST_P(ParametersThatRest, ShowThatOneStaysSinceItsOptimizerNoLongerHoldsIt) {
   auto& held = trainer.optimizer.param_groups()[1].params();
   held.erase(held.begin());
   trainer.steps(4);
@@ -161,7 +161,7 @@ TEST_P(ParametersThatRest, ShowThatTheWholeModelIsInEvalMode) {
 
 INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 300));
 
-/// Between the first and the last layer of this one the outputs are added up.
+/// The last layer adds up the outputs of the layers before it, so that the sum shows most faults.
 class LayersThatAreAddedUp : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -202,14 +202,14 @@ class LayersThatAreAddedUp : public testing::TestWithParam<int> {
 
 TEST_P(LayersThatAreAddedUp, ShowThatTheirUnitsDied) {
   fill(2, "bias", -1000);
-  steps(310);  // it is told after two windows of 100 steps
+  steps(310);  // the finding comes after two windows of 100 steps
   EXPECT_NE(told().find("dead_units of 3; "), std::string::npos) << told();
 }
 
 TEST_P(LayersThatAreAddedUp, ShowThatTheyAreSaturated) {
   fill(4, "weight", 0);
   fill(4, "bias", 1000);
-  steps(310);  // it is told after two windows of 100 steps
+  steps(310);  // the finding comes after two windows of 100 steps
   EXPECT_NE(told().find("saturated_activation of 5; "), std::string::npos) << told();
 }
 
@@ -225,7 +225,7 @@ TEST_P(LayersThatAreAddedUp, AreBlamedForTheNaNThatTheyMakeInThatStep) {
 TEST_P(LayersThatAreAddedUp, AreNotTakenForTheWholeModelInEvalMode) {
   model[5]->eval();
   steps(3);
-  model[0]->eval();  // of no effect on a linear layer
+  model[0]->eval();  // has no effect in a linear layer
   model[6]->eval();
   steps(3);
   for (const loupe::Finding& each : inspector.findings()) EXPECT_NE(each.rule, "mode_mismatch") << each.message;
@@ -233,7 +233,7 @@ TEST_P(LayersThatAreAddedUp, AreNotTakenForTheWholeModelInEvalMode) {
 
 INSTANTIATE_TEST_SUITE_P(After, LayersThatAreAddedUp, testing::Values(1, 6, 300));
 
-TEST(ParametersThatRest, ShowThatAGradientThatWasNotLookedAtSpoiledThem) {
+TEST(ParametersThatRest, ShowThatAnUnmeasuredGradientSpoiledThem) {
   RestingTrainer trainer;
   trainer.steps(6);
   trainer.spoils = trainer.all("bias")[1];
@@ -253,7 +253,7 @@ TEST(ParametersThatRest, ShowThatTheirGradientJumps) {
   }
 }
 
-TEST(ParametersThatRest, AreNotThoseOfSixteenBitsOfWhichEachStepIsToBeSeen) {
+TEST(ParametersThatRest, AreMeasuredInEachStepIfTheyHaveSixteenBits) {
   RestingTrainer trainer;
   trainer.model->to(torch::kBFloat16);
   trainer.type = torch::kBFloat16;
@@ -265,7 +265,7 @@ TEST(ParametersThatRest, AreNotThoseOfSixteenBitsOfWhichEachStepIsToBeSeen) {
   EXPECT_NE(trainer.found().find("no_effect 2.weight at "), std::string::npos) << trainer.found();
 }
 
-TEST(ParametersThatRest, AreKeptOfEachStepForIncidentsButForTheGradientsOfBiases) {
+TEST(ParametersThatRest, AreKeptInIncidentsOfEachStepExceptForTheGradientsOfBiases) {
   const auto folder = std::filesystem::path(LOUPE_PROBE_FOLDER).parent_path() / "runs" / "resting";
   std::filesystem::remove_all(folder);
   RestingTrainer trainer("{name: trainer, dir: " + folder.string() + "}");

@@ -9,10 +9,10 @@
 
 namespace loupe::testing {
 
-/// Makes TorchScript modules as torch.jit.script does, named as Python's would be.
+/// Creates TorchScript modules with names as torch.jit.script gives them.
 class ScriptMaker {
  public:
-  /// @param type  as "Net", or "torch.nn.modules.linear.Linear"
+  /// @param type  for example "Net", or "torch.nn.modules.linear.Linear"
   torch::jit::Module module(const std::string& type) const {
     const std::string mangled = "___torch_mangle_" + std::to_string(++count_) + ".";
     const auto dot = type.rfind('.');
@@ -65,7 +65,7 @@ class ScriptMaker {
     made.define("def forward(self, x):\n  return torch.dropout(x, 0.25, self.training)\n");
     return made;
   }
-  /// Runs these one after another, under the names 0, 1, ….
+  /// A module that runs these modules one after another, named 0, 1, ….
   torch::jit::Module sequential(const std::vector<torch::jit::Module>& modules) const {
     torch::jit::Module made = module("torch.nn.modules.container.Sequential");
     std::string body;
@@ -86,7 +86,7 @@ class ScriptMaker {
   mutable int count_ = 0;
 };
 
-/// Convolutions with batch norms, a shortcut beside one, functions, and modules without parameters.
+/// A model with convolutions, batch norms, a shortcut, functions, and modules without parameters.
 inline torch::jit::Module residual_script(const ScriptMaker& make) {
   torch::jit::Module block = make.module("models.Block");
   block.register_module("conv1", make.convolution(4, 4, 3));

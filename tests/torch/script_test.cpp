@@ -10,7 +10,7 @@
 
 #include "torch/probed.h"
 
-// Models of TorchScript, which the interpreter optimizes from the third forward on.
+// TorchScript models. The interpreter optimizes them after two forwards.
 
 namespace nn = torch::nn;
 using namespace loupe::testing;
@@ -21,7 +21,7 @@ Lines forwards_of(const Lines& lines) {
   return fields(lines, 2);
 }
 
-/// Fused operators have no results of their own, and which LibTorch fuses on a CPU is its builder's choice.
+/// Sets whether LibTorch fuses operators. Fused operators have no separate results; the default depends on the build.
 class Fusion {
  public:
   explicit Fusion(bool on) : before_(torch::jit::tensorExprFuserEnabled()) {
@@ -111,7 +111,7 @@ TEST_F(ScriptTaps, ShowWhatEachModuleGave) {
   ScriptMaker make;
   torch::jit::Module net = residual_script(make);
   net.eval();
-  // The same computed past the script.
+  // Computes the same without the script.
   std::map<std::string, torch::Tensor> weights;
   for (const auto& each : net.named_parameters()) weights[each.name] = each.value.detach();
   const torch::Tensor x = torch::randn({2, 1, 5, 5});
@@ -183,7 +183,7 @@ TEST_F(ScriptTaps, LeaveTheTrainingBitIdentical) {
   for (std::size_t i = 0; i < with.size(); ++i) EXPECT_TRUE(torch::equal(with[i], without[i])) << i;
 }
 
-TEST_F(ScriptTaps, AreGoneAfterDetachAndLetTheScriptDie) {
+TEST_F(ScriptTaps, AreRemovedByDetachAndKeepNoScriptAlive) {
   Trained trained;
   auto inspector = probed();
   inspector.attach(trained.net, trained.optimizer);
@@ -218,7 +218,7 @@ TEST_F(ScriptTaps, FollowAParameterThatIsReplacedAndMovedElements) {
   EXPECT_EQ(forwards_of(take("forward")), (Lines{"forward|a", "forward|Net"}));
 }
 
-TEST_F(ScriptTaps, SeeALayerInALoopAndWeightsThatTwoShare) {
+TEST_F(ScriptTaps, SeeALayerInALoopAndSharedWeights) {
   ScriptMaker make;
   torch::jit::Module net = make.module("Net");
   net.register_module("cell", make.linear(3, 3));
@@ -260,7 +260,7 @@ TEST_F(ScriptTaps, SurviveAnExceptionAndRunOnSeveralThreads) {
   EXPECT_TRUE(inspector.value("Output Activations", "net.block.bn1:relu", "activation_rate").has_value());
 }
 
-TEST_F(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
+TEST_F(ScriptTaps, ReportTheReturnedResultEvenIfOneBranchTransformsIt) {
   ScriptMaker make;
   torch::jit::Module turned = make.module("Turned");
   turned.register_parameter("weight", ScriptMaker::parameter({3, 4}), false);
@@ -289,7 +289,7 @@ TEST_F(ScriptTaps, TakeTheResultThatIsReturnedWhereItIsComputedOnOnOneWay) {
   }
 }
 
-TEST_F(ScriptTaps, SayWhereLibTorchFusesOperators) {
+TEST_F(ScriptTaps, WarnIfLibTorchFusesOperators) {
   const Fusion on(true);
   std::vector<std::string> said;
   loupe::set_log([&](loupe::LogLevel, const std::string& message) { said.push_back(message); });
@@ -307,7 +307,7 @@ TEST_F(ScriptTaps, SayWhereLibTorchFusesOperators) {
       return each.find("are no longer visible after the first forward") != std::string::npos;
     });
     EXPECT_EQ(count, last == in_order.size() ? 0 : 1) << last;
-    // By the names of those that are lost.
+    // The warning lists the names of the lost results.
     if (count == 1) {
       const auto told = std::find_if(said.begin(), said.end(), [](const auto& each) {
         return each.find("are no longer visible after the first forward") != std::string::npos;
@@ -318,7 +318,7 @@ TEST_F(ScriptTaps, SayWhereLibTorchFusesOperators) {
   loupe::set_log({});
 }
 
-TEST_F(ScriptTaps, SayNothingOfALoopThatRunsFewerTimes) {
+TEST_F(ScriptTaps, DoNotWarnAboutALoopThatRunsFewerTimes) {
   std::vector<std::string> said;
   loupe::set_log([&](loupe::LogLevel, const std::string& message) { said.push_back(message); });
   ScriptMaker make;
@@ -340,7 +340,7 @@ TEST_F(ScriptTaps, SayNothingOfALoopThatRunsFewerTimes) {
             0);
 }
 
-TEST_F(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
+TEST_F(ScriptTaps, DoNotMistakeACountOfBatchesForAnEarlierSum) {
   ScriptMaker make;
   torch::jit::Module block = make.module("Block");
   block.register_module("conv", make.convolution(2, 2, 3));
@@ -361,7 +361,7 @@ TEST_F(ScriptTaps, TakeNoCountOfBatchesForTheSumBeforeIt) {
   }
 }
 
-TEST_F(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
+TEST_F(ScriptTaps, ThrowTheErrorOfALensAtTheStepIfConfigured) {
   Trained trained;
   auto inspector = probed("fail: 'forward|fc'", "on_error: stop\n");
   inspector.attach(trained.net, trained.optimizer);
@@ -370,7 +370,7 @@ TEST_F(ScriptTaps, ThrowAtTheStepWhatALensThrowsInAScriptWhereItIsToldTo) {
   EXPECT_NO_THROW(trained.step());
 }
 
-TEST_F(ScriptTaps, NameAScriptInsideOfAnAttachedModelThatIsNotAttached) {
+TEST_F(ScriptTaps, ReportAScriptInsideAnAttachedModel) {
   struct Holder : nn::Module {
     torch::jit::Module script;
     nn::Linear head = register_module("head", nn::Linear(3, 2));

@@ -1,4 +1,4 @@
-// Models that run on stacks which the trainer made itself, as fibers do, and unmaps when it is done with them.
+// Models that run on stacks that the trainer allocates, as fibers do, and unmaps after use.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -49,9 +49,9 @@ std::function<void()> body;
 void call_body() {
   body();
 }
-/// Goes on with a call on another stack, from which a debugger still finds the caller on this one.
+/// Calls call_body() on another stack. A debugger can still find the caller on this stack.
 __attribute__((noinline)) void call_on(char* top) {
-  // The size is not known, so that the compiler finds this frame by its base pointer, which stays as it is.
+  // The unknown size makes the compiler address this frame by its base pointer, which does not change.
   volatile std::size_t size = 16;
   static_cast<void>(*static_cast<volatile char*>(alloca(size)) = 0);
   void (*function)() = &call_body;
@@ -87,7 +87,7 @@ TEST(ModelsOnStacksOfTheTrainers, MayHopToAnotherStackThatOutlivesTheirCallers) 
   auto outer = std::make_unique<Stack>();
   for (int i = 0; i < 40; ++i) {
     run_on(*outer, [&] { model->forward(torch::ones({2, 4})); });
-    outer = std::make_unique<Stack>();  // elsewhere, for the one before is unmapped only now
+    outer = std::make_unique<Stack>();  // at a new address, as the old stack is unmapped after the new one is mapped
   }
   inspector.tick_epoch();
   EXPECT_TRUE(inspector.value("Output Norm", "layer:relu", "mean"));
@@ -103,7 +103,7 @@ struct FiberNetImpl : nn::Module {
 };
 TORCH_MODULE(FiberNet);
 
-TEST(ModelsOnStacksOfTheTrainers, AreSeenAsOnTheThreadsOwn) {
+TEST(ModelsOnStacksOfTheTrainers, AreSeenAsOnTheStackOfTheThread) {
   FiberNet model;
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [output_norm: {include: [relu]}]\n");
   inspector.attach(*model);
@@ -114,7 +114,7 @@ TEST(ModelsOnStacksOfTheTrainers, AreSeenAsOnTheThreadsOwn) {
   }
   inspector.tick_epoch();
   EXPECT_TRUE(inspector.value("Output Norm", "layer:relu", "mean"));
-  EXPECT_FALSE(inspector.value("Output Norm", "layer:relu#2", "mean")) << "each forward is one";
+  EXPECT_FALSE(inspector.value("Output Norm", "layer:relu#2", "mean")) << "each forward counts separately";
 }
 
 }  // namespace

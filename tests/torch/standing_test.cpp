@@ -1,4 +1,4 @@
-// How long findings stand: while what they say is so, and no longer.
+// How long findings stay open: as long as the fault lasts.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -22,7 +22,7 @@ struct CarefulLoop {
   torch::Tensor loss_of(const torch::Tensor& batch) {
     return nn::functional::cross_entropy(model->forward(batch), batch.slice(1, 0, 3).argmax(1));
   }
-  /// As a careful loop does it: a batch whose loss is not finite makes no step.
+  /// Makes a step as a careful loop does: it skips a batch whose loss is not finite.
   void step(torch::optim::Optimizer& optimizer, const torch::Tensor& batch, bool clears = true) {
     if (clears) optimizer.zero_grad();
     const auto loss = loss_of(batch);
@@ -60,7 +60,7 @@ torch::Tensor bad_batch() {
   return torch::full({16, 6}, NAN);
 }
 
-/// One that trains all of its model.
+/// A loop that trains its whole model.
 struct WholeLoop : CarefulLoop {
   WholeLoop() { inspector.attach(*model, optimizer); }
   void train(int count) {
@@ -75,9 +75,9 @@ struct WholeLoop : CarefulLoop {
   torch::optim::SGD optimizer{model->parameters(), 0.05};
 };
 
-constexpr int epochs_until_over = 8;  // epochs, for what nobody sees again to be over
+constexpr int epochs_until_over = 8;  // a finding that no epoch repeats is resolved after these
 
-TEST(FindingsThatStand, SayThatNoOptimizerHoldsAParameterUntilOneDoes) {
+TEST(FindingsThatStand, AboutAParameterWithoutOptimizerLastUntilOneHoldsIt) {
   CarefulLoop it;
   torch::optim::SGD optimizer(it.model[0]->as<nn::Linear>()->parameters(), 0.05);
   it.inspector.attach(*it.model, optimizer);
@@ -89,7 +89,7 @@ TEST(FindingsThatStand, SayThatNoOptimizerHoldsAParameterUntilOneDoes) {
   EXPECT_FALSE(it.stands("unchanged_parameter", "weight"));
 }
 
-TEST(FindingsThatStand, SayThatUnitsAreEqualWhileTheyAre) {
+TEST(FindingsThatStand, AboutEqualUnitsLastWhileTheUnitsAreEqual) {
   CarefulLoop it;
   const auto fill = [&](const std::function<void(torch::Tensor&)>& with) {
     const torch::NoGradGuard guard;
@@ -105,14 +105,14 @@ TEST(FindingsThatStand, SayThatUnitsAreEqualWhileTheyAre) {
   EXPECT_FALSE(it.stands("poor_initialization"));
 }
 
-TEST(FindingsThatStand, SayThatTheLossIsNotFiniteToTheEnd) {
+TEST(FindingsThatStand, AboutALossThatIsNotFiniteLastToTheEnd) {
   WholeLoop it;
   it.train(2);
   it.epochs(epochs_until_over, [&] { it.take_bad_batch(); });
   EXPECT_TRUE(it.stands("non_finite"));
 }
 
-TEST(FindingsThatStand, AreNotOverBecauseNothingCanBeSeenBesideNaN) {
+TEST(FindingsThatStand, AreNotResolvedWhileNaNHidesTheirFault) {
   CarefulLoop it;
   torch::optim::SGD optimizer(it.model[0]->as<nn::Linear>()->parameters(), 0.05);
   it.inspector.attach(*it.model, optimizer);
@@ -126,7 +126,7 @@ TEST(FindingsThatStand, AreNotOverBecauseNothingCanBeSeenBesideNaN) {
   EXPECT_TRUE(it.stands("unchanged_parameter", "weight"));
 }
 
-TEST(FindingsAfterNaN, ComeAsBeforeOnceAllIsFiniteAgain) {
+TEST(FindingsAfterNaN, ComeAsBeforeOnceAllValuesAreFiniteAgain) {
   WholeLoop it;
   it.train(2);
   it.take_bad_batch();
@@ -136,7 +136,7 @@ TEST(FindingsAfterNaN, ComeAsBeforeOnceAllIsFiniteAgain) {
   EXPECT_TRUE(it.stands("gradients_not_cleared"));
 }
 
-TEST(FindingsAfterNaN, TellOfTheNextOneAsOfTheNext) {
+TEST(FindingsAfterNaN, ReportASecondNaNAsANewFinding) {
   WholeLoop it;
   it.train(2);
   it.take_bad_batch();
@@ -147,7 +147,7 @@ TEST(FindingsAfterNaN, TellOfTheNextOneAsOfTheNext) {
   EXPECT_NE(it.non_finite().message.find("came again"), std::string::npos) << it.non_finite().message;
 }
 
-TEST(FindingsAfterNaN, SayOfOneThatTheLoopLeftOutThatItDidNoHarm) {
+TEST(FindingsAfterNaN, DescribeASkippedNaNAsHarmless) {
   WholeLoop it;
   it.train(1);
   it.loss_of(bad_batch());
@@ -189,13 +189,13 @@ TEST(FindingsOfAStep, LetOneStepSolveALinearModel) {
   EXPECT_FALSE(it.find("update_ratio")) << it.find("update_ratio")->message;
 }
 
-/// The losses of an epoch, without a model.
+/// Pushes the losses of one epoch, without a model.
 void push_epoch(loupe::Inspector& inspector, int count, const std::function<double(int)>& loss) {
   for (int i = 0; i < count; ++i) inspector.push_loss(loss(i), true);
   inspector.tick_epoch();
 }
 
-TEST(FindingsOfLosses, TakeLossesThatCrossZeroForWhatTheyAre) {
+TEST(FindingsOfLosses, HandleLossesThatCrossZero) {
   CarefulLoop below, around;
   push_epoch(below.inspector, 60, [](int i) { return i == 20 ? 2.8 : i == 45 ? 0.9 : -1 + 0.01 * (i % 7); });
   EXPECT_FALSE(below.find("loss_spike"));
@@ -203,7 +203,7 @@ TEST(FindingsOfLosses, TakeLossesThatCrossZeroForWhatTheyAre) {
   EXPECT_FALSE(around.find("loss_spike"));
 }
 
-TEST(FindingsOfLosses, TellASpikeFromTheJumpsOfSingleSamples) {
+TEST(FindingsOfLosses, DistinguishASpikeFromTheJumpsOfSingleSamples) {
   const auto falls_to = [](int i, double then) { return i < 10 ? 1.5 : then * (1 + i % 7); };
   CarefulLoop even, jumps_often, jumps_seldom;
   push_epoch(even.inspector, 120, [&](int i) { return i == 119 ? 1.0 : falls_to(i, 0.01); });
@@ -216,7 +216,7 @@ TEST(FindingsOfLosses, TellASpikeFromTheJumpsOfSingleSamples) {
   EXPECT_FALSE(jumps_seldom.find("loss_spike"));
 }
 
-TEST(FindingsOfLosses, ThatGrowFarWorseAreToldAgainWithTheirFigures) {
+TEST(FindingsOfLosses, AreUpdatedWithNewFiguresIfLossesGrowFarWorse) {
   CarefulLoop it;
   torch::optim::SGD optimizer(it.model->parameters(), 1e-3);
   it.inspector.attach(*it.model, optimizer);

@@ -1,4 +1,4 @@
-// What a step takes and holds, layer by layer, in a model that LibTorch runs.
+// The time and memory of a step by layer, in a model that LibTorch runs.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -42,7 +42,7 @@ TEST(StepMemory, IsWhatTheBackwardPassNeedsLayerByLayer) {
   trainer.train(12);
   trainer.inspector.tick_epoch();
   const double rows = 32, element = 4;
-  EXPECT_EQ(trainer.value("Kept for Backward", "0", "kept"), 0) << "tanh needs its own output, not its input";
+  EXPECT_EQ(trainer.value("Kept for Backward", "0", "kept"), 0) << "tanh keeps its output, not its input";
   EXPECT_EQ(trainer.value("Kept for Backward", "1", "kept"), rows * 256 * element / mebibyte);
   EXPECT_EQ(trainer.value("Kept for Backward", "2", "kept"), 0);
   EXPECT_EQ(trainer.value("Kept for Backward", "3", "kept"), rows * 16 * element / mebibyte);
@@ -93,9 +93,9 @@ TEST(StepTime, OfOptimizersThatStepWithinTheBackwardPassLeavesNoWordOfLibTorchs)
   EXPECT_GT(trainer.value("Layer Time", "2", "backward"), 0);
 }
 
-TEST(StepTime, IsThatOfLaterStepsWhereAThreadEndsWithinATimedStep) {
+TEST(StepTime, ComesFromLaterStepsIfAThreadEndsWithinATimedStep) {
   Trainer trainer("lenses: [step_time]\n");
-  std::thread([&] { trainer.train(2); }).join();  // the third is to be timed
+  std::thread([&] { trainer.train(2); }).join();  // Loupe would time the third step
   trainer.train(40);
   trainer.inspector.tick_epoch();
   EXPECT_GT(trainer.value("Step Time", "Step Time", "forward"), 0);
@@ -108,7 +108,7 @@ TEST(StepTrace, PutsEachNodeUnderTheLayerThatMadeIt) {
   Trainer trainer("run: {dir: " + folder.string() + "}\ntrace: {steps: 2, after: 3}\nlenses: [health]\n");
   trainer.train(10);
   const auto trace = nlohmann::json::parse(std::ifstream(folder / "trace.json"));
-  std::map<std::string, Names> nodes;  // by layer
+  std::map<std::string, Names> nodes;  // lists the names of nodes by layer
   std::string layer;
   int forwards = 0;
   for (const auto& event : trace.at("traceEvents")) {

@@ -1,4 +1,4 @@
-// What a trainer's run leaves that does not come to its end.
+// The record of a trainer's run that does not finish normally.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -38,7 +38,7 @@ struct EndingTrainer {
     optimizer.step();
     inspector.push_loss(loss, true);
   }
-  /// Two epochs, and half of a third.
+  /// Trains two epochs and calls `in_the_third` within the third.
   void train(const std::function<void()>& in_the_third) {
     for (const int epoch : inspector.epochs(9)) {
       step();
@@ -54,7 +54,7 @@ struct EndingTrainer {
 class Ending : public ::testing::Test {
  protected:
   Ending() {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");  // a forked child cannot train with every LibTorch
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // a forked child cannot train with some LibTorch versions
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::path(::testing::TempDir()) / "loupe-ending" / test->name();
     if (::testing::internal::InDeathTestChild()) return;
@@ -86,7 +86,7 @@ void lose_patience() {
   throw std::runtime_error(out_of_patience);
 }
 
-TEST_F(Ending, ByAnExceptionThatTakesTheInspectorAlongIsAFailure) {
+TEST_F(Ending, ByAnExceptionThatDestroysTheInspectorIsAFailure) {
   EXPECT_THROW(EndingTrainer(folder_).train(&lose_patience), std::runtime_error);
   expect_end("failed", by_exception, 3, true);
 }
@@ -99,7 +99,7 @@ TEST_F(Ending, ByAnExceptionThatIsCaughtOutsideTheLoopIsAFailure) {
   expect_end("failed", by_exception, 3, true);
 }
 
-TEST_F(Ending, OfATrainerThatGoesOnAfterAnExceptionIsTheLaterOne) {
+TEST_F(Ending, OfATrainerThatContinuesAfterAnExceptionIsItsLaterEnd) {
   {
     EndingTrainer trainer(folder_);
     EXPECT_THROW(trainer.train(&lose_patience), std::runtime_error);
@@ -119,7 +119,7 @@ TEST_F(Ending, ByABreakIsAnInterruption) {
   expect_end("interrupted", nullptr, 2, false);
 }
 
-TEST_F(Ending, ByAnExceptionCallsNoCallbackWhoseVariablesMayBeGone) {
+TEST_F(Ending, ByAnExceptionCallsNoCallbackThatMayReferToDestroyedVariables) {
   int told = 0;
   {
     EndingTrainer trainer(folder_);
@@ -141,8 +141,8 @@ TEST_F(EndingDeathTest, ByExitOnAnotherThreadIsRecorded) {
   expect_end("interrupted", "the program ended by exit()", 3, true);
 }
 
-/// Its model runs once more while it is destroyed. LibTorch's own backward() cannot: what it keeps for a thread is
-/// gone.
+/// A trainer whose model runs again in the destructor. backward() cannot run there: LibTorch has already destroyed
+/// data that it keeps for each thread.
 struct LateModel {
   explicit LateModel(const fs::path& folder) : trainer(folder) {
     trainer.train([] {});
@@ -169,7 +169,7 @@ TEST_F(EndingDeathTest, MayComeBeforeAModelRunsInTheDestructorOfAStaticObject) {
 
 TEST_F(Ending, MayComeInTheDestructorOfAThreadsOwnObject) {
   std::thread([&] {
-    // Made before Loupe's own, and so destroyed after them.
+    // Created before Loupe's objects of this thread, and therefore destroyed after them.
     thread_local std::unique_ptr<LateModel> late;
     static_cast<void>(late.get());
     late = std::make_unique<LateModel>(folder_);

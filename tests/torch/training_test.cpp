@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// What users meet in real training, through the lenses that they name.
+// Situations of real training, seen through the lenses that a configuration names.
 
 namespace loupe {
 namespace {
@@ -28,10 +28,10 @@ nn::Sequential one_linear() {
   return nn::Sequential(nn::Linear(4, 3));
 }
 
-/// One linear layer, its optimizer, and the lenses that look at it.
+/// One linear layer, its optimizer, and the lenses that measure it.
 struct OneLinear {
   explicit OneLinear(const std::string& lenses) : inspector(watching(lenses)) { inspector.attach(*model, optimizer); }
-  /// The same gradient each time.
+  /// Makes a step with the same gradient each time.
   void step() {
     optimizer.zero_grad();
     model->forward(torch::ones({5, 4})).sum().backward();
@@ -47,7 +47,7 @@ struct OneLinear {
   Inspector inspector;
 };
 
-TEST(Training, ShowsTheLastParametersOfAModelThatIsGoneBeforeTheTick) {
+TEST(Training, ShowsTheLastParametersOfAModelThatWasDestroyedBeforeTheTick) {
   Inspector inspector = watching("  - parameter_norm\n  - memory\n");
   double norm = 0;
   {
@@ -72,7 +72,7 @@ TEST(Training, ShowsClippingInTheGradientOfTheStepAndNotInTheAccumulated) {
       "  - {gradient_geometry: {line: [max, min, mean]}, as: accumulated}\n"
       "  - {gradient_geometry: {line: [max, min, mean], gradient: step}, as: step}\n");
   std::vector<double> sums;
-  for (int part = 0; part < 2; ++part) {  // two micro-batches a step
+  for (int part = 0; part < 2; ++part) {  // two micro-batches make a step
     it.model->forward(torch::randn({5, 4})).pow(2).sum().backward();
     sums.push_back(l2_norm(it.weight.grad()));
   }
@@ -86,7 +86,7 @@ TEST(Training, ShowsClippingInTheGradientOfTheStepAndNotInTheAccumulated) {
   EXPECT_NEAR(shown("accumulated", "max"), *std::max_element(sums.begin(), sums.end()), 1e-4);
   EXPECT_NEAR(shown("accumulated", "min"), *std::min_element(sums.begin(), sums.end()), 1e-4);
   EXPECT_LT(clipped, 0.51);
-  EXPECT_NEAR(shown("step", "max"), clipped, 1e-6) << "once a step, after clipping";
+  EXPECT_NEAR(shown("step", "max"), clipped, 1e-6) << "one gradient per step, after clipping";
   EXPECT_NEAR(shown("step", "min"), clipped, 1e-6);
 }
 
@@ -114,7 +114,7 @@ TEST(Training, ShowsTheFirstUpdate) {
   EXPECT_NEAR(it.value("Weight Update Norm", "mean"), expected, 1e-5);
 }
 
-TEST(Training, ALensThatRestedCountsUpdatesFromTheParameterAsItIsThen) {
+TEST(Training, ALensAfterARestCountsUpdatesFromTheParametersCurrentValue) {
   OneLinear it(
       "  - parameter_difference: {active: 2}\n"
       "  - {parameter_difference: {line: [mean, max]}, as: always}\n"
@@ -136,7 +136,7 @@ TEST(Training, ALensThatRestedCountsUpdatesFromTheParameterAsItIsThen) {
   }
 }
 
-TEST(Training, ShowsTheWeightsOfAnAttentionAndNamesOnceWhatHasNoSecondOutput) {
+TEST(Training, ShowsTheWeightsOfAnAttentionAndReportsAModuleWithoutSecondOutputOnce) {
   struct Net : nn::Module {
     nn::MultiheadAttention attention = register_module("attention", nn::MultiheadAttention(4, 2));
     nn::Linear fc = register_module("fc", nn::Linear(4, 4));
@@ -237,7 +237,7 @@ TEST(Training, SwapsVisualizersWhileRunning) {
   EXPECT_EQ(count("second.jsonl", "\"kind\":\"tag\""), count("first.jsonl", "\"kind\":\"tag\""));
 }
 
-TEST(Training, GoesWhereTheTrainerSays) {
+TEST(Training, WritesToTheDirectoryThatTheTrainerSets) {
   auto model = one_linear();
   const auto folder = std::filesystem::path(::testing::TempDir()) / "loupe-told";
   std::filesystem::remove_all(folder);
@@ -261,10 +261,10 @@ TEST(Training, TicksByItselfInTheLoopHelperAndLeavesABrokenOffEpochOpen) {
     if (epoch == 3) break;
   }
   EXPECT_EQ(seen, (std::vector<std::optional<double>>{std::nullopt, 1.0, 2.0}));
-  EXPECT_EQ(inspector.loss(true), 2.0) << "the third was left before its end";
+  EXPECT_EQ(inspector.loss(true), 2.0) << "the third epoch was not finished";
 }
 
-TEST(Training, WhatIsFoundInTheFirstTurnAfterACheckpointIsOfItsEpoch) {
+TEST(Training, AFindingInTheFirstTurnAfterACheckpointHasItsEpochNumber) {
   auto model = one_linear();
   torch::optim::SGD optimizer(model->parameters(), 0.01);
   auto inspector = watching("  - health\n");
@@ -283,7 +283,7 @@ TEST(Training, WhatIsFoundInTheFirstTurnAfterACheckpointIsOfItsEpoch) {
   }
 }
 
-TEST(Training, CountsChangesFromWhereLookingBeganAgain) {
+TEST(Training, CountsChangesFromTheStepWhereMeasuringRestarted) {
   OneLinear it("  - parameter_difference: {parameters: [weight], line: [max]}\n");
   const auto step = [&](double gradient) {
     it.weight.mutable_grad() = torch::full_like(it.weight, gradient);
@@ -299,7 +299,7 @@ TEST(Training, CountsChangesFromWhereLookingBeganAgain) {
   EXPECT_THROW(it.inspector.set_active(nullptr), std::invalid_argument);
 }
 
-TEST(Training, HoldsNoParameterAfterDetaching) {
+TEST(Training, HoldsNoParameterAfterDetach) {
   at::Tensor weight;
   auto inspector = watching(
       "  - parameter_difference\n"
@@ -316,7 +316,7 @@ TEST(Training, HoldsNoParameterAfterDetaching) {
   EXPECT_EQ(weight.use_count(), 1u);
 }
 
-TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
+TEST(Training, AnExposedValueThatCannotBeReadStopsOnlyItsLens) {
   auto model = one_linear();
   auto inspector = watching(
       "  - difference_monitor: {attribute: mine}\n"
@@ -330,7 +330,7 @@ TEST(Training, AnExposedValueThatCannotBeReadStopsItsLensAlone) {
   EXPECT_TRUE(inspector.value("Output Norm", "0", "mean"));
 }
 
-TEST(Training, SaysThatTwoModulesAreShownUnderOneName) {
+TEST(Training, ReportsTwoModulesWithOneName) {
   nn::Module model("Model");
   model.register_module("a_b", nn::Linear(2, 2));
   auto inner = model.register_module("a", std::make_shared<nn::Module>("Inner"));
@@ -346,7 +346,7 @@ TEST(Training, SaysThatTwoModulesAreShownUnderOneName) {
   }
 }
 
-TEST(Training, TakesModuleNamesThatAreNoText) {
+TEST(Training, AcceptsModuleNamesThatAreNotText) {
   nn::Module model("Model");
   model.register_module("caf\xe9", nn::Linear(2, 2));
   auto inspector = watching("  - parameter_norm\n");

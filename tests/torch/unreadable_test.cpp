@@ -11,7 +11,7 @@ using namespace loupe::testing;
 
 namespace {
 
-/// Hands on what a function makes of its input.
+/// A module whose forward applies a function to its input.
 struct MakesImpl : torch::nn::Module {
   using Function = at::Tensor (*)(const at::Tensor&);
   explicit MakesImpl(Function made_by) : function(made_by) {}
@@ -36,7 +36,7 @@ at::Tensor none(const at::Tensor&) {
   return {};
 }
 
-/// What is said to the user about the outputs of modules that make this of their inputs, in `forwards` forwards each.
+/// The messages about outputs of modules with these functions, after this many forwards of each.
 Lines said_of(const std::vector<MakesImpl::Function>& functions, int forwards = 3) {
   auto inspector = probed("tensors: false");
   ::testing::internal::CaptureStderr();
@@ -67,29 +67,29 @@ bool says(const Lines& lines, const std::string& part) {
 
 }  // namespace
 
-TEST(Unreadable, SaysOnceWhatElementTypeCannotBeMeasured) {
+TEST(Unreadable, ReportsAnElementTypeThatCannotBeMeasuredOnce) {
   const Lines lines = said_of({&complex, &complex});
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_TRUE(says(lines, "the outputs of 'm0' are complex64, which cannot be measured")) << lines[0];
 }
 
-TEST(Unreadable, SaysEachElementTypeAndDeviceByItself) {
+TEST(Unreadable, ReportsEachElementTypeAndDeviceSeparately) {
   const Lines lines = said_of({&complex, &quantized, &on_meta});
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_TRUE(says(lines, "the outputs of 'm1' are qint8, which")) << lines[1];
   EXPECT_TRUE(says(lines, "the outputs of 'm2' are on the device 'meta', which")) << lines[2];
 }
 
-TEST(Unreadable, SaysItAgainForTheNextModel) {
+TEST(Unreadable, ReportsItAgainForTheNextModel) {
   EXPECT_EQ(said_of({&complex}).size(), 1u);
   EXPECT_EQ(said_of({&complex}).size(), 1u);
 }
 
-TEST(Unreadable, SaysNothingOfWhatIsNoTensor) {
+TEST(Unreadable, ReportsNothingForValuesThatAreNoTensor) {
   EXPECT_EQ(said_of({&none}), Lines{});
 }
 
-TEST(Unreadable, SaysOnceWhoDoesNotAskForSparseTensors) {
+TEST(Unreadable, ReportsALensThatDoesNotAskForSparseTensorsOnce) {
   const Lines lines = said_of({&sparse});
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_TRUE(says(lines, "'probe'")) << lines[0];

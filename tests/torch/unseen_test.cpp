@@ -13,7 +13,7 @@ struct NoisyLinearImpl : nn::LinearImpl {
 };
 TORCH_MODULE(NoisyLinear);
 
-/// Only its name is another: LibTorch's own forward runs.
+/// A different type that runs LibTorch's own forward.
 struct RenamedLinearImpl : nn::LinearImpl {
   using nn::LinearImpl::LinearImpl;
 };
@@ -25,7 +25,7 @@ struct GainImpl : nn::Module {
 };
 TORCH_MODULE(Gain);
 
-/// What is said at the first tick after `run`.
+/// The messages at the first tick after `run`.
 template <class Model, class Run>
 std::string said_at_the_tick(Model& model, Run&& run) {
   auto inspector = probed();
@@ -37,13 +37,13 @@ std::string said_at_the_tick(Model& model, Run&& run) {
   run();
   ::testing::internal::CaptureStderr();
   inspector.tick_epoch();
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "said twice";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the message came twice";
   return first;
 }
 
 }  // namespace
 
-TEST(UnseenModules, WithAForwardOfTheirOwnAreNamedAtTheFirstTick) {
+TEST(UnseenModules, WithTheirOwnForwardAreNamedAtTheFirstTick) {
   struct Net : nn::Module {
     nn::Linear plain = register_module("plain", nn::Linear(3, 3));
     NoisyLinear noisy = register_module("noisy", NoisyLinear(3, 3));
@@ -58,7 +58,7 @@ TEST(UnseenModules, WithAForwardOfTheirOwnAreNamedAtTheFirstTick) {
   EXPECT_EQ(said.find("renamed ("), std::string::npos) << said;
 }
 
-TEST(UnseenModules, AreCalledPerhapsTappedInTheSummary) {
+TEST(UnseenModules, AreListedAsPerhapsTappedInTheSummary) {
   nn::Sequential model(nn::Linear(3, 3), NoisyLinear(3, 3));
   auto inspector = probed();
   ::testing::internal::CaptureStderr();
@@ -68,7 +68,7 @@ TEST(UnseenModules, AreCalledPerhapsTappedInTheSummary) {
   EXPECT_NE(inspector.coverage().find("1  NoisyLinear  perhaps tapped"), std::string::npos);
 }
 
-TEST(UnseenModules, CalledPastTheirTappedTypeAreNamed) {
+TEST(UnseenModules, CalledAroundTheirTappedTypeAreNamed) {
   struct Net : nn::Module {
     nn::Linear plain = register_module("plain", nn::Linear(3, 3));
     std::shared_ptr<GainImpl> gain = register_module<GainImpl>("gain", std::make_shared<loupe::Tapped<GainImpl>>());
@@ -88,7 +88,7 @@ TEST(UnseenModules, ThatNeverRunAreNamed) {
   EXPECT_NE(said.find("forgotten (Linear): not called"), std::string::npos) << said;
 }
 
-TEST(UnseenModules, AreNotSpokenOfInAHealthyModel) {
+TEST(UnseenModules, AreNotReportedInAHealthyModel) {
   struct Block : nn::Module {
     nn::Linear inner = register_module("inner", nn::Linear(4, 4));
   };
@@ -97,7 +97,7 @@ TEST(UnseenModules, AreNotSpokenOfInAHealthyModel) {
     nn::MultiheadAttention attention = register_module("attention", nn::MultiheadAttention(4, 2));  // uses out_proj
     nn::Dropout dropout = register_module("dropout", nn::Dropout());
     nn::ModuleList list = register_module("list", nn::ModuleList(nn::Linear(4, 4)));
-    std::shared_ptr<Block> idle = register_module("idle", std::make_shared<Block>());  // as a whole
+    std::shared_ptr<Block> idle = register_module("idle", std::make_shared<Block>());  // never runs
     void run() {
       auto x = list[0]->as<nn::Linear>()->forward(fc(torch::ones({2, 3, 4})));
       x = std::get<0>(attention(x, x, x));
@@ -108,7 +108,7 @@ TEST(UnseenModules, AreNotSpokenOfInAHealthyModel) {
   EXPECT_EQ(said_at_the_tick(model, [&] { model.run(); }), "");
   model.train();
   EXPECT_EQ(said_at_the_tick(model, [&] { model.run(); }), "");
-  EXPECT_EQ(said_at_the_tick(model, [] {}), "") << "no module ran";
+  EXPECT_EQ(said_at_the_tick(model, [] {}), "") << "no module ran at all";
 }
 
 namespace {
@@ -140,7 +140,7 @@ TEST(LateModules, AreNamedOnceAtTheNextTick) {
   EXPECT_NE(said.find("are not watched: 'head' (torch::nn::LinearImpl); detach"), std::string::npos) << said;
   ::testing::internal::CaptureStderr();
   inspector.tick_epoch();
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "said twice";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the message came twice";
 }
 
 TEST(LateModules, ThatNoOptimizerHoldsAreNotCalledUnregistered) {

@@ -1,4 +1,4 @@
-// Compiled in C++17, as most trainers are.
+// CMake compiles this file as C++17, as most trainers do with their code.
 
 #include <loupe/difference_monitor.h>
 #include <loupe/inspector.h>
@@ -89,7 +89,7 @@ TEST(Tapped, SeesConstAndNoexceptForwards) {
   const_model.forward(x);
   EXPECT_EQ(forwards(), Lines{"forward|Const|1>1"});
   Watched<NoexceptImpl> no_exception;
-  static_cast<NoexceptImpl&>(*no_exception.model).forward(x);  // a virtual forward is seen through its base as well
+  static_cast<NoexceptImpl&>(*no_exception.model).forward(x);  // also seen through its base, as it is virtual
   EXPECT_EQ(forwards(), Lines{"forward|Noexcept|1>1"});
   Watched<ConstNoexceptImpl> both;
   both.model->forward(x);
@@ -133,7 +133,7 @@ TEST(Tapped, SeesTensorsInVectorsTuplesPairsAndOptionals) {
   EXPECT_EQ(forwards(), Lines{});
 }
 
-TEST(Tapped, IsCalledByTheNameOfItsOwnTypeAlsoWhereThatIsATemplate) {
+TEST(Tapped, UsesTheNameOfItsOwnTypeEvenOfATemplate) {
   testing::internal::CaptureStderr();
   Watched<TemplateImpl<3, std::pair<int, char>>> model;
   const std::string summary = testing::internal::GetCapturedStderr();

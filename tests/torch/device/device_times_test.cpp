@@ -1,4 +1,4 @@
-// What steps take on a device, as its queue tells it: a fake one, whose clocks the tests move.
+// The time that steps take on a device, measured by its queue. The device is a fake whose clocks the tests move.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -19,7 +19,7 @@ namespace fake_device = loupe::testing::fake_device;
 
 const c10::Device device(at::kPrivateUse1, 0);
 
-/// A linear layer takes 2 ms forward; backward 4 ms for its weight and, but for the first, 4 ms for its input.
+/// A linear layer takes 2 ms forward, 4 ms backward for its weight and, except the first, 4 ms backward for its input.
 class DeviceTimes : public testing::Test {
  protected:
   DeviceTimes() {
@@ -81,14 +81,14 @@ TEST_F(DeviceTimes, AreEachLayersOwnForwardAndBackward) {
   EXPECT_NEAR(layer("2", "backward"), 8, 1e-6);
 }
 
-TEST_F(DeviceTimes, TellThatTheDeviceWaitsForData) {
+TEST_F(DeviceTimes, ShowThatTheDeviceWaitsForData) {
   begin("step_time, health: {window: 100000}");
   for (int epochs = 0; epochs < 10; ++epochs) epoch(40, /*loads=*/0.1);
   EXPECT_GT(part("waiting for data"), 60);
   EXPECT_NE(std::find(found.begin(), found.end(), "input_bound"), found.end());
 }
 
-TEST_F(DeviceTimes, TellNothingOfALoaderThatTheDeviceNeverWaitsFor) {
+TEST_F(DeviceTimes, ShowNothingOfALoaderThatTheDeviceNeverWaitsFor) {
   begin("step_time, health: {window: 100000}");
   for (int epochs = 0; epochs < 10; ++epochs) epoch(40, /*loads=*/0.012);
   EXPECT_NEAR(part("waiting for data"), 0, 1e-6);

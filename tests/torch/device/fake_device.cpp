@@ -23,7 +23,7 @@ constexpr auto type = c10::DeviceType::PrivateUse1;
 
 struct State {
   std::mutex mutex;
-  double host = 0, queue = 0;  // when the queue is done
+  double host = 0, queue = 0;  // queue: when it has done all its work
   std::map<std::string, double> costs;
   bool captures = false;
   int offences = 0;
@@ -32,7 +32,7 @@ State& state() {
   static auto* state = new State();
   return *state;
 }
-/// When something that is put into the queue now is reached.
+/// When the queue would start an operation that is added now.
 double end_of_queue() {
   return std::max(state().queue, state().host);
 }
@@ -88,7 +88,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
-/// Tell autograd that the device is available.
+/// Reports the device to autograd as available.
 class Hooks final : public at::PrivateUse1HooksInterface {
  public:
   bool isBuilt() const override { return true; }
@@ -103,7 +103,7 @@ const bool is_registered = [] {
   return true;
 }();
 
-/// The processor's memory, by another name.
+/// Allocates host memory for the fake device.
 class Memory final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
@@ -130,7 +130,7 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, c10::op
                                            element.value_or(at::kFloat));
 }
 
-/// The same memory as a tensor of the processor's.
+/// A host tensor that shares the memory.
 at::Tensor on_processor(const at::Tensor& tensor) {
   if (tensor.is_cpu()) return tensor;
   return at::from_blob(
@@ -150,7 +150,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
   return copy_from(from, to, false);
 }
 
-/// What lets a model's parameters be moved to it.
+/// LibTorch needs this to move a model's parameters to the device.
 bool has_compatible_type(const at::Tensor&, const at::Tensor&) {
   return true;
 }

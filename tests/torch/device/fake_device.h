@@ -1,18 +1,18 @@
 #pragma once
 
-/// A device of LibTorch's, `at::kPrivateUse1`, that the processor stands in for. It has one queue and clocks of its
-/// own, which only tests move: the host's, and the one at which the queue is done with what it was given.
+/// A fake device of LibTorch's type `at::kPrivateUse1`, which the host simulates. It has one queue and two clocks. Only
+/// tests move the clocks: the host's time, and the time at which the queue has done all its work.
 namespace loupe::testing::fake_device {
 
 /// Advances the host clock by this many seconds.
 void pass(double seconds);
-/// What an operator of that name takes from now on, in seconds; 0 for all others.
+/// Sets the seconds that an operator takes from now on. All other operators keep theirs, at first 0.
 void takes(const char* operation, double seconds);
-/// The host waits until the queue is done.
+/// Lets the host wait until the queue is done.
 void wait();
-/// Its stream is being captured from now on, or no more.
+/// Starts or ends the capture of its stream.
 void capture(bool captures);
-/// How often the host was made to wait for the queue, or asked it something that ends a capture, since the last call.
+/// How often, since the last call, the host waited for the queue or made a query that would end a capture.
 int offences();
 
 }  // namespace loupe::testing::fake_device

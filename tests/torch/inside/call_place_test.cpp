@@ -12,7 +12,7 @@ std::vector<CodeRange> code;
 const CallPlace* found = nullptr;
 std::uintptr_t layers_caller = 0;
 
-// No call is a function's last, so that none becomes a jump; the two that call the layer differ, so that they stay two.
+// No call is the last of its function, or it would become a jump. The callers of layer() differ, or they would merge.
 __attribute__((noinline)) void tap() {
   found = &places.find(LOUPE_CALL_SITE, code);
   asm volatile("" ::: "memory");
@@ -47,7 +47,7 @@ TEST(CallPlaces, TellAModelsCallsFromThoseThatHaveTheSamePlaceOnTheStack) {
   }
 }
 
-TEST(CallPlaces, RememberSeveralCallersThatHaveTheSamePlaceOnTheStack) {
+TEST(CallPlaces, RememberSeveralCallersAtTheSamePlaceOnTheStack) {
   code.clear();
   places.forget();
   std::set<const CallPlace*> all;

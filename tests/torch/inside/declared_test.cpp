@@ -1,4 +1,4 @@
-// What LibTorch's library exports is in the tables of taps, or named here with the reason why it is not.
+// Every forward and activation that LibTorch exports has a tap, or is listed here with the reason why it has none.
 
 #include <ATen/Operators.h>
 #include <cxxabi.h>
@@ -24,7 +24,7 @@ std::string demangled(const char* symbol) {
   return name;
 }
 
-/// Everything that the object that holds `address` exports and whose symbol holds `part`.
+/// All demangled names that the object with `address` exports whose symbol contains `part`.
 std::set<std::string> exports_beside(const void* address, const char* part) {
   Dl_info info{};
   link_map* map = nullptr;
@@ -39,7 +39,7 @@ std::set<std::string> exports_beside(const void* address, const char* part) {
     if (entry->d_tag == DT_GNU_HASH) hash = reinterpret_cast<const std::uint32_t*>(entry->d_un.d_ptr);
   }
   if (symbols == nullptr || strings == nullptr || hash == nullptr) return names;
-  // The symbols that are defined are those of the hash table's chains; the last ends with an odd value.
+  // The hash table's chains list the defined symbols. A chain ends at an odd value.
   const std::uint32_t bucket_count = hash[0], first = hash[1], bloom_size = hash[2];
   const std::uint32_t* buckets = hash + 4 + bloom_size * (sizeof(ElfW(Addr)) / 4);
   const std::uint32_t* chains = buckets + bucket_count;
@@ -54,7 +54,7 @@ std::set<std::string> exports_beside(const void* address, const char* part) {
   return names;
 }
 
-/// What a pointer to a member or function points at, as it is exported.
+/// The exported name of the function that a pointer to a member or function points to.
 template <class Pointer>
 std::string exported_name(Pointer pointer) {
   const void* address = nullptr;
@@ -73,7 +73,7 @@ TEST(Declared, IsEveryForwardThatLibTorchExports) {
   std::set<std::string> declared;
 #define DECLARED(TYPE)                                                                            \
   EXPECT_TRUE(declared.insert(exported_name(&torch::nn::TYPE##Impl::forward)).first->size() != 0) \
-      << #TYPE << "'s forward has a tap, but is exported no longer: no slot leads to it";
+      << #TYPE << "'s forward has a tap, but LibTorch no longer exports it: no slot leads to it";
   LOUPE_LEAVES(DECLARED)
   LOUPE_LEAVES_SINCE(DECLARED)
   LOUPE_INNERS(DECLARED)
@@ -92,17 +92,17 @@ TEST(Declared, IsEveryActivationFunctionThatLibTorchExports) {
 #define DECLARED_FUNCTION(KIND, OPERATOR) declared.insert(#OPERATOR);
   LOUPE_FUNCTIONS_EVERYWHERE(DECLARED_FUNCTION)
   LOUPE_FUNCTIONS(DECLARED_FUNCTION)
-  // What looks like an activation and is none that a model's forward calls, by why.
+  // Names that look like an activation, but that no model's forward calls, with the reason.
   const std::regex left_out(
       ".*(backward|_jvp|grad_input).*"                                 // gradients
-      "|.*(_out|_output)$|.*_out_.*"                                   // give their result to a tensor that is there
-      "|_foreach_.*|.*(cudnn|miopen|mkldnn|quantized|fbgemm|mps).*"    // of lists; of one device, called by LibTorch
-      "|.*(_sparse|_nested|_masked|_jagged).*|_safe_softmax"           // of layouts that are called by LibTorch itself
-      "|_(log_)?softmax(_.*)?|log_sigmoid_forward|rrelu_with_noise.*"  // the inner parts of those declared
+      "|.*(_out|_output)$|.*_out_.*"                                   // write the result to an existing tensor
+      "|_foreach_.*|.*(cudnn|miopen|mkldnn|quantized|fbgemm|mps).*"    // lists; kernels of one device
+      "|.*(_sparse|_nested|_masked|_jagged).*|_safe_softmax"           // kernels of other layouts, which LibTorch calls
+      "|_(log_)?softmax(_.*)?|log_sigmoid_forward|rrelu_with_noise.*"  // inner parts of the declared functions
       "|_prelu_kernel|_?native_dropout|_fused_dropout.*|_add_relu.*|_addmm_activation"
-      "|rnn_.*|_?(arc|a)tanh_?|soft_margin_loss.*"               // recurrent layers; another function; a loss
-      "|clamp_max.*|clamp_+Tensor|clamp_min_+Tensor|maximum_.*"  // cut off from above, or at other tensors
-      "|_scaled_dot_product.*|_triton.*|_transform_bias.*"       // attention as one kernel
+      "|rnn_.*|_?(arc|a)tanh_?|soft_margin_loss.*"               // recurrent layers; a different function; a loss
+      "|clamp_max.*|clamp_+Tensor|clamp_min_+Tensor|maximum_.*"  // have an upper limit, or limits in tensors
+      "|_scaled_dot_product.*|_triton.*|_transform_bias.*"       // compute attention in one kernel
       "|_flash_attention.*|_efficient_attention.*|_fill_mem_eff_dropout_mask.*");
   const std::regex looks_so(
       ".*(relu|elu|sigmoid|tanh|softmax|softplus|softsign|softmin|soft_|hardswish|shrink|mish|silu|glu|dropout|"
@@ -118,5 +118,5 @@ TEST(Declared, IsEveryActivationFunctionThatLibTorchExports) {
     EXPECT_TRUE(declared.count(match[1]) != 0 || std::regex_match(match[1].str(), left_out))
         << match[1] << " is exported and looks like an activation function, but no tap is declared for it";
   }
-  for (const std::string& name : missing) ADD_FAILURE() << name << " has a tap, but is exported no longer";
+  for (const std::string& name : missing) ADD_FAILURE() << name << " has a tap, but LibTorch no longer exports it";
 }

@@ -1,4 +1,4 @@
-// A device's measurer runs on any device: here on the processor, against the processor's own kernels.
+// The measurer for devices runs on any device. Here it runs on the host and is compared with the host's kernels.
 
 #include "services/device_measurer.h"
 
@@ -62,7 +62,7 @@ void expect_same(const loupe_measurement& device, const loupe_measurement& host)
   for (size_t i = 0; i < device.bin_count; ++i) EXPECT_EQ(device.bins[i], host.bins[i]) << "bin " << i;
 }
 
-/// Feeds both measurers and compares event by event.
+/// Gives the events to both measurers and compares the results of each event.
 void compare(const std::vector<torch::Tensor>& events, const torch::Tensor& primed = {}, int64_t history = whole) {
   const auto device = make_device_measurer(request_of(everything), history);
   measure::Measurer host(request_of(everything), history);
@@ -120,7 +120,7 @@ TEST(DeviceMeasurer, EstimatesFromTheSameElementsAsTheKernels) {
   compare(events, {}, 640);
   compare(events, torch::randn({100, 97}), 640);
   for (int i = 0; i < 2; ++i)
-    events.push_back(torch::randn({90, 97}));  // as many elements are compared, of another size
+    events.push_back(torch::randn({90, 97}));  // the same number of elements is compared, in a different size
   compare(events, {}, 640);
   events[1][3][4] = std::numeric_limits<float>::quiet_NaN();
   compare(events, {}, 640);

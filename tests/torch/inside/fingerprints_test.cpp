@@ -1,4 +1,4 @@
-// Sums that devices make of tensors, by which processes compare them.
+// Sums of tensors, computed on devices, with which processes compare their tensors.
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>
@@ -29,7 +29,7 @@ uint64_t sum_of(const at::Tensor& tensor) {
   return value;
 }
 
-TEST(Fingerprints, AreEqualWhereAllElementsAreOfWhateverTypeAndStride) {
+TEST(Fingerprints, AreEqualForEqualElementsOfAnyTypeAndStride) {
   for (const at::ScalarType type :
        {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kInt, at::kLong, at::kBool}) {
     const at::Tensor tensor = (torch::randn({6, 8}) * 10).to(type);
@@ -43,7 +43,7 @@ TEST(Fingerprints, AreEqualWhereAllElementsAreOfWhateverTypeAndStride) {
   EXPECT_EQ(sum_of(torch::zeros({0, 3})), 0U);
 }
 
-TEST(Fingerprints, SeeElementsThatHaveChangedPlacesAndTheLastBit) {
+TEST(Fingerprints, ChangeIfElementsSwapPlacesOrTheLastBitChanges) {
   const at::Tensor tensor = torch::randn({64});
   EXPECT_NE(sum_of(tensor), sum_of(tensor.flip(0)));
   at::Tensor changed = tensor.clone();
@@ -51,7 +51,7 @@ TEST(Fingerprints, SeeElementsThatHaveChangedPlacesAndTheLastBit) {
   EXPECT_NE(sum_of(tensor), sum_of(changed));
 }
 
-TEST(Fingerprints, OfALargeTensorAreOfASample) {
+TEST(Fingerprints, OfALargeTensorUseASample) {
   const at::Tensor tensor = torch::randn({(int64_t{1} << 23) + 5});
   EXPECT_EQ(sum_of(tensor), sum_of(tensor.clone()));
   EXPECT_NE(sum_of(tensor), sum_of(tensor * 1.0001));
@@ -64,7 +64,7 @@ TEST(Fingerprints, AreReadTogether) {
   detail::ErrorBuffer error;
   error.check(fingerprint_service().read(nullptr, handles.data(), handles.size(), values.data(), error.get()));
   EXPECT_EQ(values[0], values[2]);
-  EXPECT_EQ(values[1], 6U + 31U) << "0 + 1 + 2 + 3, and the first half once more";
+  EXPECT_EQ(values[1], 6U + 31U) << "0 + 1 + 2 + 3, plus 31 times 0 + 1, the sum of the first half";
 }
 
 TEST(Fingerprints, RefuseElementsOfSixteenBytes) {

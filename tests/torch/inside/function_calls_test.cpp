@@ -1,5 +1,5 @@
-// Each function that has a tap, called as programs call it. A LibTorch whose headers lead elsewhere would leave it
-// unseen.
+// Calls each function that has a tap as programs call it. The test fails if the headers of a LibTorch version call a
+// function without a tap.
 
 #include <algorithm>
 #include <functional>
@@ -20,7 +20,7 @@ at::Dimname dimname(const char* name) {
 }
 #endif
 
-/// By the operator's name in the table; of several ways to call one, that which programs use most.
+/// Maps the name of an operator in the table to the most usual way to call it.
 const std::map<std::string, Call>& calls() {
   static const std::map<std::string, Call> all = {
 #if !LOUPE_TORCH_AT_LEAST(2, 7)
@@ -104,12 +104,12 @@ TEST(FunctionTaps, AreReachedFromEveryFunctionThatLibTorchsHeadersOffer) {
   inspector.attach(model);
   const auto expect_seen = [&](const std::string& name) {
     const auto call = calls().find(name);
-    ASSERT_NE(call, calls().end()) << name << " has a tap, and no call of it here";
+    ASSERT_NE(call, calls().end()) << name << " has a tap, but this test has no call for it";
     const Tensor x = model.fc(torch::ones({2, 4})).detach();
     told().clear();
     call->second(x);
     const Lines seen = take("forward");
-    EXPECT_EQ(seen.size(), 1U) << name << " is no longer redirected where a program calls it";
+    EXPECT_EQ(seen.size(), 1U) << name << " is no longer redirected at the program's call";
   };
 #define EXPECT_SEEN(KIND, OPERATOR) expect_seen(#OPERATOR);
   LOUPE_FUNCTIONS_EVERYWHERE(EXPECT_SEEN)

@@ -1,4 +1,4 @@
-// Functions that are declared once others are redirected already.
+// Taps that are declared after other functions were redirected.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace loupe {
 namespace {
 
-/// A tap that changes nothing: the function itself.
+/// Declares a tap that calls the original function and changes nothing.
 void declare_untouched(const std::string& symbol) {
   void* const function = ::dlsym(RTLD_DEFAULT, symbol.c_str());
   ASSERT_NE(function, nullptr) << symbol;
@@ -18,7 +18,7 @@ void declare_untouched(const std::string& symbol) {
 }
 
 TEST(TapsThatAreDeclaredLate, AreReachedByTheNextHold) {
-  // Both are c10's, and called by LibTorch's other library.
+  // Both functions are exported by libc10 and called by LibTorch's other library.
   const std::string early = "_ZN3c1015GetCPUAllocatorEv", late = "_ZN3c1012GetAllocatorERKNS_10DeviceTypeE";
   Redirections& redirections = Redirections::instance();
   declare_untouched(early);

@@ -1,4 +1,4 @@
-// What is read of LibTorch's optimizers, under its own names.
+// The settings that Loupe reads from LibTorch's optimizers, by the names of the lenses' interface.
 
 #include "torch/taps/optimizer_reader.h"
 
@@ -22,7 +22,7 @@ std::vector<GroupFacts> read(const Optimizer& optimizer) {
   return groups;
 }
 
-/// All that the first group is set to, as lenses get it.
+/// All settings of the first group, as lenses get them.
 Settings settings_of(const Optimizer& optimizer) {
   OptimizerFacts facts(1, "", optimizer_type(optimizer));
   facts.set_groups(read(optimizer));
@@ -37,7 +37,7 @@ Settings settings_of(const Optimizer& optimizer) {
   return settings;
 }
 
-/// An optimizer of the program's own, whose options nobody knows.
+/// A program's own optimizer, whose options Loupe does not know.
 class Own : public Optimizer {
  public:
   struct Options : OptimizerCloneableOptions<Options> {};
@@ -51,7 +51,7 @@ const std::vector<torch::Tensor>& parameters() {
   return all;
 }
 
-TEST(OptimizerSettings, AreThoseOfEachType) {
+TEST(OptimizerSettings, AreReadFromEachType) {
   EXPECT_EQ(
       settings_of(Adam(parameters(), AdamOptions(0.5).betas({0.8, 0.9}).eps(1e-6).amsgrad(true))),
       (Settings{{"lr", 0.5}, {"weight_decay", 0}, {"beta1", 0.8}, {"beta2", 0.9}, {"eps", 1e-6}, {"amsgrad", 1}}));
@@ -64,17 +64,17 @@ TEST(OptimizerSettings, AreThoseOfEachType) {
   EXPECT_EQ(settings_of(Adagrad(parameters(), AdagradOptions(0.5).lr_decay(0.25))).at("lr_decay"), 0.25);
   const Settings lbfgs = settings_of(LBFGS(parameters(), LBFGSOptions(0.5).max_iter(7)));
   EXPECT_EQ(lbfgs.at("max_iter"), 7);
-  EXPECT_EQ(lbfgs.count("weight_decay"), 0U) << "it has none, which is not the same as 0";
+  EXPECT_EQ(lbfgs.count("weight_decay"), 0U) << "no setting is different from 0";
 }
 
-TEST(OptimizerSettings, AreNoneWhereTheOptimizerDoesNotSay) {
+TEST(OptimizerSettings, AreEmptyForAnUnknownOptimizer) {
   EXPECT_EQ(settings_of(Own(parameters())), Settings());
   const std::vector<GroupFacts> groups = read(Own(parameters()));
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].group.element_count, 6);
 }
 
-TEST(OptimizerSettings, StayWhereTheyAreWhenOnlyTheirNumbersChange) {
+TEST(OptimizerSettings, KeepTheirAddressesWhenOnlyNumbersChange) {
   SGD optimizer(parameters(), SGDOptions(0.5).momentum(0.9));
   OptimizerFacts facts(1, "", "SGD");
   facts.set_groups(read(optimizer));
@@ -87,7 +87,7 @@ TEST(OptimizerSettings, StayWhereTheyAreWhenOnlyTheirNumbersChange) {
   EXPECT_EQ(momentum_of(*group), 0.25);
 }
 
-TEST(OptimizerSettings, AreTheDefaultsForAGroupWithoutItsOwn) {
+TEST(OptimizerSettings, AreTheDefaultsForAGroupWithoutOptions) {
   std::vector<OptimizerParamGroup> groups;
   groups.emplace_back(parameters());
   SGD optimizer(groups, SGDOptions(0.5).momentum(0.75));

@@ -1,4 +1,4 @@
-// What optimizers keep of parameters, as lenses are lent it while a step is told.
+// The states that optimizers keep for parameters, which lenses may read while Loupe reports a step.
 
 #include "torch/taps/optimizer_reader.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 using States = std::map<std::string, at::Tensor>;
 
-/// What the service lends of a tensor, sharing its memory. Throws Error where it refuses.
+/// The states that the service lends for a parameter; they share memory. Throws Error if the service refuses.
 States lent_of(const loupe_tensor* parameter) {
   States states;
   const auto take = [](void* context, const char* name, const loupe_tensor* state) {
@@ -60,7 +60,7 @@ class OptimizerStates : public ::testing::Test {
       return loss;
     });
   }
-  /// What is lent after so many steps, but for what LBFGS has lists of.
+  /// The names of the lent states after this many steps. LBFGS lends no entry for its whole lists.
   std::vector<std::string> names_after(int steps, torch::optim::Optimizer& optimizer) {
     for (int i = 0; i < steps; ++i) step(optimizer);
     const SteppedOptimizer stepped(optimizer);
@@ -73,7 +73,7 @@ class OptimizerStates : public ::testing::Test {
 
 using Names = std::vector<std::string>;
 
-TEST_F(OptimizerStates, AreLentByTheirNamesOfEachTypeOfLibTorchs) {
+TEST_F(OptimizerStates, HaveTheNamesOfEachOptimizerTypeOfLibTorch) {
   using namespace torch::optim;
   SGD sgd(parameters, SGDOptions(0.1).momentum(0.9));
   EXPECT_EQ(names_after(2, sgd), (Names{"momentum_buffer"}));
@@ -84,14 +84,14 @@ TEST_F(OptimizerStates, AreLentByTheirNamesOfEachTypeOfLibTorchs) {
   RMSprop rmsprop(parameters, RMSpropOptions(0.1).momentum(0.9).centered(true));
   EXPECT_EQ(names_after(2, rmsprop), (Names{"grad_avg", "momentum_buffer", "square_avg", "step"}));
   Adagrad adagrad(parameters);
-  EXPECT_EQ(names_after(0, adagrad), (Names{"step", "sum"})) << "it has them before its first step";
+  EXPECT_EQ(names_after(0, adagrad), (Names{"step", "sum"})) << "Adagrad has states before its first step";
   LBFGS lbfgs(parameters, LBFGSOptions(0.01).max_iter(3));
   const Names names = names_after(2, lbfgs);
   for (const char* name : {"H_diag", "d", "old_dirs[0]", "old_stps[0]", "prev_flat_grad"})
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
 }
 
-TEST_F(OptimizerStates, ShowWhatLaterStepsLeaveInThemButForTheCountOfSteps) {
+TEST_F(OptimizerStates, ShareMemoryWithLaterStepsExceptTheCountOfSteps) {
   torch::optim::Adam adam(parameters);
   step(adam);
   States first;
@@ -110,7 +110,7 @@ TEST_F(OptimizerStates, ShowWhatLaterStepsLeaveInThemButForTheCountOfSteps) {
   EXPECT_EQ(second.at("step").item<int64_t>(), 2);
 }
 
-TEST_F(OptimizerStates, AreNoneWhereTheOptimizerKeepsNothingOfTheParameter) {
+TEST_F(OptimizerStates, AreNotFoundIfTheOptimizerKeepsNoneForTheParameter) {
   torch::optim::SGD plain(parameters, 0.1);
   step(plain);
   torch::optim::Adam adam(parameters);
@@ -119,13 +119,13 @@ TEST_F(OptimizerStates, AreNoneWhereTheOptimizerKeepsNothingOfTheParameter) {
     EXPECT_EQ(refusal_of([&] { lent_of(parameter); }), LOUPE_NOT_FOUND);
   }
   const SteppedOptimizer stepped(adam);
-  EXPECT_EQ(refusal_of([&] { lent_of(parameter); }), LOUPE_NOT_FOUND) << "before its first step";
+  EXPECT_EQ(refusal_of([&] { lent_of(parameter); }), LOUPE_NOT_FOUND) << "Adam has no states before its first step";
   step(adam);
   EXPECT_EQ(refusal_of([&] { lent_of(parameter); }), LOUPE_OK);
-  EXPECT_EQ(refusal_of([&] { lent_of(torch::ones({2, 3})); }), LOUPE_NOT_FOUND) << "another's parameter";
+  EXPECT_EQ(refusal_of([&] { lent_of(torch::ones({2, 3})); }), LOUPE_NOT_FOUND) << "not its parameter";
 }
 
-TEST_F(OptimizerStates, AreThoseOfTheOptimizerThatIsToldOfOnThisThread) {
+TEST_F(OptimizerStates, BelongToTheOptimizerWhoseStepIsReportedOnThisThread) {
   torch::optim::Adam adam(parameters);
   step(adam);
   EXPECT_EQ(refusal_of([&] { lent_of(parameter); }), LOUPE_NOT_FOUND);
@@ -142,7 +142,7 @@ TEST_F(OptimizerStates, AreThoseOfTheOptimizerThatIsToldOfOnThisThread) {
   EXPECT_EQ(elsewhere, LOUPE_NOT_FOUND);
 }
 
-TEST_F(OptimizerStates, AreNotLentOfWhatIsNoTensorNorToNobody) {
+TEST_F(OptimizerStates, AreNotLentWithoutATensorOrAReceiver) {
   torch::optim::Adam adam(parameters);
   step(adam);
   const SteppedOptimizer stepped(adam);

@@ -31,7 +31,7 @@ int nobodys(int x) {
   return x + 1;
 }
 
-TEST(SymbolNames, AreThoseThatDladdrGives) {
+TEST(SymbolNames, AreEqualToThoseOfDladdr) {
   const std::vector<const void*> functions = {
       address_of(&torch::nn::LinearImpl::forward), address_of(&torch::nn::LSTMImpl::forward),
       reinterpret_cast<const void*>(&at::_ops::relu::call), reinterpret_cast<const void*>(&at::_ops::linear::call),
@@ -41,17 +41,17 @@ TEST(SymbolNames, AreThoseThatDladdrGives) {
     EXPECT_EQ(symbol_of(function), name_by_dladdr(function));
   }
   forget_symbol_names();
-  EXPECT_EQ(symbol_of(functions.front()), name_by_dladdr(functions.front())) << "after they were forgotten";
+  EXPECT_EQ(symbol_of(functions.front()), name_by_dladdr(functions.front())) << "after the cache was cleared";
 }
 
-TEST(SymbolNames, OfAnObjectWithoutTheGnuHashTableAreTheSame) {
+TEST(SymbolNames, AreFoundInAnObjectWithoutTheGnuHashTable) {
   void* const library = dlopen(LOUPE_MODELS_WITHOUT_GNU_HASH.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   EXPECT_EQ(symbol_of(dlsym(library, "make_model")), "make_model");
   EXPECT_EQ(symbol_of(dlsym(library, "run_model")), "run_model");
 }
 
-TEST(SymbolNames, AreEmptyForWhatIsNoExportedFunction) {
+TEST(SymbolNames, AreEmptyForAddressesOfNoExportedFunction) {
   const auto* inside = reinterpret_cast<const char*>(&at::_ops::relu::call) + 1;
   EXPECT_EQ(symbol_of(inside), "");
   EXPECT_EQ(symbol_of(reinterpret_cast<const void*>(&nobodys)), "");

@@ -30,23 +30,23 @@ std::optional<double> measured_with(int threads, const at::Tensor& tensor) {
   return inspector.value("Output Norm", "0", "mean");
 }
 
-TEST(ThreadPool, IsLibTorchsOwnAndChangesNoNumber) {
+TEST(ThreadPool, IsTheOneOfLibTorchAndChangesNoNumber) {
   const int before = torch::get_num_threads();
   torch::manual_seed(1);
   const at::Tensor large = torch::randn({3, 1 << 20});
   torch::set_num_threads(2);
   at::parallel_for(0, 2, 1, [](int64_t, int64_t) {});
-  (large.exp() + large.view({1024, -1}).mm(large.view({-1, 1024})).sum()).sum();  // all of LibTorch's threads are there
+  (large.exp() + large.view({1024, -1}).mm(large.view({-1, 1024})).sum()).sum();  // starts all threads of LibTorch
   const auto threads = threads_of_this_process();
   const auto alone = measured_with(1, large), together = measured_with(2, large);
   torch::set_num_threads(before);
   ASSERT_TRUE(alone);
   EXPECT_EQ(alone, together);
   EXPECT_NEAR(*alone, large.to(torch::kDouble).norm(2, 1).mean().item<double>(), 1e-3);
-  EXPECT_LE(threads_of_this_process(), threads) << "no thread but LibTorch's was needed";
+  EXPECT_LE(threads_of_this_process(), threads) << "only LibTorch's threads were needed";
 }
 
-/// Parts that each wait for the others, which only so many threads can bring about.
+/// Each part waits for the others, so that the test needs `expected` threads at once.
 struct Meeting {
   std::size_t expected = 2;
   std::mutex mutex;
@@ -71,7 +71,7 @@ struct Meeting {
 
 using Threads = std::set<std::thread::id>;
 
-/// Which threads run parts that wait for nothing.
+/// The threads that run these parts, which do not wait for each other.
 Threads threads_of_parts(int64_t parts) {
   struct {
     std::mutex mutex;
@@ -86,7 +86,7 @@ Threads threads_of_parts(int64_t parts) {
   return seen.threads;
 }
 
-TEST(ThreadPool, LendsAsManyThreadsAsLibTorchIsSetTo) {
+TEST(ThreadPool, LendsAsManyThreadsAsTheSettingOfLibTorch) {
   const measure::ParallelFor parallel_for = threads_of_libtorch();
   ASSERT_NE(parallel_for, nullptr);
   const int before = torch::get_num_threads();
@@ -96,7 +96,7 @@ TEST(ThreadPool, LendsAsManyThreadsAsLibTorchIsSetTo) {
     all.expected = static_cast<std::size_t>(threads);
     parallel_for(10, 21, 2, Meeting::join, &all);
     EXPECT_EQ(all.threads.size(), all.expected);
-    EXPECT_EQ(all.sum, 165) << "each of 10 to 20 once";
+    EXPECT_EQ(all.sum, 165) << "each number of 10 to 20 once";
   }
   torch::set_num_threads(1);
   const Threads alone = threads_of_parts(8);

@@ -9,7 +9,7 @@ using namespace loupe;
 
 namespace {
 
-/// What as_torch refuses a view with; empty when it does not.
+/// The message with which as_torch refuses a view, or "" if it accepts the view.
 std::string refusal(const loupe_tensor* tensor) {
   try {
     as_torch(tensor);
@@ -38,21 +38,21 @@ class TorchHeader : public ::testing::Test {
 
 TEST_F(TorchHeader, GivesTheTensorBehindAView) {
   EXPECT_TRUE(as_torch(view_.get()).is_same(tensor_));
-  EXPECT_EQ(refusal(&other_), "") << "the library is told by what it says, not by where that is said";
+  EXPECT_EQ(refusal(&other_), "") << "libraries are compared by content, not by address";
 }
 
-TEST_F(TorchHeader, RefusesWhereThereIsNoTensor) {
+TEST_F(TorchHeader, RefusesAViewWithoutATensor) {
   EXPECT_EQ(refusal(nullptr), "this tensor has no LibTorch tensor behind it");
   other_.native = nullptr;
   EXPECT_EQ(refusal(&other_), "this tensor has no LibTorch tensor behind it");
 }
 
-TEST_F(TorchHeader, RefusesAViewThatDoesNotSayWhoseItsNativeIs) {
+TEST_F(TorchHeader, RefusesAViewThatDoesNotNameItsLibrary) {
   other_.native_library = nullptr;
   EXPECT_NE(refusal(&other_).find("a library without a name, not to LibTorch"), std::string::npos);
 }
 
-TEST_F(TorchHeader, RefusesAnotherLibrarysObject) {
+TEST_F(TorchHeader, RefusesAnObjectOfAnotherLibrary) {
   library_.name = "mlx";
   EXPECT_NE(refusal(&other_).find("belongs to mlx, not to LibTorch"), std::string::npos) << refusal(&other_);
 }

@@ -1,4 +1,4 @@
-// A lens that hands every event it can get to a test, as a line of text. Its option `listener` is the address of a
+// A lens that passes every event to a test as a line of text. Its option `listener` is the address of a
 // `void (*)(const char*)` in the test's process.
 
 #include <loupe/plugin.h>
@@ -19,7 +19,7 @@ std::string shape_of(const loupe::TensorView& tensor) {
   return text.empty() ? "scalar" : text;
 }
 
-/// gatherer|module|label|T or E|G or -|shape of the tensor|sum of squares|number of inputs and outputs
+/// Writes: gatherer|module|label|T or E|G or -|shape of the tensor|sum of squares|change|number of inputs>outputs
 class Teller final : public loupe::Preprocessor {
  public:
   Teller(Listener listener, std::string head, std::string fail, bool tensors, bool sparse)
