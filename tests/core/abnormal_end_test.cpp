@@ -1,4 +1,4 @@
-// How a run ends whose process ends under it: what it leaves, and that the process ends as it would have without it.
+// How a run ends if its process ends early: what the record holds, and that the process ends as it would without Loupe.
 
 #include "core/abnormal_end.h"
 
@@ -27,7 +27,7 @@
 namespace {
 std::atomic<bool> is_without_memory{false};
 }
-// Not inline: the compiler would take one for the counterpart of another.
+// Not inline, or the compiler would warn that new and delete do not match.
 __attribute__((noinline)) void* operator new(std::size_t size) {
   void* const memory = is_without_memory ? nullptr : std::malloc(size > 0 ? size : 1);
   if (memory == nullptr) throw std::bad_alloc();
@@ -49,7 +49,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-/// A run with a record, whose first epochs are over.
+/// A run with a record, after its first epochs.
 struct Recording : Layered {
   explicit Recording(const Folder& folder, int epochs = 1)
       : Layered(Config::from_text("plugins: {path: [" + test_plugin("probe") + ", " + LOUPE_BUILT_PLUGINS +
@@ -80,7 +80,7 @@ struct Left {
   std::string last;
 };
 
-/// The epoch that was broken off is there, and one line says how the run ended.
+/// Expects that the record holds the unfinished epoch and a single line about the end of the run.
 void expect_whole(const Folder& folder, const std::string& how, const std::string& message) {
   const Left left(folder);
   ASSERT_EQ(left.ticks.size(), 2u);
@@ -94,7 +94,7 @@ void expect_whole(const Folder& folder, const std::string& how, const std::strin
   EXPECT_EQ(left.ends[0]["step"], 2);
 }
 
-/// The record ends with what could still be said.
+/// Expects that the record has no unfinished epoch, but a last line about the end of the run.
 void expect_last_words(const Folder& folder, const std::string& how, const std::string& message) {
   const Left left(folder);
   EXPECT_EQ(left.ticks.size(), 1u);
@@ -109,7 +109,7 @@ void expect_last_words(const Folder& folder, const std::string& how, const std::
 void run_out_of_memory() {
   throw std::runtime_error("out of memory");
 }
-// Of its own: whether a compiler unwinds to where an exception may not leave is up to it.
+// A separate function, as compilers differ in whether they unwind the frames of a noexcept function.
 void fail() noexcept {
   run_out_of_memory();
 }
@@ -119,7 +119,7 @@ void want_memory() noexcept {
 const char* const blamed =
     "terminate called after throwing an instance of 'std::runtime_error'\\s+what\\(\\):  out of memory";
 
-/// A run with a record, one step beyond its first epoch, that is to end so. In a process of its own.
+/// Makes one step after the first epoch of a run with a record, and calls `end`. Needs a separate process, as it exits.
 void train(const Folder& folder, const std::function<void(Recording&)>& end) {
   Recording run(folder);
   run.step();
@@ -132,7 +132,7 @@ class AbnormalEndDeathTest : public testing::Test {
   const Folder folder;
 };
 
-// Each in a process of its own, which ends by it.
+// Each of these tests ends its process.
 TEST_F(AbnormalEndDeathTest, BySigtermComesAtTheNextStepAndLeavesAnIncident) {
   const auto train = [&] {
     Layered it("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n");
@@ -179,7 +179,7 @@ TEST(AbnormalEnd, BySigtermIsUpToTheProgramsOwnHandler) {
   std::signal(SIGTERM, before);
 }
 
-TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
+TEST(AbnormalEnd, OfAForkedChildIsNotDelayedAndWritesNothingForTheParent) {
   Watched run;
   run.step();
   const auto signal_that_ends = [](auto end) {
@@ -202,17 +202,17 @@ TEST(AbnormalEnd, OfAForkedChildIsNeitherHeldUpNorTakenForTheParents) {
   };
   EXPECT_EQ(signal_that_ends(after_one_of_its_own), SIGTERM);
   run.step();
-  EXPECT_FALSE(fs::exists(run.folder.path("run"))) << "an incident was written";
+  EXPECT_FALSE(fs::exists(run.folder.path("run"))) << "the child wrote no incident";
 }
 
-// What the handler before says of the exception is what the program would have said alone.
+// The previous handler prints the same about the exception as it would without Loupe.
 TEST_F(AbnormalEndDeathTest, ByTerminateEndsTheRecordAsFailedWithTheLastSteps) {
   const auto end = [](Recording&) { fail(); };
   EXPECT_EXIT(train(folder, end), testing::KilledBySignal(SIGABRT), blamed);
   expect_whole(folder, "failed", "out of memory");
 }
 
-TEST_F(AbnormalEndDeathTest, ByTerminateInTheMidstOfACallLeavesLastWords) {
+TEST_F(AbnormalEndDeathTest, ByTerminateDuringACallLeavesALastLine) {
   const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { fail(); };
     run.tick();
@@ -234,7 +234,7 @@ TEST_F(AbnormalEndDeathTest, ByTerminateCallsNoSinkOfTheUsers) {
 
 TEST_F(AbnormalEndDeathTest, ByTerminateWithoutMemoryStillRunsTheHandlerBefore) {
   const auto end = [](Recording& run) {
-    run.monitor.display().wait();  // another thread of this process would have no memory either
+    run.monitor.display().wait();  // the other threads of this process would have no memory, either
     is_without_memory = true;
     want_memory();
   };
@@ -263,7 +263,7 @@ TEST_F(AbnormalEndDeathTest, ByTerminateBlamesTheProgramsExceptionWhateverHappen
   EXPECT_EXIT(end(), testing::KilledBySignal(SIGABRT), blamed);
 }
 
-TEST_F(AbnormalEndDeathTest, ByTerminateIsUpToAHandlerOverOursThatCallsIt) {
+TEST_F(AbnormalEndDeathTest, ByTerminateCallsALaterHandlerOfTheProgramThatCallsOurs) {
   const auto end = [] {
     const AbnormalEnd told([](const ProcessEnd&) {});
     static std::terminate_handler before;
@@ -287,7 +287,7 @@ TEST_F(AbnormalEndDeathTest, BySigintEndsTheRecordAtTheNextStep) {
   expect_whole(folder, "interrupted", "SIGINT");
 }
 
-TEST_F(AbnormalEndDeathTest, BySignalOfAProgramThatTakesNoFurtherStepEndsTheRecordAndTheProgram) {
+TEST_F(AbnormalEndDeathTest, BySignalOfAProgramWithoutFurtherStepsEndsTheRecordAndTheProgram) {
   for (const auto& [number, name] : {std::pair(SIGTERM, "SIGTERM"), {SIGINT, "SIGINT"}}) {
     const Folder folder;
     const auto end = [number = number](Recording&) {
@@ -299,7 +299,7 @@ TEST_F(AbnormalEndDeathTest, BySignalOfAProgramThatTakesNoFurtherStepEndsTheReco
   }
 }
 
-TEST_F(AbnormalEndDeathTest, BySignalWithoutAStepNeedsNoThreadThatTakesTheSignal) {
+TEST_F(AbnormalEndDeathTest, BySignalWithoutAStepWorksIfEveryThreadBlocksTheSignal) {
   const auto end = [](Recording&) {
     sigset_t all;
     sigfillset(&all);
@@ -314,7 +314,7 @@ TEST_F(AbnormalEndDeathTest, BySignalWithoutAStepNeedsNoThreadThatTakesTheSignal
   expect_whole(folder, "interrupted", "SIGTERM");
 }
 
-TEST_F(AbnormalEndDeathTest, ByExitWaitsOnceForWhoIsToldHoweverOftenItIsRegistered) {
+TEST_F(AbnormalEndDeathTest, ByExitWaitsOnlyOnceForListeners) {
   const auto end = [] {
     const AbnormalEnd told([](const ProcessEnd&) {
       for (;;) ::pause();
@@ -327,7 +327,7 @@ TEST_F(AbnormalEndDeathTest, ByExitWaitsOnceForWhoIsToldHoweverOftenItIsRegister
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-TEST_F(AbnormalEndDeathTest, ByASecondSignalEndsAtOnceWithLastWords) {
+TEST_F(AbnormalEndDeathTest, ByASecondSignalHappensImmediatelyWithALastLine) {
   const auto end = [](Recording&) {
     ::raise(SIGTERM);
     ::raise(SIGINT);
@@ -349,7 +349,7 @@ TEST_F(AbnormalEndDeathTest, ByExitShowsTheLastStepsOfARunWhoseObjectsLiveOn) {
   }
 }
 
-TEST_F(AbnormalEndDeathTest, ByExitFromWithinATickHangsNowhere) {
+TEST_F(AbnormalEndDeathTest, ByExitDuringATickDoesNotHang) {
   const auto end = [](Recording& run) {
     run.host.on_before_tick = [] { std::exit(5); };
     run.tick();
@@ -364,7 +364,7 @@ TEST_F(AbnormalEndDeathTest, ByAFatalSignalLeavesLastWords) {
   expect_last_words(folder, "failed", "SIGABRT");
 }
 
-TEST_F(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnceThereIsARecord) {
+TEST_F(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesALastLineIfThereIsARecord) {
   const auto train = [&] {
     Recording run(folder, /*epochs=*/0);
     run.monitor.note(LOUPE_NOTE_TRAINER, "it begins");
@@ -378,7 +378,7 @@ TEST_F(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesLastWordsOnce
   EXPECT_EQ(left.ends[0]["step"], 1);
 }
 
-/// A run whose first tick is over, with a visualizer that does this at its second one.
+/// Runs a first tick, and a second one during which the visualizer calls `what`.
 void tick_with(const std::function<void()>& what) {
   Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.add("conv");
@@ -390,7 +390,7 @@ void tick_with(const std::function<void()>& what) {
   for (;;) ::pause();
 }
 
-TEST_F(AbnormalEndDeathTest, ByAVisualizerHangsNowhere) {
+TEST_F(AbnormalEndDeathTest, ByAVisualizerDoesNotHang) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EXIT(tick_with([] { std::exit(5); }), testing::ExitedWithCode(5), "");
   EXPECT_EXIT(tick_with(&fail), testing::KilledBySignal(SIGABRT), blamed);
@@ -420,7 +420,7 @@ TEST_F(AbnormalEndDeathTest, ComesWhenTheVisualizersHaveShownWhatTheyWereTold) {
   EXPECT_EXIT(after_the_visualizer([] { std::abort(); }), killed, "stored.");
 }
 
-TEST(AbnormalEnd, OfAForkedChildSaysNothingOfTheParentsRun) {
+TEST(AbnormalEnd, OfAForkedChildWritesNothingAboutTheParentsRun) {
   const Folder folder;
   {
     Recording run(folder);
@@ -439,7 +439,7 @@ TEST(AbnormalEnd, OfAForkedChildSaysNothingOfTheParentsRun) {
   EXPECT_EQ(left.ends[0]["how"], "interrupted");
 }
 
-TEST(MonitorEnd, ShowsTheLastStepsAndPassesOverWhatComesLater) {
+TEST(MonitorEnd, ShowsTheLastStepsAndIgnoresLaterOnes) {
   const Folder folder;
   {
     Recording run(folder);
@@ -452,7 +452,7 @@ TEST(MonitorEnd, ShowsTheLastStepsAndPassesOverWhatComesLater) {
   expect_whole(folder, "failed", "because");
 }
 
-TEST(MonitorEnd, BehindTheLastEpochBeginsNoOtherForATestSet) {
+TEST(MonitorEnd, AfterTheLastEpochStartsNoNewEpochForATestSet) {
   const Folder folder;
   {
     Recording run(folder);

@@ -1,4 +1,4 @@
-// A run is compared with a baseline while it takes place, as `loupe diagnose --baseline` does afterwards.
+// Compares a run with a baseline while it trains, as `loupe diagnose --baseline` does afterwards.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using health::Baseline;
 using health::BaselineWatch;
 constexpr const char* tag = "Probe";
 
-/// Of runs in which a layer's sum was near 1 to 20.
+/// A baseline of three runs in which the sum of a layer rises from about 1 to 20.
 Baseline good_runs(const std::string& layer = "conv") {
   std::vector<Baseline::Run> runs(3);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -32,7 +32,7 @@ Baseline good_runs(const std::string& layer = "conv") {
   return Baseline::of(runs);
 }
 
-/// A run of the probe's lens with such a baseline, given relative to the configuration.
+/// A run of the probe's lens with this baseline. The configuration names the baseline's file by a relative path.
 struct Compared {
   explicit Compared(const Baseline& baseline, const std::string& options = "") {
     folder.write("given/baseline.json", baseline.text());
@@ -51,7 +51,7 @@ struct Compared {
   std::optional<Layered> it;
 };
 
-TEST(BaselineOfARun, SaysNothingWhileTheRunIsWithinIt) {
+TEST(BaselineOfARun, FindsNothingWhileTheRunStaysWithinIt) {
   Compared run(good_runs());
   for (int epoch = 1; epoch <= 30; ++epoch) run.epoch(static_cast<float>(std::min(epoch, 20)) + 0.3F);
   EXPECT_TRUE(run.found().empty());
@@ -77,7 +77,7 @@ TEST(BaselineOfARun, TellsADepartureThatLastsLongerThanThePatienceAndItsEnd) {
   EXPECT_TRUE(standing_of(run.it->monitor.findings()).empty());
 }
 
-TEST(BaselineOfARun, IsOffAndPatientAsTheLensSays) {
+TEST(BaselineOfARun, UsesTheOptionsOffAndPatienceOfTheLens) {
   Compared off(good_runs(), ", off: [departs_from_baseline]");
   for (int epoch = 1; epoch <= 5; ++epoch) off.epoch(100);
   EXPECT_TRUE(off.found().empty());
@@ -107,7 +107,7 @@ TEST(BaselineOfARun, NamesLayersThatItLacksOnce) {
   }
 }
 
-TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
+TEST(BaselineOfARun, ThatCannotBeReadIsAnErrorOfTheConfiguration) {
   const Folder folder;
   const std::string file = folder.write("a.yaml", std::string("plugins: {path: [") + LOUPE_BUILT_PLUGINS +
                                                       "]}\nlenses: [health: {baseline: missing.json}]\n");
@@ -116,7 +116,7 @@ TEST(BaselineOfARun, ThatCannotBeReadIsAFaultOfTheConfiguration) {
                     ": error: the baseline cannot be read");
 }
 
-/// Eleven good runs of one series, which is `least` in the first and `most` in the last.
+/// Eleven good runs of one series, with values from `least` in the first run to `most` in the last.
 Baseline runs_between(double least, double most, const std::set<std::string>& shares = {}) {
   std::vector<Baseline::Run> runs(11);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -126,20 +126,20 @@ Baseline runs_between(double least, double most, const std::set<std::string>& sh
   return Baseline::of(runs, shares);
 }
 
-TEST(Baseline, TakesZeroForGoodWhereGoodRunsComeNearToIt) {
+TEST(Baseline, AcceptsZeroIfGoodRunsComeCloseToIt) {
   EXPECT_LE(runs_between(4e-6, 3e-3).span({tag, "conv", "sum"}, 5)->low, 0);
   EXPECT_LE(runs_between(1e-4, 0.02).span({tag, "conv", "sum"}, 5)->low, 0);
-  EXPECT_LE(runs_between(2e-5, 1e-4, {tag}).span({tag, "conv", "sum"}, 5)->low, 0) << "a share of units";
+  EXPECT_LE(runs_between(2e-5, 1e-4, {tag}).span({tag, "conv", "sum"}, 5)->low, 0) << "values are shares of units";
 }
 
 TEST(Baseline, AllowsNoShareBelowZero) {
   EXPECT_EQ(runs_between(2e-5, 0.1, {tag}).span({tag, "conv", "sum"}, 5)->low, 0);
-  EXPECT_LT(runs_between(-0.1, -0.01).span({tag, "conv", "sum"}, 5)->low, -0.1) << "a correlation";
+  EXPECT_LT(runs_between(-0.1, -0.01).span({tag, "conv", "sum"}, 5)->low, -0.1) << "values are correlations";
 }
 
-TEST(Baseline, TakesZeroForACollapseOfWhatIsAlwaysFarFromIt) {
+TEST(Baseline, RejectsZeroForASeriesThatStaysAwayFromIt) {
   EXPECT_GT(runs_between(0.5, 2).span({tag, "conv", "sum"}, 5)->low, 0);
-  EXPECT_GT(runs_between(1e-6, 2e-6).span({tag, "conv", "sum"}, 5)->low, 0) << "a small gradient";
+  EXPECT_GT(runs_between(1e-6, 2e-6).span({tag, "conv", "sum"}, 5)->low, 0) << "values are small gradients";
   EXPECT_GT(runs_between(0.4, 0.6, {tag}).span({tag, "conv", "sum"}, 5)->low, 0);
 }
 
@@ -155,7 +155,7 @@ TEST(Baseline, ReadsWhatItWrites) {
   EXPECT_EQ(read.span({tag, "conv", "other"}, 7), nullptr);
 }
 
-TEST(Baseline, LeavesOutWhatIsNotFiniteAndPhasesWithoutValues) {
+TEST(Baseline, LeavesOutValuesThatAreNotFiniteAndEmptyPhases) {
   std::vector<Baseline::Run> runs(2);
   for (Baseline::Run& run : runs) {
     run[{"Loss", "Loss", "val_loss mean"}] = {{1, NAN}, {5, 2.0}, {9, INFINITY}};

@@ -1,4 +1,4 @@
-// Tensors that lie on a device: what happens is known at once, numbers come at the tick, and elements are not read.
+// Tensors on a device: Loupe reports events immediately and numbers at the tick, and it never reads their elements.
 
 #include <gtest/gtest.h>
 #include <loupe/draft/abi/flags.h>
@@ -14,14 +14,14 @@
 namespace loupe {
 namespace {
 
-/// What the fake device was asked, over all its measurers.
+/// How often the fake devices were called, over all their measurers.
 struct Asked {
   int made = 0, measured = 0, collected = 0, primed = 0, forgotten = 0;
-  loupe_request request{};  // of the measurer made last
+  loupe_request request{};  // the request of the last measurer
 };
 Asked asked;
 
-/// Remembers each tensor's first element, and gives it as the sum when it is collected.
+/// A fake measurer that stores the first element of each tensor, and returns it as the sum when collected.
 class FakeDevice : public DeviceMeasurer {
  public:
   FakeDevice() { ++asked.made; }
@@ -83,7 +83,7 @@ TEST_F(DeviceTest, MeasurementsComeAtTheTickInTheOrderOfTheEvents) {
   EXPECT_EQ(it.shown("conv", "tap"), LOUPE_TAP_FORWARD);
 }
 
-TEST_F(DeviceTest, AHearerHearsOfAnEventAtOnceAndOfItsMeasurementAtTheTick) {
+TEST_F(DeviceTest, AHearerReceivesAnEventImmediatelyAndItsMeasurementAtTheTick) {
   Layered it("lenses: [probe_hearer, probe_lens]\n");
   forward(*it.layer, 1);
   forward(*it.layer, 2);
@@ -94,7 +94,7 @@ TEST_F(DeviceTest, AHearerHearsOfAnEventAtOnceAndOfItsMeasurementAtTheTick) {
             (Texts{"hearer hears conv probe_forward 0: 1 late", "hearer hears conv probe_forward 1: 2 late"}));
 }
 
-TEST_F(DeviceTest, ADeferredEventHasTheStepAtWhichItsTensorCame) {
+TEST_F(DeviceTest, ADeferredEventHasTheStepOfItsTensor) {
   Layered it("lenses: [probe_lens]\n");
   it.monitor.note_step();
   it.monitor.note_step();
@@ -104,7 +104,7 @@ TEST_F(DeviceTest, ADeferredEventHasTheStepAtWhichItsTensorCame) {
   EXPECT_EQ(it.shown("conv", "deferred step"), 2);
 }
 
-TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
+TEST_F(DeviceTest, TwoLensesWithOneRequestShareAMeasurement) {
   Layered it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
   forward(*it.layer, 1);
   forward(*it.layer, 2);
@@ -115,20 +115,20 @@ TEST_F(DeviceTest, TwoLensesThatAskTheSameCostOneMeasurement) {
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
 }
 
-TEST_F(DeviceTest, OneThatLooksAtDevicesAloneSharesTheMeasurementOfOneThatLooksAtBoth) {
-  // The one of another group stands between the two, since those of devices alone come last.
+TEST_F(DeviceTest, ALensForDevicesSharesTheMeasurementOfALensForAllPlaces) {
+  // The lens `third` has a different request. It is measured between the two, as lenses for devices come last.
   Layered it(
       "lenses:\n  - probe_lens: {places: device}\n  - {probe: {id: other}, as: other}\n"
       "  - {probe: {id: third, passes: training, measures: [sums, previous]}, as: third}\n");
   forward(*it.layer, 1);
   it.tick();
-  EXPECT_EQ(asked.made, 2) << "groups";
-  EXPECT_EQ(asked.measured, 2) << "each once";
+  EXPECT_EQ(asked.made, 2) << "two requests, two groups";
+  EXPECT_EQ(asked.measured, 2) << "one measurement in each group";
   EXPECT_EQ(it.shown("conv", "sum count", "Probe"), 1);
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 1);
 }
 
-TEST_F(DeviceTest, WhatIsUsualIsNotAddedUpButProcessedAtTheTick) {
+TEST_F(DeviceTest, UsualEventsAreNotTalliedButProcessedAtTheTick) {
   Layered it("lenses: [probe_lens: {rests: [usual]}]\n");
   it.tick();
   forward(*it.layer, 1);
@@ -137,7 +137,7 @@ TEST_F(DeviceTest, WhatIsUsualIsNotAddedUpButProcessedAtTheTick) {
   EXPECT_EQ(it.shown("conv", "sum count"), 1);
 }
 
-TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
+TEST_F(DeviceTest, ARestingSourceReceivesOnlyEventsFromBeforeItsRest) {
   for (const std::string what : {"events", "measures"}) {
     Layered it("lenses:\n  - probe_lens: {rests: [" + what + ", nothing]}\n  - {probe: {id: other}, as: other}\n");
     forward(*it.layer, 1);
@@ -146,7 +146,7 @@ TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
     forward(*it.layer, 2);
     forward(*it.layer, 3);
     it.tick();
-    EXPECT_EQ(it.shown("conv", "sum", "Probe"), 1) << what << ": the last that it was given";
+    EXPECT_EQ(it.shown("conv", "sum", "Probe"), 1) << what << ": the last value before the rest";
     EXPECT_EQ(it.shown("conv", "sum", "Probe (other)"), 3) << what;
     forward(*it.layer, 4);
     it.tick();
@@ -155,7 +155,7 @@ TEST_F(DeviceTest, ASourceThatRestsIsGivenWhatItLookedAtAndNothingElse) {
   }
 }
 
-TEST_F(DeviceTest, UnitsAreCountedAsTheLensThatCountsThemAsksWhicheverComesFirst) {
+TEST_F(DeviceTest, UnitsAreCountedAsOneLensAsksWhateverTheOrderOfLenses) {
   for (const char* lenses :
        {"[gradient_geometry, parameter_gradient_activation]", "[parameter_gradient_activation, gradient_geometry]"}) {
     Layered it(std::string("lenses: ") + lenses + "\n");
@@ -169,7 +169,7 @@ TEST_F(DeviceTest, UnitsAreCountedAsTheLensThatCountsThemAsksWhicheverComesFirst
   }
 }
 
-TEST_F(DeviceTest, EachPreprocessorGetsThePassesItAskedFor) {
+TEST_F(DeviceTest, EachPreprocessorGetsItsRequestedPasses) {
   Layered it("lenses:\n  - probe_lens: {passes: training}\n  - {probe: {id: other}, as: other}\n");
   forward(*it.layer, 1);
   forward(*it.layer, 2, 0);
@@ -178,7 +178,7 @@ TEST_F(DeviceTest, EachPreprocessorGetsThePassesItAskedFor) {
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (other)"), 2);
 }
 
-TEST_F(DeviceTest, WhoWantsTheTensorGetsItAtOnceAndUnmeasured) {
+TEST_F(DeviceTest, ALensThatWantsTensorsGetsThemImmediatelyAndUnmeasured) {
   Layered it("lenses: [probe_lens: {tensor: true}]\n");
   forward(*it.layer, 1);
   EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 1u);
@@ -203,7 +203,7 @@ TEST_F(DeviceTest, WhoAsksForOnePlaceGetsTheTensorsOfThatPlaceAlone) {
   EXPECT_EQ(it.shown("conv", "sum count", "Probe (there)"), 2);
 }
 
-TEST_F(DeviceTest, WhoNamesNoPlaceGetsTheTensorsOfBoth) {
+TEST_F(DeviceTest, ALensWithoutAPlaceGetsAllTensors) {
   Layered it("lenses: [probe_lens: {places: unsaid}]\n");
   it.forward({1});
   forward(*it.layer, 2);
@@ -211,7 +211,7 @@ TEST_F(DeviceTest, WhoNamesNoPlaceGetsTheTensorsOfBoth) {
   EXPECT_EQ(it.shown("conv", "sum count"), 2);
 }
 
-TEST_F(DeviceTest, NothingIsMeasuredOnADeviceForWhoAsksForTheProcessorsMemory) {
+TEST_F(DeviceTest, NothingIsMeasuredOnADeviceForALensForTheHost) {
   Layered it("lenses: [probe_lens: {places: cpu}]\n");
   forward(*it.layer, 1);
   it.tick();
@@ -219,7 +219,7 @@ TEST_F(DeviceTest, NothingIsMeasuredOnADeviceForWhoAsksForTheProcessorsMemory) {
   EXPECT_EQ(it.shown("conv", "tap count"), std::nullopt);
 }
 
-TEST_F(DeviceTest, WhatARemovedModuleHadMeasuredStillShows) {
+TEST_F(DeviceTest, MeasurementsOfARemovedModuleStillShow) {
   Layered it("lenses: [probe_lens]\n");
   forward(*it.layer, 5);
   it.layer->close();
@@ -250,13 +250,13 @@ TEST_F(DeviceTest, PrimedValuesStayOnTheDevice) {
   EXPECT_EQ(asked.primed, 1);
 }
 
-TEST(WithoutADevice, ATensorThatCannotBeMeasuredIsAFaultOfItsLens) {
+TEST(WithoutADevice, ATensorThatCannotBeMeasuredIsAnErrorOfItsLens) {
   Layered it("lenses: [probe_lens]\n");
   it.forward({1}, training_pass, LOUPE_DEVICE_CUDA);
   EXPECT_SAYS(only(it.stage.take_messages()), "tensors on a device cannot be measured by this host");
 }
 
-/// Sums squares, and those of the change since the tensor before.
+/// A fake measurer that sums squares, and squares of the change since the previous tensor.
 class SummingDevice : public DeviceMeasurer {
  public:
   void prime(const loupe_tensor& tensor) override { last_ = values_of(tensor); }
@@ -294,7 +294,7 @@ class SummingDevice : public DeviceMeasurer {
   std::vector<Pending> pending_;
 };
 
-/// A trainer of one layer and a dropout, on a device.
+/// Trains a model of one layer and a dropout on the fake device.
 class HealthOnADevice : public testing::Test {
  protected:
   explicit HealthOnADevice(const std::string& options = "{}")
@@ -329,7 +329,7 @@ class HealthOnADevice : public testing::Test {
     tell(*layer, LOUPE_TAP_FORWARD, draw(), flags);
     tell(*last, LOUPE_TAP_FORWARD, draw(), flags);
   }
-  /// @param rate  what the optimizer takes of the gradient
+  /// @param rate  the step subtracts the gradient times this
   void step(float rate = 0.01F, uint32_t flags = training_pass) {
     forward(flags);
     const std::vector<float> gradient = draw();
@@ -375,25 +375,25 @@ TEST_F(HealthOnADevice, IsSilentWhileTrainingIsHealthy) {
   EXPECT_EQ(found, Rules());
 }
 
-TEST_F(HealthOnADevice, SaysAtTheStepThatNoGradientReachesTheModel) {
+TEST_F(HealthOnADevice, ReportsAtTheStepThatNoGradientReachesTheModel) {
   layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);
   step();
   EXPECT_EQ(found, Rules{"nothing_trainable"});
 }
 
-TEST_F(HealthOnADevice, SaysAtTheStepThatItIsTrainedInEvalMode) {
+TEST_F(HealthOnADevice, ReportsAtTheStepThatItIsTrainedInEvalMode) {
   step(0.01F, LOUPE_EVENT_GRAD_ENABLED);
   EXPECT_EQ(found, Rules{"mode_mismatch"});
 }
 
-TEST_F(HealthOnADevice, SaysAtTheTickThatItIsValidatedInTrainingMode) {
+TEST_F(HealthOnADevice, ReportsAtTheTickThatItIsValidatedInTrainingMode) {
   for (int i = 0; i < 4; ++i) step();
   validate(LOUPE_EVENT_TRAINING);
   tick();
   EXPECT_EQ(found, Rules{"mode_mismatch"});
 }
 
-TEST_F(HealthOnADevice, SaysAtTheTickThatStepsChangedNothing) {
+TEST_F(HealthOnADevice, ReportsAtTheTickThatStepsChangedNothing) {
   for (int i = 0; i < 5; ++i) step(0);
   EXPECT_EQ(found, Rules());
   tick();
@@ -408,13 +408,13 @@ TEST_F(HealthOnADevice, JudgesTheNumbersOfAllStepsBeforeTheTick) {
   EXPECT_EQ(found, Rules{"update_ratio"});
 }
 
-TEST_F(HealthOnADevice, TakesAGradientThatMayHaveBeenSetToZeroUnseenForCleared) {
+TEST_F(HealthOnADevice, AssumesThatAGradientWasClearedIfItCannotSeeIt) {
   for (int i = 0; i < 5; ++i) step(0.01F, training_pass | LOUPE_DRAFT_EVENT_NOT_CLEARED);
   tick();
   EXPECT_EQ(found, Rules());
 }
 
-TEST_F(HealthOnADevice, TakesStepsAtARateOfZeroForNoStepsWithoutEffect) {
+TEST_F(HealthOnADevice, IgnoresStepsAtARateOfZero) {
   step();
   tick();
   set_rate(0);
@@ -424,8 +424,8 @@ TEST_F(HealthOnADevice, TakesStepsAtARateOfZeroForNoStepsWithoutEffect) {
   EXPECT_EQ(found, Rules());
 }
 
-TEST_F(HealthOnADevice, BelievesATrainerThatStepsByHand) {
-  layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);  // cleared before it was told of the step
+TEST_F(HealthOnADevice, AcceptsATrainerThatStepsByHand) {
+  layer->set_parameter_flag(0, LOUPE_DRAFT_PARAMETER_GRADIENT, false);  // the trainer clears it before it reports
   for (int i = 0; i < 4; ++i) {
     forward();
     tell(*layer, LOUPE_TAP_PARAMETER_GRADIENT, draw(), training_pass);
@@ -442,7 +442,7 @@ class HealthOnADeviceWithTwoRulesOff : public HealthOnADevice {
   HealthOnADeviceWithTwoRulesOff() : HealthOnADevice("{off: [dead_units, repeated_batch]}") {}
 };
 
-TEST_F(HealthOnADeviceWithTwoRulesOff, SaysOnceWhichRulesSayNothingThere) {
+TEST_F(HealthOnADeviceWithTwoRulesOff, ReportsOnceWhichRulesDoNotApply) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     step();
     tick();

@@ -47,7 +47,7 @@ const loupe_progress some_progress{.struct_size = sizeof(loupe_progress),
                                    .steps_before = 4,
                                    .seconds = 5};
 
-/// A row of a mean and a band.
+/// A row with a mean and a band.
 loupe_row row_of(const double& mean) {
   return {.struct_size = sizeof(loupe_row),
           .tag = "T",
@@ -64,7 +64,7 @@ loupe_tick tick_of(double epoch) {
   return {.struct_size = sizeof(loupe_tick), .reason = LOUPE_TICK_EPOCH, .at = {.epoch = epoch}};
 }
 
-/// Two visualizers, "a" and "b", shown by hand what lenses would show.
+/// Two visualizers, "a" and "b". Each test calls the display as lenses would.
 class DisplayTest : public testing::Test {
  protected:
   DisplayTest() {
@@ -104,13 +104,13 @@ class DisplayTest : public testing::Test {
   Display display_;
 };
 
-TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWorksAgain) {
+TEST_F(DisplayTest, AFailingVisualizerIsReportedOnceAndRetriedAtEachTick) {
   stage_.fail("a value*");
   tick(1);
   EXPECT_EQ(stage_.take_messages(), Texts{"the visualizer 'probe_visualizer' failed: the test wants 'a value T/l/mean "
                                           "10' to fail; training continues, and the next tick tries again"});
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 10"}));
-  EXPECT_EQ(stage_.take_notes("b ").size(), 6u);  // begin, and the whole tick
+  EXPECT_EQ(stage_.take_notes("b ").size(), 6u);  // begin, and a whole tick
 
   tick(2);
   EXPECT_EQ(stage_.take_messages(), Texts{});
@@ -126,10 +126,10 @@ TEST_F(DisplayTest, AVisualizerThatFailsIsToldOnceRetriedNextTickAndToldWhenItWo
   EXPECT_EQ(stage_.take_messages(), Texts{});
   stage_.fail("a end_tick");
   tick(5);
-  EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end_tick' to fail");  // a new fault is told anew
+  EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end_tick' to fail");  // a new fault is reported again
 }
 
-TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsToldWhileItLasts) {
+TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsReportedMeanwhile) {
   static std::atomic<double> now;
   static std::atomic<bool> is_stuck;
   now = 100;
@@ -141,7 +141,7 @@ TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsToldWhileItLasts) {
     is_stuck = true;
     future.wait();
   });
-  std::vector<std::string> told;  // the stage's own waits for what is shown
+  std::vector<std::string> told;  // the stage's own sink would wait for the visualizer
   LogSink before = set_log_sink([&](int, const std::string& message) { told.push_back(message); });
   tick(1);
   while (!is_stuck) std::this_thread::yield();
@@ -160,7 +160,7 @@ TEST_F(DisplayTest, AVisualizerThatDoesNotReturnIsToldWhileItLasts) {
   set_steady_clock(nullptr);
 }
 
-TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
+TEST_F(DisplayTest, EachCallOfAVisualizerMayFail) {
   tag("T");
   tick(1);
   for (const std::string step : {"begin_tick*", "value*", "range*", "histogram*", "end_tick", "progress*"}) {
@@ -168,7 +168,7 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
     stage_.fail("a " + step);
     if (step == "progress*") display_.progress(some_progress);
     tick(2);
-    EXPECT_EQ(stage_.take_messages().size(), step == "progress*" ? 2u : 1u) << step;  // works again within the tick
+    EXPECT_EQ(stage_.take_messages().size(), step == "progress*" ? 2u : 1u) << step;  // works again in the same tick
     stage_.mend();
     tick(3);
   }
@@ -178,7 +178,7 @@ TEST_F(DisplayTest, EveryCallOfAVisualizerMayFail) {
   EXPECT_SAYS(only(stage_.take_messages()), "the test wants 'a end' to fail");
 }
 
-TEST_F(DisplayTest, OneThatCannotBeginBeginsAtALaterTick) {
+TEST_F(DisplayTest, AVisualizerThatCannotBeginBeginsAtALaterTick) {
   stage_.fail("a begin r");
   tag("T");
   tick(1);
@@ -194,15 +194,15 @@ TEST_F(DisplayTest, OneThatCannotBeginBeginsAtALaterTick) {
   EXPECT_EQ(notes[2], "a begin_tick 3");
 }
 
-TEST_F(DisplayTest, OneThatNeverBeganIsNotEnded) {
+TEST_F(DisplayTest, AVisualizerThatNeverBeganIsNotEnded) {
   stage_.fail("a begin r");
   tick(1);
   display_.end(ending);
   EXPECT_EQ(stage_.take_notes("a end").size(), 0u);
-  EXPECT_EQ(stage_.take_notes("b end").size(), 2u);  // end_tick, end
+  EXPECT_EQ(stage_.take_notes("b end").size(), 2u);  // end_tick and end
 }
 
-TEST_F(DisplayTest, WhatIsLostAtTheEndIsToldEvenWhereAFailureHasBeen) {
+TEST_F(DisplayTest, AFailureAtTheEndIsReportedEvenAfterAnEarlierOne) {
   stage_.fail("a value*");
   tick(1);
   stage_.take_messages();
@@ -211,7 +211,7 @@ TEST_F(DisplayTest, WhatIsLostAtTheEndIsToldEvenWhereAFailureHasBeen) {
   EXPECT_SAYS(only(stage_.take_messages()), "the visualizer 'probe_visualizer' failed at the end: ");
 }
 
-TEST_F(DisplayTest, TagsAreToldOnceAndBeforeTheTick) {
+TEST_F(DisplayTest, TagsAreSentOnceAndBeforeTheTick) {
   tag("T");
   tag("T");
   tick(1);
@@ -221,7 +221,7 @@ TEST_F(DisplayTest, TagsAreToldOnceAndBeforeTheTick) {
   EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag U"}));
 }
 
-TEST_F(DisplayTest, ATagWithOtherBoundsIsNewHoweverLittleTheyDiffer) {
+TEST_F(DisplayTest, ATagWithSlightlyDifferentBoundsIsNew) {
   tick(1);
   for (const double minimum : {1e-9, 1e-9, 2e-9}) {
     display_.tag({.struct_size = sizeof(loupe_tag),
@@ -235,7 +235,7 @@ TEST_F(DisplayTest, ATagWithOtherBoundsIsNewHoweverLittleTheyDiffer) {
   EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag T"}));
 }
 
-TEST_F(DisplayTest, ATagThatCouldNotBeToldComesAtTheNextTick) {
+TEST_F(DisplayTest, ATagThatFailedIsSentAgainAtTheNextTick) {
   tag("T");
   stage_.fail("a tag T");
   tick(1);
@@ -244,10 +244,10 @@ TEST_F(DisplayTest, ATagThatCouldNotBeToldComesAtTheNextTick) {
   EXPECT_EQ(stage_.take_notes("a tag"), (Texts{"a tag T", "a tag T"}));
 }
 
-TEST_F(DisplayTest, ATagToldWhileAVisualizerFailsIsNotLostOnIt) {
+TEST_F(DisplayTest, ATagReportedWhileAVisualizerFailsIsSentLater) {
   stage_.fail("a value*");
   tick(1);
-  tag("late");  // skipped by "a", which waits for the next tick
+  tag("late");  // "a" skips it, as it waits for the next tick
   EXPECT_EQ(stage_.take_notes("a tag").size(), 0u);
   stage_.mend();
   tick(2);
@@ -268,19 +268,19 @@ TEST_F(DisplayTest, AVisualizerThatJoinsLaterIsToldTheRunAndAllTags) {
   EXPECT_EQ(Texts(notes.begin(), notes.begin() + 4), (Texts{"c begin r", "c tag T", "c tag U", "c begin_tick 2"}));
 }
 
-TEST_F(DisplayTest, WhenOneCannotBeMadeTheOthersStay) {
+TEST_F(DisplayTest, IfOneCannotBeCreatedTheOthersStay) {
   stage_.fail("c create");
   EXPECT_THROW(show("[probe_visualizer: {id: c}]"), ConfigError);
   tick(1);
   EXPECT_EQ(stage_.take_notes("b value").size(), 1u);
 }
 
-TEST_F(DisplayTest, ProgressComesAfterTheBeginning) {
+TEST_F(DisplayTest, ProgressComesAfterTheStart) {
   display_.progress(some_progress);
   EXPECT_EQ(stage_.take_notes("a "), (Texts{"a begin r", "a progress 3"}));
 }
 
-TEST_F(DisplayTest, ARunThatAComponentReadsNeverChanges) {
+TEST_F(DisplayTest, ARunThatAComponentReadsDoesNotChange) {
   const loupe_run& before = display_.c_run();
   RunDescription other;
   other.name = "other";
@@ -352,22 +352,22 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerAndNameATick) {
   for (const double epoch : {1, 2}) {
     display_.begin_tick(tick_of(epoch));
     value("T", 1);
-    histogram();  // beside a value of its name
+    histogram();  // the histogram has the same name as the value
     range("max");
-    range("Q3");  // another band
+    range("Q3");  // a band with a different name
     EXPECT_THROW(value("T", 1), Error);
     EXPECT_THROW(value("T", 2), Error);
     EXPECT_THROW(range("max"), Error);
     EXPECT_THROW(histogram(), Error);
     value("S", 1);
-    value("S", 1);  // as two lenses tell it
+    value("S", 1);  // two lenses may report the same shared value
     EXPECT_THROW(value("S", 2), Error);
     display_.end_tick();
     EXPECT_EQ(stage_.take_notes("a value S"), Texts{"a value S/l/h 1"});
   }
 }
 
-TEST_F(DisplayTest, TakesOneNumberOfATagLayerNameAndStepATick) {
+TEST_F(DisplayTest, AcceptsOneNumberPerTickForATagLayerNameAndStep) {
   const auto value = [&](uint64_t step, double number) {
     loupe_row row = row_of(number);
     row.band_count = 0;
@@ -382,11 +382,11 @@ TEST_F(DisplayTest, TakesOneNumberOfATagLayerNameAndStepATick) {
     EXPECT_THROW(value(3, 7), Error);
     display_.end_tick();
     EXPECT_EQ(stage_.take_notes("a value").size(), 3u);
-    EXPECT_EQ(display_.last("T", "l", "mean"), 5) << "of the whole tick";
+    EXPECT_EQ(display_.last("T", "l", "mean"), 5) << "the value without a step, which stands for the whole tick";
   }
 }
 
-TEST_F(DisplayTest, ATagTakesSoManyNumbersOfStepsATickAndNoMore) {
+TEST_F(DisplayTest, LimitsTheNumbersOfStepsOfATagInATick) {
   show("[]");
   const auto value = [&](uint64_t step) {
     const double number = 1;
@@ -403,7 +403,7 @@ TEST_F(DisplayTest, ATagTakesSoManyNumbersOfStepsATickAndNoMore) {
   }
 }
 
-TEST_F(DisplayTest, ARowThatIsRefusedIsShownUpToWhatWasToldAlready) {
+TEST_F(DisplayTest, ARefusedRowIsShownUpToItsFirstDuplicate) {
   const char* const three[] = {"mean", "max", "min"};
   const double numbers[] = {1, 2, 3};
   loupe_row row{.struct_size = sizeof(loupe_row),
@@ -421,7 +421,7 @@ TEST_F(DisplayTest, ARowThatIsRefusedIsShownUpToWhatWasToldAlready) {
   EXPECT_EQ(stage_.take_notes("a value"), (Texts{"a value T/l/max 9", "a value T/l/mean 1"}));
 }
 
-/// Where a visualizer stands still until it is opened.
+/// Blocks a visualizer until the gate is opened.
 class Gate {
  public:
   void pass() {
@@ -458,7 +458,7 @@ loupe_finding finding_of(const char* rule) {
 
 TEST_F(DisplayTest, EachVisualizerIsCalledOnItsOwnThread) {
   std::mutex mutex;
-  std::map<char, std::set<std::thread::id>> threads;  // by the first letter of the visualizer
+  std::map<char, std::set<std::thread::id>> threads;  // key: the first letter of the visualizer's name
   stage_.listen([&](const std::string& note) {
     const std::lock_guard lock(mutex);
     threads[note[0]].insert(std::this_thread::get_id());
@@ -476,7 +476,7 @@ TEST_F(DisplayTest, EachVisualizerIsCalledOnItsOwnThread) {
       (std::set<std::thread::id>{*threads['a'].begin(), *threads['b'].begin(), std::this_thread::get_id()}.size()), 3u);
 }
 
-TEST_F(DisplayTest, ASlowVisualizerFallsBehindAloneAndMissesNothing) {
+TEST_F(DisplayTest, ASlowVisualizerDelaysNoOtherAndMissesNothing) {
   Gate gate;
   std::atomic<int> shown{0};
   stage_.listen([&](const std::string& note) {
@@ -485,8 +485,8 @@ TEST_F(DisplayTest, ASlowVisualizerFallsBehindAloneAndMissesNothing) {
   });
   for (int epoch = 1; epoch <= 40; ++epoch) tick(epoch);
   display_.progress(some_progress);
-  while (shown < 41) std::this_thread::yield();  // or it would hang
-  display_.progress(some_progress);              // the one of "b" waits
+  while (shown < 41) std::this_thread::yield();  // the test hangs here if "b" blocked "a"
+  display_.progress(some_progress);              // the progress for "b" is still queued
   while (shown < 42) std::this_thread::yield();
   gate.open();
   display_.wait();
@@ -494,7 +494,7 @@ TEST_F(DisplayTest, ASlowVisualizerFallsBehindAloneAndMissesNothing) {
   EXPECT_EQ(stage_.take_notes("b progress").size(), 1u);
 }
 
-TEST(HeldTickWeight, LetsManySmallTicksWaitOrFewLargeOnes) {
+TEST(HeldTickWeight, LetsManySmallTicksOrAFewLargeOnesWait) {
   HeldTick tick(tick_of(1));
   EXPECT_EQ(HeldTick::most_bytes / tick.weight(), HeldTick::most_waiting);
   const std::string layer(std::size_t{2} << 20, 'x');
@@ -506,7 +506,7 @@ TEST(HeldTickWeight, LetsManySmallTicksWaitOrFewLargeOnes) {
   for (int i = 0; i < 20; ++i) tick.add(row);
   EXPECT_EQ(HeldTick::most_bytes / tick.weight(), 4u);
   tick.begin(tick_of(2));
-  EXPECT_EQ(HeldTick::most_bytes / tick.weight(), HeldTick::most_waiting) << "memory that is used again";
+  EXPECT_EQ(HeldTick::most_bytes / tick.weight(), HeldTick::most_waiting) << "the tick reuses its memory";
 }
 
 TEST_F(DisplayTest, WhoTellsGoesOnWhileAVisualizerStandsStill) {
@@ -530,7 +530,7 @@ TEST_F(DisplayTest, WhoTellsGoesOnWhileAVisualizerStandsStill) {
   }
   for (int i = 0; i < 100; ++i) {
     expected.push_back(std::string("a finding ") + (i % 2 == 0 ? "even" : "odd") + " by the test");
-    if (i == 0) expected.push_back("a progress 3");  // of which the others would have been old when they came
+    if (i == 0) expected.push_back("a progress 3");  // the later progress was dropped, as one was queued
   }
   expected.push_back("a tag late");
   EXPECT_EQ(stage_.take_notes("a "), expected);
@@ -557,7 +557,7 @@ TEST_F(DisplayTest, WhoTellsWaitsWhereSeveralTicksAreNotShown) {
   EXPECT_EQ(stage_.take_notes("a end_tick").size(), 100u);
 }
 
-TEST_F(DisplayTest, AFlushAndTheEndReturnWhenAllIsShown) {
+TEST_F(DisplayTest, FlushAndEndReturnAfterEverythingIsShown) {
   std::atomic<int> shown{0}, ended{0};
   stage_.listen([&](const std::string& note) {
     if (note == "b end_tick") ++shown;
@@ -572,7 +572,7 @@ TEST_F(DisplayTest, AFlushAndTheEndReturnWhenAllIsShown) {
   EXPECT_EQ(ended, 1);
 }
 
-TEST_F(DisplayTest, CallsForEachVisualizerWhenWhatCameBeforeWasTold) {
+TEST_F(DisplayTest, CallsBackForEachVisualizerAfterEarlierEventsWereShown) {
   std::atomic<int> told{0}, most{0}, calls{0};
   stage_.listen([&](const std::string& note) { told += note == "a end_tick" || note == "b end_tick" ? 1 : 0; });
   tick(1);
@@ -583,10 +583,10 @@ TEST_F(DisplayTest, CallsForEachVisualizerWhenWhatCameBeforeWasTold) {
   display_.wait();
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(most, 2);
-  stage_.listen({});  // what ends later is noted, too
+  stage_.listen({});  // the end writes notes, too
 }
 
-TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
+TEST_F(DisplayTest, AFindingReportedWithinATickIsShownThere) {
   display_.begin_tick(tick_of(1));
   value("T", "l", "mean", 1);
   display_.finding(finding_of("rule"));
@@ -596,7 +596,7 @@ TEST_F(DisplayTest, WhatIsToldWithinATickComesThere) {
                                             "a finding rule by the test", "a value T/l/max 2", "a end_tick"}));
 }
 
-TEST_F(DisplayTest, ATickThatAnExceptionBrokeOffIsShownAsFarAsItCame) {
+TEST_F(DisplayTest, ATickThatAnExceptionInterruptedIsShownPartly) {
   display_.begin_tick(tick_of(1));
   value("T", "l", "mean", 1);
   tick(2);
@@ -606,9 +606,9 @@ TEST_F(DisplayTest, ATickThatAnExceptionBrokeOffIsShownAsFarAsItCame) {
             (Texts{"a begin r", "a begin_tick 1", "a value T/l/mean 1", "a end_tick", "a begin_tick 2"}));
 }
 
-TEST_F(DisplayTest, WhatIsToldIsCopied) {
+TEST_F(DisplayTest, ReportedValuesAreCopied) {
   std::string layer(100000, 'x');
-  for (const std::size_t size : {10u, 100000u, 3u, 70000u}) {  // memory that is used again is too small or too large
+  for (const std::size_t size : {10u, 100000u, 3u, 70000u}) {  // the reused memory is too small or too large
     layer.assign(size, 'x');
     display_.begin_tick(tick_of(1));
     value("T", layer.c_str(), "l", 1);
@@ -618,7 +618,7 @@ TEST_F(DisplayTest, WhatIsToldIsCopied) {
   }
 }
 
-TEST_F(DisplayTest, AForkedChildHasNoThreadAndNeitherTellsNorWaits) {
+TEST_F(DisplayTest, AForkedChildHasNoThreadAndNeitherShowsNorWaits) {
   tick(1);
   display_.wait();
   const pid_t child = ::fork();
@@ -637,10 +637,10 @@ TEST_F(DisplayTest, AForkedChildHasNoThreadAndNeitherTellsNorWaits) {
   EXPECT_EQ(stage_.take_notes("a end_tick").size(), 2u);
 }
 
-TEST(Display, AVisualizerWithTheLeastTableShowsValues) {
+TEST(Display, AVisualizerWithTheSmallestTableShowsValues) {
   const Stage stage;
   Catalogue catalogue;
-  catalogue.add_path(test_plugin("sound"));  // begin_tick and row, all else null
+  catalogue.add_path(test_plugin("sound"));  // its table has only begin_tick and row
   Display display;
   display.replace(Config::visualizers_from_text("[sound]", catalogue));
   EXPECT_FALSE(display.wants_progress());
@@ -662,7 +662,7 @@ double value_of(const LastValues& values, const std::string& line) {
   return values.find("tag", "layer", line).value_or(-1);
 }
 
-TEST(LastValuesByName, AreFoundWhateverTheOrderTheyCameIn) {
+TEST(LastValuesByName, AreFoundInAnyOrder) {
   LastValues values;
   tell(values, {"a", "b", "c"}, 1);
   tell(values, {"a", "b", "c"}, 2);
@@ -671,7 +671,7 @@ TEST(LastValuesByName, AreFoundWhateverTheOrderTheyCameIn) {
   for (const char* line : {"a", "b", "c"}) EXPECT_EQ(value_of(values, line), 3) << line;
 }
 
-TEST(LastValuesByName, StayWhereALaterTickHasNone) {
+TEST(LastValuesByName, RemainIfALaterTickHasNoValue) {
   LastValues values;
   tell(values, {"a", "b", "c"}, 1);
   tell(values, {"a", "c"}, 2);
@@ -680,14 +680,14 @@ TEST(LastValuesByName, StayWhereALaterTickHasNone) {
   EXPECT_EQ(value_of(values, "c"), 2);
 }
 
-TEST(LastValuesByName, MayBecomeMore) {
+TEST(LastValuesByName, CanGrowInNumber) {
   LastValues values;
   tell(values, {"a", "c"}, 1);
   tell(values, {"a", "b", "c", "d"}, 2);
   for (const char* line : {"a", "b", "c", "d"}) EXPECT_EQ(value_of(values, line), 2) << line;
 }
 
-TEST(LastValuesByName, AreToldApartByEachPartOfTheirName) {
+TEST(LastValuesByName, DifferByEachPartOfTheirName) {
   LastValues values;
   values.put("tag", "layer", "line", 1);
   values.put("tag", "layerl", "ine", 2);
@@ -698,7 +698,7 @@ TEST(LastValuesByName, AreToldApartByEachPartOfTheirName) {
   EXPECT_EQ(values.find("tag", "layer", "lines"), std::nullopt);
 }
 
-TEST(LastValuesByName, SayWhetherOneWasPutInThisTickAlready) {
+TEST(LastValuesByName, ReportWhetherATickAlreadyHasAValue) {
   using Put = LastValues::Put;
   LastValues values;
   for (const double value : {1.0, 2.0}) {

@@ -1,4 +1,4 @@
-// Findings: the board of them, and the queue through which they leave lenses.
+// Findings: the board that stores them, and the queue that carries them from lenses to the inspector.
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>
@@ -19,7 +19,7 @@ loupe_finding found(const Finding& finding) {
   return finding.c_form();
 }
 
-TEST(FindingBoard, KeepsWhatWasLastSaidOfARuleAndItsPlace) {
+TEST(FindingBoard, KeepsTheLastMessageOfARuleAndItsPlace) {
   FindingBoard board;
   Finding first{"vanishing_gradient", LOUPE_SEVERITY_WARNING, "small"};
   const loupe_finding* raised = board.add(found(first), 7, 2);
@@ -49,7 +49,7 @@ TEST(FindingBoard, TakesASeverityOfZeroOrOfANewerVersionForAWarning) {
   }
 }
 
-TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
+TEST(FindingBoard, RaisesAResolvedFindingAgain) {
   FindingBoard board;
   Finding finding{"no_step", LOUPE_SEVERITY_ERROR, "nothing steps"};
   Finding gone = finding;
@@ -64,7 +64,7 @@ TEST(FindingBoard, ForgetsWhatIsGoneAndRaisesItAnew) {
   EXPECT_EQ(again->first_step, 5u);
 }
 
-TEST(FindingBoard, RefusesWhatSaysNothing) {
+TEST(FindingBoard, RefusesAFindingWithoutRuleOrMessage) {
   FindingBoard board;
   EXPECT_THROW(board.add(found(Finding{"", LOUPE_SEVERITY_INFO, "text"}), 0, 0), Error);
   EXPECT_THROW(board.add(found(Finding{"rule", LOUPE_SEVERITY_INFO, ""}), 0, 0), Error);
@@ -88,7 +88,7 @@ TEST(FindingBoard, GivesTheNumberAndTheStateItself) {
   const loupe_finding* gone = board.add(found(finding), 2, 1);
   ASSERT_NE(gone, nullptr);
   EXPECT_EQ(gone->state, uint32_t{LOUPE_FINDING_GONE});
-  EXPECT_EQ(gone->flags & LOUPE_FINDING_OVER, 0U) << "the state says so";
+  EXPECT_EQ(gone->flags & LOUPE_FINDING_OVER, 0U) << "the state has this information";
   EXPECT_EQ(gone->id, id);
 }
 
@@ -126,7 +126,7 @@ TEST(Findings, ThatAComponentPublishesReachVisualizersAtTheNextStep) {
   EXPECT_EQ(standing_of(it.monitor.findings()).size(), 1u);
 }
 
-TEST(Findings, AreOfTheEpochThatIsOverInATickAndElseOfTheOneBeingTrained) {
+TEST(Findings, BelongToTheEpochThatATickEndsOrElseToTheCurrentOne) {
   Monitored it("visualizers: [probe_visualizer]\n");
   it.publish(Finding{"in_tick", LOUPE_SEVERITY_ERROR, "text"});
   it.tick();
@@ -180,13 +180,13 @@ TEST(Outbox, GivesMessagesInTheOrderInWhichTheyCame) {
   EXPECT_TRUE(outbox.take_messages().empty());
 }
 
-TEST(Outbox, RefusesAFindingThatSaysNothingWhereItIsPosted) {
+TEST(Outbox, RefusesAnEmptyFindingWhenItIsPosted) {
   Outbox outbox;
   EXPECT_THROW(outbox.post(Finding{"rule", LOUPE_SEVERITY_ERROR, ""}.c_form()), Error);
   EXPECT_FALSE(outbox.has_messages());
 }
 
-TEST(Outbox, HoldsOneDueTick) {
+TEST(Outbox, HoldsOnlyTheLastDueTick) {
   Outbox outbox;
   EXPECT_FALSE(outbox.has_tick());
   outbox.post_tick(LOUPE_TICK_STEPS);
@@ -202,7 +202,7 @@ TEST(Outbox, DeliversWhileNoInspectorsMutexIsHeldAndWhatComesMeanwhileToo) {
   outbox.set_callback([&](const Finding& found) {
     delivered.push_back(found.rule);
     if (found.rule == "first") outbox.queue_for_delivery(finding("nested").c_form());
-    outbox.deliver();  // the one that is on goes on
+    outbox.deliver();  // has no effect, as the outer call delivers
   });
   outbox.queue_for_delivery(finding("first").c_form());
   outbox.queue_for_delivery(finding("second").c_form());
@@ -225,7 +225,7 @@ TEST(Outbox, KeepsTheFirstExceptionOfTheCallbackAndThrowsItOnce) {
   EXPECT_NO_THROW(outbox.rethrow());
 }
 
-TEST(Outbox, EndsTheDeliveryOnceACallOfTheCallbackOnAnotherThreadIsOver) {
+TEST(Outbox, EndsTheDeliveryAfterACallbackOnAnotherThreadReturns) {
   Outbox outbox;
   std::atomic<bool> is_called{false}, may_return{false}, has_returned{false};
   outbox.set_callback([&](const Finding&) {
@@ -246,7 +246,7 @@ TEST(Outbox, EndsTheDeliveryOnceACallOfTheCallbackOnAnotherThreadIsOver) {
   outbox.queue_for_delivery(finding("rule").c_form());
   has_returned = false;
   outbox.deliver();
-  EXPECT_FALSE(has_returned) << "nobody is called any more";
+  EXPECT_FALSE(has_returned) << "the callback is not called again";
 }
 
 }  // namespace

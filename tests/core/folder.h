@@ -10,7 +10,7 @@
 
 namespace loupe {
 
-/// An empty folder of the running test's own.
+/// An empty folder for the running test only.
 class Folder {
  public:
   Folder() {
@@ -26,7 +26,7 @@ class Folder {
     std::ofstream(path_ / name) << text;
     return path(name);
   }
-  /// Puts a copy of a test plugin here.
+  /// Copies a test plugin into the folder.
   std::string add_plugin(const std::string& plugin, const std::string& name = "") const {
     const auto target = path_ / ((name.empty() ? plugin : name) + ".so");
     std::filesystem::create_directories(target.parent_path());
@@ -38,7 +38,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// The path of a plugin built for these tests.
+/// The path of a plugin that is built for these tests.
 inline std::string test_plugin(const std::string& name) {
   return LOUPE_TEST_PLUGINS + "/" + name + ".so";
 }

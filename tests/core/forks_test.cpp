@@ -12,7 +12,7 @@
 namespace loupe {
 namespace {
 
-/// Forks and returns the exit code of the child, which this computes; 100 + N where the signal N killed it.
+/// Forks and returns the exit code of the child, which is the result of `call`; 100 + N if signal N killed it.
 template <class Call>
 int in_child(Call&& call) {
   const pid_t child = ::fork();
@@ -25,7 +25,7 @@ int in_child(Call&& call) {
   return WIFSIGNALED(status) ? 100 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-TEST(ForksHeld, LetsAChildSeeWhatAnotherThreadBeginsAsAWhole) {
+TEST(ForksHeld, DelaysAForkUntilAnotherThreadHasFinishedItsWork) {
   std::atomic<bool> begins{false}, is_whole{false};
   std::thread beginner([&] {
     const ForksHeld held;
@@ -38,7 +38,7 @@ TEST(ForksHeld, LetsAChildSeeWhatAnotherThreadBeginsAsAWhole) {
   beginner.join();
 }
 
-TEST(ForksHeld, HoldsUpNeitherItsOwnThreadNorItsChildren) {
+TEST(ForksHeld, BlocksNeitherItsThreadNorItsChildren) {
   const ForksHeld outer;
   EXPECT_EQ(in_child([] {
               const ForksHeld inner;
@@ -47,8 +47,8 @@ TEST(ForksHeld, HoldsUpNeitherItsOwnThreadNorItsChildren) {
             7);
 }
 
-TEST(ProcessMutex, IsFreeInAChildThoughOtherThreadsTakeManyInAnyOrder) {
-  auto& one = *new ProcessMutex();  // never destroyed
+TEST(ProcessMutex, IsFreeInAChildEvenIfOtherThreadsLockSeveralInAnyOrder) {
+  auto& one = *new ProcessMutex();  // not destroyed, as children use it
   auto& two = *new ProcessMutex();
   std::atomic<bool> stop{false};
   const auto take = [&](ProcessMutex& first, ProcessMutex& second) {

@@ -1,4 +1,4 @@
-// Lenses that hear what is measured for others, and those that keep incidents.
+// Lenses that receive the measurements of other lenses, and lenses that write incidents.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace loupe {
 namespace {
 
-TEST(Hearer, HearsEachEventThatOthersMeasureOnceAndCausesNone) {
+TEST(Hearer, ReceivesEachMeasuredEventOnceAndCausesNone) {
   Layered run(std::string("lenses: [probe_hearer, probe_lens, {probe_lens: {id: other}, as: other}]\n"));
   run.forward({2, 3});
   run.forward({1, 1});
@@ -19,13 +19,13 @@ TEST(Hearer, HearsEachEventThatOthersMeasureOnceAndCausesNone) {
   EXPECT_EQ(alone.layer->stream(LOUPE_TAP_FORWARD), nullptr);
 }
 
-TEST(Hearer, HearsWhatOthersMeasureWhileItRests) {
+TEST(Hearer, ReceivesMeasurementsOfOthersWhileItRests) {
   Layered run(std::string("lenses: [{probe_hearer: {active: 2}}, probe_lens]\n"));
   run.forward({2, 3});
   EXPECT_EQ(run.stage.take_notes("hearer hears"), Texts{"hearer hears conv probe_forward 0: 5"});
 }
 
-TEST(Hearer, HearsNothingWhereItWantsNoneAndNothingOfWhatIsNotMeasured) {
+TEST(Hearer, ReceivesNothingItDoesNotWantAndNothingUnmeasured) {
   Monitored run(
       "lenses: [probe_hearer, {probe_lens: {measures: [none]}, as: tensors}, {probe_lens: {id: other}, as: other}]\n");
   const auto deaf = run.add("deaf");
@@ -36,7 +36,7 @@ TEST(Hearer, HearsNothingWhereItWantsNoneAndNothingOfWhatIsNotMeasured) {
   EXPECT_EQ(run.stage.take_notes("hearer hears").size(), 1u);
 }
 
-TEST(Hearer, ThatHasFailedHearsNothing) {
+TEST(Hearer, ReceivesNothingAfterItFailed) {
   Monitored run("lenses: [probe_lens, probe_hearer]\n");
   run.stage.fail("hearer visit");
   const auto layer = run.add("conv");
@@ -44,14 +44,14 @@ TEST(Hearer, ThatHasFailedHearsNothing) {
   EXPECT_EQ(run.stage.take_notes("hearer hears"), Texts());
 }
 
-TEST(Hearer, IsOfSeveralLensesEach) {
+TEST(Hearer, MayBeOneOfSeveral) {
   Layered run(std::string("lenses: [probe_lens, probe_hearer, {probe_hearer: {id: second}, as: second}]\n"));
   run.forward({2, 3});
   EXPECT_EQ(run.stage.take_notes("hearer hears").size(), 1u);
   EXPECT_EQ(run.stage.take_notes("second hears").size(), 1u);
 }
 
-/// A run with a folder, whose incidents a lens of the configuration keeps.
+/// A run with a folder. A lens of the configuration writes its incidents.
 struct KeptByAnother : Monitored {
   explicit KeptByAnother(const Folder& folder)
       : Monitored("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens, probe_hearer]\n") {}
@@ -61,7 +61,7 @@ struct KeptByAnother : Monitored {
   }
 };
 
-TEST(IncidentLens, OfTheConfigurationTakesThePlaceOfTheHostsOwn) {
+TEST(IncidentLens, OfTheConfigurationReplacesTheHostsLens) {
   const Folder folder;
   KeptByAnother run(folder);
   run.find("else");
@@ -72,7 +72,7 @@ TEST(IncidentLens, OfTheConfigurationTakesThePlaceOfTheHostsOwn) {
   EXPECT_EQ(run.stage.take_notes("hearer writes"), Texts{"hearer writes at dump"});
 }
 
-TEST(IncidentLens, ThatFailsToWriteIsToldAndTrainingGoesOn) {
+TEST(IncidentLens, ThatFailsToWriteIsReportedAndTrainingContinues) {
   const Folder folder;
   KeptByAnother run(folder);
   run.stage.fail("hearer writes at finding");

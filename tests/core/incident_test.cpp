@@ -1,4 +1,4 @@
-// What a run keeps of its last steps, and when it writes that into a folder of its own.
+// Which of its last steps a run keeps, and when it writes them into a separate folder.
 
 #include <gtest/gtest.h>
 #include <loupe/draft/abi/tensor_math.h>
@@ -54,7 +54,7 @@ TEST(Incident, HoldsTheLastStepsOfAStreamTheFindingsAndTheConfiguration) {
   EXPECT_EQ(about["step"], 100);
 }
 
-TEST(Incident, CountsEveryNaNOfAStepAndTellsValidationFromTraining) {
+TEST(Incident, CountsEveryNaNOfAStepAndSeparatesValidationFromTraining) {
   Watched run;
   Monitored::forward(*run.layer, {NAN, 1});
   Monitored::forward(*run.layer, {NAN, INFINITY});
@@ -78,7 +78,7 @@ TEST(Incident, NamesTheModulesInTheirOrder) {
   EXPECT_EQ(about["modules"][1]["name"], "fc");
 }
 
-TEST(Incident, IsNotedWithItsFolderAndHowToOpenIt) {
+TEST(Incident, HasANoteWithItsFolderAndTheCommandToOpenIt) {
   Watched run("", "visualizers: [probe_visualizer]\n");
   run.find("dead_units");
   run.step();
@@ -117,7 +117,7 @@ TEST(Incident, IsOfErrorsAndOfWhatOnFindingSaysDumpFor) {
   EXPECT_EQ(folders_in(dumping.folder.path("run")), Texts{"incident-2"});
 }
 
-TEST(Incident, OfNoRunFolderIsNone) {
+TEST(Incident, OfARunWithoutFolderIsNotWritten) {
   Monitored it("lenses: [probe_lens]\n");
   it.publish({"rule", LOUPE_SEVERITY_ERROR, "text"});
   it.monitor.note_step();
@@ -126,7 +126,7 @@ TEST(Incident, OfNoRunFolderIsNone) {
   EXPECT_SAYS(only(it.stage.take_messages()), "run: {dir: runs/NAME}");
 }
 
-TEST(Incident, ThatIsAskedForTwiceInAStepGetsASecondFolderAndThenNoMore) {
+TEST(Incident, RequestedTwiceInAStepGetsASecondFolderAndThenNoMore) {
   Watched run(", incidents: 2");
   run.step();
   EXPECT_EQ(run.it.monitor.dump("one"), run.path("incident-1"));
@@ -152,12 +152,12 @@ TEST(Incident, OfARunThatGoesOnCountsThoseThatItKeptBefore) {
     messages = it.stage.take_messages();
   }
   EXPECT_EQ(folders_in(folder.path("run")), (Texts{"incident-1", "incident-2", "incident-2-2", "incident-2-3"}))
-      << "two at findings, two that were asked for";
+      << "two for findings, two on request";
   ASSERT_FALSE(messages.empty());
   EXPECT_SAYS(messages.back(), "raise 'incidents'");
 }
 
-TEST(Incident, ThatCannotBeWrittenIsToldAndTrainingGoesOn) {
+TEST(Incident, ThatCannotBeWrittenIsReportedAndTrainingContinues) {
   const Folder folder;
   folder.write("file", "");
   Monitored it("run: {dir: " + folder.path("file/run") + "}\nlenses: [probe_lens]\n");
@@ -169,13 +169,13 @@ TEST(Incident, ThatCannotBeWrittenIsToldAndTrainingGoesOn) {
   it.monitor.note_step();
 }
 
-TEST(Incident, OnAFullDiskIsToldToBeIncompleteAndTrainingGoesOn) {
+TEST(Incident, OnAFullDiskIsReportedAsIncompleteAndTrainingContinues) {
   Watched run;
   for (int i = 0; i < 10; ++i) run.step();
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit tight{100, before.rlim_max};
-  // What exceeds the limit would kill the process besides.
+  // Without this, a file over the limit would kill the process.
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
   EXPECT_EQ(run.it.monitor.dump("look"), "");
@@ -190,7 +190,7 @@ TEST(Incident, OnAFullDiskIsToldToBeIncompleteAndTrainingGoesOn) {
   EXPECT_EQ(run.it.monitor.dump("look again"), run.path("incident-11").string());
 }
 
-/// Saves tensors as LibTorch's part of the host does, but a file has their size alone.
+/// Saves tensors like the service of the LibTorch part, except that a file holds only the number of elements.
 struct SavedSizes {
   SavedSizes() {
     static const loupe_tensor_service tensors = {
@@ -223,7 +223,7 @@ struct SavedSizes {
   static inline int times_loaded = 0;
 };
 
-TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
+TEST(Incident, KeepsTheTensorsOfTheBlamedModuleIfConfigured) {
   const SavedSizes saves;
   const Folder folder;
   Monitored it("run: {dir: " + folder.path("run") + ", incident_tensors: true}\nlenses: [probe_lens]\n");
@@ -251,15 +251,15 @@ TEST(Incident, KeepsTheTensorsOfTheModuleBlamedWhereAskedFor) {
   EXPECT_EQ(text_of(incident / "conv_1.weight.pt"), "2");
 }
 
-TEST(Incident, HasWhatSavesItsTensorsBeforeTheProcessEnds) {
+TEST(Incident, LoadsTheTensorServiceBeforeTheProcessEnds) {
   const SavedSizes saves;
   const Folder folder;
   Monitored it("run: {dir: " + folder.path("run") + ", incident_tensors: true}\nlenses: [probe_lens]\n");
   it.monitor.note_step();
-  EXPECT_EQ(SavedSizes::times_loaded, 1) << "a library can no longer be opened as the process ends";
+  EXPECT_EQ(SavedSizes::times_loaded, 1) << "loading a library would fail while the process ends";
 }
 
-TEST(Incident, OfARunWithoutThePluginIsNoneAndSaysSoOnce) {
+TEST(Incident, OfARunWithoutThePluginIsNotWrittenAndAMessageReportsIt) {
   const Folder folder;
   Config config =
       Config::from_text(with_probe("run: {dir: " + folder.path("run") + "}\nlenses: [probe_lens]\n"), "a.yaml", "/");
@@ -276,7 +276,7 @@ TEST(Incident, OfARunWithoutThePluginIsNoneAndSaysSoOnce) {
   EXPECT_SAYS(only(it.stage.take_messages()), "the plugin 'incidents' is missing");
 }
 
-TEST(Incident, OfARunThatMayWriteNoneIsNoneAndTheTrainerIsTold) {
+TEST(Incident, OfARunThatMayWriteNoneIsNotWrittenAndTheTrainerIsTold) {
   Watched run(", incidents: 0");
   run.find("dead_units");
   run.step();

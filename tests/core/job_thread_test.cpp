@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A job that stands still until it is let go.
+/// A job that waits until the test releases it.
 struct Held {
   void operator()() const {
     while (!let_go) std::this_thread::yield();
@@ -29,7 +29,7 @@ struct Held {
   std::atomic<bool>& let_go;
 };
 
-TEST(JobThread, DoesJobsInTheirOrderOnOneThreadOfItsOwn) {
+TEST(JobThread, DoesJobsInTheirOrderOnOneSeparateThread) {
   std::vector<int> done;
   std::vector<std::thread::id> threads;
   JobThread thread("test");
@@ -46,7 +46,7 @@ TEST(JobThread, DoesJobsInTheirOrderOnOneThreadOfItsOwn) {
   EXPECT_NE(threads[0], std::this_thread::get_id());
 }
 
-TEST(JobThread, GoesOnAfterAJobThatThrowsAndSaysSo) {
+TEST(JobThread, ContinuesAfterAJobThatThrowsAndReportsIt) {
   const Stage stage;
   JobThread thread("test");
   bool is_done = false;
@@ -57,7 +57,7 @@ TEST(JobThread, GoesOnAfterAJobThatThrowsAndSaysSo) {
   EXPECT_SAYS(only(stage.take_messages()), "because");
 }
 
-/// While it lives, no thread can be started: there is no room for its stack.
+/// While this object lives, no thread can start, as there is no room for its stack.
 struct NoThreads {
   NoThreads() {
     pthread_attr_t huge;
@@ -74,7 +74,7 @@ struct NoThreads {
   pthread_attr_t before;
 };
 
-TEST(JobThread, DoesJobsInPlaceWhereTheSystemGivesNoThreadAndSaysSoOnce) {
+TEST(JobThread, DoesJobsOnTheCallersThreadIfNoThreadCanStartAndReportsItOnce) {
   const Stage stage;
   std::vector<std::thread::id> threads;
   JobThread thread("test");
@@ -91,7 +91,7 @@ TEST(JobThread, DoesJobsInPlaceWhereTheSystemGivesNoThreadAndSaysSoOnce) {
   EXPECT_NE(threads[2], threads[0]);
 }
 
-TEST(JobThread, DoesWhatIsLeftWhenItEndsAndMayBeginAnew) {
+TEST(JobThread, DoesTheRemainingJobsWhenItEndsAndCanStartAgain) {
   std::atomic<int> done{0};
   JobThread thread("test");
   for (int turn = 1; turn <= 2; ++turn) {
@@ -102,12 +102,12 @@ TEST(JobThread, DoesWhatIsLeftWhenItEndsAndMayBeginAnew) {
   EXPECT_TRUE(thread.end());
 }
 
-TEST(JobThread, LetsWaitForTheWeightOfJobs) {
+TEST(JobThread, CanWaitForAWeightOfJobs) {
   std::atomic<bool> let_go{false};
   JobThread thread("test");
   thread.post(Held{let_go}, 1);
   for (int i = 0; i < 100; ++i) thread.post([] {});
-  thread.wait_for_less(2);  // or it would hang
+  thread.wait_for_less(2);  // would hang if it waited for all jobs
   std::atomic<bool> is_over{false};
   std::thread waiting([&] {
     thread.wait_for_less(1);
@@ -121,7 +121,7 @@ TEST(JobThread, LetsWaitForTheWeightOfJobs) {
   EXPECT_TRUE(JobThread::all_done(milliseconds(0)));
 }
 
-TEST(JobThread, OfAParentIsNotWaitedForInAChild) {
+TEST(JobThread, OfAParentDoesNotDelayAChild) {
   std::atomic<bool> let_go{false};
   JobThread thread("test");
   thread.post(Held{let_go});
@@ -150,13 +150,13 @@ TEST(JobThreadDeathTest, ThatEndsTheProcessIsNotWaitedFor) {
     });
     thread.post([] { std::abort(); });
     const bool waits = thread.wait() || !JobThread::all_done(milliseconds(0)) || thread.end();
-    thread.post([] {});  // on a new one
+    thread.post([] {});  // starts a new thread
     std::_Exit(!waits && thread.end() ? 7 : 1);
   };
   EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
 }
 
-TEST(JobThreadDeathTest, ThatAJobEndsIsNotWaitedFor) {
+TEST(JobThreadDeathTest, ThatAJobExitsIsNotWaitedFor) {
   const auto end = [] {
     ::alarm(60);
     JobThread thread("test");

@@ -1,4 +1,4 @@
-// Which epochs a lens looks at, and what it costs.
+// In which epochs a lens measures, and how much of the time it takes.
 
 #include <gtest/gtest.h>
 
@@ -27,19 +27,19 @@ TEST(LensActivity, LooksAtEveryNthTickAndIsAskedForNoReportAtTheOthers) {
   EXPECT_EQ(it.stage.take_notes("other report").size(), 6U);
 }
 
-TEST(LensActivity, LeavesAStreamAsleepThatNobodyElseLooksAt) {
+TEST(LensActivity, LetsAStreamRestThatNoOtherLensMeasures) {
   Layered it("lenses: [probe_lens: {active: 2}]\n");
   Stream* stream = it.layer->stream(LOUPE_TAP_FORWARD);
   EXPECT_TRUE(stream->resting());
   it.forward({1});
-  EXPECT_TRUE(it.stage.take_notes("probe_forward event").empty());  // not even the gatherer is called
+  EXPECT_TRUE(it.stage.take_notes("probe_forward event").empty());  // the gatherer is not called, either
   it.tick();
   EXPECT_FALSE(stream->resting());
   it.tick();
   EXPECT_TRUE(stream->resting());
 }
 
-TEST(LensActivity, BeginsAnewAfterAGap) {
+TEST(LensActivity, ComparesNothingAcrossAGap) {
   for (const bool accompanied : {false, true}) {
     Layered it(std::string("lenses:\n  - probe_lens: {active: 2, measures: [previous, change]}\n") +
                (accompanied ? "  - {probe: {id: other, measures: [previous, change]}, as: other}\n" : ""));
@@ -50,7 +50,7 @@ TEST(LensActivity, BeginsAnewAfterAGap) {
     EXPECT_EQ(it.shown("conv", "dot_previous"), 4);
     it.forward({50, 50});
     it.tick();
-    it.forward({3, 4});  // neither with what it saw last nor with what it slept through
+    it.forward({3, 4});  // compared neither with its last value nor with a value of the gap
     it.tick();
     EXPECT_EQ(it.shown("conv", "dot_previous"), 0) << accompanied;
     EXPECT_EQ(it.shown("conv", "change"), 0) << accompanied;
@@ -61,7 +61,7 @@ TEST(LensActivity, BeginsAnewAfterAGap) {
   }
 }
 
-TEST(LensActivity, CountsChangesFromTheValueAtWhichItBeginsAnewAndLeavesOthersTheirs) {
+TEST(LensActivity, CountsChangesFromTheValueAtTheRestartAndLeavesOtherLensesAlone) {
   Layered it(
       "lenses:\n  - probe_lens: {active: 2, measures: change}\n  - {probe: {id: other, measures: change}, as: "
       "other}\n");
@@ -75,7 +75,7 @@ TEST(LensActivity, CountsChangesFromTheValueAtWhichItBeginsAnewAndLeavesOthersTh
   EXPECT_EQ(it.shown("conv", "change", "Probe (other)"), 4 + 9);
 }
 
-TEST(LensActivity, OfTwoThatRestAtOtherTimesComparesEachWithWhatItSaw) {
+TEST(LensActivity, OfTwoLensesWithDifferentRestsComparesEachOnlyWithItsOwnValues) {
   Layered it(
       "lenses:\n  - probe_lens: {active: 2, measures: previous}\n"
       "  - {probe: {id: other, active: 3, measures: previous}, as: other}\n");
@@ -83,11 +83,11 @@ TEST(LensActivity, OfTwoThatRestAtOtherTimesComparesEachWithWhatItSaw) {
     it.forward({static_cast<float>(tick)});
     it.tick();
   }
-  // 3 was seen by the other one alone, right before 4.
+  // Only the lens `other` measured 3, just before 4.
   EXPECT_EQ(it.shown("conv", "dot_previous"), 0);
 }
 
-TEST(LensActivity, AMeasurementSharedByLensesOfOtherPassesIsNotComparedAcrossThem) {
+TEST(LensActivity, AMeasurementSharedByLensesWithDifferentPassesIsNotComparedAcrossThem) {
   Layered it(
       "lenses:\n  - probe_lens: {measures: sums, passes: training}\n  - {probe: {id: other}, as: other}\n"
       "  - {probe: {id: third, measures: previous, passes: training}, as: third}\n");
@@ -98,7 +98,7 @@ TEST(LensActivity, AMeasurementSharedByLensesOfOtherPassesIsNotComparedAcrossThe
   EXPECT_EQ(it.shown("conv", "dot_previous", "Probe (third)"), 6);
 }
 
-TEST(LensActivity, StaysWithinTheEpochsThatTheInspectorLooksAt) {
+TEST(LensActivity, StaysWithinTheActiveEpochsOfTheInspector) {
   Monitored it("attach: {active: 2}\nlenses: [probe_lens: {active: 3, pushes: true}]\n");
   for (int tick = 1; tick <= 12; ++tick) {
     it.monitor.push("x", tick, 0);
@@ -110,10 +110,10 @@ TEST(LensActivity, StaysWithinTheEpochsThatTheInspectorLooksAt) {
   EXPECT_EQ(it.stage.take_notes("lens report"), Texts{"lens report 18"});
 }
 
-TEST(LensActivity, OfANewModuleBeginsAtTheLensesNextTurn) {
+TEST(LensActivity, OfANewModuleStartsAtTheNextTurnOfTheLens) {
   Monitored it("lenses: [probe_lens: {active: 2}]\n");
   it.tick();
-  const auto layer = it.add("conv");  // in the epoch that it looks at
+  const auto layer = it.add("conv");  // in an epoch in which the lens is active
   Monitored::forward(*layer, {7});
   it.tick();
   EXPECT_EQ(it.shown("conv", "sum"), 7);
@@ -129,7 +129,7 @@ TEST(LensActivity, OfANewModuleBeginsAtTheLensesNextTurn) {
 
 std::atomic<double> now{0};
 
-/// A monitor whose time passes only where a test says so.
+/// The monitor's clock, which advances only when a test says so.
 class LensCostTest : public testing::Test {
  protected:
   LensCostTest() {
@@ -138,18 +138,18 @@ class LensCostTest : public testing::Test {
   }
   ~LensCostTest() override { set_steady_clock(nullptr); }
 
-  /// Each note that begins so takes so long.
+  /// Each note with this beginning takes this many seconds.
   static void takes(Stage& stage, const std::string& beginning, double seconds) {
     stage.listen([beginning, seconds](const std::string& note) {
       if (note.compare(0, beginning.size(), beginning) == 0) now += seconds;
     });
   }
-  /// Trains for `seconds` with so many forwards, and ticks.
+  /// Trains for `seconds` with this many forwards, and ticks.
   static void epoch(Monitored& it, ModuleNode& layer, double seconds, int forwards = 1) {
     for (int i = 0; i < forwards; ++i) Monitored::forward(layer, {1});
     now += seconds;
     it.monitor.tick(std::nullopt);
-    it.monitor.display().wait();  // time is to pass in this order
+    it.monitor.display().wait();  // the clock must advance in this order
   }
 };
 
@@ -157,24 +157,24 @@ TEST_F(LensCostTest, ALensWhosePreprocessorsAreSlowIsNamedOnceWithItsShare) {
   Layered it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
   takes(it.stage, "other.numbers process", 0.25);
   epoch(it, *it.layer, 0.75);
-  EXPECT_TRUE(it.stage.take_messages().empty());  // the machine may have been busy once
+  EXPECT_TRUE(it.stage.take_messages().empty());  // a single slow epoch may be due to a busy machine
   for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 0.75);
   EXPECT_EQ(it.stage.take_messages(),
             Texts{"the lens 'other' takes 25 % of the time since the last tick (0.25 of 1.00 s); set 'active: 10' to "
                   "measure every 10th epoch, or select fewer modules or parameters with include"});
 }
 
-TEST_F(LensCostTest, ALensThatIsSlowAtReportingIsNamed) {
+TEST_F(LensCostTest, ALensWithASlowReportIsNamed) {
   Layered it("lenses: [probe_lens]\n");
   takes(it.stage, "lens report", 0.5);
   for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 0.5);
   EXPECT_SAYS(only(it.stage.take_messages()), "the lens 'probe_lens' takes 50 % of the time");
 }
 
-TEST_F(LensCostTest, WhatIsShortOrASmallShareIsNotNamed) {
+TEST_F(LensCostTest, AShortTimeOrASmallShareIsNotNamed) {
   Layered it("lenses: [probe_lens]\n");
   takes(it.stage, "lens.numbers process", 0.04);
-  for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 0.04);  // half of the time, but nobody waits for that
+  for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 0.04);  // half of the time, but too short to report
   takes(it.stage, "lens.numbers process", 1);
   for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 11);
   EXPECT_TRUE(it.stage.take_messages().empty());
@@ -183,11 +183,11 @@ TEST_F(LensCostTest, WhatIsShortOrASmallShareIsNotNamed) {
 TEST_F(LensCostTest, IsEstimatedFromFewOfManyEvents) {
   Layered it("lenses: [probe_lens]\n");
   takes(it.stage, "lens.numbers process", 0.001);
-  for (int i = 0; i < 2; ++i) epoch(it, *it.layer, 0.957, 1043);  // as many as 16 times 64 stand for, and some
+  for (int i = 0; i < 2; ++i) epoch(it, *it.layer, 0.957, 1043);  // 16 times 64 events, and a few more
   EXPECT_SAYS(only(it.stage.take_messages()), "takes 51 % of the time since the last tick (1.02 of 2.00 s)");
 }
 
-TEST_F(LensCostTest, IsThatOfAllEventsAlsoWhereThereAreFew) {
+TEST_F(LensCostTest, CountsAllEventsIfThereAreFew) {
   Layered it("lenses: [probe_lens]\n");
   takes(it.stage, "lens.numbers process", 0.25);
   for (const int events : {1, 4, 8, 16, 32, 64, 128, 640}) {
@@ -197,14 +197,14 @@ TEST_F(LensCostTest, IsThatOfAllEventsAlsoWhereThereAreFew) {
   }
 }
 
-TEST_F(LensCostTest, OneInterruptedEventDoesNotCountForTheManyItStandsFor) {
+TEST_F(LensCostTest, OneInterruptedEventDoesNotCountForAllUntimedOnes) {
   UsualTime usual;
   for (int i = 0; i < 4; ++i) EXPECT_EQ(usual.of(0.001, 1), 0.001);
   EXPECT_DOUBLE_EQ(usual.of(0.001, 64), 0.064);
   EXPECT_DOUBLE_EQ(usual.of(10, 64), 0.004 * 64);
 }
 
-TEST_F(LensCostTest, ASlowVisualizerIsNamedOnceAndNoLensForIt) {
+TEST_F(LensCostTest, ASlowVisualizerIsNamedOnceButNoLens) {
   Layered it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   takes(it.stage, "shown value", 7.25);
   for (int i = 0; i < 3; ++i) epoch(it, *it.layer, 1);
@@ -213,7 +213,7 @@ TEST_F(LensCostTest, ASlowVisualizerIsNamedOnceAndNoLensForIt) {
   EXPECT_SAYS(told, "let it write to a faster place (path, run.dir), or show less: lenses with 'active: 10'");
 }
 
-TEST_F(LensCostTest, AVisualizerThatIsAskedToWaitMayDoSo) {
+TEST_F(LensCostTest, AVisualizerMayBeSlowDuringAFlush) {
   Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer: {flushes: true}]\n");
   takes(it.stage, "shown flush", 60);
   it.tick();

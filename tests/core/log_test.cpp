@@ -12,7 +12,7 @@
 namespace loupe {
 namespace {
 
-/// Standard error as a pipe that nobody reads, and that has no room.
+/// Replaces standard error by a full pipe that nobody reads.
 class FullStandardError {
  public:
   FullStandardError() : before_(::dup(STDERR_FILENO)) {
@@ -44,7 +44,7 @@ class FullStandardError {
   const char page_[4096] = {};
 };
 
-TEST(Log, ThatNobodyReadsDropsMessagesAndCountsThem) {
+TEST(Log, WithoutAReaderDropsMessagesAndCountsThem) {
   const FullStandardError output;
   for (const char* text : {"first", "second", "third"}) log(LOUPE_LOG_INFO, text);
   EXPECT_EQ(unwritten_messages(), 3u);

@@ -1,4 +1,4 @@
-// Modules and models as lenses see them, which of their taps may be watched, and what lenses share of them.
+// Modules and models as lenses see them, the taps that lenses may watch, and the measurements that lenses share.
 
 #include <gtest/gtest.h>
 #include <loupe/detail/owned.h>
@@ -23,7 +23,7 @@ std::shared_ptr<ModelNode> net() {
   return std::make_shared<ModelNode>("net", "net", "torch::nn::NetImpl");
 }
 
-TEST(Model, LivesAsLongAsAnyOfItsModulesIsHeld) {
+TEST(Model, LivesAsLongAsOneOfItsModules) {
   Monitored it("lenses: [probe_lens]\n");
   auto model = net();
   auto parent = it.add("net", root, model);
@@ -38,7 +38,7 @@ TEST(Model, LivesAsLongAsAnyOfItsModulesIsHeld) {
   EXPECT_STREQ(child->c_module()->model->own_name, "net");
 }
 
-TEST(Model, IsGoneWithItsLastModule) {
+TEST(Model, IsDestroyedWithItsLastModule) {
   Monitored it("lenses: [probe_lens]\n");
   auto model = net();
   auto module = it.add("fc", leaf, model);
@@ -49,7 +49,7 @@ TEST(Model, IsGoneWithItsLastModule) {
   EXPECT_TRUE(known.expired());
 }
 
-TEST(Module, IsForgottenOnceHoweverOftenItIsRemoved) {
+TEST(Module, IsForgottenOnlyOnceIfItIsRemovedTwice) {
   Monitored it("lenses: [probe_lens]\n");
   const auto quiet = it.add("quiet"), busy = it.add("busy");
   Monitored::forward(*busy, {1});
@@ -63,7 +63,7 @@ TEST(Module, IsForgottenOnceHoweverOftenItIsRemoved) {
   EXPECT_EQ(it.stage.take_notes("lens forget"), Texts{"lens forget busy"});
 }
 
-TEST(Module, ThatOnlyPreprocessorsOfALensItselfHeardOfStaysUntilTheLensHasReported) {
+TEST(Module, ThatOnlyHostPreprocessorsMeasuredStaysUntilTheLensReports) {
   Monitored it("lenses: [health]\n");
   const auto layer = it.add("fc", leaf | LOUPE_MODULE_TAPPED);
   Monitored::forward(*layer, {1, 2});
@@ -105,7 +105,7 @@ TEST(Optimizer, ListsTheParametersOfEachGroupAndPointsAtItsModel) {
   facts.set_groups(groups);
   facts.set_parameters({{held(0), held(2)}, {}}, &model);
   for (int step = 0; step < 2; ++step) {
-    facts.set_groups(groups);  // as each step does
+    facts.set_groups(groups);  // each step does so
     const loupe_optimizer& optimizer = facts.get();
     EXPECT_EQ(optimizer.model, &model);
     ASSERT_EQ(optimizer.group_count, 2U);
@@ -116,7 +116,7 @@ TEST(Optimizer, ListsTheParametersOfEachGroupAndPointsAtItsModel) {
   }
 }
 
-TEST(ModelCopy, MayBeAskedAnythingWhenTheModelIsGone) {
+TEST(ModelCopy, CanBeReadAfterTheModelWasDestroyed) {
   std::unique_ptr<detail::Owned<loupe_model>> copy;
   {
     Monitored it("lenses: [probe_lens]\n");
@@ -139,7 +139,7 @@ TEST(ModelCopy, MayBeAskedAnythingWhenTheModelIsGone) {
   }
 }
 
-TEST(ModelCopy, OfAModuleAlonePointsNowhere) {
+TEST(ModelCopy, OfASingleModuleHasNoParentAndNoModel) {
   Monitored it("lenses: [probe_lens]\n");
   const auto model = net();
   const auto parent = it.add("net", root, model);
@@ -148,7 +148,7 @@ TEST(ModelCopy, OfAModuleAlonePointsNowhere) {
   EXPECT_EQ(copy.get().model, nullptr);
 }
 
-TEST(ModelCopy, IsGoodToAskTheHostForFlags) {
+TEST(ModelCopy, CanBeUsedToAskTheHostForFlags) {
   Monitored it("lenses: [probe_lens]\n");
   const auto model = net();
   const auto layer = it.add("fc", leaf, model);
@@ -159,7 +159,7 @@ TEST(ModelCopy, IsGoodToAskTheHostForFlags) {
             uint32_t{LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED});
 }
 
-TEST(ParameterFlags, AreThoseOfTheAttachmentWhereTheModuleIsGone) {
+TEST(ParameterFlags, OfARemovedModuleAreThoseOfItsAttachment) {
   Monitored it("lenses: [probe_lens]\n");
   const auto layer = it.add("fc");
   layer->set_parameter_flag(0, LOUPE_PARAMETER_OPTIMIZED, true);
@@ -168,7 +168,7 @@ TEST(ParameterFlags, AreThoseOfTheAttachmentWhereTheModuleIsGone) {
   EXPECT_EQ(Host(component.get()).parameter_flags(layer->c_module(), 0), uint32_t{LOUPE_PARAMETER_TRAINABLE});
 }
 
-TEST(ParameterFlags, OfAParameterThatThereIsNotAreRefusedInASentence) {
+TEST(ParameterFlags, OfAnUnknownParameterAreRefusedWithAMessage) {
   Monitored it("lenses: [probe_lens]\n");
   const auto layer = it.add("fc");
   const ComponentHost component("the test", &it.monitor);
@@ -182,7 +182,7 @@ TEST(ParameterFlags, OfAParameterThatThereIsNotAreRefusedInASentence) {
 
 constexpr uint32_t evaluation_pass = 0;
 
-/// Where the measurements that the preprocessors saw lie.
+/// The addresses of the measurements that the preprocessors received.
 std::set<std::string> measurements_seen(const Stage& stage) {
   std::set<std::string> places;
   for (const std::string id : {"lens", "other"}) {
@@ -192,7 +192,7 @@ std::set<std::string> measurements_seen(const Stage& stage) {
   return places;
 }
 
-TEST(Sharing, TwoLensesThatAskTheSameOfOneStreamCostOneMeasurement) {
+TEST(Sharing, TwoLensesWithTheSameRequestShareAMeasurement) {
   Monitored two(
       "lenses:\n  - probe_lens: {measures: previous}\n"
       "  - {probe: {id: other, measures: previous}, as: other}\n");
@@ -205,22 +205,22 @@ TEST(Sharing, TwoLensesThatAskTheSameOfOneStreamCostOneMeasurement) {
   EXPECT_EQ(measurements_seen(two.stage).size(), 1u);
   Monitored::forward(*layer, std::vector<float>(1000, 2.0f));
   two.monitor.tick(std::nullopt);
-  EXPECT_EQ(two.shown("conv", "dot_previous", "Probe"), 2000);  // measured twice, it would be the event by itself
+  EXPECT_EQ(two.shown("conv", "dot_previous", "Probe"), 2000);  // two measurements would compare the event with itself
   EXPECT_EQ(two.shown("conv", "dot_previous", "Probe (other)"), 2000);
 }
 
-TEST(Sharing, DifferentMeasuresOfOneStreamAreOneMeasurementToo) {
+TEST(Sharing, DifferentMeasuresOfOneStreamShareAMeasurement) {
   Layered it("lenses:\n  - probe_lens: {measures: sums}\n  - {probe: {id: other, measures: activity}, as: other}\n");
   it.forward({1, 2});
   EXPECT_EQ(measurements_seen(it.stage).size(), 1u);
 }
 
-TEST(Sharing, AGathererWithOtherOptionsIsAnother) {
+TEST(Sharing, AGathererWithDifferentOptionsIsSeparate) {
   Monitored it("lenses:\n  - probe_lens: {kinds: ['a,b']}\n  - {probe: {id: other, kinds: [a, b]}, as: other}\n");
   EXPECT_EQ(it.add("conv")->gatherers().size(), 2u);
 }
 
-TEST(Sharing, OtherPassesSeenByAnotherLensDoNotChangeWhatAnEventIsComparedWith) {
+TEST(Sharing, AnotherLensWithMorePassesDoesNotChangeComparisons) {
   for (const bool accompanied : {false, true}) {
     Layered it(std::string("lenses:\n  - probe_lens: {measures: [previous, change], passes: training}\n") +
                (accompanied ? "  - {probe: {id: other, measures: [previous, change]}, as: other}\n" : ""));
@@ -236,7 +236,7 @@ TEST(Sharing, OtherPassesSeenByAnotherLensDoNotChangeWhatAnEventIsComparedWith) 
   }
 }
 
-TEST(Sharing, EachPreprocessorGetsThePassesItAskedFor) {
+TEST(Sharing, EachPreprocessorGetsItsRequestedPasses) {
   Layered it("lenses:\n  - probe_lens: {passes: training}\n  - {probe: {id: other, passes: evaluation}, as: other}\n");
   it.forward({1});
   it.forward({2}, evaluation_pass);
@@ -247,13 +247,13 @@ TEST(Sharing, EachPreprocessorGetsThePassesItAskedFor) {
   EXPECT_EQ(it.shown("conv", "sum", "Probe (other)"), 3);
 }
 
-TEST(Sharing, WhatNobodyAsksToBeMeasuredIsNot) {
+TEST(Sharing, NothingIsMeasuredIfNoLensRequestsIt) {
   Layered it("lenses: [probe_lens: {measures: none}]\n");
   it.forward({1});
   EXPECT_TRUE(measurements_seen(it.stage).empty());
 }
 
-TEST(Sharing, APrimedValueIsWhatTheFirstEventChangedFrom) {
+TEST(Sharing, TheFirstEventIsComparedWithAPrimedValue) {
   Layered it("lenses: [probe_lens: {measures: change}]\n");
   const FloatTensor before({1, 1});
   it.layer->stream(LOUPE_TAP_FORWARD)->prime(*before.get());
@@ -262,7 +262,7 @@ TEST(Sharing, APrimedValueIsWhatTheFirstEventChangedFrom) {
   EXPECT_EQ(it.shown("conv", "change"), 1 + 4);
 }
 
-/// What is said to somebody who watches that tap; empty where it may be.
+/// The message with which the host refuses to watch a tap; empty if it accepts.
 std::string refusal_of(uint32_t tap, const std::string& label) {
   Monitored it("lenses: [probe_lens]\n");
   try {
@@ -289,7 +289,7 @@ TEST(Taps, OfForwardsHaveNoLabels) {
   EXPECT_SAYS(refusal_of(LOUPE_TAP_FORWARD_BEFORE, "weight"), "the entry of forward has no label");
 }
 
-TEST(Taps, ThatThereAreNotAreRefused) {
+TEST(Taps, ThatDoNotExistAreRefused) {
   EXPECT_SAYS(refusal_of(LOUPE_TAP_ATTRIBUTE + 1, ""), "an unknown tap cannot be watched on 'fc'");
 }
 

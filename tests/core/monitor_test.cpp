@@ -13,7 +13,7 @@
 namespace loupe {
 namespace {
 
-TEST(Monitor, ShowsWhatWasMeasuredSinceTheLastTick) {
+TEST(Monitor, ShowsMeasurementsSinceTheLastTick) {
   Layered it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.forward({1, 2});
   it.forward({3, 4});
@@ -44,7 +44,7 @@ TEST(Monitor, TellsEveryVisualizerEverythingInOrder) {
   }
 }
 
-TEST(Monitor, ShowsEveryModuleToEveryLensParentsAndAll) {
+TEST(Monitor, ShowsEveryModuleToEveryLensIncludingParents) {
   Monitored it("lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\n");
   it.add("model", LOUPE_MODULE_ROOT);
   it.add("conv");
@@ -55,7 +55,7 @@ TEST(Monitor, ShowsEveryModuleToEveryLensParentsAndAll) {
 
 TEST(Monitor, ATickWithoutDataShowsNoValue) {
   Monitored it("lenses: [probe_lens: {pushes: true}]\nvisualizers: [probe_visualizer]\n");
-  it.tick();  // before any module
+  it.tick();  // no module exists yet
   it.add("conv");
   it.tick();
   EXPECT_EQ(it.stage.take_notes("shown value").size(), 0u);
@@ -107,14 +107,14 @@ TEST(Monitor, TheTrainerMaySayWhichEpochsToLookAt) {
   EXPECT_EQ(it.stage.take_notes("lens report"), Texts{"lens report 2"});
 }
 
-TEST(Monitor, WhatIsOwedComesBeforeTheReport) {
+TEST(Monitor, PendingValuesComeBeforeTheReport) {
   Monitored it("lenses: [probe_lens: {pushes: true}]\n");
   it.host.on_before_tick = [&] { it.monitor.push("late", 4, 0); };
   it.tick();
   EXPECT_EQ(it.shown("pushes", "late"), 4);
 }
 
-TEST(Monitor, TellsTheSettingsOfItsConfigurationAndItsLensesByTheirComponents) {
+TEST(Monitor, ListsTheSettingsOfItsConfigurationAndTheComponentsOfItsLenses) {
   Monitored it("run: {name: digits}\nlenses: [loss_metrics: {}, {probe_lens: {pushes: true}, as: mine}]\n");
   const loupe_run& run = it.monitor.display().c_run();
   ASSERT_EQ(run.lens_count, 2U);
@@ -128,13 +128,13 @@ TEST(Monitor, TellsTheSettingsOfItsConfigurationAndItsLensesByTheirComponents) {
   EXPECT_EQ(settings.at("lenses.probe_lens.pushes"), "true");
 }
 
-TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {
+TEST(Monitor, ARemovedModuleShowsOnceMoreBeforeItIsForgotten) {
   Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   auto gone = it.add("gone");
   const auto stays = it.add("stays");
   Monitored::forward(*gone, {1});
   gone->close();
-  Monitored::forward(*gone, {100});  // nothing gets through any more
+  Monitored::forward(*gone, {100});  // has no effect, as the module is closed
   EXPECT_EQ(it.monitor.modules().size(), 2u);
   it.tick();
   EXPECT_EQ(it.shown("gone", "sum"), 1);
@@ -149,7 +149,7 @@ TEST(Monitor, ARemovedModuleShowsOnceMoreAndIsForgotten) {
   EXPECT_EQ(it.stage.take_notes("shown value").size(), 0u);
 }
 
-TEST(Monitor, AModuleMayOutliveIt) {
+TEST(Monitor, AModuleMayOutliveTheMonitor) {
   std::shared_ptr<ModuleNode> layer;
   {
     Monitored it("lenses: [probe_lens]\n");
@@ -159,7 +159,7 @@ TEST(Monitor, AModuleMayOutliveIt) {
   EXPECT_TRUE(layer->closed());
 }
 
-TEST(Monitor, EndsVisualizersAndDestroysWhatItMade) {
+TEST(Monitor, EndsVisualizersAndDestroysItsComponents) {
   Stage stage;
   {
     Monitor monitor(Config::from_text(
@@ -172,7 +172,7 @@ TEST(Monitor, EndsVisualizersAndDestroysWhatItMade) {
   EXPECT_EQ(stage.take_notes("probe_push"), Texts{"probe_push destroy"});
 }
 
-TEST(Monitor, ALensWithANameOfItsOwnHasTagsOfItsOwn) {
+TEST(Monitor, ANamedLensHasSeparateTags) {
   Layered it("lenses:\n  - probe_lens\n  - {probe: {id: other, measures: none}, as: mine}\n");
   it.forward({1, 2});
   it.tick();
@@ -181,9 +181,9 @@ TEST(Monitor, ALensWithANameOfItsOwnHasTagsOfItsOwn) {
   EXPECT_EQ(it.shown("conv", "tensor", "Probe (mine)"), 1);
 }
 
-TEST(Monitor, ToldStepsReachTheVisualizersAsProgressAfterTheRunBegan) {
+TEST(Monitor, StepsReachTheVisualizersAsProgressAfterTheStartOfTheRun) {
   Monitored it("visualizers: [probe_visualizer]\n");
-  // Told a few times a second, so that it may take some steps until the first.
+  // The monitor sends progress only a few times a second, so it may take some steps.
   Texts notes;
   while (notes.empty()) {
     it.monitor.note_step();
@@ -192,7 +192,7 @@ TEST(Monitor, ToldStepsReachTheVisualizersAsProgressAfterTheRunBegan) {
   EXPECT_EQ(it.stage.take_notes("shown"), (Texts{"shown create", "shown begin a"}));
 }
 
-TEST(Monitor, ProblemsOfPluginsThatNobodyAskedForAreWarnings) {
+TEST(Monitor, ProblemsOfPluginsInASearchFolderAreWarnings) {
   const Folder folder;
   folder.write("poem.so", "roses are red\n");
   const Stage stage;
@@ -200,7 +200,7 @@ TEST(Monitor, ProblemsOfPluginsThatNobodyAskedForAreWarnings) {
   EXPECT_SAYS(only(stage.take_messages()), "poem.so' cannot be loaded: it does not begin as a shared library does");
 }
 
-TEST(Monitor, ProblemsOfThePluginsThatALensAsksForAreWarningsToo) {
+TEST(Monitor, ProblemsOfPluginsAreWarningsEvenIfALensNeedsThem) {
   const Folder folder;
   folder.add_plugin("newer_major");
   Stage stage;
@@ -217,7 +217,7 @@ TEST(Monitor, ProblemsOfThePluginsThatALensAsksForAreWarningsToo) {
   EXPECT_TRUE(told);
 }
 
-TEST(Monitor, AComponentThatCannotBeMadeIsAFaultOfTheFile) {
+TEST(Monitor, AComponentThatCannotBeCreatedIsAnErrorOfTheFile) {
   for (const std::string kind : {"lens", "shown"}) {
     Stage stage;
     stage.fail(kind + " create");

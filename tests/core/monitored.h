@@ -43,7 +43,7 @@ class FloatTensor {
 
 constexpr uint32_t training_pass = LOUPE_EVENT_TRAINING | LOUPE_EVENT_GRAD_ENABLED;
 
-/// A monitor's host as a test makes it up; what is empty does nothing.
+/// A host of a monitor. A test may set its functions; an empty one does nothing.
 struct MadeHost : MonitorHost {
   void before_tick() override {
     if (on_before_tick) on_before_tick();
@@ -64,7 +64,7 @@ struct MadeHost : MonitorHost {
   std::vector<const loupe_optimizer*> attached;
 };
 
-/// A monitor with the probe plugin, and modules that are made up.
+/// A monitor with the probe plugin, and modules without LibTorch.
 class Monitored {
  public:
   explicit Monitored(const std::string& yaml) : monitor(Config::from_text(with_probe(yaml), "a.yaml", "/"), &host) {}
@@ -81,7 +81,7 @@ class Monitored {
     description.offers = [](uint32_t, const std::string& label) { return label == "weight"; };
     return monitor.add_module(std::move(description), model, parent);
   }
-  /// A forward of the module.
+  /// Runs a forward of the module.
   static void forward(ModuleNode& module, std::vector<float> values, uint32_t flags = training_pass,
                       int32_t device = LOUPE_DEVICE_CPU) {
     const FloatTensor tensor(std::move(values), device);
@@ -93,7 +93,7 @@ class Monitored {
   void publish(const Finding& finding, const char* source = "the lens 'x'") {
     monitor.publish(finding.c_form(), source);
   }
-  /// What the last tick that had it showed.
+  /// The value of the last tick that showed this line.
   std::optional<double> shown(const std::string& layer, const std::string& line, const std::string& tag = "Probe") {
     return monitor.display().last(tag, layer, line);
   }
@@ -103,7 +103,7 @@ class Monitored {
   Monitor monitor;
 };
 
-/// The same with one module.
+/// A monitor with one module, "conv".
 struct Layered : Monitored {
   /// @param from  text or Config
   template <class From>

@@ -67,13 +67,13 @@ TEST(OptionSet, ReadsEveryType) {
   const Options options(set->get());
   EXPECT_FALSE(options.get<bool>("flag"));
   EXPECT_EQ(options.get<int>("whole"), 7);
-  EXPECT_EQ(options.get<double>("whole"), 7.0);  // a number is filled for an integer too
+  EXPECT_EQ(options.get<double>("whole"), 7.0);  // an integer option can be read as a floating-point number
   EXPECT_EQ(options.get<double>("number"), 1e-3);
   EXPECT_EQ(options.get<std::string>("text"), "other");
   EXPECT_EQ(options.get<Strings>("list"), (Strings{"c"}));
 }
 
-TEST(OptionSet, ReadsAListFromOneWordAndFromNone) {
+TEST(OptionSet, ReadsAListFromOneWordAndFromNothing) {
   const auto one = from_yaml("list: c");
   EXPECT_EQ(Options(one->get()).get<Strings>("list"), (Strings{"c"}));
   for (const char* nothing : {"list: none", "list: []", "list: ~"}) {
@@ -82,7 +82,7 @@ TEST(OptionSet, ReadsAListFromOneWordAndFromNone) {
   }
 }
 
-TEST(OptionSet, ReadsAMapByTheLookOfItsValues) {
+TEST(OptionSet, ReadsAMapWithTypesGuessedFromItsValues) {
   const auto set = from_yaml("extra: {a: 3, b: 0.5, c: true, d: word, e: [x, 1], f: {g: 1}, h: '3'}");
   const Options extra = Options(set->get()).map("extra");
   const auto type = [&](const char* name) {
@@ -97,14 +97,14 @@ TEST(OptionSet, ReadsAMapByTheLookOfItsValues) {
   EXPECT_EQ(type("d"), LOUPE_TYPE_STRING + 0u);
   EXPECT_EQ(type("e"), LOUPE_TYPE_STRINGS + 0u);
   EXPECT_EQ(type("f"), LOUPE_TYPE_MAP + 0u);
-  EXPECT_EQ(type("h"), LOUPE_TYPE_STRING + 0u);  // quoted
+  EXPECT_EQ(type("h"), LOUPE_TYPE_STRING + 0u);  // a quoted value is a string
   EXPECT_EQ(extra.get<int>("a"), 3);
   EXPECT_EQ(extra.get<Strings>("e"), (Strings{"x", "1"}));
   EXPECT_EQ(extra.map("f").get<int>("g"), 1);
   EXPECT_EQ(extra.get<std::string>("h"), "3");
 }
 
-TEST(OptionSet, TakesWhatALensGives) {
+TEST(OptionSet, AcceptsValuesOfALens) {
   const auto set =
       from_values({{"flag", false}, {"whole", 7}, {"number", 0.1}, {"text", "other"}, {"list", Strings{"x, y", "z"}}});
   const Options options(set->get());
@@ -117,7 +117,7 @@ TEST(OptionSet, TakesWhatALensGives) {
   EXPECT_EQ(Options(infinite->get()).get<double>("number"), std::numeric_limits<double>::infinity());
 }
 
-TEST(OptionSet, RefusesWhatALensGivesWronglyWithoutAPlaceInAFile) {
+TEST(OptionSet, RefusesWrongValuesOfALensWithoutAPlaceInAFile) {
   EXPECT_EQ(refusal_of({{"flags", true}}), "it has no option 'flags'; did you mean 'flag'?");
   EXPECT_EQ(refusal_of({{"flag", "often"}}), "it.flag must be true or false, not 'often'");
   EXPECT_EQ(refusal_of({{"whole", 10}}), "it.whole must be between 0 and 9, not 10");
@@ -154,7 +154,7 @@ TEST(Options, NameAnOptionThatWasNotDeclared) {
             "the option 'wholes' is read but was not declared; add it to options()");
 }
 
-/// A component that declares one option of each type.
+/// A component that declares an option of each type.
 class OptionCacheTest : public testing::Test {
  protected:
   OptionCacheTest()
@@ -181,7 +181,7 @@ TEST_F(OptionCacheTest, AreCheckedOnceForTheSameValues) {
   EXPECT_EQ(of({}), of({}));
 }
 
-TEST_F(OptionCacheTest, AreOthersForOtherValues) {
+TEST_F(OptionCacheTest, DifferForDifferentValues) {
   const std::vector<OptionValues> others = {{},
                                             {{"flag", false}},
                                             {{"flag", true}},
@@ -201,7 +201,7 @@ TEST_F(OptionCacheTest, AreOthersForOtherValues) {
   }
 }
 
-TEST_F(OptionCacheTest, OfAnotherComponentAreOthers) {
+TEST_F(OptionCacheTest, OfAnotherComponentDiffer) {
   const auto first = of({});
   const loupe_component twin = component_;
   const CatalogueEntry entry{Kind::preprocessor, &twin, nullptr};

@@ -1,4 +1,4 @@
-// What counts as the time of Loupe's own code. The clock is the test's.
+// Which code counts as Loupe's own time. The test advances the clock.
 
 #include "core/own_time.h"
 
@@ -26,7 +26,7 @@ class OwnTimes : public testing::Test {
   double hooks_ = OwnTime::spent(Of::hooks), reports_ = OwnTime::spent(Of::reports);
 };
 
-TEST_F(OwnTimes, OfHooksCountWhileTheyAreWantedAndOnceWhereTheyLieWithinEachOther) {
+TEST_F(OwnTimes, OfHooksCountOnRequestAndOnlyOnceIfNested) {
   {
     const OwnTime unwanted(Of::hooks);
     pass(1);
@@ -44,7 +44,7 @@ TEST_F(OwnTimes, OfHooksCountWhileTheyAreWantedAndOnceWhereTheyLieWithinEachOthe
   EXPECT_EQ(hooks(), 6);
 }
 
-TEST_F(OwnTimes, OfAReportCountAlwaysAndAreTakenFromTheHookAroundIt) {
+TEST_F(OwnTimes, OfAReportCountAlwaysAndNotForTheHookAroundIt) {
   OwnTime::want(true);
   {
     const OwnTime hook(Of::hooks);
@@ -67,7 +67,7 @@ TEST_F(OwnTimes, OfAReportCountAlwaysAndAreTakenFromTheHookAroundIt) {
   EXPECT_EQ(reports(), 22);
 }
 
-TEST_F(OwnTimes, AreKnownBeforeTheyEnd) {
+TEST_F(OwnTimes, CanBeReadWhileTheyRun) {
   OwnTime::want(true);
   {
     const OwnTime hook(Of::hooks);

@@ -11,28 +11,28 @@ namespace {
 const char* const two_lenses =
     "lenses:\n  - probe_lens\n  - {probe: {id: other}, as: other}\nvisualizers: [probe_visualizer]\n";
 
-/// What is told of a lens that failed there, for that reason.
+/// The message about a lens that failed in this place at this step.
 std::string told(const std::string& lens, const std::string& where, const std::string& step) {
   return "the lens '" + lens + "' of " + test_plugin("probe") + " failed at " + where + ": the test wants '" + step +
          "' to fail; it is quarantined, everything else continues (on_error: stop would stop here)";
 }
 
-/// Messages without where the configuration names the lens, which differs from test to test.
+/// Removes the place of the lens in the configuration, which differs between tests.
 Texts placeless(Texts messages) {
   static const std::regex place(R"( \(a\.yaml:\d+:\d+\))");
   for (std::string& message : messages) message = std::regex_replace(message, place, "");
   return messages;
 }
 
-TEST(Quarantine, NamesWhereTheConfigurationNamesTheLens) {
+TEST(Quarantine, NamesThePlaceOfTheLensInTheConfiguration) {
   Layered it("lenses:\n  - probe_lens\n");
   it.stage.fail("lens.numbers process 0");
   it.forward({1});
-  // The probe is added as the first line.
+  // with_probe() adds the first line.
   EXPECT_SAYS(only(it.stage.take_messages()), "probe.so (a.yaml:3:5) failed at its preprocessor");
 }
 
-TEST(Quarantine, APreprocessorThatThrowsIsNamedOnceAndTheOthersGoOn) {
+TEST(Quarantine, APreprocessorThatThrowsIsNamedOnceAndOthersContinue) {
   Layered it(two_lenses);
   it.stage.fail("lens.numbers process 1");
   for (float i = 0; i < 4; ++i) it.forward({i});
@@ -47,14 +47,14 @@ TEST(Quarantine, APreprocessorThatThrowsIsNamedOnceAndTheOthersGoOn) {
   EXPECT_EQ(it.stage.take_messages(), Texts{});
 }
 
-TEST(Quarantine, AGathererThatThrowsStopsTheLensesBehindItAndNoOther) {
+TEST(Quarantine, AGathererThatThrowsStopsOnlyItsLenses) {
   Layered it(
       "lenses:\n  - probe_lens\n  - {probe: {id: second}, as: second}\n"
       "  - {probe: {id: apart, kinds: own}, as: apart}\n");
-  ASSERT_EQ(it.layer->gatherers().size(), 2u);  // "apart" has one of its own
+  ASSERT_EQ(it.layer->gatherers().size(), 2u);  // "apart" has a separate gatherer
   it.stage.fail("probe_forward event 0");
   it.forward({1});
-  // The first of the two gatherers fails for both its lenses; the other one sees the same event and fails too.
+  // The first gatherer fails for both its lenses. The second one receives the same event and fails, too.
   EXPECT_EQ(placeless(it.stage.take_messages()),
             (Texts{told("probe_lens", "its gatherer 'probe_forward' at forward of 'conv'", "probe_forward event 0"),
                    told("second", "its gatherer 'probe_forward' at forward of 'conv'", "probe_forward event 0"),
@@ -64,14 +64,14 @@ TEST(Quarantine, AGathererThatThrowsStopsTheLensesBehindItAndNoOther) {
   EXPECT_EQ(it.stage.take_notes(), Texts{});
 }
 
-TEST(Quarantine, ALensIsToldOnceHoweverManyOfItsSourcesFail) {
+TEST(Quarantine, ALensIsReportedOnceEvenIfSeveralSourcesFail) {
   Layered it("lenses: [probe_lens: {twice: true}]\n");
   it.stage.fail("probe_forward event 0");
   it.forward({1});
   EXPECT_EQ(it.stage.take_messages().size(), 1u);
 }
 
-TEST(Quarantine, AGathererThatThrowsLeavesLensesOnOtherGatherers) {
+TEST(Quarantine, AGathererThatThrowsDoesNotStopLensesOnOtherGatherers) {
   Layered it("lenses:\n  - probe_lens: {pushes: true}\n  - {probe: {id: other, pushes: true}, as: other}\n");
   it.stage.fail("probe_push event 0");
   it.monitor.push("loss", 1, 0);
@@ -96,7 +96,7 @@ struct Place {
 };
 class QuarantineOfALens : public testing::TestWithParam<Place> {};
 
-TEST_P(QuarantineOfALens, IsToldOnceAndTheOthersGoOn) {
+TEST_P(QuarantineOfALens, IsReportedOnceAndOthersContinue) {
   Stage stage;
   stage.fail(GetParam().step);
   Monitor monitor(Config::from_text(with_probe(two_lenses), "a.yaml", "/"));
@@ -109,7 +109,7 @@ TEST_P(QuarantineOfALens, IsToldOnceAndTheOthersGoOn) {
     monitor.tick(std::nullopt);
   }
   EXPECT_EQ(placeless(stage.take_messages()), Texts{told("probe_lens", GetParam().where, GetParam().step)});
-  EXPECT_EQ(stage.take_notes(GetParam().step).size(), 1u);  // it is not called again
+  EXPECT_EQ(stage.take_notes(GetParam().step).size(), 1u);  // the step is not called again
   EXPECT_EQ(stage.take_notes("shown value Probe (other)/conv/sum 1").size(), 3u);
   EXPECT_EQ(stage.take_notes("shown end_tick").size(), 3u);
   EXPECT_TRUE(monitor.lenses()[0]->quarantined());
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Places, QuarantineOfALens,
                                          Place{"lens.numbers request", "the visit of 'conv'"},
                                          Place{"lens.numbers create", "the visit of 'conv'"}));
 
-TEST(Quarantine, AWatchOfWhatIsNotThereNamesTheNearest) {
+TEST(Quarantine, AnUnknownNameInAWatchIsReportedWithTheNearest) {
   Monitored it("lenses: [probe_lens: {gatherer: probe_foward}]\n");
   it.add("conv");
   EXPECT_SAYS(only(it.stage.take_messages()),
@@ -137,19 +137,19 @@ TEST(Quarantine, AWatchOfWhatIsNotThereNamesTheNearest) {
               "there is no preprocessor 'probe_number'; did you mean 'probe_numbers'?");
 }
 
-TEST(Quarantine, AWatchOfAParameterThatTheModuleLacksSaysSo) {
+TEST(Quarantine, AWatchOfAParameterThatTheModuleLacksIsReported) {
   Monitored it("lenses: [probe_lens: {gatherer: probe_gradient, label: bias}]\n");
   it.add("conv");
   EXPECT_SAYS(only(it.stage.take_messages()), "'conv' has no 'bias' for the parameter's gradient");
 }
 
-TEST(Quarantine, AWatchOfPushesOnAModuleSaysSo) {
+TEST(Quarantine, AWatchOfPushesOnAModuleIsReported) {
   Monitored it("lenses: [probe_lens: {gatherer: probe_push}]\n");
   it.add("conv");
   EXPECT_SAYS(only(it.stage.take_messages()), "a push cannot be watched on 'conv'");
 }
 
-TEST(Quarantine, AWatchOfWhatALossIsGivenElsewhereThanAtTheModelsRootSaysWhere) {
+TEST(Quarantine, AWatchOfALossInputOnANestedModuleIsReported) {
   Monitored it("lenses: [probe_lens: {gatherer: probe_loss_input}]\n");
   it.add("conv");
   EXPECT_SAYS(only(it.stage.take_messages()), "seen only at a model's root, not on 'conv'");
@@ -157,7 +157,7 @@ TEST(Quarantine, AWatchOfWhatALossIsGivenElsewhereThanAtTheModelsRootSaysWhere) 
 
 class OnErrorStop : public testing::TestWithParam<const char*> {};
 
-TEST_P(OnErrorStop, ThrowsAtTheTrainerInstead) {
+TEST_P(OnErrorStop, ThrowsTheErrorToTheTrainer) {
   Stage stage;
   stage.fail(GetParam());
   std::string thrown;
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Places, OnErrorStop,
                          testing::Values("lens attach", "lens visit conv", "lens report 1", "lens.numbers process 0",
                                          "probe_push event 0", "probe_forward event 0"));
 
-TEST(OnErrorStop, KeepsVisualizersFromStoppingTraining) {
+TEST(OnErrorStop, DoesNotApplyToVisualizers) {
   Monitored it("on_error: stop\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.stage.fail("shown begin_tick*");
   it.tick();

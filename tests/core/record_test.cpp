@@ -1,4 +1,4 @@
-// Runs that record: what is kept, and what goes on.
+// Runs with a record: which files they keep, and which ones they continue.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace loupe {
 namespace {
 
-/// A run of some epochs that records its loss.
+/// A run that records its loss.
 class Recorded {
  public:
   explicit Recorded(const Folder& folder, const std::string& more = "")
@@ -46,7 +46,7 @@ class RecordedRun : public testing::Test {
   const LogCapture told;
 };
 
-TEST_F(RecordedRun, IsKeptWhenItsConfigurationRunsAgainButNotWhereThatFailsBeforeItsFirstEpoch) {
+TEST_F(RecordedRun, IsKeptBeforeANewRunsFirstEpochButNotIfThatRunFailsEarlier) {
   { Recorded(folder).tick(); }
   const std::size_t lines = Recorded::lines(folder.path("digits/record.jsonl"));
   ASSERT_GT(lines, 0u);
@@ -84,12 +84,12 @@ TEST_F(RecordedRun, HasBesideItWhatItLoaded) {
   EXPECT_NE(std::find(components.begin(), components.end(), "lens loss_metrics"), components.end());
   EXPECT_NE(std::find(components.begin(), components.end(), "visualizer record"), components.end());
   EXPECT_NE(std::find(components.begin(), components.end(), "gatherer push"), components.end());
-  EXPECT_EQ(std::find(components.begin(), components.end(), "lens health"), components.end()) << "nobody made one";
+  EXPECT_EQ(std::find(components.begin(), components.end(), "lens health"), components.end()) << "no lens uses health";
   run.tick();
   EXPECT_EQ(loaded(), first);
 }
 
-TEST_F(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
+TEST_F(RecordedRun, KeepsTheIncidentsOfAnEarlierRunEvenIfNothingElseIsWritten) {
   folder.write("digits/incident-412/about.json", "x");
   Monitor monitor(
       Config::from_text("run: {dir: " + folder.path("digits") + "}\nlenses: [loss_metrics]\n", "a.yaml", "/"));
@@ -100,7 +100,7 @@ TEST_F(RecordedRun, KeepsTheIncidentsOfAnEarlierRunWhereNothingElseIsWritten) {
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST_F(RecordedRun, GoesOnInItsFilesWhenResumedAndIsAskedAboutItOtherwise) {
+TEST_F(RecordedRun, ContinuesItsFilesWithResumeAndSuggestsItOtherwise) {
   { Recorded(folder).tick(); }
   { Recorded(folder, ", resume: true").tick(2); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/older-1")));
@@ -159,12 +159,12 @@ TEST_F(RecordedRun, WhoseFolderAnotherTookGoesOnBesideIt) {
   }
   first.tick();
   EXPECT_EQ(epochs_of("moved"), "12");
-  EXPECT_EQ(epochs_of("digits"), "12") << "the second's alone";
+  EXPECT_EQ(epochs_of("digits"), "12") << "only the second run wrote here";
   EXPECT_EQ(epochs_of("digits-2"), "345");
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST_F(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
+TEST_F(RecordedRun, ThatLostItsFolderKeepsTheFilesOfAnotherRunThere) {
   Recorded first(folder);
   first.tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
@@ -172,11 +172,11 @@ TEST_F(RecordedRun, WhoseFolderIsGoneKeepsWhatAnotherLeftThere) {
   const std::size_t lines = Recorded::lines(folder.path("digits/record.jsonl"));
   first.tick();
   EXPECT_EQ(Recorded::lines(folder.path("digits/older-1/record.jsonl")), lines);
-  EXPECT_EQ(Recorded::lines(folder.path("digits/record.jsonl")), lines - 1) << "no end yet";
-  EXPECT_EQ(told.messages.size(), 2u) << "that it was gone, and what is kept";
+  EXPECT_EQ(Recorded::lines(folder.path("digits/record.jsonl")), lines - 1) << "the run has not ended yet";
+  EXPECT_EQ(told.messages.size(), 2u) << "one about the lost folder, and one about the kept files";
 }
 
-TEST_F(RecordedRun, WhoseFolderIsLostBeforeItsEndWritesNoneIntoAnothers) {
+TEST_F(RecordedRun, ThatLostItsFolderBeforeTheEndWritesNothingIntoAnother) {
   std::optional<Recorded> first(std::in_place, folder);
   first->tick();
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));

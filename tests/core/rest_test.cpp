@@ -1,4 +1,4 @@
-// A lens lets its sources rest, or lets events that are as usual be added up.
+// A lens that lets its sources rest, or lets a tally sum up usual events.
 
 #include <gtest/gtest.h>
 #include <loupe/draft/abi/flags.h>
@@ -14,7 +14,7 @@
 namespace loupe {
 namespace {
 
-/// How often a lens's preprocessor was given an event since the last call.
+/// How many events a lens's preprocessor has processed since the last call.
 std::size_t processed(const Monitored& it, const std::string& lens) {
   return it.stage.take_notes(lens + ".numbers process").size();
 }
@@ -38,19 +38,19 @@ TEST(Rest, FromEventsLetsNothingThroughAndPutsTheTapToSleep) {
   EXPECT_EQ(it.shown("conv", "sum"), 3);
 }
 
-TEST(Rest, FromMeasuresBringsTheEventsUnmeasured) {
+TEST(Rest, FromMeasuresKeepsEventsWithoutMeasurements) {
   Layered it("lenses: [probe_lens: {rests: [measures, nothing], tensor: true}]\n");
   it.tick();
   it.forward({1});
   EXPECT_EQ(measured(it, "lens"), 0u);
   EXPECT_EQ(processed(it, "lens"), 1u);
   it.tick();
-  EXPECT_EQ(it.shown("conv", "tensor"), 1) << "the tensor came";
+  EXPECT_EQ(it.shown("conv", "tensor"), 1) << "the event still has its tensor";
   it.forward({2});
   EXPECT_EQ(measured(it, "lens"), 1u);
 }
 
-/// Counts how often somebody is lent what went into a forward.
+/// Counts how often the inputs of a forward are lent.
 struct CountedTensors : ForwardTensors {
   void lend(loupe_event& event) override {
     ++times;
@@ -84,7 +84,7 @@ TEST(Rest, FromTensorsBringsTheEventsWithoutInputsWhichNobodyNeedsToKeep) {
   stream.copy_state(nullptr);
 }
 
-TEST(Rest, FromEventsOfAllIsCopiedToWhoeverMakesThem) {
+TEST(Rest, FromEventsOfAllSourcesIsCopiedToTheTap) {
   Layered it("lenses: [probe_lens: {rests: [events, nothing]}]\n");
   Stream& stream = *it.layer->stream(LOUPE_TAP_FORWARD);
   TapState state;
@@ -94,20 +94,20 @@ TEST(Rest, FromEventsOfAllIsCopiedToWhoeverMakesThem) {
   stream.copy_state(nullptr);
   it.tick();
   EXPECT_FALSE(stream.resting());
-  EXPECT_TRUE(state.resting) << "it is no longer told";
+  EXPECT_TRUE(state.resting) << "a state that was replaced is no longer updated";
   stream.copy_state(&state);
   EXPECT_FALSE(state.resting);
   stream.copy_state(nullptr);
 }
 
-TEST(Tensors, AreLentOnlyToThoseThatReadThem) {
+TEST(Tensors, AreLentOnlyToPreprocessorsThatReadThem) {
   Layered it("lenses:\n  - probe_lens: {measures: sums}\n");
   CountedTensors tensors;
   it.layer->stream(LOUPE_TAP_FORWARD)->dispatch(FloatTensor({1}).get(), training_pass, &tensors);
   EXPECT_EQ(tensors.times, 0);
 }
 
-TEST(Tensors, AreNotLentOfAnEventThatIsOnlyAddedUp) {
+TEST(Tensors, AreNotLentForATalliedEvent) {
   Layered it("lenses: [probe_lens: {gatherer: probe_plain, rests: [usual], measures: sums, tensor: true}]\n");
   it.tick();
   CountedTensors tensors;
@@ -118,7 +118,7 @@ TEST(Tensors, AreNotLentOfAnEventThatIsOnlyAddedUp) {
   EXPECT_EQ(tensors.times, 1);
 }
 
-TEST(Rest, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {
+TEST(Rest, OfOneLensDoesNotChangeAnotherLensOfTheStream) {
   for (const std::string what : {"events", "measures"}) {
     Layered it("lenses:\n  - probe_lens: {rests: [" + what +
                ", nothing], measures: [sums, previous, change]}\n"
@@ -136,7 +136,7 @@ TEST(Rest, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {
   }
 }
 
-TEST(Rest, IsFollowedByAComparisonWithNothingThatWasNotMeasured) {
+TEST(Rest, IsFollowedByNoComparisonWithAnUnmeasuredEvent) {
   Layered it("lenses: [probe_lens: {rests: [events, nothing], measures: change}]\n");
   it.forward({1});
   it.forward({3});
@@ -150,7 +150,7 @@ TEST(Rest, IsFollowedByAComparisonWithNothingThatWasNotMeasured) {
   EXPECT_EQ(it.shown("conv", "change"), 4);
 }
 
-TEST(Rest, FromWhatANewerLoupeKnowsIsLetPass) {
+TEST(Rest, FromAnUnknownFlagOfANewerVersionIsIgnored) {
   Layered it("lenses: [probe_lens: {rests: [more]}]\n");
   it.tick();
   it.forward({1});
@@ -159,19 +159,19 @@ TEST(Rest, FromWhatANewerLoupeKnowsIsLetPass) {
   EXPECT_EQ(it.shown("conv", "sum"), 1);
 }
 
-TEST(Rest, IsRefusedOutOfTurn) {
+TEST(Rest, IsRefusedOutsideOfAReport) {
   Monitored it("lenses: [probe_lens: {wrong: rest_too_late}]\n");
   it.add("conv")->close();
   it.tick();
   EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'rest' was called ");
 }
 
-/// How often the lens's preprocessor was given an event since the last call.
+/// How many events the lens's preprocessor has processed since the last call.
 std::size_t processed(const Monitored& it) {
   return it.stage.take_notes("lens.numbers process").size();
 }
 
-/// After the first tick its sources use a tally, after the second they do not any more.
+/// A lens whose sources use a tally after its first tick, and stop after the second.
 struct Tallied : Monitored {
   explicit Tallied(const std::string& options = "measures: sums")
       : Monitored("lenses: [probe_lens: {rests: [usual, nothing], " + options + "}]\n") {
@@ -180,7 +180,7 @@ struct Tallied : Monitored {
   std::shared_ptr<ModuleNode> layer = add("conv");
 };
 
-TEST(Tally, AddsUpWhatIsUsualAndLetsNothingOfItThrough) {
+TEST(Tally, SumsUpUsualEventsAndStopsThem) {
   Tallied it;
   Monitored::forward(*it.layer, {1, 2});
   Monitored::forward(*it.layer, {3, 4});
@@ -192,7 +192,7 @@ TEST(Tally, AddsUpWhatIsUsualAndLetsNothingOfItThrough) {
   EXPECT_EQ(it.shown("tally", "largest is conv"), 25);
 }
 
-TEST(Tally, BeginsAnewOnceItWasTaken) {
+TEST(Tally, StartsAgainAfterItWasTaken) {
   Tallied it;
   Monitored::forward(*it.layer, {3});
   it.tick();
@@ -201,7 +201,7 @@ TEST(Tally, BeginsAnewOnceItWasTaken) {
   EXPECT_EQ(it.shown("tally", "sum_squares"), 0);
 }
 
-TEST(Tally, IsNotUsedAnyMoreOnceItsSourceUsesNone) {
+TEST(Tally, IsUnusedAfterItsSourceStopsUsingIt) {
   Tallied it;
   it.tick();
   Monitored::forward(*it.layer, {1});
@@ -211,7 +211,7 @@ TEST(Tally, IsNotUsedAnyMoreOnceItsSourceUsesNone) {
   EXPECT_EQ(it.shown("conv", "sum"), 1);
 }
 
-TEST(Tally, LetsThroughWhatIsNotFinite) {
+TEST(Tally, PassesValuesThatAreNotFinite) {
   Tallied it;
   for (const float each : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     Monitored::forward(*it.layer, {each});
@@ -220,13 +220,13 @@ TEST(Tally, LetsThroughWhatIsNotFinite) {
   EXPECT_EQ(it.shown("tally", "events"), 0);
 }
 
-TEST(Tally, LetsThroughAGradientThatWasNotCleared) {
+TEST(Tally, PassesAGradientThatWasNotCleared) {
   Tallied it;
   Monitored::forward(*it.layer, {1}, training_pass | LOUPE_DRAFT_EVENT_NOT_CLEARED);
   EXPECT_EQ(processed(it), 1U);
 }
 
-TEST(Tally, LetsThroughForwardsThatAreNotOfTraining) {
+TEST(Tally, PassesForwardsThatDoNotTrain) {
   Tallied it;
   for (const uint32_t flags : {uint32_t{LOUPE_EVENT_TRAINING}, uint32_t{LOUPE_EVENT_GRAD_ENABLED}, 0U})
     Monitored::forward(*it.layer, {1}, flags);
@@ -235,23 +235,23 @@ TEST(Tally, LetsThroughForwardsThatAreNotOfTraining) {
   EXPECT_EQ(processed(it), 0U);
 }
 
-TEST(Tally, CountsWhatIsNotZeroAndWhatChanged) {
+TEST(Tally, CountsEventsThatAreNotZeroAndThatChanged) {
   Tallied it("measures: [sums, change]");
   for (const float each : {0, 0, 1, 2, 2}) Monitored::forward(*it.layer, {each});
-  EXPECT_EQ(processed(it), 1U) << "there was none before the first";
+  EXPECT_EQ(processed(it), 1U) << "the first event has no previous one";
   it.tick();
   EXPECT_EQ(it.shown("tally", "events"), 4);
   EXPECT_EQ(it.shown("tally", "nonzero_events"), 3);
   EXPECT_EQ(it.shown("tally", "changed_events"), 2);
 }
 
-TEST(Tally, LetsThroughWhatIsNotMeasured) {
+TEST(Tally, PassesEventsWithoutMeasurements) {
   Tallied it("measures: [], tensor: true");
   Monitored::forward(*it.layer, {1});
   EXPECT_EQ(processed(it), 1U);
 }
 
-TEST(Tally, IsSharedByTheSourcesThatUseItAndSaysWhichEventWasTheLast) {
+TEST(Tally, IsSharedByItsSourcesAndNamesTheSourceOfTheLastEvent) {
   Monitored both("lenses: [probe_lens: {rests: [usual]}]\n");
   const auto first = both.add("first"), second = both.add("second");
   both.monitor.tick(std::nullopt);
@@ -263,7 +263,7 @@ TEST(Tally, IsSharedByTheSourcesThatUseItAndSaysWhichEventWasTheLast) {
   EXPECT_EQ(both.shown("tally", "largest is second"), 4);
 }
 
-TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
+TEST(Tally, LosesNothingIfSeveralThreadsAddAndOneTakes) {
   constexpr uint64_t events = 100000;
   constexpr std::size_t threads = 3;
   loupe_tally tally;
@@ -290,14 +290,14 @@ TEST(Tally, LosesNothingOfSeveralThreadsNorOfWhatIsTakenMeanwhile) {
   EXPECT_EQ(sum, static_cast<double>(threads * events));
 }
 
-TEST(Tally, IsNotMadeOutOfTurn) {
+TEST(Tally, IsRefusedOutsideOfAReport) {
   Monitored it("lenses: [probe_lens: {wrong: tally_too_late}]\n");
   it.add("conv")->close();
   it.tick();
   EXPECT_SAYS(only(it.stage.take_notes("lens is refused")), "'make_tally' was called ");
 }
 
-TEST(Tally, NotMadeByTheHostIsAFaultOfTheLens) {
+TEST(Tally, ThatTheHostDidNotCreateIsAnErrorOfTheLens) {
   Monitored it("lenses: [probe_lens: {wrong: foreign_tally}]\n");
   it.add("conv");
   it.tick();
@@ -310,7 +310,7 @@ TEST(Tally, IsForPluginsOfTheHostsOwnBuildAlone) {
   EXPECT_EQ(it.stage.take_notes("lens gets no table").size(), 1U);
 }
 
-TEST(Tally, OfOneLensLeavesAnotherOfTheSameStreamAsItWas) {
+TEST(Tally, OfOneLensDoesNotChangeAnotherLensOfTheStream) {
   Layered it(
       "lenses:\n  - probe_lens: {rests: [usual], measures: [sums, change]}\n"
       "  - {probe: {id: other, measures: change}, as: other}\n");

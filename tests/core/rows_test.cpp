@@ -1,4 +1,4 @@
-// Lenses that judge what all lenses report.
+// Lenses that judge the numbers of all lenses.
 
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@ std::string heard(const Layered& run) {
   return text;
 }
 
-TEST(Rows, HaveEachNumberOnceAlsoOfLensesThatReportLater) {
+TEST(Rows, HaveEachNumberOnceEvenOfLensesThatReportLater) {
   Layered run(std::string("lenses: [probe_judge, probe_lens, {probe_lens: {}, as: other}]\n"));
   run.forward({2, 3});
   run.tick();
   EXPECT_EQ(heard(run), "it heard Probe/conv/sum=5 Probe (other)/conv/sum=5 ");
 }
 
-TEST(Rows, AreThoseOfOneTick) {
+TEST(Rows, HaveOnlyTheNumbersOfOneTick) {
   Layered run(std::string("lenses: [probe_lens, probe_judge]\n"));
   for (const float value : {1.0F, 2.0F}) {
     run.forward({value, 0});
@@ -32,7 +32,7 @@ TEST(Rows, AreThoseOfOneTick) {
   EXPECT_EQ(heard(run), "it heard Probe/conv/sum=2 ");
 }
 
-TEST(Rows, OfALensThatFailsComeNoMoreAndAllElseGoesOn) {
+TEST(Rows, OfALensThatFailsStopAndOthersContinue) {
   Layered run(std::string("lenses: [probe_lens, {probe_judge: {fails: true}}]\n"));
   run.forward({2, 3});
   run.tick();

@@ -13,7 +13,7 @@
 namespace {
 bool has_no_locks = false;
 }
-/// In place of the C library's.
+/// Replaces the C library's flock, so that a test can simulate a file system without locks.
 extern "C" int flock(int descriptor, int operation) noexcept {
   if (!has_no_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
   errno = ENOLCK;
@@ -29,7 +29,7 @@ class RunFolder : public testing::Test {
   const LogCapture told;
 };
 
-TEST_F(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
+TEST_F(RunFolder, GivesASecondInspectorASeparateFolderAndReportsIt) {
   loupe::RunFolder first, second, third;
   EXPECT_EQ(first.take(folder.path("digits")), folder.path("digits"));
   EXPECT_EQ(told.messages, std::vector<std::string>{});
@@ -40,7 +40,7 @@ TEST_F(RunFolder, GivesASecondInspectorAFolderOfItsOwnAndTellsSo) {
                                   "'; the files of this run go to '" + folder.path("digits-2") + "'");
 }
 
-TEST_F(RunFolder, IsFreeAgainAfterItsRunAndLeavesNothingBehind) {
+TEST_F(RunFolder, IsFreeAfterItsRunAndLeavesNothing) {
   { EXPECT_EQ(loupe::RunFolder().take(folder.path("new/digits")), folder.path("new/digits")); }
   EXPECT_FALSE(std::filesystem::exists(folder.path("new/digits"))) << "the run wrote nothing";
   folder.write("digits/model.pt", "x");
@@ -49,7 +49,7 @@ TEST_F(RunFolder, IsFreeAgainAfterItsRunAndLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/model.pt")));
 }
 
-TEST_F(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
+TEST_F(RunFolder, OfAnotherProcessIsHeldUntilThatProcessEnds) {
   int ready[2], done[2];
   ASSERT_EQ(pipe(ready), 0);
   ASSERT_EQ(pipe(done), 0);
@@ -59,7 +59,7 @@ TEST_F(RunFolder, OfAnotherProcessIsItsOwnUntilThatProcessEndsHoweverItEnds) {
     held.take(folder.path("digits"));
     char byte = 'x';
     if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1) _exit(1);
-    _exit(0);  // as a killed process: nothing is given back
+    _exit(0);  // exits like a killed process, without returning the folder
   }
   char byte = 'x';
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
@@ -93,17 +93,17 @@ TEST_F(RunFolder, ThatWasMovedOrDeletedIsTakenAnewOnce) {
                                   "this run go to a new folder of that name");
 }
 
-TEST_F(RunFolder, BehindALinkIsTheFolderThatTheLinkNames) {
+TEST_F(RunFolder, BehindALinkIsTheTargetOfTheLink) {
   std::filesystem::create_directory(folder.path("real"));
   std::filesystem::create_directory_symlink("real", folder.path("digits"));
   loupe::RunFolder run;
   run.take(folder.path("digits"));
   EXPECT_FALSE(run.is_lost());
   std::filesystem::rename(folder.path("real"), folder.path("elsewhere"));
-  EXPECT_TRUE(run.is_lost()) << "the link leads nowhere";
+  EXPECT_TRUE(run.is_lost()) << "the link's target was moved";
   std::filesystem::remove(folder.path("digits"));
   std::filesystem::create_directory_symlink("elsewhere", folder.path("digits"));
-  EXPECT_FALSE(run.is_lost()) << "it was moved, and a link leads to it";
+  EXPECT_FALSE(run.is_lost()) << "the new link leads to the moved folder";
   std::filesystem::remove(folder.path("digits"));
   std::filesystem::create_directory(folder.path("another"));
   std::filesystem::create_directory_symlink("another", folder.path("digits"));
@@ -111,7 +111,7 @@ TEST_F(RunFolder, BehindALinkIsTheFolderThatTheLinkNames) {
   EXPECT_EQ(told.messages, Texts{});
 }
 
-TEST_F(RunFolder, WhoseLockWasDeletedIsLockedAgain) {
+TEST_F(RunFolder, WithADeletedLockIsLockedAgain) {
   loupe::RunFolder run, second;
   run.take(folder.path("digits"));
   std::filesystem::remove(folder.path("digits/.loupe.lock"));
@@ -120,10 +120,10 @@ TEST_F(RunFolder, WhoseLockWasDeletedIsLockedAgain) {
   std::filesystem::remove(folder.path("digits/.loupe.lock"));
   loupe::RunFolder third;
   EXPECT_EQ(third.take(folder.path("digits")), folder.path("digits"));
-  EXPECT_TRUE(run.is_lost()) << "another was faster";
+  EXPECT_TRUE(run.is_lost()) << "the third run locked it before this one";
 }
 
-TEST_F(RunFolder, ThatCannotBeLockedIsTakenWithAWarning) {
+TEST_F(RunFolder, WithoutLocksIsTakenWithAWarning) {
   has_no_locks = true;
   loupe::RunFolder run;
   EXPECT_EQ(run.take(folder.path("digits")), folder.path("digits"));
@@ -132,14 +132,14 @@ TEST_F(RunFolder, ThatCannotBeLockedIsTakenWithAWarning) {
   EXPECT_SAYS(only(told.messages), "run.dir");
 }
 
-TEST_F(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
+TEST_F(RunFolder, ThatAnotherRunTookIsLeftToThatRun) {
   loupe::RunFolder first, second;
   first.take(folder.path("digits"));
   std::filesystem::rename(folder.path("digits"), folder.path("moved"));
   second.take(folder.path("digits"));
   EXPECT_TRUE(first.is_lost());
   EXPECT_EQ(first.retake(folder.path("digits")), folder.path("digits-2"));
-  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/.loupe.lock"))) << "it is the other's";
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/.loupe.lock"))) << "the second run's lock";
   EXPECT_FALSE(second.is_lost());
   ASSERT_EQ(told.messages.size(), 1u);
   EXPECT_EQ(told.messages[0], "the folder '" + folder.path("digits") +
@@ -148,7 +148,7 @@ TEST_F(RunFolder, ThatAnotherTookMeanwhileIsLeftToIt) {
                                   folder.path("digits-2") + "'");
 }
 
-TEST_F(RunFolder, SaysHowItClaimsADirectory) {
+TEST_F(RunFolder, ReturnsTheResultOfAClaim) {
   loupe::RunFolder run, other;
   std::string directory = folder.path("digits"), taken = directory;
   EXPECT_FALSE(run.is_claimed());
@@ -163,10 +163,10 @@ TEST_F(RunFolder, SaysHowItClaimsADirectory) {
   directory = folder.path("letters");
   EXPECT_EQ(run.claim(directory, true), loupe::RunFolder::Claim::taken);
   EXPECT_EQ(directory, folder.path("letters"));
-  EXPECT_FALSE(std::filesystem::exists(directory)) << "many runs share it";
+  EXPECT_FALSE(std::filesystem::exists(directory)) << "runs that share a folder do not create it";
 }
 
-TEST_F(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
+TEST_F(RunFolder, LeavesTheLockOfTheRunThatTookItsName) {
   auto first = std::make_unique<loupe::RunFolder>();
   loupe::RunFolder second;
   first->take(folder.path("digits"));
@@ -176,7 +176,7 @@ TEST_F(RunFolder, LeavesAtItsEndTheLockOfWhoTookItsName) {
   EXPECT_FALSE(second.is_lost());
 }
 
-TEST_F(RunFolder, WritesNoLockThroughALinkThatAnotherLaid) {
+TEST_F(RunFolder, WritesNoLockThroughASymbolicLink) {
   folder.write("precious", "x");
   std::filesystem::create_directory(folder.path("digits"));
   std::filesystem::create_symlink(folder.path("precious"), folder.path("digits/.loupe.lock"));
@@ -185,7 +185,7 @@ TEST_F(RunFolder, WritesNoLockThroughALinkThatAnotherLaid) {
   EXPECT_EQ(std::filesystem::file_size(folder.path("precious")), 1u);
 }
 
-TEST_F(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
+TEST_F(RunFolder, KeepsFilesOfOneEarlierRunTogetherAndNothingElse) {
   for (const std::string run : {"one", "two"}) {
     folder.write("digits/record.jsonl", run);
     folder.write("digits/report.html", run);
@@ -196,7 +196,7 @@ TEST_F(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
     const std::vector<std::string> paths = {"record.jsonl", "report.html", "events/", "values.csv", "record.jsonl"};
     EXPECT_TRUE(taken.keep_older(paths));
     folder.write("digits/record.jsonl", "of this run");
-    EXPECT_FALSE(taken.keep_older(paths)) << "by now it is this run's";
+    EXPECT_FALSE(taken.keep_older(paths)) << "the record is this run's now";
   }
   for (const char* kept : {"older-1", "older-2"}) {
     for (const char* name : {"record.jsonl", "report.html", "events/1"}) {
@@ -210,7 +210,7 @@ TEST_F(RunFolder, KeepsWhatEarlierRunsLeftTogetherAndNothingElse) {
             0u);
 }
 
-TEST_F(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
+TEST_F(RunFolder, KeepsIncidentsOfAnEarlierRunWithItsFilesButNotItsOwn) {
   folder.write("digits/record.jsonl", "x");
   folder.write("digits/incident-412/about.json", "x");
   folder.write("digits/incident-412-2/about.json", "x");
@@ -226,13 +226,13 @@ TEST_F(RunFolder, KeepsTheIncidentsOfAnEarlierRunWithItsFilesAndLeavesItsOwn) {
        {"record.jsonl", "incident-412/about.json", "incident-412-2/about.json", "notes.json", loaded_file_name})
     EXPECT_TRUE(std::filesystem::exists(folder.path("digits/older-1/") + name)) << name;
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/incident-412/about.json")));
-  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/notes.json"))) << "it speaks of the earlier run";
+  EXPECT_FALSE(std::filesystem::exists(folder.path("digits/notes.json"))) << "it belongs to the earlier run";
   EXPECT_FALSE(std::filesystem::exists(folder.path("digits/incident-412-2")));
-  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/incident-notes/mine"))) << "no run wrote that";
+  EXPECT_TRUE(std::filesystem::exists(folder.path("digits/incident-notes/mine"))) << "not a run's folder";
   EXPECT_EQ(told.messages.size(), 1u);
 }
 
-TEST_F(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
+TEST_F(RunFolder, KeepsNotesOnlyWithTheirRecord) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path(""));
   folder.write("notes.json", "of this folder");
@@ -245,7 +245,7 @@ TEST_F(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
   const std::vector<std::string> paths = {"report.html", "record.jsonl", "run/record.jsonl"};
   EXPECT_TRUE(run.keep_older(paths));
   EXPECT_TRUE(std::filesystem::exists(folder.path("older-1/report.html")));
-  EXPECT_TRUE(std::filesystem::exists(folder.path("notes.json"))) << "no record lay beside it";
+  EXPECT_TRUE(std::filesystem::exists(folder.path("notes.json"))) << "the folder has no record";
   EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1/record.jsonl.gz")));
   EXPECT_TRUE(std::filesystem::exists(folder.path("run/older-1/notes.json")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("run/notes.json")));
@@ -257,7 +257,7 @@ TEST_F(RunFolder, KeepsNotesWithTheRecordOfWhichTheySpeakAndLeavesOthers) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("run/notes.json")));
 }
 
-TEST_F(RunFolder, LeavesIncidentsWhereTheRunHasNoFolderOfItsOwn) {
+TEST_F(RunFolder, LeavesIncidentsOfARunWithoutASeparateFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path(""));
   folder.write("incident-412/about.json", "x");
@@ -268,7 +268,7 @@ TEST_F(RunFolder, LeavesIncidentsWhereTheRunHasNoFolderOfItsOwn) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("incident-412/about.json")));
 }
 
-TEST_F(RunFolder, MovesNoFolderThatIsNotWithinTheRuns) {
+TEST_F(RunFolder, MovesNoFolderOutsideOfTheRuns) {
   folder.write("other/theirs", "x");
   folder.write("digits/model.pt", "x");
   loupe::RunFolder run;
@@ -278,7 +278,7 @@ TEST_F(RunFolder, MovesNoFolderThatIsNotWithinTheRuns) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("digits/model.pt")));
 }
 
-TEST_F(RunFolder, TellsWhatItCannotKeep) {
+TEST_F(RunFolder, ReportsFilesThatItCannotKeep) {
   const std::string unmovable = "/sys/devices/system/cpu/online";
   ASSERT_TRUE(std::filesystem::is_regular_file(unmovable));
   loupe::RunFolder run;
@@ -287,7 +287,7 @@ TEST_F(RunFolder, TellsWhatItCannotKeep) {
   EXPECT_EQ(told.messages[0].find("files of an earlier run in '" + unmovable + "' cannot be kept: "), 0u);
 }
 
-// Who holds a run's folder, as the folder's lock names it.
+// The process that holds a run's folder, as the folder's lock names it.
 TEST(RunHolder, ReadsBackWhatItWrote) {
   const RunHolder self = RunHolder::this_process();
   EXPECT_EQ(self.process, ::getpid());
@@ -300,20 +300,20 @@ TEST(RunHolder, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.in_words(), "process " + std::to_string(::getpid()));
 }
 
-TEST(RunHolder, OfAnotherMachineIsSaidWithItsName) {
+TEST(RunHolder, OfAnotherMachineIsNamedWithTheMachine) {
   const RunHolder other = RunHolder::in("12 trainbox 0000/pid:[1]\n");
   EXPECT_EQ(other.in_words(), "process 12 on trainbox");
   EXPECT_FALSE(other.is_of_this_machine());
 }
 
-TEST(RunHolder, OfALockThatNamesNoMachineMayBeAnywhere) {
+TEST(RunHolder, OfALockWithoutAMachineMayBeAnywhere) {
   const RunHolder old = RunHolder::in("12");
   EXPECT_EQ(old.process, 12);
   EXPECT_EQ(old.in_words(), "process 12");
   EXPECT_FALSE(old.is_of_this_machine());
 }
 
-TEST(RunHolder, IsNobodyInATextOfAnotherForm) {
+TEST(RunHolder, IsUnknownInATextOfAnotherForm) {
   for (const char* text : {"", " 12", "x", "12x", "-12 host", "0 host", "4294967297 host machine"}) {
     EXPECT_EQ(RunHolder::in(text).process, 0) << text;
     EXPECT_EQ(RunHolder::in(text).in_words(), "another run") << text;

@@ -1,4 +1,4 @@
-// Which steps are measured, and how a budget chooses them. No clock runs here: times are numbers.
+// Which steps Loupe measures, and how a budget chooses them. No clock runs here: the tests give times as numbers.
 
 #include "pipeline/schedule.h"
 
@@ -18,7 +18,7 @@
 namespace loupe {
 namespace {
 
-/// '+' for each step that is measured.
+/// One character per step: '+' if it is measured, '.' if not.
 std::string looks(Sampling& sampling, int steps, const Bucket* bucket = nullptr) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
@@ -35,27 +35,27 @@ TEST(Sampling, LooksAtTheFirstTwoOfEachTwiceNSteps) {
   EXPECT_EQ(looks(all, 5), "+++++");
 }
 
-TEST(Sampling, LooksAtEveryStepForAWhileFromTheNextOnWhereAsked) {
+TEST(Sampling, MeasuresEveryStepForAWhileOnRequest) {
   Sampling sampling(5);
   looks(sampling, 4);
   sampling.look_fully(3);
   EXPECT_EQ(looks(sampling, 12), ".+++..++....");
 }
 
-TEST(Sampling, MeasuresNoMoreThanOneStepInNHoweverMuchTheBucketHolds) {
+TEST(Sampling, MeasuresAtMostOneStepInNEvenWithAFullBucket) {
   const Bucket full(1);
   Sampling fifth(5);
   EXPECT_EQ(looks(fifth, 14, &full), "++........++..");
   fifth.begin_epoch(full);
-  EXPECT_EQ(looks(fifth, 8, &full), "++......") << "that epoch was long enough";
+  EXPECT_EQ(looks(fifth, 8, &full), "++......") << "the epoch before was long enough";
   fifth.begin_epoch(full);
-  EXPECT_EQ(looks(fifth, 8, &full), "..++....") << "this one was not";
+  EXPECT_EQ(looks(fifth, 8, &full), "..++....") << "the epoch before was too short";
 }
 
-/// A trainer under a budget. Times are in seconds.
+/// A trainer with a budget. Times are in seconds.
 struct Trainer {
   explicit Trainer(double share) : bucket(share) {}
-  /// Returns the share of the time that Loupe took.
+  /// Runs the steps and returns the share of the time that Loupe took.
   double run(int steps, double step, double cost, double passing = 0) {
     const double before = took;
     for (int i = 0; i < steps; ++i) {
@@ -80,14 +80,14 @@ struct Trainer {
   std::string shown;
 };
 
-TEST(Bucket, PaysForEveryStepUntilThatHasTakenHalfASecond) {
+TEST(Bucket, PaysForEveryStepUntilTheyHaveTakenHalfASecond) {
   Trainer trainer(0.03);
   trainer.run(1000, 1e-6, 0.001);
   EXPECT_GE(trainer.measured, 500);
-  EXPECT_LE(trainer.measured, 502) << "a pair is completed";
+  EXPECT_LE(trainer.measured, 502) << "a pair is always completed";
 }
 
-TEST(Bucket, KeepsToItsShareAndUsesNearlyAllOfIt) {
+TEST(Bucket, KeepsToItsShareAndUsesAlmostAllOfIt) {
   for (const double cost : {0.02, 0.08, 0.5, 1.0, 20.0}) {
     Trainer trainer(0.01);
     trainer.run(10000, 1, cost);
@@ -97,7 +97,7 @@ TEST(Bucket, KeepsToItsShareAndUsesNearlyAllOfIt) {
   }
 }
 
-TEST(Bucket, FollowsACostThatGrowsAndOneThatFalls) {
+TEST(Bucket, FollowsARisingAndAFallingCost) {
   Trainer trainer(0.01);
   for (const double cost : {0.1, 0.4, 0.02}) {
     trainer.run(2000, 1, cost);
@@ -105,7 +105,7 @@ TEST(Bucket, FollowsACostThatGrowsAndOneThatFalls) {
   }
 }
 
-TEST(Bucket, MeasuresEveryStepWhereThatTakesLessThanTheShare) {
+TEST(Bucket, MeasuresEveryStepIfThatTakesLessThanTheShare) {
   Trainer trainer(0.03);
   trainer.run(5000, 1, 0.02);
   EXPECT_EQ(trainer.measured, 5000);
@@ -120,7 +120,7 @@ TEST(Bucket, HoldsNoMoreThanHalfASecondAfterALongPause) {
   EXPECT_LE(trainer.measured, 502);
 }
 
-TEST(Bucket, LeavesAQuarterOfTheShareWhereStepsThatAreNotMeasuredTakeMoreThanAll) {
+TEST(Bucket, KeepsAQuarterOfTheShareIfUnmeasuredStepsTakeMoreThanAll) {
   Trainer trainer(0.03);
   trainer.run(20000, 0.001, 0.002, 0.001);
   trainer.measured = 0;
@@ -128,13 +128,13 @@ TEST(Bucket, LeavesAQuarterOfTheShareWhereStepsThatAreNotMeasuredTakeMoreThanAll
   EXPECT_NEAR(trainer.measured * 0.002 / 100, 0.03 / 4, 0.001);
 }
 
-TEST(Bucket, SavesWhatStepsTakeThatAreNotMeasured) {
+TEST(Bucket, SavesTheTimeOfUnmeasuredSteps) {
   Trainer trainer(0.03);
   trainer.run(20000, 0.001, 0.002, 1e-5);
   EXPECT_NEAR(trainer.run(100000, 0.001, 0.002, 1e-5), 0.03, 0.001);
 }
 
-TEST(Bucket, ForgivesReportsButNoStepThatWasMeasured) {
+TEST(Bucket, ForgivesReportsButNoMeasuredStep) {
   const auto is_empty_after = [](Bucket bucket, double seconds) {
     bucket.fill(seconds, 0);
     return bucket.is_empty();
@@ -146,10 +146,10 @@ TEST(Bucket, ForgivesReportsButNoStepThatWasMeasured) {
   EXPECT_FALSE(is_empty_after(reported, 20));
   EXPECT_TRUE(is_empty_after(measured, 3000));
   measured.spend_on_report(1);
-  EXPECT_FALSE(is_empty_after(measured, 3400)) << "a report adds nothing to a debt that is larger";
+  EXPECT_FALSE(is_empty_after(measured, 3400)) << "a report adds nothing to a larger debt";
 }
 
-TEST(Bucket, PaysForTheFirstStepsOfEachEpochThatIsLongEnough) {
+TEST(Bucket, PaysForTheFirstStepsOfEachLongEpoch) {
   Trainer trainer(0.03);
   trainer.run(2000, 0.01, 0.004);
   for (int epoch = 0; epoch < 50; ++epoch) {
@@ -160,7 +160,7 @@ TEST(Bucket, PaysForTheFirstStepsOfEachEpochThatIsLongEnough) {
   }
 }
 
-TEST(Bucket, KeepsToItsShareWhereEpochsAreShort) {
+TEST(Bucket, KeepsToItsShareWithShortEpochs) {
   Trainer trainer(0.03);
   const double taken_before = trainer.took;
   for (int epoch = 0; epoch < 60000; ++epoch) {
@@ -171,7 +171,7 @@ TEST(Bucket, KeepsToItsShareWhereEpochsAreShort) {
   EXPECT_GE(trainer.took - taken_before, 0.03 * 60);
 }
 
-TEST(Bucket, PaysForReportsOfShortEpochsAndForTheStepsBehindThem) {
+TEST(Bucket, PaysForReportsOfShortEpochsAndForTheStepsAfterThem) {
   Trainer trainer(0.03);
   constexpr double report = 0.001;
   int reports = 0, blank = 0;
@@ -188,7 +188,7 @@ TEST(Bucket, PaysForReportsOfShortEpochsAndForTheStepsBehindThem) {
     trainer.run(2, 1e-4, 1e-4);
     blank += trainer.shown == "++" ? 0 : 1;
   }
-  EXPECT_EQ(blank, 0) << "each report has steps to tell of";
+  EXPECT_EQ(blank, 0) << "each report has measured steps";
   EXPECT_GT(reports, 1000);
   EXPECT_LE(trainer.took + reporting, 0.03 * 61 + 0.51);
 }
@@ -203,7 +203,7 @@ TEST(Bucket, PaysForAReportAtLeastEachTenSeconds) {
   EXPECT_TRUE(bucket.pays_for_report());
 }
 
-/// The steps that a rank measures to which each costs so much.
+/// The measured steps of a rank, if measuring a step takes `cost` seconds.
 std::string agreed_looks(double cost, int epochs, int steps) {
   Trainer trainer(0.03);
   trainer.sampling.agree();
@@ -214,7 +214,7 @@ std::string agreed_looks(double cost, int epochs, int steps) {
   return trainer.shown;
 }
 
-TEST(Sampling, ThatAgreesMeasuresNearlyAllStepsOfARankThatMeasuresFewer) {
+TEST(Sampling, ThatAgreesMeasuresAlmostAllStepsOfARankThatMeasuresFewer) {
   for (const auto& [epochs, steps] : {std::pair(4000, 10), std::pair(700, 60), std::pair(40, 1000)}) {
     const std::string often = agreed_looks(0.003, epochs, steps), seldom = agreed_looks(0.02, epochs, steps);
     const std::size_t settled = often.size() / 2;
@@ -231,7 +231,7 @@ TEST(Sampling, ThatAgreesMeasuresNearlyAllStepsOfARankThatMeasuresFewer) {
   }
 }
 
-TEST(Sampling, ThatAgreesMeasuresMoreAgainWhereThatBecomesCheaper) {
+TEST(Sampling, ThatAgreesMeasuresMoreWhenTheCostFalls) {
   Trainer trainer(0.03);
   trainer.sampling.agree();
   trainer.run(20000, 0.01, 0.02);
@@ -240,7 +240,7 @@ TEST(Sampling, ThatAgreesMeasuresMoreAgainWhereThatBecomesCheaper) {
   EXPECT_LE(trainer.sampling.every(), 4U);
 }
 
-/// Steps of a trainer by a clock of their own.
+/// Steps of a trainer on a fake clock.
 class BudgetedSteps : public testing::Test {
  protected:
   BudgetedSteps() {
@@ -248,7 +248,7 @@ class BudgetedSteps : public testing::Test {
     set_steady_clock([] { return now.load(); });
   }
   ~BudgetedSteps() override { set_steady_clock(nullptr); }
-  /// Hooks take `cost` of a step that is measured, and `passing` of another.
+  /// Hooks take `cost` seconds in a measured step, and `passing` seconds in others.
   void run(LookSchedule& schedule, int steps, double cost, double passing = 0) {
     for (int i = 0; i < steps; ++i) {
       now = now + 0.01;
@@ -263,7 +263,7 @@ class BudgetedSteps : public testing::Test {
   }
   int measured_ = 0;
   double took_ = 0;
-  static inline std::atomic<double> now;  // read by the thread of the visualizers, too
+  static inline std::atomic<double> now;  // the visualizers' thread reads it, too
 };
 
 TEST_F(BudgetedSteps, KeepToTheBudgetByTheTimeOfTheHooks) {
@@ -274,14 +274,14 @@ TEST_F(BudgetedSteps, KeepToTheBudgetByTheTimeOfTheHooks) {
   EXPECT_LT(took_, 0.5 + 0.031 * (now - 1000));
 }
 
-TEST_F(BudgetedSteps, SaveWhatHooksTakeOfTheOthers) {
+TEST_F(BudgetedSteps, SaveTheTimeOfHooksInOtherSteps) {
   LookSchedule schedule(1, 1, 0.03);
   run(schedule, 30000, 0.002, 0.0001);
   EXPECT_LT(took_, 0.5 + 0.032 * (now - 1000));
   EXPECT_GT(measured_, 1000);
 }
 
-TEST_F(BudgetedSteps, ReadNoClockInMostStepsThatAreNotMeasured) {
+TEST_F(BudgetedSteps, ReadNoClockInMostUnmeasuredSteps) {
   LookSchedule schedule(1, 1, 0.03);
   run(schedule, 100, 1);
   ASSERT_FALSE(schedule.looks());
@@ -308,7 +308,7 @@ TEST_F(BudgetedSteps, AreMeasuredLessWhereTicksTakeTheTime) {
   EXPECT_LT(measured_with(0.02), measured_with(0) / 2);
 }
 
-TEST_F(BudgetedSteps, OfAFurtherModelAreMeasured) {
+TEST_F(BudgetedSteps, OfAnAddedModelAreMeasured) {
   LookSchedule schedule(1, 1, 0.03);
   run(schedule, 1000, 0.01);
   schedule.begin_epoch(1);
@@ -322,14 +322,14 @@ TEST_F(BudgetedSteps, OfAFurtherModelAreMeasured) {
   }
 }
 
-/// A step of a trainer, as taps tell it.
+/// Makes a step as taps report it.
 void step(Monitored& it, ModuleNode& layer, float value) {
   if (it.monitor.looks()) Monitored::forward(layer, {value});
   it.monitor.note_step();
   it.monitor.end_step();
 }
 
-/// The notes on cost of a run of so many steps; each that is measured takes a tenth of a second more.
+/// The notes on cost of a run with this many steps. A measured step takes 0.1 s more.
 Texts told_after(const std::string& budget, int steps, std::atomic<double>& now) {
   Layered it("attach: {budget: " + budget + "}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   for (int i = 0; i < steps; ++i) {
@@ -345,11 +345,11 @@ Texts told_after(const std::string& budget, int steps, std::atomic<double>& now)
 
 TEST_F(BudgetedSteps, AreCountedOnceAtTheEndWhereSomeWereNotMeasured) {
   EXPECT_SAYS(only(told_after("1%", 300, now)), "of 300 steps were measured");
-  EXPECT_TRUE(told_after("1%", 3, now).empty()) << "all were";
+  EXPECT_TRUE(told_after("1%", 3, now).empty()) << "all steps were measured";
   EXPECT_TRUE(told_after("off", 300, now).empty());
 }
 
-TEST_F(BudgetedSteps, AreSaidOfAtFirstInTheSummaryAlone) {
+TEST_F(BudgetedSteps, AreFirstReportedOnlyInTheSummary) {
   Layered it("attach: {budget: 1%}\nlenses: [probe_lens]\n");
   EXPECT_EQ(it.monitor.sampling_words(), ", measures as many steps as fit into 1 % of the time");
 }
@@ -377,7 +377,7 @@ TEST(History, OfLargeParametersIsSaidToBeEstimatedByName) {
       << notes[0];
 }
 
-TEST(History, OfSmallParametersIsWholeAndNotSpokenOf) {
+TEST(History, OfSmallParametersIsCompleteAndNotReported) {
   Monitored it("attach: {history: 4096}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   const auto model = std::make_shared<ModelNode>("net", "net", "Net");
   it.add("fc", LOUPE_MODULE_LEAF, model);
@@ -386,7 +386,7 @@ TEST(History, OfSmallParametersIsWholeAndNotSpokenOf) {
   EXPECT_EQ(it.stage.take_notes("shown note").size(), 0U);
 }
 
-TEST(History, IsAsLongAsTheConfigurationSays) {
+TEST(History, IsAsLongAsTheConfigurationSets) {
   struct Case {
     const char* attach;
     std::size_t elements;
@@ -397,7 +397,7 @@ TEST(History, IsAsLongAsTheConfigurationSays) {
     Layered it(std::string("attach: ") + each.attach + "\nlenses: [probe_lens: {measures: [sums, change]}]\n");
     std::vector<float> values(each.elements, 1);
     it.forward(values);
-    std::fill(values.begin(), values.begin() + 8, 3.0F);  // a change that only one run of a sample can have seen
+    std::fill(values.begin(), values.begin() + 8, 3.0F);  // a change that is in only one run of a sample
     const std::size_t half = each.elements / 2;
     std::fill(values.end() - static_cast<std::ptrdiff_t>(half), values.end(), 2.0F);
     it.forward(values);
@@ -415,11 +415,11 @@ TEST(SampledSteps, CompareWithinPairsAndNeverAcrossTheStepsBetween) {
   for (int i = 1; i <= 8; ++i) step(it, *it.layer, static_cast<float>(i));
   it.tick();
   EXPECT_EQ(it.shown("conv", "sum count"), 4);  // steps 1, 2, 7, 8
-  EXPECT_EQ(it.shown("conv", "dot_previous"), 7 * 8) << "the last; 2 * 7 would be across the gap";
+  EXPECT_EQ(it.shown("conv", "dot_previous"), 7 * 8) << "compares the last pair; 2 * 7 would be across the gap";
   EXPECT_EQ(begun, 1);
 }
 
-TEST(SampledSteps, TakeEveryPushAndLookAtAllAfterALossThatIsNotFinite) {
+TEST(SampledSteps, TakeEveryPushAndMeasureAllAfterALossThatIsNotFinite) {
   Layered it("attach: {every: 50}\nlenses: [probe_lens: {pushes: true}]\n");
   const uint32_t loss = LOUPE_EVENT_LOSS | training_pass;
   for (int i = 1; i <= 10; ++i) {
@@ -427,9 +427,9 @@ TEST(SampledSteps, TakeEveryPushAndLookAtAllAfterALossThatIsNotFinite) {
     step(it, *it.layer, 1);
   }
   EXPECT_FALSE(it.monitor.looks());
-  EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 10U + 2U) << "all losses, two forwards";
+  EXPECT_EQ(it.stage.take_notes("lens.numbers process").size(), 10U + 2U) << "all losses and two forwards";
   it.monitor.push("loss", NAN, loss);
-  EXPECT_FALSE(it.monitor.looks()) << "the step that is on is not seen from its beginning";
+  EXPECT_FALSE(it.monitor.looks()) << "measuring starts with the next step";
   step(it, *it.layer, 1);
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(it.monitor.looks()) << i;
@@ -438,7 +438,7 @@ TEST(SampledSteps, TakeEveryPushAndLookAtAllAfterALossThatIsNotFinite) {
   EXPECT_FALSE(it.monitor.looks());
 }
 
-TEST(SampledSteps, GoOnWhereLookingBeginsAgainAfterInactiveEpochs) {
+TEST(SampledSteps, StartWithTheFirstActiveEpoch) {
   Layered it("attach: {every: 10, active: 2}\nlenses: [probe_lens]\n");
   EXPECT_FALSE(it.monitor.looks());
   step(it, *it.layer, 1);
@@ -448,7 +448,7 @@ TEST(SampledSteps, GoOnWhereLookingBeginsAgainAfterInactiveEpochs) {
   EXPECT_TRUE(it.monitor.looks());
 }
 
-TEST(SampledSteps, ThatNoTapSeesAreAllLookedAt) {
+TEST(SampledSteps, ThatNoTapSeesAreAllMeasured) {
   Monitored it("attach: {every: 10}\nlenses: [probe_lens]\n");
   it.add("conv");
   for (int i = 0; i < 5; ++i) {
@@ -458,7 +458,7 @@ TEST(SampledSteps, ThatNoTapSeesAreAllLookedAt) {
   }
 }
 
-TEST(TicksByThemselves, ComeAtTheStepsOfTheClockAlone) {
+TEST(TicksByThemselves, CountOnlyTheStepsOfTheClock) {
   Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\n");
   it.add("conv");
   it.host.on_tick_due = [&] { it.monitor.tick_if_due(); };
@@ -472,7 +472,7 @@ TEST(TicksByThemselves, ComeAtTheStepsOfTheClockAlone) {
   EXPECT_EQ(it.monitor.step(), 7U);
 }
 
-TEST(TicksByThemselves, ShowTheRestAtTheEndOnce) {
+TEST(TicksByThemselves, ShowTheRestOnceAtTheEnd) {
   Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.add("conv");
   it.host.on_tick_due = [&] { it.monitor.tick_if_due(); };
@@ -485,7 +485,7 @@ TEST(TicksByThemselves, ShowTheRestAtTheEndOnce) {
   EXPECT_EQ(it.stage.take_notes("lens report"), (Texts{"lens report 1", "lens report 2"}));
 }
 
-TEST(TicksByThemselves, CountFromATickThatTheTrainerAsksFor) {
+TEST(TicksByThemselves, CountFromATickOfTheTrainer) {
   Monitored it("run: {tick: {steps: 3}}\nlenses: [probe_lens]\n");
   it.host.on_tick_due = [&] { it.monitor.tick_if_due(); };
   const auto steps = [&](int count) {
@@ -502,10 +502,10 @@ TEST(TicksByThemselves, CountFromATickThatTheTrainerAsksFor) {
   EXPECT_EQ(it.stage.take_notes("lens report").size(), 1U);
 }
 
-TEST(TicksByThemselves, WaitWhereTheStepsThreadIsNotTheirs) {
+TEST(TicksByThemselves, WaitIfTheStepComesFromAnotherThread) {
   Monitored it("run: {tick: {steps: 1}}\nlenses: [probe_lens]\n");
   it.monitor.note_step();
-  it.monitor.end_step();  // nobody sees to it
+  it.monitor.end_step();  // no callback makes the tick
   EXPECT_TRUE(it.stage.take_notes("lens report").empty());
   EXPECT_TRUE(it.monitor.tick_if_due());
   EXPECT_FALSE(it.monitor.tick_if_due());

@@ -7,17 +7,17 @@
 
 #include "core/log.h"
 
-/// The text holds the part.
+/// Expects that the text contains the part.
 #define EXPECT_SAYS(TEXT, PART) EXPECT_PRED_FORMAT2(testing::IsSubstring, std::string(PART), std::string(TEXT))
 
-/// The text begins with the part.
+/// Expects that the text begins with the part.
 #define EXPECT_BEGINS(TEXT, PART) EXPECT_EQ(std::string(TEXT).substr(0, std::string(PART).size()), std::string(PART))
 
 namespace loupe {
 
 using Texts = std::vector<std::string>;
 
-/// What the exception says that a call must throw.
+/// The message of the exception that a call must throw.
 template <class Exception, class Call>
 std::string thrown_by(Call&& call) {
   try {
@@ -25,17 +25,17 @@ std::string thrown_by(Call&& call) {
   } catch (const Exception& e) {
     return e.what();
   }
-  ADD_FAILURE() << "nothing was thrown";
+  ADD_FAILURE() << "no exception was thrown";
   return "";
 }
 
-/// Of a list of exactly one, that one.
+/// The single item of a list that must have one item.
 inline std::string only(const Texts& texts) {
   EXPECT_EQ(texts.size(), 1u) << testing::PrintToString(texts);
   return texts.size() == 1 ? texts[0] : "";
 }
 
-/// What is told while it lives.
+/// Collects log messages while this object lives.
 class LogCapture {
  public:
   LogCapture() : before_(set_log_sink([this](int, const std::string& message) { messages.push_back(message); })) {}

@@ -1,5 +1,5 @@
-// The series of a preprocessor that a lens brings, as the host hands them to that lens, and saves them for other
-// processes of the run.
+// The series of a lens's own preprocessor, which the host returns to that lens, and saves for other processes of the
+// run.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -13,7 +13,7 @@
 namespace loupe {
 namespace {
 
-/// Writes its state a byte at a time; or only half of it.
+/// Writes its state byte by byte; save_half writes only half of it.
 class Sums : public Preprocessor {
  public:
   Request request() const override {
@@ -73,7 +73,7 @@ class SumsLens : public Lens {
     not_found = wiring()->find(wiring()->context, source_.raw(), "larges", &index, error.get());
     told = error.text();
     has_unknown = source_.find("larges").has_value();
-    loupe_series row{};  // with the bytes of another build
+    loupe_series row{};  // another build may know a shorter struct
     row.struct_size = offsetof(loupe_series, sum);
     row.mean = 7;
     error.check(wiring()->read(wiring()->context, source_.raw(), 1, &row, error.get()));
@@ -91,7 +91,7 @@ class SumsLens : public Lens {
 };
 LOUPE_STATIC_PLUGIN(sums_plugin, "sums", "1.0", SumsLens);
 
-/// A run with that lens.
+/// A run with the lens `sums`.
 struct WithSums : Monitored {
   explicit WithSums(const std::string& lens = "sums") : Monitored(config_of(lens)), module(add("layer")) {}
   void forward(std::vector<float> values) const { Monitored::forward(*module, std::move(values)); }
@@ -113,7 +113,7 @@ struct WithSums : Monitored {
   }
 };
 
-TEST(SeriesOfALens, AreReadAsRowsAndThatOfNothingIsEmpty) {
+TEST(SeriesOfALens, AreReadAsRowsAndEmptyWithoutEvents) {
   WithSums run;
   EXPECT_EQ(run.tick("count"), 0);
   EXPECT_EQ(run.shown("Sums", "mean", "Sums"), std::nullopt);
@@ -124,7 +124,7 @@ TEST(SeriesOfALens, AreReadAsRowsAndThatOfNothingIsEmpty) {
   EXPECT_FALSE(run.lens().quarantined());
 }
 
-TEST(SeriesOfALens, ThatThereAreNotAreToldWithThoseThatThereAre) {
+TEST(SeriesOfALens, ThatDoNotExistAreReportedWithThoseThatDo) {
   WithSums run;
   run.tick("count");
   EXPECT_EQ(SumsLens::not_found, LOUPE_NOT_FOUND);
@@ -132,13 +132,13 @@ TEST(SeriesOfALens, ThatThereAreNotAreToldWithThoseThatThereAre) {
   EXPECT_FALSE(SumsLens::has_unknown);
 }
 
-TEST(SeriesOfALens, AreWrittenNoFurtherThanItKnows) {
+TEST(SeriesOfALens, AreWrittenOnlyUpToTheEndOfTheCallersStruct) {
   WithSums run;
   run.tick("count");
   EXPECT_TRUE(SumsLens::keeps_beyond);
 }
 
-TEST(SeriesOfALens, AreSavedInAsManyPiecesAsThePreprocessorLikes) {
+TEST(SeriesOfALens, AreSavedInAnyNumberOfPieces) {
   WithSums one, other;
   one.forward({1});
   other.forward({2, 3});
@@ -149,7 +149,7 @@ TEST(SeriesOfALens, AreSavedInAsManyPiecesAsThePreprocessorLikes) {
   EXPECT_EQ(one.tick("mean"), 3);
 }
 
-TEST(SeriesOfALens, ThatCannotBeSavedAreToldWithWhy) {
+TEST(SeriesOfALens, ThatCannotBeSavedAreReportedWithTheReason) {
   WithSums run("sums: {whole: false}");
   run.forward({1});
   const LensStates states = LensStatesOf(run.lens()).take();

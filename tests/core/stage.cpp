@@ -29,7 +29,7 @@ const stage_interface stage = {[](const char* line) {
                                    notes.emplace_back(line);
                                    called = listener;
                                  }
-                                 if (called) called(line);  // it may have to wait
+                                 if (called) called(line);  // outside of the lock, as it may have to wait
                                },
                                [](const char* step) -> int32_t {
                                  const std::lock_guard lock(mutex);

@@ -7,11 +7,11 @@
 
 namespace loupe {
 
-/// Returns when visualizers were told, on the display's thread, all that they are to be told by now.
+/// Waits until the display's thread has sent all queued events to the visualizers.
 void wait_until_shown();
 
-/// What the test's components did, what the user was told, and which steps shall fail. One at a time: while it lives,
-/// it is the stage that plugins speak with, and it takes the host's messages.
+/// Records calls of the test's components and messages to the user, and lets chosen steps fail. Only one may live at a
+/// time: plugins use it as their stage, and it receives the host's messages.
 class Stage {
  public:
   Stage();
@@ -19,19 +19,19 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // All of these wait until then.
-  /// The step fails from now on, such as "lens report 1"; a step that begins so and ends in '*' fails whatever follows.
+  // Each of these functions first calls wait_until_shown().
+  /// Lets a step fail from now on, for example "lens report 1"; a final '*' matches any rest.
   void fail(const std::string& step);
   void mend() const;
 
-  /// Called with each note, on the thread that notes; until the stage ends.
+  /// The listener is called with each note, on the noting thread, until the stage is destroyed.
   void listen(std::function<void(const std::string&)> listener);
 
-  /// What was noted since the last call.
+  /// Returns the notes since the last call.
   std::vector<std::string> take_notes() const;
-  /// Of those, the ones that begin so; the others stay.
+  /// Returns and removes the notes with this beginning; the others stay.
   std::vector<std::string> take_notes(const std::string& beginning) const;
-  /// What the user was told since the last call.
+  /// Returns the messages to the user since the last call.
   std::vector<std::string> take_messages() const;
 };
 

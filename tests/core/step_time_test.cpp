@@ -1,5 +1,5 @@
-// What a step takes: its parts, the times of a device, and what the lens step_time and health say. Clocks are moved by
-// hand.
+// The time of a step: its parts, the times of a device, and the findings of the lenses step_time and health. The tests
+// advance the clocks.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@
 namespace loupe {
 namespace {
 
-/// A split on a clock of its own, which each call moves on by so many seconds before it.
+/// A split on a fake clock. after() advances the clock by this many seconds and returns its time.
 struct Made {
   Made() { split.begin(now); }
   double after(double seconds) { return now += seconds; }
@@ -43,15 +43,15 @@ struct Made {
 
 TEST(StepSplit, GivesEachPartOfAPlainStepItsTimeAndAddsUpToIt) {
   Made it;
-  it.split.enter_forward(0, true, it.after(5));  // 5 s for the data
+  it.split.enter_forward(0, true, it.after(5));  // the step waits 5 s for data
   it.split.leave_forward(it.after(2));
-  it.split.enter_forward(1, true, it.after(0.5));  // a function between two layers
+  it.split.enter_forward(1, true, it.after(0.5));  // includes a function between two layers
   it.split.leave_forward(it.after(1));
-  it.split.enter_node(1, it.after(0.25));  // the loss
+  it.split.enter_node(1, it.after(0.25));  // includes the loss
   it.split.leave_node(it.after(2));
   it.split.enter_node(0, it.after(0.25));
   it.split.leave_node(it.after(4));
-  it.split.enter_optimizer(it.after(1));  // clipping
+  it.split.enter_optimizer(it.after(1));  // includes clipping
   it.split.leave_optimizer(it.after(3));
   const double seconds = it.split.end(it.after(0.5));
 
@@ -64,11 +64,11 @@ TEST(StepSplit, GivesEachPartOfAPlainStepItsTimeAndAddsUpToIt) {
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
-TEST(StepSplit, TakesChildrenAndLoupeOutOfALayersOwnTime) {
+TEST(StepSplit, ExcludesChildrenAndLoupeFromALayersTime) {
   Made it;
   it.split.enter_forward(0, true, it.after(0));
   it.split.enter_loupe(it.after(1));
-  it.split.enter_loupe(it.after(2));  // a hook within another
+  it.split.enter_loupe(it.after(2));  // a nested hook
   it.split.leave_loupe(it.after(4));
   it.split.leave_loupe(it.after(8));
   it.split.enter_forward(1, true, it.after(16));
@@ -88,15 +88,15 @@ TEST(StepSplit, TakesChildrenAndLoupeOutOfALayersOwnTime) {
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
-TEST(StepSplit, DoesNotTakeActingOrEvaluationForWaiting) {
+TEST(StepSplit, DoesNotCountActingOrEvaluationAsWaiting) {
   Made it;
-  it.split.enter_forward(0, false, it.after(1));  // before an agent acts
+  it.split.enter_forward(0, false, it.after(1));  // time before an agent acts
   it.split.leave_forward(it.after(2));
-  it.split.enter_forward(0, false, it.after(4));  // its world
+  it.split.enter_forward(0, false, it.after(4));  // time of the simulated world
   it.split.leave_forward(it.after(2));
   it.split.enter_forward(0, true, it.after(4));
   it.split.leave_forward(it.after(8));
-  it.split.enter_forward(1, false, it.after(0.5));  // what the target network says
+  it.split.enter_forward(1, false, it.after(0.5));  // a forward of the target network
   it.split.leave_forward(it.after(1));
   it.split.enter_node(0, it.after(0.5));
   it.split.leave_node(it.after(8));
@@ -106,11 +106,11 @@ TEST(StepSplit, DoesNotTakeActingOrEvaluationForWaiting) {
   EXPECT_DOUBLE_EQ(it.of(StepPart::forward), 8 + 0.5);
   EXPECT_DOUBLE_EQ(it.of(StepPart::backward), 8 + 0.5);
   EXPECT_DOUBLE_EQ(it.of(StepPart::other), 1 + 2 + 4 + 2 + 4 + 1);
-  EXPECT_EQ(it.split.layers()[0].calls, 1U) << "forwards that do not train are none of a layer's";
+  EXPECT_EQ(it.split.layers()[0].calls, 1U) << "forwards that do not train count for no layer";
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
-TEST(StepSplit, WaitsAgainForTheNextBatchWhereGradientsAreAddedUp) {
+TEST(StepSplit, WaitsAgainForTheNextBatchWithAccumulatedGradients) {
   Made it;
   for (int batch = 0; batch < 3; ++batch) {
     it.split.enter_forward(0, true, it.after(2));
@@ -125,11 +125,11 @@ TEST(StepSplit, WaitsAgainForTheNextBatchWhereGradientsAreAddedUp) {
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
-TEST(StepSplit, KeepsWhatAClosureDoesWithinTheOptimizersStep) {
+TEST(StepSplit, KeepsAClosuresWorkWithinTheOptimizersStep) {
   Made it;
   it.split.enter_optimizer(it.after(1));
   for (int i = 0; i < 2; ++i) {
-    it.split.enter_forward(0, true, it.after(1));  // the optimizer's own work
+    it.split.enter_forward(0, true, it.after(1));  // work of the optimizer
     it.split.leave_forward(it.after(2));
     it.split.enter_node(0, it.after(0));
     it.split.leave_node(it.after(4));
@@ -142,7 +142,7 @@ TEST(StepSplit, KeepsWhatAClosureDoesWithinTheOptimizersStep) {
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
-TEST(StepSplit, SeesABackwardPassThatOtherThreadsRun) {
+TEST(StepSplit, MeasuresABackwardPassOnOtherThreads) {
   Made it;
   it.split.enter_forward(0, true, it.after(1));
   it.split.leave_forward(it.after(1));
@@ -155,7 +155,7 @@ TEST(StepSplit, SeesABackwardPassThatOtherThreadsRun) {
   EXPECT_DOUBLE_EQ(it.sum(), seconds);
 }
 
-TEST(StepSplit, CountsWhatIsComputedAgainInABackwardPassAsBackward) {
+TEST(StepSplit, CountsARecomputationInABackwardPassAsBackward) {
   Made it;
   it.split.enter_node(-1, it.after(0));
   it.split.enter_forward(0, true, it.after(1));
@@ -167,7 +167,7 @@ TEST(StepSplit, CountsWhatIsComputedAgainInABackwardPassAsBackward) {
   EXPECT_DOUBLE_EQ(it.split.layers()[0].forward, 0);
 }
 
-TEST(StepSplit, TakesAStepThatBeginsInTheMiddleOfSomething) {
+TEST(StepSplit, AcceptsAStepThatBeginsBetweenAnEnterAndALeave) {
   Made it;
   it.split.leave_forward(it.after(1));
   it.split.leave_node(it.after(1));
@@ -177,7 +177,7 @@ TEST(StepSplit, TakesAStepThatBeginsInTheMiddleOfSomething) {
   EXPECT_DOUBLE_EQ(it.sum(), 5);
   it.split.begin(it.now);
   EXPECT_DOUBLE_EQ(it.split.end(it.after(2)), 2);
-  EXPECT_DOUBLE_EQ(it.sum(), 2) << "nothing is left of the step before";
+  EXPECT_DOUBLE_EQ(it.sum(), 2) << "the previous step left nothing";
 }
 
 double host_time = 0;
@@ -217,7 +217,7 @@ class DeviceStep : public testing::Test {
     set_steady_clock(nullptr);
   }
 
-  /// The host asks for all of it within a millisecond.
+  /// Advances the device by this time; the host queues all work within a millisecond.
   static void device(double milliseconds) { queue.time += 1e-3 * milliseconds; }
   void forward(const std::shared_ptr<ModuleNode>& module, int64_t made, double milliseconds) {
     StepTimer::here()->enter_forward(module.get(), true, made, [&] { return StepTimer::Nodes{module}; });
@@ -268,14 +268,14 @@ TEST_F(DeviceStep, HasTheTimesOfTheQueueInPartsThatAddUp) {
   EXPECT_NEAR(milliseconds(*step, StepPart::forward), 5, 1e-9);
   EXPECT_NEAR(milliseconds(*step, StepPart::backward), 10, 1e-9);
   EXPECT_NEAR(milliseconds(*step, StepPart::optimizer), 5, 1e-9);
-  EXPECT_NEAR(milliseconds(*step, StepPart::other), 7, 1e-9) << "no node is on that thread";
+  EXPECT_NEAR(milliseconds(*step, StepPart::other), 7, 1e-9) << "that thread runs no node";
   double all = 0;
   for (const double part : step->parts) all += part;
   EXPECT_NEAR(1e3 * step->seconds, 28, 1e-9);
   EXPECT_NEAR(all, step->seconds, 1e-12);
 }
 
-TEST_F(DeviceStep, HasEachLayersTimesAlsoOfNodesOnAutogradsThread) {
+TEST_F(DeviceStep, HasEachLayersTimesEvenIfNodesRunOnAutogradsThread) {
   train();
   const auto step = timer.take(this);
   ASSERT_TRUE(step);
@@ -285,7 +285,7 @@ TEST_F(DeviceStep, HasEachLayersTimesAlsoOfNodesOnAutogradsThread) {
   EXPECT_NEAR(1e3 * step->layers[1].time.backward, 6, 1e-9);
 }
 
-TEST_F(DeviceStep, IsTracedByTheTimesOfTheQueue) {
+TEST_F(DeviceStep, IsTracedWithTheTimesOfTheQueue) {
   train(1, {.trace = true});
   const auto step = timer.take(this);
   ASSERT_TRUE(step);
@@ -312,7 +312,7 @@ TEST_F(DeviceStep, IsTakenOnceTheDeviceHasGotThereAndNobodyWaits) {
   EXPECT_FALSE(timer.take(this));
 }
 
-TEST_F(DeviceStep, IsNotLostAtATickThatComesBeforeTheDeviceHasGotThere) {
+TEST_F(DeviceStep, SurvivesATickBeforeTheDeviceHasFinished) {
   queue.state = DeviceClock::State::pending;
   train();
   timer.drop(this);
@@ -320,7 +320,7 @@ TEST_F(DeviceStep, IsNotLostAtATickThatComesBeforeTheDeviceHasGotThere) {
   EXPECT_TRUE(timer.take(this));
 }
 
-TEST_F(DeviceStep, CountsOfNodesOnTwoThreadsAtOnceThoseThatCameFirst) {
+TEST_F(DeviceStep, CountsOnlyTheFirstOfTwoNodesThatRunAtOnce) {
   timer.request(this, {});
   timer.step_over([] { return std::make_unique<QueueClock>(); });
   forward(first, 1, 2);
@@ -337,7 +337,7 @@ TEST_F(DeviceStep, CountsOfNodesOnTwoThreadsAtOnceThoseThatCameFirst) {
   EXPECT_EQ(step->layers[0].time.backward, 0);
 }
 
-TEST_F(DeviceStep, KeepsTheHostsTimesWhereTheDeviceCannotTell) {
+TEST_F(DeviceStep, KeepsTheHostsTimesIfTheDeviceHasNone) {
   queue.state = DeviceClock::State::failed;
   train();
   const auto failed = timer.take(this);
@@ -384,12 +384,12 @@ TEST_F(DeviceStep, CountsLoupesWorkWithinANodeAsItsOwn) {
 
 double now = 0;
 
-/// What a step takes, in milliseconds.
+/// The times of a step's parts, in milliseconds.
 struct Step {
   double waiting = 1, forward = 4, backward = 8, optimizer = 2, other = 0, loupe = 0;
 };
 
-/// A trainer of a model of two layers, the second twice as slow as the first.
+/// Trains a model of two layers. The second is twice as slow as the first.
 class TimedStepsTest : public testing::Test {
  protected:
   TimedStepsTest() {
@@ -410,7 +410,7 @@ class TimedStepsTest : public testing::Test {
   }
   static void pass(double milliseconds) { now += milliseconds / 1e3; }
 
-  /// @param within  what else comes after the forward
+  /// @param within  work after the forward
   void step(const Step& takes = {}, const std::function<void()>& within = nullptr) {
     pass(takes.waiting);
     for (std::size_t i = 0; i < modules.size(); ++i) run(i, takes.forward * share(i));
@@ -433,7 +433,7 @@ class TimedStepsTest : public testing::Test {
     StepTimer::instance().step_over();
   }
   void run(std::size_t i, double milliseconds, bool trains = true) { run(i, milliseconds, trains, i + 1); }
-  /// @param number  autograd's, of the node that it makes: they ascend in a step
+  /// @param number  autograd's number of the node that the forward creates; the numbers ascend in a step
   void run(std::size_t i, double milliseconds, bool trains, std::size_t number) {
     StepTimer* timer = StepTimer::here();
     const auto made = static_cast<int64_t>(number);
@@ -479,7 +479,7 @@ TEST_F(TimedStepsTest, AreShownInPartsThatAddUpToTheStep) {
   EXPECT_NEAR(shown("loss and backward"), 12, 1e-6);
   EXPECT_NEAR(shown("optimizer step"), 2, 1e-6);
   EXPECT_NEAR(shown("other"), 1, 1e-6);
-  EXPECT_NEAR(it->shown("Loupe Time", "Loupe", "Loupe Time").value_or(NAN), 0.5, 1e-6) << "beside them";
+  EXPECT_NEAR(it->shown("Loupe Time", "Loupe", "Loupe Time").value_or(NAN), 0.5, 1e-6) << "not part of the step";
 }
 
 TEST_F(TimedStepsTest, ShowEachLayersOwnTimeAndShare) {
@@ -489,10 +489,10 @@ TEST_F(TimedStepsTest, ShowEachLayersOwnTimeAndShare) {
   EXPECT_NEAR(it->shown("fc0", "backward", "Layer Time").value_or(NAN), 4, 1e-6);
   EXPECT_NEAR(it->shown("fc1", "backward", "Layer Time").value_or(NAN), 8, 1e-6);
   EXPECT_NEAR(it->shown("Layer Time Share", "fc1", "Layer Time Share").value_or(NAN), 2.0 / 3, 1e-6);
-  EXPECT_FALSE(it->shown("fc0", "calls", "Layer Calls")) << "each ran once";
+  EXPECT_FALSE(it->shown("fc0", "calls", "Layer Calls")) << "each layer ran once";
 }
 
-TEST_F(TimedStepsTest, ShowHowOftenALayerRuns) {
+TEST_F(TimedStepsTest, CountHowOftenALayerRuns) {
   begin("lenses: [step_time]\n");
   for (int i = 0; i < 50; ++i) {
     step({}, [&] {
@@ -505,7 +505,7 @@ TEST_F(TimedStepsTest, ShowHowOftenALayerRuns) {
   EXPECT_EQ(it->shown("fc1", "calls", "Layer Calls"), std::nullopt);
 }
 
-TEST_F(TimedStepsTest, AreOneInSeventeenFewerOfALongEpochAndOneOfAShortEpoch) {
+TEST_F(TimedStepsTest, AreOneInSeventeenThenFewerAndAtLeastOnePerEpoch) {
   begin("lenses: [step_time]\n");
   int timed = 0;
   for (int i = 0; i < 124; ++i) step({}, [&] { timed += StepTimer::here() != nullptr ? 1 : 0; });
@@ -521,7 +521,7 @@ TEST_F(TimedStepsTest, AreOneInSeventeenFewerOfALongEpochAndOneOfAShortEpoch) {
   }
 }
 
-TEST_F(TimedStepsTest, LeaveOutAStepWithATickInIt) {
+TEST_F(TimedStepsTest, SkipAStepThatContainsATick) {
   begin("lenses: [step_time]\n");
   for (int i = 0; i < 60; ++i) {
     step({}, [&] {
@@ -535,19 +535,19 @@ TEST_F(TimedStepsTest, LeaveOutAStepWithATickInIt) {
   EXPECT_NEAR(shown("loss and backward"), 8, 1e-6);
 }
 
-TEST_F(TimedStepsTest, AreNotTimedWhereNobodyAsks) {
+TEST_F(TimedStepsTest, AreOnlyTimedOnRequest) {
   begin("lenses: []\n");
   for (int i = 0; i < 40; ++i) step({}, [] { EXPECT_EQ(StepTimer::here(), nullptr); });
 }
 
-TEST_F(TimedStepsTest, EndWithTheMonitor) {
+TEST_F(TimedStepsTest, EndWithTheirMonitor) {
   begin("lenses: [step_time]\n");
   while (StepTimer::here() == nullptr) step();
   const auto kept = modules;
   it.reset();
   begin("lenses: [step_time]\n");
   epoch();
-  EXPECT_NEAR(shown("forward"), 4, 1e-6) << "the step of the monitor before is none of this one's";
+  EXPECT_NEAR(shown("forward"), 4, 1e-6) << "the step of the earlier monitor does not count for this one";
 }
 
 TEST_F(TimedStepsTest, ThatWaitForDataAreToldWithTheirShare) {
@@ -557,7 +557,7 @@ TEST_F(TimedStepsTest, ThatWaitForDataAreToldWithTheirShare) {
   EXPECT_SAYS(told[0].message, "71 % of each step is spent waiting for data before its forward: 30 ms of 42 ms");
 }
 
-/// Measures nothing.
+/// A measurer without measurements.
 struct IdleDevice : DeviceMeasurer {
   void prime(const loupe_tensor&) override {}
   void forget() override {}
@@ -583,7 +583,7 @@ TEST_F(TimedStepsTest, OfADeviceThatOnlyTheHostTimedAreNotJudgedWhichIsSaidOnce)
   set_device_measurer_factory({});
 }
 
-TEST_F(TimedStepsTest, ThatNoLongerWaitAreNoFindingAnyMore) {
+TEST_F(TimedStepsTest, ThatNoLongerWaitResolveTheFinding) {
   begin("lenses: [health]\n");
   for (int i = 0; i < 3; ++i) epoch({.waiting = 30});
   for (int i = 0; i < 12; ++i) epoch();
@@ -591,7 +591,7 @@ TEST_F(TimedStepsTest, ThatNoLongerWaitAreNoFindingAnyMore) {
   EXPECT_EQ(told.back().state, LOUPE_FINDING_GONE);
 }
 
-TEST_F(TimedStepsTest, ThatWaitForLessThanHalfOfTheirTimeOrTooShortToMatterAreNotTold) {
+TEST_F(TimedStepsTest, ThatWaitOnlyShortlyAreNotReported) {
   for (const Step& takes : {Step{.waiting = 13}, {.waiting = 0.9, .forward = 0.1, .backward = 0.1, .optimizer = 0.1}}) {
     begin("lenses: [health]\n");
     for (int i = 0; i < 4; ++i) epoch(takes);
@@ -599,7 +599,7 @@ TEST_F(TimedStepsTest, ThatWaitForLessThanHalfOfTheirTimeOrTooShortToMatterAreNo
   }
 }
 
-TEST_F(TimedStepsTest, OfWhichTheMachineHeldUpAFewAreNotTold) {
+TEST_F(TimedStepsTest, ThatTheMachineRarelyDelaysAreNotReported) {
   begin("lenses: [health]\n");
   int timed = 0;
   for (int i = 0; i < 800; ++i) {
@@ -631,22 +631,22 @@ TEST_F(TimedStepsTest, ThatGrowSlowerWithEachEpochAreTold) {
   EXPECT_SAYS(told[0].message, "mostly in the loss and the backward pass");
 }
 
-TEST_F(TimedStepsTest, ThatGrowWithWhatTheModelIsGivenOrInFitsAndStartsAreNotTold) {
+TEST_F(TimedStepsTest, ThatGrowWithTheInputsOrUnsteadilyAreNotReported) {
   begin("lenses: [health]\n");
   for (int i = 0; i < 9; ++i) epoch({.forward = 4.0 + 2 * i, .backward = 8.0 + 4 * i});  // a curriculum
   for (int i = 0; i < 12; ++i) epoch({.backward = i % 2 == 0 ? 8.0 : 30.0});             // a busy machine
-  epoch({.backward = 50});                                                               // and once more
+  epoch({.backward = 50});                                                               // the machine is busy again
   EXPECT_TRUE(rules().empty());
 }
 
-TEST_F(TimedStepsTest, OfASlowFirstEpochAreNotTold) {
+TEST_F(TimedStepsTest, OfASlowFirstEpochAreNotReported) {
   begin("lenses: [health]\n");
   epoch({.waiting = 14});
   for (int i = 0; i < 9; ++i) epoch();
   EXPECT_TRUE(rules().empty());
 }
 
-TEST_F(TimedStepsTest, InWhichOneLayerTakesNearlyAllAreInformation) {
+TEST_F(TimedStepsTest, WithOneSlowLayerAreReported) {
   begin("lenses: [step_time]\n", 10);
   const auto slow_epoch = [&] {
     for (int each = 0; each < 100; ++each) step({}, [&] { run(3, 60); });
@@ -654,7 +654,7 @@ TEST_F(TimedStepsTest, InWhichOneLayerTakesNearlyAllAreInformation) {
   };
   slow_epoch();
   for (int i = 0; i < 4; ++i) epoch();
-  EXPECT_TRUE(rules().empty()) << "one epoch, in which the machine did something else";
+  EXPECT_TRUE(rules().empty()) << "a single slow epoch is due to the machine";
   for (int i = 0; i < 6; ++i) slow_epoch();
   ASSERT_EQ(rules(), (std::vector<std::string>{"one_layer_dominates"}));
   EXPECT_SAYS(told[0].message, "of the time that all 10 layers take, 'fc3' takes 8");
@@ -664,16 +664,16 @@ TEST_F(TimedStepsTest, InWhichOneLayerTakesNearlyAllAreInformation) {
   EXPECT_EQ(told[0].state, LOUPE_FINDING_GONE);
 }
 
-TEST_F(TimedStepsTest, InWhichTheSlowestLayerOfAFewTakesMostAreNot) {
+TEST_F(TimedStepsTest, WithTheSlowestOfFewLayersAreNotReported) {
   begin("lenses: [step_time]\n");
   for (int i = 0; i < 4; ++i) epoch();
   EXPECT_TRUE(rules().empty());
 }
 
-/// What Chrome's trace event format asks of every event, see "Trace Event Format" of its documentation.
+/// Expects what the documentation "Trace Event Format" of Chrome asks of every event.
 void expect_is_trace(const nlohmann::json& trace) {
   ASSERT_TRUE(trace.at("traceEvents").is_array());
-  std::map<int, std::vector<std::pair<double, double>>> open;  // by track
+  std::map<int, std::vector<std::pair<double, double>>> open;  // key: the track
   for (const auto& event : trace.at("traceEvents")) {
     const std::string phase = event.at("ph");
     EXPECT_TRUE(event.at("name").is_string()) << event;
@@ -689,7 +689,7 @@ void expect_is_trace(const nlohmann::json& trace) {
       continue;
     }
     ASSERT_EQ(phase, "X") << event;
-    // On a track each lies within the one that is open, or behind it.
+    // On a track, each event lies within an open one or after it.
     const double begin = event.at("ts"), end = begin + event.at("dur").get<double>();
     EXPECT_GE(end, begin) << event;
     constexpr double rounding = 1e-3;
@@ -750,7 +750,7 @@ TEST_F(TimedStepsTest, AreTracedAsFarAsTheRunGoes) {
   }
 }
 
-TEST_F(TimedStepsTest, AreTracedThoughAnEpochEndsInEach) {
+TEST_F(TimedStepsTest, AreTracedEvenIfAnEpochEndsInEach) {
   const Folder folder;
   begin("run: {dir: " + folder.path() + "}\ntrace: {steps: 3, after: 5}\nlenses: [probe_lens]\n");
   for (int i = 0; i < 12; ++i) step({}, [&] { it->monitor.tick(std::nullopt); });

@@ -35,7 +35,7 @@ inline Texts folders_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// A run with a folder, one layer and a lens that measures it.
+/// A run with a folder, one layer, and a lens that measures it.
 struct Watched {
   explicit Watched(const std::string& run = "", const std::string& more = "")
       : it("run: {name: digits, dir: " + folder.path("run") + run + "}\nlenses: [probe_lens]\n" + more),

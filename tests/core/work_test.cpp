@@ -1,4 +1,4 @@
-// Who hears of Loupe's own work while a step is timed.
+// Which listener is notified of Loupe's own work while a step is timed.
 
 #include "core/work.h"
 
@@ -32,13 +32,13 @@ class Counting final : public WorkListener {
   const bool has_share_;
 };
 
-/// Takes the listener away at the end.
+/// Removes the listener when destroyed.
 struct Heard {
   explicit Heard(WorkListener& listener) { WorkListener::set(&listener); }
   ~Heard() { WorkListener::set(nullptr); }
 };
 
-TEST(LoupeTime, IsHeardOnceAtItsBeginAndOnceAtItsEnd) {
+TEST(LoupeTime, IsReportedOnceAtItsBeginningAndOnceAtItsEnd) {
   Counting listener;
   const Heard heard(listener);
   {
@@ -50,7 +50,7 @@ TEST(LoupeTime, IsHeardOnceAtItsBeginAndOnceAtItsEnd) {
   EXPECT_EQ(listener.left, 1);
 }
 
-TEST(LoupeTime, HasNoEndForAListenerInWhoseStepTheThreadHasNoShare) {
+TEST(LoupeTime, HasNoEndForAListenerThatIgnoresTheThread) {
   Counting listener(/*has_share=*/false);
   const Heard heard(listener);
   { const LoupeTime time; }
@@ -59,7 +59,7 @@ TEST(LoupeTime, HasNoEndForAListenerInWhoseStepTheThreadHasNoShare) {
   EXPECT_EQ(WorkListener::here(), nullptr);
 }
 
-TEST(LoupeTime, EndsForTheListenerThatHeardItBegin) {
+TEST(LoupeTime, EndsForTheListenerThatReceivedItsBeginning) {
   Counting first, second;
   {
     const Heard heard(first);
@@ -70,7 +70,7 @@ TEST(LoupeTime, EndsForTheListenerThatHeardItBegin) {
   EXPECT_EQ(second.left, 0);
 }
 
-TEST(LoupeTime, IsBalancedWhileTheListenerIsSetAndTakenAwayUnderFourThreads) {
+TEST(LoupeTime, IsBalancedWhileFourThreadsWorkAndTheListenerChanges) {
   Counting listener;
   std::atomic<bool> ends{false};
   std::vector<std::thread> threads;

@@ -16,7 +16,7 @@ inline std::string text_of(double number) {
   return text;
 }
 
-/// What every component of these tests does: it notes each call, and fails where the test says so.
+/// The base of each test component: it notes each call, and fails in the steps that the test chooses.
 class Actor {
  public:
   Actor(const Host& host, std::string name)

@@ -1,4 +1,4 @@
-// Components of all four kinds that do what a test tells them.
+// Components of all four kinds, whose behavior a test chooses.
 
 #include <loupe/draft/abi/flags.h>
 #include <loupe/draft/abi/loss_input.h>
@@ -20,7 +20,7 @@
 
 namespace loupe {
 
-/// Hands on what it subscribes to.
+/// Passes its events on.
 template <class Self, uint32_t tap>
 class ProbeGatherer : public Gatherer {
  public:
@@ -65,7 +65,7 @@ class ProbeLossInput : public ProbeGatherer<ProbeLossInput, LOUPE_DRAFT_TAP_LOSS
   using ProbeGatherer::ProbeGatherer;
 };
 
-/// Only subscribes, so that the host hands on its events.
+/// Only subscribes, so that the host passes its events on.
 class ProbePlain : public Gatherer {
  public:
   static constexpr const char* name = "probe_plain";
@@ -75,7 +75,7 @@ class ProbePlain : public Gatherer {
   void open(const std::optional<Module>&, const char* label) override { subscribe(LOUPE_TAP_FORWARD, label); }
 };
 
-/// Keeps what was measured of each event.
+/// Keeps the measurements of each event.
 class ProbeNumbers : public Preprocessor {
  public:
   static constexpr const char* name = "probe_numbers";
@@ -136,7 +136,7 @@ class ProbeNumbers : public Preprocessor {
   Request request_;
 };
 
-/// Watches every leaf with one preprocessor, and reports the last value of all its series.
+/// Watches every leaf with one preprocessor, and reports the last values of all its series.
 class ProbeLens : public Lens {
  public:
   static constexpr const char* name = "probe_lens";
@@ -160,11 +160,11 @@ class ProbeLens : public Lens {
             {"tables", Strings{}, "how to look", {"wide", "narrow"}},
             {"rests",
              Strings{},
-             "from what its sources rest after each of its reports",
+             "what its sources stop receiving after each report",
              {"nothing", "measures", "events", "tensors", "usual", "more"}},
             {"wrong",
              "nothing",
-             "what it does that is not allowed",
+             "which forbidden call it makes",
              {"nothing", "rest_too_late", "tally_too_late", "foreign_tally", "other_build"}},
             Option::map("extra", "whatever it is")};
   }
@@ -278,7 +278,7 @@ class ProbeLens : public Lens {
   int reports_ = 0;
 };
 
-/// Reports each tick which sums all lenses have reported.
+/// Reports at each tick the sums that all lenses have reported.
 class ProbeJudge : public Lens {
  public:
   static constexpr const char* name = "probe_judge";
@@ -304,7 +304,7 @@ class ProbeJudge : public Lens {
   std::string heard_ = "it heard ";
 };
 
-/// Notes what is measured for other lenses, and each incident that it is asked for.
+/// Notes the measurements of other lenses, and each incident that it has to write.
 class ProbeHearer : public Lens {
  public:
   static constexpr const char* name = "probe_hearer";

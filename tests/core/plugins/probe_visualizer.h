@@ -7,7 +7,7 @@
 
 namespace loupe {
 
-/// Notes whatever it is shown.
+/// Notes each of its calls.
 class ProbeVisualizer : public Visualizer {
  public:
   static constexpr const char* name = "probe_visualizer";
