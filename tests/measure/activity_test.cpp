@@ -14,14 +14,14 @@ loupe_measurement measure_activity(const TestTensor& tensor, double epsilon = 0)
   return measurer.measure(tensor);
 }
 
-/// Zeros but for one element, whose position is in row-major order.
+/// Zeros, except for one element at this position in row-major order.
 std::vector<double> all_but_one_zero(int64_t numel, int64_t position, double value = 1) {
   std::vector<double> values(static_cast<size_t>(numel));
   values[static_cast<size_t>(position)] = value;
   return values;
 }
 
-TEST(Activity, FindsTheOneUnitThatIsAlive) {
+TEST(Activity, FindsTheOnlyLiveUnit) {
   const std::vector<std::vector<int64_t>> shapes = {{1, 1},       {1, 70},      {70, 3},      {9, 257},  {3, 7, 2, 2},
                                                     {2, 5, 8, 8}, {2, 3, 9, 9}, {3, 2, 5000}, {60, 5000}};
   for (const auto& sizes : shapes) {
@@ -36,7 +36,7 @@ TEST(Activity, FindsTheOneUnitThatIsAlive) {
   }
 }
 
-TEST(Activity, FindsTheOneUnitThatIsDead) {
+TEST(Activity, FindsTheOnlyDeadUnit) {
   for (const bool last : {false, true}) {
     const std::vector<int64_t> sizes = {5, 13, 20, 20};
     TestTensor tensor(Dtype::kFloat32, sizes, last ? channels_last(sizes) : row_major(sizes));
@@ -50,7 +50,7 @@ TEST(Activity, FindsTheOneUnitThatIsDead) {
   }
 }
 
-TEST(Activity, ForgetsTheEventBefore) {
+TEST(Activity, ForgetsThePreviousEvent) {
   Measurer measurer(request(LOUPE_MEASURE_ACTIVITY));
   TestTensor tensor(Dtype::kFloat32, {8, 30});
   measurer.measure(tensor.fill_random(1));

@@ -12,7 +12,7 @@ std::atomic<int> count = 0;
 void* allocate(size_t size, size_t alignment) {
   ++count;
   void* memory = nullptr;
-  // Exactly as large as asked for, so that AddressSanitizer sees what lies beyond.
+  // Allocates exactly the requested size, so that AddressSanitizer detects accesses beyond it.
   if (posix_memalign(&memory, alignment, size) != 0) throw std::bad_alloc();
   return memory;
 }

@@ -11,7 +11,7 @@
 namespace loupe::measure {
 namespace {
 
-TEST(Measurer, CountsNanAndLeavesItOutOfTheSums) {
+TEST(Measurer, CountsNanButExcludesItFromTheSums) {
   Measurer measurer(request(kEveryMeasure));
   TestTensor tensor(Dtype::kFloat32, {2, 3});
   measurer.measure(tensor.fill({1, 1, 1, 1, 1, 1}));
@@ -28,7 +28,7 @@ TEST(Measurer, CountsNanAndLeavesItOutOfTheSums) {
   EXPECT_EQ(std::accumulate(m.bins, m.bins + m.bin_count, uint64_t{0}), 3u);
 }
 
-TEST(Measurer, CountsNanWhateverIsMeasured) {
+TEST(Measurer, CountsNanWithEveryMeasure) {
   for (uint32_t bit = 1; bit <= LOUPE_MEASURE_HISTOGRAM; bit <<= 1) {
     Measurer measurer(request(bit));
     TestTensor tensor(Dtype::kFloat32, {3});
@@ -46,7 +46,7 @@ TEST(Measurer, HasNoExtremesWithoutFiniteElements) {
   EXPECT_TRUE(std::isnan(m.maximum));
 }
 
-/// Events whose elements, here and there, are replaced by `odd`, or scaled by it where `scaled`.
+/// Compares events in which some elements are replaced by `odd`, or all are scaled by it if `scaled`.
 void check(Dtype dtype, double odd, bool scaled) {
   Measurer measurer(request(kEveryMeasure));
   Reference reference(1, 0);
@@ -64,7 +64,7 @@ void check(Dtype dtype, double odd, bool scaled) {
   }
 }
 
-TEST(Measurer, MeasuresWhatIsFinite) {
+TEST(Measurer, MeasuresFiniteElementsBesideOthers) {
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
     for (const double odd : {double{NAN}, double{INFINITY}, -double{INFINITY}}) check(dtype, odd, false);
   }
@@ -121,7 +121,7 @@ Sums of_order_one() {
   return sums;
 }
 
-TEST(Trustworthy, IsNoSumThatIsNotFinite) {
+TEST(Trustworthy, IsFalseForASumThatIsNotFinite) {
   EXPECT_TRUE(is_trusted(of_order_one(), zeros, zeros));
   for (double Sums::*term : {&Sums::squares, &Sums::dot, &Sums::change_squares, &Sums::dot_change}) {
     for (const double odd : {double{NAN}, double{INFINITY}, -double{INFINITY}}) {
@@ -135,25 +135,25 @@ TEST(Trustworthy, IsNoSumThatIsNotFinite) {
   EXPECT_TRUE(is_trusted(negative, zeros, zeros));
 }
 
-TEST(Trustworthy, IsASmallSumOfSquaresOfZerosAlone) {
+TEST(Trustworthy, IsTrueForASmallSumOfSquaresOnlyIfAllAreZero) {
   Sums sums = of_order_one();
   sums.squares = 0;
   EXPECT_TRUE(is_trusted(sums, zeros, zeros));
-  EXPECT_FALSE(is_trusted(sums, tiny, zeros)) << "its square is lost in floats";
+  EXPECT_FALSE(is_trusted(sums, tiny, zeros)) << "its square underflows in a float";
   const float negative[2] = {0, -1e-25F};
   EXPECT_FALSE(is_trusted(sums, negative, zeros));
-  EXPECT_TRUE(is_trusted(sums, tiny, zeros, all_terms, false)) << "nobody asked for squares";
+  EXPECT_TRUE(is_trusted(sums, tiny, zeros, all_terms, false)) << "the request has no squares";
 }
 
-TEST(Trustworthy, IsASmallSumOfChangesWhereNothingChanged) {
+TEST(Trustworthy, IsTrueForASmallSumOfChangesIfNothingChanged) {
   Sums sums = of_order_one();
   sums.change_squares = 0;
   EXPECT_TRUE(is_trusted(sums, tiny, tiny));
   EXPECT_FALSE(is_trusted(sums, tiny, zeros));
-  EXPECT_TRUE(is_trusted(sums, tiny, zeros, kDot)) << "nobody asked for the change";
+  EXPECT_TRUE(is_trusted(sums, tiny, zeros, kDot)) << "the request has no change";
 }
 
-TEST(SummedCarefully, LeavesOutProductsWithAFactorThatIsNotFinite) {
+TEST(SummedCarefully, ExcludesProductsWithAFactorThatIsNotFinite) {
   const float x[4] = {NAN, 2, 3, 4}, last[4] = {1, INFINITY, 1, 2}, older[4] = {1, 1, NAN, 1};
   const CarefulSums<float> careful = sum_carefully<float>(all_terms, x, last, older, 4);
   EXPECT_EQ(careful.nan_count, 1);
@@ -161,7 +161,7 @@ TEST(SummedCarefully, LeavesOutProductsWithAFactorThatIsNotFinite) {
   EXPECT_EQ(careful.sums.squares, 4 + 9 + 16);
   EXPECT_EQ(careful.sums.dot, 3 * 1 + 4 * 2);
   EXPECT_EQ(careful.sums.change_squares, 4 + 4);
-  EXPECT_EQ(careful.sums.dot_change, 2 * 1) << "of the last element alone";
+  EXPECT_EQ(careful.sums.dot_change, 2 * 1) << "only of the last element";
   EXPECT_EQ(careful.range.minimum, 2);
   EXPECT_EQ(careful.range.maximum, 4);
 }

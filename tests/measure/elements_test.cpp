@@ -18,7 +18,7 @@
 namespace loupe::measure {
 namespace {
 
-/// Measures three different tensors of this kind, one after the other, and compares each with the reference.
+/// Measures three different tensors of this kind in turn, and compares each with the reference.
 void check(Dtype dtype, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides = {}, int64_t offset = 0,
            int32_t unit_dimension = 1, double epsilon = 0.2) {
   Measurer measurer(request(kEveryMeasure, unit_dimension, epsilon));
@@ -48,7 +48,7 @@ TEST(Measurer, MeasuresEveryTailLength) {
   }
 }
 
-TEST(Measurer, MeasuresWhereverTheMemoryBegins) {
+TEST(Measurer, MeasuresAtAnyAlignment) {
   for (const Dtype dtype : kEveryDtype) {
     for (int64_t offset = 1; offset <= 17; ++offset) check(dtype, {7, 41}, {}, offset);
   }
@@ -80,12 +80,12 @@ TEST(Measurer, MeasuresAnyStrides) {
     check(dtype, {37, 90}, {100, 1}, 5);                                 // columns sliced off
     check(dtype, {37, 90}, {200, 2});                                    // every second column
     check(dtype, {4, 5, 6, 7}, channels_last({4, 5, 6, 7}));             // channels-last
-    check(dtype, {4, 5, 6, 7}, {1, 4, 140, 20});                         // dense in yet another order
+    check(dtype, {4, 5, 6, 7}, {1, 4, 140, 20});                         // dense in a third order
     check(dtype, {6, 3, 60, 50}, channels_last({6, 3, 60, 50}));         // over several blocks
     check(dtype, {12, 1, 3000}, {1, 99999, 12});                         // a stride that is never used
     check(dtype, {40, 70}, {0, 1});                                      // expanded along dim 0
     check(dtype, {40, 70}, {1, 0});                                      // expanded along dim 1
-    check(dtype, {2, 3, 2, 2, 3, 2, 5}, {1000, 300, 90, 44, 14, 6, 1});  // nothing lines up
+    check(dtype, {2, 3, 2, 2, 3, 2, 5}, {1000, 300, 90, 44, 14, 6, 1});  // no two dimensions are contiguous
   }
 }
 
@@ -100,7 +100,7 @@ TEST(Measurer, MeasuresAScalar) {
   EXPECT_EQ(m.sample_norm_sum, 3);
 }
 
-TEST(Measurer, MeasuresNothingOfAnEmptyTensor) {
+TEST(Measurer, MeasuresZerosForAnEmptyTensor) {
   check(Dtype::kFloat32, {0});
   check(Dtype::kFloat32, {0, 5});
   check(Dtype::kFloat64, {5, 0, 3}, {1, 1, 1});
@@ -113,7 +113,7 @@ TEST(Measurer, MeasuresNothingOfAnEmptyTensor) {
   EXPECT_TRUE(std::isnan(m.minimum));
 }
 
-/// The measures that the ABI's header names, and their bits.
+/// Finds the names and bits of all measures in the header of the ABI.
 std::map<std::string, uint32_t> named_measures() {
   std::ostringstream text;
   text << std::ifstream(EVENTS_HEADER).rdbuf();
@@ -125,7 +125,7 @@ std::map<std::string, uint32_t> named_measures() {
   return measures;
 }
 
-TEST(Measurer, HasEveryMeasureThatTheHeaderNamesAndATestOfIt) {
+TEST(Measurer, HasATestForEveryMeasureOfTheHeader) {
   EXPECT_GE(named_measures().size(), 8U);
   for (const auto& [name, bit] : named_measures()) {
     EXPECT_EQ(kEveryMeasure & bit, bit) << name
@@ -138,7 +138,7 @@ TEST(Measurer, HasEveryMeasureThatTheHeaderNamesAndATestOfIt) {
   }
 }
 
-TEST(Measurer, MeasuresEachThingOnItsOwn) {
+TEST(Measurer, MeasuresEachMeasureSeparately) {
   for (const Compared& each : compared()) {
     const uint32_t bit = each.measure;
     SCOPED_TRACE(bit);
@@ -153,7 +153,7 @@ TEST(Measurer, MeasuresEachThingOnItsOwn) {
   }
 }
 
-TEST(Measurer, SaysWhatIsImplied) {
+TEST(Measurer, ReportsImpliedMeasures) {
   const TestTensor tensor(Dtype::kFloat32, {3});
   EXPECT_EQ(Measurer(request(LOUPE_MEASURE_PREVIOUS)).measure(tensor).measures,
             uint32_t{LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_SUMS});
@@ -161,7 +161,7 @@ TEST(Measurer, SaysWhatIsImplied) {
             uint32_t{LOUPE_MEASURE_CHANGE_PREVIOUS | LOUPE_MEASURE_CHANGE});
 }
 
-TEST(Measurer, LeavesWhatItCannotReadUnmeasured) {
+TEST(Measurer, MeasuresNothingOfTensorsThatItCannotRead) {
   Measurer measurer(request(kEveryMeasure));
   TestTensor tensor(Dtype::kFloat32, {3});
   measurer.measure(tensor.fill({1, 2, 3}));
@@ -195,7 +195,7 @@ TEST(Kernels, WidenEveryHalf) {
   }
 }
 
-TEST(Measurer, KeepsWholeNumbersThatFloatsCannotHold) {
+TEST(Measurer, KeepsIntegersThatFloatsCannotHold) {
   Measurer measurer(request(kEveryMeasure));
   TestTensor tensor(Dtype::kInt64, {3});
   measurer.measure(tensor.fill({4503599627370497, 0, 0}));

@@ -12,7 +12,7 @@
 namespace loupe::measure {
 namespace {
 
-/// The bin that a single element is counted in; -1 for none.
+/// The index of the bin that counts a single element; -1 if no bin does.
 int bin_of(Dtype dtype, double value) {
   Measurer measurer(request(LOUPE_MEASURE_HISTOGRAM));
   TestTensor tensor(dtype, {1});
@@ -48,7 +48,7 @@ TEST(Histogram, CountsEachElementBetweenTheEdgesOfItsBin) {
   }
 }
 
-TEST(Histogram, TellsEachFactorOfTwoApart) {
+TEST(Histogram, DistinguishesPowersOfTwo) {
   for (int exponent = -40; exponent < 39; ++exponent) {
     const double value = std::ldexp(1.0, exponent);
     EXPECT_EQ(bin_of(Dtype::kFloat32, 2 * value), bin_of(Dtype::kFloat32, value) + 1) << value;
@@ -56,12 +56,12 @@ TEST(Histogram, TellsEachFactorOfTwoApart) {
   }
 }
 
-TEST(Histogram, HasOneBinForZerosAndWhatIsTooSmallForANormalFloat) {
+TEST(Histogram, HasOneBinForZerosAndSubnormalFloats) {
   for (const double value : {0.0, -0.0, 1e-39, -1e-39}) EXPECT_EQ(bin_of(Dtype::kFloat32, value), 80) << value;
   for (const double value : {0.0, 1e-39, -1e-300, 5e-324}) EXPECT_EQ(bin_of(Dtype::kFloat64, value), 80) << value;
 }
 
-TEST(Histogram, HasNoBinForWhatIsNotFinite) {
+TEST(Histogram, HasNoBinForValuesThatAreNotFinite) {
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
     for (const double value : {double{NAN}, double{INFINITY}, -double{INFINITY}}) EXPECT_EQ(bin_of(dtype, value), -1);
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kAllHistory = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
 
-TEST(Measurer, ComparesWithTheLastEventAndTheOneBefore) {
+TEST(Measurer, ComparesWithTheLastTwoEvents) {
   for (const uint32_t measures : {uint32_t{LOUPE_MEASURE_PREVIOUS}, uint32_t{LOUPE_MEASURE_CHANGE},
                                   uint32_t{LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE},
                                   uint32_t{LOUPE_MEASURE_CHANGE_PREVIOUS}, kAllHistory}) {
@@ -25,7 +25,7 @@ TEST(Measurer, ComparesWithTheLastEventAndTheOneBefore) {
   }
 }
 
-TEST(Measurer, HasNothingToCompareTheFirstEventWith) {
+TEST(Measurer, ComparesTheFirstEventWithNothing) {
   Measurer measurer(request(kAllHistory));
   TestTensor tensor(Dtype::kFloat32, {2});
   loupe_measurement m = measurer.measure(tensor.fill({1, 2}));
@@ -46,7 +46,7 @@ TEST(Measurer, HasNothingToCompareTheFirstEventWith) {
   EXPECT_EQ(m.previous_change_sum_squares, 5);
 }
 
-TEST(Measurer, MeasuresAPartOfWhatItMayAndComparesAcrossNoGap) {
+TEST(Measurer, MeasuresARestrictedPartAndComparesNothingAcrossAGap) {
   Measurer measurer(request(kAllHistory | LOUPE_MEASURE_SUMS | LOUPE_MEASURE_EXTREMES));
   TestTensor tensor(Dtype::kFloat32, {2});
   measurer.measure(tensor.fill({1, 1}));
@@ -57,17 +57,17 @@ TEST(Measurer, MeasuresAPartOfWhatItMayAndComparesAcrossNoGap) {
   EXPECT_FALSE(has_previous(m));
   EXPECT_FALSE(has_change(m));
   EXPECT_TRUE(measurer.restrict_to(LOUPE_MEASURE_SUMS | LOUPE_MEASURE_CHANGE));
-  EXPECT_FALSE(has_change(measurer.measure(tensor.fill({5, 5})))) << "neither with what it kept before";
+  EXPECT_FALSE(has_change(measurer.measure(tensor.fill({5, 5})))) << "its older value is not used";
   EXPECT_EQ(measurer.measure(tensor.fill({7, 7})).change_sum_squares, 8);
-  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_CHANGE)) << "what is compared goes on";
+  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_CHANGE)) << "comparisons continue without a gap";
   EXPECT_EQ(measurer.measure(tensor.fill({8, 8})).change_sum_squares, 2);
-  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_HISTOGRAM)) << "which nobody asked for";
+  EXPECT_FALSE(measurer.restrict_to(LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_HISTOGRAM)) << "the request has no histogram";
   m = measurer.measure(tensor.fill({8, 9}));
   EXPECT_EQ(m.measures, uint32_t{LOUPE_MEASURE_CHANGE});
   EXPECT_EQ(m.change_sum_squares, 1);
 }
 
-TEST(Measurer, TakesAPrimedValueAsABaselineOnly) {
+TEST(Measurer, UsesAPrimedValueOnlyAsABaseline) {
   Measurer measurer(request(kAllHistory));
   TestTensor tensor(Dtype::kFloat32, {2});
   measurer.measure(tensor.fill({7, 7}));
@@ -102,7 +102,7 @@ TEST(Measurer, PrimesWithEveryDtypeAndStrides) {
   }
 }
 
-TEST(Measurer, StartsAnewWhenToldTo) {
+TEST(Measurer, ForgetsItsHistoryOnRequest) {
   Measurer measurer(request(kAllHistory));
   TestTensor tensor(Dtype::kFloat32, {2});
   measurer.measure(tensor.fill({1, 2}));
@@ -111,7 +111,7 @@ TEST(Measurer, StartsAnewWhenToldTo) {
   EXPECT_TRUE(has_change(measurer.measure(tensor)));
 }
 
-TEST(Measurer, StartsAnewWhenTheNumberOfElementsOrTheDtypeChanges) {
+TEST(Measurer, ForgetsItsHistoryIfTheNumberOfElementsOrTheDtypeChanges) {
   Measurer measurer(request(kAllHistory));
   for (const int64_t numel : {10, 5000, 10, 0, 4999, 1}) {
     for (const Dtype dtype : kEveryDtype) {
@@ -128,7 +128,7 @@ TEST(Measurer, StartsAnewWhenTheNumberOfElementsOrTheDtypeChanges) {
   }
 }
 
-TEST(Measurer, PairsUpElementsThatChangePlacesInMemory) {
+TEST(Measurer, PairsUpElementsThatMoveInMemory) {
   const std::vector<int64_t> sizes = {4, 5, 6, 7};
   const std::vector<std::vector<int64_t>> orders = {row_major(sizes),     channels_last(sizes), channels_last(sizes),
                                                     {1, 4, 140, 20},      {400, 80, 10, 1},     row_major(sizes),
@@ -145,7 +145,7 @@ TEST(Measurer, PairsUpElementsThatChangePlacesInMemory) {
   }
 }
 
-TEST(Measurer, PairsUpTensorsOfOtherShapesInRowMajorOrder) {
+TEST(Measurer, PairsUpTensorsOfDifferentShapesInRowMajorOrder) {
   Measurer measurer(request(kAllHistory));
   Reference reference(1, 0);
   const TestTensor tensors[] = {{Dtype::kFloat32, {6, 8}, {1, 6}},
@@ -160,7 +160,7 @@ TEST(Measurer, PairsUpTensorsOfOtherShapesInRowMajorOrder) {
   }
 }
 
-TEST(Measurer, MeasuresForAllThatAsked) {
+TEST(Measurer, MeasuresAllMergedRequests) {
   Measurer measurer(request(LOUPE_MEASURE_PREVIOUS, 3, 5));
   const loupe_request activity = request(LOUPE_MEASURE_ACTIVITY, 0, 0.5);
   EXPECT_TRUE(measurer.accepts(activity));
@@ -179,7 +179,7 @@ TEST(Measurer, MeasuresForAllThatAsked) {
   EXPECT_TRUE(has_change(m));
 }
 
-TEST(Measurer, RemembersTwoValuesAsSoonAsThatIsAskedFor) {
+TEST(Measurer, RemembersTwoValuesFromTheRequestOn) {
   Measurer measurer(request(LOUPE_MEASURE_PREVIOUS));
   Reference reference(1, 0);
   for (unsigned event = 0; event < 6; ++event) {

@@ -122,7 +122,7 @@ void Reference::compare(const std::vector<double>& x) {
 namespace {
 
 void expect_near(const char* what, double actual, double wanted, double magnitude) {
-  constexpr double kRounding = 5e-6;  // of floats added up in a single lane, on the least of CPUs
+  constexpr double kRounding = 5e-6;  // the rounding error of a sum of floats in one lane, on the simplest CPUs
   EXPECT_LE(std::abs(actual - wanted), kRounding * magnitude) << what << ": " << actual << ", not " << wanted;
 }
 

@@ -10,7 +10,7 @@
 
 namespace loupe::measure {
 
-/// Measures as plainly as possible, all in double and with every element in row-major order, to compare with.
+/// A simple implementation for comparison. It computes in double, element by element in row-major order.
 class Reference {
  public:
   Reference(int32_t unit_dimension, double epsilon) : unit_dimension_(unit_dimension), epsilon_(epsilon) {}
@@ -18,7 +18,7 @@ class Reference {
   void prime(const TestTensor& tensor);
   const loupe_measurement& measure(const TestTensor& tensor);
 
-  /// The same sums with every term's absolute value: what rounding errors are proportional to.
+  /// The same sums over absolute values. Rounding errors are proportional to these.
   const loupe_measurement& magnitudes() const { return magnitudes_; }
 
  private:
@@ -40,14 +40,14 @@ class Reference {
   std::array<uint64_t, 161> bins_ = {};
 };
 
-/// How a measure is compared with the reference, a row each.
+/// A row of compared(): how to compare one measure with the reference.
 struct Compared {
   uint32_t measure;
   void (*expect_same)(const loupe_measurement& measured, const Reference& reference, const loupe_measurement& expected);
 };
 const std::vector<Compared>& compared();
 
-/// Fails the running test where what was measured differs from the reference by more than rounding.
+/// Fails the running test if a measurement differs from the reference by more than rounding.
 void expect_same(const loupe_measurement& measured, const Reference& reference, const loupe_measurement& expected);
 
 }  // namespace loupe::measure

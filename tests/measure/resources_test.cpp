@@ -36,7 +36,7 @@ TEST(Measurer, AllocatesNothingAfterTheLargestTensor) {
   }
 }
 
-TEST(Measurer, SaysWhatMemoryItHolds) {
+TEST(Measurer, ReportsTheMemoryItHolds) {
   const TestTensor tensor(Dtype::kFloat32, {1000, 1000});
   const auto held = [&](uint32_t measures) {
     Measurer measurer(request(measures));
@@ -51,7 +51,7 @@ TEST(Measurer, SaysWhatMemoryItHolds) {
 
 std::atomic<int> parallel_calls = 0;
 
-/// Three threads, which take turns at the parts from the last to the first.
+/// Runs the parts in three threads, which take turns.
 void three_threads(int64_t begin, int64_t end, int64_t grain, ParallelBody body, void* context) {
   ++parallel_calls;
   std::vector<std::thread> threads;

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kAllHistory = LOUPE_MEASURE_PREVIOUS | LOUPE_MEASURE_CHANGE | LOUPE_MEASURE_CHANGE_PREVIOUS;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(Sample, HasOneRunInEachOfEquallyLongParts) {
+TEST(Sample, HasOneRunInEachOfManyEqualParts) {
   for (const int64_t numel : {65537 + 64, 131072, 1000003, 2359296, 123456789}) {
     const Sample sample(numel, 65536);
     ASSERT_FALSE(sample.is_whole()) << numel;
@@ -35,12 +35,12 @@ TEST(Sample, HasOneRunInEachOfEquallyLongParts) {
     }
     EXPECT_EQ(sample.first_run_from(0), 0);
     if (part > 8) {
-      EXPECT_NEAR(static_cast<double>(at_begin), 512, 100) << "not all at one end of their part";
+      EXPECT_NEAR(static_cast<double>(at_begin), 512, 100) << "runs are spread over their parts";
     }
   }
 }
 
-TEST(Sample, IsTheWholeOfATensorThatIsNotMuchLarger) {
+TEST(Sample, IsWholeForATensorThatIsNotMuchLarger) {
   EXPECT_TRUE(Sample(0, 65536).is_whole());
   EXPECT_TRUE(Sample(65536, 65536).is_whole());
   EXPECT_TRUE(Sample(65537, 65536).is_whole());
@@ -48,14 +48,14 @@ TEST(Sample, IsTheWholeOfATensorThatIsNotMuchLarger) {
   EXPECT_TRUE(Sample(int64_t{1} << 40, Measurer::kWholeHistory).is_whole());
 }
 
-/// Numbers as gradients have them: of each row another magnitude, and following a direction of their own only in part.
+/// Fills a tensor with numbers like a gradient's: rows of different magnitudes, with a partly common direction.
 TestTensor& fill_like_a_gradient(TestTensor& tensor, unsigned step) {
   const std::vector<double> common = TestTensor(Dtype::kFloat64, {tensor.view().numel}).fill_random(1).values();
   std::vector<double> values = TestTensor(Dtype::kFloat64, {tensor.view().numel}).fill_random(100 + step).values();
   const size_t row = values.size() / 256;
   for (size_t i = 0; i < values.size(); ++i) {
     const double size = std::exp(2 * std::sin(static_cast<double>(i / row) * 12.9898));
-    const double own = values[i] * values[i] * values[i];  // with heavier tails than a normal distribution's
+    const double own = values[i] * values[i] * values[i];  // heavier tails than a normal distribution
     values[i] = size * (own + 0.3 * common[i]);
   }
   return tensor.fill(values);
@@ -65,7 +65,7 @@ double correlation(double dot, double squares, double other) {
   return dot / std::sqrt(squares * other);
 }
 
-/// But for the order in which floats were added up.
+/// Compares two numbers with a tolerance for the order of summation.
 void expect_same(double told, double exact) {
   EXPECT_NEAR(told, exact, 1e-6 * std::abs(exact));
 }
@@ -119,19 +119,19 @@ TEST(SampledMeasurer, ComparesAPrimedValue) {
   }
 }
 
-TEST(SampledMeasurer, ForgetsTheSampleOfAnotherOrderInMemory) {
+TEST(SampledMeasurer, ForgetsTheSampleIfTheOrderInMemoryChanges) {
   Measurer measurer(request(kAllHistory), 65536);
   const std::vector<int64_t> sizes = {64, 64, 6, 6};
   TestTensor rows(Dtype::kFloat32, sizes), channels(Dtype::kFloat32, sizes, channels_last(sizes));
   measurer.measure(rows.fill_random(1));
   loupe_measurement m = measurer.measure(channels.fill_random(1));
-  EXPECT_FALSE(has_change(m)) << "its places hold other elements";
+  EXPECT_FALSE(has_change(m)) << "the same places hold other elements";
   EXPECT_EQ(m.flags & LOUPE_MEASUREMENT_SAMPLED, 0u);
   m = measurer.measure(channels.fill_random(2));
   EXPECT_TRUE(has_change(m));
 }
 
-TEST(SampledMeasurer, LeavesOutPairsThatAreNotFinite) {
+TEST(SampledMeasurer, ExcludesPairsThatAreNotFinite) {
   Measurer measurer(request(kAllHistory), 65536);
   TestTensor tensor(Dtype::kFloat32, {200000});
   std::vector<double> values(200000, 2);
@@ -144,7 +144,7 @@ TEST(SampledMeasurer, LeavesOutPairsThatAreNotFinite) {
   EXPECT_DOUBLE_EQ(m.change_sum_squares, 100000);
 }
 
-TEST(SampledMeasurer, ComparesNumbersWhoseSquaresAreLostAsFloats) {
+TEST(SampledMeasurer, ComparesNumbersWhoseSquaresUnderflowInFloats) {
   Measurer whole(request(kAllHistory)), sampled(request(kAllHistory), 65536);
   TestTensor tensor(Dtype::kFloat32, {200000});
   loupe_measurement exact = {}, told = {};

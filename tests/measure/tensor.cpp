@@ -136,7 +136,7 @@ uint16_t to_half(double value) {
   if (magnitude >= 65520) return sign | 0x7c00;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  // Units of the last place: 2^-24 for subnormals, 11 significant bits for others.
+  // The unit of the last place: 2^-24 for subnormals, else for 11 significant bits.
   const int unit = std::max(exponent - 11, -24);
   const auto units = static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, -unit)));
   return static_cast<uint16_t>(sign | ((unit + 24) * 1024 + units));

@@ -19,23 +19,23 @@ inline void set_dtype(loupe_tensor& tensor, Dtype dtype) {
   tensor.dtype_lanes = static_cast<uint16_t>(number >> 16);
 }
 
-/// For messages: code, bits and lanes as one number.
+/// Prints a dtype in messages: code, bits and lanes as one number.
 inline std::ostream& operator<<(std::ostream& out, Dtype dtype) {
   return out << static_cast<uint32_t>(dtype);
 }
 
-/// A tensor for tests: numbers written into memory of any dtype and strides, and the view that is measured.
+/// A tensor for tests. It writes numbers into memory of any dtype and strides, and has a view of them.
 class TestTensor {
  public:
-  /// `strides` in elements; none means row-major. `offset` elements come before the first, to misalign it.
+  /// `strides` counts elements; empty means row-major. `offset` unused elements come first, to misalign the rest.
   TestTensor(Dtype dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides = {}, int64_t offset = 0);
 
-  /// Sets every element, in row-major order; elements that share memory end as the last of them.
+  /// Sets every element, in row-major order. Elements that share memory get the last of their values.
   TestTensor& fill(const std::vector<double>& values);
-  /// Sets every element to a number from -`scale` to `scale`, whole numbers for integers; the same for the same seed.
+  /// Sets every element to a number from -`scale` to `scale`, an integer for integers. Equal seeds give equal numbers.
   TestTensor& fill_random(unsigned seed, double scale = 1);
 
-  /// Every element as it reads from memory, in row-major order.
+  /// Every element as read from memory, in row-major order.
   std::vector<double> values() const;
 
   const loupe_tensor& view() const { return view_; }
@@ -52,7 +52,7 @@ class TestTensor {
   Dtype dtype_;
   std::vector<int64_t> sizes_;
   std::vector<int64_t> strides_;
-  std::vector<unsigned char> memory_;  // exactly as long as needed, for AddressSanitizer to see reads beyond it
+  std::vector<unsigned char> memory_;  // exactly the needed size, so that AddressSanitizer sees reads beyond it
   unsigned char* data_ = nullptr;
   loupe_tensor view_ = {};
 };
@@ -64,7 +64,7 @@ inline std::vector<int64_t> row_major(const std::vector<int64_t>& sizes) {
   return strides;
 }
 
-/// Strides of an [N, C, H, W] tensor with the channels fastest.
+/// Strides of an [N, C, H, W] tensor in which the channels change fastest.
 inline std::vector<int64_t> channels_last(const std::vector<int64_t>& sizes) {
   return {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
 }

@@ -1,4 +1,4 @@
-// Files and variables may hold anything: nothing is waited for without an end, and nothing takes memory without one.
+// Files and variables may have any content: no read waits forever, and none takes unlimited memory.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -37,16 +37,16 @@ TEST(ReadLine, ReadsWhatGetlineReads) {
   }
 }
 
-TEST(ReadLine, TakesOfALineWithoutEndNoMoreThanTheLongest) {
+TEST(ReadLine, StopsAtTheLongestLine) {
   std::istringstream input(std::string(longest_line + (std::size_t{1} << 20), 'x') + "\nnext\n");
   std::string line;
   EXPECT_FALSE(read_line(input, line));
   EXPECT_TRUE(is_too_long(line));
   EXPECT_LT(line.size(), longest_line + 8192);
-  EXPECT_FALSE(read_line(input, line)) << "what is behind it is no line of the file's";
+  EXPECT_FALSE(read_line(input, line)) << "the rest of a line that is too long is not read";
 }
 
-TEST(Readable, IsAFileAndNoPipeThatNobodyMayEverWriteTo) {
+TEST(Readable, IsAFileButNoNamedPipe) {
   const Folder folder;
   write(folder / "file", "text");
   EXPECT_EQ(read_file(folder / "file", 4), "text");
@@ -58,7 +58,7 @@ TEST(Readable, IsAFileAndNoPipeThatNobodyMayEverWriteTo) {
   EXPECT_THROW(read_file(folder / "missing", 4), std::system_error);
 }
 
-TEST(Readable, IsAPipeThatIsHandedOver) {
+TEST(Readable, IsAPipeThatTheProgramInherits) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "from a pipe\n", 12), 12);
@@ -83,7 +83,7 @@ TEST(Gzip, OfAMegabyteThatIsAGigabyteOfTextIsNotReadWhole) {
   }
 }
 
-TEST(Gzip, IsWrittenInMembersThatAreRead) {
+TEST(Gzip, IsWrittenInReadableMembers) {
   const std::string text(std::size_t{130} << 20, ' ');
   std::vector<std::string> members;
   gzip().write_members(text, [&](const std::string& member) { members.push_back(member); });
@@ -108,13 +108,13 @@ TEST(NewFile, ThatAKilledProcessLeftGoesAndThatOfALivingOneStays) {
   EXPECT_EQ(names().count(".lines.123.tmp"), 0u);
   EXPECT_EQ(names().size(), others.size() + 1);
   NewFile::remove_left_behind((folder / "lines").parent_path());
-  EXPECT_EQ(names().count(".linesx.1.tmp"), 0u) << "of any file";
+  EXPECT_EQ(names().count(".linesx.1.tmp"), 0u) << "without a name, it removes leftovers of any file";
   EXPECT_EQ(names().size(), others.size());
   living.take_the_place(false);
   EXPECT_EQ(text_of(folder / "lines"), "text");
 }
 
-TEST(NewFile, IsNotTakenForOneLeftBehindByAThreadThatLooksAsItIsMade) {
+TEST(NewFile, IsNotRemovedByAThreadThatCleansUpWhileItIsCreated) {
   const Folder folder;
   std::atomic<bool> is_over{false};
   std::thread other([&] {

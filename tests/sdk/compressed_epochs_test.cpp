@@ -1,4 +1,4 @@
-// A file of epochs that is compressed once it is long: it stays whole and readable whatever happens meanwhile.
+// A file of epochs that is compressed when it gets long. It stays complete and readable whatever happens.
 
 #include <gtest/gtest.h>
 #include <loupe/files/gzip.h>
@@ -18,14 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// From 500 bytes on, which three of the long epochs have.
+/// Compresses files from 500 bytes on; three long epochs are larger.
 Compression soon() {
   Compression compression = gzip();
   compression.long_size = 500;
   return compression;
 }
 
-/// What can be read of the file, whichever of its names it has.
+/// The complete lines of the file under either of its names, with or without ".gz".
 std::string readable(const fs::path& file) {
   TextInput input(file);
   std::string text;
@@ -37,7 +37,7 @@ std::string epochs(int first, int last) {
   for (int epoch = first; epoch <= last; ++epoch) text += Numbered::long_text(epoch);
   return text;
 }
-/// Where each member of a file ends.
+/// The position of the end of each member of a file.
 std::vector<std::uint64_t> ends_of_members(const fs::path& file) {
   std::vector<std::uint64_t> ends;
   for (TextPieces pieces(file); !pieces.next().empty();) ends.push_back(pieces.place().position);
@@ -53,7 +53,7 @@ class CompressedEpochs : public testing::Test {
   const Folder folder;
 };
 
-TEST_F(CompressedEpochs, TakeThePlaceOfATextThatHasBecomeLongAndGrowByAMemberAnEpoch) {
+TEST_F(CompressedEpochs, ReplaceALongTextAndGrowByAMemberPerEpoch) {
   Numbered file(folder, false, soon());
   file.long_epoch(1);
   EXPECT_EQ(folder.names(), std::set<std::string>{"lines"});
@@ -70,7 +70,7 @@ TEST_F(CompressedEpochs, TakeThePlaceOfATextThatHasBecomeLongAndGrowByAMemberAnE
                                  (folder / "lines.gz").string() + "'"});
 }
 
-TEST_F(CompressedEpochs, AreWrittenFromTheStartUnderANameThatSaysSo) {
+TEST_F(CompressedEpochs, AreWrittenFromTheStartUnderANameWithGz) {
   Numbered file(folder, false, gzip(), "lines.gz");
   file.epoch(1);
   EXPECT_EQ(text_of(folder / "lines.gz").substr(0, 2), "\x1f\x8b");
@@ -78,7 +78,7 @@ TEST_F(CompressedEpochs, AreWrittenFromTheStartUnderANameThatSaysSo) {
   EXPECT_EQ(file.said(), Strings());
 }
 
-TEST_F(CompressedEpochs, AreOnlyAddedToByAResumedRunWhereEveryEpochStays) {
+TEST_F(CompressedEpochs, AreOnlyAppendedToByAResumedRunThatKeepsEveryEpoch) {
   write_epochs(folder, 4);
   const std::string before = text_of(folder / "lines.gz");
   Numbered file(folder, true, soon());
@@ -89,7 +89,7 @@ TEST_F(CompressedEpochs, AreOnlyAddedToByAResumedRunWhereEveryEpochStays) {
   EXPECT_EQ(file.said(), Strings());
 }
 
-TEST_F(CompressedEpochs, GiveWayToThoseThatAResumedRunTrainsAgainAndAreKept) {
+TEST_F(CompressedEpochs, AreReplacedByEpochsThatAResumedRunRepeatsAndAreKept) {
   write_epochs(folder, 5);
   const std::string before = text_of(folder / "lines.gz");
   Numbered file(folder, true, soon());
@@ -125,11 +125,11 @@ TEST_F(CompressedEpochs, AreReadAndGoneOnWithAtWhateverByteTheyWereCutOff) {
   }
 }
 
-TEST_F(CompressedEpochs, AreGoneOnWithBeforeAMemberThatIsDamagedAndAreKept) {
+TEST_F(CompressedEpochs, AreContinuedBeforeADamagedMemberAndAreKept) {
   write_epochs(folder, 6);
   std::string bytes = text_of(folder / "lines.gz");
   const auto ends = ends_of_members(folder / "lines.gz");
-  bytes[ends[ends.size() - 3] + 20] ^= 0x55;  // in epoch 5
+  bytes[ends[ends.size() - 3] + 20] ^= 0x55;  // a byte of epoch 5
   write(folder / "lines.gz", bytes);
   Numbered file(folder, true, soon());
   file.long_epoch(7);
@@ -139,9 +139,9 @@ TEST_F(CompressedEpochs, AreGoneOnWithBeforeAMemberThatIsDamagedAndAreKept) {
   EXPECT_NE(file.said()[0].find("had a part that was cut off or is damaged"), std::string::npos) << file.said()[0];
 }
 
-TEST_F(CompressedEpochs, AreTheFileWhereTheTextIsStillThereToo) {
+TEST_F(CompressedEpochs, ArePreferredToARemainingText) {
   write_epochs(folder, 3);
-  write(folder / "lines", "fresh\n" + epochs(1, 2));  // as where the process was killed before it was removed
+  write(folder / "lines", "fresh\n" + epochs(1, 2));  // left by a process that was killed before it removed the text
   EXPECT_EQ(readable(folder / "lines"), "fresh\n" + epochs(1, 3));
   Numbered file(folder, true, soon());
   file.long_epoch(4);
@@ -150,7 +150,7 @@ TEST_F(CompressedEpochs, AreTheFileWhereTheTextIsStillThereToo) {
   EXPECT_EQ(folder.names(), (std::set<std::string>{"lines.gz", "older-1"}));
 }
 
-TEST_F(CompressedEpochs, OfAnEarlierRunAreNoneOfANewOnes) {
+TEST_F(CompressedEpochs, OfAnEarlierRunAreNotInANewRunsFile) {
   write_epochs(folder, 3);
   Numbered file(folder, false, soon());
   file.epoch(1);
@@ -158,7 +158,7 @@ TEST_F(CompressedEpochs, OfAnEarlierRunAreNoneOfANewOnes) {
   EXPECT_EQ(readable(folder / "older-1/lines"), "fresh\n" + epochs(1, 3));
 }
 
-TEST_F(CompressedEpochs, AreNotWrittenWhereALinkLeadsToTheText) {
+TEST_F(CompressedEpochs, AreNotWrittenIfTheTextIsALink) {
   write(folder / "elsewhere", "");
   fs::create_symlink("elsewhere", folder / "lines");
   write_epochs(folder, 5);
@@ -181,7 +181,7 @@ TEST_F(CompressedEpochs, AreNotWrittenWhereTheDiskIsFullAndTheTextGoesOn) {
                                 (folder / "lines").string() + "' continues without compression");
 }
 
-TEST_F(CompressedEpochs, WaitWhereTheyCannotBeWrittenAndLeaveNoHalfMember) {
+TEST_F(CompressedEpochs, AreWrittenLaterAfterAFailureAndLeaveNoPartialMember) {
   write_epochs(folder, 3);
   Numbered file(folder, true, soon());
   const std::string before = text_of(folder / "lines.gz");
@@ -210,7 +210,7 @@ TEST_F(CompressedEpochs, StayReadableWheneverTheProcessIsKilled) {
       }
     }
     ::close(written[1]);
-    // Some are killed while the text is compressed, others later.
+    // Some processes are killed while they compress the text, others later.
     const int enough = static_cast<int>(random() % 6);
     int told = 0;
     for (char one = 0; told < enough && ::read(written[0], &one, 1) == 1;) ++told;

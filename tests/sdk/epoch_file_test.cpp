@@ -5,7 +5,7 @@
 namespace loupe::test {
 namespace {
 
-TEST(EpochFile, GrowsByWholeEpochsAndStartsAnewWithoutResume) {
+TEST(EpochFile, GrowsByWholeEpochsAndStartsAgainWithoutResume) {
   const Folder folder;
   for (int run = 1; run <= 2; ++run) {
     Numbered file(folder, false);
@@ -44,7 +44,7 @@ TEST(EpochFile, KeepsTheFileOfARunThatBeginsAgainAtTheFirstEpoch) {
   EXPECT_EQ(before, "fresh\n1 text\n2 text\n");
 }
 
-TEST(EpochFile, IsOnlyAppendedToWhereEveryEpochStays) {
+TEST(EpochFile, IsOnlyAppendedToIfEveryEpochStays) {
   const Folder folder;
   {
     Numbered file(folder, false);
@@ -58,7 +58,7 @@ TEST(EpochFile, IsOnlyAppendedToWhereEveryEpochStays) {
   EXPECT_EQ(file.said(), Strings());
 }
 
-TEST(EpochFile, KeepsALastLineThatWasCutOffBesideTheFile) {
+TEST(EpochFile, KeepsACopyOfAFileWithAnIncompleteLastLine) {
   const Folder folder;
   write(folder / "lines", "fresh\n1 text\n2 te");
   Numbered file(folder, true);
@@ -101,12 +101,12 @@ TEST(EpochFile, KeepsAnEpochThatCannotBeWrittenAndWritesItWithTheNext) {
   EXPECT_EQ(text_of(folder / "lines"), "fresh\n1 text\n2 text\n");
 }
 
-TEST(EpochFile, TellsOfEpochsThatAreLostWhenTheyAreAndInTheFile) {
+TEST(EpochFile, ReportsLostEpochsImmediatelyAndInTheFile) {
   const Folder folder;
   std::filesystem::create_directory(folder / "lines");
   Numbered file(folder, false);
   for (const double epoch : {1, 2, 3, 4, 5}) EXPECT_THROW(file.huge_epoch(epoch), Error);
-  ASSERT_EQ(file.said().size(), 2u) << "that it cannot be written, and that some are lost";
+  ASSERT_EQ(file.said().size(), 2u) << "one about the failed write, and one about lost epochs";
   EXPECT_NE(file.said()[1].find("epoch 1 is lost"), std::string::npos) << file.said()[1];
   std::filesystem::remove(folder / "lines");
   file.epoch(6);
@@ -119,14 +119,14 @@ TEST(EpochFile, TellsOfEpochsThatAreLostWhenTheyAreAndInTheFile) {
   EXPECT_EQ(file.said().size(), 3u);
 }
 
-TEST(EpochFile, CountsAtItsEndAlsoWhatWasLostBefore) {
+TEST(EpochFile, CountsAllLostEpochsAtItsEnd) {
   const Folder folder;
   std::filesystem::create_directory(folder / "lines");
   Numbered file(folder, false);
   for (const double epoch : {1, 2, 3, 4, 5}) EXPECT_THROW(file.huge_epoch(epoch), Error);
   try {
     file.end();
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no exception was thrown";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("the data of epochs 1 to 5 is lost"), std::string::npos) << error.what();
   }

@@ -10,7 +10,7 @@
 
 namespace loupe::test {
 
-/// A host that keeps what it is told.
+/// A host that stores log messages.
 class FakeHost {
  public:
   FakeHost() {
@@ -32,7 +32,7 @@ class FakeHost {
   loupe_host table_{};
 };
 
-/// A module as a lens is shown it. A parameter is a name and its number of dimensions.
+/// A module as the host shows it to a lens. A parameter has a name and a number of dimensions.
 class FakeModule {
  public:
   FakeModule(std::string name, std::string type, uint32_t family = LOUPE_FAMILY_OTHER,
@@ -74,7 +74,7 @@ class FakeModule {
   loupe_module module_{};
 };
 
-/// Calls `use` with options of these values, as a configuration would set them.
+/// Calls `use` with options that have these values, as a configuration would set them.
 template <class Use>
 void with_options(const std::vector<OptionValues::Item>& items, Use&& use) {
   OptionValues values;

@@ -17,7 +17,7 @@
 namespace loupe::test {
 namespace {
 
-TEST(Replacement, TakesTheOldFilesPlaceAtItsCommitAndLeavesNothingElse) {
+TEST(Replacement, ReplacesTheOldFileAtItsCommitAndLeavesNothingElse) {
   const Folder folder;
   write(folder / "report", "old");
   {
@@ -33,7 +33,7 @@ TEST(Replacement, TakesTheOldFilesPlaceAtItsCommitAndLeavesNothingElse) {
   EXPECT_EQ(folder.names(), std::set<std::string>{"report"});
 }
 
-TEST(Replacement, WritesUnderANameThatCannotBeGuessedNorThroughALinkLaidThere) {
+TEST(Replacement, WritesUnderARandomNameAndNotThroughALink) {
   const Folder folder;
   write(folder / "anothers", "precious");
   for (const char* guess : {"report.tmp", ".report.tmp"}) {
@@ -49,10 +49,10 @@ TEST(Replacement, WritesUnderANameThatCannotBeGuessedNorThroughALinkLaidThere) {
   EXPECT_EQ(text_of(folder / "anothers"), "precious");
   EXPECT_EQ(text_of(folder / "report"), "new");
   EXPECT_FALSE(std::filesystem::is_symlink(folder / "report"));
-  EXPECT_EQ(names.size(), 6u) << "of each replacement a name, and the four that stay";
+  EXPECT_EQ(names.size(), 6u) << "a name for each replacement, and four that stay";
 }
 
-TEST(Replacement, KeepsWhoMayReadAFileButNotThatItRunsWithItsOwnersRights) {
+TEST(Replacement, KeepsAFilesPermissionsExceptSetuid) {
   const Folder folder;
   write(folder / "report", "old");
   ASSERT_EQ(::chmod((folder / "report").c_str(), 06750), 0);
@@ -63,7 +63,7 @@ TEST(Replacement, KeepsWhoMayReadAFileButNotThatItRunsWithItsOwnersRights) {
   EXPECT_EQ(status.st_mode & 07777, 0750u);
 }
 
-TEST(Replacement, StaysInItsFolderWhereTheWorkingDirectoryChanges) {
+TEST(Replacement, StaysInItsFolderIfTheWorkingDirectoryChanges) {
   const Folder folder;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder / "");
@@ -94,15 +94,15 @@ TEST(Replacement, RefusesALinkAtItsFilesPlace) {
   EXPECT_EQ(text_of(folder / "precious"), "precious");
 }
 
-TEST(OutputPath, FollowsALinkThatIsThereWhenARunBegins) {
+TEST(OutputPath, FollowsALinkThatExistsWhenARunBegins) {
   const Folder folder;
   write(folder / "real", "");
   std::filesystem::create_symlink(folder / "real", folder / "report");
   EXPECT_EQ(OutputPath("report").in(folder / ""), std::filesystem::canonical(folder / "real"));
-  EXPECT_EQ(OutputPath("/dev/stdout").in(folder / ""), "/dev/stdout") << "which may be a pipe, that has no other name";
+  EXPECT_EQ(OutputPath("/dev/stdout").in(folder / ""), "/dev/stdout") << "it may be a pipe, which has no other name";
 }
 
-TEST(OutputPath, StartsWhereTheTrainerDidWhenTheComponentWasMade) {
+TEST(OutputPath, IsRelativeToTheWorkingDirectoryAtItsCreation) {
   const Folder folder;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder / "");
@@ -116,7 +116,7 @@ TEST(OutputPath, StartsWhereTheTrainerDidWhenTheComponentWasMade) {
   std::filesystem::current_path(before);
 }
 
-TEST(KeepOlder, PutsWhatOneRunLeftTogetherAndTheNextRunsApart) {
+TEST(KeepOlder, PutsFilesOfOneRunTogetherAndTheNextRunsApart) {
   const Folder folder;
   for (const char* run : {"older-1", "older-2"}) {
     for (const char* name : {"a", "b"}) {
@@ -129,7 +129,7 @@ TEST(KeepOlder, PutsWhatOneRunLeftTogetherAndTheNextRunsApart) {
   EXPECT_THROW(keep_older(folder / "missing"), std::system_error);
 }
 
-TEST(KeepOlder, PutsNothingBesideWhatAnEarlierRunKept) {
+TEST(KeepOlder, AddsNothingToTheFolderOfAnEarlierRun) {
   const Folder folder;
   write(folder / "a", "of the first");
   EXPECT_EQ(keep_older(folder / "a"), folder / "older-1/a");

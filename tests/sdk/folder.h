@@ -11,7 +11,7 @@
 
 namespace loupe::test {
 
-/// A folder of the test's own, gone with it.
+/// A temporary folder of a test, which the destructor removes.
 class Folder {
  public:
   Folder() {

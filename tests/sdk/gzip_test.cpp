@@ -1,4 +1,4 @@
-// Text files that are compressed, in pieces and as a stream.
+// Compressed text files, read in pieces and as a stream.
 
 #include <gtest/gtest.h>
 #include <loupe/files/gzip.h>
@@ -27,14 +27,14 @@ std::string text_in(const fs::path& file) {
   return rest_of(pieces);
 }
 
-/// Lines that do not compress to nothing.
+/// Lines that stay long when compressed.
 std::string many_lines(std::size_t bytes) {
   std::string text;
   for (unsigned number = 1; text.size() < bytes; ++number) text += std::to_string(number * 2654435761U) + "\n";
   return text;
 }
 
-TEST(Gzip, ReadsBackWhatItCompressedWhateverItsSize) {
+TEST(Gzip, ReadsBackCompressedTextOfAnySize) {
   const Folder folder;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{3} << 20}) {
     const std::string text = many_lines(size);
@@ -55,7 +55,7 @@ TEST(Gzip, IsReadByOtherPrograms) {
   EXPECT_EQ(text_in(folder / "plain.gz"), many_lines(100000));
 }
 
-TEST(Gzip, ReadsATextThatIsNotCompressedAsItIs) {
+TEST(Gzip, ReadsAnUncompressedTextUnchanged) {
   const Folder folder;
   write(folder / "text", many_lines(1000000));
   EXPECT_EQ(text_in(folder / "text"), many_lines(1000000));
@@ -72,7 +72,7 @@ TEST(Gzip, ReadsTheCompressedFileInPlaceOfTheNameThatItHadBefore) {
   EXPECT_THROW(text_in(folder / "other"), std::system_error);
 }
 
-TEST(Gzip, LeavesALastMemberThatIsNotWholeForLater) {
+TEST(Gzip, LeavesAnIncompleteLastMemberForLater) {
   const Folder folder;
   const std::string first = gzip_member("one\n"), second = gzip_member("two\n");
   for (std::size_t size = 1; size < second.size(); ++size) {
@@ -86,7 +86,7 @@ TEST(Gzip, LeavesALastMemberThatIsNotWholeForLater) {
   }
 }
 
-TEST(Gzip, GoesOnFromAPlaceWhereTheFileIsTheSame) {
+TEST(Gzip, ContinuesAtAPlaceOnlyIfTheTextBeforeItIsTheSame) {
   const Folder folder;
   for (const char* name : {"text", "text.gz"}) {
     const auto stored = [&](const std::string& text) { return name == std::string("text") ? text : gzip_member(text); };
@@ -114,7 +114,7 @@ TEST(Gzip, GoesOnFromAPlaceWhereTheFileIsTheSame) {
 TEST(Gzip, SaysThatTheFileIsDamagedWhateverByteOfAMemberIsWrong) {
   const Folder folder;
   const std::string first = gzip_member("one\n"), second = gzip_member(many_lines(200)), third = gzip_member("three\n");
-  // Bytes of a member's head say nothing of its text: its time, how hard it was compressed, and on which system.
+  // These bytes of a member's header do not affect its text: time, compression level and system.
   const auto says_nothing = [](std::size_t i) { return i >= 4 && i <= 9; };
   for (std::size_t i = 0; i < second.size(); ++i) {
     if (says_nothing(i)) continue;
@@ -133,7 +133,7 @@ TEST(Gzip, SaysThatTheFileIsDamagedWhateverByteOfAMemberIsWrong) {
   }
 }
 
-TEST(Gzip, AsAStreamIsBadBehindWhatCanBeRead) {
+TEST(Gzip, AsAStreamIsBadAfterTheReadablePart) {
   const Folder folder;
   const std::string whole = gzip_member("one\n") + gzip_member("two\n");
   const auto lines = [&](const std::string& stored, bool cut_off, const std::string& fault) {

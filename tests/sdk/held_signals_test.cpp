@@ -32,7 +32,7 @@ TEST(FatalSignalsHeldDeathTest, LetOursFailAndTheProgramsOwnKillItAsBefore) {
   EXPECT_EXIT(write_both(), testing::KilledBySignal(SIGPIPE), "");
 }
 
-TEST(FatalSignalsHeldDeathTest, LeaveOneThatWaitedBeforeToItsOwner) {
+TEST(FatalSignalsHeldDeathTest, LeaveAnEarlierPendingSignalToTheProgram) {
   const auto write_while_it_waits = [] {
     sigset_t pipe, pending;
     sigemptyset(&pipe);

@@ -6,7 +6,7 @@
 namespace loupe::detail {
 namespace {
 
-TEST(KeyedList, FindsItemsByTheirKeysHoweverManyThereAreAndKeepsTheirOrder) {
+TEST(KeyedList, FindsItemsByTheirKeysAtAnySizeAndKeepsTheirOrder) {
   for (const int count : {0, 1, 8, 9, 16, 17, 33, 1000}) {
     KeyedList<int> list;
     for (int i = 0; i < count; ++i) list["key " + std::to_string(i * 7919 % 10007)] = i;

@@ -1,4 +1,4 @@
-// Series and sketches that were fed apart and merged, against one that was fed everything.
+// Series and sketches that are filled separately and merged, compared with one that receives all values.
 
 #include <loupe/detail/series.h>
 
@@ -25,7 +25,7 @@ Series fed(Series::Keep keep, const std::vector<double>& values, std::size_t fir
   return series;
 }
 
-/// As it arrives in another process.
+/// The series as another process receives it.
 Series sent(const Series& series) {
   StateWriter writer;
   series.save(writer);
@@ -35,7 +35,7 @@ Series sent(const Series& series) {
   return read;
 }
 
-/// The share of the values that are below.
+/// The share of the values that are smaller.
 double rank(const std::vector<double>& sorted, double value) {
   const auto below = std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin();
   return static_cast<double>(below) / static_cast<double>(sorted.size());
@@ -43,7 +43,7 @@ double rank(const std::vector<double>& sorted, double value) {
 
 class Merge : public testing::TestWithParam<Series::Keep> {};
 
-TEST_P(Merge, HasTheRunningNumbersOfOneThatWasFedEverything) {
+TEST_P(Merge, HasTheRunningNumbersOfASeriesWithAllValues) {
   std::vector<double> values = heavy_tailed(10001);
   values[17] = NAN;
   values[9000] = INFINITY;
@@ -66,7 +66,7 @@ TEST_P(Merge, HasTheRunningNumbersOfOneThatWasFedEverything) {
   }
 }
 
-TEST_P(Merge, OfNothingWithNothingIsNothing) {
+TEST_P(Merge, OfTwoEmptySeriesIsEmpty) {
   Series merged(GetParam());
   merged.merge(sent(Series(GetParam())));
   EXPECT_TRUE(merged.empty());
@@ -102,7 +102,7 @@ TEST(MergedQuantiles, OfFewValuesAreExact) {
   EXPECT_EQ(merged.quantile(0.25), 2);
 }
 
-TEST(MergedQuantiles, GoOnTakingValues) {
+TEST(MergedQuantiles, AcceptFurtherValues) {
   QuantileSketch merged, other;
   for (int i = 0; i < 5000; ++i) merged.push(i);
   for (int i = 5000; i < 10000; ++i) other.push(i);

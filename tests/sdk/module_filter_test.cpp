@@ -19,7 +19,7 @@ struct Model {
   std::vector<const FakeModule*> all{&root, &body, &fc, &act, &out, &loss};
 };
 
-/// The names of what is taken where activations are taken by default, as a lens of outputs does.
+/// The names of the modules that a lens takes, if it takes activations by default.
 Strings taken(const Strings& include, const Strings& exclude = {}) {
   std::optional<ModuleFilter> filter;
   with_options({{"include", include}, {"exclude", exclude}}, [&](const Options& options) { filter.emplace(options); });
@@ -31,7 +31,7 @@ Strings taken(const Strings& include, const Strings& exclude = {}) {
   return names;
 }
 
-TEST(ModuleFilter, LeavesTheLensItsDefaultWithoutInclude) {
+TEST(ModuleFilter, LeavesTheDefaultToTheLensWithoutInclude) {
   EXPECT_EQ(taken({}), Strings{"body.4"});
   EXPECT_EQ(taken({}, {"ReLU"}), Strings{});
 }
@@ -44,7 +44,7 @@ TEST(ModuleFilter, TakesExactlyWhatIncludeNames) {
   EXPECT_EQ(taken({"nothing"}), Strings{});
 }
 
-TEST(ModuleFilter, AddsWhatIncludeNamesAfterAPlus) {
+TEST(ModuleFilter, AddsModulesThatIncludeNamesAfterAPlus) {
   EXPECT_EQ(taken({"+body.3"}), (Strings{"body.3", "body.4"}));
   EXPECT_EQ(taken({"+Linear"}, {"body.12"}), (Strings{"body.3", "body.4"}));
 }
@@ -59,7 +59,7 @@ TEST(ModuleFilter, NeverTakesALoss) {
   EXPECT_EQ(taken({"loss", "MSELoss", "*"}), (Strings{"body.3", "body.4", "body.12"}));
 }
 
-TEST(ModuleFilter, TellsOnlyOnceAndOnlyWhenThereIsAModelWhatFitsNothing) {
+TEST(ModuleFilter, ReportsUnknownNamesOnceAndOnlyIfThereIsAModel) {
   std::optional<ModuleFilter> filter;
   with_options({{"include", Strings{"Linaer", "ReLU"}}, {"exclude", Strings{"+ReLU"}}},
                [&](const Options& options) { filter.emplace(options); });
@@ -73,7 +73,7 @@ TEST(ModuleFilter, TellsOnlyOnceAndOnlyWhenThereIsAModelWhatFitsNothing) {
                                 "no module fits '+ReLU' given in exclude; did you mean 'ReLU'?"}));
 }
 
-TEST(ModuleFilter, TakesAFamilyToBeAddedForNoMistakeWhereTheModelLacksIt) {
+TEST(ModuleFilter, DoesNotReportAnAddedFamilyThatTheModelLacks) {
   std::optional<ModuleFilter> filter;
   with_options({{"include", Strings{"+recurrent", "+Recurrent"}}, {"exclude", Strings{}}},
                [&](const Options& options) { filter.emplace(options); });
@@ -84,7 +84,7 @@ TEST(ModuleFilter, TakesAFamilyToBeAddedForNoMistakeWhereTheModelLacksIt) {
   EXPECT_EQ(host.said[0].rfind("no module fits 'Recurrent'", 0), 0U) << host.said[0];
 }
 
-TEST(ModuleFilter, TellsWhatThereIsWhereNothingIsNear) {
+TEST(ModuleFilter, ListsTheModulesIfNoNameIsNear) {
   std::optional<ModuleFilter> filter;
   with_options({{"include", Strings{"Conv2d"}}, {"exclude", Strings{}}},
                [&](const Options& options) { filter.emplace(options); });
@@ -97,7 +97,7 @@ TEST(ModuleFilter, TellsWhatThereIsWhereNothingIsNear) {
   EXPECT_NE(host.said[0].find("Linear"), std::string::npos) << host.said[0];
 }
 
-TEST(WantedNames, TellsOnlyTheFirstOfManyThatThereAre) {
+TEST(WantedNames, ListOnlyTheFirstOfManyNames) {
   WantedNames names("include", "module", {"nowhere"});
   for (char each = 'a'; each <= 'o'; ++each) names.offer(std::string(1, each));
   FakeHost host;
@@ -121,7 +121,7 @@ Strings of_kind(const Strings& types, const Strings& families, const Strings& in
   return names;
 }
 
-TEST(KindFilter, NarrowsEveryModuleByTypeFamilyAndPlace) {
+TEST(KindFilter, SelectsModulesByTypeFamilyAndPlace) {
   EXPECT_EQ(of_kind({}, {}, {}, true), (Strings{"body.3", "body.4"}));
   EXPECT_EQ(of_kind({}, {}, {}, false), (Strings{"", "body", "body.3", "body.4"}));
   EXPECT_EQ(of_kind({"Lin*", "Sequential"}, {}, {}, false), (Strings{"body", "body.3"}));
@@ -130,7 +130,7 @@ TEST(KindFilter, NarrowsEveryModuleByTypeFamilyAndPlace) {
   EXPECT_EQ(of_kind({}, {}, {"body"}, true), Strings{"body"});
 }
 
-TEST(Nearest, IsTheNameThatMayHaveBeenMeantAndNoFarFetchedOne) {
+TEST(Nearest, IsAProbableNameOrEmpty) {
   EXPECT_EQ(nearest("wieght", {"bias", "weight"}), "weight");
   EXPECT_EQ(nearest("weight_hh_l9", {"weight_ih_l0", "weight_hh_l0"}), "weight_hh_l0");
   EXPECT_EQ(nearest("running_mean", {"bias", "weight"}), "");

@@ -11,7 +11,7 @@
 
 namespace loupe::test {
 
-/// Lines such as "3 text", of an epoch each; or "over", which stands alone.
+/// Reads a line that closes an epoch, like "3 text", or the line "over", which belongs to no epoch.
 inline bool read_numbered(std::istream& input, OldLine& line) {
   line = {};
   if (!std::getline(input, line.text) || input.eof()) return false;
@@ -25,7 +25,7 @@ inline bool read_numbered(std::istream& input, OldLine& line) {
   return true;
 }
 
-/// A visualizer's file of such lines, over one run.
+/// A visualizer's file of such lines, for one run.
 class Numbered {
  public:
   Numbered(const Folder& folder, bool resumed, const std::optional<Compression>& compression = std::nullopt,
@@ -39,7 +39,7 @@ class Numbered {
     file_.begin(run);
   }
   void epoch(double number) { file_.write(number, number_text(number) + " text\n", preamble()); }
-  /// Longer than a line is elsewhere, and hard to compress.
+  /// Writes a line that is longer than others and hard to compress.
   void long_epoch(double number) { file_.write(number, long_text(number), preamble()); }
   static std::string long_text(double number) {
     std::string text = number_text(number);
@@ -47,7 +47,7 @@ class Numbered {
       text += " " + std::to_string((static_cast<unsigned>(number) * 20 + i) * 2654435761U);
     return text + "\n";
   }
-  /// Of which only three wait.
+  /// Writes an epoch so large that only three of them fit into the queue.
   void huge_epoch(double number) {
     file_.write(number, number_text(number) + std::string(20 << 20, ' ') + "\n", preamble());
   }

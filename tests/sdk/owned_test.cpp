@@ -1,4 +1,4 @@
-// Copies of what is borrowed for a call stay whole when the original is gone.
+// Copies of borrowed data stay valid after the original was destroyed.
 
 #include <gtest/gtest.h>
 #include <loupe/detail/option_values.h>
@@ -11,7 +11,7 @@
 namespace loupe {
 namespace {
 
-TEST(Owned, ATickHasTheSettingsOfItsOptimizers) {
+TEST(Owned, ACopiedTickHasTheSettingsOfItsOptimizers) {
   std::optional<detail::Owned<loupe_tick>> copy;
   {
     OptionValues settings{{std::string("momentum").c_str(), 0.75}, {"nesterov", true}};
@@ -33,13 +33,13 @@ TEST(Owned, ATickHasTheSettingsOfItsOptimizers) {
   EXPECT_EQ(copy->get().at.step, 7U);
   const loupe_parameter_group& group = *copy->get().optimizers[0]->groups[0];
   EXPECT_EQ(learning_rate_of(group), 0.5);
-  EXPECT_EQ(weight_decay_of(group), std::nullopt) << "which is not the same as 0";
+  EXPECT_EQ(weight_decay_of(group), std::nullopt) << "no setting is different from 0";
   EXPECT_EQ(momentum_of(group), 0.75);
   EXPECT_EQ(setting_of(group, "nesterov"), 1);
   EXPECT_EQ(setting_of(group, "eps"), std::nullopt);
 }
 
-TEST(Owned, ARunHasItsSettingsAndLenses) {
+TEST(Owned, ACopiedRunHasItsSettingsAndLenses) {
   std::optional<detail::Owned<loupe_run>> copy;
   {
     const std::string lens = "health";
@@ -58,7 +58,7 @@ TEST(Owned, ARunHasItsSettingsAndLenses) {
   EXPECT_STREQ(run.settings->values[1]->string, "1");
 }
 
-TEST(Owned, AnOptionHasItsMap) {
+TEST(Owned, ACopiedOptionHasItsMap) {
   std::optional<detail::Owned<loupe_option_value>> copy;
   OptionValues{{"range", "all"}}.lend([&](const loupe_options* map) {
     copy.emplace(loupe_option_value{

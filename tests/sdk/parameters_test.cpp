@@ -8,7 +8,7 @@
 namespace loupe::test {
 namespace {
 
-/// "Weight lstm.weight_ih_l0" for each parameter that is looked at, in the order of the plots.
+/// The title of the plot and the name of each parameter that a lens measures, in the order of the plots.
 Strings shown(const Strings& names, const std::vector<const FakeModule*>& modules) {
   std::optional<Parameters> parameters;
   with_options({{"parameters", names}, {"include", Strings{}}, {"exclude", Strings{}}},
@@ -31,13 +31,13 @@ TEST(Parameters, ShowsWeightsFirstAndKeepsTheNamesOfOrdinaryLayers) {
   EXPECT_EQ(shown({"*"}, {&linear, &norm}), (Strings{"Weight fc", "Weight norm", "Bias fc", "Bias norm"}));
 }
 
-TEST(Parameters, NamesEachWhereALayerHasSeveralOfARole) {
+TEST(Parameters, NamesEachParameterIfALayerHasSeveralOfARole) {
   EXPECT_EQ(shown({"*"}, {&lstm}), (Strings{"Weight lstm.weight_ih_l0", "Weight lstm.weight_hh_l0", "Bias lstm"}));
   EXPECT_EQ(shown({"*_hh_*"}, {&lstm}), Strings{"Weight lstm.weight_hh_l0"});
   EXPECT_EQ(shown({"*"}, {&root}), (Strings{"Weight ", "Bias scale", "Bias shift"}));
 }
 
-TEST(Parameters, TakesNamesGlobsAndRoles) {
+TEST(Parameters, AcceptsNamesGlobsAndRoles) {
   EXPECT_EQ(shown({"weight"}, {&linear, &lstm}), Strings{"Weight fc"});
   EXPECT_EQ(shown({"biases"}, {&linear, &lstm}), (Strings{"Bias fc", "Bias lstm"}));
   EXPECT_EQ(shown({"weights"}, {&norm, &root}), (Strings{"Weight norm", "Weight "}));

@@ -18,7 +18,7 @@
 namespace loupe::test {
 namespace {
 
-/// Sources over numbers of the test's, and a report that keeps what it is told.
+/// Sources with numbers that the test sets, and a report that stores what a lens writes.
 class World {
  public:
   World() {
@@ -83,7 +83,7 @@ class World {
 
 using Values = std::map<std::string, double>;
 
-/// An optimizer that says a learning rate for each of its groups, and nothing else.
+/// An optimizer with a learning rate for each group and no other settings.
 struct FakeOptimizer {
   FakeOptimizer(uint64_t id, const char* type, const std::vector<double>& rates, const char* model = "") {
     for (const double rate : rates) {
@@ -99,7 +99,7 @@ struct FakeOptimizer {
   loupe_optimizer optimizer{};
 };
 
-TEST(LearningRates, NameGroupsAndOptimizersApart) {
+TEST(LearningRates, HaveDifferentNamesForGroupsAndOptimizers) {
   const FakeOptimizer groups(1, "SGD", {0.1, 0.2}), first(2, "Adam", {0.3}), second(3, "Adam", {0.4}),
       other(4, "Adam", {0.5}, "critic");
   const loupe_optimizer* all[] = {&groups.optimizer, &first.optimizer, &second.optimizer, &other.optimizer};
@@ -115,7 +115,7 @@ TEST(LearningRates, NameGroupsAndOptimizersApart) {
                                   {plot + "critic Adam", 0.5}}));
 }
 
-TEST(Comparison, SharesOutWhatIsFiniteAndLeavesTheRestOut) {
+TEST(Comparison, DividesFiniteValuesAndLeavesOutTheRest) {
   World world;
   const Layers layers = {world.layer("a", {{"norm", {1}}}), world.layer("b", {{"norm", {3}}}),
                          world.layer("nan", {{"norm", {NAN}}}), world.layer("none", {{"norm", {}}})};
@@ -125,13 +125,13 @@ TEST(Comparison, SharesOutWhatIsFiniteAndLeavesTheRestOut) {
   EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0.25}, {"Shares | Shares | b", 0.75}}));
 }
 
-TEST(Comparison, SharesOutNothingAsZeros) {
+TEST(Comparison, ShowsAZeroSumAsZeros) {
   World world;
   Comparison::write(world.report(), "Shares", {world.layer("a", {{"norm", {0}}})}, "norm", Aggregate::mean);
   EXPECT_EQ(world.values, (Values{{"Shares | Shares | a", 0}}));
 }
 
-TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
+TEST(NonFinite, CountsValuesThatAreNotAveragedAndAddsNoPlotWithoutThem) {
   World world;
   NonFinite non_finite;
   non_finite.write(world.report(), "Norm", "fine", world.layer("fine", {{"norm", {1}}}).source.read(0));
@@ -143,7 +143,7 @@ TEST(NonFinite, CountsWhatIsInNoAverageAndIsSilentOtherwise) {
   EXPECT_EQ(world.tags.size(), 1u);
 }
 
-TEST(Lines, TellALayersLinesAndBandsInOneRow) {
+TEST(Lines, ReportALayersLinesAndBandsInOneRow) {
   World world;
   const Lines lines({"mean", "max"}, {"min-max", "std"});
   const Layer layer = world.layer("a", {{"norm", {1, 3}}});
@@ -154,13 +154,13 @@ TEST(Lines, TellALayersLinesAndBandsInOneRow) {
                                                                            {"Norm | a | x -σ..x +σ", {1, 3}}}));
 }
 
-TEST(ReportRow, TellsNothingWithoutNumbers) {
+TEST(ReportRow, ReportsNothingWithoutNumbers) {
   World world;
   Report::Row(world.report()).tell("T");
   EXPECT_EQ(world.rows, 0);
 }
 
-TEST(ReportRow, KeepsNothingOfTheRowBefore) {
+TEST(ReportRow, KeepsNothingOfThePreviousRow) {
   World world;
   for (const char* layer : {"a", "b"}) {
     Report::Row row(world.report());
@@ -173,7 +173,7 @@ TEST(ReportRow, KeepsNothingOfTheRowBefore) {
   EXPECT_EQ(world.bands.size(), 2u);
 }
 
-TEST(ActivationPlots, ShowEachLayersRatesAndTheWorstSinceTheLastTime) {
+TEST(ActivationPlots, ShowEachLayersRatesAndTheWorstSinceTheLastReport) {
   World world;
   with_options(
       {{"inplace", true}, {"warning_plot", true}, {"activation_aggregation", "mean"}, {"death_aggregation", "max"}},

@@ -10,10 +10,10 @@
 namespace loupe {
 namespace {
 
-constexpr double stated_error = 0.01;  // of the rank, as quantile_sketch.h and configs/README.md say
+constexpr double stated_error = 0.01;  // of the rank; promised in quantile_sketch.h and configs/README.md
 constexpr double shares[] = {0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
 
-/// By how much the rank of what the sketch gives for a share is off, as a share of all; ties count for the best.
+/// The error of the sketch's quantile in ranks, as a share of all values. Among equal values, the best rank counts.
 double rank_error(const QuantileSketch& sketch, const std::vector<double>& sorted, double share) {
   const double given = sketch.quantile(share);
   const auto [low, high] = std::equal_range(sorted.begin(), sorted.end(), given);
@@ -47,7 +47,7 @@ TEST(QuantileSketch, StaysWithinItsStatedErrorOnAMillionHeavyTailedValues) {
   }
 }
 
-TEST(QuantileSketch, StaysWithinItsStatedErrorWhateverTheOrder) {
+TEST(QuantileSketch, StaysWithinItsStatedErrorInAnyOrder) {
   std::vector<double> values = heavy_tailed(7, 200'000);
   std::sort(values.begin(), values.end());
   expect_stated_error(values, "rising");
@@ -69,7 +69,7 @@ TEST(QuantileSketch, IsExactForAFewHundredValues) {
   }
 }
 
-TEST(QuantileSketch, LiesBetweenNeighboursAsTheOriginalsQuantiles) {
+TEST(QuantileSketch, InterpolatesBetweenNeighborsAsOfAllValues) {
   QuantileSketch sketch;
   for (const double value : {4.0, 1.0, 3.0, 2.0}) sketch.push(value);
   EXPECT_DOUBLE_EQ(sketch.quantile(0.25), 1.75);
@@ -77,7 +77,7 @@ TEST(QuantileSketch, LiesBetweenNeighboursAsTheOriginalsQuantiles) {
   EXPECT_DOUBLE_EQ(sketch.quantile(0.75), 3.25);
 }
 
-TEST(QuantileSketch, HasNoQuantileWithoutValuesNorAfterItIsCleared) {
+TEST(QuantileSketch, HasNoQuantileWithoutValuesOrAfterAClear) {
   QuantileSketch sketch;
   EXPECT_TRUE(std::isnan(sketch.quantile(0.5)));
   sketch.push(1);

@@ -1,4 +1,4 @@
-// What a lens is given to report with.
+// The report that a lens writes to.
 
 #include <gtest/gtest.h>
 #include <loupe/report.h>
@@ -6,7 +6,7 @@
 namespace loupe {
 namespace {
 
-TEST(Report, HasAnEpochAtATickAlone) {
+TEST(Report, HasAnEpochOnlyAtATick) {
   const loupe_sink sink{.struct_size = sizeof(loupe_sink)};
   const loupe_tick tick{.struct_size = sizeof(loupe_tick), .at = {.epoch = 3}};
   EXPECT_EQ(Report(&sink, &tick).epoch(), 3);

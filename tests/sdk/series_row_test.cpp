@@ -1,4 +1,4 @@
-// Series through the C table of a preprocessor in C++: rows, quantiles, names that are looked for, and states.
+// Series through the C table of a C++ preprocessor: rows, quantiles, names and states.
 
 #include <gtest/gtest.h>
 #include <loupe/detail/preprocessor_table.h>
@@ -14,7 +14,7 @@
 namespace loupe {
 namespace {
 
-/// What is pushed goes into three series, each of which keeps its numbers in another way.
+/// A preprocessor that pushes each value into three series, which keep their numbers in different ways.
 class Three : public Preprocessor {
  public:
   Request request() const override { return {}; }
@@ -49,7 +49,7 @@ class SeriesRow : public testing::Test {
   detail::ErrorBuffer error_;
 };
 
-TEST_F(SeriesRow, OfAnEmptySeriesIsZeroButForItsName) {
+TEST_F(SeriesRow, OfAnEmptySeriesHasOnlyAName) {
   for (const std::size_t series : {folded, sketched, kept}) {
     const loupe_series empty = row(series);
     for (const uint64_t count : {empty.count, empty.nan_count, empty.inf_count}) EXPECT_EQ(count, 0u);
@@ -74,7 +74,7 @@ TEST_F(SeriesRow, HasAllNumbersOfThePopulation) {
   }
 }
 
-TEST_F(SeriesRow, CountsNanAndInfApart) {
+TEST_F(SeriesRow, CountsNanAndInfSeparately) {
   push({NAN, 2, INFINITY, 4, -INFINITY, NAN, NAN});
   const loupe_series read = row(folded);
   EXPECT_EQ(read.count, 2u);
@@ -85,7 +85,7 @@ TEST_F(SeriesRow, CountsNanAndInfApart) {
   EXPECT_TRUE(std::isnan(read.last));
 }
 
-TEST_F(SeriesRow, OfNothingButNanHasNoOtherNumbers) {
+TEST_F(SeriesRow, OfOnlyNanHasNoOtherNumbers) {
   push({NAN});
   EXPECT_EQ(row(folded).count, 0u);
   EXPECT_EQ(row(folded).nan_count, 1u);
@@ -93,7 +93,7 @@ TEST_F(SeriesRow, OfNothingButNanHasNoOtherNumbers) {
   EXPECT_EQ(row(folded).minimum, 0);
 }
 
-TEST_F(SeriesRow, KeepsItsNameWhereItIs) {
+TEST_F(SeriesRow, KeepsTheAddressOfItsName) {
   const char* name = row(kept).name;
   push({1, 2});
   ASSERT_EQ(table_.reset(self_, error_.get()), LOUPE_OK);
@@ -101,14 +101,14 @@ TEST_F(SeriesRow, KeepsItsNameWhereItIs) {
   EXPECT_STREQ(name, "kept");
 }
 
-TEST_F(SeriesRow, OfASeriesThatThereIsNotIsNotFound) {
+TEST_F(SeriesRow, OfAnUnknownIndexIsNotFound) {
   loupe_series read{};
   read.struct_size = sizeof read;
   EXPECT_EQ(table_.read(self_, 3, &read, error_.get()), LOUPE_NOT_FOUND);
   EXPECT_STREQ(error_.text(), "there is no series 3");
 }
 
-TEST_F(SeriesRow, WritesNoFurtherThanTheCallersStructGoes) {
+TEST_F(SeriesRow, WritesOnlyUpToTheEndOfTheCallersStruct) {
   push({5});
   struct {
     loupe_series known;
@@ -124,27 +124,27 @@ TEST_F(SeriesRow, WritesNoFurtherThanTheCallersStructGoes) {
   EXPECT_EQ(table_.read(self_, folded, &wide.known, error_.get()), LOUPE_INVALID);
 }
 
-TEST_F(SeriesRow, GivesManyQuantilesInOneCall) {
+TEST_F(SeriesRow, ReturnsManyQuantilesInOneCall) {
   push({4, NAN, 1, 3, INFINITY, 2, 5});
   const std::vector<double> q = {1, 0.5, 0.25, 0, 0.125}, wanted = {5, 3, 2, 1, 1.5};
   EXPECT_EQ(quantiles(sketched, q), std::pair(loupe_status{LOUPE_OK}, wanted));
   EXPECT_EQ(quantiles(kept, q), std::pair(loupe_status{LOUPE_OK}, wanted));
 }
 
-TEST_F(SeriesRow, GivesNoQuantileWhereNoneIsKept) {
+TEST_F(SeriesRow, RefusesAQuantileOfASeriesThatKeepsNone) {
   push({1});
   EXPECT_EQ(quantiles(folded, {0.5}).first, LOUPE_UNSUPPORTED);
   EXPECT_NE(std::string(error_.text()).find("a quantile of 'folded' was requested"), std::string::npos);
 }
 
-TEST_F(SeriesRow, GivesNoQuantileOfNothing) {
+TEST_F(SeriesRow, FindsNoQuantileOfAnEmptySeries) {
   EXPECT_EQ(quantiles(kept, {0.5}).first, LOUPE_NOT_FOUND);
   push({NAN});
   EXPECT_EQ(quantiles(sketched, {0.5}).first, LOUPE_NOT_FOUND);
   EXPECT_EQ(quantiles(7, {0.5}).first, LOUPE_NOT_FOUND);
 }
 
-TEST_F(SeriesRow, RefusesQuantilesThatThereAreNot) {
+TEST_F(SeriesRow, RefusesQuantilesOutOfRange) {
   push({1, 2});
   for (const double q : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_EQ(quantiles(sketched, {0.5, q}), std::pair(loupe_status{LOUPE_INVALID}, std::vector<double>{-1, -1})) << q;
@@ -158,7 +158,7 @@ TEST_F(SeriesRow, IsFoundByItsName) {
   EXPECT_EQ(index, kept);
 }
 
-TEST_F(SeriesRow, ThatThereIsNotIsToldWithThoseThatThereAre) {
+TEST_F(SeriesRow, OfAnUnknownNameIsReportedWithAllNames) {
   std::size_t index = 0;
   EXPECT_EQ(detail::find_series(table_, self_, "skeched", &index, error_.get()), LOUPE_NOT_FOUND);
   EXPECT_STREQ(error_.text(),
@@ -180,7 +180,7 @@ TEST_F(SeriesRow, IsSavedAndMerged) {
   EXPECT_EQ(row(folded).nan_count, 2u);
 }
 
-TEST_F(SeriesRow, IsNotSavedByAWriterThatTakesNoMore) {
+TEST_F(SeriesRow, IsNotSavedIfTheWriterFails) {
   const loupe_write refuse = [](void*, const void*, std::size_t, loupe_error* error) -> loupe_status {
     detail::write_error(error, "the disk is full");
     return LOUPE_UNSUPPORTED;

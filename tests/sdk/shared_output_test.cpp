@@ -39,13 +39,13 @@ class SharedOutput : public testing::TestWithParam<std::pair<const char*, Ends (
   Ends ends_;
 };
 
-TEST_P(SharedOutput, ThatNobodyReadsTakesWhatItHasRoomForAndHoldsNobodyUp) {
+TEST_P(SharedOutput, WithoutAReaderTakesWhatFitsAndDoesNotWait) {
   const std::string text(1 << 20, 'x');
   const std::size_t written = write_shared(ends_.writer, text.data(), text.size(), 0);
   EXPECT_EQ(errno, EAGAIN);
   EXPECT_GT(written, 0u);
   EXPECT_LT(written, text.size());
-  // The system moves a terminal's text on to its reader in its own time, and then has room again, but not without end.
+  // The system passes a terminal's text to its reader after a while, which frees some space, but not without limit.
   std::size_t more = 0;
   while (more < text.size()) {
     const std::size_t taken = write_shared(ends_.writer, "more", 4, 0);
@@ -53,10 +53,10 @@ TEST_P(SharedOutput, ThatNobodyReadsTakesWhatItHasRoomForAndHoldsNobodyUp) {
     more += taken;
   }
   EXPECT_LT(more, text.size());
-  EXPECT_EQ(::fcntl(ends_.writer, F_GETFL) & O_NONBLOCK, 0) << "the program's own writes are to wait as before";
+  EXPECT_EQ(::fcntl(ends_.writer, F_GETFL) & O_NONBLOCK, 0) << "the program's own writes must block as before";
 }
 
-TEST_P(SharedOutput, GoesOnWhenSomebodyReadsAgain) {
+TEST_P(SharedOutput, ContinuesWhenAReaderReads) {
   const std::string text(1 << 20, 'x');
   write_shared(ends_.writer, text.data(), text.size(), 0);
   std::string taken(1 << 16, '\0');
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Of, SharedOutput,
                                          std::pair("Terminal", &terminal_ends)),
                          [](const auto& each) { return each.param.first; });
 
-TEST(SharedOutputFile, IsWrittenWhereTheProgramIs) {
+TEST(SharedOutputFile, IsWrittenAtTheProgramsPosition) {
   const Folder folder;
   const int file = ::open((folder / "log").c_str(), O_RDWR | O_CREAT, 0600);
   ASSERT_EQ(::write(file, "the program's ", 14), 14);
@@ -83,7 +83,7 @@ TEST(SharedOutputFile, IsWrittenWhereTheProgramIs) {
   EXPECT_EQ(text_of(folder / "log"), "the program's ours and again");
 }
 
-TEST(SharedOutputFile, OfAReaderThatHasGoneSaysSoAndKillsNobody) {
+TEST(SharedOutputFile, OfAClosedReaderFailsWithoutASignal) {
   const Ends ends = pipe_ends();
   ::close(ends.reader);
   EXPECT_EQ(write_shared(ends.writer, "text", 4), 0u);

@@ -59,7 +59,7 @@ TEST(State, KeepsTheBitsOfNaN) {
   EXPECT_TRUE(std::isnan(StateReader(writer.bytes()).real()));
 }
 
-TEST(State, IsRefusedWhereverItIsCut) {
+TEST(State, IsRefusedIfItIsCutAnywhere) {
   const std::string bytes = example();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_THROW(read_example(std::string_view(bytes).substr(0, size)), Error) << size;
@@ -67,11 +67,11 @@ TEST(State, IsRefusedWhereverItIsCut) {
   EXPECT_NO_THROW(read_example(bytes));
 }
 
-TEST(State, IsRefusedWhenItGoesOn) {
+TEST(State, IsRefusedIfItHasFurtherBytes) {
   EXPECT_THROW(read_example(example() + '\0'), Error);
 }
 
-TEST(State, AsksForNoMemoryOnTheWordOfForeignBytes) {
+TEST(State, AllocatesNoMemoryForASizeThatForeignBytesClaim) {
   StateWriter writer;
   writer.number(std::numeric_limits<std::uint64_t>::max() / 16);
   writer.real(1);
