@@ -1,6 +1,6 @@
-/* Stands in front of CUDA's runtime, and counts the calls by which a program waits for its device. It comes first among
-   the libraries of the trainer, so that what LibTorch calls leads here; it needs nothing of CUDA, and without CUDA
-   counts nothing. */
+/* Intercepts calls of CUDA's runtime, and counts those in which a program waits for its device. It is the first of the
+   trainer's libraries, so that LibTorch's calls come here. It needs no part of CUDA; without CUDA, it counts
+   nothing. */
 #define _GNU_SOURCE
 #include "count_waits.h"
 
@@ -22,7 +22,7 @@ struct waits count_waits(void) {
 
 enum { not_supported = 801, device_to_host = 2, by_address = 4 };
 
-/* FORWARD(NAME, PARAMETERS, ARGUMENTS, COUNTED): the runtime's own function, after what is counted. */
+/* FORWARD(NAME, PARAMETERS, ARGUMENTS, COUNTED): runs COUNTED, then calls the runtime's function NAME. */
 #define FORWARD(name, parameters, arguments, counted)                   \
   __attribute__((visibility("default"))) int name parameters {          \
     static int(*function) parameters;                                   \

@@ -1,5 +1,5 @@
-// A trainer that asks its model for parameters at each step, and counts what the process pays for it: look-ups of
-// addresses, and locks taken. These do not depend on the machine, as a time would.
+// A trainer that asks its model for parameters at each step, and counts the address look-ups and locks of the process.
+// Unlike times, these counts do not depend on the machine.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ nn::Sequential layers(int count) {
   return net;
 }
 
-/// Locks that are taken while all parameters of a model are asked for.
+/// The number of locks that are taken while the program asks for all parameters of a model.
 int locks_to_ask(const nn::Module& net) {
   static_cast<void>(net.parameters());
   const int before = locks;

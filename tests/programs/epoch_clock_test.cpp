@@ -1,4 +1,4 @@
-// Where epochs are taken to end in a program that says nothing of them.
+// At which steps epochs end in a program that does not report them.
 
 #include "run/epoch_clock.h"
 
@@ -23,7 +23,7 @@ EpochClock clock_of(Epoch kind, double length = 100) {
 
 const int first = 0, second = 0;
 
-/// As loops do that call backward() before each step.
+/// Makes a step as a loop that calls backward() before each step.
 bool step(EpochClock& clock, const void* optimizer) {
   bool ends = clock.step_begins();
   if (ends) clock.ticked();
@@ -39,7 +39,7 @@ int ticks_of_steps(EpochClock& clock, int steps, const void* optimizer) {
   return ticks;
 }
 
-/// The program's epochs, and the steps of each; `begins` and `ends` are what it does around them. Returns the ticks.
+/// Trains this many epochs; calls `begins` before and `ends` after the steps of each. Returns the number of ticks.
 template <class Begins, class Ends>
 int ticks_of_epochs(EpochClock& clock, int epochs, int steps, Begins&& begins, Ends&& ends) {
   int ticks = 0;
@@ -51,20 +51,20 @@ int ticks_of_epochs(EpochClock& clock, int epochs, int steps, Begins&& begins, E
     ticks += ticks_of_steps(clock, steps, &first);
     ends();
   }
-  return ticks + (clock.has_passes() ? 1 : 0);  // the program ends
+  return ticks + (clock.has_passes() ? 1 : 0);  // the end of the program is a tick, too
 }
 bool nothing() {
   return false;
 }
 
-TEST(EpochClock, CountsStepsWhereAProgramShowsNoEpochs) {
+TEST(EpochClock, CountsStepsIfTheProgramShowsNoEpochs) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_EQ(ticks_of_steps(clock, 250, &first), 2);
   EXPECT_TRUE(clock.has_passes());
   EXPECT_FALSE(clock.knows_epochs());
 }
 
-TEST(EpochClock, EndsAnEpochWhenTheLastOfSeveralOptimizersHasTakenItsSteps) {
+TEST(EpochClock, EndsAnEpochAfterTheStepsOfTheLastOptimizer) {
   EpochClock clock = clock_of(Epoch::steps, 2);
   for (int epoch = 0; epoch < 3; ++epoch) {
     EXPECT_FALSE(clock.stepped(&first));
@@ -75,7 +75,7 @@ TEST(EpochClock, EndsAnEpochWhenTheLastOfSeveralOptimizersHasTakenItsSteps) {
   }
 }
 
-TEST(EpochClock, DoesNotWaitForAnOptimizerThatStepsNoMore) {
+TEST(EpochClock, DoesNotWaitForAnOptimizerThatNoLongerSteps) {
   EpochClock clock = clock_of(Epoch::steps, 2);
   clock.stepped(&first);
   clock.stepped(&second);
@@ -84,7 +84,7 @@ TEST(EpochClock, DoesNotWaitForAnOptimizerThatStepsNoMore) {
   EXPECT_EQ(ticks_of_steps(clock, 4, &first), 2);
 }
 
-TEST(EpochClock, EndsAnEpochWhereTrainFollowsEval) {
+TEST(EpochClock, EndsAnEpochIfTrainFollowsEval) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_FALSE(clock.mode_set(true));
   EXPECT_EQ(ticks_of_steps(clock, 450, &first), 0);
@@ -92,23 +92,23 @@ TEST(EpochClock, EndsAnEpochWhereTrainFollowsEval) {
   EXPECT_FALSE(clock.trains());
   EXPECT_TRUE(clock.mode_set(true));
   clock.ticked();
-  EXPECT_FALSE(clock.mode_set(true)) << "train() again, without eval() between";
+  EXPECT_FALSE(clock.mode_set(true)) << "train() again, without an eval() in between";
 }
 
-TEST(EpochClock, DoesNotWaitForEverForAnEvalThatNeverComes) {
+TEST(EpochClock, DoesNotWaitForeverForAnEval) {
   EpochClock clock = clock_of(Epoch::automatic);
   clock.mode_set(true);
   EXPECT_EQ(ticks_of_steps(clock, 1001, &first), 2);
 }
 
-TEST(EpochClock, EndsAnEpochWhereTrainIsCalledAgainAfterSteps) {
+TEST(EpochClock, EndsAnEpochIfTrainIsCalledAgainAfterSteps) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_EQ(ticks_of_epochs(
                 clock, 3, 130, [&] { return clock.mode_set(true); }, nothing),
             3);
 }
 
-TEST(EpochClock, DividesNoEpochButTheFirstOfAProgramThatCallsTrainInEach) {
+TEST(EpochClock, DividesOnlyTheFirstEpochIfTrainIsCalledInEach) {
   for (const auto& [steps, ticks] : {std::pair(499, 5), {500, 5}, {501, 6}, {1000, 6}, {1499, 7}, {1500, 7}}) {
     EpochClock by_train = clock_of(Epoch::automatic), by_both = clock_of(Epoch::automatic);
     EXPECT_EQ(ticks_of_epochs(
@@ -126,14 +126,14 @@ TEST(EpochClock, DividesNoEpochButTheFirstOfAProgramThatCallsTrainInEach) {
   }
 }
 
-TEST(EpochClock, CountsStepsWhereTrainIsCalledInEachOfThem) {
+TEST(EpochClock, CountsStepsIfTrainIsCalledInEachStep) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_EQ(ticks_of_epochs(
                 clock, 300, 1, [&] { return clock.mode_set(true); }, nothing),
             3);
 }
 
-TEST(EpochClock, TakesOneStepForAnEpochWhereAValidationFollows) {
+TEST(EpochClock, AcceptsOneStepAsAnEpochIfAValidationFollows) {
   EpochClock clock = clock_of(Epoch::automatic);
   const auto validate = [&] {
     clock.mode_set(false);
@@ -144,22 +144,20 @@ TEST(EpochClock, TakesOneStepForAnEpochWhereAValidationFollows) {
             5);
 }
 
-TEST(EpochClock, EndsAnEpochWhereTheSamplerThatFeedsTheStepsBeginsAnew) {
+TEST(EpochClock, EndsAnEpochIfTheSamplerOfTheStepsRestarts) {
   const int training = 0, validation = 0;
   EpochClock clock = clock_of(Epoch::automatic);
-  const auto validate = [&] {
-    EXPECT_FALSE(clock.order_begins(&validation, true)) << "nothing is learnt from what it brings";
-  };
+  const auto validate = [&] { EXPECT_FALSE(clock.order_begins(&validation, true)) << "no step uses its samples"; };
   EXPECT_EQ(ticks_of_epochs(
                 clock, 4, 300, [&] { return clock.order_begins(&training, true); }, validate),
             4);
 }
 
-TEST(EpochClock, EndsAnEpochWhereTheProgramShufflesItsSamplesAgain) {
+TEST(EpochClock, EndsAnEpochIfTheProgramShufflesItsSamplesAgain) {
   const int samples = 0, negatives = 0, mixed = 0;
   EpochClock clock = clock_of(Epoch::automatic);
   const auto shuffle = [&] {
-    EXPECT_FALSE(clock.order_begins(&samples, false)) << "another one follows";
+    EXPECT_FALSE(clock.order_begins(&samples, false)) << "another order follows";
     return clock.order_begins(&negatives, false);
   };
   EXPECT_EQ(ticks_of_epochs(clock, 9, 12, shuffle, nothing), 9);
@@ -180,7 +178,7 @@ TEST(EpochClock, EndsAnEpochWhereTheProgramShufflesItsSamplesAgain) {
   EXPECT_EQ(ticks, 8);
 }
 
-TEST(EpochClock, CountsStepsWhereABatchIsDrawnOrALoaderBegunForEach) {
+TEST(EpochClock, CountsStepsIfEachStepDrawsABatchOrStartsALoader) {
   const int batch = 0;
   for (const bool is_loader : {false, true}) {
     EpochClock clock = clock_of(Epoch::automatic);
@@ -191,7 +189,7 @@ TEST(EpochClock, CountsStepsWhereABatchIsDrawnOrALoaderBegunForEach) {
   }
 }
 
-TEST(EpochClock, EndsEpochsOfALoaderThatBeganForATrialOfOneStep) {
+TEST(EpochClock, EndsEpochsOfALoaderAfterATrialOfOneStep) {
   const int samples = 0;
   EpochClock clock = clock_of(Epoch::automatic);
   clock.order_begins(&samples, true);
@@ -217,7 +215,7 @@ TEST(EpochClock, EndsAnEpochBehindAValidationAStepOfASchedulerOrTheLastOfItsSamp
   }
 }
 
-TEST(EpochClock, CountsStepsAgainWhereWhatWasHintedAtWereNoEpochs) {
+TEST(EpochClock, CountsStepsAgainAfterWrongHints) {
   EpochClock clock = clock_of(Epoch::automatic);
   ticks_of_steps(clock, 8, &first);
   clock.hint(EpochClock::Hint::rows);
@@ -227,7 +225,7 @@ TEST(EpochClock, CountsStepsAgainWhereWhatWasHintedAtWereNoEpochs) {
   EXPECT_EQ(ticks_of_steps(clock, 300, &first), 3);
 }
 
-TEST(EpochClock, EndsNoEpochBehindAValidationWhereAnOrderShowsThem) {
+TEST(EpochClock, EndsNoEpochAtAValidationIfAnOrderShowsEpochs) {
   const int samples = 0;
   EpochClock clock = clock_of(Epoch::automatic);
   int ticks = 0;
@@ -248,7 +246,7 @@ TEST(EpochClock, EndsNoEpochBehindAValidationWhereAnOrderShowsThem) {
   EXPECT_EQ(ticks, 5);
 }
 
-TEST(EpochClock, CountsStepsWhereTheModesChangeWithEveryStep) {
+TEST(EpochClock, CountsStepsIfTheModesChangeWithEveryStep) {
   EpochClock clock = clock_of(Epoch::automatic);
   EXPECT_EQ(ticks_of_epochs(
                 clock, 200, 1, [&] { return clock.mode_set(true); }, [&] { clock.mode_set(false); }),
@@ -274,13 +272,13 @@ TEST(EpochClock, EndsEpochsOfAProgramInWhichNothingSteps) {
 TEST(EpochClock, EndsNoneWhereStepsAreLeftOutAtFirstOrTakeSeveralPasses) {
   EpochClock clock = clock_of(Epoch::automatic);
   for (int pass = 0; pass < 40; ++pass) {
-    EXPECT_FALSE(clock.step_begins()) << "a scale that is too large at first, or a closure: " << pass;
+    EXPECT_FALSE(clock.step_begins()) << "the scale is too large at first, or the step has a closure: " << pass;
     EXPECT_FALSE(clock.went_backward());
   }
   EXPECT_FALSE(clock.stepped(&first));
 }
 
-TEST(EpochClock, TakesGradientsThatAreAccumulatedForNoEpochOnceSomethingHasStepped) {
+TEST(EpochClock, DoesNotCountAccumulatedGradientsAsAnEpochAfterAStep) {
   EpochClock clock = clock_of(Epoch::automatic);
   clock.stepped(&first);
   clock.ticked();
@@ -288,7 +286,7 @@ TEST(EpochClock, TakesGradientsThatAreAccumulatedForNoEpochOnceSomethingHasStepp
   EXPECT_FALSE(clock.has_passes());
 }
 
-TEST(EpochClock, NamesTheReasonForWhichAnEpochEnded) {
+TEST(EpochClock, ReportsTheReasonForTheEndOfAnEpoch) {
   EpochClock steps = clock_of(Epoch::steps, 2), seconds = clock_of(Epoch::seconds, 0),
              modes = clock_of(Epoch::train_eval);
   EXPECT_EQ(steps.reason(), LOUPE_TICK_STEPS);
@@ -304,20 +302,19 @@ TEST(EpochClock, NamesTheReasonForWhichAnEpochEnded) {
   guessing.ticked();
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(step(guessing, &first));
   guessing.mode_set(false);
-  ASSERT_TRUE(guessing.mode_set(true))
-      << "the program's own epoch ends with the step that would have ended a guessed one";
+  ASSERT_TRUE(guessing.mode_set(true)) << "the program's epoch ends with the step that would end a guessed epoch";
   EXPECT_EQ(guessing.reason(), LOUPE_TICK_EPOCH);
   EXPECT_FALSE(guessing.counts());
 }
 
-TEST(EpochClock, FollowsOnlyTheModesWhereItIsToldSo) {
+TEST(EpochClock, FollowsOnlyTheModesIfConfigured) {
   EpochClock clock = clock_of(Epoch::train_eval);
   EXPECT_EQ(ticks_of_steps(clock, 5000, &first), 0);
   clock.mode_set(false);
   EXPECT_TRUE(clock.mode_set(true));
 }
 
-TEST(LossNames, NumbersLossesByThePlaceTheyComeFrom) {
+TEST(LossNames, NumbersLossesByTheirPlaceInTheProgram) {
   LossNames names("train_loss", {});
   const int places[2] = {};
   EXPECT_EQ(names.of(&places[0]).name, "train_loss");
@@ -327,7 +324,7 @@ TEST(LossNames, NumbersLossesByThePlaceTheyComeFrom) {
   EXPECT_FALSE(again.is_new);
 }
 
-TEST(LossNames, TakesGivenNamesByOrderAndLeavesOutADash) {
+TEST(LossNames, UsesGivenNamesInOrderAndIgnoresADash) {
   LossNames names("train_loss", {"-", "judge"});
   const int places[3] = {};
   EXPECT_EQ(names.of(&places[0]).name, "");
@@ -339,12 +336,12 @@ TEST(LossNames, TakesGivenNamesByOrderAndLeavesOutADash) {
   EXPECT_TRUE(names.is_numbered(&places[2]));
 }
 
-TEST(LossNames, CallsLossesAsItIsToldAndNumbersThoseOfOneName) {
+TEST(LossNames, UsesAGivenNameAndNumbersEqualOnes) {
   LossNames names("train_loss", {});
   const int places[3] = {};
   for (const int& place : places) names.of(&place);
   EXPECT_EQ(names.call(&places[0], "Critic loss"), "Critic loss");
-  EXPECT_EQ(names.call(&places[0], "Critic loss"), "Critic loss") << "it has that name";
+  EXPECT_EQ(names.call(&places[0], "Critic loss"), "Critic loss") << "the place already has this name";
   EXPECT_EQ(names.call(&places[1], "Critic loss"), "Critic loss#2");
   EXPECT_EQ(names.of(&places[0]).name, "Critic loss");
   EXPECT_TRUE(names.of(&places[0]).is_main);
@@ -352,7 +349,7 @@ TEST(LossNames, CallsLossesAsItIsToldAndNumbersThoseOfOneName) {
   EXPECT_EQ(names.of(&places[2]).name, "train_loss#3");
 }
 
-TEST(LossNames, TakeTwoPlacesForOneLossWhereTheyAreToldSo) {
+TEST(LossNames, MayGiveTwoPlacesTheSameLoss) {
   LossNames names("train_loss", {});
   const int places[3] = {};
   names.of(&places[0]);

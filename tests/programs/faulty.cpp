@@ -1,4 +1,4 @@
-// A trainer with faults, to be built with debug information. Prints the lines at which findings are to point.
+// A trainer with faults, to be built with debug information. Prints the lines that findings have to name.
 
 #include <torch/torch.h>
 

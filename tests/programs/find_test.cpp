@@ -1,4 +1,4 @@
-// What three lines of Loupe find in a program whose optimizers and losses are made below them.
+// What three lines of Loupe find in a program that creates its optimizers and losses in called functions.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Found train(const std::string& argument) {
   return {read_record(folder / "run/record.jsonl"), text_of(folder / "run/record.jsonl"), messages};
 }
 
-TEST(ThreeLines, ShowTheLossTheRateAndTheUpdatesOfWhatIsMadeBelowThem) {
+TEST(ThreeLines, ShowTheLossTheRateAndTheUpdatesOfObjectsInCalledFunctions) {
   Found found = train("");
   EXPECT_EQ(found.recorded.layers("Learning Rate").size(), 1U) << found.messages;
   EXPECT_FALSE(found.recorded.values["Learning Rate"].empty()) << found.messages;
@@ -36,11 +36,11 @@ TEST(ThreeLines, ShowTheLossTheRateAndTheUpdatesOfWhatIsMadeBelowThem) {
   ASSERT_TRUE(losses.count("train_loss mean")) << found.messages;
   EXPECT_EQ(losses.at("train_loss mean").size(), 3U);
   const auto first = found.lines.find("\"line\":\"train_loss mean\"");
-  EXPECT_NE(found.lines.substr(first, 80).find("\"events\":20"), std::string::npos) << "the first loss, too";
+  EXPECT_NE(found.lines.substr(first, 80).find("\"events\":20"), std::string::npos) << "the first loss counts, too";
   EXPECT_EQ(losses.at("val_loss mean").size(), 3U);
 }
 
-TEST(ThreeLines, ShowTheLossesThatTheTrainerPushesRatherThanFoundOnes) {
+TEST(ThreeLines, PreferLossesThatTheTrainerPushes) {
   Found found = train("pushes");
   const auto& losses = found.recorded.values["Loss"]["Loss"];
   ASSERT_TRUE(losses.count("train_loss mean")) << found.messages;

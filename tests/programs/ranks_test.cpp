@@ -1,4 +1,4 @@
-// Processes that a launcher started together are one run.
+// Processes that a launcher starts together form a single run.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 const std::string loupe_run = LOUPE_COMMAND + " run --every-step ";
 
-/// Runs `programs`, one a rank, at the same time.
+/// Runs the programs at the same time, each as one rank.
 Finished run_ranks(const std::vector<std::string>& programs, const fs::path& folder) {
   std::string script;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
@@ -33,7 +33,7 @@ nlohmann::json first_line(const fs::path& record) {
   return nlohmann::json::parse(line, nullptr, false);
 }
 
-/// Where each step is measured, and where each rank has a budget of its own.
+/// The parameter selects whether each step is measured, or each rank measures within its budget.
 class RanksThatMeasure : public testing::TestWithParam<const char*> {
  protected:
   const std::string loupe_run = LOUPE_COMMAND + " run " + GetParam();
@@ -60,11 +60,11 @@ TEST_P(RanksThatMeasure, AreOneRunThatRankZeroShowsAndEachKeepsItsRecord) {
   EXPECT_NE(shown.find("trainers · 3 ranks · completed"), std::string::npos) << shown;
   const std::string diagnosis = run(LOUPE_COMMAND + " diagnose loupe-runs", folder).output;
   EXPECT_EQ(diagnosis.find("ranks_differ"), std::string::npos) << diagnosis;
-  if (*GetParam() == '\0') return;  // a rank may say how often it looks
-  EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS + " mlp", folder).output) << "it prints nothing of Loupe's";
+  if (*GetParam() == '\0') return;  // a rank with a budget may report how often it measures
+  EXPECT_EQ(text_of(folder / "out-1"), run(LOUPE_TRAINERS + " mlp", folder).output) << "Loupe prints nothing here";
 }
 
-TEST_P(RanksThatMeasure, TellTheirErrorsWithTheirNumber) {
+TEST_P(RanksThatMeasure, ReportTheirErrorsWithTheirNumber) {
   const fs::path folder = fresh_folder();
   run_ranks(
       {loupe_run + "-- " + LOUPE_TRAINERS + " mlp", loupe_run + "--name trainers -- " + LOUPE_SMALL + "/faulty_o2"},
@@ -81,7 +81,7 @@ TEST_P(RanksThatMeasure, AreDiagnosedTogether) {
       {loupe_run + "-- " + LOUPE_TRAINERS + " mlp", loupe_run + "--name trainers -- " + LOUPE_SMALL + "/faulty_o2"},
       folder);
   const Finished both = run(LOUPE_COMMAND + " diagnose loupe-runs", folder);
-  EXPECT_EQ(both.exit_code, 1) << "an error of any rank is one of the run";
+  EXPECT_EQ(both.exit_code, 1) << "an error of any rank is an error of the run";
   const std::size_t first = both.output.find("trainers, rank 0 of 2 ("),
                     second = both.output.find("trainers, rank 1 of 2 (");
   ASSERT_NE(first, std::string::npos) << both.output;
@@ -98,7 +98,7 @@ TEST_P(RanksThatMeasure, AreDiagnosedTogether) {
       << one.output;
 }
 
-TEST(Ranks, ThatMeasureSomeStepsEachAreNotSaidToDiffer) {
+TEST(Ranks, WithDifferentMeasuredStepsAreNotReportedToDiffer) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nattach: {every: 4}\nrun: {name: mine, dir: mine}\n"
                                             "lenses: [health, loss_metrics]\nvisualizers: [console, record]\n";
@@ -109,7 +109,7 @@ TEST(Ranks, ThatMeasureSomeStepsEachAreNotSaidToDiffer) {
     EXPECT_EQ(diagnosed.find(rule), std::string::npos) << diagnosed;
 }
 
-TEST(Ranks, AreRunsOfTheirOwnWhereTheConfigurationSaysSo) {
+TEST(Ranks, AreSeparateRunsIfConfigured) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: off\nrun: {dir: mine}\nlenses: [loss_metrics]\n"
                                             "visualizers: [record]\n";
@@ -119,7 +119,7 @@ TEST(Ranks, AreRunsOfTheirOwnWhereTheConfigurationSaysSo) {
   EXPECT_EQ(first_line(folder / "mine/record.jsonl").value("world_size", -1), 1);
 }
 
-/// How many events the record's first tick has of the first layer.
+/// The number of events of the first layer in the record's first tick.
 double events_of(const fs::path& record) {
   std::ifstream file(record);
   for (std::string line; std::getline(file, line);) {
@@ -152,7 +152,7 @@ TEST(Ranks, TrainOnWhereTheirMeetingFolderCannotBeUsed) {
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"file://" << (folder / "file").string()
                                          << "\"}\nrun: {name: mine, dir: mine}\nlenses: [output_norm]\n"
                                             "visualizers: [record]\n";
-  std::ofstream(folder / "file") << "no folder";
+  std::ofstream(folder / "file") << "this is not a folder";
   const std::string program = loupe_run + "--config monitor.yaml -- " + LOUPE_TRAINERS + " mlp";
   run_ranks({program, program}, folder);
   const std::string plain = run(LOUPE_TRAINERS + " mlp", folder).output;
@@ -161,14 +161,14 @@ TEST(Ranks, TrainOnWhereTheirMeetingFolderCannotBeUsed) {
     const std::string lost = "the store through which the ranks exchange their numbers is lost: ";
     EXPECT_NE(told.find(plain), std::string::npos) << told;
     EXPECT_NE(told.find(lost), std::string::npos) << told;
-    EXPECT_EQ(told.find(lost), told.rfind(lost)) << told << "it is said once";
+    EXPECT_EQ(told.find(lost), told.rfind(lost)) << told << "the message comes once";
   }
   const double own = events_of(folder / "mine/rank-1/record.jsonl");
   EXPECT_GT(own, 0);
-  EXPECT_EQ(events_of(folder / "mine/record.jsonl"), own) << "those of rank 0 alone";
+  EXPECT_EQ(events_of(folder / "mine/record.jsonl"), own) << "only the numbers of rank 0";
 }
 
-/// A rank that ends soon, without any other: nobody waits for those that the environment speaks of.
+/// The run has a single rank, which ends soon. It does not wait for the others that the environment announces.
 TEST(Ranks, ThatNeverCameAreNotWaitedForAtTheEnd) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {timeout: 600}\nrun: {name: mine, dir: mine}\n"
@@ -205,10 +205,10 @@ TEST(Ranks, OfTwoJobsInOneFolderAtOnceKeepTheirOwnRuns) {
   for (const double events : merged) EXPECT_EQ(events, 3 * alone[0]) << told;
 }
 
-/// In pages: none is left for its record from the beginning, or some are.
+/// The parameter is the number of free pages: 0 is too little even for the record's beginning.
 class RanksWithAFullDisk : public testing::TestWithParam<int> {
  protected:
-  /// What a shell begins with to mount for itself alone; empty where this machine does not let us.
+  /// A command that lets a shell mount without effect on others; empty if this machine forbids that.
   static std::string unshare() {
     for (const char* each : {"unshare -m ", "unshare -rm "}) {
       const std::string mounts = "sh -c 'mount -t tmpfs -o size=4k tmpfs .'";
@@ -220,12 +220,12 @@ class RanksWithAFullDisk : public testing::TestWithParam<int> {
 
 TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
   const std::string unshared = unshare();
-  if (unshared.empty()) GTEST_SKIP() << "nobody may mount a tmpfs here (unshare -rm)";
+  if (unshared.empty()) GTEST_SKIP() << "this machine forbids mounting a tmpfs (unshare -rm)";
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nranks: {store: \"file://" << (folder / "meeting").string()
                                          << "\"}\nrun: {name: mine, dir: mine}\nrun_program: {epoch: 5 steps}\n"
                                             "lenses: [output_norm, histograms]\nvisualizers: [console, record, html]\n";
-  // The middle one has its folder on another disk, as on another machine.
+  // Rank 1 has its folder on a separate disk, as on another machine.
   const auto rank = [](int number) {
     const std::string out = "out-" + std::to_string(number);
     return "MASTER_ADDR=127.0.0.1 MASTER_PORT=1 RANK=" + std::to_string(number) + " WORLD_SIZE=3 timeout 60 " +
@@ -246,7 +246,7 @@ TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
   for (int number = 0; number < 3; ++number)
     EXPECT_EQ(text_of(folder / ("code-" + std::to_string(number))), "0\n") << number << shown << told;
   EXPECT_EQ(text_of(folder / "out-2"), plain);
-  EXPECT_NE(told.find(plain), std::string::npos) << told << "the trainer's results are the same";
+  EXPECT_NE(told.find(plain), std::string::npos) << told << "the trainer's results do not change";
   EXPECT_NE(shown.find(plain), std::string::npos) << shown;
   EXPECT_NE(told.find("loupe: error: rank 1: the visualizer 'record' failed"), std::string::npos) << told;
   const std::string missing = "rank 1: the visualizer 'record' failed: cannot write '";
@@ -255,7 +255,7 @@ TEST_P(RanksWithAFullDisk, TrainOnAndRankZeroNamesTheOneWhoseRecordIsMissing) {
   const fs::path record = folder / "big/mine/record.jsonl";
   EXPECT_NE(text_of(record).find(missing), std::string::npos);
   EXPECT_NE(text_of(folder / "big/mine/report.html").find(missing), std::string::npos);
-  // What it cannot keep is in the picture all the same.
+  // Rank 0 still shows the numbers of rank 1, which has no record.
   EXPECT_GT(events_of(folder / "big/mine/rank-2/record.jsonl"), 0);
   EXPECT_EQ(events_of(record), 3 * events_of(folder / "big/mine/rank-2/record.jsonl")) << shown << told;
   const std::string diagnosed = run(LOUPE_COMMAND + " diagnose big/mine", folder).output;

@@ -1,4 +1,4 @@
-// By which rows of batches a program's epochs are known.
+// How the rows of batches show a program's epochs.
 
 #include "run/epoch_clock.h"
 
@@ -19,7 +19,7 @@ Rows numbered(std::uint64_t begin, std::size_t count) {
   return rows;
 }
 
-/// How often the samples begin anew within so many epochs of `all`, a batch of 10 at a time.
+/// How often the samples start again within this many epochs of `all`, in batches of 10.
 int times_in_epochs(RecurringRows& rows, Rows all, int epochs, bool shuffles = false) {
   std::mt19937 random(5);
   int times = 0;
@@ -34,7 +34,7 @@ int times_in_epochs(RecurringRows& rows, Rows all, int epochs, bool shuffles = f
   return times;
 }
 
-TEST(RecurringRows, BeginAnewWithEachEpochWhateverItsOrder) {
+TEST(RecurringRows, StartAgainWithEachEpochInAnyOrder) {
   for (const bool shuffles : {false, true}) {
     RecurringRows rows;
     EXPECT_EQ(times_in_epochs(rows, numbered(0, 207), 6, shuffles), 5) << shuffles;
@@ -42,7 +42,7 @@ TEST(RecurringRows, BeginAnewWithEachEpochWhateverItsOrder) {
   }
 }
 
-TEST(RecurringRows, TellNothingOfRowsThatAreDrawnAtRandom) {
+TEST(RecurringRows, ShowNoEpochsIfRowsAreDrawnAtRandom) {
   for (const std::uint64_t samples : {20, 100, 1000}) {
     RecurringRows rows;
     std::mt19937 random(5);
@@ -55,7 +55,7 @@ TEST(RecurringRows, TellNothingOfRowsThatAreDrawnAtRandom) {
   }
 }
 
-TEST(RecurringRows, TellNothingOfABufferThatGrows) {
+TEST(RecurringRows, ShowNoEpochsInAGrowingBuffer) {
   RecurringRows rows;
   std::mt19937 random(5);
   for (std::uint64_t step = 0; step < 1000; ++step) {
@@ -65,14 +65,14 @@ TEST(RecurringRows, TellNothingOfABufferThatGrows) {
   }
 }
 
-TEST(RecurringRows, TellNothingOfOneBatchOrOfAFew) {
+TEST(RecurringRows, ShowNoEpochsInAFewBatches) {
   RecurringRows one, few;
   for (int step = 0; step < 100; ++step) EXPECT_FALSE(one.take(numbered(0, 16)));
   EXPECT_FALSE(one.looks());
   for (std::uint64_t step = 0; step < 9; ++step) EXPECT_FALSE(few.take(numbered(step % 3 * 16, 16)));
 }
 
-TEST(RecurringRows, TellNothingOfSeveralPassesOverEachBatch) {
+TEST(RecurringRows, ShowNoEpochsInSeveralPassesOverEachBatch) {
   RecurringRows rows;
   for (std::uint64_t step = 0; step < 30; ++step) {
     for (int pass = 0; pass < 3; ++pass) EXPECT_FALSE(rows.take(numbered(step % 6 * 16, 16)));
@@ -80,15 +80,15 @@ TEST(RecurringRows, TellNothingOfSeveralPassesOverEachBatch) {
   EXPECT_FALSE(rows.looks());
 }
 
-TEST(RecurringRows, AreNoEpochsOnceFurtherOnesCome) {
+TEST(RecurringRows, ShowNoEpochsAnymoreAfterNewRows) {
   RecurringRows rows;
-  EXPECT_EQ(times_in_epochs(rows, numbered(0, 80), 3), 2) << "as if it were all there is";
-  EXPECT_EQ(times_in_epochs(rows, numbered(80, 80), 3), 0) << "the next rollout";
+  EXPECT_EQ(times_in_epochs(rows, numbered(0, 80), 3), 2) << "so far, these rows look like the whole data set";
+  EXPECT_EQ(times_in_epochs(rows, numbered(80, 80), 3), 0) << "the rows of the next rollout";
   EXPECT_FALSE(rows.looks());
   EXPECT_TRUE(rows.has_erred());
 }
 
-TEST(RecurringRows, GiveUpWhereNoneComesAgainOrThereAreTooManyToKeep) {
+TEST(RecurringRows, GiveUpIfNoRowRecursOrThereAreTooManyToKeep) {
   RecurringRows rows;
   std::uint64_t begin = 0;
   for (; rows.looks() && begin < 200'000; begin += 100) EXPECT_FALSE(rows.take(numbered(begin, 100)));

@@ -1,4 +1,4 @@
-// `loupe run` watches programs that were compiled without Loupe, and changes nothing in them.
+// `loupe run` watches programs that were compiled without Loupe, and does not change them.
 
 #include <gtest/gtest.h>
 
@@ -22,21 +22,21 @@ using Names = std::set<std::string>;
 const std::string loupe_command = LOUPE_COMMAND, trainers = LOUPE_TRAINERS;
 const std::string weight_norms = "Weight Gradient Norm";
 
-/// A program on its own and under `loupe run`, in a fresh folder; both with the same variables in the environment.
+/// Results of a program without and with `loupe run`, in a fresh folder and with the same environment variables.
 struct Both {
   Finished alone, watched;
-  std::string messages;  // what the watched one wrote to standard error
+  std::string messages;  // standard error of the watched program
   fs::path folder;
 
   Recorded recorded(const std::string& run = "trainers") const {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
-  /// The record of a program started by another one; the run's name contains its process number.
+  /// The record of a run whose name is unknown, as it contains a process number.
   fs::path only_record() const {
     for (const auto& each : fs::directory_iterator(folder / "loupe-runs")) return each.path() / "record.jsonl";
     return {};
   }
-  /// Whether it is among the messages, however they are wrapped.
+  /// Whether the messages contain the text, even with line breaks.
   bool says(const std::string& text) const {
     static const std::regex wrapped("\n +");
     return std::regex_replace(messages, wrapped, " ").find(text) != std::string::npos;
@@ -58,10 +58,10 @@ void expect_unchanged(const Both& both) {
   EXPECT_EQ(both.alone.exit_code, both.watched.exit_code) << both.messages;
 }
 
-/// One of the trainers, which `loupe run` must change nothing of.
-/// For tests that count epochs: a budget shows several at a time where the machine is slow.
+/// An option for tests that count epochs. With a budget, a slow machine may show several epochs at a time.
 constexpr const char* every_step = "--every-step";
 
+/// Runs a trainer of this shape, and expects that `loupe run` changes none of its results.
 Both run_trainer(const std::string& shape, const std::string& options = "", const std::string& variables = "") {
   Both both = run_both(trainers + " " + shape, options, variables);
   expect_unchanged(both);
@@ -110,12 +110,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{"script", {"ScriptNet.first", "ScriptNet.second"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Run, EndsEpochsWhereADataLoaderBeginsAnew) {
+TEST(Run, EndsEpochsWhenADataLoaderStartsAgain) {
   const Both both = run_trainer("loader", every_step);
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 4U) << both.messages;
 }
 
-TEST(Run, CountsStepsWhereALoaderBeginsAnewInEach) {
+TEST(Run, CountsStepsIfALoaderStartsAgainInEach) {
   const Both both = run_trainer("one_batch", every_step);
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 5U) << both.messages;
 }
@@ -133,7 +133,7 @@ TEST(Run, NumbersModelsOfOneClassInTheOrderOfTheirOptimizers) {
   EXPECT_EQ(widths, (std::vector<int64_t>{16 * 5 + 2 * 17, 8 * 5 + 2 * 9})) << record.substr(0, 3000);
 }
 
-TEST(Run, TellsOfModelsThatWereMadeInTurnInTwoLines) {
+TEST(Run, ReportsConsecutiveModelsInTwoLines) {
   const Both both = run_trainer("in_turn");
   expect_says(both, "watching 'Net#2' after 'Net', which no longer exists; later models of this kind are numbered");
   expect_says(both, "watched 5 models 'Net' in turn");
@@ -153,12 +153,12 @@ TEST(Run, MeasuresEveryStepWhereAskedToAndForATrace) {
   EXPECT_NE(told(" run ").find("learning_rate_change"), std::string::npos);
 }
 
-TEST(Run, TracesWhatThereIsOfAShortProgramOrSaysWhyNot) {
+TEST(Run, TracesTheStepsOfAShortProgramOrExplainsWhyNot) {
   const fs::path folder = fresh_folder();
   const auto told = [&](const std::string& program) {
     return run(loupe_command + " trace " + trainers + " " + program + " 2>&1", folder).output;
   };
-  EXPECT_NE(told("conv").find("3 steps are traced in"), std::string::npos) << "of five";
+  EXPECT_NE(told("conv").find("3 steps are traced in"), std::string::npos) << "the program has five steps";
   EXPECT_TRUE(fs::exists(folder / "loupe-runs/trainers/trace.json"));
   EXPECT_NE(told("once").find("no step is traced, because the run ended before 3 steps"), std::string::npos);
 }
@@ -217,7 +217,7 @@ TEST(Run, SaysThatALensLooksAtNothingOnlyOfOneThatTheUserWrote) {
   const std::string of_written = told("own_parameters", "--config monitor.yaml");
   EXPECT_NE(of_written.find("lens 'output_activation': it watches nothing"), std::string::npos) << of_written;
   const std::string of_twin = told("twin", "--config monitor.yaml");
-  EXPECT_EQ(of_twin.find("watches nothing"), std::string::npos) << "its layers were those of a model that is gone\n"
+  EXPECT_EQ(of_twin.find("watches nothing"), std::string::npos) << "its layers belonged to a model that was destroyed\n"
                                                                 << of_twin;
 }
 
@@ -265,23 +265,23 @@ TEST(Run, SaysThatGraphsOfEarlierStepsAreKeptAndHowToLetThemGo) {
   expect_says(both, "loss.item<double>()");
 }
 
-TEST(Run, WatchesParametersThatAreInNoModule) {
+TEST(Run, WatchesParametersOutsideOfModules) {
   const Both both = run_trainer("bare");
   EXPECT_EQ(both.recorded().layers(weight_norms), Names{"Parameters"}) << both.messages;
   expect_silent(both, "Tapped");
 }
 
-TEST(Run, SaysThatAnOptimizerIsOfAModelThatIsGone) {
+TEST(Run, ReportsAnOptimizerOfADestroyedModel) {
   const Both both = run_trainer("gone");
   expect_says(both, "none of the 4 parameters that it holds has a gradient");
 }
 
-TEST(Run, WatchesTheFrozenPartBesideATrainedOneWhereItMayStillChange) {
+TEST(Run, WatchesAFrozenPartThatMayStillChange) {
   const Both both = run_trainer("frozen_part");
   expect_says(both, "'Tuned#2.part.norm' is frozen, but in training mode");
 }
 
-TEST(Run, TakesAnEpochToEndWhereTrainFollowsEvalAndShowsWhatIsValidated) {
+TEST(Run, EndsAnEpochIfTrainFollowsEvalAndShowsValidationLosses) {
   Recorded recorded = run_both(trainers + " epochs", every_step).recorded();
   auto& losses = recorded.values["Loss"]["Loss"];
   EXPECT_EQ(losses["train_loss mean"].size(), 3u);
@@ -310,7 +310,7 @@ TEST(Run, NamesTheLossesOfSeveralModelsAfterTheOneWhoseOptimizerStepsNext) {
   }
 }
 
-TEST(Run, BeginsWithTwoShortSentencesAndKeepsWhatItGuessedForTheReport) {
+TEST(Run, BeginsWithTwoShortSentencesAndRecordsItsGuesses) {
   const Both both = run_both(trainers + " epochs");
   std::istringstream lines(both.messages);
   std::string first, second;
@@ -326,7 +326,7 @@ TEST(Run, BeginsWithTwoShortSentencesAndKeepsWhatItGuessedForTheReport) {
     EXPECT_NE(record.find(guess), std::string::npos) << record;
 }
 
-TEST(Run, RecordsWhatEachModelsFirstOptimizerIsSetTo) {
+TEST(Run, RecordsTheSettingsOfEachModelsFirstOptimizer) {
   const Both both = run_both(trainers + " gan");
   const std::string record = text_of(both.folder / "loupe-runs" / "trainers" / "record.jsonl");
   for (const char* name : {"optimizer", "optimizer rate", "Generator optimizer", "Generator optimizer rate"})
@@ -354,9 +354,9 @@ TEST(Run, SeesEveryThreadTrain) {
 TEST(Run, WatchesForkedChildrenInFoldersOfTheirOwn) {
   const Both both = run_trainer("forks");
   for (const auto& entry : fs::directory_iterator(both.folder / "loupe-runs" / "trainers"))
-    EXPECT_NE(entry.path().filename().string().rfind("incident", 0), 0u) << "a child's end is not the parent's";
+    EXPECT_NE(entry.path().filename().string().rfind("incident", 0), 0u) << "a child's end is not its parent's";
   if (both.alone.output.find("the child failed") != std::string::npos)
-    GTEST_SKIP() << "this LibTorch lets no forked child train";
+    GTEST_SKIP() << "in this LibTorch, forked children cannot train";
   int children = 0;
   for (const auto& entry : fs::directory_iterator(both.folder / "loupe-runs")) {
     const std::string name = entry.path().filename();
@@ -375,7 +375,7 @@ TEST(Run, LooksUpNoAddressAndTakesNoFurtherLockHoweverOftenParametersAreAskedFor
   EXPECT_EQ(both.recorded("asking").layers("Weight Update Norm").size(), 52u) << both.messages;
 }
 
-TEST(Run, FollowsAProgramThatIsStartedUnlessToldNotTo) {
+TEST(Run, FollowsStartedProgramsUnlessForbidden) {
   const auto runs_of = [](const Both& both) {
     const fs::path folder = both.folder / "loupe-runs";
     return fs::exists(folder) ? std::distance(fs::directory_iterator(folder), fs::directory_iterator()) : 0;
@@ -460,7 +460,7 @@ TEST(Run, LetsAProgramEndAsEverWhereFilesMayGrowNoMore) {
   EXPECT_EQ(watched.output, alone.output);
 }
 
-TEST(Run, WatchesProgramsThatAreBuiltInUnusualWays) {
+TEST(Run, WatchesProgramsWithUnusualBuildOptions) {
   for (const std::string name : {"small_hidden", "small_fixed"}) {
     const Both both = run_both(LOUPE_SMALL + "/" + name);
     expect_unchanged(both);
@@ -485,7 +485,7 @@ TEST(Run, SaysWhereInTheProgramsSourceAFindingIs) {
   }
 }
 
-/// Whether the program goes on for ever without Loupe, as where a library that LibTorch loads keeps a thread.
+/// Whether the program hangs even without Loupe, as a library that LibTorch loads may keep a thread.
 bool never_ends_alone(const std::string& shape) {
   return run("OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 30 " + trainers + ' ' + shape, fresh_folder())
              .exit_code == 124;
@@ -493,7 +493,7 @@ bool never_ends_alone(const std::string& shape) {
 
 TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
   for (const std::string shape : {"main_goes", "main_goes_first"}) {
-    if (never_ends_alone(shape)) GTEST_SKIP() << "a library of LibTorch's keeps a thread";
+    if (never_ends_alone(shape)) GTEST_SKIP() << "a library of LibTorch keeps a thread";
     const Both both = run_both("timeout 100 " + trainers + ' ' + shape, "", "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
     expect_unchanged(both);
     EXPECT_EQ(both.alone.exit_code, 0);
@@ -502,7 +502,7 @@ TEST(Run, LetsAProgramEndWithItsLastThreadAfterMainHasEnded) {
 }
 
 TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
-  if (never_ends_alone("strict")) GTEST_SKIP() << "a library of LibTorch's keeps a thread";
+  if (never_ends_alone("strict")) GTEST_SKIP() << "a library of LibTorch keeps a thread";
   const Both both = run_both("timeout 100 " + trainers + " strict", "", "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
   expect_unchanged(both);
   EXPECT_EQ(both.alone.exit_code, 6);
@@ -512,41 +512,41 @@ TEST(Run, EndsBeforeAProgramForbidsItselfAllButReadingAndWriting) {
 
 TEST(Run, WatchesInAContainerWithoutProc) {
   const fs::path folder = fresh_folder();
-  // LibTorch itself asks for the one file.
+  // LibTorch itself needs this file.
   const std::string container =
       "unshare -m sh -c 'cat /proc/cpuinfo > cpuinfo; umount -l /proc && mount -t tmpfs none /proc && cp cpuinfo "
       "/proc/cpuinfo && exec ";
-  if (run(container + "true'", folder).exit_code != 0) GTEST_SKIP() << "only root can make such a container";
+  if (run(container + "true'", folder).exit_code != 0) GTEST_SKIP() << "only root can create such a container";
   const Finished alone = run(trainers + " mlp", folder);
   const Finished watched = run(container + loupe_command + " run " + trainers + " mlp 2> watched.txt'", folder);
-  // What LibTorch loads may complain before.
+  // Libraries that LibTorch loads may print warnings first.
   EXPECT_TRUE(watched.output.ends_with(alone.output)) << watched.output << text_of(folder / "watched.txt");
   Recorded recorded = read_record(folder / "loupe-runs" / "trainers" / "record.jsonl");
   EXPECT_EQ(recorded.layers(weight_norms), Names({"Net.first", "Net.second"})) << text_of(folder / "watched.txt");
 }
 
-TEST(Run, SaysOneLineOfAProgramThatNeverTrains) {
+TEST(Run, PrintsOneLineAboutAProgramThatNeverTrains) {
   const Both both = run_trainer("untrained");
   expect_says(both, "made no optimizer of LibTorch's");
   EXPECT_EQ(std::count(both.messages.begin(), both.messages.end(), '\n'), 1) << both.messages;
   EXPECT_FALSE(fs::exists(both.folder / "loupe-runs"));
 }
 
-TEST(Run, ShowsAProgramThatMakesForwardsAndNeverTrains) {
+TEST(Run, ShowsAProgramThatOnlyMakesForwards) {
   const Both both = run_trainer("only_forwards");
   expect_silent(both, "inspector");
   expect_says(both, "not judged: any loss");
   EXPECT_FALSE(both.recorded().layers("Output Activations").empty()) << both.messages;
 }
 
-TEST(Run, SaysNothingOfAnEvaluationAfterTheLastEpoch) {
+TEST(Run, PrintsNothingAboutAnEvaluationAfterTheLastEpoch) {
   const Both both = run_trainer("evaluates_last");
   expect_silent(both, "inspector");
   EXPECT_EQ(both.recorded().values["Loss"]["Loss"]["train_loss mean"].size(), 3U) << both.messages;
   EXPECT_NE(text_of(both.folder / "loupe-runs/trainers/record.jsonl").find("\"how\":\"completed\""), std::string::npos);
 }
 
-TEST(Run, SaysOfAProgramThatOnlyStartsOthersThatThoseAreWatched) {
+TEST(Run, ReportsThatStartedProgramsAreWatched) {
   const std::string watched = "programs that it started are watched if they train\n";
   EXPECT_NE(run_both("bash -c '/bin/true; exit 0'").messages.find(watched), std::string::npos);
   EXPECT_EQ(run_both("bash -c 'exit 0'").messages.find(watched), std::string::npos);
@@ -558,14 +558,14 @@ TEST(Run, SaysOfAProgramThatNeverStepsThatItDoesNot) {
   expect_silent(both, "are not shown");
 }
 
-TEST(Run, EndsWithTwoWhereWhatIsRequiredCannotBe) {
+TEST(Run, EndsWithCodeTwoIfARequirementFails) {
   EXPECT_EQ(run_both("/bin/true").watched.exit_code, 0);
   const Both both = run_both("/bin/true", "--require");
   EXPECT_EQ(both.watched.exit_code, 2) << both.messages;
   expect_says(both, "no LibTorch");
 }
 
-TEST(Run, RunsAProgramUnwatchedThatIsLinkedStaticallyAndSaysSo) {
+TEST(Run, RunsAStaticallyLinkedProgramUnwatchedAndReportsIt) {
   const Both both = run_both(LOUPE_STATIC);
   expect_unchanged(both);
   EXPECT_EQ(both.watched.output, "ran\n");
@@ -595,14 +595,14 @@ TEST(Run, LeavesTheExitCodeOfAProgramThatIsBuiltWithASanitizer) {
   const Both shared = run_both(LOUPE_SMALL + "/small_sanitized");
   expect_unchanged(shared);
   expect_says(shared, "built with a sanitizer");
-  // LeakSanitizer guesses where the thread-local variables of a library begin that is loaded late, and may crash there.
+  // LeakSanitizer guesses the thread-local variables of a library that is loaded late, and may crash there.
   const Both within =
       run_both(LOUPE_SMALL + "/small_sanitized_statically", "", "ASAN_OPTIONS=intercept_tls_get_addr=0");
   expect_unchanged(within);
   expect_silent(within, "LeakSanitizer");
 }
 
-TEST(Run, SaysThatWhatIsLoadedPastItIsNotWatched) {
+TEST(Run, ReportsLibrariesThatAreLoadedAroundIt) {
   const std::string program = LOUPE_APART + " " + LOUPE_OTHER + "/libtorch_cpu.so.99 ";
   for (const auto& [how, what] : {std::pair("dlmopen", "loaded LibTorch by dlmopen, into a namespace"),
                                   std::pair("deep", "loaded by RTLD_DEEPBIND, which bypasses Loupe")}) {
@@ -614,7 +614,7 @@ TEST(Run, SaysThatWhatIsLoadedPastItIsNotWatched) {
   }
 }
 
-TEST(Run, LetsTwoInstallationsThatArePreloadedBothPassCallsOn) {
+TEST(Run, LetsTwoPreloadedInstallationsBothPassCallsOn) {
   const std::string both = "LD_PRELOAD='" + LOUPE_RUN_LIBRARY + " " + LOUPE_OTHER + "/libloupe_run.so' timeout 60 ";
   const Finished finished = run(both + LOUPE_APART + " " + LOUPE_OTHER + "/libtorch_cpu.so.99 late", fresh_folder());
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
@@ -637,7 +637,7 @@ TEST(Run, NeverLoadsALoupeThatWasBuiltWithAnotherLibTorch) {
   EXPECT_FALSE(fs::exists(folder / "loupe-runs"));
 }
 
-TEST(Run, TakesTheLoupeOfSeveralThatWasBuiltWithTheProgramsLibTorch) {
+TEST(Run, ChoosesTheLoupeThatWasBuiltWithTheProgramsLibTorch) {
   const fs::path folder = fresh_folder();
   const Finished finished =
       run("LD_PRELOAD=" + LOUPE_OTHER + "/libloupe_run.so LOUPE_RUN_HOSTS=/nowhere:" + LOUPE_HOST_FOLDER + " " +
@@ -653,7 +653,7 @@ TEST(Run, DoesNotBreakPython) {
   EXPECT_EQ(both.watched.output, "42\n");
 }
 
-TEST(Run, TellsWhatIsWrongBeforeTheProgramBegins) {
+TEST(Run, ReportsMistakesBeforeTheProgramStarts) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "bad.yaml") << "loupe: 1\nrun_program: {epoch: 7 apples, loss: [a, a], modls: [Net]}\n";
   const Finished bad = run(loupe_command + " run --config bad.yaml -- " + trainers + " mlp", folder);
@@ -665,7 +665,7 @@ TEST(Run, TellsWhatIsWrongBeforeTheProgramBegins) {
   EXPECT_EQ(run(loupe_command + " run", folder).exit_code, 2);
 }
 
-TEST(Run, RunsUnwatchedWithAWrongConfigurationWhereThePreloadedLibraryIsUsedAlone) {
+TEST(Run, RunsUnwatchedWithAWrongConfigurationIfOnlyPreloaded) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "bad.yaml") << "loupe: 1\nrun_program: {epoch: 7 apples}\n";
   const Finished alone = run(trainers + " mlp", folder);
@@ -676,7 +676,7 @@ TEST(Run, RunsUnwatchedWithAWrongConfigurationWhereThePreloadedLibraryIsUsedAlon
   EXPECT_NE(finished.output.find(alone.output), std::string::npos) << finished.output;
 }
 
-TEST(Run, LetsAConfigurationCorrectWhatIsGuessed) {
+TEST(Run, LetsAConfigurationCorrectAGuess) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml")
       << "loupe: 1\nrun: {name: mine, dir: mine}\nrun_program: {epoch: 2 steps, models: [Critic], loss: [real, '-']}\n"
@@ -689,7 +689,7 @@ TEST(Run, LetsAConfigurationCorrectWhatIsGuessed) {
   EXPECT_EQ(recorded.values["Loss"]["Loss"].count("train_loss#2 mean"), 0u) << finished.output;
 }
 
-TEST(Run, TakesWhatTheConfigurationCountsForAnEpoch) {
+TEST(Run, UsesTheTicksOfTheConfiguration) {
   const fs::path folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << "loupe: 1\nrun: {name: mine, dir: mine, tick: {steps: 2}}\n"
                                          << "lenses: [loss_metrics]\nvisualizers: [record]\n";
@@ -701,7 +701,7 @@ TEST(Run, TakesWhatTheConfigurationCountsForAnEpoch) {
   EXPECT_EQ(recorded.values["Loss"]["Loss"]["Critic loss mean"].size(), 3u) << finished.output;
 }
 
-TEST(Run, LetsAConsoleWriteToStandardErrorUnlessTheConfigurationSaysWhere) {
+TEST(Run, LetsAConsoleWriteToStandardErrorByDefault) {
   const fs::path folder = fresh_folder();
   const Finished alone = run(trainers + " epochs 2> /dev/null", folder);
   const auto output_with = [&](const std::string& console) {
@@ -715,7 +715,7 @@ TEST(Run, LetsAConsoleWriteToStandardErrorUnlessTheConfigurationSaysWhere) {
   EXPECT_NE(output_with("console: {to: stdout}"), alone.output);
 }
 
-TEST(Run, CallsARunAndItsFolderAsItIsTold) {
+TEST(Run, UsesTheGivenNamesOfARunAndItsFolder) {
   const fs::path folder = fresh_folder();
   for (const char* name : {"rate-0.1", "rate-0.2"}) {
     const Finished finished =
@@ -761,7 +761,7 @@ TEST(Run, GoesOnCountingEpochsWhereTheRecordEnds) {
   EXPECT_NE(text.find(R"("reason":"steps","incomplete":false)"), std::string::npos) << text;
   const Finished second = train("");
   const std::vector<int> steps = steps_of_ticks("record.jsonl");
-  EXPECT_EQ(std::adjacent_find(steps.begin(), steps.end(), std::greater_equal<>()), steps.end()) << "they go on";
+  EXPECT_EQ(std::adjacent_find(steps.begin(), steps.end(), std::greater_equal<>()), steps.end()) << "steps go on, too";
   std::vector<int> all = first;
   for (std::size_t i = 0; i < first.size(); ++i) all.push_back(first.back() + 1 + static_cast<int>(i));
   EXPECT_EQ(epochs("record.jsonl"), all) << second.output;

@@ -1,4 +1,4 @@
-// A trainer that knows nothing of Loupe, to be built in unusual ways: with the few headers that it needs.
+// A trainer without Loupe that includes few headers, to be built with unusual options.
 
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>

@@ -1,5 +1,5 @@
-// Fits a picture by Gaussians that are in no module, as programs of splatting do, and doubles some of them every 50
-// steps: the tensors of the optimizer are replaced by longer ones, which take over its state. Knows nothing of Loupe.
+// Fits a picture by Gaussians that belong to no module, as splatting programs do, and doubles some of them every 50
+// steps: longer tensors replace those in the optimizer and take over their state. The program does not use Loupe.
 
 #include <torch/torch.h>
 
@@ -49,7 +49,7 @@ Tensor grown(const Tensor& rows) {
   return torch::cat({rows, rows.slice(0, 0, grown_by)}, 0);
 }
 
-/// The key of a tensor in an optimizer's state, which was a text once.
+/// The key of a tensor in an optimizer's state. Older versions of LibTorch use a string.
 template <class States>
 auto key_of(const States&, const Tensor& tensor) {
   if constexpr (std::is_same_v<typename States::key_type, std::string>) {
@@ -81,8 +81,8 @@ void replace(Adam& optimizer, Tensor& held, const Tensor& by) {
 
 }  // namespace
 
-/// "group": in the groups of one optimizer; "each": in an optimizer for each tensor; "again": in an optimizer that is
-/// made again.
+/// The argument is "group" (one optimizer with a group per tensor), "each" (an optimizer per tensor), or "again" (the
+/// program creates the optimizer again after each replacement).
 int main(int, char** arguments) {
   const std::string how = arguments[1];
   torch::manual_seed(1);

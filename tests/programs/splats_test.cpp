@@ -1,4 +1,4 @@
-// What `loupe run` makes of parameters that are in no module and are replaced as they train.
+// `loupe run` with parameters that belong to no module and are replaced while they train.
 
 #include <gtest/gtest.h>
 
@@ -37,12 +37,12 @@ TEST_P(Splats, StayOneModelWithAnUnchangedNameForEachTensorAndACurveOfTheirNumbe
   Recorded recorded = read_record(file);
   EXPECT_EQ(recorded.layers("Weight Gradient Norm"),
             (std::set<std::string>{"Parameters.Nx2", "Parameters.Nx2#2", "Parameters.Nx3"}));
-  // How many epochs are shown depends on what reports cost; a tensor that got another name would lack the later ones.
+  // The number of shown epochs depends on the cost of reports. A renamed tensor would lack the later epochs.
   const auto& norms = recorded.values["Weight Gradient Norm"];
   const std::size_t epochs = norms.begin()->second.at("mean").size();
   EXPECT_GE(epochs, 2U) << messages;
   for (const auto& [layer, lines] : norms) EXPECT_EQ(lines.at("mean").size(), epochs) << layer << messages;
-  EXPECT_EQ(recorded.values["Learning Rate"]["Learning Rate"].size(), 4U) << "no rates of optimizers that are gone";
+  EXPECT_EQ(recorded.values["Learning Rate"]["Learning Rate"].size(), 4U) << "no rates of destroyed optimizers";
   auto& rows = recorded.values["Metrics"]["Metrics"]["rows of Nx2 mean"];
   ASSERT_FALSE(rows.empty()) << messages;
   EXPECT_LT(rows.begin()->second, 100);

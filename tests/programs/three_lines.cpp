@@ -1,4 +1,4 @@
-// A trainer whose main attaches a model alone, and makes its optimizer and loss in a function below.
+// A trainer that attaches only a model in main(), and creates its optimizer and loss in a called function.
 
 #include <loupe/inspector.h>
 #include <torch/torch.h>
@@ -28,7 +28,7 @@ void train(Net& net, loupe::Inspector& inspector, bool pushes) {
       optimizer.zero_grad();
       const torch::Tensor loss = torch::mse_loss(net(rows), targets);
       loss.backward();
-      if (pushes) inspector.push_loss(loss.item<double>() + 100, true);  // known from found ones by its size
+      if (pushes) inspector.push_loss(loss.item<double>() + 100, true);  // adds 100 to mark the pushed losses
       optimizer.step();
     }
     std::printf("%a\n", validation_loss(net, rows, targets));
@@ -37,7 +37,7 @@ void train(Net& net, loupe::Inspector& inspector, bool pushes) {
 
 }  // namespace
 
-/// With "pushes" it pushes its own losses.
+/// With the argument "pushes", it pushes its losses.
 int main(int count, char** arguments) {
   torch::manual_seed(1);
   auto inspector = loupe::Inspector::from_yaml("monitor.yaml");

@@ -1,4 +1,4 @@
-// Trainers of many shapes that know nothing of Loupe. Each prints a sum over its weights at the end, to the last bit.
+// Trainers of many shapes without Loupe. At the end, each prints a checksum of its weights, which any bit changes.
 
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -66,7 +66,7 @@ TORCH_MODULE(Tuned);
 struct GeneratorImpl : NetImpl {};
 struct CriticImpl : NetImpl {};
 
-/// No module, but something with modules in it.
+/// A class with modules that is no module itself.
 struct Pair {
   nn::Linear encoder{4, 3}, decoder{3, 4};
   Tensor forward(const Tensor& x) { return decoder(torch::tanh(encoder(x))); }
@@ -121,7 +121,7 @@ void epochs() {
   print_sum(net->parameters());
 }
 
-/// Epochs of 60 steps, with a schedule for epochs that is stepped after each batch.
+/// Trains epochs of 60 steps. It steps a schedule that is meant for epochs after each batch.
 void falling_rate() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.5));
@@ -136,7 +136,7 @@ void falling_rate() {
   print_sum(net->parameters());
 }
 
-/// A data set that takes long for each batch, and a loader without workers.
+/// Trains on a data set that is slow for each batch, without workers of a loader.
 void slow_loader() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), 0.01);
@@ -147,7 +147,7 @@ void slow_loader() {
   print_sum(net->parameters());
 }
 
-/// Adds losses up, and with each its graph.
+/// Adds up losses without detaching them, and so keeps their graphs.
 void keeps_graphs() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), 0.01);
@@ -162,7 +162,7 @@ void keeps_graphs() {
   std::printf("total %.9f\n", total.item<double>());
 }
 
-/// Epochs of 120 batches, as a data loader gives them.
+/// Trains epochs of 120 batches from a data loader.
 void loader() {
   using torch::data::TensorExample;
   Net net;
@@ -181,7 +181,7 @@ void loader() {
   print_sum(net->parameters());
 }
 
-/// Epochs that show in nothing but the order of the samples, which is drawn anew.
+/// Trains epochs that only the order of the samples shows, as each epoch shuffles them.
 void shuffled() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), 0.05);
@@ -196,7 +196,7 @@ void shuffled() {
   print_sum(net->parameters());
 }
 
-/// Mixed precision by hand: the loss is multiplied, gradients are divided, and steps are left out at first.
+/// Implements mixed precision: multiplies the loss, divides the gradients, and skips the first steps.
 void scaled() {
   Net net;
   torch::optim::Adam optimizer(net->parameters(), 0.01);
@@ -217,7 +217,7 @@ void scaled() {
   print_sum(net->parameters());
 }
 
-/// A loss of two terms, of which LibTorch has a function for one.
+/// Trains with a loss of two terms. LibTorch has a function for one of them.
 void composed() {
   nn::Sequential net(nn::Linear(4, 16), nn::ReLU(), nn::Linear(16, 2));
   torch::optim::Adam optimizer(net->parameters(), 0.01);
@@ -256,7 +256,7 @@ void two_arms() {
   print_sum(net->parameters());
 }
 
-/// The optimizer holds one instance, another one is trained.
+/// Trains one instance, while the optimizer holds another.
 void twin() {
   Net idle, running;
   torch::optim::SGD optimizer(idle->parameters(), 0.05);
@@ -264,7 +264,7 @@ void twin() {
   print_sum(running->parameters());
 }
 
-/// Epochs in an order of the program's own, or the same in each, and nothing else that shows them.
+/// Trains epochs in a random or a constant order. Nothing else shows the epochs.
 void own_order(bool shuffles) {
   const Tensor all = torch::randn({192, 4}), classes = torch::randint(0, 2, {192}, torch::kLong);
   Net net;
@@ -285,7 +285,7 @@ void own_order(bool shuffles) {
   print_sum(net->parameters());
 }
 
-/// Batches that are drawn from a few samples at random, as from a buffer of replays.
+/// Draws batches at random from a few samples, as from a replay buffer.
 void drawn() {
   const Tensor all = torch::randn({192, 4}), classes = torch::randint(0, 2, {192}, torch::kLong);
   Net net;
@@ -307,7 +307,7 @@ struct FieldImpl : nn::Module {
 };
 TORCH_MODULE(Field);
 
-/// A module with parameters of its own, and no layer.
+/// Trains a module that has parameters but no layer.
 void own_parameters() {
   Field field;
   torch::optim::SGD optimizer(field->parameters(), 0.05);
@@ -315,7 +315,7 @@ void own_parameters() {
   print_sum(field->parameters());
 }
 
-/// One optimizer trains an encoder and a head.
+/// Trains an encoder and a head with one optimizer.
 void two_modules() {
   nn::Sequential encoder(nn::Linear(4, 8), nn::ReLU()), head(nn::Linear(8, 2));
   Tensors parameters = encoder->parameters();
@@ -347,7 +347,7 @@ struct TiedImpl : nn::Module {
 };
 TORCH_MODULE(Tied);
 
-/// Ties weights by an assignment, which leaves the registered one behind.
+/// Ties weights by an assignment, so that the registered parameter is no longer used.
 void tied() {
   Tied net;
   torch::optim::Adam optimizer(net->parameters(), 0.01);
@@ -387,7 +387,7 @@ void packed() {
   print_sum(net->parameters());
 }
 
-/// Steps past LibTorch's count of changes, as fused operators over lists do.
+/// Steps without changing LibTorch's version counters, as fused operators on lists do.
 struct OwnOptimizer : torch::optim::Optimizer {
   explicit OwnOptimizer(const Tensors& parameters)
       : Optimizer({torch::optim::OptimizerParamGroup(parameters)}, std::make_unique<torch::optim::SGDOptions>(0.05)) {}
@@ -409,7 +409,7 @@ void own_optimizer() {
   print_sum(net->parameters());
 }
 
-/// Weights that are in no module.
+/// Trains weights that belong to no module.
 void bare() {
   const Tensor weight = torch::randn({4, 2}).requires_grad_();
   torch::optim::SGD optimizer({weight}, 0.1);
@@ -421,7 +421,7 @@ void bare() {
   print_sum({weight});
 }
 
-/// The optimizer was made for a model that is gone.
+/// Uses an optimizer of a model that was destroyed.
 void gone() {
   auto net = std::make_unique<Net>();
   torch::optim::SGD optimizer((*net)->parameters(), 0.1);
@@ -430,7 +430,7 @@ void gone() {
   print_sum((*net)->parameters());
 }
 
-/// A part that was trained in one model goes on in another, where it is frozen but for what its batch norm keeps.
+/// Trains a part in one model and then uses it in another, frozen except for the statistics of its batch norm.
 void frozen_part() {
   const ConvNet part;
   const auto train_for = [](Tuned& net, const Tensors& parameters, int epochs) {
@@ -499,7 +499,7 @@ void by_hand() {
   print_sum(parameters);
 }
 
-/// A model whose parameters all lie in one child, and that no shared_ptr owns.
+/// A model with all parameters in one child and without an owning shared_ptr.
 struct OneChild : nn::Module {
   nn::Sequential seq;
   OneChild() { register_module("seq", seq = nn::Sequential(nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 2))); }
@@ -528,7 +528,7 @@ void one_child(const std::string& where) {
   }
 }
 
-/// Two models of one class whose optimizers step in the reverse order; the first has a wider layer.
+/// Trains two models of one class, whose optimizers step in the reverse order. The first has a wider layer.
 void twins() {
   Net first(16), second;
   torch::optim::SGD of_first(first->parameters(), 0.1), of_second(second->parameters(), 0.1);
@@ -539,7 +539,7 @@ void twins() {
   print_sum(first->parameters());
 }
 
-/// Five models, each trained and dropped before the next is made.
+/// Trains five models, and destroys each before it creates the next.
 void in_turn() {
   for (int model = 0; model < 5; ++model) {
     Net net;
@@ -549,7 +549,7 @@ void in_turn() {
   }
 }
 
-/// Ten epochs of 50 steps on the first batch of a loader.
+/// Makes ten epochs of 50 steps on the first batch of a loader.
 void one_batch() {
   using torch::data::TensorExample;
   Net net;
@@ -566,7 +566,7 @@ void one_batch() {
   print_sum(net->parameters());
 }
 
-/// Asks the model once more after the last of its epochs, which ends by train().
+/// Calls the model once more after the last epoch, which ends with train().
 void evaluates_last() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), 0.1);
@@ -580,7 +580,7 @@ void evaluates_last() {
   print_sum(net->parameters());
 }
 
-/// Makes an optimizer, and only asks the model.
+/// Creates an optimizer, but only makes forwards.
 void only_forwards() {
   Net net;
   const torch::optim::SGD optimizer(net->parameters(), 0.1);
@@ -635,7 +635,7 @@ void on_the_stack() {
   }
 }
 
-/// As one would come from a file.
+/// Trains a script, as if it came from a file.
 void script() {
   const auto unit = std::make_shared<torch::jit::CompilationUnit>();
   const auto linear = [&](int64_t inputs, int64_t outputs) {
@@ -677,7 +677,7 @@ void lbfgs() {
   print_sum(net->parameters());
 }
 
-/// Parent and children train, all after the parent has begun.
+/// Trains in the parent and in children, which start after the parent's first steps.
 void forks() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), 0.1);
@@ -724,7 +724,7 @@ void untrained() {
   std::printf("mean %.6f\n", net->forward(inputs()).mean().item<double>());
 }
 
-/// Forgets to step.
+/// Never steps.
 void never_steps() {
   Net net;
   torch::optim::SGD optimizer(net->parameters(), 0.1);
@@ -735,13 +735,13 @@ void never_steps() {
   print_sum(net->parameters());
 }
 
-/// Starts itself in another shape.
+/// Starts its own program with another shape.
 void starts(const char* program) {
   std::fflush(stdout);
   if (std::system((std::string(program) + " mlp").c_str()) != 0) std::printf("the child failed\n");
 }
 
-/// What nobody can put off, such as SIGKILL, is to come when these ticks are in the record of whoever watches.
+/// Waits until the record of `loupe run` has these ticks. Used before an immediate end, for example by SIGKILL.
 void await_ticks(int count) {
   for (int i = 0; i < 10'000 && ::access("loupe-runs", F_OK) == 0; ++i, ::usleep(1000)) {
     std::ifstream record("loupe-runs/trainers/record.jsonl");

@@ -11,7 +11,7 @@
 
 namespace loupe::test {
 
-/// A program that runs beside the test, and ends with this object.
+/// A program that runs while this object lives.
 class ChildProcess {
  public:
   ChildProcess(std::vector<std::string> command, std::vector<std::string> environment) {
@@ -37,7 +37,7 @@ class ChildProcess {
     ::kill(number_, SIGSTOP);
     wait_until(WSTOPPED);
   }
-  /// Leaves it unwaited for.
+  /// Kills the process without waiting for it.
   void kill() {
     ::kill(number_, SIGKILL);
     wait_until(WEXITED);

@@ -1,4 +1,4 @@
-// Ranks measure as often as their own budgets allow, and are compared in the steps that they have in common.
+// Ranks measure as often as their budgets allow. Only steps that all ranks measured are compared.
 
 #include "ranks/common_steps.h"
 
@@ -13,7 +13,7 @@
 namespace loupe::ranks {
 namespace {
 
-/// As a host measures that looks at pairs of steps.
+/// The steps that a host keeps if it measures two of each 2 * `every` steps.
 std::vector<MeasuredStep> measured_steps(uint64_t steps, uint64_t every) {
   KeptSteps kept;
   for (uint64_t at = 0; at < steps; ++at) {
@@ -28,7 +28,7 @@ std::set<uint64_t> numbers_of(const std::vector<MeasuredStep>& steps) {
   return numbers;
 }
 
-TEST(KeptSteps, OfARankThatMeasuresAllHaveThoseOfOneThatMeasuresFew) {
+TEST(KeptSteps, OfARankThatMeasuresAllIncludeThoseOfARankThatMeasuresFew) {
   for (const uint64_t every : {4, 8, 32}) {
     const auto few = measured_steps(300, every), all = measured_steps(300, 1);
     EXPECT_EQ(all.size(), KeptSteps::most);
@@ -38,13 +38,13 @@ TEST(KeptSteps, OfARankThatMeasuresAllHaveThoseOfOneThatMeasuresFew) {
   }
 }
 
-TEST(KeptSteps, OfAShortEpochAreAllOfIt) {
+TEST(KeptSteps, OfAShortEpochAreAllItsSteps) {
   EXPECT_EQ(numbers_of(measured_steps(10, 1)).size(), 10U);
 }
 
 class CommonSteps : public testing::Test {
  protected:
-  /// Steps of which each has a batch of its own and rows as many as its number.
+  /// A record of these steps. Each has a different batch, with as many rows as the number of the step.
   static RankRecord of(const std::vector<uint64_t>& steps) {
     RankRecord record;
     for (const uint64_t step : steps)
@@ -61,7 +61,7 @@ class CommonSteps : public testing::Test {
   }
 };
 
-TEST_F(CommonSteps, AreAllThatRanksAreComparedBy) {
+TEST_F(CommonSteps, AreTheOnlyOnesThatAreCompared) {
   std::map<int, RankRecord> records{{0, of({1, 2, 3, 4, 5, 6})}, {1, of({1, 2, 9, 10})}, {2, of({1, 2, 5, 6})}};
   compare_common_steps(records, {});
   for (const auto& [rank, record] : records) {
@@ -75,7 +75,7 @@ TEST_F(CommonSteps, AreAllThatRanksAreComparedBy) {
   }
 }
 
-TEST_F(CommonSteps, ThatThereAreNotLeaveAllUnknown) {
+TEST_F(CommonSteps, LeaveTheNumbersUnknownIfThereAreNone) {
   std::map<int, RankRecord> records{{0, of({1, 2})}, {1, of({3, 4})}};
   compare_common_steps(records, {});
   EXPECT_EQ(records[0].compared, 0U);
@@ -83,7 +83,7 @@ TEST_F(CommonSteps, ThatThereAreNotLeaveAllUnknown) {
   EXPECT_TRUE(records[0].batches.empty());
 }
 
-TEST_F(CommonSteps, LeaveOutOneRankThatMeasuredOthers) {
+TEST_F(CommonSteps, ExcludeARankThatMeasuredOtherSteps) {
   std::map<int, RankRecord> records;
   for (int rank = 0; rank < 9; ++rank) records[rank] = of({1, 2});
   records[9] = of({7});
@@ -92,7 +92,7 @@ TEST_F(CommonSteps, LeaveOutOneRankThatMeasuredOthers) {
   EXPECT_EQ(records[9].compared, 0U);
 }
 
-TEST_F(CommonSteps, NameTheModulesThatWereInEvalModeInEachOfThem) {
+TEST_F(CommonSteps, NameTheModulesThatWereInEvalModeInEachOfTheSteps) {
   std::map<int, RankRecord> records{{0, of({1, 2, 3})}, {1, of({1, 2})}};
   records[0].measured[0].evaluated = {0, 1};
   records[0].measured[1].evaluated = {1};
@@ -101,7 +101,7 @@ TEST_F(CommonSteps, NameTheModulesThatWereInEvalModeInEachOfThem) {
   EXPECT_TRUE(records[1].evaluated.empty());
 }
 
-TEST_F(CommonSteps, TakeADevicesGradientsFromTheWholeTick) {
+TEST_F(CommonSteps, UseADevicesGradientsOfTheWholeTick) {
   std::map<int, RankRecord> records{{0, of({1, 2})}, {1, of({1, 2})}};
   for (MeasuredStep& each : records[0].measured) each.gradient_squares = NAN;
   records[0].device_gradient = 7;

@@ -26,7 +26,7 @@ TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   };
   train(1, true);
   train(2, false);
-  std::this_thread::sleep_for(milliseconds(3500));  // until rank 0 waits no longer
+  std::this_thread::sleep_for(milliseconds(3500));  // until rank 0 stops waiting for rank 2
   run[2].monitor.end(LOUPE_END_COMPLETED, nullptr);
   train(1, false);
   run.end();
@@ -37,7 +37,7 @@ TEST(Exchange, SaysOnceWhichRankIsMissingAndWhenItIsBack) {
   EXPECT_EQ(numbers.count("4.000000 Output Norm/one/mean"), 1u);
 }
 
-TEST(RankThatShowsNothing, TellsTheFirstErrorOfARuleAndOnceThatThereAreMore) {
+TEST(RankThatShowsNothing, ReportsTheFirstErrorOfARuleAndOnceThatThereAreMore) {
   fs::remove_all(folder_of_test());
   const Stage stage;
   Rank rank(apart + lenses, 1, 2, nullptr, milliseconds(100));
@@ -57,11 +57,11 @@ TEST(RankThatShowsNothing, TellsTheFirstErrorOfARuleAndOnceThatThereAreMore) {
   EXPECT_SAYS(told[1], "the same for more layers (made_up; see ");
 }
 
-TEST(Exchange, SaysOnceWhichRankCannotKeepItsRecordThoughItsNumbersAreThere) {
+TEST(Exchange, ReportsOnceWhichRankCannotWriteItsRecord) {
   RunOfRanks run(7, milliseconds(10000));
   fs::remove_all(run.folder + "/rank-5");
   fs::create_directories(run.folder);
-  std::ofstream(run.folder + "/rank-5") << "no folder";
+  std::ofstream(run.folder + "/rank-5") << "this is not a folder";
   for (int tick = 0; tick < 4; ++tick) {
     for (const auto& rank : run.ranks) rank->forward(0, {1});
     run.tick();
@@ -74,7 +74,7 @@ TEST(Exchange, SaysOnceWhichRankCannotKeepItsRecordThoughItsNumbersAreThere) {
   EXPECT_EQ(numbers_of(run.folder).at("4.000000 Output Norm/one/mean").events, 7u);
 }
 
-/// Seven ranks, of which rank 5 and 6 send to rank 1. All have met.
+/// Seven ranks that have met. Ranks 5 and 6 send to rank 1.
 class SevenRanks : public testing::Test {
  protected:
   SevenRanks() {
@@ -91,7 +91,7 @@ class SevenRanks : public testing::Test {
   RunOfRanks run{7, milliseconds(4000)};
 
  private:
-  /// Whether rank 0 has the first tick of all.
+  /// Whether rank 0 has received the first tick of all ranks.
   bool all_are_sent() {
     const std::lock_guard lock(run.memory->mutex);
     for (const auto& [box, senders] : run.memory->receivers) {
@@ -152,7 +152,7 @@ TEST(Exchange, KeepsWhatARankSentLongBeforeRankZeroCameSoFar) {
   }
 }
 
-TEST(Exchange, WithoutAStoreShowsRankZeroAndSaysWhy) {
+TEST(Exchange, WithoutAStoreShowsOnlyRankZeroWithTheReason) {
   const std::string folder = folder_of_test();
   fs::remove_all(folder);
   Stage stage;
@@ -182,7 +182,7 @@ TEST(Exchange, GoesOnAloneWhereTheStoreIsLostHalfWay) {
   EXPECT_EQ(numbers_of(run.folder + "/rank-1").count("3.000000 Output Norm/one/mean"), 1u);
 }
 
-TEST(Exchange, TellsOfAStoreThatIsLostOnlyWhereTheRankHasMoreToSend) {
+TEST(Exchange, ReportsALostStoreOnlyIfTheRankHasMoreToSend) {
   for (const int ticks_after : {0, 1}) {
     RunOfRanks run(2, milliseconds(2000));
     run.memory->set(&SharedMemory::cuts_off_after_tick, true);
@@ -207,7 +207,7 @@ TEST(Exchange, DoesNotKeepARunFromEndingWhereTheStoreHangs) {
   EXPECT_EQ(numbers_of(run.folder).count("1.000000 Output Norm/one/mean"), 1u);
   run.ranks.clear();
   run.memory->set(&SharedMemory::hangs, false);
-  // The threads that were left behind use what the end of this process destroys.
+  // The threads that the exchange abandoned use objects that this process destroys at its end.
   const auto limit = begin + std::chrono::seconds(120);
   while (run.memory.use_count() > 1 && std::chrono::steady_clock::now() < limit)
     std::this_thread::sleep_for(milliseconds(1));
@@ -261,7 +261,7 @@ TEST(Exchange, EndsAtOnceWhereNoOtherRankEverCame) {
               "numbers are of 1 of 4 ranks: ranks 1, 2 and 3 never came (where this process trains alone, unset WOR");
 }
 
-/// Rank 0, whose rank 1 is a process that trains nothing.
+/// Rank 0 of a run whose rank 1 is a process that does not train.
 class RankZeroBesideAProcess : public testing::Test {
  protected:
   RankZeroBesideAProcess() {
@@ -270,7 +270,7 @@ class RankZeroBesideAProcess : public testing::Test {
     holder.process = process.number();
     memory->entries["hello/1"] = "1 " + holder.text();
     rank.emplace(lenses, 0, 2, memory, std::chrono::minutes(2));
-    // Until rank 0 knows of it.
+    // Waits until rank 0 has answered rank 1.
     for (bool is_met = false; !is_met; std::this_thread::sleep_for(milliseconds(5))) {
       const std::lock_guard lock(memory->mutex);
       is_met = memory->entries.count("welcome/1") > 0;
@@ -281,7 +281,7 @@ class RankZeroBesideAProcess : public testing::Test {
   void end() {
     const auto begin = std::chrono::steady_clock::now();
     rank->monitor.end(LOUPE_END_COMPLETED, nullptr);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1)) << "it waits for nobody";
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1)) << "rank 0 waits for no rank";
   }
 
   Stage stage;
@@ -290,7 +290,7 @@ class RankZeroBesideAProcess : public testing::Test {
   std::optional<Rank> rank;
 };
 
-TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
+TEST_F(RankZeroBesideAProcess, NamesARankThatWasKilled) {
   process.kill();
   end();
   const std::string notes = notes_of(folder_of_test());
@@ -298,7 +298,7 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasKilled) {
   EXPECT_SAYS(notes, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
 }
 
-TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnded) {
+TEST_F(RankZeroBesideAProcess, DoesNotBlameARankThatWasAheadAndHasEnded) {
   {
     const std::lock_guard lock(memory->mutex);
     const std::string& welcome = memory->entries["welcome/1"];
@@ -311,7 +311,7 @@ TEST_F(RankZeroBesideAProcess, TakesItForNoneThatDiedWhereItIsOnlyAheadAndHasEnd
       << notes_of(folder_of_test());
 }
 
-TEST_F(RankZeroBesideAProcess, NamesItOnceItWasStopped) {
+TEST_F(RankZeroBesideAProcess, NamesARankThatWasStopped) {
   process.stop();
   end();
   const std::string notes = notes_of(folder_of_test());
@@ -319,7 +319,7 @@ TEST_F(RankZeroBesideAProcess, NamesItOnceItWasStopped) {
   EXPECT_SAYS(notes, "'kill -CONT " + std::to_string(process.number()) + "' lets it go on");
 }
 
-TEST_F(RankZeroBesideAProcess, TellsTheUserWhileTheProgramHangs) {
+TEST_F(RankZeroBesideAProcess, ReportsADeadRankWhileTheProgramHangs) {
   process.kill();
   std::string told;
   for (int waited = 0; told.find("rank 1 ended without a message") == std::string::npos && waited < 4000; ++waited) {
@@ -329,7 +329,7 @@ TEST_F(RankZeroBesideAProcess, TellsTheUserWhileTheProgramHangs) {
   EXPECT_SAYS(told, "rank 1 ended without a message: its process " + std::to_string(process.number()) + " is gone");
 }
 
-TEST(Exchange, LeavesOutAMessageThatCannotBeRead) {
+TEST(Exchange, LeavesOutAnUnreadableMessage) {
   RunOfRanks run(2, milliseconds(500));
   run[0].forward(0, {3, 4});
   run[0].monitor.tick(std::nullopt);
@@ -350,7 +350,7 @@ TEST(Exchange, LeavesOutAMessageThatCannotBeRead) {
   EXPECT_EQ(numbers_of(run.folder).count("1.000000 Output Norm/one/mean"), 1u);
 }
 
-TEST(Exchange, ShowsTheRankThatIsFurthestOutWhereAskedTo) {
+TEST(Exchange, ShowsTheRankThatDiffersMostIfConfigured) {
   RunOfRanks run(3, milliseconds(20000), lenses, true);
   for (std::size_t rank = 0; rank < 3; ++rank) run[rank].forward(0, {rank == 1 ? 30.0f : 3.0f, 4});
   run.tick();
@@ -361,7 +361,7 @@ TEST(Exchange, ShowsTheRankThatIsFurthestOutWhereAskedTo) {
   EXPECT_GT(furthest->second.numbers[0], numbers.at("1.000000 Output Norm/one/mean").numbers[0]);
 }
 
-TEST(Exchange, SaysOfWhichTickAFindingIsThoughItIsToldLater) {
+TEST(Exchange, GivesALateFindingTheEpochOfItsTick) {
   RunOfRanks run(2, milliseconds(20000), "lenses: [ranks]\nvisualizers: [record]\n");
   for (std::size_t rank = 0; rank < 2; ++rank) {
     ModuleDescription model;
@@ -387,7 +387,7 @@ TEST(Exchange, SaysOfWhichTickAFindingIsThoughItIsToldLater) {
   EXPECT_EQ(found, 1);
 }
 
-TEST(RankTree, GivesEachRankAParentAndNoneMoreThanAHandfulOfChildren) {
+TEST(RankTree, GivesEachRankAParentAndAtMostAFewChildren) {
   for (const auto& [world_size, per_host] :
        std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {4, 4}, {7, 1}, {64, 8}, {1000, 8}, {16384, 8}}) {
     const RankTree tree(world_size, per_host);
@@ -398,7 +398,7 @@ TEST(RankTree, GivesEachRankAParentAndNoneMoreThanAHandfulOfChildren) {
       ASSERT_LT(parent, rank);
       ++received[static_cast<std::size_t>(parent)];
       if (rank % per_host != 0) {
-        EXPECT_EQ(parent / per_host, rank / per_host) << "a host's ranks meet within it";
+        EXPECT_EQ(parent / per_host, rank / per_host) << "ranks of one host send within the host";
       }
     }
     int found = 0;
@@ -413,7 +413,7 @@ TEST(RankTree, GivesEachRankAParentAndNoneMoreThanAHandfulOfChildren) {
   }
 }
 
-TEST(RankMessage, IsReadAsItWasWrittenAndRefusedWhereItIsCutShort) {
+TEST(RankMessage, IsReadAsItWasWrittenAndRefusedIfIncomplete) {
   RankMessage message;
   message.tick = 7;
   message.ranks = {3, 4};

@@ -44,7 +44,7 @@ class FolderStoreTest : public testing::Test {
                  folder = parent / "meeting";
 };
 
-TEST_F(FolderStoreTest, GivesWhatAnotherPutUntilItIsRemoved) {
+TEST_F(FolderStoreTest, ReturnsAMessageUntilItIsRemoved) {
   const auto one = open(), other = open();
   EXPECT_EQ(one->read("box", "1"), std::nullopt);
   const std::string bytes("a\0b", 3);
@@ -58,7 +58,7 @@ TEST_F(FolderStoreTest, GivesWhatAnotherPutUntilItIsRemoved) {
   EXPECT_EQ(other->read("box", "1"), std::nullopt);
 }
 
-TEST_F(FolderStoreTest, IsReadableForItsUserAlone) {
+TEST_F(FolderStoreTest, IsReadableOnlyForItsUser) {
   const mode_t before = ::umask(0);
   open()->put("box", "1", "bytes");
   ::umask(before);
@@ -66,7 +66,7 @@ TEST_F(FolderStoreTest, IsReadableForItsUserAlone) {
   EXPECT_EQ(mode_of(folder / "box,1"), 0600u);
 }
 
-TEST_F(FolderStoreTest, RefusesAFolderThatOthersReach) {
+TEST_F(FolderStoreTest, RefusesAFolderThatOthersCanRead) {
   fs::create_directories(folder);
   ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
   EXPECT_SAYS(why_not(), "must be a private folder of this user");
@@ -74,14 +74,14 @@ TEST_F(FolderStoreTest, RefusesAFolderThatOthersReach) {
 }
 
 TEST_F(FolderStoreTest, RefusesAFolderOfAnotherUser) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change the owner of a folder";
   fs::create_directories(folder);
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
   ASSERT_EQ(::chown(folder.c_str(), 65534, 65534), 0);
   EXPECT_SAYS(why_not(), "has the owner 65534");
 }
 
-TEST_F(FolderStoreTest, RefusesALinkAndAFileInThePlaceOfItsFolder) {
+TEST_F(FolderStoreTest, RefusesALinkOrAFileInPlaceOfItsFolder) {
   fs::create_directories(parent / "elsewhere");
   fs::create_directory_symlink(parent / "elsewhere", folder);
   EXPECT_NE(why_not(), "");
@@ -91,7 +91,7 @@ TEST_F(FolderStoreTest, RefusesALinkAndAFileInThePlaceOfItsFolder) {
   EXPECT_NE(why_not(), "");
 }
 
-TEST_F(FolderStoreTest, NeitherFollowsNorWaitsForWhatStandsInAFilesPlace) {
+TEST_F(FolderStoreTest, NeitherFollowsALinkNorWaitsForAPipeInPlaceOfAFile) {
   const auto store = open();
   std::ofstream(parent / "precious") << "precious";
   fs::create_symlink(parent / "precious", folder / "box,link");
@@ -106,14 +106,14 @@ TEST_F(FolderStoreTest, NeitherFollowsNorWaitsForWhatStandsInAFilesPlace) {
   EXPECT_EQ(fs::file_size(parent / "precious"), 8u);
 }
 
-TEST_F(FolderStoreTest, ReadsNoFileThatIsLongerThanAMessage) {
+TEST_F(FolderStoreTest, RefusesAFileThatIsLongerThanAMessage) {
   const auto store = open();
   std::ofstream(folder / "box,1") << "x";
   fs::resize_file(folder / "box,1", longest_rank_message + 1);
   EXPECT_THROW(store->read("box", "1"), Error);
 }
 
-TEST_F(FolderStoreTest, FailsToWriteWhereFilesMayGrowNoMore) {
+TEST_F(FolderStoreTest, FailsToWriteIfFilesMayNotGrow) {
   const auto store = open();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -127,10 +127,10 @@ TEST_F(FolderStoreTest, FailsToWriteWhereFilesMayGrowNoMore) {
   }
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_SAYS(why, "cannot be written to: File too large");
-  EXPECT_TRUE(fs::is_empty(folder)) << "nothing half written stays";
+  EXPECT_TRUE(fs::is_empty(folder)) << "no partial file stays";
 }
 
-TEST_F(FolderStoreTest, IsGoneWithRankZeroWhichTheOthersLearn) {
+TEST_F(FolderStoreTest, IsRemovedByRankZeroWhichTheOthersNotice) {
   const auto first = open(), other = open();
   other->put("box", "1", "bytes");
   first->remove_all();
@@ -145,7 +145,7 @@ TEST_F(FolderStoreTest, IsGoneWithRankZeroWhichTheOthersLearn) {
   EXPECT_EQ(why, "rank 0 has ended");
 }
 
-TEST(MeetingFolder, IsTheRuntimeFolderWhereThatIsThisUsersOwn) {
+TEST(MeetingFolder, IsTheRuntimeFolderIfItIsPrivate) {
   const fs::path own = fs::path(LOUPE_TEST_FOLDER) / "runtime";
   fs::create_directories(own);
   ASSERT_EQ(::chmod(own.c_str(), 0700), 0);

@@ -11,7 +11,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-/// Of rank 0 of 2, unless the variables say otherwise.
+/// The job of rank 0 of 2 with these environment variables, which may override the rank and the size.
 Job job_with(Variables variables, int session = 7) {
   variables.insert({{"RANK", "0"}, {"WORLD_SIZE", "2"}});
   const auto variable = [&](const char* name) -> const char* {
@@ -21,7 +21,7 @@ Job job_with(Variables variables, int session = 7) {
   return Job::from(variable, session);
 }
 
-TEST(Job, IsToldFromOthersByItsNameAndAddressElseByTheSession) {
+TEST(Job, IsIdentifiedByNameAndAddressOrElseByTheSession) {
   EXPECT_NE(job_with({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}}).name,
             job_with({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29501"}}).name);
   EXPECT_NE(job_with({{"TORCHELASTIC_RUN_ID", "a"}}).name, job_with({{"TORCHELASTIC_RUN_ID", "b"}}).name);
@@ -30,14 +30,14 @@ TEST(Job, IsToldFromOthersByItsNameAndAddressElseByTheSession) {
   EXPECT_NE(job_with({}, 7).name, job_with({}, 8).name);
 }
 
-TEST(Job, OfMpiIsNotKnownByTheSession) {
+TEST(Job, OfMpiIsNotIdentifiedByTheSession) {
   const Variables mpi = {
       {"RANK", ""}, {"WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
   EXPECT_EQ(job_with(mpi).rank, 1);
   EXPECT_FALSE(job_with(mpi).is_of_session());
 }
 
-TEST(Job, IsOfOneHostWhereTheLauncherSaysSoOrItsAddressIsThisMachines) {
+TEST(Job, IsOfOneHostIfItsLauncherOrAddressShowsIt) {
   EXPECT_TRUE(job_with({}).is_of_one_host());
   EXPECT_TRUE(job_with({{"TORCHELASTIC_RUN_ID", "a"}, {"LOCAL_WORLD_SIZE", "2"}}).is_of_one_host());
   EXPECT_TRUE(job_with({{"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}}).is_of_one_host());
@@ -45,7 +45,7 @@ TEST(Job, IsOfOneHostWhereTheLauncherSaysSoOrItsAddressIsThisMachines) {
   EXPECT_FALSE(job_with({{"MASTER_ADDR", "a.b"}, {"MASTER_PORT", "29500"}}).is_of_one_host());
 }
 
-TEST(Job, HasAServerWhereTheLauncherServesItsStoreAtAnAddress) {
+TEST(Job, HasAServerIfTheLauncherServesItsStoreAtAnAddress) {
   const Variables torchrun = {
       {"MASTER_ADDR", "a.b"}, {"MASTER_PORT", "29500"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
   EXPECT_TRUE(job_with(torchrun).has_server);
@@ -57,7 +57,7 @@ TEST(Job, HasAServerWhereTheLauncherServesItsStoreAtAnAddress) {
   }
 }
 
-TEST(Job, OfAProcessThatTheLauncherDoesNotKnowIsItsNumberAlone) {
+TEST(Job, OfAProcessThatJoinedByNumberHasNoName) {
   ::setenv("RANK", "0", 1);
   ::setenv("WORLD_SIZE", "2", 1);
   const Job known = Job::of({0, 2}), joined = Job::of({1, 3});

@@ -14,7 +14,7 @@
 namespace loupe::ranks {
 namespace {
 
-/// What ranks say of a model of two layers and a buffer, and what is found.
+/// Sets what ranks report about a model of two layers and a buffer, and returns the findings.
 class JudgeOfRanks : public testing::Test {
  protected:
   static Replica replica() {
@@ -54,7 +54,7 @@ class JudgeOfRanks : public testing::Test {
     groups.push_back({replica, {rank}});
   }
 
-  /// One more tick. Returns what is told, "rule severity state: message".
+  /// Judges one more tick. Returns the findings as "rule severity state: message".
   Texts judge() {
     Said said;
     said.world_size = 4;
@@ -71,7 +71,7 @@ class JudgeOfRanks : public testing::Test {
     Texts told;
     judge_.judge(said, {{"one", "weight", false}, {"two", "weight", false}, {"norm", "running_mean", true}},
                  [&](const Finding& finding) {
-                   // As a host says it.
+                   // Sets the state as a host does.
                    const std::string identity = finding.rule + finding.layer + finding.parameter;
                    const bool is_new = standing_.insert(identity).second;
                    if (finding.is_over) standing_.erase(identity);
@@ -89,11 +89,11 @@ class JudgeOfRanks : public testing::Test {
   std::set<std::string> standing_;
 };
 
-TEST_F(JudgeOfRanks, IsSilentOfReplicasThatAgree) {
+TEST_F(JudgeOfRanks, FindsNothingInReplicasThatAgree) {
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftAndTellsItOnce) {
+TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftOnce) {
   replicas[2].parameters[1] = 99;
   EXPECT_SAYS(told(),
               "rank 2 from ranks 0, 1 and 3, first in two.weight; the gradients that they used were equal in all 3 "
@@ -103,14 +103,14 @@ TEST_F(JudgeOfRanks, NamesTheRanksAndTheFirstParameterThatDriftAndTellsItOnce) {
   EXPECT_SAYS(told(), "replica_drift 3 3 ");
 }
 
-TEST_F(JudgeOfRanks, LetsADriftStandWhereTheModelIsGoneBeforeTheLastTick) {
+TEST_F(JudgeOfRanks, KeepsADriftOpenIfTheModelIsDestroyedBeforeTheLastTick) {
   replicas[2].parameters[1] = 99;
   EXPECT_SAYS(told(), "replica_drift 3 1 ");
   for (auto& [rank, each] : replicas) each.parameters = {0, 0, 0};
   EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, TellsTheCauseOfADrift) {
+TEST_F(JudgeOfRanks, NamesTheCauseOfADrift) {
   replicas[2].parameters[0] = 99;
   replicas[2].start[0] = 98;
   EXPECT_SAYS(told(), "they differed before the first step");
@@ -131,7 +131,7 @@ TEST_F(JudgeOfRanks, TellsTheCauseOfADrift) {
   EXPECT_SAYS(told(), "the gradients that they used differed at step 2, first in two.weight");
 }
 
-TEST_F(JudgeOfRanks, SaysThatGradientsAreNotAveragedAndNothingOfWhatFollows) {
+TEST_F(JudgeOfRanks, ReportsUnaveragedGradientsWithoutTheirConsequences) {
   for (auto& [rank, own] : replicas) {
     own.parameters[0] += static_cast<uint64_t>(rank);
     for (Replica::Gradients& each : own.gradients) {
@@ -144,7 +144,7 @@ TEST_F(JudgeOfRanks, SaysThatGradientsAreNotAveragedAndNothingOfWhatFollows) {
   EXPECT_SAYS(text, "(4 different ones)");
 }
 
-/// Gradients that have one direction in all ranks; those of the last rank differ in their bytes.
+/// Gradients with the same direction in all ranks. Those of the last rank have different bytes.
 class ScaledGradients : public JudgeOfRanks {
  protected:
   void SetUp() override {
@@ -159,7 +159,7 @@ class ScaledGradients : public JudgeOfRanks {
       }
     }
   }
-  /// What of the message follows after the parameter.
+  /// The part of the message after the parameter.
   std::string cause() {
     judge_ = Judge();
     standing_.clear();
@@ -171,7 +171,7 @@ class ScaledGradients : public JudgeOfRanks {
   }
 };
 
-TEST_F(ScaledGradients, AreSaidToBeMultiplesAndNotToBeUnaveraged) {
+TEST_F(ScaledGradients, AreReportedAsMultiplesAndNotAsUnaveraged) {
   for (Replica::Gradients& each : replicas[3].gradients)
     each.shape = {7, 0.1 * each.shape.norm, 0.1 * each.shape.largest};
   EXPECT_SAYS(cause(),
@@ -182,18 +182,18 @@ TEST_F(ScaledGradients, AreSaidToBeMultiplesAndNotToBeUnaveraged) {
   EXPECT_SAYS(cause(), "those of rank 3 are 0.1 times those of rank 0: one of the two clips or scales them alone");
 }
 
-TEST_F(ScaledGradients, ThatAreAsManyTimesTheOthersAsThereAreRanksAreASum) {
+TEST_F(ScaledGradients, ThatAreTheSumOverRanksAreReportedAsUndivided) {
   for (Replica::Gradients& each : replicas[3].gradients) each.shape = {7, 4 * each.shape.norm, 4 * each.shape.largest};
   EXPECT_SAYS(cause(), "those of rank 3 are 4 times those of ranks 0, 1 and 2, by the number of ranks: some divide");
 }
 
-TEST_F(ScaledGradients, WhoseElementsHaveALimitAreClippedByValue) {
+TEST_F(ScaledGradients, WithALimitOfTheirElementsAreReportedAsClippedByValue) {
   for (Replica::Gradients& each : replicas[3].gradients) each.shape = {7, 0.5 * each.shape.norm, 0.25};
   EXPECT_SAYS(cause(),
               "those of rank 3 have no element above 0.25 and the signs of ranks 0, 1 and 2: rank 3 alone clips");
 }
 
-TEST_F(ScaledGradients, OfManyFactorsAreScaledByEachRankForItself) {
+TEST_F(ScaledGradients, WithDifferentFactorsAreReportedAsScaledByEachRank) {
   for (int rank = 1; rank < 4; ++rank) {
     for (Replica::Gradients& each : replicas[rank].gradients) {
       each.used[0] += static_cast<uint64_t>(rank);
@@ -203,7 +203,7 @@ TEST_F(ScaledGradients, OfManyFactorsAreScaledByEachRankForItself) {
   EXPECT_SAYS(cause(), "but had one direction: each rank clips or scales them by itself");
 }
 
-TEST_F(ScaledGradients, OfWhichSomeHaveOtherSignsAreNotSaidToBeScaled) {
+TEST_F(ScaledGradients, WithDifferentSignsAreNotReportedAsScaled) {
   for (const uint64_t signs : {8, 0}) {
     for (Replica::Gradients& each : replicas[3].gradients)
       each.shape = {7, 0.1 * each.shape.norm, 0.1 * each.shape.largest};
@@ -215,7 +215,7 @@ TEST_F(ScaledGradients, OfWhichSomeHaveOtherSignsAreNotSaidToBeScaled) {
   }
 }
 
-TEST_F(ScaledGradients, ThatAreRoundedAloneAreNotSaidToBeScaled) {
+TEST_F(ScaledGradients, WithRoundingErrorsAreNotReportedAsScaled) {
   for (Replica::Gradients& each : replicas[3].gradients) each.shape.norm *= 1.001;
   judge_ = Judge();
   const Texts texts = judge();
@@ -223,8 +223,8 @@ TEST_F(ScaledGradients, ThatAreRoundedAloneAreNotSaidToBeScaled) {
   for (const std::string& each : texts) EXPECT_EQ(each.find("one direction"), std::string::npos) << each;
 }
 
-TEST_F(JudgeOfRanks, TakesParametersThatAreAveragedForWhatTheyAre) {
-  // Each rank steps by its own gradients, and the parameters are averaged before the tick.
+TEST_F(JudgeOfRanks, AcceptsAveragedParameters) {
+  // Each rank steps with its own gradients, and the ranks average their parameters before the tick.
   for (auto& [rank, own] : replicas) own.gradients[0].used[0] += static_cast<uint64_t>(rank);
   EXPECT_EQ(judge(), Texts());
 }
@@ -260,7 +260,7 @@ TEST_F(JudgeOfRanks, TellsAnOptimizerThatWasNotRestoredFromOneWhoseMemoryChanged
 }
 
 TEST_F(JudgeOfRanks, TakesStatesThatSomeRanksDoNotKeepForNoDrift) {
-  // The states are divided: each is kept by two ranks alone, and of the second parameter by nobody.
+  // The states are divided: two ranks keep each state, and no rank keeps that of the second parameter.
   for (auto& [rank, own] : replicas) {
     const uint64_t half = static_cast<uint64_t>(rank) / 2;
     own.first_states = {};
@@ -270,12 +270,12 @@ TEST_F(JudgeOfRanks, TakesStatesThatSomeRanksDoNotKeepForNoDrift) {
   replicas[3].states["exp_avg_sq"][0] = 99;
   EXPECT_SAYS(told(), "rank 3 from rank 2, first in 'exp_avg_sq' of one.weight");
   judge_ = Judge();
-  replicas[3].states = {};  // it made no step since the last tick, or keeps them on a device
+  replicas[3].states = {};  // the rank made no step since the last tick, or its states are on a device
   EXPECT_EQ(judge(), Texts());
 }
 
 TEST_F(JudgeOfRanks, ComparesNoStatesWhereGradientsDifferOrAreUnknown) {
-  // Each rank steps by its own gradients, and the parameters alone are averaged.
+  // Each rank steps with its own gradients, and the ranks average only their parameters.
   for (auto& [rank, own] : replicas) {
     own.gradients[2].used[0] += static_cast<uint64_t>(rank);
     own.states["exp_avg"][0] += static_cast<uint64_t>(rank);
@@ -287,7 +287,7 @@ TEST_F(JudgeOfRanks, ComparesNoStatesWhereGradientsDifferOrAreUnknown) {
   EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, OfBuffersTellsAsInformation) {
+TEST_F(JudgeOfRanks, ReportsDriftingBuffersAsInfo) {
   replicas[1].parameters[2] = 99;
   EXPECT_SAYS(told(), "replica_drift 1 1 norm.running_mean: the buffer norm.running_mean differs between ranks");
 }
@@ -298,7 +298,7 @@ TEST_F(JudgeOfRanks, ComparesNoReplicasOfDifferentModels) {
   EXPECT_SAYS(told(), "different settings: the model is of kind A in ranks 0, 1 and 2 and of kind B in rank 3");
 }
 
-TEST_F(JudgeOfRanks, NamesTheLayerThatIsInEvalModeInOneRankAlone) {
+TEST_F(JudgeOfRanks, NamesTheLayerThatIsInEvalModeInOneRankOnly) {
   records[2].evaluated = {"norm"};
   EXPECT_SAYS(told(),
               "ranks_differ 2 1 norm.: norm is in eval mode while rank 2 trains, and not while ranks 0, 1 and 3 do -> "
@@ -308,7 +308,7 @@ TEST_F(JudgeOfRanks, NamesTheLayerThatIsInEvalModeInOneRankAlone) {
   records[1].evaluated = {"drop", "norm"};
   judge_ = Judge();
   EXPECT_SAYS(told(), "ranks_differ 2 1 drop.: drop and 1 more layer are in eval mode while ranks 1 and 2 train, and");
-  for (auto& [rank, own] : records) own.evaluated = {"norm"};  // frozen everywhere
+  for (auto& [rank, own] : records) own.evaluated = {"norm"};  // frozen in all ranks
   judge_ = Judge();
   EXPECT_EQ(judge(), Texts());
 }
@@ -318,13 +318,13 @@ TEST_F(JudgeOfRanks, FindsRanksThatTrainOnTheSameData) {
   EXPECT_SAYS(told(), "same_data 2 1 .: ranks 1 and 3 train on identical batches: all of the 8 that were compared");
   records[3].batches[7] = 1;
   EXPECT_SAYS(told(), "same_data 2 3 ");
-  for (auto& [rank, own] : records) own.batches = {5, 5, 5, 5};  // one batch for all, as a constant input
+  for (auto& [rank, own] : records) own.batches = {5, 5, 5, 5};  // a single batch for all, like a constant input
   EXPECT_EQ(judge(), Texts());
-  for (auto& [rank, own] : records) own.batches = {0, 1, 2, 3};  // of which one cannot be told
+  for (auto& [rank, own] : records) own.batches = {0, 1, 2, 3};  // the print of one batch is unknown
   EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, FindsMasksThatAreTheSameOnDifferentData) {
+TEST_F(JudgeOfRanks, FindsEqualDropoutMasksOnDifferentData) {
   std::string mask, other;
   for (int i = 0; i < 200; ++i) {
     mask += i % 3 == 0 ? 'd' : 'k';
@@ -336,11 +336,11 @@ TEST_F(JudgeOfRanks, FindsMasksThatAreTheSameOnDifferentData) {
               "same_dropout 1 1 .: ranks 0, 1, 2 and 3 drop the same elements of their different batches (drop)");
   records[2].masks[0].second = other;
   EXPECT_SAYS(told(), "same_dropout 1 3 ");
-  for (auto& [rank, own] : records) own.masks[0].second = std::string(200, 'k');  // drops nothing
+  for (auto& [rank, own] : records) own.masks[0].second = std::string(200, 'k');  // no element is dropped
   EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
+TEST_F(JudgeOfRanks, DistinguishesTheRankThatMadeANaNFromThoseThatReceivedIt) {
   for (auto& [rank, own] : records) {
     const uint64_t step = rank == 1 ? 57 : 58;
     own.non_finite = {step, rank == 1 ? "two" : "one", "the output", step};
@@ -348,20 +348,20 @@ TEST_F(JudgeOfRanks, TellsTheRankThatMadeANaNFromThoseThatReceivedIt) {
   EXPECT_SAYS(told(), "rank 1, after step 57, in the output of two; ranks 0, 2 and 3 had none before step 58");
   judge_ = Judge();
   for (auto& [rank, own] : records) own.non_finite.step = 57;
-  EXPECT_EQ(judge(), Texts()) << "it is no one rank's";
+  EXPECT_EQ(judge(), Texts()) << "all ranks have it at the same step";
 }
 
-TEST_F(JudgeOfRanks, NamesNoRankWhereOthersMayHaveHadANaNInAStepThatTheyDidNotMeasure) {
+TEST_F(JudgeOfRanks, BlamesNoRankIfOthersMayHaveHadTheNaNInAnUnmeasuredStep) {
   for (auto& [rank, own] : records) own.non_finite = {60, "one", "the output", 41};
   records[1].non_finite = {57, "two", "the output", 41};
   EXPECT_EQ(judge(), Texts());
   records[1].non_finite.step = 60;
   records[0].non_finite = {};
   records[0].non_finite.finite_before = 61;
-  EXPECT_EQ(judge(), Texts()) << "three that saw it together, and each may have had it before";
+  EXPECT_EQ(judge(), Texts()) << "three ranks saw it in the same step, and each may have had it before";
 }
 
-TEST_F(JudgeOfRanks, TellsByTheLossWhichIsKnownOfEachStepWhereTheRankMeasuredTooLittle) {
+TEST_F(JudgeOfRanks, UsesTheLossOfEachStepIfARankMeasuredTooLittle) {
   for (auto& [rank, own] : records) {
     own.non_finite = {60, "one", "the output", 41};
     const uint64_t step = rank == 2 ? 55 : 56;
@@ -370,7 +370,7 @@ TEST_F(JudgeOfRanks, TellsByTheLossWhichIsKnownOfEachStepWhereTheRankMeasuredToo
   EXPECT_BEGINS(told(), "rank_non_finite 3 1 .: the first NaN or Inf came up in rank 2, after step 55, in the ");
 }
 
-TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastOnceItDoesSoForThreeTicks) {
+TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastAfterThreeTicks) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.015;
   EXPECT_EQ(judge(), Texts());
   EXPECT_EQ(judge(), Texts());
@@ -378,10 +378,10 @@ TEST_F(JudgeOfRanks, NamesTheRankThatWaitsLeastOnceItDoesSoForThreeTicks) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
   EXPECT_SAYS(told(), "straggler 3 2 ");
   for (auto& [rank, own] : records) own.waited_seconds = rank == 2 ? 0.001 : 0.03;
-  EXPECT_SAYS(told(), "straggler 3 3 ") << "another one, and only for one tick";
+  EXPECT_SAYS(told(), "straggler 3 3 ") << "now rank 2 waits least, for only one tick";
 }
 
-TEST_F(JudgeOfRanks, NamesNoStragglerByWhatTheMachineTakesOfAShortStep) {
+TEST_F(JudgeOfRanks, NamesNoStragglerForTheNoiseOfShortSteps) {
   for (auto& [rank, own] : records) {
     own.step_seconds = 0.008;
     own.waited_seconds = rank == 3 ? 0.0033 : 0.0043;
@@ -389,13 +389,13 @@ TEST_F(JudgeOfRanks, NamesNoStragglerByWhatTheMachineTakesOfAShortStep) {
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, NamesNoStragglerWhereTooFewAnswer) {
+TEST_F(JudgeOfRanks, NamesNoStragglerIfTooFewRanksAnswer) {
   for (auto& [rank, own] : records) own.waited_seconds = rank == 3 ? 0.001 : 0.03;
   records[1].waited_seconds = NAN;
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, LetsAFindingStandWhereATickHasNoStepsThatAllMeasured) {
+TEST_F(JudgeOfRanks, KeepsAFindingOpenInATickWithoutCommonSteps) {
   const auto forget_steps = [&] {
     for (auto& [rank, own] : records) {
       own.compared = own.timed = 0;
@@ -412,23 +412,23 @@ TEST_F(JudgeOfRanks, LetsAFindingStandWhereATickHasNoStepsThatAllMeasured) {
   }
   std::size_t told = 0;
   for (int tick = 0; tick < 3; ++tick) told += judge().size();
-  EXPECT_EQ(told, 4U) << "the same data, a mode, a straggler and an input";
+  EXPECT_EQ(told, 4U) << "same data, a mode, a straggler and an input";
   forget_steps();
   EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, FindsARankWhoseLossIsFarFromTheOthersForThreeTicks) {
+TEST_F(JudgeOfRanks, FindsARankWithADifferentLossAfterThreeTicks) {
   records[2].loss = 4;
   EXPECT_EQ(judge(), Texts());
   EXPECT_EQ(judge(), Texts());
   EXPECT_SAYS(told(),
               "rank_imbalance 2 1 rank 2.training loss: the training loss of rank 2 is 4, that of the middle rank ");
-  for (auto& [rank, own] : records) own.loss = std::pow(3, rank);  // as different from each other
+  for (auto& [rank, own] : records) own.loss = std::pow(3, rank);  // all ranks differ from each other
   judge_ = Judge();
   for (int tick = 0; tick < 5; ++tick) EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, TellsInputsThatAreScaledFromLabelsThatAreWrong) {
+TEST_F(JudgeOfRanks, DistinguishesScaledInputsFromWrongLabels) {
   for (auto& [rank, own] : records) own.input = 1 + 0.01 * rank;
   records[2].loss = 4;
   judge();
@@ -446,7 +446,7 @@ TEST_F(JudgeOfRanks, TellsInputsThatAreScaledFromLabelsThatAreWrong) {
   EXPECT_SAYS(told(), "the inputs of rank 2 is 8, that of the middle rank 1.03, in the last 3 ticks -> prepare the ");
 }
 
-TEST_F(JudgeOfRanks, SaysOfTwoRanksThatTheirInputsDiffer) {
+TEST_F(JudgeOfRanks, ReportsDifferentInputsOfTwoRanks) {
   replicas.erase(2);
   replicas.erase(3);
   records.erase(2);
@@ -458,14 +458,14 @@ TEST_F(JudgeOfRanks, SaysOfTwoRanksThatTheirInputsDiffer) {
   EXPECT_SAYS(told(), "the root mean square of the inputs of rank 0 is 0.5, that of the other rank 0.1, in the last 3");
 }
 
-TEST_F(JudgeOfRanks, SaysNothingOfLossesOfRanksThatTrainModelsOfTheirOwn) {
+TEST_F(JudgeOfRanks, IgnoresTheLossesOfRanksThatTrainSeparateModels) {
   replicas[2].parameters[1] = 99;
   records[2].loss = 4;
   EXPECT_SAYS(told(), "replica_drift ");
   for (int tick = 0; tick < 4; ++tick) EXPECT_EQ(judge(), Texts());
 }
 
-TEST_F(JudgeOfRanks, NamesTheOneRankThatIsFarOutHoweverTheOthersLie) {
+TEST_F(JudgeOfRanks, NamesTheOnlyRankThatIsFarFromTheOthers) {
   const auto tells = [&](const std::vector<double>& losses) {
     judge_ = Judge();
     for (int rank = 0; rank < 4; ++rank) records[rank].loss = losses[static_cast<std::size_t>(rank)];
@@ -474,11 +474,11 @@ TEST_F(JudgeOfRanks, NamesTheOneRankThatIsFarOutHoweverTheOthersLie) {
     return last.empty() ? "" : last[0].substr(0, last[0].find(':'));
   };
   EXPECT_EQ(tells({1, 1, 1, 9}), "rank_imbalance 2 1 rank 3.training loss");
-  EXPECT_EQ(tells({0.1, 1, 1.5, 1}), "rank_imbalance 2 1 rank 0.training loss") << "below the others";
-  EXPECT_EQ(tells({1, 1, 9, 9}), "") << "two are of one kind";
+  EXPECT_EQ(tells({0.1, 1, 1.5, 1}), "rank_imbalance 2 1 rank 0.training loss") << "lower than the others";
+  EXPECT_EQ(tells({1, 1, 9, 9}), "") << "two ranks differ in the same way";
   EXPECT_EQ(tells({1, 1, 9, NAN}), "rank_imbalance 2 1 rank 2.training loss");
-  EXPECT_EQ(tells({1, NAN, 9, NAN}), "") << "of two nobody can say which one is odd";
-  EXPECT_EQ(tells({1, 4, 9, 20}), "") << "it is as far as the others are from each other";
+  EXPECT_EQ(tells({1, NAN, 9, NAN}), "") << "two ranks do not show which one is odd";
+  EXPECT_EQ(tells({1, 4, 9, 20}), "") << "the other ranks differ as much from each other";
 }
 
 TEST_F(JudgeOfRanks, ListsAFewOfManyDifferentSettings) {
@@ -493,19 +493,19 @@ TEST_F(JudgeOfRanks, ListsAFewOfManyDifferentSettings) {
   EXPECT_LT(text.size(), 400u);
 }
 
-TEST_F(JudgeOfRanks, FindsAnotherNumberOfStepsButNotOneMore) {
+TEST_F(JudgeOfRanks, FindsADifferentNumberOfStepsButNotASmallDifference) {
   records[1].steps = 22;
   EXPECT_EQ(judge(), Texts());
   for (auto& [rank, own] : records) own.losses = own.steps = rank == 1 ? 30 : 20;
   EXPECT_SAYS(told(), "the number of steps since the last tick is 20 in ranks 0, 2 and 3 and 30 in rank 1");
 }
 
-TEST_F(JudgeOfRanks, FindsBatchesThatARankLeavesOutThoughItSteps) {
+TEST_F(JudgeOfRanks, FindsBatchesThatARankSkipsAlthoughItSteps) {
   records[2].losses = 15;
   EXPECT_SAYS(told(), "training losses, one for each batch, since the last tick is 20 in ranks 0, 1 and 3 and 15 in");
 }
 
-TEST_F(JudgeOfRanks, TakesLossesThatAreToldSeldomOrByOneRankForNoCountOfBatches) {
+TEST_F(JudgeOfRanks, DoesNotCountBatchesByRareLosses) {
   for (auto& [rank, own] : records) own.losses = rank == 0 ? 20 : 2;
   EXPECT_EQ(judge(), Texts());
   for (auto& [rank, own] : records) own.losses = rank == 0 ? 20 : 0;
@@ -532,7 +532,7 @@ TEST(RankRecords, AreReadAsTheyWereWritten) {
   EXPECT_EQ(Replica::read(replica.bytes()).states, replica.states);
 }
 
-TEST(RankRecords, AreRefusedWhereTheyAreCutShortOrGoOn) {
+TEST(RankRecords, AreRefusedIfTheyAreTooShortOrTooLong) {
   Replica replica;
   replica.parameters = {1, 2};
   replica.gradients = {{3, {1, 2}}};
@@ -542,12 +542,12 @@ TEST(RankRecords, AreRefusedWhereTheyAreCutShortOrGoOn) {
   for (std::size_t size = 1; size < bytes.size(); ++size)
     EXPECT_THROW(Replica::read(std::string_view(bytes).substr(0, size)), Error) << size;
   EXPECT_THROW(Replica::read(bytes + '\0'), Error);
-  std::string endless = Replica().bytes();  // announces more states than there are bytes
+  std::string endless = Replica().bytes();  // claims to have more states than there are bytes
   endless.replace(endless.size() - 8, 8, std::string(8, '\x7f'));
   EXPECT_THROW(Replica::read(endless), Error);
 }
 
-TEST(Fingerprint, ChangesWithAnyBitAndWithTheLength) {
+TEST(Fingerprint, ChangesWithAnyBitOrLength) {
   std::string bytes(100, 'a');
   const uint64_t whole = fingerprint_of(bytes);
   for (std::size_t at = 0; at < bytes.size(); ++at) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains in several processes and kills, or stops, one of them at any moment: the others must end, and no epoch of rank 0
-# may be lost.
+# Trains in several processes, and kills or stops one of them at a random moment. The others have to end, and no epoch
+# of rank 0 may be lost.
 #   tests/ranks/kills.sh BUILD [RUNS] [RANKS]
 set -euo pipefail
 build=$(realpath "${1:?which build folder?}")
@@ -13,7 +13,7 @@ run: {name: killed, dir: run}
 lenses: [health, loss_metrics, output_activation, gradient_geometry]
 visualizers: [record]
 END
-exec 2> >(grep -v ' Killed  *RANK=' >&2) # the shell's own words on each
+exec 2> >(grep -v ' Killed  *RANK=' >&2) # bash's message on each killed process
 for ((number = 1; number <= runs; ++number)); do
   rm -rf "$folder/run" && mkdir "$folder/run"
   processes=()
@@ -48,7 +48,7 @@ for ((number = 1; number <= runs; ++number)); do
   if ((victim == 0)); then continue; fi
   recorded=$(grep -c '"kind":"tick".*}$' "$folder/run/record.jsonl" || true)
   if ((recorded != epochs)); then
-    echo "run $number: of $epochs epochs $recorded are recorded after SIG$signal of rank $victim" >&2
+    echo "run $number: $recorded of $epochs epochs are recorded after SIG$signal of rank $victim" >&2
     exit 1
   fi
 done

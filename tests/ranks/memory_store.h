@@ -14,7 +14,7 @@
 
 namespace loupe {
 
-/// What all ranks of a test share. Any thread.
+/// The memory that all ranks of a test share. Thread-safe.
 struct SharedMemory {
   std::mutex mutex;
   std::condition_variable changed;
@@ -34,7 +34,7 @@ struct SharedMemory {
 class MemoryStore final : public RankStore {
  public:
   using CutOff = std::shared_ptr<std::atomic<bool>>;
-  /// @param cut_off  whether this process alone does not reach it any more, as one that died
+  /// @param cut_off  set to true, it makes all calls of this process fail, as if the process had died
   explicit MemoryStore(std::shared_ptr<SharedMemory> memory, CutOff cut_off)
       : memory_(std::move(memory)), cut_off_(std::move(cut_off)) {}
 

@@ -1,4 +1,4 @@
-// `loupe merge`: the folders of a run's ranks, put together afterwards.
+// `loupe merge`, which combines the folders of a run's ranks afterwards.
 
 #include <loupe/detail/state.h>
 
@@ -27,7 +27,7 @@ class MergeOfRanks : public testing::Test {
     fs::remove_all(folder);
   }
 
-  /// Trains without a store, each rank for so many ticks.
+  /// Trains without a store. Each rank makes its number of ticks.
   void train(const std::vector<int>& ticks, const std::string& yaml = few_lenses) {
     const int world_size = static_cast<int>(ticks.size());
     for (int rank = 0; rank < world_size; ++rank) {
@@ -45,7 +45,7 @@ class MergeOfRanks : public testing::Test {
   static void write(const std::string& file, const std::string& bytes) {
     std::ofstream(file, std::ios::binary) << bytes;
   }
-  /// What `loupe merge` says, and that it ends so.
+  /// The output of `loupe merge`, which must end with this exit code.
   std::string merge(int exit_code, const std::string& arguments = "") const {
     const test::Finished finished =
         test::run(LOUPE_COMMAND + " merge " + (arguments.empty() ? folder : arguments), fs::temp_directory_path());
@@ -61,7 +61,7 @@ class MergeOfRanks : public testing::Test {
     char kind;
     std::string payload;
   };
-  /// Changes a rank's file frame by frame, as anybody may.
+  /// Changes a rank's file frame by frame, like an attacker.
   template <class Change>
   void change(int rank, Change&& change) const {
     TextInput input(states_of(rank));
@@ -91,7 +91,7 @@ class MergeOfRanks : public testing::Test {
   std::string folder;
 };
 
-TEST_F(MergeOfRanks, WritesARecordAndAReportAndSaysWhere) {
+TEST_F(MergeOfRanks, WritesARecordAndAReportAndPrintsTheirPlace) {
   train({2, 2, 2});
   const std::string said = merge(0);
   EXPECT_SAYS(said, "wrote " + folder + "/merged/record.jsonl");
@@ -99,10 +99,10 @@ TEST_F(MergeOfRanks, WritesARecordAndAReportAndSaysWhere) {
   EXPECT_EQ(said.find("warning"), std::string::npos) << said;
   EXPECT_DOUBLE_EQ(mean("1"), (1 + 11 + 21) / 3.0);
   EXPECT_DOUBLE_EQ(mean("2"), (2 + 12 + 22) / 3.0);
-  EXPECT_DOUBLE_EQ(mean("2", ""), 2) << "what rank 0 wrote stays";
+  EXPECT_DOUBLE_EQ(mean("2", ""), 2) << "the record of rank 0 does not change";
 }
 
-TEST_F(MergeOfRanks, FindsRankZeroBesideTheOthersAndTheOthersBesideRankZero) {
+TEST_F(MergeOfRanks, FindsAllRanksFromAnyOfTheirFolders) {
   train({1, 1, 1});
   merge(0, folder + "/rank-1 --out " + folder + "/a");
   merge(0, folder + "/rank-* -o " + folder + "/b");
@@ -122,20 +122,20 @@ TEST_F(MergeOfRanks, NamesRanksThatLackATick) {
   EXPECT_DOUBLE_EQ(mean("2"), 2);
 }
 
-TEST_F(MergeOfRanks, GoesOnWithTheOthersWhereRankZeroEnded) {
+TEST_F(MergeOfRanks, ContinuesWithTheOthersIfRankZeroEnded) {
   train({1, 3, 3});
   EXPECT_SAYS(merge(0), "from epoch 2 on numbers are of 2 of 3 ranks: rank 0 has no numbers of it");
   EXPECT_DOUBLE_EQ(mean("1"), 11);
   EXPECT_DOUBLE_EQ(mean("3"), (13 + 23) / 2.0);
 }
 
-TEST_F(MergeOfRanks, TakesAFileThatWasCutOffUpToItsLastWholeTick) {
+TEST_F(MergeOfRanks, UsesAnIncompleteFileUpToItsLastCompleteTick) {
   train({3, 3});
   const std::string whole = test::text_of(states_of(1));
   std::vector<std::size_t> members;
   for (std::size_t at = whole.find("\x1f\x8b\x08"); at != std::string::npos; at = whole.find("\x1f\x8b\x08", at + 1))
     members.push_back(at);
-  ASSERT_EQ(members.size(), 3u) << "one a tick";
+  ASSERT_EQ(members.size(), 3u) << "one member for each tick";
   write(states_of(1), whole.substr(0, members[1]));
   EXPECT_SAYS(merge(0, folder + " -o " + folder + "/a"), "from epoch 2 on numbers are of 1 of 2 ranks: rank 1 has no");
   EXPECT_DOUBLE_EQ(mean("1", "/a"), 6);
@@ -147,19 +147,19 @@ TEST_F(MergeOfRanks, TakesAFileThatWasCutOffUpToItsLastWholeTick) {
   EXPECT_SAYS(merge(2), "it was cut off before its first tick; the run is merged without this rank once its folder is");
 }
 
-TEST_F(MergeOfRanks, LeavesOutWhatFollowsDamage) {
+TEST_F(MergeOfRanks, LeavesOutTicksAfterADamage) {
   train({3, 3});
   std::string bytes = test::text_of(states_of(1));
   const std::size_t second = bytes.find("\x1f\x8b\x08", 1), third = bytes.find("\x1f\x8b\x08", second + 1);
   ASSERT_NE(third, std::string::npos);
-  bytes[third - 8] = static_cast<char>(bytes[third - 8] ^ 1);  // of the checksum
+  bytes[third - 8] = static_cast<char>(bytes[third - 8] ^ 1);  // a byte of the checksum
   write(states_of(1), bytes);
   EXPECT_SAYS(merge(0), "is damaged, and what follows epoch 1 is left out: the compressed data is damaged");
   EXPECT_DOUBLE_EQ(mean("1"), 6);
   EXPECT_DOUBLE_EQ(mean("2"), 2);
 }
 
-TEST_F(MergeOfRanks, RefusesAFileThatIsNoneOrOfAnotherVersion) {
+TEST_F(MergeOfRanks, RefusesAnInvalidFileOrAnotherVersion) {
   train({1, 1});
   write(states_of(1), "hello, world");
   EXPECT_SAYS(merge(2), "rank-1/record.states.gz' cannot be read: it is not a file of a rank's states");
@@ -173,10 +173,10 @@ TEST_F(MergeOfRanks, RefusesAFileThatIsNoneOrOfAnotherVersion) {
   EXPECT_SAYS(merge(2), "it is of version 1, and this Loupe reads version 2; merge with the Loupe that the run was");
   fs::remove(states_of(1));
   EXPECT_SAYS(merge(2), "rank 1 in '" + folder + "/rank-1' has no '" + states_of(1) + "'");
-  EXPECT_FALSE(fs::exists(folder + "/merged")) << "nothing is begun";
+  EXPECT_FALSE(fs::exists(folder + "/merged")) << "no file was created";
 }
 
-TEST_F(MergeOfRanks, RefusesFoldersThatAreNoOneRun) {
+TEST_F(MergeOfRanks, RefusesFoldersOfDifferentRuns) {
   train({1, 1});
   const auto with = [&](auto&& change) {
     RankHeader header = header_of(1);
@@ -198,7 +198,7 @@ TEST_F(MergeOfRanks, RefusesFoldersThatAreNoOneRun) {
               "is of rank 1 of 3, and the record beside it of");
 }
 
-TEST_F(MergeOfRanks, RefusesRanksWithoutRankZeroAndAnythingThatIsNoRank) {
+TEST_F(MergeOfRanks, RefusesRanksWithoutRankZeroAndFoldersWithoutARank) {
   train({1, 1});
   const std::string copy = folder + "/copy";
   fs::create_directories(copy + "/rank-1");
@@ -218,7 +218,7 @@ TEST_F(MergeOfRanks, RefusesRanksWithoutRankZeroAndAnythingThatIsNoRank) {
   EXPECT_SAYS(merge(2, folder + "/alone"), "is the record of a run of one process, which has nothing to merge");
 }
 
-TEST_F(MergeOfRanks, WritesIntoNoFolderWithFilesInIt) {
+TEST_F(MergeOfRanks, WritesIntoNoFolderWithFiles) {
   train({1, 1});
   merge(0);
   EXPECT_SAYS(merge(2), "'" + folder + "/merged' is there already, maybe of an earlier 'loupe merge'; remove it, or");
@@ -226,7 +226,7 @@ TEST_F(MergeOfRanks, WritesIntoNoFolderWithFilesInIt) {
   merge(0, folder + " -o " + folder + "/empty");
 }
 
-TEST_F(MergeOfRanks, WaitsForRanksThatStillRun) {
+TEST_F(MergeOfRanks, RefusesRanksThatStillRun) {
   RunOfRanks run(2, milliseconds(1000), few_lenses);
   run.tick();
   EXPECT_SAYS(merge(2), "rank 0 in '" + folder + "' is still running; merge the run once all of its ranks have ended");
@@ -238,7 +238,7 @@ TEST_F(MergeOfRanks, WaitsForRanksThatStillRun) {
   merge(0);
 }
 
-TEST_F(MergeOfRanks, IsOneRunToOtherCommands) {
+TEST_F(MergeOfRanks, IsASingleRunForOtherCommands) {
   train({2, 2});
   merge(0);
   const std::string diagnosed = test::run(LOUPE_COMMAND + " diagnose " + folder, "/").output;
@@ -253,7 +253,7 @@ TEST_F(MergeOfRanks, IsOneRunToOtherCommands) {
   EXPECT_EQ(compared.find("merged"), std::string::npos) << compared;
 }
 
-TEST_F(MergeOfRanks, IsKeptAsideOnceTheRunGoesOn) {
+TEST_F(MergeOfRanks, IsMovedAwayWhenTheRunContinues) {
   train({2, 2});
   merge(0);
   MadeHost host;
@@ -274,7 +274,7 @@ TEST_F(MergeOfRanks, IsKeptAsideOnceTheRunGoesOn) {
   EXPECT_EQ(epochs, (std::vector<double>{1, 2, 3})) << "each epoch once, as in the record";
 }
 
-TEST_F(MergeOfRanks, ShowsTheRankThatIsFurthestOutWhereAskedTo) {
+TEST_F(MergeOfRanks, ShowsTheRankThatDiffersMostIfConfigured) {
   train({1, 1, 1}, "ranks: {store: none, show: each}\nlenses: [output_norm]\nvisualizers: [record]\n");
   merge(0);
   const auto numbers = numbers_of(folder + "/merged");
@@ -310,7 +310,7 @@ TEST_F(MergeOfRanks, LeavesOutTicksOfEpochsThatNoRunHas) {
   }
 }
 
-TEST_F(MergeOfRanks, RefusesMoreRanksThanAnyRunHas) {
+TEST_F(MergeOfRanks, RefusesAnImpossibleNumberOfRanks) {
   train({1, 1});
   change_header(0, [](RankHeader& header) { header.world_size = 2147483647; });
   EXPECT_SAYS(merge(2), "cannot be read: it says that the number of ranks is 2147483647");
@@ -321,7 +321,7 @@ TEST_F(MergeOfRanks, RefusesMoreRanksThanAnyRunHas) {
   EXPECT_SAYS(merge(2), "this record is of rank 0 of 2147483647, which no run has");
 }
 
-TEST_F(MergeOfRanks, NamesThoseThatLeftNothingHoweverManyThereAre) {
+TEST_F(MergeOfRanks, NamesOnlyAFewOfManyMissingRanks) {
   train({2, 1});
   for (const int rank : {0, 1}) {
     change_header(rank, [](RankHeader& header) { header.world_size = 1000000; });
@@ -351,7 +351,7 @@ TEST_F(MergeOfRanks, OpensNoPluginThatTheRanksFilesName) {
   EXPECT_DOUBLE_EQ(mean("1"), 6);
 }
 
-TEST_F(MergeOfRanks, WritesNothingWhereTheRanksFilesSaySo) {
+TEST_F(MergeOfRanks, WritesNoFileThatARanksFileNames) {
   train({1, 1});
   for (const int rank : {0, 1})
     change_header(rank, [&](RankHeader& header) {
@@ -363,7 +363,7 @@ TEST_F(MergeOfRanks, WritesNothingWhereTheRanksFilesSaySo) {
   EXPECT_DOUBLE_EQ(mean("1"), 6);
 }
 
-TEST_F(MergeOfRanks, WaitsForNoPipe) {
+TEST_F(MergeOfRanks, DoesNotWaitForAPipe) {
   train({1, 1, 1});
   fs::remove(states_of(1));
   ASSERT_EQ(::mkfifo(states_of(1).c_str(), 0600), 0);
@@ -374,7 +374,7 @@ TEST_F(MergeOfRanks, WaitsForNoPipe) {
   EXPECT_SAYS(merge(0), "numbers are of 1 of 3 ranks: ranks 1 and 2 have no record here");
 }
 
-TEST_F(MergeOfRanks, WritesThroughNoLinkThatLiesInTheRunsFolder) {
+TEST_F(MergeOfRanks, WritesThroughNoLinkInTheRunsFolder) {
   train({1, 1});
   fs::create_directories(folder + "/elsewhere");
   fs::create_directory_symlink(folder + "/elsewhere", folder + "/merged");
@@ -382,7 +382,7 @@ TEST_F(MergeOfRanks, WritesThroughNoLinkThatLiesInTheRunsFolder) {
   EXPECT_TRUE(fs::is_empty(folder + "/elsewhere"));
 }
 
-TEST_F(MergeOfRanks, SaysNothingThatSteersATerminal) {
+TEST_F(MergeOfRanks, PrintsNoControlSequencesOfTerminals) {
   train({1, 1});
   change_header(1, [](RankHeader& header) {
     header.run =

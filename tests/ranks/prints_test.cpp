@@ -1,4 +1,4 @@
-// Fingerprints of tensors on a device: the test is the device.
+// Fingerprints of tensors on a device. The test plays the device.
 
 #include "ranks/prints.h"
 
@@ -81,7 +81,7 @@ class PrintsOnADevice : public testing::Test {
   Prints prints{Host(&host)};
 };
 
-TEST_F(PrintsOnADevice, AreReadTogetherAtATickAndEqualWhereTheElementsAre) {
+TEST_F(PrintsOnADevice, AreReadTogetherAtATickAndEqualForEqualElements) {
   const uint64_t one = take({1, 2, 3}), same = take({1, 2, 3}), other = take({1, 2, 4});
   EXPECT_EQ(reads, 0) << "it waited for the device";
   prints.read();
@@ -89,15 +89,15 @@ TEST_F(PrintsOnADevice, AreReadTogetherAtATickAndEqualWhereTheElementsAre) {
   EXPECT_EQ(filled(one), filled(same));
   EXPECT_NE(filled(one), filled(other));
   EXPECT_TRUE(are_comparable(filled(one), filled(other)));
-  EXPECT_EQ(filled(filled(one)), filled(one)) << "what was read once stays";
+  EXPECT_EQ(filled(filled(one)), filled(one)) << "a value stays after its first reading";
   const uint64_t later = take({1, 2, 3});
   EXPECT_EQ(filled(later), 0U) << "it was not read yet";
   const uint64_t before = filled(one);
   prints.read();
-  EXPECT_EQ(filled(later), before) << "it is the same at another tick";
+  EXPECT_EQ(filled(later), before) << "it is the same at a later tick";
 }
 
-TEST_F(PrintsOnADevice, AreNotComparedWithThoseOfTheProcessor) {
+TEST_F(PrintsOnADevice, AreNotComparedWithThoseOfTheHost) {
   const uint64_t device = take({1, 2, 3}), processor = take({1, 2, 3}, LOUPE_DEVICE_CPU);
   prints.read();
   EXPECT_NE(processor, 0U);
@@ -106,7 +106,7 @@ TEST_F(PrintsOnADevice, AreNotComparedWithThoseOfTheProcessor) {
   EXPECT_TRUE(are_comparable(processor, take({1, 2, 4}, LOUPE_DEVICE_CPU)));
 }
 
-TEST_F(PrintsOnADevice, AreUnknownWhereItCannotAdd) {
+TEST_F(PrintsOnADevice, AreUnknownIfTheDeviceCannotAdd) {
   can_add = false;
   EXPECT_EQ(take({1, 2, 3}), 0U);
   prints.read();

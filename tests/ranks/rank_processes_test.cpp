@@ -18,18 +18,18 @@
 namespace loupe {
 namespace {
 
-TEST(ProcessState, IsThatOfTheProcess) {
+TEST(ProcessState, IsTheStateOfTheProcess) {
   test::ChildProcess child({"sleep", "1000"}, {});
   EXPECT_EQ(state_of_process(child.number()), ProcessState::running);
   child.stop();
   EXPECT_EQ(state_of_process(child.number()), ProcessState::stopped);
   child.kill();
-  EXPECT_EQ(state_of_process(child.number()), ProcessState::gone) << "though nobody has waited for it yet";
+  EXPECT_EQ(state_of_process(child.number()), ProcessState::gone) << "even before its parent has waited for it";
   child.wait();
   EXPECT_EQ(state_of_process(child.number()), ProcessState::gone);
 }
 
-TEST(WaitsForProcessor, IsSoOfAThreadThatHasWorkAndNotOfOneThatSleeps) {
+TEST(WaitsForProcessor, IsTrueForAThreadWithWorkAndFalseForASleepingThread) {
   std::atomic<bool> works{true}, sleeps{true};
   std::atomic<int> working{0}, sleeping{0};
   std::thread worker([&] {
@@ -44,15 +44,15 @@ TEST(WaitsForProcessor, IsSoOfAThreadThatHasWorkAndNotOfOneThatSleeps) {
   while (working == 0 || sleeping == 0) std::this_thread::yield();
   EXPECT_TRUE(waits_for_processor(working));
   while (waits_for_processor(sleeping))
-    std::this_thread::yield();  // until it sleeps; the test hangs where it never does
+    std::this_thread::yield();  // until the thread sleeps; the test hangs if it never does
   works = sleeps = false;
   sleeps.notify_all();
   worker.join();
   sleeper.join();
-  EXPECT_FALSE(waits_for_processor(0)) << "no thread has that number";
+  EXPECT_FALSE(waits_for_processor(0)) << "no thread has this number";
 }
 
-TEST(WaitsForProcessor, LooksAtThreadsThatEndMeanwhile) {
+TEST(WaitsForProcessor, IgnoresThreadsThatEndMeanwhile) {
   for (int i = 0; i < 2000; ++i) {
     std::atomic<int> number{0};
     std::thread brief([&] { number = static_cast<int>(::syscall(SYS_gettid)); });
@@ -79,7 +79,7 @@ TEST(RunningRanks, AreThoseOfTheSameJob) {
   EXPECT_EQ(running_ranks_of(Job::from(variable, ::getsid(0))), std::set<int>{2});
 }
 
-TEST(RankProcesses, TellOfThoseOnThisMachineHowTheyAre) {
+TEST(RankProcesses, ReportTheStateOfRanksOnThisMachine) {
   using Presence = RankProcesses::Presence;
   RankProcesses processes;
   EXPECT_EQ(processes.presence_of(1), Presence::unseen);

@@ -1,7 +1,7 @@
-// What a tick costs where thousands of ranks are one run: the states that the lenses of a model of 100 layers gathered
-// are sent along the tree of so many ranks and merged by the exchange's own code, each rank's in turn. Times are of
-// this machine's processor; what a network would add is calculated.
-//   ranks_scale [RANKS...]      64, 1024 and 16384 unless told otherwise
+// Measures the cost of a tick in a run of thousands of ranks. It sends the states that the lenses gathered in a model
+// of 100 layers along the tree of ranks, and merges them with the code of the exchange, one rank after another. Times
+// are processor times of this machine; the time of a network is calculated.
+//   ranks_scale [RANKS...]      default: 64, 1024 and 16384
 
 #include <algorithm>
 #include <cstdio>
@@ -23,9 +23,9 @@ namespace {
 using namespace loupe;
 
 constexpr int blocks = 25, steps = 100, ranks_a_host = 8;
-constexpr double bytes_a_second = 10e9 / 8;  // of 10 GbE
+constexpr double bytes_a_second = 10e9 / 8;  // 10 Gbit/s Ethernet
 
-/// Of this thread, so that what else the machine does counts for nothing.
+/// The processor time of this thread, which other load of the machine does not change.
 double processor_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -52,7 +52,7 @@ visualizers: []
   return config;
 }
 
-/// Keeps what a tick would send.
+/// Keeps the states that a tick would send.
 class Catcher final : public StateSaver {
  public:
   void add_module(const ModuleDescription& module) override { modules.push_back(module); }
@@ -69,7 +69,7 @@ class Catcher final : public StateSaver {
   std::vector<LensStates> caught;
 };
 
-/// 25 blocks of a convolution, a batch norm, a ReLU and a dropout, of which one rank has trained so many steps.
+/// One trained rank. Its model has 25 blocks of a convolution, a batch norm, a ReLU and a dropout.
 class TrainedRank {
  public:
   explicit TrainedRank(Config config) : monitor(std::move(config), &host) {}
@@ -153,8 +153,8 @@ class TrainedRank {
   loupe_optimizer optimizer_{};
 };
 
-/// What one rank sends, as the same states with facts of its own. The last one has drifted, and the batch norms of each
-/// have statistics of its own.
+/// The states that one rank sends: the same states for all, with different facts. The last rank has drifted, and the
+/// batch norms of each rank have different statistics.
 std::vector<LensStates> states_of(int rank, int world_size, std::vector<LensStates> states) {
   for (LensStates& lens : states) {
     if (lens.lens != "ranks") continue;
@@ -163,7 +163,7 @@ std::vector<LensStates> states_of(int rank, int world_size, std::vector<LensStat
       try {
         said.merge_state(source.bytes);
       } catch (const std::exception&) {
-        continue;  // of a preprocessor that gathers nothing
+        continue;  // the preprocessor gathers nothing
       }
       for (const auto& [bytes, of_rank_0] : said.groups()) {
         std::string changed = bytes;
@@ -192,7 +192,7 @@ std::vector<LensStates> states_of(int rank, int world_size, std::vector<LensStat
   return states;
 }
 
-/// Kilobytes of this process, as /proc has them under `name`.
+/// A value of /proc/self/status in kilobytes.
 double kilobytes(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -227,7 +227,7 @@ class Simulation {
     std::vector<std::string> received;
     double ready = 0;
     for (const int child : tree_.children(0)) received.push_back(send(child, ready));
-    std::ofstream("/proc/self/clear_refs") << 5;  // the most memory from now on
+    std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak of memory
     const double before = kilobytes("VmRSS");
     const double begin = processor_seconds();
     RankMessage own;
@@ -256,7 +256,7 @@ class Simulation {
   }
 
  private:
-  /// Of a rank and all behind it. `ready` is when its parent has that, at the earliest.
+  /// The message of a rank and all ranks below it. Updates `ready` to the earliest time at which its parent has it.
   std::string send(int rank, double& ready) {
     double start = 0;
     std::vector<std::string> received;
@@ -279,7 +279,7 @@ class Simulation {
     result_.most_sent = std::max(result_.most_sent, message.size());
     result_.all_sent += message.size();
     result_.most_seconds = std::max(result_.most_seconds, taken);
-    // What its parent receives comes one after the other through one network card.
+    // The messages to a parent share its network card, so they arrive one after another.
     ready = std::max(ready, start + taken) + static_cast<double>(message.size()) / bytes_a_second;
     return message;
   }
@@ -299,7 +299,7 @@ class Simulation {
   Result result_;
 };
 
-/// What a tick after so many steps takes of the trainer's thread; the median.
+/// The median of the time that a tick takes on the trainer's thread.
 double tick_seconds(TrainedRank& rank) {
   std::vector<double> times;
   for (int i = 0; i < 5; ++i) {
@@ -340,7 +340,7 @@ int measure_world(int world_size) {
   return failed;
 }
 
-/// What a tick costs the trainer's thread more than a process alone, and what it sends.
+/// Measures how much longer a tick takes on the trainer's thread than without ranks, and the bytes that it sends.
 void measure_one_rank() {
   double times[2];
   std::size_t bytes = 0;
@@ -370,7 +370,7 @@ int main(int count, char** arguments) {
   std::vector<int> worlds;
   for (int i = 1; i < count; ++i) worlds.push_back(std::max(2, std::atoi(arguments[i])));
   if (worlds.empty()) worlds = {64, 1024, 16384};
-  const Stage stage;  // takes what the host says
+  const Stage stage;  // receives the messages of the host
   std::filesystem::remove_all(LOUPE_TEST_FOLDER + "/scale");
   try {
     measure_one_rank();

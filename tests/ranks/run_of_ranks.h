@@ -33,7 +33,7 @@ inline const std::string lenses =
     " - parameter_norm\n"
     "  - histograms\nvisualizers: [record]\n";
 
-/// Each rank keeps its numbers to itself.
+/// Without an exchange, so that each rank only keeps its own numbers.
 inline const std::string apart = "ranks: {store: none}\n";
 
 inline Config config_of(const std::string& folder, const std::string& yaml, int rank, int world_size) {
@@ -111,7 +111,7 @@ class RunOfRanks {
       if (rank) rank->monitor.display().wait();
     }
   }
-  /// All processes end at the same time.
+  /// Ends all processes at the same time.
   void end() {
     std::vector<std::thread> ends;
     for (const auto& rank : ranks) {
@@ -119,7 +119,7 @@ class RunOfRanks {
     }
     for (std::thread& each : ends) each.join();
   }
-  /// What the user was told, for the message of a test that fails.
+  /// The messages to the user, for the message of a failed test.
   std::string log() {
     std::string text;
     for (const std::string& each : stage.take_messages()) text += each + "\n";
@@ -132,13 +132,13 @@ class RunOfRanks {
   std::vector<std::unique_ptr<Rank>> ranks;
 };
 
-/// What a record has of one line at one tick, and of how many events.
+/// The numbers of one line of a record at one tick, and the number of their events.
 struct Recorded {
   std::vector<double> numbers;
   uint64_t events = 0;
 };
 
-/// All numbers of a record, by epoch, tag, layer and line.
+/// All numbers of a record. The key consists of epoch, tag, layer and line.
 inline std::map<std::string, Recorded> numbers_of(const std::string& folder) {
   std::map<std::string, Recorded> numbers;
   replay::RecordReader reader(folder + "/record.jsonl");
@@ -149,7 +149,7 @@ inline std::map<std::string, Recorded> numbers_of(const std::string& folder) {
     const std::string name = line.tag + "/" + line.layer + "/" + (is_range ? line.low_name : line.line);
     switch (line.kind) {
       case replay::RecordLine::Kind::value:
-        // Numbers of single steps are not those of whole epochs.
+        // Numbers of single steps are skipped.
         if (line.step == 0) epoch.push_back({name, {{line.value}, line.events}});
         break;
       case replay::RecordLine::Kind::range:

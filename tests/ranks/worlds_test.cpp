@@ -1,4 +1,4 @@
-// What several processes show together is what one would that had seen all events.
+// Several processes show together the same numbers as a single process with all events.
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@ std::vector<float> batch(int rank, int number) {
   return values;
 }
 
-/// Uneven: rank 2 sees nothing in the first epoch, and each rank has another number of batches. In the last there are
-/// more than a sketch keeps.
+/// The number of batches differs between ranks, and rank 2 has none in the first epoch. The last epoch has more batches
+/// than a sketch keeps.
 int batches_of(std::size_t rank, int epoch) {
   return rank == 2 && epoch == 0 ? 0 : 3 + static_cast<int>(rank) + (epoch == 2 ? 700 : 0);
 }
@@ -44,13 +44,13 @@ void train(RunOfRanks& run, Rank* alone) {
   }
 }
 
-/// What `output_norm` sees of all ranks in one epoch, sorted.
+/// The values that `output_norm` measures in all ranks in one epoch, sorted.
 std::vector<double> norms_of(int world_size, int epoch) {
   std::vector<double> norms;
   for (int rank = 0; rank < world_size; ++rank) {
     for (int number = 0; number < batches_of(static_cast<std::size_t>(rank), epoch); ++number) {
       const std::vector<float> values = batch(rank, epoch * 10 + number);
-      double sum = 0;  // a batch of numbers: each is a sample
+      double sum = 0;  // the batch has one dimension, so each number is a sample
       for (const float value : values) sum += std::abs(value);
       norms.push_back(sum / static_cast<double>(values.size()));
     }
@@ -59,7 +59,7 @@ std::vector<double> norms_of(int world_size, int epoch) {
   return norms;
 }
 
-/// How far a value is from the middle of the sorted `all`, as a share of their number.
+/// The distance of a value from the middle of the sorted `all`, as a share of their number.
 double rank_error_of_median(const std::vector<double>& all, double value) {
   const double slack = 1e-12 * value;
   const auto low = std::lower_bound(all.begin(), all.end(), value - slack) - all.begin();
@@ -138,16 +138,16 @@ TEST_P(Worlds, AreMergedFromTheirFoldersAsByTheExchange) {
     ASSERT_NE(own, merged.end()) << name << " is missing";
     EXPECT_EQ(own->second.events, of_all.events) << name;
     ASSERT_EQ(own->second.numbers.size(), of_all.numbers.size()) << name;
-    // A sketch depends on the order in which others are added to it.
+    // The result of a sketch depends on the order in which others are merged into it.
     const double bound = name.find("/median") != std::string::npos && name[0] == '3' ? 0.02 : 1e-12;
     for (std::size_t i = 0; i < of_all.numbers.size(); ++i)
       EXPECT_NEAR(own->second.numbers[i], of_all.numbers[i], bound * std::abs(of_all.numbers[i])) << name;
     changed += alone.at(name).numbers != own->second.numbers ? 1 : 0;
   }
-  EXPECT_GT(changed, 20u) << "rank 0 alone has other numbers";
+  EXPECT_GT(changed, 20u) << "rank 0 has different numbers without the others";
 }
 
-TEST(Exchange, OfParametersShowsOneReplicaNotTheirSum) {
+TEST(Exchange, OfParametersShowsOneReplicaAndNotTheirSum) {
   RunOfRanks run(3);
   train(run, nullptr);
   run.end();

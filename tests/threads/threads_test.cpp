@@ -1,5 +1,5 @@
-// Attaching, ticking and detaching while other threads train. What each test counts does not depend on who is faster;
-// ThreadSanitizer (tests/run.sh --sanitize thread) says whether they got into each other's way.
+// Attaches, ticks and detaches while other threads train. The counts of each test do not depend on the threads' speed;
+// ThreadSanitizer (tests/run.sh --sanitize thread) reports data races.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -31,7 +31,7 @@ nn::Sequential make_model() {
   return nn::Sequential(nn::Linear(6, 8), nn::Tanh(), nn::Linear(8, 3));
 }
 
-/// Threads that call `step` until `others` is over, and at least three times each.
+/// Starts threads that call `step` until `others` returns, and at least three times each.
 template <class Step, class Others>
 void beside(int count, Step&& step, Others&& others) {
   std::atomic<bool> over{false};
@@ -51,10 +51,10 @@ void beside(int count, Step&& step, Others&& others) {
   for (std::thread& each : threads) each.join();
 }
 
-/// What the lens below does at a tick, beside reading its values.
+/// The lens `keeper` calls this at each tick.
 std::function<void()> at_tick;
 
-/// Keeps every value of every leaf, and looks at its parameters' flags at each of them.
+/// Keeps a value for each event of every leaf, and reads the flags of its parameters.
 class Keeper : public loupe::Lens {
  public:
   static constexpr const char* name = "keeper";
@@ -95,7 +95,7 @@ class Keeper : public loupe::Lens {
     }
     loupe::Host host;
     loupe::Series& ones;
-    std::atomic<uint32_t> flags{0};  // read at a tick
+    std::atomic<uint32_t> flags{0};  // also read at a tick
   };
   loupe::Host host_;
   std::vector<std::unique_ptr<Kept>> kept_;
@@ -103,7 +103,7 @@ class Keeper : public loupe::Lens {
 };
 LOUPE_STATIC_PLUGIN(keepers, "keepers", "1.0", Keeper);
 
-/// Calls more functions with each pass that is longer.
+/// Runs 4 layers, each followed by `length` times three functions. Tests change the length while it runs.
 struct DeepImpl : nn::Module {
   DeepImpl() {
     for (int i = 0; i < 4; ++i) layers.push_back(register_module("l" + std::to_string(i), nn::Linear(6, 6)));
@@ -127,7 +127,7 @@ class Threads : public testing::Test {
   Threads() {
     torch::set_num_threads(1);
     loupe::register_plugin(keepers);
-    ::alarm(600);  // threads that wait for each other end the test program
+    ::alarm(600);  // ends the test program if threads wait for each other
   }
   ~Threads() override {
     at_tick = nullptr;
@@ -135,7 +135,7 @@ class Threads : public testing::Test {
   }
 };
 
-TEST_F(Threads, TrainModelsOfTheirOwnWhileTheseAreAttachedTickedAndDetached) {
+TEST_F(Threads, TrainSeparateModelsWhileTheseAreAttachedTickedAndDetached) {
   std::vector<nn::Sequential> models;
   std::vector<std::unique_ptr<torch::optim::SGD>> optimizers;
   for (int i = 0; i < trainers; ++i) {
@@ -199,7 +199,7 @@ TEST_F(Threads, CountEveryPassOfOneModel) {
   }
   for (std::thread& each : threads) each.join();
   inspector.tick_epoch();
-  // Each pass adds 4 to every element: the last sum is seen, and nothing between two sums.
+  // Each pass adds 4 to every element. The lens sees the last sum, and no torn value between two sums.
   const double largest = 4.0 * 10 * trainers * std::sqrt(18.0);
   EXPECT_NEAR(inspector.value("Weight Gradient Norm", "0", "max").value_or(0), largest, 1e-2);
 }
@@ -222,7 +222,7 @@ TEST_F(Threads, AttachTheirModelsToOneInspectorAtOnce) {
     EXPECT_TRUE(inspector.value("Output Norm", "model" + std::to_string(i) + ".1", "mean")) << i;
 }
 
-TEST_F(Threads, HaveTheirStepsTimedOneMonitorAtATimeWhileTheOthersTrain) {
+TEST_F(Threads, HaveTheirStepsTimedForOneMonitorAtATime) {
   constexpr std::size_t inspected = 4;
   std::vector<loupe::Inspector> inspectors;
   for (std::size_t i = 0; i < inspected; ++i)
@@ -245,7 +245,7 @@ TEST_F(Threads, HaveTheirStepsTimedOneMonitorAtATimeWhileTheOthersTrain) {
   std::size_t timed = 0;
   for (loupe::Inspector& inspector : inspectors)
     timed += inspector.value("Step Time", "Step Time", "forward").value_or(0) > 0 ? 1 : 0;
-  EXPECT_GE(timed, 1U) << "the first that asked";
+  EXPECT_GE(timed, 1U) << "at least the first monitor that asked for it";
 }
 
 TEST_F(Threads, MaySetTheLogWhileOthersAreLogging) {
@@ -268,10 +268,10 @@ TEST_F(Threads, MaySetTheLogWhileOthersAreLogging) {
   }
   for (std::thread& each : threads) each.join();
   loupe::set_log({});
-  EXPECT_EQ(summaries, trainers * rounds) << "each message comes to the log that is set, and only once";
+  EXPECT_EQ(summaries, trainers * rounds) << "the current log gets each message, and only once";
 }
 
-TEST_F(Threads, AppendValuesThatALensReadsAtATick) {
+TEST_F(Threads, AddValuesThatALensReadsAtATick) {
   Deep model;
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [keeper]\n");
   inspector.attach(*model);
@@ -292,11 +292,11 @@ TEST_F(Threads, AppendValuesThatALensReadsAtATick) {
   });
   add();
   EXPECT_GT(read, 0);
-  EXPECT_LE(read, 16.0 * passes) << "of four layers, with three functions after each";
+  EXPECT_LE(read, 16.0 * passes) << "four layers, each followed by three functions";
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Threads, RunAModelWhoseOptimizersJoin) {
+TEST_F(Threads, RunAModelWhileOptimizersAreAttached) {
   Deep model;
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [keeper, health]\n");
   inspector.attach(*model);
@@ -317,7 +317,7 @@ TEST_F(Threads, RunAModelWhoseOptimizersJoin) {
   EXPECT_EQ(inspector.value("Kept", "", "optimized"), 4.0);
 }
 
-TEST_F(Threads, MeetFunctionsForTheFirstTimeWhileALensAndACallbackRunTheModel) {
+TEST_F(Threads, CallNewFunctionsWhileALensAndACallbackRunTheModel) {
   const auto run = [](Deep& model) {
     const torch::NoGradGuard guard;
     model->forward(torch::ones({2, 6}));
@@ -344,7 +344,7 @@ class ThreadsUnder : public Threads, public testing::WithParamInterface<const ch
 
 TEST_P(ThreadsUnder, AllLensesAndFindings) {
   const auto folder = std::filesystem::path(testing::TempDir()) / ("loupe_threads_" + std::to_string(::getpid()));
-  struct RemoveAtEnd {  // once the inspector has written the last of it
+  struct RemoveAtEnd {  // destroyed after the inspector, which still writes there
     const std::filesystem::path& folder;
     ~RemoveAtEnd() { std::filesystem::remove_all(folder); }
   } remove{folder};
@@ -368,11 +368,11 @@ TEST_P(ThreadsUnder, AllLensesAndFindings) {
     inspector.attach(*trained.back(), *optimizers.back(), "model" + std::to_string(i));
   }
   const auto step = [&](int number) {
-    if (number >= models) {  // as a thread that evaluates, and one more that adds to the same gradients
+    if (number >= models) {  // one thread evaluates, and one more adds to the same gradients
       shared->forward(torch::ones({4, 6})).sum().backward();
       return;
     }
-    // Gradients that nobody clears, so that there are findings.
+    // The loop does not clear its gradients, so there are findings.
     const auto i = static_cast<std::size_t>(number);
     const auto loss = torch::tanh(trained[i]->forward(torch::rand({4, 6}))).pow(2).mean();
     loss.backward();
@@ -387,7 +387,7 @@ TEST_P(ThreadsUnder, AllLensesAndFindings) {
     }
     inspector.dump("beside");
   });
-  for (int epoch = 0; epoch < 2; ++epoch) {  // of which one is looked at, whatever came before
+  for (int epoch = 0; epoch < 2; ++epoch) {  // with `active: 2`, one of the two is measured
     for (int i = 0; i < 80; ++i) step(0);
     inspector.tick_epoch();
   }

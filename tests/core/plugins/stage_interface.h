@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* How the plugins of these tests speak with the test that loaded them; the host hands it on by its id. */
+/* The interface of a test for the plugins that it loads. The host passes it on by this id. */
 #define STAGE_ID "loupe_tests.stage/1"
 
 typedef struct stage_interface {

@@ -1,5 +1,5 @@
-/* A plugin in plain C with two visualizers, NAME and NAME_beside. Built many times, each time with one thing about the
- * first of them wrong or unusual, as the macros say. */
+/* A plugin in plain C with two visualizers, NAME and NAME_beside. CMake builds it many times. Macros make one property
+ * of the first visualizer wrong or unusual in each build. */
 #include <loupe/abi.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A plugin with two visualizers: `shared`, and SECOND, with the alias ALIAS where that is given. Its file says so,
- * unless it is SILENT. */
+/* A plugin with two visualizers: `shared`, and SECOND, which has the alias ALIAS if that is defined. Unless SILENT is
+ * defined, its file has a note that lists them. */
 #include <loupe/abi.h>
 #include <string.h>
 

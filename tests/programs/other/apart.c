@@ -1,5 +1,5 @@
-/* Loads LibTorch late: so that its calls never come to what was preloaded ("dlmopen", "deep"), or only to that
- * ("late"). */
+/* Loads LibTorch late. With "dlmopen" or "deep", LibTorch's calls bypass preloaded libraries. With "late", the
+ * program's own call finds only the preloaded libraries. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@ int main(int count, char** arguments) {
   void* const library = is_own_namespace ? dlmopen(LM_ID_NEWLM, arguments[1], RTLD_NOW)
                                          : dlopen(arguments[1], is_late ? RTLD_NOW : RTLD_NOW | RTLD_DEEPBIND);
   puts(library != NULL ? "loaded" : dlerror());
-  // As a program's own call, it reaches what was preloaded.
+  // This call of the program itself reaches the preloaded library.
   void (*const train)(void*, bool) = (void (*)(void*, bool))dlsym(RTLD_DEFAULT, "_ZN5torch2nn6Module5trainEb");
   if (is_late && train != NULL) train(arguments, true);
   return 0;

@@ -1,4 +1,4 @@
-/* Stands for a Loupe that was built with another LibTorch. It must never be loaded. */
+/* Replaces the library of a Loupe that was built with another LibTorch. No program may load it. */
 #include <stdlib.h>
 
 void loupe_other_libtorch(void);
