@@ -1,4 +1,4 @@
-// Counts what is allocated, and what memory is held, with and without Loupe.
+// Counts allocations and held memory, with and without Loupe.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -41,7 +41,7 @@ void release(void* memory) {
 }
 }  // namespace
 
-// LibTorch, Loupe and its plugins all allocate through these, but for the elements of LibTorch's tensors.
+// LibTorch, Loupe and its plugins allocate through these functions, except for the elements of LibTorch's tensors.
 void* operator new(std::size_t size) {
   return allocate(size);
 }
@@ -90,8 +90,8 @@ namespace {
 namespace nn = torch::nn;
 
 struct Training {
-  // Without a bias before the batch norm: its gradient is what rounding leaves, so that an update of it, and with it a
-  // correlation, may come at any time.
+  // There is no bias before the batch norm: its gradient would be rounding errors, so an update of it, and with it a
+  // correlation, could first come at any time.
   nn::Sequential model{nn::Conv2d(nn::Conv2dOptions(1, 4, 3).bias(false)), nn::BatchNorm2d(4), nn::ReLU(),
                        nn::Flatten(), nn::Linear(4 * 6 * 6, 10)};
   torch::optim::SGD optimizer{model->parameters(), torch::optim::SGDOptions(0.01)};
@@ -105,7 +105,7 @@ struct Training {
     optimizer.step();
     if (inspector != nullptr) inspector->push_loss(1.0, /*train=*/true);
   }
-  /// Allocations of five steps.
+  /// The number of allocations in five steps.
   int64_t count(loupe::Inspector* inspector) {
     const int64_t before = allocations.load();
     for (int i = 0; i < 5; ++i) step(inspector);
@@ -113,7 +113,7 @@ struct Training {
   }
 };
 
-/// How many more allocations five steps make while these lenses watch, from the second epoch on.
+/// The additional allocations of five steps while these lenses watch, after two epochs.
 int64_t extra_allocations(const std::string& lenses) {
   torch::set_num_threads(1);
   Training training;
@@ -136,17 +136,16 @@ TEST(Allocations, AreNotMadeInHooksAfterTheFirstEpoch) {
   EXPECT_EQ(extra_allocations("[output_activation]"), 0);
   EXPECT_EQ(extra_allocations("[output_norm: {range: [std, min-max]}]"), 0);
   EXPECT_EQ(extra_allocations("[parameter_difference]"), 0);
-  // What parameters' gradients cost LibTorch itself, as below, and what it copies for each node of the one step in 17
-  // that is timed: while a thread listens to operators, its state holds lists.
+  // LibTorch allocates for gradients of parameters, as in the test below, and copies lists for each node of a timed
+  // step (one step in 17): while a thread listens to operators, its state holds lists.
   constexpr int64_t of_a_timed_step = 220;
   EXPECT_LE(extra_allocations("[health]"), 5 * 5 * 2 + of_a_timed_step);
   EXPECT_EQ(extra_allocations("[loss_metrics, output_activation, output_norm, parameter_difference, parameter_norm]"),
             0);
 }
 
-TEST(Allocations, ForParameterGradientsAreLibTorchsOwn) {
-  // LibTorch copies a short list for each accumulator that has a hook, however little the hook does; five parameters
-  // are hooked.
+TEST(Allocations, ForParameterGradientsAreOnlyThoseOfLibTorch) {
+  // LibTorch copies a short list for each accumulator that has any hook. Five parameters have one.
   EXPECT_LE(extra_allocations("[parameter_gradient_geometry]"), 5 * 5 * 2);
   EXPECT_EQ(extra_allocations("[parameter_gradient_geometry, parameter_gradient_activation]"),
             extra_allocations("[parameter_gradient_geometry]"));
@@ -169,7 +168,7 @@ TEST(Memory, IsFlatOverAThousandEpochs) {
     }
   }
   EXPECT_EQ(blocks_held - early_blocks, 0);
-  // Less than a byte an epoch: malloc gives a block of the same size a few bytes more or fewer, as they are left over.
+  // Less than a byte per epoch. The size of a block that malloc returns may vary by a few bytes.
   EXPECT_LT(bytes_held - early_bytes, 990);
 }
 
@@ -185,13 +184,13 @@ TEST(Memory, IsFlatOverTwoHundredAttachmentsWithoutTicks) {
     inspector.detach();
     if (pair == 40) early = bytes_held;
   }
-  // Lists of what is told may be half full; one attachment takes 40 kilobytes.
+  // Lists of messages may be half full. One attachment takes 40 kilobytes.
   EXPECT_LT(bytes_held - early, 10'000);
 }
 
 namespace {
 
-/// What `loupe run` watches with, into a folder that goes with this.
+/// An inspector with the lenses of `loupe run`. It writes to a folder that the destructor removes.
 class WatchedByDefault {
  public:
   explicit WatchedByDefault(const std::string& visualizers)
@@ -217,12 +216,12 @@ class WatchedByDefault {
 
 }  // namespace
 
-// These two are run by tests/nightly.sh.
+// tests/nightly.sh runs these two tests.
 
-TEST(LongRuns, DISABLED_HaveTicksThatCostAsMuchAtTheEndAsAtTheBeginning) {
+TEST(LongRuns, DISABLED_HaveTicksWithAConstantCost) {
   torch::set_num_threads(1);
   Training training;
-  // A report is written when that is worth its time, which no count of allocations tells.
+  // There is no html visualizer: the times of its reports depend on the clock, so allocations would vary.
   WatchedByDefault watched("[record, csv]");
   watched.inspector.attach(*training.model, training.optimizer);
   constexpr int block = 1000, blocks = 20;
@@ -234,20 +233,20 @@ TEST(LongRuns, DISABLED_HaveTicksThatCostAsMuchAtTheEndAsAtTheBeginning) {
       watched.inspector.tick_epoch();
     }
     last_allocations = allocations - before;
-    // By the first, memory has its size and every rule has had its look.
+    // After the second block, memory has its final size, and every rule has judged once.
     if (i == 2) {
       early_allocations = last_allocations;
       early_bytes = bytes_held;
     }
   }
-  EXPECT_GT(early_allocations, block) << "the counting does not see it";
+  EXPECT_GT(early_allocations, block) << "the test counts no allocations";
   EXPECT_LT(static_cast<double>(last_allocations), 1.05 * static_cast<double>(early_allocations));
-  // Of each epoch a few numbers are kept, such as its losses.
+  // The run keeps a few numbers of each epoch, for example its losses.
   constexpr int64_t most_of_an_epoch = 100;
   EXPECT_LT(bytes_held - early_bytes, most_of_an_epoch * block * (blocks - 2));
 }
 
-TEST(LongRuns, DISABLED_TakeLittleMemoryForEachOfHundredsOfModelsThatAreTrainedInTurn) {
+TEST(LongRuns, DISABLED_TakeLittleMemoryForEachOfHundredsOfConsecutiveModels) {
   torch::set_num_threads(1);
   WatchedByDefault watched("[record, console: {to: stderr}, html]");
   constexpr int models = 300, first = 100;
@@ -267,7 +266,7 @@ TEST(LongRuns, DISABLED_TakeLittleMemoryForEachOfHundredsOfModelsThatAreTrainedI
   EXPECT_LT(each, 20'000);
 }
 
-TEST(Memory, BeyondTheValuesThatAreComparedIsBelowTwentyKilobytesAModuleForResNet18) {
+TEST(Memory, WithoutComparedValuesIsBelowTwentyKilobytesPerModuleForResNet18) {
   torch::set_num_threads(2);
   loupe::bench::Subject subject = loupe::bench::make_subject("C");
   const torch::Tensor input = subject.input.slice(0, 0, 2), target = subject.target.slice(0, 0, 2);
@@ -282,17 +281,17 @@ TEST(Memory, BeyondTheValuesThatAreComparedIsBelowTwentyKilobytesAModuleForResNe
       "attach: {history: 0}\nlenses: [loss_metrics, output_activation, gradient_geometry: {parameters: [weight]}, "
       "parameter_difference: "
       "{parameters: [weight]}]\n");
-  const int64_t before = bytes_held;  // the plugins' descriptions are there once a process
+  const int64_t before = bytes_held;  // without the descriptions of plugins, which exist once per process
   inspector.attach(*subject.module, optimizer);
   for (int i = 0; i < 3; ++i) step();
   inspector.tick_epoch();
   int64_t compared = 0;
   for (const auto& item : subject.module->named_parameters()) {
-    // The last gradient, and the last two values.
+    // Compared values are the last gradient and the last two values.
     if (item.key().find("weight") != std::string::npos) compared += 3 * 4 * item.value().numel();
   }
-  EXPECT_GT(bytes_held - before, compared) << "the counting does not see it";
-  // Blocks hold other modules, and have taps and streams as the layers in them have.
+  EXPECT_GT(bytes_held - before, compared) << "the test counts no memory";
+  // Containers count as modules, too, as they have taps and streams like their layers.
   const auto modules = static_cast<int64_t>(subject.module->modules(/*include_self=*/false).size());
   EXPECT_LT(bytes_held - before - compared, modules * 20'000);
   RecordProperty("bytes", std::to_string(bytes_held - before - compared));

@@ -1,4 +1,4 @@
-// A configuration, the environment of a launcher beside it, and its settings by name.
+// Configurations, the environment variables of launchers, and settings by name.
 
 #include <gtest/gtest.h>
 #include <loupe/options.h>
@@ -27,9 +27,9 @@ Options options_of(const ComponentConfig& component) {
   return Options(component.options->get());
 }
 
-TEST(Config, IsWholeWithoutASingleKey) {
+TEST(Config, IsCompleteWithoutAnyKey) {
   const Config config = read("");
-  EXPECT_EQ(config.run_name, "digits");  // after the file
+  EXPECT_EQ(config.run_name, "digits");  // the name of the file
   EXPECT_EQ(config.run_directory, std::filesystem::current_path());
   EXPECT_FALSE(config.resume);
   EXPECT_EQ(config.depth, -1);
@@ -45,7 +45,7 @@ TEST(Config, IsWholeWithoutASingleKey) {
   EXPECT_TRUE(config.visualizers.empty());
 }
 
-TEST(Config, ReadsEveryKeyOfItsOwn) {
+TEST(Config, ReadsAllItsKeys) {
   const Config config = read(
       "loupe: 1\nrun: {name: a, dir: b/c, resume: yes}\non_error: stop\n"
       "on_finding: {warning: stop, error: throw}\n"
@@ -66,7 +66,7 @@ TEST(Config, ReadsEveryKeyOfItsOwn) {
   EXPECT_EQ(config.on_finding_error, "throw");
 }
 
-TEST(Config, TakesTheEpochsOfALensOutOfWhatTheLensIsGiven) {
+TEST(Config, SeparatesTheEpochsOfALensFromItsOptions) {
   const Config config = read(
       "lenses:\n  - probe_lens: {ratio: 0.25, active: 10, label: x}\n  - {probe: {}, as: other}\n"
       "  - {probe: {<<: {active: 4}, small: 2}, as: merged}\n");
@@ -84,11 +84,11 @@ TEST(Config, OfARankThatDoesNotShowTheRunLooksAndKeepsARecordOfItsOwn) {
   Config config = read("run: {dir: /runs/x}\nlenses: [probe]\nvisualizers: [probe_visualizer]\n");
   config.join({2, 4});
   ASSERT_EQ(config.lenses.size(), 2u);
-  EXPECT_EQ(config.lenses[1].name, "ranks") << "which compares them";
+  EXPECT_EQ(config.lenses[1].name, "ranks") << "it compares the ranks";
   EXPECT_TRUE(config.visualizers.empty());
   EXPECT_EQ(config.run_directory, "/runs/x/rank-2");
   config.join({2, 4});
-  EXPECT_EQ(config.run_directory, "/runs/x/rank-2") << "it has joined";
+  EXPECT_EQ(config.run_directory, "/runs/x/rank-2") << "joining twice has no further effect";
 
   Config first = read("run: {dir: /runs/x}\nvisualizers: [probe_visualizer]\n");
   first.join({0, 4});
@@ -103,12 +103,12 @@ TEST(Config, OfARankThatDoesNotShowTheRunLooksAndKeepsARecordOfItsOwn) {
   EXPECT_EQ(alone.launch.world_size, 1);
 }
 
-TEST(Config, NamesWhatTookThePlaceOfMasterRank) {
+TEST(Config, NamesTheReplacementOfMasterRank) {
   EXPECT_FAULT(faults_of("attach: {master_rank: 1}\n"), "1:23", "which rank 0 shows; write 'ranks: off' at the top");
   EXPECT_SAYS(faults_of("ranks: of\n"), "ranks cannot be 'of'; did you mean 'off'?");
 }
 
-TEST(Config, MayLetEachRankKeepItsNumbersToItself) {
+TEST(Config, MayDisableTheExchangeOfRanks) {
   EXPECT_FALSE(read("ranks: {store: none}\n").ranks.exchange);
   EXPECT_TRUE(read("ranks: {store: \"file:///a\"}\n").ranks.exchange);
   for (const char* wrong : {"nowhere", "tcp://127.0.0.1:29700"}) {
@@ -119,7 +119,7 @@ TEST(Config, MayLetEachRankKeepItsNumbersToItself) {
   }
 }
 
-TEST(Config, TakesAComponentByNameByAliasAndWithOptions) {
+TEST(Config, AcceptsAComponentByNameOrAliasAndWithOptions) {
   const Config config = read("lenses:\n  - probe_lens\n  - probe: {ratio: 0.25, tables: wide}\n    as: mine\n");
   ASSERT_EQ(config.lenses.size(), 2u);
   EXPECT_EQ(config.lenses[0].name, "probe_lens");
@@ -133,13 +133,13 @@ TEST(Config, TakesAComponentByNameByAliasAndWithOptions) {
   EXPECT_EQ(config.lenses[1].column, 5);
 }
 
-TEST(Config, TakesNullSectionsAsEmpty) {
+TEST(Config, TreatsNullSectionsAsEmpty) {
   const Config config = read("run:\nattach:\nlenses:\nvisualizers:\n");
   EXPECT_EQ(config.depth, -1);
   EXPECT_TRUE(config.lenses.empty());
 }
 
-TEST(Config, PluginPathsStartAtTheFile) {
+TEST(Config, PluginPathsAreRelativeToTheFile) {
   const Folder folder;
   folder.add_plugin("sound", "here/sound");
   folder.add_plugin("newer_minor", "there/newer_minor");
@@ -151,7 +151,7 @@ TEST(Config, PluginPathsStartAtTheFile) {
   EXPECT_EQ(Config::from_file(single).visualizers.size(), 1u);
 }
 
-TEST(Config, PathsStayWhereTheyWereWhenTheTrainerChangesItsWorkingDirectory) {
+TEST(Config, PathsDoNotChangeWithTheWorkingDirectory) {
   const Folder folder;
   folder.add_plugin("sound", "here/sound");
   const auto before = std::filesystem::current_path();
@@ -164,7 +164,7 @@ TEST(Config, PathsStayWhereTheyWereWhenTheTrainerChangesItsWorkingDirectory) {
   EXPECT_NE(config.catalogue.find(Kind::visualizer, "sound"), nullptr);
 }
 
-TEST(Config, ATildeAtTheStartOfAPathIsTheHomeFolder) {
+TEST(Config, ATildeAtTheStartOfAPathMeansTheHomeFolder) {
   const Folder folder;
   folder.add_plugin("sound", "mine/sound");
   const std::string before = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
@@ -179,7 +179,7 @@ TEST(Config, ATildeAtTheStartOfAPathIsTheHomeFolder) {
   setenv("HOME", before.c_str(), 1);
 }
 
-TEST(Config, WhereNoPluginIsItSaysWhereItLooked) {
+TEST(Config, IfThereIsNoPluginTheSearchedFoldersAreNamed) {
   const Folder folder;
   std::filesystem::create_directories(folder.path("empty"));
   Catalogue catalogue;
@@ -189,7 +189,7 @@ TEST(Config, WhereNoPluginIsItSaysWhereItLooked) {
                 folder.path("empty") + "'; name the right folder in plugins.path or LOUPE_PLUGIN_PATH, or install it");
 }
 
-TEST(Config, PluginPathsMustBeThere) {
+TEST(Config, PluginPathsMustExist) {
   EXPECT_SAYS(faults_of("plugins: {path: [nowhere]}\n", "/home"),
               "a.yaml:1:18: error: the plugin path '/home/nowhere' does not exist; correct it");
   for (const char* wrong : {"{path: {a: b}}", "{path: }", "{path: [[a]]}", "{path: ''}"}) {
@@ -200,12 +200,12 @@ TEST(Config, PluginPathsMustBeThere) {
   EXPECT_FAULT(faults_of("plugins: nowhere\n"), "1:10", "'plugins' must be a map with a 'path'");
 }
 
-TEST(Config, AFaultyPluginThatTheFileNamesIsAFault) {
+TEST(Config, AFaultyPluginThatTheFileNamesIsAnError) {
   EXPECT_SAYS(faults_of("plugins: {path: [" + test_plugin("newer_major") + "]}\n"),
               "a.yaml:1:18: error: the plugin '" + test_plugin("newer_major") + "' was built for ABI 2.3");
 }
 
-TEST(Config, AFaultyPluginInAFolderLeavesTheOthers) {
+TEST(Config, AFaultyPluginInAFolderDoesNotAffectOthers) {
   const Folder folder;
   folder.add_plugin("newer_major");
   folder.add_plugin("sound");
@@ -214,7 +214,7 @@ TEST(Config, AFaultyPluginInAFolderLeavesTheOthers) {
   EXPECT_SAYS(config.catalogue.problems()[0], folder.path("newer_major.so"));
 }
 
-TEST(Config, WhyAPluginIsMissingIsToldWithTheComponentThatIsUnknown) {
+TEST(Config, TheReasonForAMissingPluginIsReportedWithAnUnknownComponent) {
   const Stage stage;
   const Folder folder;
   folder.add_plugin("newer_major");
@@ -234,7 +234,7 @@ TEST(Config, TheEnvironmentAddsPluginPaths) {
   unsetenv("LOUPE_PLUGIN_PATH");
 }
 
-TEST(Config, WhatTheFileNamesGoesBeforeTheEnvironment) {
+TEST(Config, PathsOfTheFileTakePrecedenceOverTheEnvironment) {
   const Folder folder;
   const std::string first = folder.add_plugin("sound", "first/sound");
   folder.add_plugin("same_name", "second/same_name");
@@ -244,7 +244,7 @@ TEST(Config, WhatTheFileNamesGoesBeforeTheEnvironment) {
   EXPECT_EQ(config.visualizers[0].entry.library->file, first);
 }
 
-TEST(Config, ThePluginsOfThisBuildAreFoundByThemselves) {
+TEST(Config, ThePluginsOfThisBuildAreFoundWithoutAPath) {
   const Config config = Config::from_text("lenses: [loss_metrics]\n", "a.yaml", "/");
   EXPECT_EQ(config.lenses[0].entry.library->file, LOUPE_BUILT_PLUGINS + "/loss_metrics.so");
 }
@@ -267,7 +267,7 @@ TEST(TickRule, CountsStepsOrSecondsOrLeavesItToTheTrainer) {
   EXPECT_EQ(config_of("run: {name: x, tick: epoch}").run_name, "x") << "the rest of the section is still read";
 }
 
-TEST(TickRule, FaultsHaveTheirPlaceAndRemedy) {
+TEST(TickRule, ErrorsHaveTheirPlaceAndRemedy) {
   EXPECT_FAULT(faults_of("run: {tick: often}\n"), "1:13", "run.tick is epoch, {steps: n} or {seconds: s}, not 'often'");
   EXPECT_SAYS(faults_of("run: {tick: [1]}\n"), "run.tick is epoch, {steps: n} or {seconds: s}, not a list");
   EXPECT_SAYS(faults_of("run: {tick: {step: 5}}\n"), "unknown key 'step' in run.tick; did you mean 'steps'?");
@@ -285,7 +285,7 @@ TEST(TickRule, FaultsHaveTheirPlaceAndRemedy) {
   EXPECT_SAYS(faults_of("run: {tick: {steps: 5, of: ''}}\n"), "run.tick.of names the model");
 }
 
-TEST(AttachBudget, IsAShareInPercent) {
+TEST(AttachBudget, IsAPercentage) {
   EXPECT_EQ(config_of("{}").budget, 0);
   EXPECT_EQ(config_of("attach: {budget: off}").budget, 0);
   EXPECT_DOUBLE_EQ(config_of("attach: {budget: 1%}").budget, 0.01);
@@ -296,7 +296,7 @@ TEST(AttachBudget, IsAShareInPercent) {
   }
 }
 
-TEST(AttachHistory, IsOfEnoughElementsOrOfAllWhereAskedFor) {
+TEST(AttachHistory, IsALargeNumberOfElementsOrAll) {
   EXPECT_EQ(config_of("{}").history, 65536);
   EXPECT_EQ(config_of("attach: {history: 0}").history, std::numeric_limits<int64_t>::max());
   EXPECT_EQ(config_of("attach: {history: 4096}").history, 4096);
@@ -305,7 +305,7 @@ TEST(AttachHistory, IsOfEnoughElementsOrOfAllWhereAskedFor) {
   EXPECT_SAYS(faults_of("attach: {history: all}\n"), "attach.history");
 }
 
-TEST(AttachEvery, IsAWholeNumberFromOneOn) {
+TEST(AttachEvery, IsAPositiveInteger) {
   EXPECT_EQ(config_of("{}").every, 1);
   EXPECT_EQ(config_of("attach: {every: 20}").every, 20);
   EXPECT_SAYS(faults_of("attach: {every: 0}\n"), "attach.every must be between 1 and");
@@ -321,7 +321,7 @@ Launch launched_with(const std::map<std::string, std::string>& variables) {
   return launch;
 }
 
-TEST(Launch, IsReadFromWhatTorchrunMpiAndSlurmSet) {
+TEST(Launch, IsReadFromTheVariablesOfTorchrunMpiAndSlurm) {
   for (const auto& [rank, size] : std::map<std::string, std::string>{{"RANK", "WORLD_SIZE"},
                                                                      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                                                      {"PMI_RANK", "PMI_SIZE"},
@@ -332,11 +332,11 @@ TEST(Launch, IsReadFromWhatTorchrunMpiAndSlurmSet) {
   }
 }
 
-TEST(Launch, OfTorchrunWithinAJobOfSlurmsIsTorchruns) {
+TEST(Launch, OfTorchrunTakesPrecedenceOverSlurm) {
   EXPECT_EQ(launched_with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "5"}, {"WORLD_SIZE", "8"}}).rank, 5);
 }
 
-TEST(Launch, IsThatOfAProcessAloneWhereNumbersDoNotFitTogether) {
+TEST(Launch, IsOfASingleProcessIfTheNumbersAreInvalid) {
   for (const auto& [rank, size] : std::multimap<std::string, std::string>{{"3", ""},
                                                                           {"", "4"},
                                                                           {"4", "4"},
@@ -350,7 +350,7 @@ TEST(Launch, IsThatOfAProcessAloneWhereNumbersDoNotFitTogether) {
   EXPECT_EQ(launched_with({}).world_size, 1);
 }
 
-TEST(Launch, GivesEachRankButTheFirstAFolderInTheRuns) {
+TEST(Launch, GivesEachRankExceptTheFirstAFolderInTheRuns) {
   EXPECT_EQ((Launch{0, 4}.folder_in("/runs/x")), "/runs/x");
   EXPECT_EQ((Launch{3, 4}.folder_in("/runs/x")), "/runs/x/rank-3");
   EXPECT_EQ((Launch{3, 4}.folder_in("")), "rank-3");
@@ -367,7 +367,7 @@ Settings setting_texts(const std::string& config) {
   return texts;
 }
 
-TEST(ConfigSettings, GoByDottedNamesWhateverTheLayout) {
+TEST(ConfigSettings, HaveDottedNamesInAnyLayout) {
   EXPECT_EQ(setting_texts("loupe: 1\nrun: {name: a, tick: {steps: 500}}\n"
                           "lenses:\n  - health\n  - gradient_geometry: {range: [std, min-max], line: mean}\n"
                           "  - loss_metrics:\nvisualizers: [html, {csv: {every: 2}}]\nexclude: []\n"),
@@ -383,7 +383,7 @@ TEST(ConfigSettings, GoByDottedNamesWhateverTheLayout) {
                       {"visualizers.html", "true"}}));
 }
 
-TEST(ConfigSettings, HaveTypesAndTheOrderOfTheirNames) {
+TEST(ConfigSettings, HaveTypesAndAreSortedByName) {
   settings_of("b: [x, y]\na: 1\nlenses: [c]\n").lend([](const loupe_options* settings) {
     ASSERT_EQ(settings->value_count, 3U);
     EXPECT_STREQ(settings->values[0]->name, "a");
@@ -398,13 +398,13 @@ TEST(ConfigSettings, HaveTypesAndTheOrderOfTheirNames) {
   });
 }
 
-TEST(ConfigSettings, AreNoneOfWhatIsNoConfiguration) {
+TEST(ConfigSettings, AreEmptyForAnInvalidConfiguration) {
   for (const char* text : {"", "{a: [", "- a\n- b\n", "text", "\xff\xfe", "{}"}) {
     EXPECT_EQ(setting_texts(text), Settings()) << text;
   }
 }
 
-TEST(ConfigSettings, EndWithThoseOfEndlessAliasesAndLongNames) {
+TEST(ConfigSettings, AreLimitedForEndlessAliasesAndLongNames) {
   std::string aliases = "a0: &a0 {x: 1, y: 2}\n";
   for (int i = 1; i < 40; ++i) {
     const std::string before = "*a" + std::to_string(i - 1), own = "a" + std::to_string(i);

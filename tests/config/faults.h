@@ -7,17 +7,17 @@
 #include "loupe/config_error.h"
 #include "says.h"
 
-/// The text tells one fault, at this place, "line:column", with this among its words.
+/// Expects that the text is one error message at this place ("line:column") that contains these words.
 #define EXPECT_FAULT(TEXT, PLACE, WORDS) EXPECT_TRUE(is_fault(TEXT, PLACE, WORDS))
 
 namespace loupe {
 
-/// Begins every YAML of these tests: line 1.
+/// Adds a first line that loads the probe plugin.
 inline std::string with_probe(const std::string& yaml) {
   return "plugins: {path: [" + test_plugin("probe") + "]}\n" + yaml;
 }
 
-/// What is said of a wrong configuration, all lines of it; empty when it is right.
+/// The error messages for a configuration; empty if it is correct.
 inline std::string faults_of(const std::string& yaml, const std::string& folder = "/") {
   try {
     Config::from_text(yaml, "a.yaml", folder);
@@ -27,7 +27,7 @@ inline std::string faults_of(const std::string& yaml, const std::string& folder 
   }
 }
 
-/// The same for text after the line that names the probe plugin, so that it begins in line 2.
+/// The error messages for a configuration that starts in line 2, after the line that loads the probe plugin.
 inline std::string probe_faults(const std::string& yaml) {
   return faults_of(with_probe(yaml));
 }

@@ -1,4 +1,4 @@
-// Defaults reach a component as they were declared, whatever the locale; what is read wrongly or left out is told.
+// A component receives its defaults exactly, in any locale. Wrong or missing reads cause an error message.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -34,7 +34,7 @@ class Exact : public Lens {
   void report(Report&) override {}
 };
 
-/// Reads an option as another type than it declared.
+/// Declares an option as one type and reads it as another.
 template <class Declared, class Read>
 class Misreads : public Lens {
  public:
@@ -99,11 +99,11 @@ struct DecimalComma : std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
 
-TEST_F(OptionDefaults, ArriveToTheLastDigit) {
+TEST_F(OptionDefaults, KeepEveryDigit) {
   expect_exact();
 }
 
-TEST_F(OptionDefaults, ArriveUnderADecimalComma) {
+TEST_F(OptionDefaults, AreExactWithADecimalComma) {
   const std::locale before = std::locale::global(std::locale(std::locale(), new DecimalComma));
   expect_exact();
   make("exact: {tenth: 0.25, large: 1234567}");
@@ -112,14 +112,14 @@ TEST_F(OptionDefaults, ArriveUnderADecimalComma) {
   std::locale::global(before);
 }
 
-TEST_F(OptionDefaults, ArriveUnderTheGermanLocaleOfC) {
+TEST_F(OptionDefaults, AreExactInTheGermanLocaleOfC) {
   const std::string before = std::setlocale(LC_ALL, nullptr);
   if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) GTEST_SKIP() << "this system has no German locale";
   expect_exact();
   std::setlocale(LC_ALL, before.c_str());
 }
 
-TEST_F(OptionDefaults, ThatAreReadAsAnotherTypeRefuseTheLens) {
+TEST_F(OptionDefaults, ReadAsAnotherTypeCauseAnError) {
   EXPECT_EQ(
       refusal("number_as_int"),
       "a.yaml:3:5: error: the lens 'number_as_int' cannot be made: the option 'rate' is a floating-point number and is "
@@ -130,7 +130,7 @@ TEST_F(OptionDefaults, ThatAreReadAsAnotherTypeRefuseTheLens) {
       "declare and read it as the same type");
 }
 
-TEST_F(OptionDefaults, AreNoneOfARequiredOptionWhichMustBeGiven) {
+TEST_F(OptionDefaults, DoNotExistForARequiredOption) {
   for (const char* lens : {"needs", "needs: {}", "needs:"}) {
     EXPECT_EQ(refusal(lens), "a.yaml:3:5: error: lens 'needs' needs the option 'goal' (what to reach)") << lens;
   }

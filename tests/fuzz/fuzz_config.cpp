@@ -1,4 +1,4 @@
-// A configuration, whatever is in it, is read or refused with a ConfigError.
+// Every configuration is either read or refused with a ConfigError.
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "loupe/config_error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-  // Which plugins there are is no part of the input, and a path of the input must lead nowhere.
+  // Plugins do not depend on the input, and a path of the input must not lead to existing files.
   static const bool prepared = [] {
     ::setenv("HOME", "/nonexistent", 1);
     loupe::set_log_sink([](int, const std::string&) {});
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   try {
     loupe::Config::from_text(text, "fuzz.yaml", "/nonexistent");
   } catch (const loupe::ConfigError& e) {
-    // Each line of it has its place.
+    // Each message must begin with a place.
     if (std::string(e.what()).rfind("fuzz.yaml:", 0) != 0) std::abort();
   }
   return 0;

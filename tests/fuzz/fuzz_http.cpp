@@ -1,4 +1,4 @@
-// Any bytes that reach the port of `loupe view` are a request or refused.
+// All bytes at the port of `loupe view` are either read as a request or refused.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Options of every type, with any default and any value, are read or refused; what was read can be told apart.
+// Options of every type, with any default and value, are either read or refused, and those that were read have a key.
 
 #include <yaml-cpp/yaml.h>
 #include <algorithm>
@@ -26,14 +26,14 @@ loupe_option option(uint32_t type, const char* name, const loupe_option_value* d
 
 }  // namespace
 
-/// The input is a default, an end mark, and a map of options.
+/// The input consists of a default, a null byte, and a map of options.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
   const std::size_t split = std::min(input.find('\0'), input.size());
   const std::string default_value = input.substr(0, split);
   const std::string given = split < input.size() ? input.substr(split + 1) : "";
   static const char* const choices[] = {"wide", "narrow"};
-  // What a plugin may hand over as a default: text that is no such option's, and lists with a null in them.
+  // Defaults that a plugin may have: text that the option would refuse, and lists that contain null.
   const char* const texts[] = {default_value.c_str(), default_value.size() % 3 == 0 ? nullptr : "wide"};
   loupe_option_value value{
       sizeof(loupe_option_value), LOUPE_TYPE_STRING, "", 3, 0.5, default_value.c_str(), texts, 2, nullptr};
@@ -63,11 +63,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     if (!diagnostics.empty()) return 0;
     const double whole = set->get()->values[1]->number;
     if (!(whole >= -1000 && whole <= 1000) || set->key().empty()) std::abort();
-    // What a lens hands on in C is read like what YAML says.
+    // Options that a lens passes in C must be read like those of YAML.
     loupe::OptionSet::from_values({pointers + 1, 2}, nullptr, "the component");
   } catch (const loupe::ConfigError&) {
-  } catch (const YAML::Exception&) {  // a default that is no YAML
-  } catch (const loupe::Error&) {     // a default that its option refuses
+  } catch (const YAML::Exception&) {  // the default is not YAML
+  } catch (const loupe::Error&) {     // the option refuses the default
   }
   return 0;
 }

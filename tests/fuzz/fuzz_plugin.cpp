@@ -1,4 +1,4 @@
-// Any bytes that lie in a plugin path are refused, or tell which components are in them, before any of them runs.
+// All bytes in a plugin path are either refused, or list their components before any of their code runs.
 
 #include <fcntl.h>
 #include <loupe/error.h>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A file of this process's own, removed when it ends.
+/// A file that only this process uses. The destructor removes it.
 struct Plugin {
   Plugin() : descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
     if (descriptor < 0) std::abort();

@@ -1,4 +1,4 @@
-// A line of a record, whatever it is, is taken apart or refused with an exception.
+// Every line of a record is either parsed or refused with an exception.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "record/reader/record_line.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-  static loupe::replay::RecordLine line;  // keeps its memory from call to call, as in a record
+  static loupe::replay::RecordLine line;  // reuses its memory between calls, as readers of records do
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -1,5 +1,5 @@
-// A view of a tensor, of any dtype, sizes and strides that stay inside of its memory, is measured without reading
-// beyond.
+// A view of a tensor with any dtype, sizes and strides within its memory is measured without reads outside of this
+// memory.
 
 #include <loupe/abi.h>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Takes numbers from the input, zeros after its end.
+/// Takes numbers from the input, and zeros after its end.
 class Bytes {
  public:
   Bytes(const uint8_t* data, std::size_t size) : data_(data), left_(size) {}
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
       last += sizes[d] > 0 ? (sizes[d] - 1) * strides[d] : 0;
     }
     if (numel > 1 << 18) return 0;
-    // Exactly as long as needed, for AddressSanitizer to see reads beyond it.
+    // Exactly the needed size, so that AddressSanitizer sees reads beyond it.
     const std::size_t extent = numel == 0 ? 0 : (static_cast<std::size_t>(last) + 1) * (dtype.bits / 8);
     const std::unique_ptr<unsigned char[]> memory(new unsigned char[extent]);
     for (std::size_t i = 0; i < extent; ++i) {

@@ -1,4 +1,4 @@
-// Gives each file that is named to the target, once: what libFuzzer does with files, for any compiler.
+// Passes each file of the command line to the target once, as libFuzzer does, but with any compiler.
 
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     }
     const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
     std::printf("%s\n", argv[i]);
-    std::fflush(stdout);  // the last one named is the one that failed
+    std::fflush(stdout);  // after a crash, the last printed file is the cause
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   }
   return 0;

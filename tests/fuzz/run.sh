@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets by clang and runs each. What it finds is left in the build folder, named by libFuzzer.
-#   tests/fuzz/run.sh [SECONDS-EACH] [TARGET...]      60 seconds and all of them unless told otherwise
+# Builds the fuzz targets with clang and runs each. Inputs that break something stay in the build folder, named by libFuzzer.
+#   tests/fuzz/run.sh [SECONDS-EACH] [TARGET...]      default: 60 seconds and all targets
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../examples/setup.sh"
 packages+=$'\nclang                   compiles for libFuzzer\nlibclang-rt-dev         is libFuzzer, and the sanitizers\n'
@@ -17,10 +17,10 @@ configure "$build" -DCMAKE_BUILD_TYPE=Fast -DLOUPE_BUILD_TESTS=ON -DLOUPE_FUZZ=O
 say "building the fuzz targets in $build"
 cmake --build "$build" --parallel "$(default_jobs)" --target "${targets[@]/#/fuzz_}"
 
-# fuzz TARGET: what it prints stays in a file; its end is shown where an input broke something.
+# Runs a target. Its output goes to a file, and the end of the file is printed if an input broke something.
 fuzz() {
   local target=$1 found="$build/found/$1"
-  # New inputs go to a folder of their own; those worth keeping are copied to the corpus by hand.
+  # New inputs go to a separate folder. Useful ones have to be copied to the corpus by hand.
   mkdir -p "$found"
   if UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=10 \
     -rss_limit_mb=2000 -max_len=8192 -print_final_stats=1 -verbosity=0 -print_funcs=0 -artifact_prefix="$found-" \

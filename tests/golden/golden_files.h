@@ -17,7 +17,7 @@
 
 namespace loupe::testing {
 
-/// The files named on the command line, or every PREFIX*.json of the folder in LOUPE_GOLDEN (default: the project's).
+/// The files of the command line, or all PREFIX*.json of the folder LOUPE_GOLDEN (default: the project's folder).
 inline std::vector<std::string> golden_files(int argc, char** argv, const std::string& prefix) {
   std::vector<std::string> files(argv + 1, argv + argc);
   if (!files.empty()) return files;
@@ -37,14 +37,14 @@ inline nlohmann::json read_json(const std::string& path) {
   std::ifstream stream(path);
   if (!stream || std::filesystem::is_directory(path)) throw std::runtime_error("it cannot be read");
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  // What the original calls the plots of the worst layer.
+  // The original names the plots of the worst layer differently.
   const std::string theirs = "\"Warning ", ours = "\"Worst ";
   for (std::size_t at = 0; (at = text.find(theirs, at)) != std::string::npos; at += ours.size())
     text.replace(at, theirs.size(), ours);
   return nlohmann::json::parse(text);
 }
 
-/// Throws unless a golden tensor has as many numbers as its shape says.
+/// Throws if the number of values of a golden tensor does not fit its shape.
 inline void check_tensor(const nlohmann::json& golden) {
   std::size_t count = 1;
   for (const auto& size : golden.at("shape")) count *= size.get<std::size_t>();
@@ -53,8 +53,8 @@ inline void check_tensor(const nlohmann::json& golden) {
                              std::to_string(count));
 }
 
-/// Registers the tests of every golden file by `add(suite, golden)`, which returns how many, and runs them. A file
-/// without a test is a fault, because it would pass.
+/// Registers the tests of every golden file with `add(suite, golden)`, which returns their number, and runs them. A
+/// file without tests is an error, as it would always pass.
 template <class Add>
 int run_golden(int argc, char** argv, const std::string& prefix, Add&& add) {
   ::testing::InitGoogleTest(&argc, argv);
@@ -63,7 +63,7 @@ int run_golden(int argc, char** argv, const std::string& prefix, Add&& add) {
     for (const std::string& each : golden_files(argc, argv, prefix)) {
       file = each;
       if (add(std::filesystem::path(file).stem().string(), read_json(file)) == 0)
-        throw std::runtime_error("it holds nothing to test");
+        throw std::runtime_error("the file has no tests");
     }
   } catch (const std::exception& error) {
     std::cerr << file << ": " << error.what() << '\n';

@@ -1,4 +1,4 @@
-// Feeds the golden events to the preprocessors by name, through the ABI, and compares every value and summary.
+// Sends the golden events to preprocessors through the ABI, and compares all values and summaries.
 
 #include <gtest/gtest.h>
 #include <loupe/detail/series.h>
@@ -50,7 +50,7 @@ std::unique_ptr<OptionSet> options_of(const CatalogueEntry& entry, const json& g
   }
   node["inplace"] = inplace;
   node["quantiles"] = true;
-  // As the files were computed; Loupe itself divides by the norms alone, and leaves the first event out.
+  // These options match the golden files. By default, Loupe divides only by the norms and leaves out the first event.
   if (std::string(entry.component->name).find("geometry") != std::string::npos) {
     node["eps"] = 1e-8;
     node["first"] = true;
@@ -154,7 +154,7 @@ class GoldenRunning : public ::testing::Test {
         continue;
       }
       const auto numbers = numbers_of(series.row());
-      ASSERT_EQ(numbers.count(key), 1u) << "the golden file has '" << key << "', which is not compared";
+      ASSERT_EQ(numbers.count(key), 1u) << "the golden file has '" << key << "', which the test does not compare";
       expect_near(numbers.at(key), value, key);
     }
     EXPECT_GT(compared, 0);

@@ -1,5 +1,5 @@
-// Rebuilds the golden training runs, watches them with the built-in lenses as a user would, and compares every tag,
-// line and band that a record then holds.
+// Repeats the golden training runs with the built-in lenses, as a user would, and compares all tags, lines and bands of
+// the record.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -26,7 +26,7 @@ torch::Tensor tensor_of(const json& golden) {
   return torch::tensor(data).reshape(golden["shape"].get<std::vector<int64_t>>());
 }
 
-/// A batch's target: a tensor, or a list of class numbers or of numbers.
+/// The target of a batch: a tensor, or a list of class numbers or other numbers.
 torch::Tensor target_of(const json& golden, bool classes) {
   if (golden.is_object()) return classes ? tensor_of(golden).to(torch::kLong) : tensor_of(golden);
   if (classes) return torch::tensor(golden.get<std::vector<int64_t>>());
@@ -49,7 +49,7 @@ visualizers: [record]
 )";
 }
 
-/// Sets every parameter and floating-point buffer, so that nothing random is left.
+/// Sets all parameters and floating-point buffers, so that no random value is left.
 void load_state(torch::nn::Module& model, const json& initial) {
   torch::NoGradGuard no_grad;
   std::size_t used = 0;
@@ -59,17 +59,17 @@ void load_state(torch::nn::Module& model, const json& initial) {
       if (!initial.contains(item.key())) throw std::runtime_error("the initial state lacks '" + item.key() + "'");
       const auto value = tensor_of(initial[item.key()]);
       if (value.sizes() != item.value().sizes())
-        throw std::runtime_error("the initial '" + item.key() + "' has not the shape of the model's");
+        throw std::runtime_error("the initial '" + item.key() + "' has a different shape in the model");
       torch::Tensor(item.value()).copy_(value);
       ++used;
     }
   };
   load(model.named_parameters());
   load(model.named_buffers());
-  if (used != initial.size()) throw std::runtime_error("the initial state has a name that the model has not");
+  if (used != initial.size()) throw std::runtime_error("the initial state has a name that the model lacks");
 }
 
-/// What a record holds: "epoch|tag|layer|line" to its value, and "epoch|tag|layer|low|high" to its two.
+/// The numbers of a record. Keys are "epoch|tag|layer|line" for values and "epoch|tag|layer|low|high" for ranges.
 struct Recorded {
   std::map<std::string, double> values;
   std::map<std::string, std::pair<double, double>> ranges;
@@ -159,8 +159,8 @@ class GoldenRun : public ::testing::Test {
     }
   }
 
-  /// The activity, as "epoch|tag|layer", of gradients that are rounding alone, as those of a bias before a batch norm:
-  /// which of their entries are above the threshold of 1e-8 is up to the machine, not to the monitor.
+  /// The activities, as "epoch|tag|layer", of gradients that consist of rounding errors, like that of a bias before a
+  /// batch norm. The machine decides which of their elements are above the threshold of 1e-8.
   std::set<std::string> rounding() const {
     std::set<std::string> found;
     for (const json& tick : golden_.at("ticks")) {
@@ -178,8 +178,8 @@ class GoldenRun : public ::testing::Test {
     return found;
   }
 
-  /// A layer without bias is left out by the original and shown by Loupe. What is computed across layers is therefore
-  /// put on the layers that the file lists before it is compared: shares, and the worst of all gradients.
+  /// The original leaves out layers without bias, while Loupe shows them. This function scales shares to the layers of
+  /// the file, and takes the worst gradient activations only from these layers.
   void leave_out_what_the_file_lacks(Recorded& recorded) const {
     for (const json& tick : golden_.at("ticks")) {
       const std::string tag = tick.at("tag"), epoch = std::to_string(tick.at("epoch").get<int>()) + "|";
@@ -269,7 +269,7 @@ class GoldenRun : public ::testing::Test {
     EXPECT_GT(compared, 0U);
     std::cout << compared << " values and bands compared\n";
     if (!undecided.empty())
-      std::cout << undecided.size() << " activities not compared, because their gradients are rounding\n";
+      std::cout << undecided.size() << " activities were not compared, as their gradients are rounding errors\n";
   }
 
   json golden_;
@@ -279,7 +279,7 @@ class GoldenRun : public ::testing::Test {
 
 int main(int argc, char** argv) {
   const auto add = [](const std::string& suite, const json& runs) {
-    if (!runs.is_object()) throw std::runtime_error("it is not a map of runs");
+    if (!runs.is_object()) throw std::runtime_error("the file is not a map of runs");
     for (const auto& [name, run] : runs.items()) {
       ::testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                               [run = run]() -> ::testing::Test* { return new GoldenRun(run); });

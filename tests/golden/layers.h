@@ -12,11 +12,11 @@
 
 namespace loupe::testing {
 
-/// The arguments of a layer or an optimizer in a golden file, by name. Throws for one that nobody would read, because
-/// a model built without it trains differently, which looks like a fault of the monitor.
+/// The named arguments of a layer or an optimizer in a golden file. Throws if the test does not know an argument, as a
+/// model without it would train differently, which would look like a fault of the monitor.
 class GoldenArguments {
  public:
-  /// A layer: its kind, then its arguments in Python's order (`names`), or by name in a map, or as a name alone (true).
+  /// A layer has a kind and arguments: in Python's order (`names`), by name in a map, or only a name, meaning true.
   GoldenArguments(const nlohmann::json& layer, const std::vector<std::string>& names) : what_(layer.at(0)) {
     std::size_t position = 0;
     for (std::size_t i = 1; i < layer.size(); ++i) {
@@ -43,7 +43,7 @@ class GoldenArguments {
   std::string text(const std::string& name, const std::string& otherwise) const {
     return has(name) ? at(name).get<std::string>() : otherwise;
   }
-  /// One number for all dimensions, or one for each.
+  /// Returns one number for all dimensions, or one for each.
   std::vector<int64_t> list(const std::string& name) const {
     return at(name).is_array() ? at(name).get<std::vector<int64_t>>() : std::vector<int64_t>{whole(name)};
   }
@@ -111,7 +111,7 @@ torch::nn::AvgPoolOptions<D> average_pool_options(const nlohmann::json& layer) {
       .padding(a.sizes<D>("padding", 0));
 }
 
-/// Adds the layer that a golden file names to a Sequential. Throws for a kind it does not know.
+/// Adds a layer of a golden file to a Sequential. Throws if its kind is unknown.
 inline void push_layer(torch::nn::Sequential& model, const nlohmann::json& layer) {
   namespace nn = torch::nn;
   const std::string kind = layer.at(0);
@@ -195,7 +195,7 @@ inline void push_layer(torch::nn::Sequential& model, const nlohmann::json& layer
   throw std::runtime_error("the golden file names the layer '" + kind + "', which this test does not build");
 }
 
-/// The optimizer that a golden file names, over a model's parameters.
+/// Creates an optimizer of a golden file for a model's parameters.
 inline std::unique_ptr<torch::optim::Optimizer> make_optimizer(const nlohmann::json& golden,
                                                                std::vector<torch::Tensor> parameters) {
   using namespace torch::optim;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the trainer with and without Loupe, on a card or, as a rehearsal, on the processor, and prints a table: a row for each
-thing that Loupe says of devices.
+"""Runs the trainer with and without Loupe, on a card or, as a rehearsal, on the processor. Prints a table with a row for each
+property that Loupe promises on devices.
 
-usage: checks.py TRAINERS LOUPE FOLDER CARD     TRAINERS is their folder; CARD is its name, and "" rehearses on the processor
+usage: checks.py TRAINERS LOUPE FOLDER CARD     TRAINERS: their folder; CARD: its name, or "" to rehearse on the processor
 """
 
 import dataclasses
@@ -19,9 +19,9 @@ import time
 SECONDS_FOR_ALL, SECONDS_FOR_ONE = 440, 120
 LENSES = """[loss_metrics, output_activation: {include: [+ReLU]}, output_norm, output_gradient_geometry, parameter_gradient_geometry,
   parameter_gradient_activation, parameter_norm, parameter_difference, update_ratio, histograms]"""
-OF_OUTPUTS = "[output_activation: {include: [+ReLU]}, output_norm, histograms]"  # of a model without parameters
+OF_OUTPUTS = "[output_activation: {include: [+ReLU]}, output_norm, histograms]"  # for a model without parameters
 EVERYTHING = "[health, run_statistics, learning_rate, step_time, memory, " + LENSES[1:]
-# Of what fills a card: a step takes tens of milliseconds there.
+# Models that fill a card, on which a step takes tens of milliseconds.
 LARGE = {
     "CNN": {"model": "cnn", "batch": 512, "width": 256, "layers": 8},
     "transformer": {"model": "transformer", "batch": 64, "width": 1024, "layers": 8},
@@ -33,16 +33,16 @@ SMALL = {
 
 
 class Failed(Exception):
-    """A check that failed, and why."""
+    """A check failed. The message is the reason."""
 
 
 class NotHere(Exception):
-    """A check that this machine cannot make."""
+    """This machine cannot run the check."""
 
 
 @dataclasses.dataclass
 class Machine:
-    """The trainers and where they train."""
+    """The trainers, and the machine on which they train."""
 
     trainers: pathlib.Path
     loupe: str
@@ -53,8 +53,8 @@ class Machine:
     runs: int = 0
 
     def train(self, lenses: str = "", watched: bool = False, again: bool = False, **options) -> dict:
-        """What a trainer prints: with `lenses` one with an inspector, else one that knows nothing of Loupe, which may be `watched`
-        by `loupe run` and its defaults. Without `again`, what the same run has printed before will do."""
+        """Returns the printed results of a trainer: with an inspector if there are `lenses`, else without Loupe, or `watched` by
+        `loupe run` with its defaults. Unless `again` is set, the results of an earlier equal run are returned."""
         options = {"cuda": int(bool(self.card))} | options
         name = json.dumps([lenses, watched, sorted(options.items())])
         if again or name not in self.results:
@@ -76,7 +76,7 @@ class Machine:
         command += [f"{name}={value}" for name, value in options.items()]
         left = self.deadline - time.monotonic()
         if left < 1:
-            raise NotHere("left out: the time for all checks is over")
+            raise NotHere("left out: no time is left for this check")
         environment = os.environ | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8", "OMP_NUM_THREADS": "1"}
         timeout = min(left, SECONDS_FOR_ONE) if self.card else None
         try:
@@ -85,8 +85,8 @@ class Machine:
             raise Failed(f"not done after {timeout:.0f} s: {' '.join(command)}") from None
         (folder / "stderr").write_text(run.stderr)
         if run.returncode != 0:
-            words = run.stderr.strip().splitlines()[:1] or ["it says nothing"]
-            raise Failed(f"the trainer ends with {run.returncode}: {words[0]} (all of it in {folder}/stderr)")
+            words = run.stderr.strip().splitlines()[:1] or ["without a message"]
+            raise Failed(f"the trainer exited with {run.returncode}: {words[0]} (see {folder}/stderr)")
         record = folder / "run" / "record.jsonl"
         if (lenses or watched) and not record.is_file():
             raise Failed(f"nothing was recorded: {run.stderr.strip()}")
@@ -104,7 +104,7 @@ class Machine:
 
 
 def numbers_of(record: pathlib.Path) -> dict[tuple, list[float]]:
-    """Every number that a record has of lenses, by what it is of."""
+    """All numbers of lenses in a record. Keys consist of epoch, tag, layer and line."""
     found = {}
     for line in record.read_text().splitlines():
         value = json.loads(line)
@@ -121,10 +121,10 @@ def numbers_of(record: pathlib.Path) -> dict[tuple, list[float]]:
 
 
 def largest_difference(one: pathlib.Path, other: pathlib.Path) -> tuple[float, int]:
-    """Between two records, as a share of the largest number of its plot, and of how many numbers."""
+    """The largest difference between two records, as a share of the largest number of its plot, and the count of all numbers."""
     a, b = numbers_of(one), numbers_of(other)
     if a.keys() != b.keys():
-        raise Failed(f"only one of them has {sorted(map(str, a.keys() ^ b.keys()))[0]}")
+        raise Failed(f"only one of the two records has {sorted(map(str, a.keys() ^ b.keys()))[0]}")
     scale: dict[str, float] = {}
     for key, values in a.items():
         scale[key[1]] = max([scale.get(key[1], 0.0)] + [abs(value) for value in values if math.isfinite(value)])
@@ -142,19 +142,19 @@ def largest_difference(one: pathlib.Path, other: pathlib.Path) -> tuple[float, i
 
 
 def same_results(machine: Machine, lenses: str = EVERYTHING, watched: bool = True, **options) -> dict:
-    """What a run with an inspector gave, once it has computed the same as one without Loupe, and as one under `loupe run`."""
+    """Returns the results of a run with an inspector. They have to equal those without Loupe and those under `loupe run`."""
     plain = machine.train(**options)
 
     def differs(other: dict) -> bool:
         return plain["weights"] != other["weights"] or plain["outputs"] != other["outputs"]
 
     if machine.card and differs(machine.train(again=True, **options)):
-        raise Failed("it does not compute the same twice even without Loupe, so that nothing can be said")
+        raise Failed("two runs without Loupe differ, so that results cannot be compared")
     inspected = machine.train(lenses, **options)
     if differs(inspected):
-        raise Failed("with an inspector the weights or outputs are others")
+        raise Failed("the weights or outputs differ with an inspector")
     if watched and differs(machine.train(watched=True, **options)):
-        raise Failed("under `loupe run` the weights or outputs are others")
+        raise Failed("the weights or outputs differ under `loupe run`")
     return inspected
 
 
@@ -169,7 +169,7 @@ def results_of_a_transformer(machine: Machine) -> str:
 
 
 def measured_alike(machine: Machine) -> str:
-    """The device's measurer and the processor's, on tensors that both compute alike."""
+    """Compares the measurements of the device and the processor, on tensors that are equal on both."""
     worst, count = 0.0, 0
     for kind in machine.size(("double", "float", "bfloat16", "half"), ("double", "bfloat16")):
         lenses, options = (LENSES, {"model": "double"}) if kind == "double" else (OF_OUTPUTS, {"model": "exact", "type": kind})
@@ -177,7 +177,7 @@ def measured_alike(machine: Machine) -> str:
         processors = machine.train(lenses, **options, cuda=0)
         difference, numbers = largest_difference(here["record"], processors["record"])
         worst, count = max(worst, difference), count + numbers
-    return f"passed: {count} numbers, which differ by {worst:.1e} of their plot's largest at most"
+    return f"passed: {count} numbers; the largest difference is {worst:.1e} of its plot's largest number"
 
 
 def waits_for_nothing(machine: Machine) -> str:
@@ -189,7 +189,7 @@ def waits_for_nothing(machine: Machine) -> str:
                 raise Failed(f"{options['steps']} steps with {name} have {seen[kind]} {kind}, and {plain[kind]} without")
     machine.need_card()
     if plain["at_the_tick"] != 0 or inspected["at_the_tick"] == 0:
-        raise Failed("nothing is counted, not even what an inspector waits for at the tick")
+        raise Failed("no waits are counted, not even those of an inspector at the tick")
     return (
         f"passed: {plain['synchronizations']} synchronizations and {plain['copies']} copies in {options['steps']} steps, with Loupe and "
         f"without; {inspected['at_the_tick']} at the tick"
@@ -218,7 +218,7 @@ def autocast(machine: Machine) -> str:
     seen = same_results(machine, model="small", autocast=1, steps=machine.size(60, 10), watched=bool(machine.card))
     wrong = [rule for rule in seen["findings"] if rule in ("non_finite", "exploding_gradient")]
     if wrong:
-        raise Failed(f"steps that a scaler skips are told as {', '.join(wrong)}")
+        raise Failed(f"skipped steps of a scaler are reported as {', '.join(wrong)}")
     return "passed: the same weights, and no finding of steps that the scaler skips"
 
 
@@ -228,7 +228,7 @@ def two_streams(machine: Machine) -> str:
     apart = same_results(machine, LENSES, watched=False, streams=1, **options)
     together = machine.train(LENSES, **options)
     difference, count = largest_difference(apart["record"], together["record"])
-    return f"passed: {count} numbers are those of one stream ({difference:.1e}), taken while the streams are still at work"
+    return f"passed: {count} numbers equal those of one stream ({difference:.1e}), although the streams were still working"
 
 
 def memory(machine: Machine) -> str:
@@ -236,12 +236,12 @@ def memory(machine: Machine) -> str:
     plain, seen = machine.train(**options), machine.train(EVERYTHING, **options)
     told = {key[3]: values[0] for key, values in numbers_of(seen["record"]).items() if key[1] == "Memory"}
     if abs(told["parameters"] * 2**20 - plain["parameter_bytes"]) > 1:
-        raise Failed(f"the lens says that parameters have {told['parameters']} MiB, and they have {plain['parameter_bytes']} bytes")
+        raise Failed(f"the lens shows {told['parameters']} MiB of parameters, but they have {plain['parameter_bytes']} bytes")
     machine.need_card()
     if seen["held"] != plain["held"]:
-        raise Failed(f"once the inspector is gone, {seen['held']} bytes are held, and {plain['held']} without it")
+        raise Failed(f"{seen['held']} bytes are held after the inspector was destroyed, and {plain['held']} without one")
     peaks = [f"{run['peak'] / 2**20:.1f} MiB" for run in (seen, plain)]
-    return f"passed: all is given back at the end; meanwhile {peaks[0]} are held at most, and {peaks[1]} without Loupe"
+    return f"passed: all memory is returned at the end; the peak is {peaks[0]}, and {peaks[1]} without Loupe"
 
 
 def cost_of(model: str):
@@ -276,7 +276,7 @@ def main() -> int:
     trainers, loupe, folder, card = sys.argv[1:5]
     shutil.rmtree(folder, ignore_errors=True)
     pathlib.Path(folder).mkdir(parents=True)
-    deadline = time.monotonic() + SECONDS_FOR_ALL if card else math.inf  # only a card is lent for a time
+    deadline = time.monotonic() + SECONDS_FOR_ALL if card else math.inf  # only a card has a time limit
     machine = Machine(pathlib.Path(trainers), loupe, pathlib.Path(folder), card, deadline)
     begun = time.monotonic()
     print(f"{card or 'the processor, as a rehearsal'}", flush=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every check of checks.py passes on trainers that do as they should, and fails on those that do not: trainers and a card that are made
-up, as there is no card here.
+"""Runs the checks of checks.py on fake trainers and a fake card: each check has to pass with correct trainers, and to fail with
+faulty ones.
 
 usage: checks_test.py FOLDER
 """
@@ -81,7 +81,7 @@ def main() -> int:
     for name, text in {"gpu_trainer": TRAINER, "gpu_trainer_plain": TRAINER, "loupe": LOUPE}.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    checks.SECONDS_FOR_ALL = checks.SECONDS_FOR_ONE = 1e6  # however slow this machine is
+    checks.SECONDS_FOR_ALL = checks.SECONDS_FOR_ONE = 1e6  # no time limit, as this machine may be slow
     wrong = []
     os.environ["FAULT"] = ""
     sys.argv[1:] = [str(folder), str(folder / "loupe"), str(folder / "sound"), "a card"]
@@ -90,7 +90,7 @@ def main() -> int:
         status = checks.main()
     rows = said.getvalue().splitlines()
     if status != 0 or rows[0] != "a card" or sum(" passed " in row or " figure " in row for row in rows) != len(checks.CHECKS):
-        wrong.append(f"sound trainers do not pass every check:\n{said.getvalue()}")
+        wrong.append(f"correct trainers do not pass all checks:\n{said.getvalue()}")
     for name, faults in FAULTS.items():
         for fault in faults:
             os.environ["FAULT"] = fault
@@ -98,7 +98,7 @@ def main() -> int:
             place.mkdir()
             machine = checks.Machine(folder, str(folder / "loupe"), place, "a card", time.monotonic() + checks.SECONDS_FOR_ALL)
             try:
-                wrong.append(f"'{name}' does not find '{fault}', and says: {checks.CHECKS[name](machine)}")
+                wrong.append(f"'{name}' misses the fault '{fault}'; it returned: {checks.CHECKS[name](machine)}")
             except checks.Failed as why:
                 print(f"{name}, {fault}: {why}")
     print("\n".join(wrong))

@@ -4,11 +4,11 @@
 extern "C" {
 #endif
 
-/// What this process has asked of CUDA's runtime so far, by all its libraries together.
+/// The calls of CUDA's runtime by this process so far, in all its libraries together.
 struct waits {
-  long synchronizations;  ///< calls that return once the device has got there
-  long copies;            ///< copies to the host that were put into a stream; to pageable memory they wait, too
-  long allocations;       ///< of the device's memory, and releases of it, past the caching allocator
+  long synchronizations;  ///< calls that return only when the device has reached a point
+  long copies;            ///< copies to the host in a stream; if the host memory is pageable, they wait, too
+  long allocations;       ///< allocations and releases of device memory that bypass the caching allocator
 };
 
 __attribute__((visibility("default"))) struct waits count_waits(void);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Without a GPU, tests/gpu.sh run says so in one sentence and ends with 77.
+# Without a GPU, `tests/gpu.sh run` prints one sentence about it and exits with 77.
 #   says_no_gpu.sh PROJECT
 set -euo pipefail
 
-# As on a machine without one, wherever this runs.
+# Simulates a machine without a GPU.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 printf '#!/bin/sh\nexit 9\n' >"$folder/nvidia-smi"

@@ -1,6 +1,5 @@
-// Trains a small or a large model, with an inspector or without, and prints what came of it and what it took as one
-// line of JSON, for checks.py to compare. Against a LibTorch with CUDA it can train on a card, else only on the
-// processor.
+// Trains a small or a large model, with or without an inspector, and prints its results and costs as one line of JSON,
+// which checks.py compares. With a LibTorch with CUDA, it can train on a card, otherwise only on the processor.
 //   gpu_trainer [NAME=VALUE]...   see Options
 
 #include <ATen/autocast_mode.h>
@@ -40,14 +39,14 @@ using torch::Tensor;
 
 struct Options {
   std::string model = "small";  // small, double, exact, cnn or transformer
-  std::string type = "float";   // of what `exact` is given: float, half or bfloat16
-  std::string monitor;          // a YAML; empty: no inspector
-  bool cuda = false;            // on the card
-  bool autocast = false;        // with a gradient scaler
-  bool graph = false;           // a step is captured, and replayed
-  bool streams = false;         // each model on a stream of its own
-  bool waits = false;           // for the loss of every step
-  bool deterministic = true;    // what may differ from run to run must not be taken for Loupe's doing
+  std::string type = "float";   // the input's type for the model "exact": float, half or bfloat16
+  std::string monitor;          // path of a configuration; empty: no inspector
+  bool cuda = false;            // train on the card
+  bool autocast = false;        // use autocast with a gradient scaler
+  bool graph = false;           // capture a step, and replay it
+  bool streams = false;         // run each model on a separate stream
+  bool waits = false;           // wait for the loss of every step
+  bool deterministic = true;    // else runs may differ even without Loupe
   int models = 1, epochs = 2, steps = 10;
   int64_t batch = 16, width = 16, layers = 2;
 
@@ -82,7 +81,7 @@ struct Options {
 struct Work {
   nn::Sequential model;
   Tensor input;
-  Tensor labels = {};  // undefined where nothing is trained
+  Tensor labels = {};  // undefined if the model is not trained
 };
 
 struct MeanOfWordsImpl : nn::Module {
@@ -94,11 +93,11 @@ nn::Conv2d convolution(int64_t from, int64_t to, int64_t stride) {
   return nn::Conv2d(nn::Conv2dOptions(from, to, 3).stride(stride).padding(1));
 }
 
-/// Made on the processor, so that it is the same wherever it trains then. Only of layers with deterministic kernels.
+/// Creates the same model for all devices, on the processor and only with layers that have deterministic kernels.
 Work make_work(const Options& options) {
   const int64_t batch = options.batch, width = options.width;
   const Tensor labels = torch::randint(10, {batch}, torch::kLong);
-  if (options.model == "small") {  // with what keeps state and what draws numbers
+  if (options.model == "small") {  // it has layers with a state, and layers with random numbers
     nn::Sequential model{convolution(3, width, 2),
                          nn::BatchNorm2d(width),
                          nn::ReLU(),
@@ -114,7 +113,7 @@ Work make_work(const Options& options) {
     model->to(torch::kDouble);
     return {model, torch::randn({batch, 32}, torch::kDouble), labels};
   }
-  if (options.model == "exact") {  // every device computes the same, to the last bit
+  if (options.model == "exact") {  // every device computes exactly the same
     Tensor input = torch::randn({batch, 96});
     input[0][1] = NAN;
     input[1][2] = INFINITY;
@@ -141,12 +140,12 @@ Work make_work(const Options& options) {
     const nn::TransformerEncoderLayer layer(
         nn::TransformerEncoderLayerOptions(width, std::max<int64_t>(1, width / 64)).dim_feedforward(4 * width));
     nn::Sequential model{nn::TransformerEncoder(layer, options.layers), MeanOfWords(), nn::Linear(width, 10)};
-    return {model, torch::randn({2 * batch, batch, width}), labels};  // words, samples
+    return {model, torch::randn({2 * batch, batch, width}), labels};  // dimensions: words, samples, features
   }
   throw std::invalid_argument("there is no model '" + options.model + "'");
 }
 
-/// Mixed precision for as long as it lives.
+/// Enables mixed precision while this object lives.
 class Autocast {
  public:
   explicit Autocast(const Options& options) : on_(options.autocast), device_(options.device().type()) {
@@ -169,7 +168,7 @@ class Autocast {
   const torch::DeviceType device_;
 };
 
-/// One model and what trains it.
+/// A model with its input, labels and optimizer.
 class Training {
  public:
   explicit Training(const Options& options) : options_(options), work_(make_work(options)) {
@@ -211,7 +210,7 @@ class Training {
   }
 
  private:
-  /// As PyTorch's GradScaler, from a scale that is too large at first.
+  /// Scales the loss like PyTorch's GradScaler, at first with a scale that is too large.
   void scaled_step() {
     (loss_ * scale_).backward();
     Tensor finite = torch::ones({}, torch::TensorOptions(options_.device()).dtype(torch::kBool));
@@ -237,7 +236,7 @@ void synchronize(const Options& options) {
   if (options.cuda) torch::cuda::synchronize();
 }
 
-/// What lies between the marks, as the device or the processor tells it.
+/// Measures the time between marks with events of the device or the processor's clock.
 class Clock {
  public:
   explicit Clock(const Options& options) : cuda_(options.cuda) {}
@@ -251,7 +250,7 @@ class Clock {
 #endif
     times_.push_back(std::chrono::steady_clock::now());
   }
-  /// The median. The device has reached all marks.
+  /// The median time between marks. The device must have reached all marks.
   double milliseconds() {
     std::vector<double> between;
     for (std::size_t i = 1; i < times_.size(); ++i)
@@ -272,7 +271,7 @@ class Clock {
 #endif
 };
 
-/// Of the card's memory, what tensors hold now and held at most; zeros on the processor.
+/// The memory of tensors on the card, now and at most; zeros on the processor.
 struct Held {
   int64_t now = 0, peak = 0;
 };
@@ -287,7 +286,7 @@ Held held(const Options& options) {
   return {};
 }
 
-/// The steps of all models, each on its stream, or one of them replayed from a graph.
+/// Runs the steps of all models, each on its stream, or replays a captured step.
 class Steps {
  public:
   Steps(const Options& options, std::vector<std::unique_ptr<Training>>& trainings)
@@ -311,7 +310,7 @@ class Steps {
 #endif
     for (const auto& training : trainings_) train(*training);
   }
-  /// Keeps the streams busy, so that whoever does not wait for them reads what is not there yet.
+  /// Keeps the streams busy, so that code that does not wait for them reads wrong values.
   void burden() {
 #ifdef LOUPE_GPU_TRAINER_CUDA
     for (const c10::cuda::CUDAStream& stream : streams_) {

@@ -1,4 +1,4 @@
-// Which components there are, what has a name, and that nothing runs before it is asked for.
+// Which components a catalogue has, which one a name means, and that no plugin runs before it is needed.
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>
@@ -15,7 +15,7 @@
 namespace loupe {
 namespace {
 
-/// What is said of one plugin file, which must not be usable.
+/// The problem of a plugin file, which must be unusable.
 std::string problem_of(const std::string& file) {
   Catalogue catalogue;
   catalogue.add_path(file);
@@ -25,7 +25,7 @@ std::string problem_of(const std::string& file) {
   return "";
 }
 
-/// What is said of one component of a test plugin whose other one must be usable all the same.
+/// The problem of one component of a test plugin. The other component must still be usable.
 std::string problem_beside(const std::string& name) {
   Catalogue catalogue;
   catalogue.add_path(test_plugin(name));
@@ -49,7 +49,7 @@ TEST(Catalogue, KnowsComponentsByKindNameAndAlias) {
   EXPECT_STREQ(library.plugin->version, "1.2.3");
 }
 
-TEST(Catalogue, TakesAPluginOfANewerMinor) {
+TEST(Catalogue, AcceptsAPluginOfANewerMinorVersion) {
   Catalogue catalogue;
   catalogue.add_path(test_plugin("newer_minor"));
   EXPECT_TRUE(catalogue.problems().empty());
@@ -61,7 +61,7 @@ TEST(Catalogue, AMissingPathIsAProblem) {
             "the plugin path '/nowhere/at_all.so' does not exist; correct it, or build the plugin");
 }
 
-TEST(Catalogue, AFileThatIsNoLibraryIsAProblem) {
+TEST(Catalogue, AFileThatIsNotALibraryIsAProblem) {
   const Folder folder;
   const std::string file = folder.write("poem.so", "roses are red\n");
   EXPECT_SAYS(problem_of(file), "the plugin '" + file + "' cannot be loaded: ");
@@ -71,7 +71,7 @@ TEST(Catalogue, AFileThatIsNoLibraryIsAProblem) {
   EXPECT_SAYS(problem_of(empty), "the plugin '" + empty + "' cannot be loaded: ");
 }
 
-TEST(Catalogue, ALibraryThatIsCutShortIsAProblem) {
+TEST(Catalogue, AnIncompleteLibraryIsAProblem) {
   const Folder folder;
   const std::string file = folder.add_plugin("probe", "cut");
   std::filesystem::resize_file(file, 20000);
@@ -90,7 +90,7 @@ TEST(Catalogue, APluginThatCannotBeUsedIsAProblemThatSaysWhyAndTheRemedy) {
   for (const auto& [name, why] : told) EXPECT_SAYS(problem_of(test_plugin(name)), "'" + test_plugin(name) + "'" + why);
 }
 
-TEST(Catalogue, AComponentThatCannotBeUsedLeavesTheOthers) {
+TEST(Catalogue, AnUnusableComponentDoesNotAffectOthers) {
   const std::pair<const char*, const char*> told[] = {
       {"short_component", " (ABI 1.0, this host 1.0) offers a component that is cut short; rebuild it against this "},
       {"null_table", " (ABI 1.0, this host 1.0) offers a component that is cut short; rebuild it against this "},
@@ -101,7 +101,7 @@ TEST(Catalogue, AComponentThatCannotBeUsedLeavesTheOthers) {
   for (const auto& [name, why] : told) EXPECT_SAYS(problem_beside(name), why);
 }
 
-TEST(Catalogue, AKindOfANewerLoupeIsLeftOutWithAWarningAndIsNoProblem) {
+TEST(Catalogue, AKindOfANewerLoupeCausesAWarningButNoProblem) {
   Texts warnings;
   set_log_sink([&](int, const std::string& line) { warnings.push_back(line); });
   Catalogue catalogue;
@@ -114,7 +114,7 @@ TEST(Catalogue, AKindOfANewerLoupeIsLeftOutWithAWarningAndIsNoProblem) {
   EXPECT_SAYS(warnings[0], "newer Loupe");
 }
 
-TEST(Catalogue, AnOptionOfANewerTypeStaysUnsetAndCannotBeSet) {
+TEST(Catalogue, AnOptionOfANewerTypeCannotBeSet) {
   Texts warnings;
   set_log_sink([&](int, const std::string& line) { warnings.push_back(line); });
   Catalogue catalogue;
@@ -133,14 +133,14 @@ TEST(Catalogue, AnOptionOfANewerTypeStaysUnsetAndCannotBeSet) {
   EXPECT_THROW(OptionSet::from_values(entry->options(), &given, "it"), Error);
 }
 
-TEST(Catalogue, TheFirstComponentOfANameWins) {
+TEST(Catalogue, TheFirstComponentWithANameWins) {
   const Folder folder;
   const std::string first = folder.add_plugin("sound", "a");
   const std::string second = folder.add_plugin("same_name", "b");
   Catalogue catalogue;
   catalogue.add_path(folder.path());
   catalogue.open_all();
-  ASSERT_EQ(catalogue.problems().size(), 2u);  // and sound_beside
+  ASSERT_EQ(catalogue.problems().size(), 2u);  // the other one is about sound_beside
   EXPECT_EQ(catalogue.problems()[0],
             "the visualizer 'sound' of '" + second + "' is left out: '" + first +
                 "' comes before it and has one of that name; rename one, or take one file out of the "
@@ -148,7 +148,7 @@ TEST(Catalogue, TheFirstComponentOfANameWins) {
   EXPECT_EQ(catalogue.find(Kind::visualizer, "sound")->library->file, first);
 }
 
-TEST(Catalogue, TheSameFileByTwoPathsIsTakenOnce) {
+TEST(Catalogue, TheSameFileOnTwoPathsIsLoadedOnce) {
   const Folder folder;
   folder.add_plugin("sound", "deep/sound");
   Catalogue catalogue;
@@ -159,7 +159,7 @@ TEST(Catalogue, TheSameFileByTwoPathsIsTakenOnce) {
   EXPECT_EQ(catalogue.entries().size(), 2u);
 }
 
-TEST(Catalogue, AFileIsLoadedOnceAProcess) {
+TEST(Catalogue, AFileIsLoadedOncePerProcess) {
   Catalogue first, second;
   first.add_path(test_plugin("sound"));
   second.add_path(test_plugin("sound"));
@@ -176,12 +176,12 @@ TEST(Catalogue, OneFaultyFileInAFolderLeavesTheOthers) {
   catalogue.add_path(folder.path());
   catalogue.open_all();
   ASSERT_EQ(catalogue.problems().size(), 2u);
-  EXPECT_SAYS(catalogue.problems()[0], "b.so'");  // told before any is opened
+  EXPECT_SAYS(catalogue.problems()[0], "b.so'");  // reported before any file is opened
   EXPECT_SAYS(catalogue.problems()[1], "a.so'");
   EXPECT_EQ(catalogue.names(Kind::visualizer), (Texts{"sound", "sound_beside"}));
 }
 
-/// A catalogue of plugins/pair.c in a folder: each variant as the file "NAME.so".
+/// A catalogue of a folder with variants of plugins/pair.c, each in a file "NAME.so".
 class Order : public testing::Test {
  protected:
   std::string add(const std::string& variant, const std::string& name) {
@@ -207,7 +207,7 @@ TEST_F(Order, TheFirstFileHasANameWhateverWasAskedForBefore) {
 }
 
 TEST_F(Order, ANameGoesBeforeAnAlias) {
-  const std::string first = add("one", "a");  // whose alias is "two"
+  const std::string first = add("one", "a");  // its alias is "two"
   EXPECT_EQ(owner("two"), first);
   const std::string last = add("two", "b");
   catalogue_.add_path(last);
@@ -215,13 +215,13 @@ TEST_F(Order, ANameGoesBeforeAnAlias) {
   EXPECT_EQ(owner("two"), last);
 }
 
-TEST_F(Order, AFileThatSaysNothingComesLast) {
+TEST_F(Order, AFileWithoutANoteComesLast) {
   const std::string first = add("silent", "a"), last = add("two", "b");
   EXPECT_EQ(owner("silent"), first);
   EXPECT_EQ(owner("shared"), last);
 }
 
-TEST_F(Order, AFileThatIsNamedItselfComesInItsOrderThoughItSaysNothing) {
+TEST_F(Order, ANamedFileComesInItsOrderEvenWithoutANote) {
   const std::string named = PAIR_PLUGINS + "/pair_silent.so";
   catalogue_.add_path(named);
   add("two", "a");
@@ -229,7 +229,7 @@ TEST_F(Order, AFileThatIsNamedItselfComesInItsOrderThoughItSaysNothing) {
   EXPECT_EQ(owner("shared"), named);
 }
 
-TEST_F(Order, ListsTheSameAsItFinds) {
+TEST_F(Order, ListsTheComponentsThatItFinds) {
   const std::string silent = add("silent", "a"), first = add("one", "b");
   add("two", "c");
   EXPECT_EQ(owner("silent"), silent);
@@ -251,7 +251,7 @@ bool stranger_ran() {
   return std::getenv("LOUPE_STRANGER_RAN") != nullptr;
 }
 
-TEST(ComponentIndex, ReadsWhatAPluginBringsFromItsNote) {
+TEST(ComponentIndex, ReadsThePluginsComponentsFromItsNote) {
   const PluginFile file(STRANGER_PLUGIN);
   const ComponentIndex index = read_index(ElfFile(file));
   ASSERT_TRUE(index.noted);
@@ -263,7 +263,7 @@ TEST(ComponentIndex, ReadsWhatAPluginBringsFromItsNote) {
   EXPECT_TRUE(index.components[1].has_aliases);
 }
 
-TEST(ComponentIndex, OfAFileWithoutNoteIsNone) {
+TEST(ComponentIndex, OfAFileWithoutANoteIsEmpty) {
   const PluginFile file(test_plugin("sound"));
   EXPECT_FALSE(read_index(ElfFile(file)).noted);
 }
@@ -284,7 +284,7 @@ TEST(ComponentIndex, OnlyWhatIsAskedForRuns) {
   EXPECT_TRUE(stranger_ran());
 }
 
-TEST(ComponentIndex, AnAliasIsFoundInAPluginThatHasSome) {
+TEST(ComponentIndex, FindsAnAliasInAPluginWithAliases) {
   const Folder folder;
   with_stranger(folder);
   Catalogue catalogue;
@@ -293,7 +293,7 @@ TEST(ComponentIndex, AnAliasIsFoundInAPluginThatHasSome) {
   EXPECT_STREQ(catalogue.find(Kind::lens, "strangest")->component->name, "stranger");
 }
 
-TEST(ComponentIndex, AFileWithoutNoteIsOpenedWhereANameIsFoundNowhereElse) {
+TEST(ComponentIndex, OpensAFileWithoutANoteIfANameIsNotFoundElsewhere) {
   const Folder folder;
   folder.add_plugin("sound");
   folder.add_plugin("probe");
@@ -304,7 +304,7 @@ TEST(ComponentIndex, AFileWithoutNoteIsOpenedWhereANameIsFoundNowhereElse) {
   EXPECT_NE(catalogue.find(Kind::visualizer, "sound"), nullptr);
 }
 
-TEST(ComponentIndex, TellsDoublesWithoutOpeningEither) {
+TEST(ComponentIndex, ReportsDuplicatesWithoutOpeningEither) {
   const Folder folder;
   const std::string first = with_stranger(folder);
   std::filesystem::copy_file(first, folder.path("twin.so"));
@@ -329,7 +329,7 @@ TEST(LoadPlugin, TellsOfALibraryThatThePluginBringsAndTheProcessHas) {
   EXPECT_SAYS(only(log.messages), "libyaml-cpp.so");
   EXPECT_SAYS(only(log.messages), "the plugin uses that one, and may mix two versions of a library");
   load_plugin(MIXED_PLUGINS + "/mixed.so");
-  EXPECT_EQ(log.messages.size(), 1u) << "it is told once";
+  EXPECT_EQ(log.messages.size(), 1u) << "the message comes once";
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int extension = 7;
 
-/// Keeps where its plugin lies, and offers an extension.
+/// Stores the path of its plugin, and offers an extension.
 class Extended : public Lens {
  public:
   static constexpr const char* name = "extended";
@@ -62,7 +62,7 @@ TEST(ComponentInstance, KnowsTheNameThatTheUserGaveIt) {
   EXPECT_EQ(Extended::own_name, "mine");
 }
 
-/// What is logged as a component asks for an id.
+/// The log messages when a component requests an interface.
 std::vector<std::string> logged_for(const char* id) {
   std::vector<std::string> lines;
   set_log_sink([&](int, const std::string& line) { lines.push_back(line); });
@@ -72,9 +72,9 @@ std::vector<std::string> logged_for(const char* id) {
   return lines;
 }
 
-TEST(ComponentInstance, IsToldOfADraftThatIsGoneWhatThereIsNow) {
+TEST(ComponentInstance, ReportsTheCurrentInterfaceInsteadOfAnOldDraft) {
   EXPECT_EQ(logged_for(LOUPE_DRAFT_FLAGS_ID), std::vector<std::string>{});
-  EXPECT_EQ(logged_for("loupe.flags/1"), std::vector<std::string>{}) << "no draft";
+  EXPECT_EQ(logged_for("loupe.flags/1"), std::vector<std::string>{}) << "this is not a draft";
   const auto other = logged_for("loupe.flags/draft-0"), unknown = logged_for("loupe.none_such/draft-1");
   ASSERT_EQ(other.size(), 1u);
   EXPECT_NE(other[0].find(LOUPE_DRAFT_FLAGS_ID), std::string::npos) << other[0];
@@ -82,16 +82,16 @@ TEST(ComponentInstance, IsToldOfADraftThatIsGoneWhatThereIsNow) {
   EXPECT_NE(unknown[0].find("nothing"), std::string::npos) << unknown[0];
 }
 
-TEST(ComponentInstance, OffersExtensionsByTheirWholeId) {
+TEST(ComponentInstance, OffersExtensionsByTheirFullId) {
   const ComponentInstance instance = instance_of("");
   const auto offer = [&](const char* id) { return instance.table<loupe_lens>().get_extension(instance.self(), id); };
   EXPECT_EQ(offer("test.seven/1"), &extension);
   EXPECT_EQ(offer("test.seven/2"), nullptr);
   EXPECT_EQ(offer(nullptr), nullptr);
-  EXPECT_EQ(offer("test.throws/1"), nullptr) << "no exception leaves a plugin";
+  EXPECT_EQ(offer("test.throws/1"), nullptr) << "exceptions stay within a plugin";
 }
 
-// A crash is told with the name of the component that ran.
+// Loupe reports a crash with the name of the component that was running.
 TEST(RunningComponentDeathTest, IsNamedInACrash) {
   EXPECT_DEATH(
       {
@@ -102,7 +102,7 @@ TEST(RunningComponentDeathTest, IsNamedInACrash) {
       "a fault inside the lens 'x'");
 }
 
-TEST(RunningComponentDeathTest, IsNamedInACrashOfAThreadOfItsOwnThatHasAskedTheHostForSomething) {
+TEST(RunningComponentDeathTest, IsNamedInACrashOfItsThreadThatUsedTheHost) {
   EXPECT_DEATH(
       {
         name_components_in_crashes();
@@ -115,7 +115,7 @@ TEST(RunningComponentDeathTest, IsNamedInACrashOfAThreadOfItsOwnThatHasAskedTheH
       "a fault inside the visualizer 'x'");
 }
 
-TEST(RunningComponentDeathTest, IsNotNamedInACrashAfterItHasRun) {
+TEST(RunningComponentDeathTest, IsNotNamedInACrashAfterItRan) {
   EXPECT_DEATH(
       {
         name_components_in_crashes();

@@ -1,4 +1,4 @@
-// What an inspector loaded, as it is kept beside the record.
+// The list of the plugins that an inspector loaded, which is written next to the record.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What a component asks for is kept here.
+/// A context that stores the components and drafts that are used.
 struct Around : ComponentContext {
   const loupe_run* run() const override { return nullptr; }
   bool lend(const loupe_module&, const std::string&, bool, const Take&) override { return false; }
@@ -34,13 +34,13 @@ TEST(LoadedComponents, NamesEachPluginWithItsVersionsComponentsAndDrafts) {
   catalogue.add_path(test_plugin("probe"));
   catalogue.add_path(test_plugin("sound"));
   Around around;
-  EXPECT_EQ(news_of(around.all), Json()) << "nothing is loaded";
+  EXPECT_EQ(news_of(around.all), Json()) << "no component is loaded";
   around.all.add(*catalogue.find(Kind::lens, "probe"));
-  around.all.add(*catalogue.find(Kind::lens, "probe_lens"));  // which is the same
+  around.all.add(*catalogue.find(Kind::lens, "probe_lens"));  // an alias of the same lens
   around.all.add(*catalogue.find(Kind::gatherer, "probe_forward"));
   around.all.add_draft(test_plugin("probe"), "loupe.x/draft-1");
   const Json news = news_of(around.all);
-  ASSERT_EQ(news.at("plugins").size(), 1u) << "the other was opened, and nothing of it made";
+  ASSERT_EQ(news.at("plugins").size(), 1u) << "the other plugin was opened, but no component of it was created";
   const Json& plugin = news["plugins"][0];
   EXPECT_EQ(plugin.at("file"), test_plugin("probe"));
   EXPECT_EQ(plugin.at("name"), "probe");
@@ -49,10 +49,10 @@ TEST(LoadedComponents, NamesEachPluginWithItsVersionsComponentsAndDrafts) {
   EXPECT_EQ(plugin.at("components"), Json::parse(R"([{"kind": "gatherer", "name": "probe_forward"},
                                                      {"kind": "lens", "name": "probe_lens"}])"));
   EXPECT_EQ(plugin.at("drafts"), Json::array({"loupe.x/draft-1"}));
-  EXPECT_EQ(news_of(around.all), Json()) << "nothing came since";
+  EXPECT_EQ(news_of(around.all), Json()) << "no component was added since";
 }
 
-TEST(LoadedComponents, AreToldAgainWhereTheyCouldNotBeWritten) {
+TEST(LoadedComponents, AreReportedAgainAfterAWriteFailed) {
   Catalogue catalogue;
   catalogue.add_path(test_plugin("sound"));
   Around around;
@@ -62,7 +62,7 @@ TEST(LoadedComponents, AreToldAgainWhereTheyCouldNotBeWritten) {
   EXPECT_EQ(news_of(around.all).at("plugins").size(), 1u);
 }
 
-TEST(LoadedComponents, HaveTheDraftsThatAreThereAndAskedFor) {
+TEST(LoadedComponents, IncludeDraftsThatExistAndWereRequested) {
   static const int table = 0;
   offer_interface("loupe.there/draft-1", &table);
   offer_interface("loupe.no_draft/1", &table);
@@ -77,14 +77,14 @@ TEST(LoadedComponents, HaveTheDraftsThatAreThereAndAskedFor) {
   EXPECT_EQ(news_of(around.all).at("plugins").at(0).at("drafts"), Json::array({"loupe.there/draft-1"}));
 }
 
-TEST(OfferedInterfaces, AreLoadedWhenTheyAreAskedForAndNotBefore) {
+TEST(OfferedInterfaces, AreLoadedOnlyOnRequest) {
   static const int table = 0;
   static int loaded = 0;
   static bool is_there = false;
   offer_interface("loupe.loaded/1", [](const char* id) {
     EXPECT_STREQ(id, "loupe.loaded/1");
     ++loaded;
-    // Without a lock of the host's: what is loaded may offer something itself.
+    // The host holds no lock during this call, as a loaded library may offer an interface.
     offer_interface("loupe.offered_meanwhile/1", &table);
     return is_there ? static_cast<const void*>(&table) : nullptr;
   });

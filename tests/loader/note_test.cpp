@@ -1,4 +1,4 @@
-// A plugin whose note is wrong is refused, and with a message; where its bytes show that, before any of its code runs.
+// Plugins with a wrong note are refused with a message, if possible before any of their code runs.
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -19,8 +19,8 @@
 namespace loupe {
 namespace {
 
-/// A copy of the plugin whose code says that it ran, in the folder of the running test, of which some bytes are
-/// changed.
+/// A copy of the plugin that sets an environment variable when its code runs. Each test changes some bytes of the
+/// copy.
 class WrongNote : public testing::Test {
  protected:
   WrongNote() {
@@ -49,7 +49,7 @@ class WrongNote : public testing::Test {
   }
   void put(const loupe_elf_note& head) { std::memcpy(&bytes_[note_bytes_], &head, sizeof head); }
 
-  /// What is said of the file when its folder is looked through, or when one of its components is asked for.
+  /// The problem that a catalogue reports for the file, when its folder is added or one of its components is requested.
   std::string problem(const std::string& asked = "strange") {
     std::ofstream(file_, std::ios::binary) << bytes_;
     ::unsetenv("LOUPE_STRANGER_RAN");
@@ -100,14 +100,14 @@ TEST_F(WrongNote, TwoSections) {
 
 TEST_F(WrongNote, TwoInOneSection) {
   loupe_elf_note first = head();
-  first.text_size -= 8;  // what follows it is taken for another
+  first.text_size -= 8;  // the rest then looks like another note
   bytes_[note_bytes_ + sizeof first + first.text_size - 1] = '\0';
   put(first);
   EXPECT_EQ(problem(), damaged("another note follows the note of its components"));
   EXPECT_FALSE(has_run());
 }
 
-TEST_F(WrongNote, LargerThanAny) {
+TEST_F(WrongNote, TooLarge) {
   bytes_.resize(bytes_.size() + (2 << 20), 'x');
   ElfW(Shdr) note = section(note_);
   note.sh_size = 2 << 20;
@@ -116,7 +116,7 @@ TEST_F(WrongNote, LargerThanAny) {
   EXPECT_FALSE(has_run());
 }
 
-TEST_F(WrongNote, ThatClaimsToBeLonger) {
+TEST_F(WrongNote, WithAWrongLength) {
   loupe_elf_note claim = head();
   claim.text_size = 0xFFFFFFFFu;
   put(claim);
@@ -124,7 +124,7 @@ TEST_F(WrongNote, ThatClaimsToBeLonger) {
   EXPECT_FALSE(has_run());
 }
 
-TEST_F(WrongNote, ThatIsOfSomethingElse) {
+TEST_F(WrongNote, OfAnotherKind) {
   loupe_elf_note other = head();
   std::memcpy(other.name, "GNU", 4);
   put(other);
@@ -132,7 +132,7 @@ TEST_F(WrongNote, ThatIsOfSomethingElse) {
   EXPECT_FALSE(has_run());
 }
 
-TEST_F(WrongNote, ThatLiesAboutItsComponents) {
+TEST_F(WrongNote, WithAWrongComponent) {
   const std::size_t name = bytes_.find(LOUPE_LENS_ID " strange\n");
   ASSERT_NE(name, std::string::npos);
   bytes_.replace(name, std::strlen(LOUPE_LENS_ID " strange"), LOUPE_LENS_ID " unknown");
@@ -142,7 +142,7 @@ TEST_F(WrongNote, ThatLiesAboutItsComponents) {
                 "again");
 }
 
-TEST_F(WrongNote, ThatPromisesMoreThanThereIs) {
+TEST_F(WrongNote, WithAComponentThatDoesNotExist) {
   loupe_elf_note head_of_more = head();
   const std::string more =
       std::string(LOUPE_LENS_ID " strange\n" LOUPE_LENS_ID " stranger +\n" LOUPE_LENS_ID " x\n") + '\0';
@@ -157,7 +157,7 @@ TEST_F(WrongNote, ThatPromisesMoreThanThereIs) {
   EXPECT_SAYS(problem("x"), "the note in its file has a lens 'x', which it does not offer; build it again");
 }
 
-TEST_F(WrongNote, OfAnotherVersionIsNone) {
+TEST_F(WrongNote, OfAnotherVersionIsIgnored) {
   loupe_elf_note later = head();
   later.version = LOUPE_ELF_VERSION + 1;
   put(later);
@@ -169,7 +169,7 @@ TEST_F(WrongNote, OfAnotherVersionIsNone) {
   EXPECT_EQ(catalogue.problems(), Texts{});
 }
 
-TEST_F(WrongNote, AnotherMajorVersionIsRefusedBeforeItRuns) {
+TEST_F(WrongNote, OfAnotherMajorVersionIsRefusedBeforeItRuns) {
   const loupe_entry own = {LOUPE_MAGIC, LOUPE_ABI_MAJOR, LOUPE_ABI_MINOR, nullptr};
   const std::size_t begin =
       bytes_.find(std::string(reinterpret_cast<const char*>(&own), offsetof(loupe_entry, get_extension)));

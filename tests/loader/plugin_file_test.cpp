@@ -1,4 +1,4 @@
-// What is not a plain and whole file of one's own is not opened.
+// Only regular, complete files that no other user can change are opened as plugins.
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace loupe {
 namespace {
 
-/// What is said of one path; empty where it could be opened.
+/// The error message for a path, or "" if it can be opened.
 std::string fault_of(const std::string& path) {
   try {
     const PluginFile file(path);
@@ -31,7 +31,7 @@ std::string fault_of(const std::string& path) {
   }
 }
 
-/// What is said of a folder as a plugin path.
+/// The only problem of a folder in the plugin path.
 std::string only_problem(const std::string& path) {
   Catalogue catalogue;
   catalogue.add_path(path);
@@ -45,7 +45,7 @@ TEST(PluginFile, APipeBlocksNobody) {
             "'" + folder.path("x.so") + "' is not a plugin: it is not a regular file; remove it from the plugin path");
 }
 
-TEST(PluginFile, DevicesFoldersAndSocketsAreNoPlugins) {
+TEST(PluginFile, DevicesFoldersAndSocketsAreNotPlugins) {
   const Folder folder;
   std::filesystem::create_directories(folder.path("y.so"));
   EXPECT_SAYS(only_problem(folder.path()), "y.so' is not a plugin: it is not a regular file");
@@ -54,7 +54,7 @@ TEST(PluginFile, DevicesFoldersAndSocketsAreNoPlugins) {
   ::sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());  // such an address is short
+  std::filesystem::current_path(folder.path());  // keeps the socket's path short, as its length is limited
   std::snprintf(address.sun_path, sizeof address.sun_path, "s.so");
   ASSERT_EQ(::bind(socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address), 0);
   std::filesystem::current_path(before);
@@ -62,13 +62,13 @@ TEST(PluginFile, DevicesFoldersAndSocketsAreNoPlugins) {
   ::close(socket);
 }
 
-TEST(PluginFile, ALinkToItselfIsNoPlugin) {
+TEST(PluginFile, ALinkToItselfIsNotAPlugin) {
   const Folder folder;
   std::filesystem::create_symlink("loop.so", folder.path("loop.so"));
   EXPECT_SAYS(only_problem(folder.path()), "loop.so' cannot be read: ");
 }
 
-TEST(FileTrust, WhatEveryoneMayChangeIsRefused) {
+TEST(FileTrust, AFileThatEveryoneMayChangeIsRefused) {
   const Folder folder;
   const std::string file = folder.add_plugin("sound");
   ASSERT_EQ(::chmod(file.c_str(), 0757), 0);
@@ -78,11 +78,11 @@ TEST(FileTrust, WhatEveryoneMayChangeIsRefused) {
   ASSERT_EQ(::chmod(file.c_str(), 0755), 0);
   ASSERT_EQ(::chmod(folder.path().c_str(), 0757), 0);
   EXPECT_SAYS(only_problem(folder.path()), "' may be changed by everyone, who could make the trainer run anything");
-  EXPECT_SAYS(only_problem(file), "the plugin folder '") << "also where the file itself is named";
+  EXPECT_SAYS(only_problem(file), "the plugin folder '") << "the folder counts even if the path names the file";
   ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
   Catalogue sticky;
   sticky.add_path(folder.path());
-  EXPECT_EQ(sticky.problems(), Texts{}) << "in a sticky folder, as /tmp is, others change nothing of mine";
+  EXPECT_EQ(sticky.problems(), Texts{}) << "in a sticky folder like /tmp, others cannot change my files";
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
 }
 
@@ -92,7 +92,7 @@ TEST(FileTrust, AFileOfAnotherUserIsRefused) {
   status.st_mode = S_IFREG | 0755;
   EXPECT_EQ(trust_fault("x.so", status), "");
   status.st_uid = 0;
-  EXPECT_EQ(trust_fault("x.so", status), "") << "root's";
+  EXPECT_EQ(trust_fault("x.so", status), "") << "root owns the file";
   status.st_uid = 54321;
   EXPECT_EQ(trust_fault("x.so", status),
             "the plugin 'x.so' belongs to another user (54321), who could make the trainer run anything; take "
@@ -101,13 +101,13 @@ TEST(FileTrust, AFileOfAnotherUserIsRefused) {
   EXPECT_SAYS(trust_fault("x", status), "the plugin folder 'x' belongs to another user");
 }
 
-TEST(FileTrust, AGroupMayWriteWhereItIsTheOwnersAlone) {
+TEST(FileTrust, AGroupMayWriteIfItIsTheOwnersOwnGroup) {
   struct ::stat status {};
   status.st_mode = S_IFREG | 0775;
   status.st_uid = 0;
   status.st_gid = 0;
   EXPECT_EQ(trust_fault("x.so", status), "");
-  status.st_gid = 100;  // users
+  status.st_gid = 100;  // the group "users"
   EXPECT_EQ(
       trust_fault("x.so", status),
       "the plugin 'x.so' may be changed by a whole group, who could make the trainer run anything; 'chmod g-w' it");
@@ -124,7 +124,7 @@ void write(const std::string& file, const std::string& content) {
   std::ofstream(file, std::ios::binary) << content;
 }
 
-/// What reading a file's note is refused with; empty when it is not.
+/// The error message for a file's note, or "" if it is valid.
 std::string refusal(const std::string& path) {
   try {
     const PluginFile file(path);
@@ -135,7 +135,7 @@ std::string refusal(const std::string& path) {
   return "";
 }
 
-/// Opens a file in a process of its own. The signal that killed that process, or 0.
+/// Opens a file in a separate process. Returns the signal that killed this process, or 0.
 int signal_of_opening(const std::string& file) {
   const ::pid_t child = ::fork();
   if (child == 0) {
@@ -201,7 +201,7 @@ TEST(ElfCheck, RefusesASegmentBeyondTheEndOfTheFile) {
                                " bytes are fewer than its header says; copy or build it again");
 }
 
-TEST(ElfCheck, SaysWhatIsDamaged) {
+TEST(ElfCheck, ReportsTheDamage) {
   const Folder folder;
   const std::string path = folder.add_plugin("sound", "damaged");
   std::string content = content_of(path);
@@ -211,11 +211,11 @@ TEST(ElfCheck, SaysWhatIsDamaged) {
             "the plugin '" + path + "' is damaged: its header is not one that linkers write; copy or build it again");
 }
 
-TEST(ElfCheck, TakesEveryLibraryThatThisProgramUses) {
+TEST(ElfCheck, AcceptsEveryLibraryOfThisProgram) {
   std::vector<std::string> libraries;
   ::dl_iterate_phdr(
       [](::dl_phdr_info* library, std::size_t, void* list) {
-        // The program itself has no name here, and the kernel's own library no file.
+        // The program itself has no name here, and the kernel's library is not a file.
         if (std::strchr(library->dlpi_name, '/') != nullptr)
           static_cast<std::vector<std::string>*>(list)->emplace_back(library->dlpi_name);
         return 0;

@@ -37,7 +37,7 @@ class OtherLinked : public Linked {
   static constexpr const char* help = "comes too late";
   using Linked::Linked;
 };
-/// As a plugin file of the tests has it too.
+/// A lens whose name a plugin file of the tests has, too.
 class Strange : public Linked {
  public:
   static constexpr const char* name = "strange";
@@ -48,14 +48,14 @@ LOUPE_STATIC_PLUGIN(linked_plugin, "mine", "1.0", Linked);
 LOUPE_STATIC_PLUGIN(other_plugin, "yours", "1.0", OtherLinked);
 LOUPE_STATIC_PLUGIN(strange_plugin, "ours", "1.0", Strange);
 
-/// A catalogue as the next configuration has it.
+/// A new catalogue with the registered plugins.
 Catalogue registered_catalogue() {
   Catalogue catalogue;
   catalogue.add_registered();
   return catalogue;
 }
 
-/// Registration is the process's, so every test begins with the same.
+/// Registration applies to the whole process, so all tests start with the same plugins.
 class RegisterPlugin : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -65,13 +65,13 @@ class RegisterPlugin : public testing::Test {
   }
 };
 
-TEST_F(RegisterPlugin, MakesAComponentKnownByItsNameInYaml) {
+TEST_F(RegisterPlugin, MakesAComponentAvailableByNameInYaml) {
   Monitor monitor(Config::from_text("visualizers: []\nlenses: [linked: {number: 4}]\n", "a.yaml", "/"));
   monitor.tick(std::nullopt);
   EXPECT_EQ(monitor.display().last("Linked", "all", "number"), 4);
 }
 
-TEST_F(RegisterPlugin, OfTwoOfANameTakesTheFirstAndTellsOfTheOther) {
+TEST_F(RegisterPlugin, PrefersTheFirstOfTwoEqualNamesAndReportsTheOther) {
   const Catalogue catalogue = registered_catalogue();
   EXPECT_STREQ(catalogue.find(Kind::lens, "linked")->component->help, Linked::help);
   EXPECT_EQ(only(catalogue.problems()),
@@ -79,7 +79,7 @@ TEST_F(RegisterPlugin, OfTwoOfANameTakesTheFirstAndTellsOfTheOther) {
             "comes before it and has one of that name; rename one, or take one file out of the plugin path");
 }
 
-TEST_F(RegisterPlugin, GoesBeforeAFileWhichIsThenToldAndNotOpened) {
+TEST_F(RegisterPlugin, TakesPrecedenceOverAFileWhichIsReportedButNotOpened) {
   const Folder folder;
   std::filesystem::copy_file(STRANGER_PLUGIN, folder.path("stranger.so"));
   ::unsetenv("LOUPE_STRANGER_RAN");
@@ -107,7 +107,7 @@ std::string refusal(const loupe_entry& entry) {
   return "";
 }
 
-TEST_F(RegisterPlugin, RefusesAnEntryThatIsNone) {
+TEST_F(RegisterPlugin, RefusesAnInvalidEntry) {
   const std::size_t before = registered_plugins().size();
   loupe_entry entry = linked_plugin;
   entry.magic = 1;

@@ -12,7 +12,7 @@ namespace {
 torch::nn::BatchNorm1d norm_of_two() {
   return torch::nn::BatchNorm1d(torch::nn::BatchNorm1dOptions(2).momentum(0.5));
 }
-/// Its mean is (6, 8).
+/// A batch with the mean (6, 8).
 at::Tensor batch() {
   return torch::tensor({{3.0F, 4.0F}, {9.0F, 12.0F}});
 }
@@ -139,7 +139,7 @@ TEST(Reducers, FoldAsTheirNamesSay) {
   for (Reducer* reducer : std::initializer_list<Reducer*>{&exponential, &cumulative, &sum, &minimum, &maximum}) {
     push(*reducer, {8, 4, 0});
   }
-  EXPECT_FLOAT_EQ(first(exponential.latest()), 5.25);  // 8, 7, 5.25
+  EXPECT_FLOAT_EQ(first(exponential.latest()), 5.25);  // after values 8, 7 and 5.25
   EXPECT_FLOAT_EQ(first(cumulative.latest()), 4);
   EXPECT_FLOAT_EQ(first(sum.latest()), 12);
   EXPECT_FLOAT_EQ(first(minimum.latest()), 0);
@@ -183,7 +183,7 @@ double lens_value(const std::string& options, const std::string& line) {
 }
 
 TEST(DifferenceMonitorLens, SeesTheRunningMeanOfABatchNormChangeInPlace) {
-  EXPECT_FLOAT_EQ(lens_value("", "mean"), 3.75);  // norms 5 and 2.5
+  EXPECT_FLOAT_EQ(lens_value("", "mean"), 3.75);  // the norms are 5 and 2.5
   EXPECT_FLOAT_EQ(lens_value(", line: max", "max"), 5);
   EXPECT_FLOAT_EQ(lens_value(", duration: 0.5, step_time: 1, line: min", "min"), 2.5);
 }

@@ -13,7 +13,7 @@ torch::nn::Sequential small_model() {
   return torch::nn::Sequential(torch::nn::Linear(5, 8), torch::nn::ReLU(), torch::nn::Linear(8, 4), torch::nn::Tanh());
 }
 
-/// Two epochs of three batches each, ended by their ticks.
+/// Trains two epochs of three batches, with a tick after each.
 void train(Inspector& inspector, torch::nn::Sequential& model) {
   torch::optim::SGD optimizer(model->parameters(), 0.1);
   inspector.attach(*model, optimizer);
@@ -74,7 +74,7 @@ TEST(PipelineLens, DoesWhatParameterGradientGeometryDoes) {
   }
 }
 
-TEST(PipelineLens, ShowsOnlyTheSeriesAndModulesAskedFor) {
+TEST(PipelineLens, ShowsOnlySelectedSeriesAndModules) {
   auto model = small_model();
   auto inspector = inspector_of(
       "  - pipeline: {gather: parameter_gradient, parameters: [weight], preprocess: gradient_geometry,\n"
@@ -84,7 +84,7 @@ TEST(PipelineLens, ShowsOnlyTheSeriesAndModulesAskedFor) {
   EXPECT_FALSE(inspector.value("Gradient", "Gradient", "2"));
 }
 
-TEST(PipelineLens, TakesParametersByGlobAndTellsOfNamesThatFitNothing) {
+TEST(PipelineLens, AcceptsGlobsForParametersAndReportsUnknownNames) {
   auto model = small_model();
   auto inspector = inspector_of(
       "  - pipeline: {gather: parameter_gradient, parameters: ['w*', '?ias'], preprocess: gradient_geometry,\n"
@@ -127,12 +127,12 @@ TEST(PipelineLens, RefusesATagWithAnUnknownWord) {
   EXPECT_THROW(inspector_of("  - pipeline: {tag: '{layer} Norm'}\n"), ConfigError);
 }
 
-TEST(PipelineLens, IsCheckedWithTheComponentsThatItNamesBeforeTraining) {
+TEST(PipelineLens, IsCheckedBeforeTrainingWithItsComponents) {
   try {
     inspector_of(
         "  - pipeline: {gather: foward, preprocess: output_nrm}\n"
         "  - pipeline: {preprocess: output_norm, preprocessor_options: {normalise: true}}\n    as: second\n");
-    FAIL() << "a misspelt component was taken";
+    FAIL() << "a misspelt component was accepted";
   } catch (const ConfigError& error) {
     const std::string told = error.what();
     EXPECT_NE(told.find(":3:24: error: there is no gatherer 'foward'; did you mean 'forward'?"), std::string::npos)

@@ -58,8 +58,8 @@ lenses:
 
   const at::Tensor hidden =
       torch::linear(input, model_[0]->as<torch::nn::Linear>()->weight, model_[0]->as<torch::nn::Linear>()->bias);
-  EXPECT_TRUE(at::equal(list("forward_pre/1.pt").at(0), hidden)) << "before it is changed in place";
-  EXPECT_TRUE(at::equal(list("forward_input/1.pt").at(0), hidden.relu())) << "a module in place changes its input";
+  EXPECT_TRUE(at::equal(list("forward_pre/1.pt").at(0), hidden)) << "before the module changes it in place";
+  EXPECT_TRUE(at::equal(list("forward_input/1.pt").at(0), hidden.relu())) << "an in-place module changes its input";
   EXPECT_TRUE(at::equal(list("forward_output/2.pt").at(0), result));
   EXPECT_TRUE(at::equal(list("backward_output/2.pt").at(0), torch::ones({5, 2})));
   EXPECT_TRUE(at::allclose(list("backward_input/0.pt").at(0), input.grad()));
@@ -93,10 +93,10 @@ TEST_F(RecorderLens, TakesSamplesEveryNthTimeUpToALimitInTheModesAskedFor) {
   EXPECT_TRUE(at::equal(saved[0], torch::full({3}, 0.0F)));
   EXPECT_TRUE(at::equal(saved[1], torch::full({3}, 2.0F)));
   EXPECT_EQ(inspector.value("Recorded Samples", "0", "this epoch"), 2.0);
-  EXPECT_FALSE(std::filesystem::exists(directory_ / "some" / "1.pt")) << "only what fits is recorded";
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "some" / "1.pt")) << "only selected modules are recorded";
 }
 
-TEST_F(RecorderLens, GoesOnOverEpochsOrKeepsThemApart) {
+TEST_F(RecorderLens, ContinuesOverEpochsOrSeparatesThem) {
   for (const char* options : {"indices: [3]", "indices: [3], each_epoch: true, path: apart"}) {
     auto inspector = watch(options);
     for (int epoch = 0; epoch < 2; ++epoch) {
@@ -109,7 +109,7 @@ TEST_F(RecorderLens, GoesOnOverEpochsOrKeepsThemApart) {
   EXPECT_EQ(list("apart/2/0.pt").size(), 1U);
 }
 
-TEST_F(RecorderLens, KeepsWhatAnEarlierRunRecorded) {
+TEST_F(RecorderLens, KeepsTheFilesOfAnEarlierRun) {
   for (const char* options : {"indices: [3]", "indices: [3], each_epoch: true, path: apart"}) {
     for (int run = 1; run <= 2; ++run) {
       auto inspector = watch(options);
@@ -123,7 +123,7 @@ TEST_F(RecorderLens, KeepsWhatAnEarlierRunRecorded) {
   EXPECT_EQ(list("apart/1/0.pt").size(), 2U);
 }
 
-TEST_F(RecorderLens, KeepsWhatTheRunRecordedThatItGoesOnWith) {
+TEST_F(RecorderLens, KeepsReplacedFilesOfAResumedRun) {
   const auto record = [&](const std::string& options, int first, int last) {
     auto inspector = Inspector::from_text("loupe: 1\nrun: {resume: true, dir: " + directory_.string() +
                                           "}\nlenses:\n  - recorder: {indices: [3], " + options + "}\n");
@@ -158,7 +158,7 @@ TEST_F(RecorderLens, WritesThroughNoLinkLaidInTheMiddle) {
   EXPECT_EQ(std::filesystem::file_size(victim), 8U);
 }
 
-TEST_F(RecorderLens, SaysWhichShapesDoNotFoldAndLetsTrainingGoOn) {
+TEST_F(RecorderLens, ReportsShapesThatDoNotFitAndTrainingContinues) {
   testing::internal::CaptureStderr();
   auto inspector = watch("indices: [1], reduction: sum");
   model_->forward(torch::randn({5, 3}));
@@ -170,7 +170,7 @@ TEST_F(RecorderLens, SaysWhichShapesDoNotFoldAndLetsTrainingGoOn) {
       << told;
 }
 
-TEST_F(RecorderLens, SaysWhereItCannotWrite) {
+TEST_F(RecorderLens, ReportsAFolderThatCannotBeWritten) {
   testing::internal::CaptureStderr();
   std::ofstream(directory_.string()) << "a file is in the way";
   auto inspector = watch("indices: [1]");
@@ -181,7 +181,7 @@ TEST_F(RecorderLens, SaysWhereItCannotWrite) {
       << told;
 }
 
-TEST_F(RecorderLens, RecordsTheGradientOfAnotherOutput) {
+TEST_F(RecorderLens, RecordsTheGradientOfASelectedOutput) {
   torch::nn::LSTM lstm(3, 4);
   auto inspector = loupe::Inspector::from_text("lenses: [recorder: {what: backward_output, argument: 1, path: '" +
                                                directory_.string() + "'}]\nvisualizers: []\n");
@@ -195,7 +195,7 @@ TEST_F(RecorderLens, RecordsTheGradientOfAnotherOutput) {
   EXPECT_TRUE(recorded[0].equal(torch::full_like(hidden, 3)));
 }
 
-TEST_F(RecorderLens, RefusesWhatCannotBe) {
+TEST_F(RecorderLens, RefusesImpossibleOptions) {
   EXPECT_THROW(watch("indices: [first]"), ConfigError);
   EXPECT_THROW(watch("reduction: product"), ConfigError);
 }

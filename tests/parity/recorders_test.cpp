@@ -41,8 +41,8 @@ TEST(Recorders, RecordWhatTheirNamesSay) {
   const at::Tensor hidden = model[0]->as<torch::nn::Linear>()->forward(input);
   EXPECT_TRUE(at::equal(before[0][0], input));
   EXPECT_TRUE(at::equal(before[1][0], hidden));
-  EXPECT_TRUE(at::equal(after[1][0], hidden.relu())) << "a module in place changes its input";
-  EXPECT_TRUE(at::equal(output[0][0], hidden)) << "what is recorded is a copy";
+  EXPECT_TRUE(at::equal(after[1][0], hidden.relu())) << "an in-place module changes its input";
+  EXPECT_TRUE(at::equal(output[0][0], hidden)) << "the recorded tensor is a copy";
   EXPECT_TRUE(at::equal(output[2][0], result));
 }
 
@@ -84,7 +84,7 @@ TEST(Recorders, AskTheConditionFoldAndTakeSamples) {
 TEST(Recorders, RegisterByTypesAndIndices) {
   auto model = model_of_three();
   EXPECT_EQ(ForwardOutput().children(*model).size(), 3U);
-  EXPECT_EQ(ForwardOutput().modules(*model).size(), 3U) << "the container is passed over";
+  EXPECT_EQ(ForwardOutput().modules(*model).size(), 3U) << "the container is not counted";
   EXPECT_EQ(ForwardOutput().modules(*model, {.types = {"torch::nn::LinearImpl"}}).size(), 2U);
   EXPECT_EQ(ForwardOutput().modules(*model, {.types = {"Linear"}, .indices = {1, 2}}).size(), 1U);
   EXPECT_THROW(ForwardOutput().children(*model, {.indices = {3}}), std::invalid_argument);

@@ -19,10 +19,10 @@ struct SharedMemory {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::string, std::string> entries;
-  std::map<std::string, std::set<std::string>> receivers;  ///< whose messages each box ever got
+  std::map<std::string, std::set<std::string>> receivers;  ///< keys of all messages that each box ever received
   bool is_lost = false;                                    ///< every call throws
-  bool hangs = false;                                      ///< no call comes back
-  bool cuts_off_after_tick = false;  ///< whoever sent the numbers of a tick is answered nothing any more
+  bool hangs = false;                                      ///< no call returns
+  bool cuts_off_after_tick = false;  ///< all calls of a rank fail after it sent the numbers of a tick
 
   void set(bool SharedMemory::*what, bool on) {
     const std::lock_guard lock(mutex);

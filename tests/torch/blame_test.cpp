@@ -147,7 +147,7 @@ struct BetweenImpl : nn::Module {
   double scale = 0.5, before = 0.5;
   bool inplace = false, direct = false, alternates = false, rectifies = false;
   int runs = 0;
-  torch::Tensor cached;  ///< instead of what its first layers make
+  torch::Tensor cached;  ///< if defined, replaces the output of the first layers
 };
 TORCH_MODULE(Between);
 

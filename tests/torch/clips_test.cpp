@@ -51,7 +51,7 @@ struct Clipped {
 
   nn::Sequential model{nullptr};
   std::unique_ptr<torch::optim::Optimizer> optimizer;
-  double scale = 1;  ///< of the loss
+  double scale = 1;  ///< the loss is multiplied by this
 };
 
 Clipped::Change scaled(const std::function<double()>& factor) {

@@ -66,7 +66,7 @@ struct RestingTrainer {
   }
 
   bool clears = true, detaches = false;
-  double factor = 1;  ///< of the loss
+  double factor = 1;  ///< the loss is multiplied by this
   torch::Tensor not_cleared, spoils;
   torch::ScalarType type = torch::kFloat32;
   loupe::Inspector inspector;

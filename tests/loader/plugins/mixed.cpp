@@ -1,4 +1,4 @@
-// A plugin that exports a function of a library's that the host uses, too, as one does that brings the library with it.
+// A plugin that exports a function of a library that the host uses, too, like a plugin that contains the library.
 #include <loupe/plugin.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// A plugin whose code runs as soon as its file is opened, and says so.
+// A plugin whose code runs as soon as its file is opened. It then sets an environment variable.
 #include <loupe/plugin.h>
 
 #include <cstdlib>
