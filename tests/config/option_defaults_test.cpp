@@ -19,7 +19,7 @@ int64_t large = 0;
 class Exact : public Lens {
  public:
   static constexpr const char* name = "exact";
-  static constexpr const char* help = "reads what it declared";
+  static constexpr const char* help = "reads its options as it declared them";
   static std::vector<Option> options() {
     return {{"tenth", 0.123456789, "more digits than six"},
             {"tiny", 1e-300, "a small number"},
@@ -60,7 +60,7 @@ class TextAsBool : public Misreads<const char*, bool> {
 class Needs : public Lens {
  public:
   static constexpr const char* name = "needs";
-  static constexpr const char* help = "must be told something";
+  static constexpr const char* help = "has a required option";
   static std::vector<Option> options() { return {Option("goal", 0.0, "what to reach", 0.0, 1.0).required()}; }
   explicit Needs(const Options& options) { tenth = options.get<double>("goal"); }
   void visit(const Module&) override {}

@@ -378,7 +378,7 @@ TEST_F(AbnormalEndDeathTest, ByAFatalSignalBeforeTheFirstTickLeavesALastLineIfTh
   EXPECT_EQ(left.ends[0]["step"], 1);
 }
 
-/// Runs a first tick, and a second one during which the visualizer calls `what`.
+/// Makes two ticks. The visualizer calls `what` during the second one.
 void tick_with(const std::function<void()>& what) {
   Monitored it("lenses: [probe_lens]\nvisualizers: [probe_visualizer]\n");
   it.add("conv");

@@ -46,7 +46,7 @@ class Sums : public Preprocessor {
 
 class SumsLens : public Lens {
  public:
-  static constexpr const char *name = "sums", *help = "brings a preprocessor of its own";
+  static constexpr const char *name = "sums", *help = "has its own preprocessor";
   static std::vector<Option> options() { return {{"whole", true, "save the whole state"}}; }
   explicit SumsLens(const Options& options) {
     table_.save_state = options.get<bool>("whole") ? &Sums::save_bytes : &Sums::save_half;

@@ -24,7 +24,7 @@ constexpr int extension = 7;
 class Extended : public Lens {
  public:
   static constexpr const char* name = "extended";
-  static constexpr const char* help = "knows more than its table";
+  static constexpr const char* help = "offers an extension";
   Extended(const Options&, const Host& host) {
     path = host.plugin_path();
     own_name = host.name();

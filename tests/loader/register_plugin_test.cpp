@@ -20,7 +20,7 @@ namespace {
 class Linked : public Lens {
  public:
   static constexpr const char* name = "linked";
-  static constexpr const char* help = "a lens that is a part of the program";
+  static constexpr const char* help = "is linked into the program";
   static std::vector<Option> options() { return {{"number", 3.5, "what it shows"}}; }
   explicit Linked(const Options& options) : number_(options.get<double>("number")) {}
   void visit(const Module&) override {}
@@ -34,7 +34,7 @@ class Linked : public Lens {
 };
 class OtherLinked : public Linked {
  public:
-  static constexpr const char* help = "comes too late";
+  static constexpr const char* help = "is registered too late";
   using Linked::Linked;
 };
 /// A lens whose name a plugin file of the tests has, too.

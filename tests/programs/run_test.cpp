@@ -31,7 +31,7 @@ struct Both {
   Recorded recorded(const std::string& run = "trainers") const {
     return read_record(folder / "loupe-runs" / run / "record.jsonl");
   }
-  /// The record of a run whose name is unknown, as it contains a process number.
+  /// The record of a run with an unknown name, which contains a process number.
   fs::path only_record() const {
     for (const auto& each : fs::directory_iterator(folder / "loupe-runs")) return each.path() / "record.jsonl";
     return {};

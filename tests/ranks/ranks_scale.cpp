@@ -334,7 +334,7 @@ int measure_world(int world_size) {
     std::fprintf(stderr, "%d ranks: %s; found was:\n%s", world_size, what.c_str(), result.findings.c_str());
     failed = 1;
   };
-  expect(result.events == static_cast<uint64_t>(world_size) * steps, "a line does not stand on all events");
+  expect(result.events == static_cast<uint64_t>(world_size) * steps, "a line lacks events");
   expect(result.findings.find("rank " + std::to_string(world_size - 1) + " from ranks ") != std::string::npos,
          "the rank that drifted is not named");
   return failed;

@@ -19,7 +19,7 @@ namespace nn = torch::nn;
 class Meddler : public loupe::Lens {
  public:
   static constexpr const char* name = "meddler";
-  static constexpr const char* help = "changes what it is lent";
+  static constexpr const char* help = "changes a lent tensor";
   static std::vector<loupe::Option> options() { return {}; }
   explicit Meddler(const loupe::Options&) {}
   void visit(const loupe::Module& module) override {

@@ -22,7 +22,7 @@ namespace nn = torch::nn;
 class LateTeller : public loupe::Lens {
  public:
   static constexpr const char* name = "late_teller";
-  static constexpr const char* help = "tells at each tick";
+  static constexpr const char* help = "reports a finding at each tick";
   explicit LateTeller(const loupe::Options&) {}
 
   void visit(const loupe::Module&) override {}

@@ -24,7 +24,7 @@ namespace loupe {
 template <class Self, uint32_t tap>
 class ProbeGatherer : public Gatherer {
  public:
-  static constexpr const char* help = "hands on one tap's events";
+  static constexpr const char* help = "passes the events of one tap on";
   static std::vector<Option> options() {
     return {{"kinds", Strings{}, "nothing but a way to differ"}, {"scale", 1.0, "the same", 0.0}};
   }
@@ -69,7 +69,7 @@ class ProbeLossInput : public ProbeGatherer<ProbeLossInput, LOUPE_DRAFT_TAP_LOSS
 class ProbePlain : public Gatherer {
  public:
   static constexpr const char* name = "probe_plain";
-  static constexpr const char* help = "has no say in its events";
+  static constexpr const char* help = "only subscribes to its events";
   static std::vector<Option> options() { return {{"kinds", Strings{}, "nothing but a way to differ"}}; }
   explicit ProbePlain(const Options&) {}
   void open(const std::optional<Module>&, const char* label) override { subscribe(LOUPE_TAP_FORWARD, label); }
@@ -79,7 +79,7 @@ class ProbePlain : public Gatherer {
 class ProbeNumbers : public Preprocessor {
  public:
   static constexpr const char* name = "probe_numbers";
-  static constexpr const char* help = "one series a measured number";
+  static constexpr const char* help = "keeps a series for each measured number";
   static std::vector<Option> options() {
     return {{"id", "numbers", "its name in the test's notes"},
             {"measures", Strings{"sums"}, "what to ask for", {"sums", "previous", "change", "activity", "none"}},
@@ -145,19 +145,19 @@ class ProbeLens : public Lens {
   static std::vector<Option> options() {
     return {{"id", "lens", "its name in the test's notes"},
             {"gatherer", "probe_forward", "what to watch"},
-            {"preprocessor", "probe_numbers", "with what"},
-            {"label", "", "of which parameter"},
+            {"preprocessor", "probe_numbers", "how to process it"},
+            {"label", "", "the parameter to watch"},
             {"kinds", Strings{}, "options of the gatherer"},
             {"measures", Strings{"sums"}, "options of the preprocessor"},
-            {"passes", "both", "the same", {"both", "training", "evaluation"}},
-            {"places", "both", "the same", {"both", "cpu", "device", "unsaid"}},
-            {"tensor", false, "the same"},
-            {"sparse", false, "the same"},
-            {"pushes", false, "watch what is pushed too"},
+            {"passes", "both", "option of the preprocessor", {"both", "training", "evaluation"}},
+            {"places", "both", "option of the preprocessor", {"both", "cpu", "device", "unsaid"}},
+            {"tensor", false, "option of the preprocessor"},
+            {"sparse", false, "option of the preprocessor"},
+            {"pushes", false, "also watch pushed values"},
             {"twice", false, "watch every stream twice"},
             {"ratio", 0.5, "nothing but a bounded number", 0.0, 1.0},
-            {"small", 1, "nothing but a whole number"},
-            {"tables", Strings{}, "how to look", {"wide", "narrow"}},
+            {"small", 1, "an integer without effect"},
+            {"tables", Strings{}, "the formats of tables, without effect", {"wide", "narrow"}},
             {"rests",
              Strings{},
              "what its sources stop receiving after each report",
@@ -166,7 +166,7 @@ class ProbeLens : public Lens {
              "nothing",
              "which forbidden call it makes",
              {"nothing", "rest_too_late", "tally_too_late", "foreign_tally", "other_build"}},
-            Option::map("extra", "whatever it is")};
+            Option::map("extra", "any further options")};
   }
   ProbeLens(const Options& options, const Host& host)
       : actor_(host, options.get<std::string>("id")),
@@ -308,7 +308,7 @@ class ProbeJudge : public Lens {
 class ProbeHearer : public Lens {
  public:
   static constexpr const char* name = "probe_hearer";
-  static constexpr const char* help = "hears what is measured for other lenses";
+  static constexpr const char* help = "notes the measurements of other lenses";
   static std::vector<Option> options() { return {{"id", "hearer", "its name in the test's notes"}}; }
   ProbeHearer(const Options& options, const Host& host) : actor_(host, options.get<std::string>("id")) {}
 

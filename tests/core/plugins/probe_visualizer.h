@@ -11,7 +11,7 @@ namespace loupe {
 class ProbeVisualizer : public Visualizer {
  public:
   static constexpr const char* name = "probe_visualizer";
-  static constexpr const char* help = "notes what it is shown";
+  static constexpr const char* help = "notes each of its calls";
   static std::vector<Option> options() {
     return {{"id", "shown", "its name in the test's notes"}, {"flushes", false, "note when it is told to flush"}};
   }

@@ -51,14 +51,14 @@ class Teller final : public loupe::Preprocessor {
 class Probe final : public loupe::Lens {
  public:
   static constexpr const char* name = "probe";
-  static constexpr const char* help = "tells every event to a test";
+  static constexpr const char* help = "sends every event to a test";
   static std::vector<loupe::Option> options() {
     return {{"listener", "", "the address of a void (*)(const char*)"},
             {"gatherers", loupe::Strings{"forward"}, "what to watch on every module"},
             {"fail", "", "throw at events whose head contains this"},
             {"attributes", loupe::Strings{}, "labels to watch before and after a forward"},
             {"tensors", true, "ask for tensors"},
-            {"sparse", false, "ask for sparse ones, too, and for no changes"}};
+            {"sparse", false, "request sparse tensors, too, but no changes"}};
   }
   explicit Probe(const loupe::Options& options)
       : listener_(reinterpret_cast<Listener>(std::strtoull(options.get<std::string>("listener").c_str(), nullptr, 16))),
