@@ -149,7 +149,7 @@ class LensCostTest : public testing::Test {
     for (int i = 0; i < forwards; ++i) Monitored::forward(layer, {1});
     now += seconds;
     it.monitor.tick(std::nullopt);
-    it.monitor.display().wait();  // the clock must advance in this order
+    it.monitor.display().wait();  // or the time of a slow visualizer would overlap the next epoch
   }
 };
 

@@ -63,7 +63,7 @@ TEST(Module, IsForgottenOnlyOnceIfItIsRemovedTwice) {
   EXPECT_EQ(it.stage.take_notes("lens forget"), Texts{"lens forget busy"});
 }
 
-TEST(Module, ThatOnlyHostPreprocessorsMeasuredStaysUntilTheLensReports) {
+TEST(Module, ThatOnlyPreprocessorsOfItsLensSawStaysUntilTheLensReports) {
   Monitored it("lenses: [health]\n");
   const auto layer = it.add("fc", leaf | LOUPE_MODULE_TAPPED);
   Monitored::forward(*layer, {1, 2});

@@ -35,7 +35,7 @@ inline std::vector<std::string> golden_files(int argc, char** argv, const std::s
 
 inline nlohmann::json read_json(const std::string& path) {
   std::ifstream stream(path);
-  if (!stream || std::filesystem::is_directory(path)) throw std::runtime_error("it cannot be read");
+  if (!stream || std::filesystem::is_directory(path)) throw std::runtime_error("the file cannot be read");
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   // The original names the plots of the worst layer differently.
   const std::string theirs = "\"Warning ", ours = "\"Worst ";

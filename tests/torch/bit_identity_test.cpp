@@ -1,4 +1,4 @@
-// Watched training ends with the same bits as unwatched: six optimizers, three models, twelve configurations.
+// Training with Loupe ends with the same bits as without it: six optimizers, three models, twelve configurations.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>

@@ -82,7 +82,7 @@ std::vector<std::string> findings_of_a_frozen_backbone(bool calls_eval, bool fol
 TEST(FindingsOfATrainer, IncludeBatchNormsThatMoveInAFrozenPart) {
   EXPECT_EQ(findings_of_a_frozen_backbone(/*calls_eval=*/false), Names{"running_statistics 1"});
   EXPECT_EQ(findings_of_a_frozen_backbone(/*calls_eval=*/true), Names());
-  EXPECT_EQ(findings_of_a_frozen_backbone(false, /*follows_by_hand=*/true), Names()) << "an average of weights";
+  EXPECT_EQ(findings_of_a_frozen_backbone(false, /*follows_by_hand=*/true), Names()) << "weight averaging does this";
 }
 
 /// The findings about targets if nine in ten are class 0 and the loss has these options.

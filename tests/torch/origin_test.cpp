@@ -58,7 +58,7 @@ class OriginOfANaN : public testing::Test {
     if (!pushes_first) inspector.push_loss(made, true);
     optimizer.step();
   }
-  /// Makes one more step with this batch and loss, and returns the finding.
+  /// Makes a step with this batch and loss, then a healthy step, and returns the finding.
   loupe::Finding told(const Tensor& batch, const Loss& loss) {
     step(batch, loss);
     step(torch::randn({16, 8}));

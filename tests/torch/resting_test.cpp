@@ -161,7 +161,7 @@ TEST_P(ParametersThatRest, ShowThatTheWholeModelIsInEvalMode) {
 
 INSTANTIATE_TEST_SUITE_P(After, ParametersThatRest, testing::Values(1, 6, 300));
 
-/// The last layer adds up the outputs of the layers before it, so that the sum shows most faults.
+/// A model in which health only tallies the outputs between the first and the last layer.
 class LayersThatAreAddedUp : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {

@@ -6,8 +6,8 @@
 #define STAGE_ID "loupe_tests.stage/1"
 
 typedef struct stage_interface {
-  /* Any thread. */
+  /* Called on any thread. */
   void (*note)(const char* line);
-  /* Whether the test wants this step to fail. Any thread. */
+  /* Whether the test wants this step to fail. Called on any thread. */
   int32_t (*fails)(const char* step);
 } stage_interface;

@@ -60,7 +60,7 @@ class OptimizerStates : public ::testing::Test {
       return loss;
     });
   }
-  /// The names of the lent states after this many steps. LBFGS lends no entry for its whole lists.
+  /// The names of the lent states after this many steps.
   std::vector<std::string> names_after(int steps, torch::optim::Optimizer& optimizer) {
     for (int i = 0; i < steps; ++i) step(optimizer);
     const SteppedOptimizer stepped(optimizer);
