@@ -1,14 +1,14 @@
-# Finds LibTorch by its folder layout: headers, libtorch_cpu.so and libc10.so under one folder, as the zip, PyPI's wheel and
-# Debian's package have them. LibTorch's own TorchConfig.cmake is not asked: that of a CUDA build ends without the CUDA
-# toolkit, of which Loupe needs nothing, and where there are two LibTorchs it takes parts of the other.
+# Finds LibTorch by its folder layout: headers, libtorch_cpu.so and libc10.so under one folder, as in the zip, PyPI's wheel
+# and Debian's package. This does not use LibTorch's own TorchConfig.cmake: in a CUDA build that file fails without the CUDA
+# toolkit, which Loupe does not need, and with two LibTorchs installed it mixes them.
 #
-# Taken in this order: what Torch_DIR names, CMAKE_PREFIX_PATH (the variable, then that of the environment),
-# LOUPE_TORCH_HINTS, the Python that is on the path, the system. A path is LibTorch's folder, or that of its CMake files.
+# Search order: Torch_DIR, CMAKE_PREFIX_PATH (the variable, then the environment variable), LOUPE_TORCH_HINTS, the Python
+# on the path, the system. A path is LibTorch's folder, or the folder of its CMake files.
 # Defines the target `loupe_torch`, whose headers are SYSTEM, and sets LOUPE_TORCH_PREFIX, LOUPE_TORCH_VERSION,
-# LOUPE_TORCH_INCLUDES and LOUPE_TORCH_LIBRARIES; or says in LOUPE_TORCH_PROBLEM why not.
+# LOUPE_TORCH_INCLUDES and LOUPE_TORCH_LIBRARIES; on failure LOUPE_TORCH_PROBLEM holds the reason.
 
-# loupe_look_for_torch(PATH): sets LOUPE_TORCH_PREFIX and all else where a LibTorch lies there, and LOUPE_TORCH_PROBLEM where
-# it is one that cannot be used.
+# loupe_look_for_torch(PATH): sets LOUPE_TORCH_PREFIX and the other variables if PATH has a LibTorch, and
+# LOUPE_TORCH_PROBLEM if that LibTorch cannot be used.
 function(loupe_look_for_torch path)
   string(REGEX REPLACE "/((share|lib|lib64|lib/[^/]+)/cmake(/Torch)?)?/*$" "" prefix "${path}")
   set(headers ${prefix}/include)
@@ -50,7 +50,7 @@ function(loupe_look_for_torch path)
         PARENT_SCOPE)
     return()
   endif()
-  # What its headers are written in, which its own CMake file says as a bare number.
+  # The C++ standard of LibTorch's headers; LibTorch's CMake file contains it as a bare number.
   set(standard 17)
   file(GLOB config ${prefix}/share/cmake/Torch/TorchConfig.cmake)
   if(config)
@@ -86,7 +86,7 @@ endif()
 if(NOT LOUPE_TORCH_PREFIX AND NOT LOUPE_TORCH_PROBLEM)
   find_program(LOUPE_PYTHON NAMES python3 python)
   if(LOUPE_PYTHON)
-    # Without importing it, which a CUDA build refuses where CUDA's libraries are not.
+    # Find torch without importing it: a CUDA build cannot be imported if the CUDA libraries are missing.
     execute_process(
       COMMAND ${LOUPE_PYTHON} -c "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
       OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)

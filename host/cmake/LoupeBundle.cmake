@@ -4,13 +4,13 @@ if(NOT LOUPE_ESBUILD)
                       "LOUPE_ESBUILD to the program.")
 endif()
 
-# The scripts and styles that a page may import: those of the report, and beside them those of `loupe view`.
+# The scripts and styles that a page may import: those of the report and those of `loupe view`.
 file(GLOB LOUPE_PAGE_SOURCES CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/plugins/html/page/*.js ${PROJECT_SOURCE_DIR}/plugins/html/page/*.css
      ${PROJECT_SOURCE_DIR}/host/tools/view/page/*.js ${PROJECT_SOURCE_DIR}/host/tools/view/page/*.css)
 
-# loupe_bundle(OUTPUT ENTRY): puts a module or a style sheet and all that it imports into one classic script or style
-# sheet, as a page takes it that is opened from a disk.
+# loupe_bundle(OUTPUT ENTRY): merges a module or a style sheet and everything that it imports into one classic script or
+# style sheet, because a page that is opened from a disk cannot load modules.
 function(loupe_bundle output entry)
   add_custom_command(
     OUTPUT ${output}

@@ -1,9 +1,9 @@
-# What is installed. Every path in it is relative, so that the folder can be moved as a whole. The components are what
-# packages are cut by: the command, its tools, each shared library, what one builds against, and the plugins, in plugins/.
+# Installs Loupe. All paths are relative, so that the folder can be moved as a whole. Each component becomes a package:
+# the command, its tools, each shared library, the files for development, and the plugins, in plugins/.
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/loupe)
 
-# What the script that CMakeLists.txt installs first looks for.
+# CMakeLists.txt installs a script first, which checks that these files exist.
 get_property(plugins GLOBAL PROPERTY LOUPE_BUILTIN_PLUGINS)
 get_property(tools GLOBAL PROPERTY LOUPE_BUILT_TOOLS)
 get_property(parts GLOBAL PROPERTY LOUPE_BUILT_PARTS)
@@ -29,11 +29,11 @@ install(TARGETS ${parts} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/loupe/optio
 install(DIRECTORY sdk/include/loupe host/include/loupe host/optional/listeners/include/loupe
         host/tools/testing/include/loupe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES sdk/python/loupe_record.py DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command)
-# The package of the wheel, for PYTHONPATH.
+# The Python package of the wheel, for PYTHONPATH.
 install(DIRECTORY sdk/python/loupe DESTINATION ${CMAKE_INSTALL_DATADIR}/loupe COMPONENT command PATTERN __pycache__ EXCLUDE)
 install(FILES sdk/cmake/LoupePlugin.cmake sdk/cmake/plugin.map host/cmake/FindLibTorch.cmake DESTINATION ${package} COMPONENT development)
 
-# One file of targets a component, so that whoever writes a plugin needs nothing of the others.
+# Each component has one file of targets, so that a plugin's author needs only one of them.
 foreach(component sdk testing host listeners)
   install(TARGETS loupe_${component} EXPORT loupe-${component}
           LIBRARY COMPONENT ${component} NAMELINK_COMPONENT development)
@@ -46,7 +46,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/loupe-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/loupe-config.cmake ${PROJECT_BINARY_DIR}/loupe-config-version.cmake
         DESTINATION ${package} COMPONENT development)
 
-# Absolute folders are what the one who installs asked for; there the file says so.
+# If the user chose absolute folders, the pkg-config file contains them.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(LOUPE_PKG_CONFIG_INCLUDE ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   set(LOUPE_PKG_CONFIG_PACKAGE ${CMAKE_INSTALL_FULL_LIBDIR}/cmake/loupe)
@@ -59,7 +59,7 @@ endif()
 configure_file(host/cmake/loupe-sdk.pc.in ${PROJECT_BINARY_DIR}/loupe-sdk.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/loupe-sdk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# Debian has its own folder for zsh, and wants pages compressed: LoupePackage.cmake has those.
+# LoupePackage.cmake handles Debian, which has a different folder for zsh and wants compressed manual pages.
 install(DIRECTORY ${LOUPE_DOCUMENTS}/man1 ${LOUPE_DOCUMENTS}/man5 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT documents
         FILES_MATCHING PATTERN *.[15])
 install(FILES ${LOUPE_DOCUMENTS}/_loupe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT documents)

@@ -1,4 +1,4 @@
-# Debian packages, by `cpack -G DEB` in the build folder; tests/package.sh deb makes and tries them.
+# Builds Debian packages by `cpack -G DEB` in the build folder; tests/package.sh deb builds and tests them.
 find_program(LOUPE_DPKG dpkg-deb)
 find_program(LOUPE_PACKAGE_PYTHON python3)
 mark_as_advanced(LOUPE_DPKG LOUPE_PACKAGE_PYTHON)
@@ -6,7 +6,7 @@ if(NOT LOUPE_DPKG OR NOT LOUPE_PACKAGE_PYTHON)
   return()
 endif()
 
-# One version for each release of the system: what a package needs differs between them.
+# Each release of the system gets its own package version, because the dependencies differ.
 set(release 1)
 if(EXISTS /etc/os-release)
   file(STRINGS /etc/os-release lines REGEX "^(ID|VERSION_ID)=")
@@ -22,7 +22,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME loupe)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-# Whoever builds packages answers for them: as Debian's own tools take it, else as git knows it.
+# The maintainer is the person who builds the packages, as set for Debian's tools, else as set in git.
 set(maintainer "$ENV{DEBFULLNAME}")
 set(address "$ENV{DEBEMAIL}")
 foreach(field name email)
@@ -85,7 +85,7 @@ of runs in a browser; loupe compare --port, which says where a port departs
 from its original; and loupe check, which holds a plugin to the rules of the
 boundary.")
 
-# A package for each library, named by its SONAME, so that an incompatible one can be installed beside it.
+# Each library has its own package, named by its SONAME, so that an incompatible version can be installed in parallel.
 set(CPACK_DEBIAN_HOST_PACKAGE_NAME libloupe-host${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_HOST_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_HOST_PACKAGE_DEPENDS "loupe-plugins (= ${LOUPE_DEBIAN_VERSION})")
@@ -132,7 +132,7 @@ This package has the headers, with what CMake and pkg-config need, for
 programs that say themselves what is to be watched, and for lenses and
 visualizers of one's own and their tests. Plugins need no LibTorch.")
 
-# What programs need that link these libraries, and that the system is to look for them.
+# The dependencies of programs that link these libraries, and the trigger that makes the system find the libraries.
 set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/host/packaging/debian/without_scripts.cmake)
 file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
 foreach(component host listeners testing)
@@ -144,7 +144,7 @@ foreach(component host listeners testing)
 endforeach()
 install(FILES host/packaging/debian/libloupe-dev DESTINATION share/lintian/overrides COMPONENT development EXCLUDE_FROM_ALL)
 
-# What each package must say of itself. EXCLUDE_FROM_ALL: `cmake --install` leaves this out.
+# The files that every package must have. EXCLUDE_FROM_ALL: `cmake --install` leaves this out.
 find_program(LOUPE_GZIP gzip REQUIRED)
 mark_as_advanced(LOUPE_GZIP)
 string(TIMESTAMP LOUPE_DEBIAN_DATE "%a, %d %b %Y 00:00:00 +0000" UTC)

@@ -1,13 +1,13 @@
-# The exports of the host's libraries, and the parts of the host: libraries that it opens when they are first needed.
+# Defines the exports of the host's libraries, and the parts of the host: libraries that it opens when they are first needed.
 
-# loupe_export_names(LIBRARY MAP): and no others.
+# loupe_export_names(LIBRARY MAP): exports only the names in MAP.
 function(loupe_export_names library map)
   target_sources(${library} PRIVATE ${map})
   target_link_options(${library} PRIVATE -Wl,--version-script=${map})
   set_target_properties(${library} PROPERTIES LINK_DEPENDS ${map})
 endfunction()
 
-# What parts may call has a version of this build's, which nothing but the linker reads: a compiler cache serves all builds.
+# Names that parts may call have a version of this build, which only the linker reads: so one compiler cache serves all builds.
 set(LOUPE_EXPORTS ${CMAKE_CURRENT_BINARY_DIR}/exports.map)
 set(folders host/include host/kernel host/torch host/inspector host/optional sdk/include sdk/internal)
 list(TRANSFORM folders APPEND /*.h)
@@ -25,14 +25,14 @@ add_custom_command(
   DEPENDS ${PROJECT_SOURCE_DIR}/host/cmake/exports.map.in ${PROJECT_SOURCE_DIR}/host/cmake/exports.cmake ${header_files}
   VERBATIM)
 
-# What the library and its parts are compiled and linked with, so that the linker leaves out what nobody calls.
+# Compile and link options of the library and its parts, which let the linker drop unused functions.
 add_library(loupe_lean INTERFACE)
 target_compile_options(loupe_lean INTERFACE -fno-semantic-interposition -ffunction-sections -fdata-sections)
 target_link_options(loupe_lean INTERFACE -Wl,--gc-sections -Wl,-Bsymbolic-functions)
 
-# loupe_add_part(NAME [SOURCES...] [LINK LIBRARIES...] [TORCH | TORCH_IN FILES...]): loupe/optional/NAME.so beside the host's library,
-# from optional/NAME and these sources; and loupe_part_NAME, the objects of all but optional/NAME/part.cpp, for tests and tools. If
-# only these FILES include LibTorch, the objects leave them out, for tools that do not link it.
+# loupe_add_part(NAME [SOURCES...] [LINK LIBRARIES...] [TORCH | TORCH_IN FILES...]): builds loupe/optional/NAME.so beside the host's
+# library, from optional/NAME and these sources; and loupe_part_NAME, the objects of all but optional/NAME/part.cpp, for tests and
+# tools. With TORCH_IN, the objects leave out the FILES, which include LibTorch, so that tools need not link LibTorch.
 add_custom_target(loupe_parts)
 function(loupe_add_part name)
   cmake_parse_arguments(PARSE_ARGV 1 part "TORCH" "" "LINK;TORCH_IN")
@@ -55,14 +55,14 @@ function(loupe_add_part name)
     target_compile_definitions(${library} PRIVATE NDEBUG)
   endif()
   loupe_export_names(${library} ${PROJECT_SOURCE_DIR}/host/cmake/part.map)
-  # The name in the file tells that its calls are Loupe's own, and is no name of a file that others could find.
+  # The SONAME marks calls as Loupe's own; it is not the name of a file that other programs could find.
   target_link_options(${library} PRIVATE -Wl,-soname,libloupe_part_${name}.so -Wl,--as-needed)
   if(NOT LOUPE_SANITIZE)
     target_link_options(${library} PRIVATE -Wl,-z,defs)
   endif()
   set_target_properties(${objects} ${library} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                          VISIBILITY_INLINES_HIDDEN ON)
-  # The linker of the system finds the library by itself, and Debian's packages name no folder.
+  # With this prefix the system's linker finds the library without a folder, and Debian's packages must not name one.
   if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
     set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
   endif()

@@ -1,11 +1,11 @@
-# Reading the same headers again is most of what a source costs, LibTorch's above all. Sources that are compiled several at
-# once read them once; an edit to one then compiles the others again, so who edits may switch this off. Each source also
-# compiles by itself; tests/nightly.sh builds them so.
+# Most of the time to compile a source goes into reading headers, especially LibTorch's. Sources that are compiled together
+# read them once; but an edit to one source compiles the others again, so developers may switch this off. Each source also
+# compiles separately; tests/nightly.sh builds them like that.
 option(LOUPE_UNITY_BUILD "Compile several sources at once, which is quicker from nothing and slower after an edit" ON)
 
-# loupe_compile_together(TARGET [FILES]): FILES sources of the target at a time, by default eight, where LOUPE_UNITY_BUILD
-# is on. CMake's own UNITY_BUILD includes sources by absolute paths, so that a compiler cache knows nothing of another
-# checkout's; these include them by their paths in the project.
+# loupe_compile_together(TARGET [FILES]): if LOUPE_UNITY_BUILD is on, compiles FILES sources of the target at a time, by
+# default eight. CMake's own UNITY_BUILD includes sources by absolute paths, so a compiler cache cannot share objects
+# between checkouts; these include them by their paths in the project.
 function(loupe_compile_together target)
   if(NOT LOUPE_UNITY_BUILD)
     return()
@@ -55,6 +55,6 @@ function(loupe_compile_together target)
   endforeach()
   set_target_properties(${target} PROPERTIES SOURCES "${alone}")
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  # GCC warns of what a header keeps in an anonymous namespace; here it takes each file for a header.
+  # GCC warns about anonymous namespaces in headers, and takes each of these files for a header.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()

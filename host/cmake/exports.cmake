@@ -1,5 +1,5 @@
-# Writes the names that libloupe_host.so exports, with the id of the build in them: two builds have one id where they have the
-# same headers, LibTorch and compiler. As a script, so that an edit to a header compiles nothing that does not include it.
+# Writes the names that libloupe_host.so exports, with the id of the build in them: two builds have the same id if they have
+# the same headers, LibTorch and compiler. This is a script, so that an edit to a header recompiles only what includes it.
 #   cmake -DTEMPLATE=exports.map.in -DOUTPUT=exports.map -DROOT=FOLDER "-DHEADERS=a.h;b.h" "-DBUILT_WITH=..." -P exports.cmake
 set(all "${BUILT_WITH}")
 foreach(header ${HEADERS})

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Prepares a release in a clean checkout: the version everywhere, the changelog's date, what a first minor version freezes, all
-# tests, and the packages. Publishes nothing: it ends with a commit, and says what is left to do. Needs root and Debian 12.
-#   host/packaging/release.sh VERSION [--unchecked]
-# --unchecked leaves out the tests and packages, which take hours, where CI has made them of this commit.
+# Prepares a release in a clean checkout: sets the version everywhere and the date in the changelog, freezes the files of a new
+# minor version, runs all tests, and builds the packages. Publishes nothing: makes a commit and prints the remaining steps.
+# Needs root and Debian 12. Usage: host/packaging/release.sh VERSION [--unchecked]
+# --unchecked leaves out the tests and packages, which take hours, if CI has made them of this commit.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 fail() { echo "error: $*" >&2 && exit 1; }
@@ -16,7 +16,7 @@ if [[ $version == "$minor.0" && ! (-e $promises/run && -e $promises/good.yaml &&
   fail "$promises has no run/, good.yaml and yaml/: a record, a YAML with all that $minor has, and configs/*.yaml, which later versions must read"
 fi
 
-# The version, wherever it is written by hand: tests/structure/check.py has the list and holds each to the first of these.
+# Set the version in all files that contain it: tests/structure/check.py has the list and compares them with the first one.
 sed -Ei "s/^(#define LOUPE_VERSION )\".*\"/\1\"$version\"/" host/include/loupe/version.h
 sed -Ei "s/(GIT_TAG v)[0-9.]+\)/\1$version)/" README.md
 sed -Ei "s/^version = \"[0-9.]+\"/version = \"$version\"/" sdk/rust/Cargo.toml
@@ -39,7 +39,7 @@ if [[ $version == "$minor.0" && ! -s $promises/promises.txt ]]; then
   [[ -x build-tests/bin/loupe ]] || fail "what $minor promises is asked of build-tests/bin/loupe, which .ci/run builds"
   tests/promises/promises.py --write build-tests/bin/loupe "$promises"
 fi
-# What "Get it" on the front page names, in the folder that it names. CI has made and tried the wheel.
+# Copy the packages that "Get it" on the front page names into the folder that it names. CI has built and tested the wheel.
 if $checks; then
   tests/package.sh deb
   cp build-2.14/packages/loupe-"$version"*.whl build-package/packages

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the list `third_party` beside this says, as packages tell it, and whether it is complete.
+"""Prints the licences on the list `third_party` beside this file, for packages, and checks that the list is complete.
 
 usage: third_party.py copyright OWN     Debian's copyright file: OWN, a file with Loupe's own paragraphs, and what is compiled in
        third_party.py notices FILE...      the notices of a wheel with these files of Loupe's and the libraries that they need
@@ -19,7 +19,7 @@ OF_EVERY_DEBIAN = pathlib.Path("/usr/share/common-licenses")
 
 
 def paragraphs(text: str) -> list[dict[str, str]]:
-    """The paragraphs of a file as Debian writes them; a field keeps its further lines as they are."""
+    """The paragraphs of a file in Debian's format; continuation lines of a field are not changed."""
     found: list[dict[str, str]] = [{}]
     name = ""
     for line in text.splitlines():
@@ -56,7 +56,7 @@ def part_of(library: str) -> dict[str, str] | None:
 
 
 def libraries_of(files: list[str]) -> dict[str, dict[str, str]]:
-    """The libraries that a wheel with these files carries, by their paths: not the system's, and not LibTorch's."""
+    """The libraries that a wheel with these files carries, by path, without those of the system and of LibTorch."""
     told = subprocess.run(["ldd", *files], capture_output=True, text=True).stdout
     paths = dict(re.findall(r"^\s*(\S+) => (/\S+)", told, re.MULTILINE))
     found: dict[str, dict[str, str]] = {}
@@ -93,7 +93,7 @@ def copyright_of_debian(own: str) -> str:
 
 
 def package_of(library: str) -> str:
-    """Of merged folders dpkg knows one name alone."""
+    """dpkg knows files in merged folders by only one of their names."""
     path = pathlib.Path(library).resolve()
     for name in (path, pathlib.Path(f"/usr{path}"), pathlib.Path(str(path).removeprefix("/usr"))):
         found = subprocess.run(["dpkg-query", "--search", str(name)], capture_output=True, text=True)
@@ -109,7 +109,7 @@ def notices(files: list[str]) -> str:
                     f"License: {part['License']}")
     for name in sorted({name for part in COMPILED for name in licenses_of(part)}):
         told.append(f"==== License {name}\n{plain(LICENSES[name])}")
-    by_text: dict[tuple[str, str], list[str]] = {}  # packages of one source mostly have the same
+    by_text: dict[tuple[str, str], list[str]] = {}  # packages of one source usually have the same text
     for library, part in libraries_of(files).items():
         package = package_of(library)
         source = subprocess.run(["dpkg-query", "--show", "--showformat=${source:Package}/${source:Version}", package],
@@ -117,7 +117,7 @@ def notices(files: list[str]) -> str:
         text = f"The licence of {part['Name']} is above."
         if part not in COMPILED:
             text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text().strip()
-        # auditwheel takes the name of the file, not of the link to it.
+        # auditwheel uses the name of the file, not of the link to it.
         name = pathlib.Path(library).resolve().name
         by_text.setdefault((source, text), []).append(f"{name} of {part['Name']}, {part['Source']}")
     for (source, text), libraries in sorted(by_text.items()):
@@ -125,7 +125,7 @@ def notices(files: list[str]) -> str:
                     f"https://snapshot.debian.org/package/{source}/\n\n{text}")
     common = set(re.findall(rf"{OF_EVERY_DEBIAN}/([\w.-]*\w)", "\n".join(told)))
     if "LGPL-3" in common:
-        common.add("GPL-3")  # on which it stands
+        common.add("GPL-3")  # LGPL-3 refers to GPL-3
     for name in sorted(common):
         told.append(f"==== {OF_EVERY_DEBIAN}/{name}\n{(OF_EVERY_DEBIAN / name).read_text().strip()}")
     return "\n\n".join(told) + "\n"
@@ -134,7 +134,7 @@ def notices(files: list[str]) -> str:
 def carried(wheel: str) -> list[str]:
     with zipfile.ZipFile(wheel) as files:
         told = "".join(files.read(name).decode() for name in files.namelist() if name.endswith("/third_party_notices"))
-        # auditwheel puts a part of a hash into the names.
+        # auditwheel adds part of a hash to the names.
         libraries = [re.sub(r"-[0-9a-f]{8}(?=\.)", "", pathlib.Path(name).name) for name in files.namelist() if ".libs/" in name and not name.endswith("/")]
     if not told:
         return [f"{wheel} has no third_party_notices"]
@@ -143,7 +143,7 @@ def carried(wheel: str) -> list[str]:
 
 
 def found_by_cmake(text: str) -> list[str]:
-    """The names that these lines of CMake look for."""
+    """The names that these lines of CMake search for."""
     text = re.sub(r"#.*", "", text)
     names = re.findall(r"\bfind_(?:package|path|file|library)\s*\(\s*([\w+.-]+)", text)
     names += re.findall(r"\binclude\s*\(\s*Find(\w+)\s*\)", text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How recipe.yaml builds: in conda's environment, from a copy of the checkout.
+# Builds Loupe for recipe.yaml: in conda's environment, from a copy of the checkout.
 set -euo pipefail
 cmake -G Ninja -S . -B build-conda ${CMAKE_ARGS:-} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PREFIX" \
   -DCMAKE_INSTALL_PREFIX="$PREFIX" -DCMAKE_INSTALL_LIBDIR=lib -DLOUPE_BUILD_TESTS=OFF -DLOUPE_BUILD_EXAMPLES=OFF \

@@ -1,5 +1,5 @@
-# CPack has scripts of packages with libraries call ldconfig, whatever triggers they bring. The trigger does it, once for
-# all packages that are installed together.
+# CPack gives packages with libraries scripts that call ldconfig, even if they have triggers. This removes the scripts: the
+# trigger calls ldconfig once for all packages that are installed together.
 foreach(package ${CPACK_PACKAGE_FILES})
   set(folder ${package}.raw)
   execute_process(COMMAND dpkg-deb --raw-extract ${package} ${folder} RESULT_VARIABLE failed)

@@ -10,14 +10,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The version of what programs are answered; it goes up where a member is removed or changes its meaning.
+/// The version of the answers to programs; it increases if a member is removed or changes its meaning.
 constexpr int api_version = 1;
 
 std::string answer_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The folder as the list shows it, without what an address cannot begin with: programs take ".." out of addresses.
+/// The folder as the list shows it, without a leading "/", "./" or "..": clients resolve ".." in addresses.
 std::string_view place_of(const FoundRun& run) {
   std::string_view place = run.shown;
   while (place.substr(0, 2) == "./") place.remove_prefix(2);
@@ -41,7 +41,7 @@ std::string encoded(std::string_view text) {
   return all;
 }
 
-/// The row of the page's list, without what only the page makes use of.
+/// A row of the page's list, without the members that only the page uses.
 Json row_of(const RunsSnapshot::Run& run) {
   Json row = Json::parse(*run.json);
   Json told;

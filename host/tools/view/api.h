@@ -8,27 +8,27 @@
 
 namespace loupe::view {
 
-/// What programs are answered under these addresses; README.md beside this describes it.
+/// The root of the addresses that answer programs; README.md beside this file describes them.
 inline constexpr std::string_view api_runs = "/api/runs";
 
-/// The findings of a record, as the JSON of `loupe diagnose --json`. Throws where it cannot be read.
+/// Returns the findings of a record as the JSON of `loupe diagnose --json`. Throws if the record cannot be read.
 using FindingsOf = std::function<std::string(const std::string& record)>;
 
-/// Where the server has a run as JSON, and its report as a page: by its folder, so that an address means the same run
-/// when the server is started again.
+/// The addresses of a run as JSON and of its report. They name its folder, so that they stay valid when the server is
+/// started again.
 std::string api_address(const FoundRun& run);
 std::string report_address(const FoundRun& run);
 
 /// All runs, as JSON.
 std::string api_list(const RunsSnapshot& told);
 
-/// The run behind "/api/runs/" and its address, which may be percent-encoded; null without one.
+/// The run at "/api/runs/" plus its address, which may be percent-encoded; null if there is no such run.
 const RunsSnapshot::Run* api_run_at(const RunsSnapshot& told, std::string_view path);
 
-/// Whether the path names one run, which may be none.
+/// Whether the path has the form of one run's address; the run need not exist.
 bool is_api_of_run(std::string_view path);
 
-/// What is said of a run after a change, as JSON.
+/// The answer to a change of a run's notes, as JSON.
 std::string api_notes(const RunNotes& notes);
 
 /// One run with its findings, as JSON. Throws what `findings_of` throws.

@@ -11,7 +11,7 @@ namespace loupe::view {
 
 bool FollowedRecord::read_on(std::size_t most) {
   if (!behind_ && !is_outdated()) return false;
-  // What is wrong with a line may be mended by now.
+  // After a fault, read the record from its beginning: the faulty line may be correct now.
   const bool begins_anew = !damage_.empty();
   damage_.clear();
   behind_ = false;
@@ -36,7 +36,7 @@ void FollowedRecord::read(TextPieces& pieces, std::size_t most) {
     const std::string_view piece = pieces.next();
     place_ = pieces.place();
     if (piece.empty()) {
-      // What has no line end yet is still being written.
+      // The writer has not finished a line without a line end.
       if (lines_ == 0)
         throw Error(unfinished_.empty() ? "the record is empty" : "the record's first line is not whole yet");
       return;

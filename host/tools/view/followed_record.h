@@ -13,20 +13,20 @@
 
 namespace loupe::view {
 
-/// A record that is read on as it grows. One thread.
+/// Reads a record while it grows. Use from one thread.
 class FollowedRecord {
  public:
   explicit FollowedRecord(std::filesystem::path record) : record_(std::move(record)) {}
 
-  /// Reads what came since the last call, about `most` bytes of it, and everything again if another record replaced it.
-  /// Returns whether it has changed. What is wrong with the record is in damage().
+  /// Reads up to about `most` bytes that came since the last call, or everything again if another record replaced it.
+  /// Returns whether it has changed. damage() reports faults of the record.
   bool read_on(std::size_t most);
-  /// There is more in the record than was read so far.
+  /// Whether the record has more text than was read so far.
   bool is_behind() const { return behind_; }
-  /// What is wrong with the record, in one sentence; empty where nothing is. What stood before it is told all the same.
+  /// The fault of the record in one sentence, or "". The lines before the fault are still in summary().
   const std::string& damage() const { return damage_; }
 
-  /// What its lines say so far.
+  /// The summary of the lines read so far.
   const replay::RunSummary& summary() const { return summary_; }
   const FileStamp& stamp() const { return stamp_; }
   /// Whether the record has changed since it was read.
@@ -39,7 +39,7 @@ class FollowedRecord {
   std::filesystem::path record_;
   FileStamp stamp_;
   TextPieces::Place place_;  // how far the record was read
-  std::string unfinished_;   // a line whose end was not there yet
+  std::string unfinished_;   // the beginning of a line that has no line end yet
   std::size_t lines_ = 0;
   bool behind_ = false;
   std::string damage_;

@@ -27,9 +27,9 @@ namespace {
 
 constexpr std::size_t most_of_head = 16384, most_of_body = 32768;
 constexpr std::string_view line_end = "\r\n";
-// For a reader that takes nothing any more.
+// The longest time to wait for a client that reads nothing.
 constexpr timeval longest_send = {5, 0};
-// For a client that goes on sending after it was answered.
+// The longest time to wait for a client that sends more after the answer.
 constexpr auto longest_goodbye = std::chrono::seconds(1);
 
 constexpr const char* always_sent =
@@ -74,7 +74,7 @@ const char* phrase_of(int status) {
   throw Refusal{400, "this is no valid HTTP request; open the address that loupe view printed in a browser"};
 }
 
-/// Cuts the text at the first `separator` and returns what stood before it; all of it without one.
+/// Cuts the text at the first `separator` and returns the part before it; returns all of it if there is no separator.
 std::string_view take_until(std::string_view& text, std::string_view separator) {
   const std::size_t end = text.find(separator);
   const std::string_view taken = text.substr(0, end);
@@ -107,7 +107,7 @@ bool is_header(std::string_view name, std::string_view wanted) {
   return name.size() == wanted.size() && ::strncasecmp(name.data(), wanted.data(), name.size()) == 0;
 }
 
-/// Receives the next bytes; returns none once the other side has closed the connection.
+/// Receives the next bytes; returns "" once the other side has closed the connection.
 std::string_view receive(int socket, char (&piece)[4096]) {
   for (;;) {
     const ssize_t count = ::recv(socket, piece, sizeof piece, 0);
@@ -116,7 +116,7 @@ std::string_view receive(int socket, char (&piece)[4096]) {
   }
 }
 
-/// Empty where the other side left before the empty line. What came behind that goes into `rest`.
+/// Returns "" if the other side left before the empty line. Bytes after the head go into `rest`.
 std::string read_head(int socket, std::string& rest) {
   std::string head;
   char piece[4096];
@@ -133,7 +133,8 @@ std::string read_head(int socket, std::string& rest) {
   throw Refusal{431, "the request has too many or too long headers; remove this site's cookies"};
 }
 
-/// False where the other side left before the whole body was there. `body` holds the beginning, and may hold more.
+/// Returns false if the other side left before the end of the body. `body` holds its beginning already, and may hold
+/// more.
 bool read_body(int socket, std::optional<std::size_t> length, std::string& body) {
   if (!length) throw Refusal{411, "the request does not say how long it is; send the header Content-Length"};
   if (*length > most_of_body) {
@@ -149,7 +150,7 @@ bool read_body(int socket, std::optional<std::size_t> length, std::string& body)
   return true;
 }
 
-/// False where the other side takes nothing any more.
+/// Returns false if the other side reads no more.
 bool send_all(int socket, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL);
@@ -165,7 +166,7 @@ void send_answer(int socket, const Answer& answer, bool is_head) {
       "HTTP/1.1 " + std::to_string(answer.status) + ' ' + phrase_of(answer.status) + "\r\n" + always_sent;
   head += "Content-Type: " + answer.type + "\r\nContent-Security-Policy: " + answer.policy + "\r\n";
   for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
-  // A stream ends where the connection does.
+  // A stream has no length: it ends with the connection.
   if (!answer.more) head += "Content-Length: " + std::to_string(answer.text.size()) + "\r\n";
   if (!send_all(socket, head + "\r\n") || is_head || !send_all(socket, answer.text) || !answer.more) return;
   while (const std::optional<std::string> more = answer.more()) {
@@ -173,7 +174,7 @@ void send_answer(int socket, const Answer& answer, bool is_head) {
   }
 }
 
-/// Closing a socket with unread data resets the connection, and an answer on its way would be lost.
+/// Closing a socket with unread data would reset the connection and lose an answer that is still under way.
 void say_goodbye(int socket) {
   ::shutdown(socket, SHUT_WR);
   const auto end = std::chrono::steady_clock::now() + longest_goodbye;
@@ -197,7 +198,7 @@ Answer refused(const Refusal& refusal) {
   Answer answer;
   answer.status = refusal.status;
   answer.type = "text/plain; charset=utf-8";
-  answer.policy = "default-src 'none'; frame-ancestors 'self'";  // it may stand where a report was to be
+  answer.policy = "default-src 'none'; frame-ancestors 'self'";  // the frame of a report may show it instead
   answer.text = refusal.why + '\n';
   return answer;
 }
@@ -224,7 +225,7 @@ Request parsed_request(std::string_view head) {
   while (!head.empty()) {
     std::string_view value = take_until(head, line_end);
     const std::size_t colon = value.find(':');
-    // A name with a space, or a line that continues another, is read differently by different servers.
+    // Servers interpret a name with a space, or a continuation line, in different ways: refuse them.
     if (colon == 0 || colon == std::string_view::npos || value.find_first_of(" \t") < colon) refuse_malformed();
     const std::string_view name = take_until(value, ":");
     if (is_header(name, "Host")) {
@@ -235,7 +236,7 @@ Request parsed_request(std::string_view head) {
       if (!request.cookies.empty()) request.cookies += "; ";
       request.cookies += trimmed(value);
     } else if (is_header(name, "Origin")) {
-      // Two of them equal no address of this server's.
+      // Two origins joined never equal an address of this server.
       request.origin += trimmed(value);
     } else if (is_header(name, "Content-Type")) {
       request.content_type += trimmed(value);
@@ -286,7 +287,7 @@ Listener::Listener(const std::string& address, int port) {
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
     const int socket = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC, each->ai_protocol);
     if (socket < 0) continue;
-    // A port that was in use a minute ago can be had at once. It is not shared with a server that still listens.
+    // Allow a port that was in use a minute ago, but do not share it with a server that still listens.
     const int yes = 1, no = 0;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (each->ai_family == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
@@ -314,12 +315,12 @@ int Listener::accept() const {
     const int accepted = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
     if (accepted >= 0) return accepted;
     if (errno == EINVAL || errno == EBADF) return -1;
-    // No descriptors or memory left: another connection will give some back.
+    // No descriptors or memory left: wait until another connection releases some.
     if (errno != EINTR && errno != ECONNABORTED) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
-/// On Linux this wakes the thread that accepts.
+/// On Linux this wakes the thread that waits in accept().
 void Listener::stop() const {
   ::shutdown(socket_, SHUT_RDWR);
 }
@@ -340,7 +341,7 @@ std::string random_token() {
   return token;
 }
 
-/// Takes the same time whatever part of the text is right.
+/// Its duration does not depend on which characters are right, so that timing reveals nothing about the token.
 bool is_equal(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -473,7 +474,7 @@ void Connections::admit(Connection& newcomer) {
   if (count(takes_place) >= limits_.all && !cut_oldest(takes_place)) newcomer.cut();
 }
 
-/// Cuts the oldest connection that is still asking. Returns whether there was one.
+/// Cuts the oldest matching connection that has not sent its request yet. Returns whether there was one.
 bool Connections::cut_oldest(const Matches& matches) {
   const auto oldest = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
     return each->is_asking && !each->is_cut && matches(*each);
@@ -495,7 +496,7 @@ void Connections::watch() {
     const auto now = Clock::now();
     while (cut_oldest([&](const Connection& each) { return each.deadline <= now; })) {
     }
-    // The oldest that is still asking is the next whose time is up.
+    // Connections are in order of arrival, so the first one that is still asking has the next deadline.
     const auto next = std::find_if(connections_.begin(), connections_.end(),
                                    [](const auto& each) { return each->is_asking && !each->is_cut; });
     changed_.wait_until(lock, next == connections_.end() ? now + longest : (*next)->deadline);

@@ -17,21 +17,21 @@
 
 namespace loupe::view {
 
-/// What a browser asks for.
+/// One request of a browser or program.
 struct Request {
   std::string method;
-  std::string path;                                            ///< as it was sent, without the query
-  std::map<std::string, std::vector<std::string>> parameters;  ///< the query, decoded; values in the order they came
-  std::string host, cookies, origin, content_type;             ///< headers; empty where they are missing
-  std::optional<std::size_t> length;                           ///< of the body, as the header says
-  std::string body;                                            ///< of a POST; that of other methods is not read
+  std::string path;                                            ///< as sent, without the query
+  std::map<std::string, std::vector<std::string>> parameters;  ///< the query, decoded; values in order of arrival
+  std::string host, cookies, origin, content_type;             ///< headers; empty if missing
+  std::optional<std::size_t> length;                           ///< the length of the body, from its header
+  std::string body;  ///< the body of a POST; bodies of other methods are not read
 
   bool is_head() const { return method == "HEAD"; }
-  /// The first of that name; empty where it is missing.
+  /// The first value of that name; "" if there is none.
   std::string parameter(const std::string& name) const;
 };
 
-/// The request cannot be served; the text is one sentence.
+/// A request that cannot be served; the text is one sentence for the user.
 struct Refusal {
   int status;
   std::string why;
@@ -43,7 +43,7 @@ struct Answer {
   std::string policy{};  ///< Content-Security-Policy
   std::string text{};
   std::vector<std::pair<std::string, std::string>> headers{};
-  /// Called for more text until it returns none; empty where `text` is everything.
+  /// Called for more text until it returns nullopt; empty if `text` is the whole answer.
   std::function<std::optional<std::string>()> more{};
 };
 
@@ -61,10 +61,10 @@ std::string decoded_path(std::string_view path);
 /// socket.
 void serve_request(int socket, const std::function<Answer(const Request&)>& give);
 
-/// A socket that listens.
+/// A listening socket.
 class Listener {
  public:
-  /// `port` 0: any free one. Throws nothing: `port()` is 0 where the address or port cannot be had.
+  /// `port` 0: any free one. Does not throw: `port()` is 0 if the address or port is not available.
   Listener(const std::string& address, int port);
   ~Listener();
   Listener(Listener&& other) noexcept;
@@ -79,38 +79,38 @@ class Listener {
   int socket_ = -1, port_ = 0;
 };
 
-/// An address as a URL has it; that of all addresses is no place to go to, and the machine's name is.
+/// An address as it is written in a URL. For 0.0.0.0 and ::, which no browser can open, the machine's name.
 std::string name_in_url(const std::string& address);
 
-/// Who may ask the server. On the machine's own address: requests that name that address as the host, so that no page
-/// of the web reaches it under its own name. On any other: who brings the token. Any thread.
+/// Decides who may use the server. On a loopback address: requests whose header Host names that address, so that no web
+/// page can reach the server under its own name. On any other address: requests with the token. Any thread.
 class Gate {
  public:
-  /// Takes the token from the system's randomness. Throws Error without a source of it.
+  /// Generates the token from the system's random numbers. Throws Error if there are none.
   Gate(const std::string& address, int port);
 
   bool wants_token() const { return !token_.empty(); }
   const std::string& token() const { return token_; }
-  /// Whether the header `Host` names this server; always where a token is wanted.
+  /// Whether the header `Host` names this server; always true if a token is needed.
   bool takes_host(const std::string& host) const;
-  /// Whether a request that changes something comes from a page of this server's, as the header `Origin` says, or from
-  /// a program, which sends none. `host` is one that it takes.
+  /// Whether a request that changes something comes from a page of this server (by the header `Origin`), or from a
+  /// program, which sends no origin. `host` was accepted by takes_host().
   bool takes_origin(const std::string& origin, const std::string& host) const;
-  /// Whether this is the token, or the header `Cookie` has it; always where none is wanted.
+  /// Whether `given` is the token, or the header `Cookie` contains it; always true if no token is needed.
   bool takes_token(const std::string& given, const std::string& cookies) const;
-  /// For a browser to keep the token: what the header `Set-Cookie` says.
+  /// The value of `Set-Cookie` that makes a browser keep the token.
   std::string cookie() const;
 
  private:
   std::string own_name_, port_, token_;
-  std::string cookie_name_;  // by port, for browsers keep one store of cookies for all of a machine's
+  std::string cookie_name_;  // contains the port, because browsers have one store of cookies for all ports of a machine
 };
 
-/// Whether only this machine reaches the address.
+/// Whether the address can be reached only from this machine.
 bool is_loopback(const std::string& address);
 
-/// The connections to a server, so that nobody keeps others from being served: each has a deadline for its whole
-/// request, however it is sent, and their number is limited. Any thread.
+/// The connections to a server. No client can block others: each connection has a deadline for its whole request, and
+/// the number of connections is limited. Any thread.
 class Connections {
  public:
   struct Limits {
@@ -124,14 +124,14 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// Takes over an accepted socket. Returns what calls `serve` and then closes the socket. Where there are too many
-  /// connections, cuts off the one that has been asking the longest, else this one.
+  /// Takes over an accepted socket. Returns a function that calls `serve` and then closes the socket. If there are too
+  /// many connections, cuts off the one that has been asking the longest, else this one.
   std::function<void()> bounded(int socket, std::function<void()> serve);
-  /// The connection that this thread serves has sent its request.
+  /// Called when the connection that this thread serves has sent its request.
   void has_asked();
-  /// The same, and it follows the list to its end; false where too many do.
+  /// The same for a connection that follows the list until it ends; returns false if too many follow already.
   bool follow();
-  /// Cuts off all that are still asking.
+  /// Cuts off all connections that have not sent their request yet.
   void end();
 
  private:
@@ -143,7 +143,7 @@ class Connections {
   std::size_t count(const Matches& matches) const;
   void watch();
 
-  static thread_local Connection* served_;  // by this thread
+  static thread_local Connection* served_;  // the connection that this thread serves
   const Limits limits_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

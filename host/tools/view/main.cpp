@@ -1,4 +1,4 @@
-// `loupe view`: a page of the runs under some folders, live.
+// `loupe view`: serves a live page of the runs under some folders.
 
 #include <signal.h>
 
@@ -17,7 +17,7 @@
 namespace loupe {
 namespace {
 
-/// While it lives, what ends a process waits to be taken, in every thread that begins meanwhile too.
+/// While it lives, signals that end the process are blocked and wait for wait(), also in threads that begin meanwhile.
 class EndSignals {
  public:
   EndSignals() {
@@ -34,14 +34,14 @@ class EndSignals {
     while (sigwait(&signals_, &signal) != 0) {
     }
   }
-  /// A second one is not to wait for what the first one ends.
+  /// Unblocks the signals, so that a second one ends the process at once.
   void give_back() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t signals_, before_;
 };
 
-/// A thread that looks at the list once a second, at once where there is more to read or somebody asks.
+/// A thread that updates the list once a second, or at once if there is more to read or a client asks.
 class ListUpdater {
  public:
   explicit ListUpdater(view::RunList& list) : thread_([this, &list] { look(list); }) {}
@@ -81,7 +81,7 @@ void serve_runs(const View& command, std::ostream& out, std::ostream& errors) {
   EndSignals signals;
   view::RunList list(command.folders);
   view::ReportStore reports([&catalogue](const std::vector<std::string>& records, const std::string& folder) {
-    std::ostringstream told, left_out;  // for a terminal; the page has the findings
+    std::ostringstream told, left_out;  // text for a terminal, discarded: the page shows the findings
     const auto make = [&](auto command) {
       command.visualizers.names = {"html"};
       command.visualizers.out = folder;

@@ -46,7 +46,7 @@ ReportStore::ReportStore(Make make) : make_(std::move(make)) {
   fs::path parent = fs::temp_directory_path(error);
   if (error) parent = "/tmp";
   std::string name = (parent / "loupe-view-XXXXXX").string();
-  // A folder that only this user can read.
+  // Creates a folder that only this user can read.
   if (::mkdtemp(name.data()) == nullptr) {
     throw Error("no folder for reports can be made in '" + parent.string() + "': " + last_error().code().message() +
                 "; set TMPDIR to one with room");
@@ -61,7 +61,7 @@ ReportStore::~ReportStore() {
 
 std::string ReportStore::page_of(const std::vector<fs::path>& records) {
   const std::lock_guard lock(mutex_);
-  // Taken before the records are read: what comes meanwhile makes the report an old one.
+  // Take the stamps before reading the records: text that comes meanwhile makes the report outdated.
   std::vector<FileStamp> stamps;
   std::vector<std::uint32_t> states;
   for (const fs::path& each : records) {

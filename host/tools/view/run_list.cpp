@@ -23,24 +23,24 @@ using Json = nlohmann::ordered_json;
 using replay::FindingHistory;
 using replay::RunSummary;
 
-// More than people read in a row of a list, or compare runs by.
+// Limits of what people read in a row of a list, or compare runs by.
 constexpr std::size_t most_losses = 6, most_settings = 100;
 constexpr const char* of_optimizer = " optimizer";
-// The settings of more models of a kind are one.
+// If there are more models of a kind than this, their settings are shown as one.
 constexpr std::size_t most_apart = 3;
 
-// Some tenths of a second to read, after which others have their turn.
+// The number of bytes read of one run before the next: takes some tenths of a second.
 constexpr std::size_t read_in_turn = std::size_t{8} << 20;
-// A search of a large tree must take but a small share of the time.
+// The pause after a search is this many times its duration, so that searching a large tree takes little time.
 constexpr int pause_for_each_search = 20;
 constexpr auto least_pause = std::chrono::milliseconds(900);
 
-/// Names may hold any bytes.
+/// Names may hold any bytes, so invalid UTF-8 is replaced.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// None for a file of another kind; a change of the notes then fails with the reason.
+/// Empty for a file of another kind; changing the notes then fails with the reason.
 RunNotes readable_notes(const FoundRun& place) try { return notes_in(place.notes()); } catch (const Error&) {
   return {};
 }
@@ -69,7 +69,7 @@ Json findings_of(const FindingHistory& history) {
   return told;
 }
 
-/// What the validation says, where there is one, is what runs are compared by.
+/// The loss that runs are compared by: the validation loss if there is one.
 const RunSummary::Loss* main_loss(const std::vector<RunSummary::Loss>& losses) {
   const RunSummary::Loss* main = nullptr;
   for (const RunSummary::Loss& each : losses) {
@@ -94,7 +94,7 @@ Json losses_of(const std::vector<RunSummary::Loss>& losses) {
   return told;
 }
 
-/// Rounds to digits that one can see at the size of a word.
+/// Rounds to the digits that are visible in a curve the size of a word.
 double rounded(double value) {
   const std::string text = rounded_text(value, 6);
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -115,7 +115,7 @@ Json value_of(const replay::RecordedSetting& setting) {
   return replay::text_of(setting);
 }
 
-/// "Net optimizer rate" of "Net#17 optimizer rate", a setting of one of several models; else empty.
+/// "Net optimizer rate" for "Net#17 optimizer rate", a setting of one of several models; otherwise "".
 std::string kind_of(const std::string& name) {
   const std::size_t word = name.find(of_optimizer);
   if (word == std::string::npos) return "";
@@ -146,12 +146,12 @@ Json values_of(const std::vector<const replay::RecordedSetting*>& settings) {
   return texts.size() > most_texts ? all + ", " + std::to_string(texts.size() - most_texts) + " more" : all;
 }
 
-/// As pairs of name and value. Those of many models of a kind, as a program makes them in turn, are one setting.
+/// Pairs of name and value. If a program makes many models of a kind one after another, their settings become one.
 Json settings_of(const std::vector<replay::RecordedSetting>& settings) {
   std::map<std::string, std::vector<const replay::RecordedSetting*>> kinds;
   for (const auto& each : settings) kinds[kind_of(each.name)].push_back(&each);
   std::erase_if(kinds, [](const auto& kind) { return kind.first.empty() || kind.second.size() <= most_apart; });
-  // The first model's optimizer was the only one, and is named after none: "optimizer rate".
+  // The first model's optimizer was the only one at its time, and so its settings name no model: "optimizer rate".
   const auto kind_in_turn = [&](const std::string& name) {
     const auto is_kind = [&](const auto& kind) {
       return kind.first == kind_of(name) || (name.starts_with(of_optimizer + 1) && kind.first.ends_with(' ' + name));
@@ -177,7 +177,7 @@ Json settings_of(const std::vector<replay::RecordedSetting>& settings) {
   return pairs;
 }
 
-/// What the run's configuration says, by dotted names.
+/// The settings in the run's configuration, by dotted names.
 Json configured_of(const RunSummary& run) {
   Json pairs = Json::array();
   for (const auto& [name, text] : run.configured()) {
@@ -186,14 +186,14 @@ Json configured_of(const RunSummary& run) {
   return pairs;
 }
 
-/// A run as a row of the page's list. What JSON has no number for is a text, such as "NaN".
+/// A run as a row of the page's list. Numbers that JSON lacks become strings, for example "NaN".
 Json row_of(const FollowedRecord& record, const RunStanding& standing) {
   const RunSummary& run = record.summary();
   const double written = static_cast<double>(record.stamp().changed_ns) * 1e-9, started = run.run().start_time;
   Json row{{"state", word_of(standing.state)},
            {"why", standing.why},
            {"resumed", run.run().resumed},
-           // A record that cannot be read does not say when it began; its file's time is near enough.
+           // The start is unknown if the record cannot be read; the time of its file is close enough.
            {"started", started > 0 ? started : written},
            {"written", written},
            {"epoch", nullptr},
@@ -239,7 +239,7 @@ bool RunList::look() {
   return more;
 }
 
-/// Returns whether runs came or went.
+/// Returns whether runs appeared or disappeared.
 bool RunList::find() {
   const auto begin = Clock::now();
   if (begin < next_find_) return false;

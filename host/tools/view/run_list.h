@@ -17,44 +17,44 @@
 
 namespace loupe::view {
 
-/// The list at one moment; never changes.
+/// The list at one moment; immutable.
 struct RunsSnapshot {
   struct Run {
     FoundRun place;
     bool goes_on = false;                     ///< its record may still grow
-    std::uint64_t version = 0;                ///< of the list when this run last changed
+    std::uint64_t version = 0;                ///< the version of the list when this run last changed
     std::shared_ptr<const std::string> json;  ///< for the page
     RunNotes notes;
   };
 
-  std::uint64_t version = 0;     ///< 0: nobody has looked yet
-  std::map<unsigned, Run> runs;  ///< by the number that the list gave each
-  std::string about;             ///< the members of the JSON that concern all
-  std::string left_out;          ///< a sentence on what was not looked for; empty where nothing was left out
+  std::uint64_t version = 0;     ///< 0: the list was not read yet
+  std::map<unsigned, Run> runs;  ///< by the number that the list gave each run
+  std::string about;             ///< the members of the JSON that concern all runs
+  std::string left_out;          ///< a sentence about limits that the search has reached; otherwise empty
 
-  /// Returns JSON in one line: the members that concern all runs, which runs there are, and the runs that have changed
-  /// since the version `seen`.
+  /// Returns JSON in one line: the members that concern all runs, the numbers of all runs, and the runs that have
+  /// changed since the version `seen`.
   std::string news_since(std::uint64_t seen) const;
 };
 
-/// The runs under some folders, read repeatedly. One thread reads them; any may take a snapshot.
+/// The runs under some folders, read repeatedly by one thread. Any thread may take a snapshot.
 class RunList {
  public:
   explicit RunList(std::vector<std::string> folders, const SearchLimits& limits = {});
 
-  /// Looks for new runs where that was not done just before, and reads what came to the records since, some megabytes
-  /// of each. Returns whether there is more to read. The first call tells what runs there are before it reads any.
+  /// Searches for new runs if the last search is not too recent, and reads up to some megabytes of new text of each
+  /// record. Returns whether there is more to read. The first call publishes the runs before it reads any record.
   bool look();
 
-  /// Asks for a look() before its time. Any thread.
+  /// Requests a look() at once. Any thread.
   void ask() { is_asked_ = true; }
-  /// Whether somebody asked since the last call.
+  /// Whether ask() was called since the last call of this.
   bool was_asked() { return is_asked_.exchange(false); }
 
   std::shared_ptr<const RunsSnapshot> told() const;
-  /// Waits for a version other than `seen`, for close() or for the end of the time.
+  /// Waits for a version other than `seen`, for close() or for the timeout.
   std::shared_ptr<const RunsSnapshot> wait(std::uint64_t seen, std::chrono::milliseconds longest) const;
-  /// Nobody waits from now on.
+  /// Ends all waiting, now and in future.
   void close();
 
  private:

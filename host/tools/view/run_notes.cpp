@@ -48,7 +48,7 @@ std::vector<std::string> tags_in(const Json& told) {
   return tags;
 }
 
-/// Takes what the object has, and passes over members that it does not know. Throws Error.
+/// Takes the members of the object, ignoring unknown ones. Throws Error.
 void take(const Json& object, RunNotes& notes) {
   if (const auto tags = object.find("tags"); tags != object.end()) notes.tags = tags_in(*tags);
   if (const auto note = object.find("note"); note != object.end()) {
@@ -63,7 +63,8 @@ void take(const Json& object, RunNotes& notes) {
   }
 }
 
-/// An empty object where there is no file. It may be anybody's, so no link is followed and not much is read.
+/// Returns an empty object if there is no file. Any user may have made it, so links are not followed and its size is
+/// limited.
 Json file_of(const fs::path& file) try {
   const Descriptor opened(file, O_RDONLY | O_NOFOLLOW);
   const struct stat status = opened.status();
@@ -113,7 +114,7 @@ RunNotes change_notes(const fs::path& file, std::string_view change) {
     throw Refusal{400, std::string("this cannot be said of a run: ") + e.what()};
   }
   put_notes(whole, notes);
-  // A folder that was removed meanwhile is not to come back.
+  // Do not create the folder again if it was removed meanwhile.
   std::error_code no_matter;
   if (!fs::is_directory(file.parent_path(), no_matter)) throw Refusal{404, "the folder of this run is gone"};
   try {

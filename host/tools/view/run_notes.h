@@ -8,7 +8,7 @@
 
 namespace loupe::view {
 
-/// What people say of a run: a small JSON object in its folder.
+/// Tags and a note that people give a run: a small JSON object in its folder.
 struct RunNotes {
   std::vector<std::string> tags;  ///< words, each once
   std::string note;
@@ -17,12 +17,12 @@ struct RunNotes {
   bool operator==(const RunNotes&) const = default;
 };
 
-/// What the file says; nothing without one. Throws Error where it is no file of this kind.
+/// Reads the notes file; returns empty notes if there is none. Throws Error if it is not a file of this kind.
 RunNotes notes_in(const std::filesystem::path& file);
 
-/// Changes the members that the JSON object `change` has, and returns what the file says then; other members of the
-/// file stay. One call at a time for each file. Throws Refusal where the change is not allowed or cannot be written,
-/// and the file is as it was.
+/// Sets the members that the JSON object `change` has, and returns the new notes; other members of the file do not
+/// change. One call at a time for each file. Throws Refusal if the change is not allowed or cannot be written; the file
+/// is then unchanged.
 RunNotes change_notes(const std::filesystem::path& file, std::string_view change);
 
 /// Adds them to a JSON object as "tags", "note" and "archived".

@@ -29,16 +29,16 @@ RunState state_called(const std::string& word) {
   return RunState::ended;
 }
 
-/// A folder that a later run put its predecessor's files into.
+/// Whether this is a folder with the files of an earlier run, which a later run moved there.
 bool is_kept_aside(const fs::path& folder) {
   return folder.filename().string().rfind(older_folder_prefix, 0) == 0;
 }
 
 enum class Hold { held, free, unknown };
 
-/// Whether the process holds a lock on the file, as the kernel lists them for this machine.
+/// Whether the process holds a lock on the file, according to the kernel's list for this machine.
 Hold hold_of(int process, std::uint64_t file) {
-  // "1: FLOCK  ADVISORY  WRITE 1234 08:01:131090 0 EOF": a process and a file's inode.
+  // A line of it, "1: FLOCK  ADVISORY  WRITE 1234 08:01:131090 0 EOF", has a process and a file's inode.
   const std::string inode = ':' + std::to_string(file);
   std::ifstream locks("/proc/locks");
   if (!locks) return Hold::unknown;
@@ -74,7 +74,7 @@ RunStanding standing_by_lock(const fs::path& run) try {
     if (hold == Hold::free) return {RunState::crashed, holder.in_words() + " died without finishing"};
     return {RunState::unknown, "this machine does not list its locks"};
   }
-  // A lock of an earlier version names no machine; the kernel may know it all the same.
+  // Locks of an earlier version name no machine; the kernel's list may still have the process.
   if (holder.machine.empty() && hold == Hold::held) return {RunState::running, ""};
   return {RunState::unknown, holder.in_words() + " cannot be seen from here"};
 } catch (const std::system_error&) {
@@ -90,7 +90,7 @@ RunStanding standing_of(const FollowedRecord& record, const fs::path& folder) {
   if (!record.damage().empty()) return {RunState::damaged, record.damage()};
   if (record.is_behind()) return {RunState::reading, ""};
   RunStanding standing = standing_of(record.summary(), folder);
-  // A run gives its lock back right after its end, which may have come since the record was read.
+  // A run releases its lock right after its end line, which may have come since the record was read.
   const bool may_have_ended = standing.state == RunState::crashed && !is_kept_aside(folder) && record.is_outdated();
   return may_have_ended ? RunStanding{RunState::reading, ""} : standing;
 }

@@ -19,7 +19,7 @@ struct Pending {
   int depth = 0;
 };
 
-/// Goes through folders level by level, so that a limit cuts off what lies deepest.
+/// Searches folders level by level, so that a limit cuts off the deepest ones.
 class Search {
  public:
   explicit Search(const SearchLimits& limits) : limits_(limits) {}
@@ -56,7 +56,7 @@ class Search {
   }
 
  private:
-  /// The merged run, where the run's processes were merged.
+  /// The merged run if the run's processes were merged, else the run.
   static FoundRun place_of(const FoundRun& run) {
     const FoundRun merged{run.folder / merged_folder_name, run.shown, true};
     return is_own_file(text_file_at(merged.record())) ? merged : run;
@@ -65,11 +65,11 @@ class Search {
   void look_into(const Pending& parent, bool is_run) {
     std::error_code error;
     fs::directory_iterator each(parent.place.folder, error);
-    std::set<std::string> names;  // in an order that does not change from one search to the next
+    std::set<std::string> names;  // sorted, so that the order is the same in each search
     for (; !error && each != fs::directory_iterator(); each.increment(error)) {
       std::error_code unknown;
       const std::string name = each->path().filename().string();
-      // Its other processes are no separate runs.
+      // The records of a run's other processes are not separate runs.
       if (is_run && (name.rfind("rank-", 0) == 0 || name == merged_folder_name)) continue;
       if (each->symlink_status(unknown).type() == fs::file_type::directory) names.insert(name);
     }

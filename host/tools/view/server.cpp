@@ -28,11 +28,11 @@ namespace {
 constexpr const char* page_policy =
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// What a report needs, and nothing of this server.
+// Allows what a report needs, and no requests to this server.
 constexpr const char* report_policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'";
-// A report in a run's folder may be anybody's: its scripts must not act as this server's.
+// A report in a run's folder may be written by anybody: its scripts must not act as this server's.
 constexpr const char* found_report_policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads allow-popups";
@@ -57,7 +57,7 @@ const Page* page_at(const std::string& path) {
   return found == pages.end() ? nullptr : &found->second;
 }
 
-/// The runs in these folders, as the list shows them, each once and in this order.
+/// The runs in these folders, named as the list shows them, each once and in this order.
 std::vector<const RunsSnapshot::Run*> runs_in(const RunsSnapshot& told, const std::vector<std::string>& folders) {
   std::vector<const RunsSnapshot::Run*> runs;
   for (const std::string& folder : folders) {
@@ -112,7 +112,7 @@ class Answers {
     return answer;
   }
 
-  /// Lets go those who follow, and those who have not asked for anything yet.
+  /// Ends the connections that follow, and those that have not sent a request yet.
   void end() {
     is_ending_ = true;
     list_.close();
@@ -132,7 +132,7 @@ class Answers {
     throw Refusal{404, "there is nothing under this address; the list of runs is at /"};
   }
 
-  /// A folder's own report for one run that has ended and has it, else one that is made.
+  /// Returns the report in the folder if there is one run, which has ended and has a report; otherwise makes one.
   Answer report(const Request& request) const {
     const auto folders = request.parameters.find("run");
     if (folders == request.parameters.end()) throw Refusal{400, "no run is chosen; tick at least one in the list"};
@@ -146,7 +146,7 @@ class Answers {
     if (const std::string incident = request.parameter("incident"); !incident.empty())
       return {200, report_type, report_policy, reports_.page_of({incident_in(runs.front()->place, incident)})};
     for (const RunsSnapshot::Run* run : runs) {
-      // The record of a run that goes on knows more, and sooner.
+      // While a run trains, its record is newer than its report.
       if (runs.size() == 1 && !run->goes_on && is_own_file(run->place.report())) {
         return {200, report_type, found_report_policy, page_in(run->place.report())};
       }
@@ -168,8 +168,8 @@ class Answers {
     return *run;
   }
 
-  /// Writes what people say of a run. A page of another server's can send no JSON here without asking first, which
-  /// nothing answers.
+  /// Writes the notes of a run. A page of another server cannot send JSON here: its browser would first ask this server
+  /// for permission, which is never given.
   Answer changed(const Request& request) {
     if (!gate_.takes_origin(request.origin, request.host)) {
       throw Refusal{403, "tags and notes are taken from pages of this server, not from those of others"};
@@ -185,7 +185,8 @@ class Answers {
     return {200, json_type, page_policy, api_notes(notes)};
   }
 
-  /// A later request is to find what was written. Gives up where another changed it meanwhile.
+  /// Waits until the list has the new notes, so that a later request sees them; gives up if they were changed
+  /// meanwhile.
   void wait_until_told(const std::string& path, const RunNotes& notes) const {
     const auto end = std::chrono::steady_clock::now() + longest_look;
     list_.ask();
@@ -197,8 +198,8 @@ class Answers {
     }
   }
 
-  /// Server-sent events: all runs at once, and from then on those that changed. What a reader did not take in time is
-  /// no queue that grows: the next event tells of the state of then.
+  /// Sends server-sent events: first all runs, then those that changed. Events for a slow reader do not queue up: the
+  /// next event has the current state.
   Answer events(const Request& request) {
     if (!request.is_head() && !connections_.follow()) {
       throw Refusal{503, "too many pages follow this server; close some"};
@@ -207,7 +208,7 @@ class Answers {
     answer.more = [this, seen = std::uint64_t{0}]() mutable -> std::optional<std::string> {
       const auto told = list_.wait(seen, still_there_after);
       if (is_ending_) return std::nullopt;
-      // A comment where there is nothing new: by it a reader who has left is found.
+      // If there is nothing new, sends a comment: this fails if the reader has left.
       if (told->version == seen) return ": still there\n\n";
       std::string news = "event: runs\ndata: " + told->news_since(seen) + "\n\n";
       seen = told->version;
@@ -219,8 +220,8 @@ class Answers {
   RunList& list_;
   ReportStore& reports_;
   const FindingsOf& findings_of_;
-  std::mutex reading_;   // one long record at a time
-  std::mutex changing_;  // one file of notes at a time
+  std::mutex reading_;   // only one long record is read at a time
+  std::mutex changing_;  // only one file of notes is changed at a time
   const Gate& gate_;
   Connections& connections_;
   std::atomic<bool> is_ending_{false};
@@ -263,7 +264,8 @@ class Server {
       try {
         served_.push_back(std::async(std::launch::async, serve));
       } catch (const std::system_error&) {
-        // The system has no more threads. On this one, it finds that the connection has ended.
+        // The system has no more threads: serve it on this one, where it ends at once because the connection is shut
+        // down.
         ::shutdown(socket, SHUT_RDWR);
         serve();
       }
@@ -273,7 +275,7 @@ class Server {
   const Listener& listener_;
   Answers& answers_;
   Connections& connections_;
-  std::list<std::future<void>> served_;  // of the thread that accepts, while it runs
+  std::list<std::future<void>> served_;  // used only by the accepting thread while that runs
   std::thread accepting_;
 };
 

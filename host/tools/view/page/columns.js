@@ -2,7 +2,7 @@ import {button, element, formatEpoch, formatNumber, isNumber, plural} from "../.
 import {smallCurve} from "../../../../plugins/html/page/axis.js";
 import {STATES} from "./common.js";
 
-/** A number out of a record: a text stands for what JSON cannot hold, null for an unknown one. */
+/** A number from a record: values that JSON cannot hold are strings, unknown values are null. */
 function numberOf(value) { return value === null ? null : Number(value); }
 
 const STATE_ORDER = ["running", "reading", "unknown", "crashed", "damaged", "failed", "interrupted", "ended",
@@ -19,13 +19,13 @@ export function comparedLoss(runs) {
 
 function lossNamed(run, name) { return run.losses.find((loss) => loss.name === name); }
 
-/** The lowest value of the compared loss in any of the runs; null where fewer than two have one. */
+/** The lowest value of the compared loss in any of the runs; null if fewer than two runs have one. */
 export function lowestOf(runs, compared) {
   const best = runs.map((run) => lossNamed(run, compared)).filter((loss) => loss && loss.best !== null);
   return best.length < 2 ? null : Math.min(...best.map((loss) => loss.best));
 }
 
-/** A text that may break within its long names, but not within a number. */
+/** Splits a text so that it may break within its long names, but not within a number. */
 export function breakableText(text) {
   return text.split(/(?<=[_:/]|[.-](?!\d))(?=\S)/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
@@ -82,12 +82,12 @@ function curveCell(run) {
   return [curve === null ? "–" : element("div", {title: `${label}${isSteep ? ", logarithmic" : ""}`}, curve)];
 }
 
-/** The loss that the column names stands out; the others follow in small print with their names. */
+/** Shows the loss that the column names in normal size; the others follow in small print with their names. */
 function lossLines(losses, compared, textOf) {
   const main = losses.find(({name}) => name === compared);
   const others = losses.filter((loss) => loss !== main).map((loss) =>
     element("div", {class: "muted small loss"}, `${loss.name} `, textOf(loss)));
-  // A row of two lines may lack the room for all.
+  // A row of two lines may not have room for all.
   const title = others.map(({textContent}) => textContent).join("\n") || null;
   return [main === undefined ? "–" : element("div", {class: "loss", title}, textOf(main)), ...others];
 }
@@ -131,7 +131,7 @@ function tagsCell({tags}, {filterBy}) {
 
 function noteCell({note}) { return note === "" ? ["–"] : [element("div", {class: "note-text", title: note}, note)]; }
 
-/** One error weighs more than any number of warnings. */
+/** A weight for sorting in which one error counts more than any number of warnings. */
 function weightOf({findings: {counts}}) {
   return ["error", "warning", "info", "gone"].reduce((weight, kind) => 1000 * weight + Math.min(counts[kind], 999), 0);
 }
@@ -141,23 +141,23 @@ function settingText(value) {
   return String(value);
 }
 
-/** Whole under the pointer, as a row has two lines. */
+/** A cell with the whole text as its tooltip, because a row has only two lines. */
 function settingCell(text) { return [text === "–" ? text : element("span", {title: text}, breakableText(text))]; }
 
 function settingOf(run, name) { return run.settings.find(([each]) => each === name)?.[1]; }
 
-/** What a run can be grouped and filtered by: its settings, then what its configuration says. */
+/** All settings by which runs can be grouped and filtered: hyperparameters, then the configuration. */
 function allSettingsOf({settings, configured}) { return [...settings, ...configured]; }
 
-/** A loss for sorting: what is not finite is worse than any number. */
+/** A loss for sorting: values that are not finite count as worse than any number. */
 function sortable(value) {
   if (value === undefined || value === null) return null;
   return Number.isFinite(value) ? value : Infinity;
 }
 
 /**
- * The columns of a table of these runs: those of the settings in which they differ among them. `value` is what a column
- * is sorted by, null last; `descends` says whether the largest comes first at the first click.
+ * The columns of a table of these runs, including the settings in which the runs differ. `value` is the sort key of a
+ * column, null last; `descends` says whether the first click puts the largest first.
  */
 export function columnsOf(runs, compared) {
   const lossOf = (run) => lossNamed(run, compared) || {};
@@ -183,7 +183,7 @@ export function columnsOf(runs, compared) {
   ];
 }
 
-/** Runs with settings: a run has none before its optimizer steps. */
+/** The runs that have settings: a run has none before its first optimizer step. */
 function told(runs) { return runs.filter(({settings}) => settings.length > 0); }
 
 function isAlike(runs, name) { return new Set(runs.map((run) => settingText(settingOf(run, name)))).size === 1; }
@@ -192,13 +192,13 @@ function settingNames(runs) { return [...new Set(runs.flatMap(({settings}) => se
 
 function differingSettings(runs) { return settingNames(runs).filter((name) => !isAlike(told(runs), name)); }
 
-/** The settings that need no column: in how many runs they are the same, and each as [name, text]. */
+/** The settings that need no column: the number of runs that share them, and each setting as [name, text]. */
 export function alikeSettings(runs) {
   const some = told(runs), names = settingNames(runs).filter((name) => isAlike(some, name));
   return {count: some.length, settings: names.map((name) => [name, settingText(settingOf(some[0], name))])};
 }
 
-/** The names of what differs between runs, those of settings first; not of what is of each run alone. */
+/** The names of settings that differ between runs, hyperparameters first, without those that are unique to each run. */
 export function groupings(runs) {
   const values = new Map();
   for (const [name, value] of runs.flatMap(allSettingsOf)) values.set(name, [...(values.get(name) || []), settingText(value)]);
@@ -208,7 +208,7 @@ export function groupings(runs) {
   }).map(([name]) => name);
 }
 
-/** Runs with the same value of a setting together, by that value; those without it last: [{value, runs}]. */
+/** Groups runs by the value of a setting, sorted by that value, runs without a value last: [{value, runs}]. */
 export function grouped(runs, name) {
   const groups = new Map();
   for (const run of runs) {
@@ -220,7 +220,7 @@ export function grouped(runs, name) {
   return ordered.map(([value, members]) => ({value: settingText(value), runs: members}));
 }
 
-/** What stands above a group: the value, how many runs have it, and the lowest of the compared loss. */
+/** The heading of a group: the value, the number of runs that have it, and the lowest value of the compared loss. */
 export function groupWords(name, {value, runs}, compared) {
   const lowest = Math.min(...runs.map((run) => lossNamed(run, compared)?.best ?? Infinity));
   return [`${name} `, element("b", {}, value), ` · ${plural(runs.length, "run")}`,
@@ -239,7 +239,7 @@ export function wordsOf(run) {
 
 const OF_A_SETTING = /^(.+?)(<=|>=|<|>|=)(.+)$/s;
 
-/** Whether a run has a setting as "rate=0.1" or "rate<0.1" asks for; "size=64" asks for the last word of "batch size". */
+/** Whether a run has a setting as in "rate=0.1" or "rate<0.1"; a name may be its last word: "size=64" for "batch size". */
 function hasSetting(run, [, wanted, sign, text]) {
   return allSettingsOf(run).some(([name, value]) => {
     const own = name.toLowerCase();
@@ -250,11 +250,11 @@ function hasSetting(run, [, wanted, sign, text]) {
   });
 }
 
-/** Whether a run has all words of the filter. `tag=v1` is a whole tag, not v10. @param words as wordsOf() has them */
+/** Whether a run matches all words of the filter. `tag=v1` matches a whole tag, not v10. @param words from wordsOf() */
 export function hasAll(wanted, run, words) {
   return wanted.every((word) => {
     const asked = OF_A_SETTING.exec(word);
-    // A sign without a value is still being written.
+    // A sign without a value: the user is still typing.
     return asked === null ? words.includes(word.replace(/[<>=]+$/, "")) : asked[1] === "tag" && asked[2] === "=" ?
       run.tags.some((tag) => tag.toLowerCase() === asked[3]) : hasSetting(run, asked);
   });
@@ -265,7 +265,7 @@ function inOrder(a, b) {
   return Number(a) === Number(b) ? 0 : a < b ? -1 : 1;
 }
 
-/** Runs in the order of a column; equal ones and those without a value by their start. */
+/** Sorts runs by a column; equal runs and runs without a value are sorted by their start. */
 export function sorted(runs, column, descends) {
   return [...runs].sort((a, b) => {
     const [x, y] = [a, b].map(column.value);

@@ -24,7 +24,7 @@ if (new URLSearchParams(location.search).has("token")) {
   history.replaceState(null, "", address);
 }
 
-/** Shows a line beside the title. @param isLost whether it says that the page is no longer up to date */
+/** Shows a line beside the title. @param isLost whether the line says that the page is no longer up to date */
 export function showStatus(text, isLost = false) {
   byId("status").textContent = text;
   byId("status").classList.toggle("lost", isLost);
@@ -33,10 +33,10 @@ export function showStatus(text, isLost = false) {
 const LIVE_KEY = "loupe-live";
 const live = byId("live");
 
-/** Whether pages follow running runs; one choice for all pages of a browser. */
+/** Whether pages follow running runs; all pages of a browser share this choice. */
 export function isLive() { return live.checked; }
 
-/** Calls `changed` when the reader turns that on or off, here or in another page. */
+/** Calls `changed` when the reader turns live on or off, in this page or another. */
 function followLive(changed) {
   live.checked = kept(LIVE_KEY) !== "off";
   live.addEventListener("change", () => {
@@ -51,13 +51,13 @@ function followLive(changed) {
 }
 
 /**
- * Calls `show` with all runs, now and, while the page is live, whenever one has changed; says so where the server does
- * not answer.
+ * Calls `show` with all runs, now and, while the page is live, whenever one has changed; shows a status if the server
+ * does not answer.
  * @param switched is called when the reader turns live on or off
- * @returns a function that asks for the runs once more where the page is not live
+ * @returns a function that asks for the runs once more if the page is not live
  */
 export function followRuns(show, switched = () => {}) {
-  const runs = new Map();  // by the number that the server gave each
+  const runs = new Map();  // by the number that the server gave each run
   let events = null, wantsOnce = true;
   const take = ({data}) => {
     const {ids, runs: news, ...about} = JSON.parse(data), there = new Set(ids);

@@ -19,10 +19,10 @@ const hiddenColumns = (() => {
     return new Set();
   }
 })();
-// The choices in the address, and the server's last news.
+// The choices in the address, and the last data from the server.
 let sort = USUAL_SORT, group = "", told = {runs: [], folders: [], left_out: ""}, columns = [], allColumns = [], clock = 0;
-let groups = [];  // of runs with the same value of the setting that they are grouped by, each with a row above them
-let fault = "";  // why runs could not be archived, until something else is chosen
+let groups = [];  // groups of runs with the same value of the chosen setting, each with a heading row
+let fault = "";  // why runs could not be archived; cleared when something else is chosen
 
 class Row {
   constructor(folder) {
@@ -43,7 +43,7 @@ class Row {
   show(run, place, context) {
     this.run = run;
     this.link.href = addressOf([run]);
-    // What is the same stays as it is, for those who select text or listen.
+    // Do not redraw a row that has not changed: the reader may have selected its text or listen to it.
     const shown = JSON.stringify([run, place, columns.map(({title}) => title), context]);
     if (shown === this.shown) return;
     this.shown = shown;
@@ -70,20 +70,20 @@ class Row {
 
 function isListed({archived}) { return !archived || byId("archived").checked; }
 
-/** Where a run lies; the one folder that all lie in goes without saying. */
+/** Where a run is; a folder that all runs share is left out. */
 function placeOf(folder, folders) {
   const prefix = folders.length === 1 ? `${folders[0].replace(/\/$/, "")}/` : "";
   const isWithin = prefix !== "" && folder.startsWith(prefix) && folder.length > prefix.length;
   return isWithin ? folder.slice(prefix.length) : folder;
 }
 
-/** The address of a report of some runs, which leads back to the list as it is now. */
+/** The address of a report of some runs; its hash leads back to the list in its current state. */
 function addressOf(runs) {
   return `open?${runs.map(({folder}) => `run=${encodeURIComponent(folder)}`).join("&")}${location.hash}`;
 }
 
 function sortedBy() {
-  // A hidden column may be sorted by, too.
+  // The list may be sorted by a hidden column.
   const descends = sort.startsWith("-"), column = allColumns.find(({key}) => key === sort.replace(/^-/, ""));
   return column?.value ? {column, descends} : {column: allColumns.find(({key}) => key === "started"), descends: true};
 }
@@ -104,7 +104,7 @@ function showHead() {
   while (head.children.length > 1) head.lastChild.remove();
   head.append(...columns.map((each) => {
     const order = each !== column ? "none" : descends ? "descending" : "ascending";
-    // The mark stays beside the last word. A name may have line ends.
+    // Keep the mark on one line with the last word. A name may contain line ends.
     const [, words, last] = /^(.* )?(.*)$/s.exec(each.title);
     const mark = element("span", {class: "mark", "aria-hidden": "true"}, MARKS[order]);
     const title = each.value ? button({"data-key": each.key, onclick: () => sortBy(each)}, words || "",
@@ -148,7 +148,7 @@ function chosenRuns() { return told.runs.filter(({folder}) => chosen.has(folder)
 
 function areArchived() { return chosenRuns().every(({archived}) => archived); }
 
-/** Puts a text into the filter, or takes it out where nothing else is in it. */
+/** Puts a text into the filter, or clears the filter if it contains only that text. */
 function filterBy(text) {
   byId("filter").value = byId("filter").value === text ? "" : text;
   writeAddress();
@@ -180,7 +180,7 @@ function groupHead(some, compared) {
       element("th", {role: "rowheader", scope: "rowgroup", colspan: columns.length + 1}, element("div", {}, words)));
 }
 
-/** Which columns there are to choose; the run itself always stays. */
+/** Shows the columns to choose from; the run itself always stays. */
 function showColumnChoice(all) {
   const shown = JSON.stringify(all.map(({key, title}) => [key, title, hiddenColumns.has(key)]));
   const box = byId("columns");
@@ -206,7 +206,7 @@ function showAlike(runs) {
     element("span", {class: "pair"}, `${name} `, element("b", {}, text))]));
 }
 
-/** The choice of a setting to group by; one that the address names stays, also where no run differs in it. */
+/** The choice of a setting to group by; it includes the one that the address names, even if the runs do not differ in it. */
 function showGrouping(runs) {
   const names = groupings(runs), field = byId("group");
   if (group !== "" && !names.includes(group)) names.push(group);
@@ -218,7 +218,7 @@ function showGrouping(runs) {
   field.value = group;
 }
 
-/** Puts rows into the order of the table. Only what is out of place is moved, and the keyboard's place is kept. */
+/** Puts rows into the order of the table. Moves only rows that are out of place, and keeps the keyboard focus. */
 function showOrder(roots) {
   const focused = body.contains(document.activeElement) ? document.activeElement : null;
   let next = body.firstElementChild;
@@ -266,11 +266,11 @@ function showAll() {
   showChoice();
 }
 
-// The dialog in which people say something of a run, and the run that it is open for.
+// The dialog for tags and notes, and the run that it was opened for.
 const dialog = byId("notes"), tags = byId("notes-tags"), note = byId("notes-note"), archived = byId("notes-archived");
 let noted = null, opened = {};
 
-/** Has the server write what people say of a run, and the run say so too. Throws an Error with a sentence. */
+/** Makes the server write the notes of a run, and updates the run. Throws an Error with a sentence. */
 async function changeNotes(of, change) {
   const answer = await fetch(of.address, {
     method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(change)
@@ -301,7 +301,7 @@ function editNotes(of) {
 
 byId("notes-form").addEventListener("submit", async (event) => {
   event.preventDefault();
-  // What is left as it was may have been changed by others meanwhile.
+  // Send only fields that the user changed: others may have changed the rest meanwhile.
   const change = {};
   if (tags.value !== opened.tags) change.tags = tags.value.split(/[\s,]+/).filter((word) => word !== "");
   if (note.value !== opened.note) change.note = note.value.trim();
@@ -352,7 +352,7 @@ byId("archived").addEventListener("change", () => {
   writeAddress();
   showAll();
 });
-// A page that is gone back to may come with ticks that it does not know of.
+// A page restored by "back" may have boxes ticked that the script does not know of.
 addEventListener("pageshow", () => {
   chosen.clear();
   for (const [folder, row] of rows) {
@@ -366,7 +366,7 @@ addEventListener("keydown", (event) => {
   byId("filter").focus();
 });
 document.querySelector(".skip").addEventListener("click", (event) => {
-  // The address keeps what it says of the order and the filter.
+  // Keep the address: it holds the order and the filter.
   event.preventDefault();
   byId("main").focus();
 });
@@ -375,7 +375,7 @@ addEventListener("hashchange", () => {
   if (rows.size > 0) showAll();
 });
 readAddress();
-// On a phone the heads are scrolled, not the table.
+// On a phone the headings scroll, not the table.
 for (const box of [document.querySelector(".scrolled"), head]) showsScrolling(box);
 followRuns((now) => {
   told = now;

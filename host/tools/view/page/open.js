@@ -1,23 +1,23 @@
 import {element} from "../../../../plugins/html/page/text.js";
 import {byId, followRuns, isLive, showStatus, STATES} from "./common.js";
 
-// Making a large report again takes a while, in which the trainers want the machine, and a reader wants to read.
+// Making a large report takes a while and slows the trainers down, and it interrupts the reader.
 const LEAST_SECONDS = 5, PAUSE_FOR_EACH_LOAD = 10;
 const DRAWING_MILLISECONDS = 200;
-const wanted = new URLSearchParams(location.search).getAll("run");  // their folders
+const wanted = new URLSearchParams(location.search).getAll("run");  // the folders of the runs
 let runs = [], latest = null, loaded = null, isLoading = false, earliest = 0, waiting = 0;
 let frame = null, next = null;
 
 /** The address of the report itself. Each run has its own query: the name of its folder may not be valid text. */
 function address() { return `report?${runs.map(({report}) => report.slice(report.indexOf("?") + 1)).join("&")}`; }
 
-/** The window of the report on show; null without one, or one of a run's folder, which is kept apart. */
+/** The window of the current report; null without one, or for a report from a run's folder, which is isolated. */
 function ownReport() {
   const report = frame === null ? null : frame.contentDocument;
   return report !== null && report.contentType === "text/html" ? frame.contentWindow : null;
 }
 
-/** Loads what is new behind the report on show, which says when its reader can do without it and keeps the view. */
+/** Loads a new report behind the current one, which reports when its reader is idle and keeps the view. */
 function load() {
   waiting = 0;
   isLoading = true;
@@ -72,7 +72,7 @@ function showState() {
     running > 0 ? `${running} of ${runs.length} running` : "");
 }
 
-// To the list as it was sorted and filtered.
+// Link to the list with its current order and filter.
 byId("back").href = `/${location.hash}`;
 
 const ask = followRuns((told) => {
@@ -84,7 +84,7 @@ const ask = followRuns((told) => {
   byId("title").textContent = names;
   document.title = `${names} – Loupe`;
   showState();
-  // A run that is still being read changes with each part of it.
+  // A run that is still being read changes with each part that was read.
   if (frame !== null) loadWhenNew();
   else if (runs.length === 0) showStatus(`There is no run at ${wanted.join(", ")}.`, true);
   else if (!isLoading && !runs.some(({state}) => state === "reading")) load();
