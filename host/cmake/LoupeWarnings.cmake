@@ -26,8 +26,8 @@ if(LOUPE_SANITIZE)
     add_link_options(-fsanitize=thread)
   elseif(LOUPE_SANITIZE MATCHES "^(ON|TRUE|1|address)$")
     add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-        # GCC takes twice as long with a check of each pointer, which finds little that AddressSanitizer does not find; clang,
-        # which builds the fuzzers, has all these checks.
+    # GCC takes twice as long with a check of each pointer, which finds little that AddressSanitizer does not find; clang,
+    # which builds the fuzzers, has all these checks.
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-sanitize=null,alignment,object-size>)
     add_link_options(-fsanitize=address,undefined)
   else()

@@ -1,4 +1,4 @@
-// The visualizer `alert`: runs a command of the user's for each new finding, which may write a mail or cancel a job.
+// The visualizer `alert`: runs the user's command for each new finding, for example to send a mail or to cancel a job.
 
 #include <loupe/detail/own_thread.h>
 #include <loupe/finding.h>
@@ -22,7 +22,7 @@
 namespace loupe {
 namespace {
 
-/// One line of JSON, with the names that the record has.
+/// A finding as one line of JSON, with the member names of the record.
 std::string json_of(const loupe_finding& finding, const std::string& run, const std::string& directory) {
   nlohmann::ordered_json json = {{"run", run}, {"directory", directory}};
   const auto text = [&](const char* name, const char* value) {
@@ -71,7 +71,7 @@ class Commands {
     any_.notify_one();
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
-  /// Returns when the commands that wait have run: after one timeout at most.
+  /// Returns when all queued commands have run, after one timeout at most.
   void end() {
     if (!thread_.joinable()) return;
     {

@@ -23,7 +23,7 @@ void check(int error) {
   if (error != 0) throw std::system_error(error, std::generic_category());
 }
 
-/// An unnamed file with the text. As standard input it never blocks the writer.
+/// An unnamed file that holds the text. A child can read it as standard input without blocking the writer.
 class Input {
  public:
   explicit Input(const std::string& text) : descriptor_(::memfd_create("loupe finding", MFD_CLOEXEC)) {
@@ -40,7 +40,7 @@ class Input {
   int descriptor_;
 };
 
-/// Restores the state in which a shell starts a child.
+/// Restores the state in which a shell starts a child process.
 struct SpawnSettings {
   SpawnSettings() {
     check(::posix_spawn_file_actions_init(&actions));
@@ -56,7 +56,7 @@ struct SpawnSettings {
   posix_spawnattr_t attributes{};
 };
 
-/// Without the library by which `loupe run` watches programs.
+/// The environment without the library that `loupe run` preloads.
 std::vector<char*> environment() {
   std::vector<char*> variables;
   for (char** each = environ; *each != nullptr; ++each) {
@@ -71,7 +71,7 @@ std::vector<char*> environment() {
 pid_t start(const std::string& command, const Input& input) {
   SpawnSettings settings;
   check(::posix_spawn_file_actions_adddup2(&settings.actions, input.get(), STDIN_FILENO));
-  // Standard output holds the program's own results.
+  // The command's output goes to stderr: stdout holds the program's own results.
   check(::posix_spawn_file_actions_adddup2(&settings.actions, STDERR_FILENO, STDOUT_FILENO));
   sigset_t none, all;
   ::sigemptyset(&none);
@@ -102,7 +102,7 @@ Ended run_command(const std::string& command, const std::string& input, double s
   for (;;) {
     const pid_t ended = ::waitpid(child, &status, in_time ? WNOHANG : 0);
     if (ended == child) break;
-    if (ended < 0 && errno != EINTR) return {in_time, 0};  // the program waits for all children itself
+    if (ended < 0 && errno != EINTR) return {in_time, 0};  // the program has already waited for this child
     if (in_time && Clock::now() >= until) {
       in_time = false;
       ::kill(-child, SIGKILL);

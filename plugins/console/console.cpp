@@ -63,7 +63,7 @@ class Console : public Visualizer {
         terminal_(host, options.get<std::string>("to"), options.get<std::string>("color")) {
     const auto detail = options.get<std::string>("detail");
     if (detail == "all") detail_ = Detail::all;
-    // Without progress nothing is to move.
+    // Without progress, the user wants no moving output.
     if (detail == "auto" && progress_ && terminal_.is_live() && has_room_for_panel(terminal_.size()))
       detail_ = Detail::panel;
   }
@@ -82,7 +82,7 @@ class Console : public Visualizer {
     tables_.clear();
     findings_.clear();
     model_layers_.clear();
-    // Without this lens, no finding means nothing.
+    // Without the lens `health`, a run without findings need not be healthy.
     looks_for_findings_ = std::any_of(run.lenses, run.lenses + run.lens_count,
                                       [](const char* lens) { return std::string_view(lens) == "health"; });
     ticks_ = 0;
@@ -105,7 +105,7 @@ class Console : public Visualizer {
     tables_.begin_tick();
   }
   void row(const loupe::Row& row) override {
-    if (row.step > 0) return;  // tables and headlines show whole ticks
+    if (row.step > 0) return;  // tables and headlines show only values of whole ticks
     tables_.take(row);
     each_value(row, [&](const RowValue& value) { broken_loss_.value(row.tag, value.line, value.value); });
   }
@@ -113,14 +113,14 @@ class Console : public Visualizer {
     findings_.take(finding);
     broken_loss_.finding(finding.id, text_of(finding.rule), finding.severity, finding.state);
     if (in_tick_) return;
-    // An error may be the last that a run has to say, and the next tick hours away.
+    // An error may be the last output of a run, and the next tick may be hours away.
     const std::string text = findings_.urgent(layout());
     if (!text.empty()) show(text, "a finding is lost");
   }
   void note(const Note& note) override {
-    // A disabled lens finds nothing.
+    // A disabled lens reports no findings.
     if (note.kind == LOUPE_NOTE_QUARANTINE) looks_for_findings_ = false;
-    // The log has these already.
+    // The log already contains notes of these kinds.
     for (const uint32_t kind : {LOUPE_NOTE_GUESS, LOUPE_NOTE_INCIDENT, LOUPE_NOTE_RANKS, LOUPE_NOTE_UNOBSERVED})
       if (note.kind == kind) return;
     show(note_lines(note, layout()), "a note is lost");
@@ -132,7 +132,7 @@ class Console : public Visualizer {
     parts_.take(tables_.all());
     if (is_past_) return tables_.remember();
     is_shown_ = ticks_++ % every_ == 0;
-    // The progress of an epoch that ended is old.
+    // The progress of an ended epoch is out of date.
     if (!progress_text_.empty() && detail_ == Detail::panel)
       progress_text_ = "epoch " + number_text(epoch_) + of_all_ + " ended";
     tell_tick();
@@ -147,7 +147,7 @@ class Console : public Visualizer {
     in_tick_ = false;
     tables_.end(host_);
     progress_text_.clear();
-    // Always show the last numbers.
+    // The numbers of the last tick are always shown.
     if (!ended_ && ticks_ > 0 && !is_shown_) {
       is_shown_ = true;
       tables_.forget_last();
@@ -178,7 +178,7 @@ class Console : public Visualizer {
     if (!text.empty() || detail_ == Detail::panel) show(text, "the table of epoch " + number_text(epoch_) + " is lost");
   }
 
-  /// Prints how the run ended, its findings, and where to look.
+  /// Summarizes how the run ended, its findings, and where its files are.
   std::string summary(const Ending& ending) const {
     if (ticks_ == 0 && findings_.count() == 0) return "";
     const Layout layout = this->layout();
@@ -213,7 +213,7 @@ class Console : public Visualizer {
 
   Layout layout() const { return {terminal_.size().columns, layers_, history_, terminal_.has_color(), 0}; }
 
-  /// The text that stays below the program's output: the panel, or a line of progress.
+  /// The text below the program's output: the panel, or a line of progress.
   std::vector<std::string> lines_below(const Size& size) const {
     constexpr std::size_t fewest_rows = 8;
     if (size.rows < fewest_rows || (ticks_ == 0 && progress_text_.empty())) return {};
@@ -225,7 +225,7 @@ class Console : public Visualizer {
     if (progress_text_.empty()) return {};
     return {progress_text_};
   }
-  /// Writes text above it and redraws it.
+  /// Writes text above the panel and redraws the panel.
   void show(const std::string& text, const std::string& lost) {
     std::string all;
     const Size size = terminal_.size();
@@ -239,7 +239,7 @@ class Console : public Visualizer {
     try {
       terminal_.write(text);
     } catch (const std::system_error& reason) {
-      below_ = Region();  // whether it is there is not known
+      below_ = Region();  // it may or may not be on the screen
       const bool is_unread = reason.code() == std::errc::resource_unavailable_try_again;
       throw Error("cannot write to " + terminal_.name() + ": " +
                   (is_unread ? "nobody reads it" : reason.code().message()) + "; " + lost);
@@ -263,11 +263,11 @@ class Console : public Visualizer {
   Region below_;
   double epoch_ = 0;
   std::size_t ticks_ = 0;
-  double start_time_ = 0;  // of a resumed run: earlier ticks belong to its past
+  double start_time_ = 0;  // of a resumed run: earlier ticks come from its past
   bool looks_for_findings_ = false;
   bool in_tick_ = false, is_past_ = false, ended_ = false;
-  bool is_shown_ = true;  // the last tick
-  bool is_whole_ = true;  // the epoch, which was not cut short
+  bool is_shown_ = true;  // whether the last tick was shown
+  bool is_whole_ = true;  // whether the epoch was not cut short
 };
 
 }  // namespace

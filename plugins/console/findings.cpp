@@ -12,14 +12,14 @@
 namespace loupe::console {
 namespace {
 
-constexpr std::size_t first_column = 9;  // as wide as "resolved" and a gap
+constexpr std::size_t first_column = 9;  // the width of "resolved" and a gap
 constexpr std::size_t most_still = 5;
 
 std::string shown(const char* text) {
   return harmless(text_of(text));
 }
 
-/// A word in the first column, and text beside it, wrapped.
+/// A word in the first column, and wrapped text in the second.
 std::string lines(const std::string& word, const char* color, const std::string& text, const Layout& layout) {
   const std::string padding(first_column - std::min(first_column, display_width(word)), ' ');
   std::string result = (color != nullptr ? colored(word, color, layout) : word) + padding;
@@ -36,7 +36,7 @@ std::string lines(std::uint32_t severity, const std::string& text, const Layout&
   return lines(word_of(severity_words, severity), color, text, layout);
 }
 
-/// Further text below the previous one.
+/// More text in the second column.
 std::string further_lines(const std::string& text, const Layout& layout) {
   return lines("", nullptr, text, layout);
 }
@@ -70,7 +70,7 @@ void Findings::take(const loupe_finding& finding) {
   standing_.erase(rank_of(*entry));
   const bool new_to_reader = !gone && (!entry->stands || entry->severity != finding.severity);
   if (new_to_reader) entry->news = News::raised;
-  // A finding that came and went between two ticks was never shown.
+  // A finding that was raised and resolved between two ticks was never shown.
   if (gone && entry->stands) entry->news = entry->shown ? News::gone : News::none;
   entry->stands = !gone;
   entry->rule = rule;
@@ -140,7 +140,7 @@ void Findings::forget_told(Entry& each) {
   each.told_as = 0;
 }
 
-/// Marks the shown findings as old.
+/// Marks new findings as shown.
 void Findings::tell_raised(const WorstFirst& order) {
   for (const auto& [severity, number] : order) {
     Entry& each = all_.at(number);
@@ -153,7 +153,7 @@ void Findings::tell_raised(const WorstFirst& order) {
   }
 }
 
-/// One line for each rule.
+/// Lists open findings that were shown before, one line for each rule.
 /// @param growing  rules to leave out, because their new findings are shown as well
 std::string Findings::still_standing(const std::set<RuleKey>& growing, double epoch, const Layout& layout) const {
   std::string text;
@@ -191,7 +191,7 @@ std::string Findings::gone_by_rule(const WorstFirst& order, double epoch, const 
   return text;
 }
 
-/// The findings of each rule and severity together, in the order of their first.
+/// Groups findings by rule and severity, in the order of the first of each.
 /// @param by_advice  keeps findings with different advice apart
 std::vector<Findings::Group> Findings::grouped(const std::vector<const Entry*>& some, bool by_advice) {
   std::vector<Group> groups;
@@ -209,8 +209,8 @@ std::vector<Findings::Group> Findings::grouped(const std::vector<const Entry*>& 
   return groups;
 }
 
-/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds; of a rule
-/// that was shown before, these alone.
+/// Prints the worst finding of each rule in full and lists the places of the others, which may be hundreds. If the rule
+/// was shown before, prints only the places.
 std::string Findings::raised_by_rule(const WorstFirst& order, const Layout& layout) const {
   std::vector<const Entry*> raised;
   for (const auto& [severity, number] : order) {
@@ -298,7 +298,7 @@ std::string Findings::summary(const Layout& layout) const {
   std::size_t shown = 0;
   for (const Brief& each : briefs) {
     if (shown++ == most) break;
-    // Only if that is a few lines.
+    // Long texts are cut to a few lines.
     const std::size_t row = layout.width - first_column;
     text += lines(each.severity, shortened_end(each.text, 4 * row), layout);
     if (!each.advice.empty()) text += further_lines(shortened_end("→ " + each.advice, 3 * row), layout);

@@ -22,13 +22,13 @@ bool is_named_by_row(const std::string& tag) {
   return tag == loss_tag || tag == "Metrics" || tag == "Loss & Metrics";
 }
 
-/// A plot of the worst layers is not a number of the whole model.
+/// Whether the rows are numbers of the whole model; plots of the worst layers are not.
 bool is_of_whole_model(const Table& table) {
   const Style& style = table.style();
   return style.big && !style.probability && !style.relation && !style.bounded;
 }
 
-/// How many events of a loss were NaN, by the lenses' count.
+/// The number of NaN events of a loss, as its lens counted them.
 double nan_count_of(const std::deque<Table>& tables, const std::string& tag, const std::string& loss) {
   for (const Table& table : tables) {
     if (table.key() != "Non-Finite Values") continue;
@@ -41,7 +41,7 @@ double nan_count_of(const std::deque<Table>& tables, const std::string& tag, con
   return 0;
 }
 
-/// Whether the unit says what the name does, as "samples/s" of "Samples per Second".
+/// Whether the unit already contains the name: "samples/s" for "Samples per Second".
 bool says_name(const std::string& unit, std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
@@ -69,7 +69,7 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
       const std::string key = table.key() + '\n' + row.key;
       auto known = std::find_if(numbers_.begin(), numbers_.end(), [&](const Number& each) { return each.key == key; });
       if (known == numbers_.end()) {
-        // Beside the others of its plot, such as the rate of the optimizer that it takes the place of.
+        // Insert after other numbers of its plot, for example a new optimizer's rate after the old one's.
         const auto last = std::find_if(numbers_.rbegin(), numbers_.rend(),
                                        [&](const Number& each) { return each.tag == table.key(); });
         known = numbers_.insert(last == numbers_.rend() ? numbers_.end() : last.base(), Number());
@@ -88,7 +88,7 @@ void Headlines::take(const std::deque<Table>& tables, double epoch, bool is_whol
       known->best = known->last;
       known->best_epoch = epoch;
     }
-    if (is_named_by_row(table.key())) continue;  // validation may come in some epochs only
+    if (is_named_by_row(table.key())) continue;  // validation may come in only some epochs
     const auto is_over = [&](const Number& each) { return each.tag == table.key() && each.epoch != epoch; };
     numbers_.erase(std::remove_if(numbers_.begin(), numbers_.end(), is_over), numbers_.end());
   }
@@ -175,7 +175,7 @@ std::string bar(double share) {
   return text;
 }
 
-// Until the end of the run where its length is known, else of the epoch; negative if unknown.
+// Seconds until the end of the run if its length is known, else of the epoch; negative if unknown.
 double seconds_left(const Progress& progress) {
   if (progress.steps == 0 || progress.steps_before == 0 || progress.seconds <= 0) return -1;
   const double rate = static_cast<double>(progress.steps) / progress.seconds;
@@ -207,7 +207,7 @@ std::string progress_line(const Progress& progress, std::size_t width) {
   const std::string steps = std::to_string(progress.steps);
   if (progress.steps_before > 0) {
     parts.push_back({bar(static_cast<double>(progress.steps) / static_cast<double>(progress.steps_before)), 1});
-    // The epoch before need not have been as long.
+    // The last epoch may have been shorter.
     const std::uint64_t expected = std::max(progress.steps, progress.steps_before);
     parts.push_back({steps + " of " + std::to_string(expected) + " steps", 4});
   } else {

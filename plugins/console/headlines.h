@@ -17,19 +17,19 @@ namespace loupe::console {
 class Headlines {
  public:
   struct Number {
-    std::string key;  ///< tag and row
+    std::string key;  ///< the tag and the row's key
     std::string tag;
     std::string name, unit;
     bool is_loss = false;
     double last = NAN, epoch = 0;
     double nan_count = 0;               ///< of a loss: the number of NaN in the last epoch
     double best = NAN, best_epoch = 0;  ///< of a loss: its minimum; NaN if several models are trained
-    std::deque<double> values;          ///< the last of them, oldest first
+    std::deque<double> values;          ///< the last ones, oldest first
   };
 
-  /// @param training, validation  the run's names of its losses
+  /// @param training, validation  the names of the run's losses
   void begin(std::string training, std::string validation);
-  /// @param is_whole  not of an epoch that was cut short, which is never the best
+  /// @param is_whole  false for an epoch that was cut short, which never counts as the best
   void take(const std::deque<Table>& tables, double epoch, bool is_whole = true);
   /// The headlines in order of arrival.
   const std::deque<Number>& all() const { return numbers_; }
@@ -44,8 +44,8 @@ class Headlines {
   std::deque<Number> numbers_;
 };
 
-/// What a whole is made of, of the first plot whose parts have a unit: by the medians of the run's epochs, as a few
-/// steps of the last one may not be like the others.
+/// The parts of the first plot that shows shares of a whole with a unit. Uses medians over epochs, because the few
+/// steps of one epoch may not be typical.
 class Parts {
  public:
   void take(const std::deque<Table>& tables);
@@ -55,21 +55,21 @@ class Parts {
  private:
   struct Part {
     std::string name;
-    std::deque<double> values;  ///< of the last epochs
+    std::deque<double> values;  ///< of recent epochs
   };
   std::string title_, unit_;
   std::vector<Part> parts_;
 };
 
-/// "epoch 3 of 20  ━━━━━╸────  412 of 938 steps  98.3 steps/s  2 min 10 s left  lenses 4 %", at most `width` columns:
-/// leaves out what does not fit, the least needed first.
+/// "epoch 3 of 20  ━━━━━╸────  412 of 938 steps  98.3 steps/s  2 min 10 s left  lenses 4 %", at most `width` columns;
+/// if that does not fit, leaves out the least important parts.
 std::string progress_line(const Progress& progress, std::size_t width);
 
-/// How long a tick's epoch took, and how many steps a second.
+/// The duration of the last epoch, and its steps per second.
 class Pace {
  public:
   void take(const Tick& tick);
-  /// "12.4 s  98.3 steps/s"; "" where neither is known.
+  /// "12.4 s  98.3 steps/s"; "" if both are unknown.
   std::string text() const;
 
  private:

@@ -44,8 +44,8 @@ namespace {
 
 using SeverityByLayer = std::unordered_map<std::string, std::uint32_t>;
 
-/// LOUPE_SEVERITY_ by layer: of its worst finding, and an error for NaN and infinity, which a finding reports only for
-/// the layer where they began.
+/// LOUPE_SEVERITY_ of each layer: of its worst finding, and an error for NaN and infinity, because a finding reports
+/// these only for the layer where they began.
 SeverityByLayer severity_by_layer(const PanelView& view) {
   SeverityByLayer worst = view.findings.worst_by_layer();
   for (const Table& table : view.tables) {
@@ -61,7 +61,7 @@ SeverityByLayer severity_by_layer(const PanelView& view) {
   return worst;
 }
 
-/// The first few plots that have a number for each layer, as one table; without plots in which all numbers are equal.
+/// The first few plots that have a number for each layer, as one table; leaves out plots whose numbers are all equal.
 Table numbers_of_layers(const std::deque<Table>& tables, const SeverityByLayer& worst) {
   constexpr std::size_t most = 4;
   Table all("layers", Style());
@@ -88,13 +88,13 @@ Table numbers_of_layers(const std::deque<Table>& tables, const SeverityByLayer& 
 }
 
 constexpr std::size_t least_lines = 12, most_numbers = 4, most_findings = 4;
-// A terminal with this number of rows has room for a curve of the loss.
+// A terminal of at least this many rows has room for a curve of the loss.
 constexpr std::size_t tall = 30, curve_rows = 5;
 constexpr std::size_t wide = 160, left_of_wide = 80, count_column = 11;
 
 void add_numbers(const PanelView& view, std::size_t width, std::vector<std::string>& lines) {
   std::size_t names = 0;
-  // Losses first: they have a best value.
+  // Losses come first: they have a best value.
   std::vector<const Headlines::Number*> numbers;
   for (const bool losses : {true, false}) {
     for (const Headlines::Number& each : view.headlines.all()) {
@@ -120,7 +120,7 @@ void add_numbers(const PanelView& view, std::size_t width, std::vector<std::stri
   }
 }
 
-/// The loss over the epochs, as high as several lines.
+/// Draws the loss over the epochs, several lines high.
 void add_curve(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
   for (const Headlines::Number& each : view.headlines.all()) {
     if (!each.is_loss || each.values.size() < 2) continue;
@@ -132,7 +132,7 @@ void add_curve(const PanelView& view, std::size_t width, const Layout& layout, s
     }
     const std::string title = each.name + " over the last " + std::to_string(values.size()) + " epochs";
     lines.push_back(colored(shortened(title, width), dim, layout));
-    // The ends of its axis stand beside it.
+    // The limits of the axis are written beside the curve.
     const std::string top = short_number(high), foot = short_number(low);
     const std::size_t room = std::max(display_width(top), display_width(foot));
     std::vector<std::string> drawn = curve(values, Scale::data, width - std::min(width, room + 2), curve_rows);
@@ -144,7 +144,7 @@ void add_curve(const PanelView& view, std::size_t width, const Layout& layout, s
   }
 }
 
-/// The finding, its place and remedy; complete if a few lines are enough.
+/// Adds the findings with their places and remedies, in full if that takes few lines.
 void add_findings(const PanelView& view, std::size_t width, const Layout& layout, std::vector<std::string>& lines) {
   const std::vector<Findings::Brief> worst = view.findings.worst_by_rule();
   const bool is_healthy = std::none_of(worst.begin(), worst.end(),
@@ -169,7 +169,7 @@ void add_findings(const PanelView& view, std::size_t width, const Layout& layout
     lines.push_back(colored("  … and " + std::to_string(worst.size() - shown) + " more, see the report", dim, layout));
 }
 
-/// The rows that the panel may take below its title; the rest is the program's.
+/// The number of rows for the panel below its title; the program keeps the others.
 std::size_t most_rows(const Size& size) {
   return std::max(least_lines, size.rows / 2) - 1;
 }
@@ -223,7 +223,7 @@ std::vector<std::string> panel_of(const PanelView& view, const Size& size, const
       lines[i] += std::string(left_of_wide + 2 - std::min(taken, left_of_wide + 2), ' ') + right[i];
     }
   }
-  // Over the whole width.
+  // The progress line takes the whole width.
   if (!view.progress.empty()) lines.insert(lines.begin(), shortened(view.progress, width));
   lines.insert(lines.end(), found.begin(), found.end());
   if (lines.size() > most_rows(size)) lines.resize(most_rows(size));

@@ -17,11 +17,11 @@
 
 namespace loupe::console {
 
-/// The layers of all models in their order: a strip in the colors of their health.
+/// The layers of all models in order: a strip in the colors of their health.
 class Layers {
  public:
   void clear() { *this = {}; }
-  /// Called again if a model is attached again.
+  /// Call this again if a model is attached again.
   void take(const Model& model);
   std::size_t count() const { return names_.size(); }
   /// At most `width` columns; if there are more layers, several share a column, which shows the worst.
@@ -34,23 +34,23 @@ class Layers {
   std::unordered_set<std::string> known_;
 };
 
-/// The current data of a run to show.
+/// The data that the panel shows.
 struct PanelView {
   std::string title;     ///< the run's name
-  std::string progress;  ///< "" before the first
+  std::string progress;  ///< "" before there is any
   const Headlines& headlines;
   const Findings& findings;
-  bool looks_for_findings;  ///< whether to say that there are none
+  bool looks_for_findings;  ///< whether to write that there are no findings
   const Layers& layers;
   const std::deque<Table>& tables;  ///< of the last tick
 };
 
-/// At most 12 lines, each shorter than the terminal is wide: a title with the number of findings, progress, losses with
-/// their curves, the worst findings, and the layers in the colors of their health. On 160 columns and more the numbers
-/// of the layers stand beside them.
+/// At most 12 lines, each shorter than the terminal's width: a title with the number of findings, progress, losses with
+/// their curves, the worst findings, and the layers in the colors of their health. A terminal of 160 columns or more
+/// also shows the numbers of the layers, at the right.
 std::vector<std::string> panel_of(const PanelView& view, const Size& size, const Layout& layout);
 
-/// Whether a terminal has room for it and for the program's output.
+/// Whether a terminal has room for the panel and for the program's output.
 bool has_room_for_panel(const Size& size);
 
 }  // namespace loupe::console

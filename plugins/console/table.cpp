@@ -20,7 +20,7 @@ struct LineName {
   std::string what, aggregation;
 };
 
-// "train_loss mean" -> train_loss, mean; "worst death_rate" -> itself, "".
+// "train_loss mean" -> train_loss, mean; "worst death_rate" -> the whole name, "".
 LineName split(const std::string& line) {
   static const auto& band_ends = *new Strings{"-σ", "+σ"};
   const auto names = [](const Strings& all, const std::string& name) {
@@ -58,7 +58,7 @@ void Table::add(const RowRange& range) {
   constexpr const char* minus = "-σ";
   const std::size_t prefix = low.aggregation.size() - std::min(low.aggregation.size(), std::string(minus).size());
   if (low.aggregation.substr(prefix) == minus) {
-    // A single value has no spread.
+    // A single value has no spread, so show none.
     if (range.high == range.low) return;
     return set(low.what, low.aggregation.substr(0, prefix) + "σ", range.high / 2 - range.low / 2);
   }
@@ -100,20 +100,21 @@ namespace {
 
 enum class Severity { calm, notable, alarming };
 
-/// How bad the numbers of a table are:
-/// - one that is not finite is alarming;
-/// - the first in a row with a standing finding is as bad as that: an error alarming, a warning notable;
-/// - of probabilities, a death rate above 0.2 is notable and above 0.5 alarming, an activation rate below 0.1 and 0.02;
-/// - one that grew tenfold since the last tick is notable, a thousandfold alarming.
-/// Layers are not compared with each other: if the gradients of most have vanished, the healthy one would stand out.
+/// Rates how bad the numbers of a table are:
+/// - numbers that are not finite are alarming;
+/// - the first number of a row with an open finding is as bad as the finding: an error alarming, a warning notable;
+/// - death rates above 0.2 are notable, above 0.5 alarming; activation rates below 0.1 are notable, below 0.02
+/// alarming;
+/// - a number that grew tenfold since the last tick is notable, a thousandfold alarming.
+/// Layers are not compared with each other: if most gradients have vanished, a healthy layer would be marked.
 class Severities {
  public:
   explicit Severities(const Table& table) : table_(table) {}
 
   Severity of(std::size_t row, std::size_t column) const;
   /// Indices of at most `most` rows, 0 for all, in the order to show them. Probabilities: the worst first, by severity,
-  /// then the least activation rate or the largest death rate. Other numbers: in the order of the model, where they
-  /// fade or grow from layer to layer; of more rows than that, the bad ones and others evenly spread over the model.
+  /// then by the lowest activation rate or the highest death rate. Other numbers: in the order of the model, to show
+  /// how they change from layer to layer; if there are too many rows, the bad ones and an even selection of the others.
   std::vector<std::size_t> shown(std::size_t most) const;
 
  private:
@@ -139,7 +140,7 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-// A band's half width alone means nothing.
+// The half width of a band is not judged: a large one is not bad.
 bool is_spread(const std::string& column) {
   return contains(column, "σ");
 }
@@ -251,7 +252,7 @@ std::size_t wanted_for_names(const Table& table, const std::vector<std::size_t>&
   return width;
 }
 
-/// The columns that a table's names would like.
+/// The number of columns that the names of a table need.
 std::size_t name_width(const Table& table, const Layout& layout) {
   return wanted_for_names(table, Severities(table).shown(layout.rows));
 }
@@ -263,7 +264,7 @@ std::string cell(const Table& table, std::size_t row_index, std::size_t column) 
   return short_number(row.cells[column], within_one ? Digits::decimals : Digits::significant);
 }
 
-/// How a table shares out the width.
+/// Divides the width of the terminal among the columns of a table.
 class Columns {
  public:
   Columns(const Table& table, const std::vector<std::size_t>& rows, const Layout& layout) {
@@ -281,7 +282,7 @@ class Columns {
     const std::size_t least_name = std::min(names, std::max(display_width(table.title()), least_shortened));
     const auto fits = [&] { return least_name + right_of_name() <= layout.width; };
     while (numbers_.size() > 1 && !fits()) {
-      // Half a band misleads.
+      // Remove both ends of a band: one end would be misleading.
       if (numbers_.size() > 2 && table.is_upper_end(numbers_.size() - 1)) numbers_.pop_back();
       numbers_.pop_back();
     }
@@ -320,7 +321,7 @@ std::string history(const Row& row, const Style& style, std::size_t length) {
   return sparkline(values, scale_of(style));
 }
 
-// A note about rows that the table does not show, "" if it shows all.
+// A note about rows and columns that the table does not show, "" if it shows all.
 std::string left_out(const Table& table, std::size_t rows, std::size_t columns) {
   std::string text;
   if (const std::size_t more = table.rows().size() - rows; more > 0) {
@@ -338,7 +339,7 @@ std::string line(std::string text) {
   return text + '\n';
 }
 
-/// The same tables, those for the whole model that have one row as rows of one table, in place of the first of them.
+/// Joins the one-row tables for the whole model into one table, at the place of the first of them.
 std::deque<Table> merged(const std::deque<Table>& tables) {
   const auto joins = [](const Table& table) {
     const Style& style = table.style();

@@ -16,56 +16,56 @@
 
 namespace loupe::console {
 
-/// How a tag wants to be shown.
+/// How to show a tag.
 struct Style {
   bool big = false;
   bool log_y = false;
   bool probability = false;
   bool relation = false;
-  bool bounded = false;  ///< both limits of its axis are given, as for a correlation
+  bool bounded = false;  ///< its axis has two limits, for example of a correlation
   std::string unit = {};
 };
 
 struct Row {
   std::string key;              ///< the lens's name for it
-  std::string name;             ///< to show
-  std::vector<double> cells;    ///< one a column; NaN if `known` is false
+  std::string name;             ///< the name to show
+  std::vector<double> cells;    ///< one per column; NaN if `known` is false
   std::vector<bool> known;      ///< which cells have a value
   std::vector<double> earlier;  ///< the main cell at earlier ticks, oldest first
-  std::uint32_t finding = 0;    ///< LOUPE_SEVERITY_ of the worst that stands of it, 0 without any
-  /// The cell that a row is sorted and drawn by: its first.
+  std::uint32_t finding = 0;    ///< LOUPE_SEVERITY_ of its worst open finding, 0 if there is none
+  /// The index of its first cell with a value, which is used to sort and draw the row.
   std::size_t main() const;
 };
 
 /// The values of one tag in one tick: a row per layer and a column per line; for a big tag, a row per line and a column
-/// each way to aggregate it ("train_loss mean" is row "train_loss", column "mean").
+/// per aggregation ("train_loss mean" is row "train_loss", column "mean").
 class Table {
  public:
   Table(std::string tag, Style style);
 
   void add(const loupe::Row& row) {
-    if (row.step > 0) return;  // a table is of whole ticks
+    if (row.step > 0) return;  // a table shows only values of whole ticks
     each_value(row, [&](const RowValue& value) { add(value); });
     each_range(row, [&](const RowRange& range) { add(range); });
   }
   void add(const RowValue& value);
 
-  /// Takes over the one row of a table for the whole model, under that table's name.
+  /// Adds the only row of another table, under that table's name.
   void join(const Table& single);
 
   /// The tag's id.
   const std::string& key() const { return key_; }
-  /// The same, to show.
+  /// The tag's name to show.
   const std::string& title() const { return title_; }
   const Style& style() const { return style_; }
   const std::vector<std::string>& columns() const { return columns_; }
-  /// Whether a column is the upper end of a band whose lower end is the column before.
+  /// Whether a column is the upper end of a band; the column before is the lower end.
   bool is_upper_end(std::size_t column) const { return upper_ends_[column]; }
   std::vector<Row>& rows() { return rows_; }
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
-  /// Two columns, or one named "σ" with half the width of a band from -σ to +σ.
+  /// Adds two columns; for a band from -σ to +σ one column "σ" with half its width.
   void add(const RowRange& range);
   void set(const std::string& row, const std::string& column, double value, bool upper_end = false);
 
@@ -77,7 +77,7 @@ class Table {
   std::unordered_map<std::string, std::size_t> row_of_;
 };
 
-/// The table as lines. Where the width does not suffice, columns are left out from the right, and said so.
+/// The table as lines. If the width is too small, leaves out columns from the right and names them.
 std::string rendered(const Table& table, const Layout& layout);
 
 /// The lenses' numbers of a tick, one table for each tag, and each row's main number at earlier ticks.
@@ -92,16 +92,16 @@ class TickTables {
   void take(const loupe::Row& row) {
     if (Table* table = table_of(row.tag)) table->add(row);
   }
-  /// Says of chosen tags that nothing fits them.
+  /// Warns about chosen tags that match nothing.
   void end_tick(const Host& host) { tags_.end_tick(host); }
   void end(const Host& host) { tags_.end(host); }
 
   const std::deque<Table>& all() const { return tables_; }
   /// The table as lines, with the numbers of earlier ticks.
   std::string text(Layout layout, const Findings& findings);
-  /// Once a tick, after its text.
+  /// Remembers the numbers of this tick. Call once per tick, after text().
   void remember();
-  /// Takes that back, to show the tick once more.
+  /// Undoes remember(), to show the tick once more.
   void forget_last();
 
  private:
@@ -111,7 +111,7 @@ class TickTables {
   std::size_t history_;
   std::map<std::string, Style> styles_;
   std::deque<Table> tables_;
-  std::unordered_map<std::string, Table*> table_of_tag_;  // null for one that is not taken
+  std::unordered_map<std::string, Table*> table_of_tag_;  // null for tags that are not shown
   std::unordered_map<std::string, std::unordered_map<std::string, std::vector<double>>> earlier_;
 };
 

@@ -25,7 +25,7 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Only on the user's demand: a missing locale says nothing about the terminal.
+/// Whether the user asked for ASCII: a missing locale does not show what the terminal supports.
 bool wants_ascii() {
   const char* locale = std::getenv("LC_ALL");
   return locale != nullptr && (std::strcmp(locale, "C") == 0 || std::strcmp(locale, "POSIX") == 0);
@@ -36,7 +36,7 @@ bool is_dumb() {
   return terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
 }
 
-/// Why a write of this number of bytes would raise a signal: an errno, or 0.
+/// The error of a write of this many bytes that would raise a signal: an errno, or 0.
 int what_hinders(int descriptor, std::size_t bytes) {
   pollfd end{descriptor, POLLOUT, 0};
   if (::poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0) return EPIPE;
@@ -49,9 +49,9 @@ int what_hinders(int descriptor, std::size_t bytes) {
   return static_cast<rlim_t>(place) + bytes > limit.rlim_cur ? EFBIG : 0;
 }
 
-std::atomic<int> reserved_on{-1};  // the stream of a terminal whose last rows are kept
+std::atomic<int> reserved_on{-1};  // the stream of a terminal whose last rows are reserved; -1: none
 
-/// In a signal handler.
+/// Gives the reserved rows back. Runs in a signal handler.
 void free_rows(void*, const char*, const char*, uint64_t) {
   static const char text[] =
       "\x1b"
@@ -94,14 +94,14 @@ Size Terminal::size() const {
 
 void Terminal::write(const std::string& text) {
   FILE* const stream = descriptor_ == STDOUT_FILENO ? stdout : stderr;
-  // The program's buffered output is its own: if it cannot be written, the program's own write must notice that.
+  // Do not flush output that would fail: the program's own write must see the error.
   if (const int reason = what_hinders(descriptor_, ::__fpending(stream)); reason != 0)
     throw std::system_error(reason, std::generic_category());
   const int patience_ms = std::exchange(is_unread_, true) ? 0 : output_patience_ms;
   pollfd ready{descriptor_, POLLOUT, 0};
   if (::__fpending(stream) > 0 && ::poll(&ready, 1, patience_ms) == 0)
     throw std::system_error(EAGAIN, std::generic_category());
-  // Not std::cout: it shares C's buffer, or has one that only the program's own threads may touch.
+  // std::cout is not flushed: it shares C's buffer, or has a buffer that only the program's own threads may touch.
   std::fflush(stream);
   const std::string shown = ascii_ ? ascii(text) : text;
   const bool is_written = write_shared(descriptor_, shown.data(), shown.size(), patience_ms) == shown.size();
@@ -134,8 +134,8 @@ std::string Region::with(const std::vector<std::string>& lines, const Size& size
     text = cleared(size);
     height_ = lines.size();
     size_ = size;
-    // Make room below the cursor and keep its column, which is the program's. Setting the scroll region moves it to row
-    // 1.
+    // Make room below the cursor and keep its column for the program. Setting the scroll region would move the cursor
+    // to row 1.
     for (std::size_t i = 0; i < height_; ++i) text += index;
     text += up(height_) + save + first_rows_scroll(size.rows - height_) + restore;
   }
@@ -150,7 +150,7 @@ std::string Region::removed() {
   return text;
 }
 
-/// @param size  of the terminal now
+/// @param size  the terminal's current size
 std::string Region::cleared(const Size& size) const {
   if (height_ == 0) return "";
   std::string text = save + all_rows_scroll;
@@ -158,8 +158,8 @@ std::string Region::cleared(const Size& size) const {
     for (std::size_t i = 0; i < height_; ++i) text += row_begins(size.rows - height_ + i + 1) + clear_row;
     return text + restore;
   }
-  // The place of its lines is unknown; below the cursor there is nothing else. The terminal also erases the character
-  // under the cursor, if the program's own line fills the row: so the blank goes first.
+  // The row of the panel is unknown, but nothing else is below the cursor. If the program's line fills its row, the
+  // terminal would erase the character under the cursor too, so write a blank first.
   return text + restore + save + " " + clear_below + restore;
 }
 

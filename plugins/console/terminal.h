@@ -13,12 +13,12 @@ struct Size {
   bool operator==(const Size& other) const { return rows == other.rows && columns == other.columns; }
 };
 
-/// Reserves the last rows of a terminal by a scroll region, so that the program's own output scrolls above them, as
-/// package managers do for their progress bars. Libraries such as ncurses take over the whole screen and would hide
+/// Reserves the last rows of a terminal by a scroll region, so that the program's own output scrolls above them.
+/// Package managers do this for their progress bars. Libraries like ncurses take over the whole screen and would hide
 /// that output. The functions return the text to write, and do not move the cursor.
 class Region {
  public:
-  /// The lines at the bottom of the terminal, in place of those before. Each must be shorter than a row.
+  /// Shows lines at the bottom of the terminal, instead of the earlier ones. Each must be shorter than a row.
   std::string with(const std::vector<std::string>& lines, const Size& size);
   /// The text that restores the terminal; "" if nothing was changed.
   std::string removed();
@@ -29,7 +29,7 @@ class Region {
   Size size_;
 };
 
-/// One of the process's two output streams, and its destination.
+/// One of the two output streams of the process.
 class Terminal {
  public:
   /// @param to "stdout" or "stderr"  @param color "auto", "always" or "never"
@@ -38,15 +38,15 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// A terminal that can rewrite its last line.
+  /// Whether this is a terminal whose last line can be rewritten.
   bool is_live() const { return live_; }
   bool has_color() const { return color_; }
-  /// The size now; 100 columns and no rows if unknown.
+  /// The current size; 100 columns and no rows if unknown.
   Size size() const;
-  /// Writes after the program's own output so far; as ASCII under LC_ALL=C. Throws std::system_error; EAGAIN if nobody
-  /// reads, for which only the first write waits a few seconds.
+  /// Writes text after all earlier output of the program; as ASCII under LC_ALL=C. Throws std::system_error, EAGAIN if
+  /// nobody reads. Only the first write waits a few seconds for a reader.
   void write(const std::string& text);
-  /// Says whether a Region stands there, whose rows a fatal signal is to give back.
+  /// Sets whether a Region is on this terminal, so that a fatal signal gives its rows back.
   void keep_rows(bool kept) const;
   const std::string& name() const { return name_; }
 

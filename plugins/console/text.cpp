@@ -16,11 +16,11 @@
 namespace loupe::console {
 namespace {
 
-// Made as the plugin is opened: a program that forked while the display's thread made it at its first use had a child
-// that waits for it for ever. Null leaves the thread's locale unchanged.
+// Created when the plugin is opened: creation at first use, on the display's thread, takes a lock, and a child that the
+// program forks in that moment would wait for the lock forever. If this is null, the thread's locale does not change.
 const locale_t utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
 
-/// While it lives, this thread's C functions read UTF-8.
+/// While it lives, the C functions of this thread read UTF-8.
 class Utf8 {
  public:
   Utf8() : before_(uselocale(utf8_locale)) {}
@@ -74,7 +74,7 @@ std::string joined(const std::vector<Glyph>& text) {
   return whole;
 }
 
-// `width` columns of a longer text, at most `head` of them from its beginning.
+// Shortens a longer text to `width` columns, of which at most `head` come from its beginning.
 std::string cut(const std::vector<Glyph>& text, std::size_t head, std::size_t width) {
   std::string shown;
   std::size_t taken = 1;  // the ellipsis
@@ -120,7 +120,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, std::s
   };
   std::vector<std::string> best;
   std::size_t most = 0;
-  // From the middle outwards, since the ends of a name are the most informative.
+  // Search from the middle outwards, since the ends of names are the most informative.
   for (std::size_t step = 0; step < width && most < names.size(); ++step) {
     const std::size_t away = (step + 1) / 2;
     const std::size_t head = step % 2 == 1 ? width / 2 - std::min(away, width / 2) : std::min(width / 2 + away, width);
@@ -159,7 +159,7 @@ std::string ascii(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) < 0x80; };
     if (is_ascii(at)) {
-      plain += text[at++];  // also control sequences
+      plain += text[at++];  // control sequences are copied too
       continue;
     }
     std::size_t end = at;
@@ -201,7 +201,7 @@ namespace {
 
 constexpr std::array<const char*, 8> blocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-/// How high each value stands, from 0 to 1; NaN for one that is not finite.
+/// The height of each value, from 0 to 1; NaN for values that are not finite.
 std::vector<double> heights(const std::vector<double>& values, Scale scale) {
   const bool positive =
       std::all_of(values.begin(), values.end(), [](double value) { return value > 0 || !std::isfinite(value); });
@@ -217,7 +217,7 @@ std::vector<double> heights(const std::vector<double>& values, Scale scale) {
   }
   std::vector<double> shares;
   for (const double value : values) {
-    // Halves, for the difference of two large numbers may overflow.
+    // Halve before subtracting: the difference of two large numbers may overflow.
     const double share = high > low ? (height(value) / 2 - low / 2) / (high / 2 - low / 2) : 0;
     shares.push_back(std::isfinite(value) ? share : NAN);
   }

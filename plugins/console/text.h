@@ -6,32 +6,32 @@
 
 namespace loupe::console {
 
-// Text on a terminal: its width, what fits, numbers, small curves, colors.
+// Text for terminals: its width, shortening, numbers, small curves, colors.
 
-/// How many columns UTF-8 text takes on a terminal, whatever the trainer's locale is.
+/// The number of columns that UTF-8 text takes on a terminal, in any locale of the trainer.
 std::size_t display_width(const std::string& text);
 
 /// The text without terminal control: control characters become "?", invalid UTF-8 "�".
 std::string harmless(const std::string& text);
 
-/// At most `width` columns: the middle gives way to "…".
+/// Shortens to at most `width` columns: "…" replaces the middle.
 std::string shortened(const std::string& text, std::size_t width);
-/// The same, but the end gives way.
+/// The same, but "…" replaces the end.
 std::string shortened_end(const std::string& text, std::size_t width);
-/// The same as the first for names that stand together: cut where most of them still differ.
+/// Shortens several names together: cuts them where most of them still differ.
 std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width);
 
-/// Lines of at most `width` columns, broken between words; a word that is longer is cut.
+/// Lines of at most `width` columns, broken between words; longer words are cut.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 /// For a terminal that supports only ASCII: each other character becomes a similar one, or "?".
 std::string ascii(const std::string& text);
 
-/// Filled with blanks up to `width` columns. Longer text is not changed.
+/// Adds blanks up to `width` columns. Longer text is not changed.
 std::string left_aligned(const std::string& text, std::size_t width);
 std::string right_aligned(const std::string& text, std::size_t width);
 
-/// Four significant digits, "0.01234", "1.500e-07", "2.000"; or four decimals, "0.0123"; or a name, "NaN".
+/// Four significant digits: "0.01234", "1.500e-07", "2.000"; or four decimals: "0.0123"; or a name: "NaN".
 enum class Digits { significant, decimals };
 std::string short_number(double value, Digits digits = Digits::significant);
 
@@ -41,14 +41,15 @@ enum class Scale {
   unit          ///< from 0 to 1
 };
 
-/// One block a value, higher for larger; "×" for one that is not finite.
+/// One block per value, higher for larger values; "×" for values that are not finite.
 std::string sparkline(const std::vector<double>& values, Scale scale);
-/// The same over several rows, the highest first; a value takes several columns if there are fewer than `width`.
+/// The same over several rows, the highest row first; if there are fewer values than `width`, each takes several
+/// columns.
 std::vector<std::string> curve(const std::vector<double>& values, Scale scale, std::size_t width, std::size_t rows);
 
 struct Layout {
   std::size_t width;    ///< columns of the terminal; no line is longer
-  std::size_t rows;     ///< most rows a table; 0 for all
+  std::size_t rows;     ///< at most this many rows per table; 0 for all
   std::size_t history;  ///< epochs in a sparkline; 0 for none
   bool color;
   std::size_t names;  ///< columns shared by the names of all tables
@@ -58,7 +59,7 @@ constexpr const char *bold = "1", *dim = "2", *red = "31;1", *yellow = "33", *gr
 /// The text in one of these colors, if the output has colors.
 std::string colored(const std::string& text, const char* code, const Layout& layout);
 
-/// How many columns text takes that `colored` may have made.
+/// The number of columns of text that colored() may have made.
 std::size_t visible_width(const std::string& text);
 
 /// A line across the terminal with a title in it.

@@ -1,4 +1,4 @@
-// The visualizer `csv`: one tidy table of every number, for spreadsheets and data frames.
+// The visualizer `csv`: writes all numbers into one tidy table, for spreadsheets and data frames.
 
 #include <loupe/detail/owned.h>
 #include <loupe/files/epoch_file.h>
@@ -33,7 +33,7 @@ constexpr const char* heading = "epoch,tag,layer,line,value,low,high,run,step,ti
 constexpr const char* finding_heading =
     "epoch,severity,state,rule,layer,parameter,message,advice,tag,source,value,threshold,"
     "first_step,last_step,first_epoch,last_epoch,count,id,caused_by,file,line\n";
-/// A spreadsheet takes a cell that begins so for a formula, and a module's name for a command.
+/// Whether a spreadsheet would take this cell for a formula, and so run a module's name as a command.
 bool begins_a_formula(const std::string& text) {
   return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
 }
@@ -45,8 +45,8 @@ bool is_number(const std::string& text) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
-/// A name as a field, quoted as RFC 4180 says. One that a spreadsheet would compute, such as "=1+1" or "-σ..+σ", comes
-/// after a quote (').
+/// A name as a field, quoted as in RFC 4180. A quote (') precedes names that a spreadsheet would compute, for example
+/// "=1+1" or "-σ..+σ".
 std::string field(const std::string& name) {
   std::string text = utf8::replace_invalid(name);
   if (begins_a_formula(text) && !is_number(text)) text.insert(0, 1, '\'');
@@ -63,8 +63,8 @@ std::string beginning(double epoch, const char* tag, const char* layer, const st
   return number_text(epoch) + ',' + field(tag) + ',' + field(layer) + ',' + field(line) + ',';
 }
 
-/// The last three columns: the run's name, the step of a row that has one, else the steps so far, and seconds since
-/// 1970 at the tick; empty where unknown.
+/// The last three columns: the run's name, the step of the row or else of the tick, and the time of the tick in seconds
+/// since 1970; unknown ones are empty.
 std::string moment_fields(const std::string& run, const Tick& tick, uint64_t own_step) {
   const std::string time = tick.at.time > 0 ? number_text(tick.at.time) : "";
   const uint64_t step = own_step > 0 ? own_step : tick.at.step;
@@ -75,14 +75,14 @@ std::string value_row(double epoch, const RowValue& value, const std::string& mo
   return beginning(epoch, value.tag, layer_of(value), value.line) + number_text(value.value) + ",," + moment + '\n';
 }
 
-/// A band's line is the names of its ends: "min..max".
+/// The line of a band has the names of both ends: "min..max".
 std::string range_row(double epoch, const RowRange& range, const std::string& moment) {
   const std::string line = std::string(range.low_name) + ".." + range.high_name;
   return beginning(epoch, range.tag, layer_of(range), line) + ',' + number_text(range.low) + ',' +
          number_text(range.high) + moment + '\n';
 }
 
-/// An absent number is an empty field.
+/// A finding as a row; missing numbers are empty fields.
 std::string finding_row(double epoch, const loupe_finding& finding) {
   const auto text = [](const char* given) { return ',' + field(text_of(given)); };
   const auto number = [](std::optional<double> given) { return ',' + (given ? number_text(*given) : ""); };
@@ -96,7 +96,7 @@ std::string finding_row(double epoch, const loupe_finding& finding) {
          (finding.line > 0 ? std::to_string(finding.line) : "") + '\n';
 }
 
-/// A ReadOldLine for these files. Nothing in them closes an epoch, so each row counts as whole.
+/// A ReadOldLine for CSV files. No line closes an epoch, so each row counts as complete.
 bool read_row(std::istream& input, OldLine& line) {
   line = {};
   bool quoted = false;
@@ -106,7 +106,7 @@ bool read_row(std::istream& input, OldLine& line) {
     if (!is_whole) return false;
     line.text += '\n';
     for (const char character : part) quoted = quoted != (character == '"');
-    if (quoted) continue;  // a line end within a name
+    if (quoted) continue;  // the line end is within a quoted name
     double epoch = 0;
     const auto parsed = std::from_chars(line.text.data(), line.text.data() + line.text.size(), epoch);
     if (parsed.ec == std::errc() && *parsed.ptr == ',') line.epoch = epoch;
@@ -116,17 +116,17 @@ bool read_row(std::istream& input, OldLine& line) {
   return false;
 }
 
-/// The findings, in a file beside that of the values: "run.csv" has "run.findings.csv". There is none while there are
-/// no findings, nor if the output is not a file, such as a pipe.
+/// Writes findings to a second file: "run.findings.csv" for "run.csv". There is no such file without findings, or if
+/// the output is not a file but, for example, a pipe.
 class FindingsFile {
  public:
-  /// @param values the path of the values' file
+  /// @param values the path of the file of values
   FindingsFile(const OutputPath& values, const std::string& path, bool sync, const Host& host);
 
   void begin(const Run& run);
   void begin_tick(const Tick& tick);
   void finding(const loupe_finding& finding);
-  /// Each throws Error when the file cannot be written.
+  /// Each of these throws Error if the file cannot be written.
   void end_tick();
   void flush();
   void end();
@@ -137,8 +137,8 @@ class FindingsFile {
   OutputPath values_, path_;
   Host host_;
   EpochFile file_;
-  std::unique_ptr<detail::Owned<loupe_run>> waiting_run_;  // until there is something to write
-  std::filesystem::path waiting_path_;                     // a link laid later is not followed
+  std::unique_ptr<detail::Owned<loupe_run>> waiting_run_;  // kept until there is something to write
+  std::filesystem::path waiting_path_;                     // so that a link created later is not followed
   bool takes_any_ = false, has_earlier_ = false, in_tick_ = false, ticked_ = false;
   double epoch_ = 0, last_epoch_ = 0;
   std::string text_;
@@ -168,7 +168,7 @@ void FindingsFile::begin(const Run& run) {
     has_earlier_ = true;
     return;
   }
-  // A healthy run writes none, and must not seem to have an earlier run's findings.
+  // A healthy run writes no findings, and an earlier run's file must not seem to be its own.
   try {
     keep_older(waiting_path_, run.start_time);
   } catch (const std::system_error& reason) {
@@ -191,12 +191,12 @@ void FindingsFile::finding(const loupe_finding& finding) {
 void FindingsFile::end_tick() {
   in_tick_ = false;
   ticked_ = true;
-  // A resumed run drops the earlier findings of the epochs that it trains again, even if it has none now.
+  // A resumed run drops earlier findings of the epochs that it repeats, even if it has none now.
   if (!text_.empty() || std::exchange(has_earlier_, false)) write(epoch_);
 }
 
 void FindingsFile::flush() {
-  // Before its first tick, a resumed run does not know its epoch.
+  // A resumed run does not know its epoch before its first tick.
   if (!text_.empty() && !in_tick_ && (ticked_ || !has_earlier_)) write(last_epoch_);
 }
 
@@ -276,7 +276,7 @@ class Csv : public Visualizer {
   EpochFile file_;
   FindingsFile findings_;
   double epoch_ = 0;
-  Tick tick_{};  // only its moment is read
+  Tick tick_{};  // only its time is used
   std::string run_, moment_, text_;
 };
 

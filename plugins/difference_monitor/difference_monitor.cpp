@@ -17,10 +17,10 @@
 
 namespace loupe {
 
-/// A value before and after a forward, made into one number.
+/// Reduces a value before and after a forward to one number.
 class Difference {
  public:
-  using Values = std::optional<std::vector<double>>;  ///< empty if the module had none
+  using Values = std::optional<std::vector<double>>;  ///< nullopt if the module had no such value
 
   static std::vector<Option> options() {
     return {{"filter",
@@ -39,8 +39,8 @@ class Difference {
         op_(options.get<std::string>("op")),
         map_(options.get<std::string>("map")) {}
 
-  /// Nullopt if the forward does not count, or there are no elements. A missing side counts as zeros; of two different
-  /// lengths there is no difference. 0 / 0 is a ratio of 1: nothing changed.
+  /// Returns nullopt if the forward does not count, or there are no elements. A missing side counts as zeros; values of
+  /// different lengths have no difference. 0 / 0 counts as the ratio 1, since nothing changed.
   std::optional<double> between(const Values& after, const Values& before) const {
     if (!after && !before) return std::nullopt;
     if (filter_ == "both" && (!after || !before)) return std::nullopt;
@@ -53,7 +53,7 @@ class Difference {
       changed = changed || a != b;
       const double element = compare(a, b);
       sum += map_ == "norm" ? element * element : element;
-      // NaN counts as the maximum, so that it is not lost.
+      // NaN counts as the maximum, so that it is not ignored.
       if (element > most || std::isnan(element)) most = std::isnan(most) ? most : element;
     }
     if (filter_ == "changed" && !changed) return std::nullopt;
@@ -72,7 +72,7 @@ class Difference {
   std::string filter_, op_, map_;
 };
 
-/// Folds the differences of one module's forwards, across epochs.
+/// Folds the differences of the forwards of one module, across epochs.
 class NamedReducer {
  public:
   static std::vector<Option> options() {
@@ -92,7 +92,7 @@ class NamedReducer {
         alpha_(options.get<double>("alpha")),
         threshold_(options.get<double>("threshold")) {
     const double duration = options.get<double>("duration");
-    // A quotient of decimal fractions is not always exact.
+    // The quotient may be slightly above a whole number, because decimal fractions are not exact.
     if (duration > 0) capacity_ = static_cast<std::size_t>(std::ceil(duration / step_time_ - 1e-9)) + 1;
     if (capacity_ > most_kept) {
       throw Error("difference_monitor would keep " + std::to_string(capacity_) + " differences of each module; a " +
@@ -103,11 +103,11 @@ class NamedReducer {
 
   const std::string& kind() const { return kind_; }
   bool is_passthrough() const { return kind_ == "passthrough"; }
-  /// Whether there is more to show than one epoch's differences.
+  /// Whether it shows differences of earlier epochs too.
   bool keeps_history() const { return capacity_ > 0 && is_passthrough(); }
   const std::deque<double>& history() const { return history_; }
 
-  /// The state after a difference. NaN and infinities are the caller's to keep out.
+  /// Returns the state after a difference. The caller must leave out NaN and infinities.
   double push(double difference) {
     ++count_;
     if (is_passthrough()) {
@@ -146,7 +146,7 @@ class NamedReducer {
 
 namespace {
 
-/// One module's attribute, before and after each forward. Its own preprocessor: no tensor is measured, but compared.
+/// One attribute of a module, before and after each forward. It has its own preprocessor, because it compares tensors.
 class AttributeDifference : public Preprocessor {
  public:
   AttributeDifference(const Host& host, const Difference& difference, const NamedReducer& reducer, uint32_t passes,
@@ -167,7 +167,7 @@ class AttributeDifference : public Preprocessor {
 
   void process(const Event& event) override {
     Difference::Values values;
-    // A copy, for most attributes are changed in place.
+    // Copy the tensor, because most attributes are changed in place.
     if (event.tensor()) values = host_.copy(*event.tensor().raw());
     if (event.tap() == LOUPE_TAP_ATTRIBUTE_BEFORE) {
       before_ = std::move(values);
@@ -300,7 +300,8 @@ class DifferenceMonitorLens : public Lens {
   uint32_t passes_ = 0;
   std::string tag_, lacking_;
   TagStyle style_;
-  std::deque<AttributeDifference> own_;  // kept after a module is forgotten: its source ends after that call
+  std::deque<AttributeDifference>
+      own_;  // kept after a module is forgotten: its source may still call them until that call ends
   Layers layers_;
   NonFinite non_finite_;
 };

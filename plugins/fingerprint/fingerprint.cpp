@@ -1,4 +1,4 @@
-// The lens `fingerprint`: what passed through the model in its first steps, for `loupe compare --port`.
+// The lens `fingerprint`: writes numbers of all tensors in a model's first steps, for `loupe compare --port`.
 
 #include "fingerprint/writing.h"
 
@@ -18,13 +18,13 @@
 namespace loupe::fingerprint {
 namespace {
 
-/// The file, which has every line as soon as there is one: a program that fails in its first step leaves what it had
-/// computed by then. Any thread.
+/// The output file. Each line is written at once, so that a program that fails in its first step leaves all results up
+/// to the failure. Any thread.
 class File {
  public:
   File(const Host& host, const Options& options) : host_(host), path_(options) {}
 
-  /// Throws Error if it cannot be written.
+  /// Throws Error if the file cannot be written.
   void append(Writing& writing) {
     const std::lock_guard lock(mutex_);
     const std::string text = writing.new_text();
@@ -52,7 +52,7 @@ class File {
   bool is_begun_ = false;
 };
 
-/// Hands on the tensors of one stream, which are then written. It keeps no numbers.
+/// Passes the tensors of one stream on to be written. It has no series.
 class Reading : public Preprocessor {
  public:
   using Take = void (*)(Writing&, const Place&, const Event&);
@@ -104,7 +104,7 @@ class Fingerprint : public Lens {
       host_.warn("only " + std::to_string(writing_.steps_taken()) + " of " + std::to_string(steps_) +
                  " steps were seen, so the fingerprint has no more; attach the optimizer if there is none");
     } catch (const std::exception&) {
-      // No one can receive a message any more.
+      // In a destructor, nobody can receive the message.
     }
   }
 
@@ -141,7 +141,7 @@ class Fingerprint : public Lens {
   void forget(const Module& module) override {
     writing_.forget(module);
     for (std::size_t i = 0; i < ids_.size();) {
-      // The first source is that of losses, which has no module.
+      // The first source is the one of losses, which has no module.
       if (ids_[i] != module.id()) {
         ++i;
         continue;
@@ -169,8 +169,8 @@ class Fingerprint : public Lens {
   File file_;
   uint64_t steps_;
   Writing writing_;
-  std::deque<Reading> readings_;  // a forgotten module may still be in an event
-  std::vector<Source> sources_;   // the source of losses first
+  std::deque<Reading> readings_;  // kept after a module is forgotten, because it may still be in an event
+  std::vector<Source> sources_;   // the source of losses comes first
   std::vector<uint64_t> ids_;     // module ids of the other sources
   bool is_over_ = false;
 };

@@ -9,7 +9,7 @@
 namespace loupe::fingerprint {
 namespace {
 
-/// Writes one line of JSON, member by member, behind a text.
+/// Writes one line of JSON, member by member, at the end of a text.
 class JsonLine {
  public:
   JsonLine(std::string& text, const char* kind) : text_(text) { (text_ += "{\"kind\":") += json_text(kind); }
@@ -101,7 +101,7 @@ void Writing::forget(const Module& module) {
       modules_.end());
 }
 
-/// Before the first event, when all weights have been loaded.
+/// Called before the first event, when all weights are loaded.
 bool Writing::begin() {
   if (step_ > steps_) return false;
   if (has_begun_) return true;
@@ -168,7 +168,7 @@ void Writing::take_update(const Place& place, const loupe_tensor& tensor) {
 void Writing::take_loss(const Event& event) {
   const std::lock_guard lock(mutex_);
   if (!event.is_loss() || !begin()) return;
-  // Trainers push the loss of a step before it or after it.
+  // Trainers push the loss of a step before the optimizer steps or after.
   const bool of_last = !forward_since_step_ && step_ > 1;
   const Place place{"loss", ""};
   const uint64_t step = step_;
@@ -181,7 +181,7 @@ void Writing::end_step(const loupe_step& step) {
   const std::lock_guard lock(mutex_);
   if (!begin()) return;
   if (step.optimizer != nullptr) write_optimizer(*step.optimizer);
-  if (step.at.step == clock_) return;  // one of several, whose steps do not count
+  if (step.at.step == clock_) return;  // steps of another optimizer do not count
   clock_ = step.at.step;
   write_buffers();
   calls_.clear();

@@ -1,4 +1,4 @@
-// The sources of data for lenses: a table, and two gatherers with more code.
+// The built-in gatherers: a table of simple ones, and two with more code.
 
 #include <loupe/draft/abi/loss_input.h>
 #include <loupe/draft/abi/step_time.h>
@@ -10,7 +10,7 @@
 namespace loupe {
 namespace {
 
-/// What a gatherer watches: a whole module, one parameter named by the label, or the cost of single steps, for a module
+/// What a gatherer watches: a whole module, one parameter named by the label, or the cost of single steps, per module
 /// or of the run.
 enum class Watched { module, parameter, step };
 
@@ -77,8 +77,8 @@ class TapGatherer : public Gatherer {
   uint32_t index_ = 0;
 };
 
-/// A value that belongs to a module, read when its forward is entered, left, or both: a parameter, a buffer such as
-/// running_mean, one of a child ("a.b"), or a value that the trainer exposed.
+/// A value of a module, read when its forward begins, ends, or both: a parameter, a buffer (running_mean), a parameter
+/// or buffer of a child ("a.b"), or a value that the trainer exposed.
 class Attribute : public Gatherer {
  public:
   static constexpr const char* name = LOUPE_GATHER_ATTRIBUTE;
@@ -97,7 +97,7 @@ class Attribute : public Gatherer {
     if (when_ != "before") subscribe(LOUPE_TAP_ATTRIBUTE, label);
   }
   void event(const Event& event) override {
-    // Preprocessors that measure have nothing to measure without a tensor.
+    // Without a tensor there is nothing to measure, so preprocessors that measure get no event.
     if (event.tensor() || missing_) emit(*event.raw());
   }
 
@@ -106,7 +106,7 @@ class Attribute : public Gatherer {
   bool missing_;
 };
 
-/// Values that the trainer pushes. They belong to no module.
+/// Values that the trainer pushes, which belong to no module.
 class Push : public Gatherer {
  public:
   static constexpr const char* name = LOUPE_GATHER_PUSH;

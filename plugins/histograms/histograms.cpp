@@ -11,9 +11,9 @@
 
 namespace loupe {
 
-/// Counts elements by sign and magnitude over an epoch. Its series: `bins`, whose values are the counts, `edges`, whose
-/// values are the ascending edges of the bins, one more than there are bins, and `elements`, the number of elements of
-/// each event, NaN or Inf if one of them is.
+/// Counts elements by sign and magnitude over an epoch. Its series: `bins`, whose values are the counts; `edges`, whose
+/// values are the ascending edges of the bins, one more than there are bins; and `elements`, the number of elements of
+/// each event, or NaN or Inf if an element is.
 class MagnitudeHistogram : public Preprocessor {
  public:
   static constexpr const char* name = "histogram";
@@ -46,7 +46,7 @@ class MagnitudeHistogram : public Preprocessor {
                                                 : static_cast<double>(measurement.numel));
   }
 
-  // Counts are added up, each to its own, rather than appended; edges are the same wherever they come from.
+  // Counts of the same bin are added, not appended; all states have the same edges.
   std::string save_state() const override {
     StateWriter state;
     state.number(state_version);
