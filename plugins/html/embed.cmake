@@ -1,4 +1,4 @@
-# Puts the report's page together and writes it as a C++ source.
+# Assembles the report's page and writes it as a C++ source.
 # cmake -DOUTPUT=... -DDYGRAPHS=folder -DLICENCE=file -DPAGE=report.html -DBUNDLE=file-without-extension -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
@@ -9,7 +9,7 @@ file(READ ${LICENCE} licence)
 file(READ ${BUNDLE}.css styles)
 file(READ ${BUNDLE}.js scripts)
 
-# A source map is a file that a report does not have.
+# Remove links to source maps, which a report does not contain.
 string(REGEX REPLACE "/[/*]# sourceMappingURL=[^\n]*" "" dygraphs "${dygraphs}")
 string(REGEX REPLACE "/[/*]# sourceMappingURL=[^\n]*" "" dygraphs_styles "${dygraphs_styles}")
 string(REPLACE "--" "- -" licence "${licence}")
@@ -30,7 +30,7 @@ string(SUBSTRING "${page}" 0 ${cut} before)
 math(EXPR cut "${cut} + 6")
 string(SUBSTRING "${page}" ${cut} -1 after)
 
-# As bytes: compilers need not take string literals of this length.
+# Write an array of bytes: compilers need not accept string literals of this length.
 function(write_bytes name text)
   file(WRITE ${OUTPUT}.part "${text}")
   file(READ ${OUTPUT}.part hexadecimal HEX)

@@ -18,8 +18,8 @@
 
 namespace loupe::html {
 
-// The page around the data, put together when Loupe is built (see embed.cmake): report.html with the styles, dygraphs
-// and the scripts inlined, split where the runs' data belongs.
+// The page around the data, assembled when Loupe is built (see embed.cmake): report.html with the styles, dygraphs and
+// the scripts inlined, split at the place for the runs' data.
 extern const std::string_view PAGE_BEFORE_DATA, PAGE_AFTER_DATA;
 
 /// Writes one self-contained page that shows every run; a second begin() adds a run to compare with.
@@ -53,7 +53,7 @@ class Html : public Visualizer {
       file_ = path_.in(run);
       return;
     }
-    // The report lies in the first run's directory; later runs are compared in the same file.
+    // The report is in the first run's directory; later runs are added to the same file.
     if (file_.empty()) file_ = path_.in(run);
     if (!runs_.empty() && runs_.back().is_empty()) runs_.pop_back();
     runs_.emplace_back(run);
@@ -108,7 +108,7 @@ class Html : public Visualizer {
     selection_.end();
     if (has_earlier_) go_on(false);
     current().story().end(ending);
-    // A run is stored together with those that follow it, since one file may have hundreds.
+    // With several runs the report is written only when it is stored, since one file may have hundreds of runs.
     if (runs_.size() == 1 || is_to_be_stored_ || pace_.is_due(seconds_since_write())) write();
   }
 
@@ -126,7 +126,7 @@ class Html : public Visualizer {
     std::error_code none;
     return std::filesystem::is_regular_file(file_, none) && std::filesystem::file_size(file_, none) > 0;
   }
-  /// @param is_past whether the tick was before the run was resumed: the run itself then comes later
+  /// @param is_past whether the tick comes from before the run was resumed
   void go_on(bool is_past) {
     shows_past_ = shows_past_ || is_past;
     if (is_past) return;
@@ -149,8 +149,8 @@ class Html : public Visualizer {
     }
   }
 
-  /// An error must not wait hours for the end of an epoch. If writing fails, the end of the tick tries again and says
-  /// so.
+  /// Writes at once after an error, because the epoch may end hours later. If writing fails, the end of the tick tries
+  /// again and reports the failure.
   void write_early() {
     try {
       write();
@@ -160,7 +160,7 @@ class Html : public Visualizer {
   }
 
   void write() {
-    if (has_earlier_) return;  // the old file may be the only past until the run has a tick
+    if (has_earlier_) return;  // until the run has a tick, the old file may be the only copy of its past
     const auto before = Clock::now();
     try {
       Replacement file(file_);
@@ -211,10 +211,10 @@ class Html : public Visualizer {
   std::size_t budget_;
   std::filesystem::path file_;
   std::list<RunHistory> runs_;
-  double start_time_ = 0;       // of a resumed run: earlier ticks belong to its past
-  bool has_earlier_ = false;    // there is a file of an earlier process, and the run has not gone on yet
-  bool shows_past_ = false;     // the host has replayed it from a record
-  bool keeps_earlier_ = false;  // the earlier file shows what this report does not
+  double start_time_ = 0;       // of a resumed run: earlier ticks come from its past
+  bool has_earlier_ = false;    // an earlier process left a file, and the run has had no tick of its own yet
+  bool shows_past_ = false;     // the host has replayed the past from a record
+  bool keeps_earlier_ = false;  // the earlier file has epochs that this report lacks
   bool is_in_tick_ = false;
   bool is_changed_ = false;       // since it was written
   bool is_to_be_stored_ = false;  // flush() was called in this run

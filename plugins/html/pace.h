@@ -5,10 +5,10 @@
 
 namespace loupe::html {
 
-/// Decides at which ticks the whole report is written, so that the cost does not grow with the square of the run's
-/// length. A small report is written at every tick. A larger one is skipped while writing it would take more than a
-/// twentieth of the run's time, but never for more than 20 ticks in a row, or a twentieth of all ticks if those are
-/// more.
+/// Decides at which ticks the whole report is written, so that the total cost does not grow with the square of the
+/// run's length. A small report is written at every tick. A larger report is skipped while writing it would take more
+/// than a twentieth of the run's time, but never for more than 20 ticks in a row, or a twentieth of all ticks if that
+/// is more.
 class Pace {
  public:
   /// Called at each tick. @param seconds since the last write ended
@@ -19,10 +19,10 @@ class Pace {
     if (due) waited_ = 0;
     return due;
   }
-  /// Called for an error between two ticks, which may come in thousands: for the first few it is due, and for others
-  /// where it is cheap.
+  /// Called for an error between two ticks, of which there may be thousands. The first few are written at once, later
+  /// ones only if writing is cheap.
   bool is_due_early(double seconds) { return (bytes_ < SMALL && early_++ < MOST_EARLY) || is_cheap(seconds); }
-  /// Whether a write costs a twentieth of the time at most. @param seconds since the last write ended
+  /// Whether writing takes at most a twentieth of the time. @param seconds since the last write ended
   bool is_cheap(double seconds) const { return seconds >= 19 * cost_; }
   /// @param seconds that the write took
   void wrote(std::size_t bytes, double seconds) {

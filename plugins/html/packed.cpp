@@ -11,8 +11,8 @@
 namespace loupe::html {
 
 std::string page_json(const Json& json) {
-  // ASCII also keeps the browser's copy of the data at one byte a character. In JSON, '<' occurs in strings only, so
-  // escaping each keeps the document's meaning and leaves no "</script>" or "<!--" in it.
+  // With ASCII, browsers keep the data at one byte per character. In JSON '<' occurs only in strings, so escaping all
+  // of them does not change the document and leaves no "</script>" or "<!--" in it.
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
   for (std::size_t place = 0; (place = text.find('<', place)) != std::string::npos;) text.replace(place, 1, "\\u003c");
   return text;
@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::size_t PACKED_SIZE = 4;
 constexpr std::uint32_t LARGEST = 0x7f7fff, NOT_A_NUMBER = 0x7fc000, INFINITE = 0x7f8000, SIGN = 0x800000;
-// The NaN with every bit set stands for "no value"; bits_of() never makes it.
+// The NaN with every bit set means "no value"; bits_of() never returns it.
 constexpr const char* MISSING = "f///";
 
 std::uint32_t bits_of(double value) {

@@ -11,14 +11,14 @@
 
 namespace loupe::html {
 
-// How the page holds what the run says: words as JSON, numbers packed.
+// The form of a run's data in the page: words as JSON, numbers packed.
 
 using Json = nlohmann::ordered_json;
 
-/// JSON that may stand inside an HTML script element: ASCII only, '<' escaped, bytes that are no UTF-8 replaced. NaN
-/// and infinities become null.
+/// JSON that may stand inside an HTML script element: ASCII only, '<' escaped, invalid UTF-8 replaced. NaN and
+/// infinities become null.
 std::string page_json(const Json& json);
-/// The same of a text: a report names each line of each layer.
+/// The same for a text, without building JSON: a report names each line of each layer.
 std::string page_text(const std::string& text);
 /// The same for a JSON document; other text becomes a string.
 std::string page_document(const std::string& document);
@@ -36,21 +36,21 @@ std::string json_list(const Documents& documents) {
 /// One character of base64 for a number from 0 to 63.
 char base64_digit(std::uint32_t six_bits);
 
-/// One number an epoch as the page holds it, from the first epoch with a number on: of models that are trained one
-/// after another each has few. A report holds millions of numbers, so each takes four characters whatever its value: a
-/// float of 1 sign, 8 exponent and 15 mantissa bits (5 significant digits), written as big-endian base64. data.js reads
-/// it back.
+/// One number per epoch in the page's form, starting at the first epoch with a number: if models are trained one after
+/// another, each has numbers in few epochs. A report holds millions of numbers, so each takes exactly four characters:
+/// a float of 1 sign, 8 exponent and 15 mantissa bits (5 significant digits) as big-endian base64. data.js unpacks
+/// them.
 class PackedSeries {
  public:
-  /// Between the last number and this one there is none. NaN and infinities stay what they are; a finite value beyond
-  /// the range becomes the largest.
+  /// Sets the number of a column; skipped columns have no number. NaN and infinities are kept; a finite value that is
+  /// too large becomes the largest float of this form.
   void put(std::size_t column, double value);
   /// Drops all columns after the first `columns`.
   void cut(std::size_t columns);
   /// Keeps the columns for which `stays` is true.
   void thin(const std::function<bool(std::size_t)>& stays);
 
-  /// The numbers, behind "N:" where the first N columns have none.
+  /// The numbers, after "N:" if the first N columns have none.
   std::string text() const;
   std::size_t bytes() const { return values_.size(); }
 
@@ -59,11 +59,11 @@ class PackedSeries {
   std::string values_;
 };
 
-/// The histograms of one line over epochs. Each bin is one of 64 levels of its share of the whole, on a logarithmic
-/// scale, which is what a heat map can show. Keeps at most 256 epochs, evenly spread and always with the last.
+/// The histograms of one line over epochs. The share of each bin is rounded to one of 64 logarithmic levels, as many as
+/// a heat map can show. Keeps at most 256 epochs, evenly spread, and always the last one.
 class HistogramHistory {
  public:
-  std::string line;  ///< its name in the page
+  std::string line;  ///< the line's name in the page
 
   void put(double epoch, const Histogram& histogram);
   /// Forgets the histograms at `epoch` and later.
@@ -87,7 +87,7 @@ class HistogramHistory {
   std::vector<std::vector<double>> edges_;
   std::vector<Column> columns_;
   std::size_t stride_ = 1, told_ = 0;
-  bool last_is_provisional_ = false;  // the last column is off the stride: the next one takes its place
+  bool last_is_provisional_ = false;  // the last column does not fit the stride: the next one replaces it
   std::size_t bytes_ = 0;
 };
 

@@ -2,10 +2,10 @@ import {formatEpoch, formatNumber, isPlain, textWidth} from "./text.js";
 import {nearestIndex, runs, TICK} from "./data.js";
 import {chosenScale, epochWindow, showsDifferences, state} from "./state.js";
 
-// Numbers whose largest is this many times the least are drawn by their logarithm.
+// If the largest number is this many times the least, the scale is logarithmic.
 const SPREAD = 1000;
 
-/** Numbers as labels, in one notation and in as many digits as it takes that no two different ones read the same. */
+/** Numbers as labels, in one notation, with enough digits that different numbers have different labels. */
 export function distinctLabels(values, digits = 3) {
   const different = new Set(values).size, inPowers = values.some((value) => !isPlain(value));
   for (;; ++digits) {
@@ -22,7 +22,7 @@ function roundNumbers(low, high, pixels, pixelsPerLabel) {
 
 function roundLinear(low, high, pixels) { return roundNumbers(low, high, pixels, 28); }
 
-/** Powers of ten, with 2 and 5 between them where few powers are on show. */
+/** Powers of ten, with 2 and 5 between them if only a few powers are visible. */
 function roundPowers(low, high, pixels) {
   const decades = Math.log10(high / low);
   const room = Math.max(2, pixels / 26);
@@ -40,14 +40,14 @@ function roundPowers(low, high, pixels) {
 }
 
 /**
- * How numbers lie along an axis. `up` gives a number's height, `down` the reverse, `round` the numbers to label between
- * two; `words` says on the axis what is not plain.
+ * The scales of an axis. `up` maps a number to its height, `down` does the reverse, `round` returns the numbers to label
+ * in a range; `words` names the scale on the axis unless it is linear.
  */
 export const LINEAR = {words: "", up: (value) => value, down: (height) => height, round: roundLinear};
 export const LOGARITHMIC =
   {words: "log", up: (value) => Math.log10(value), down: (height) => 10 ** height, round: roundPowers};
 
-/** Powers of ten on both sides of zero, and between 10^power and its negative as far as a decade is wide. */
+/** Logarithmic on both sides of zero, and linear between -10^power and 10^power, which is as wide as one decade. */
 function symmetric(power) {
   const threshold = Number(`1e${power}`);
   const up = (value) => {
@@ -70,8 +70,8 @@ function symmetric(power) {
 }
 
 /**
- * The scale for the numbers of some series: as the reader or the tag wants it, else by their logarithm where they are
- * positive and spread over three decades. What is zero or less has its place on a logarithmic axis, too.
+ * The scale for the numbers of some series: the one that the reader or the tag chose, otherwise logarithmic if they are
+ * positive and span three decades. A logarithmic scale has a place for zero and negative numbers, too.
  */
 export function scaleOf(tag, allSeries) {
   const chosen = chosenScale(tag);
@@ -89,31 +89,31 @@ export function scaleOf(tag, allSeries) {
   }
   if (most === 0) return LINEAR;
   const isBounded = tag.low !== null && tag.high !== null;
-  // The report's numbers have five digits.
+  // Allow for rounding: the report's numbers have five digits.
   if (chosen === "data" && (isNegative || isBounded || most < 0.9999 * SPREAD * least)) return LINEAR;
   if (!hasZero && !isNegative) return LOGARITHMIC;
-  // What lies on both sides of zero comes near it by chance.
+  // If numbers have both signs, the smallest magnitudes mean nothing, so they do not widen the range.
   return symmetric(Math.floor(Math.log10(Math.max(least, most * (isNegative ? 1e-4 : 1e-12)))));
 }
 
-/** Ticks of the axis of values, as dygraphs wants them: [{v, label}]. @param low, high heights */
+/** Ticks of the vertical axis for dygraphs: [{v, label}]. @param low, high heights */
 export function valueTicks(scale, low, high, pixels) {
   const values = scale.round(scale.down(low), scale.down(high), pixels), labels = distinctLabels(values);
   return values.map((value, i) => ({v: scale.up(value), label: labels[i]}));
 }
 
-/** The pixels that the labels of such ticks need. */
+/** The width in pixels of the labels of these ticks. */
 export function valueTicksWidth(scale, [low, high], pixels) {
   return Math.max(46, ...valueTicks(scale, low, high, pixels).map(({label}) => textWidth(label) + 13));
 }
 
 /**
- * The axis of the plots. Everything else on the page, for example the cursor and the marks, uses epochs; so each run has
- * its places on every axis beside its epochs.
+ * The horizontal axes of plots. Everything else on the page, for example the cursor and the marks, uses epochs; so each
+ * run stores the positions of its epochs on every axis.
  */
 const AXES = ["epoch", "step", "time"];
 
-/** Numbers that restarted where a run was resumed, made to go on from where they were; null without numbers. */
+/** Makes numbers that restarted at a resumption continue from the previous value; null without numbers. */
 function grown(numbers) {
   if (!numbers || numbers.length === 0 || !numbers.some((number) => number > 0)) return null;
   let before = 0, offset = 0;
@@ -127,17 +127,17 @@ function grown(numbers) {
 for (const run of runs)
   run.places = {epoch: run.epochs, step: run.incident ? null : grown(run.steps), time: grown(run.seconds)};
 
-/** The axes that every run with an epoch has places on. */
+/** The axes on which every run that has epochs has positions. */
 export const knownAxes =
   AXES.filter((name) => runs.every((run) => run.epochs.length === 0 || run.places[name] !== null));
 
-/** The name of the plots' axis. */
+/** The name of the current horizontal axis. */
 export function axisName() { return state.axis === "epoch" ? TICK : state.axis; }
 
-/** Where each tick of a run, or each of some moments of it, stands. */
+/** The positions of all ticks of a run, or of some of its moments. */
 export function placesOf(moments) { return moments.places[state.axis]; }
 
-/** Where an epoch stands that need not have its own tick. Before the first tick, the run began at 0. */
+/** The position of an epoch, interpolated if the epoch has no tick. Before the first tick, positions begin at 0. */
 export function placeOfEpoch(run, epoch, axis = state.axis) {
   if (axis === "epoch") return epoch;
   const places = run.places[axis], {epochs} = run;
@@ -149,13 +149,13 @@ export function placeOfEpoch(run, epoch, axis = state.axis) {
   return before + share * (places[next] - before);
 }
 
-/** The moments of single steps of a run, which lie between two epochs. */
+/** The moments of single steps of a run, interpolated between epochs. */
 export function momentsAt(run, epochs) {
   const along = (axis) => run.places[axis] && epochs.map((epoch) => placeOfEpoch(run, epoch, axis));
   return {epochs, places: Object.fromEntries(AXES.map((axis) => [axis, along(axis)]))};
 }
 
-/** The epoch at a place: that of the nearest moment of any of the runs. */
+/** The epoch of the moment that is nearest to a position, among all runs. */
 export function epochAt(allMoments, place) {
   if (state.axis === "epoch") return place;
   let nearest = null;
@@ -168,7 +168,7 @@ export function epochAt(allMoments, place) {
   return nearest === null ? null : nearest.epoch;
 }
 
-/** From where to where the epochs on show reach, of all of some runs. */
+/** The range of positions of the visible epochs, over the given runs. */
 export function shownPlaces(shownRuns) {
   const shown = epochWindow();
   if (state.axis === "epoch") return shown;
@@ -178,7 +178,7 @@ export function shownPlaces(shownRuns) {
   return places.reduce(([a, b], c) => [Math.min(a, c), Math.max(b, c)], [Infinity, -Infinity]);
 }
 
-/** The epochs at which a stopped run went on: its clock restarted there. */
+/** The epochs at which a run was resumed: its clock restarted there. */
 export function resumptionsOf({resumed, epochs, seconds}) {
   return resumed && seconds ? epochs.filter((_, i) => i > 0 && seconds[i] < seconds[i - 1]) : [];
 }
@@ -202,10 +202,10 @@ const TIME_STEPS = [
   14400, 21600, 43200, 86400, 172800, 432000, 864000
 ];
 
-/** Whether labels at every `spacing` pixels do not touch. */
+/** Whether labels at a distance of `spacing` pixels do not touch each other. */
 function fit(labels, spacing) { return Math.max(0, ...labels.map(textWidth)) + 10 <= spacing; }
 
-/** At round numbers of seconds, minutes or hours. */
+/** Ticks at round numbers of seconds, minutes or hours. */
 function timeTicks(low, high, pixels) {
   const widest = (high - low) || 1;
   for (const step of [...TIME_STEPS, widest]) {
@@ -218,7 +218,7 @@ function timeTicks(low, high, pixels) {
   return [];
 }
 
-/** "epoch 3", and on another axis "epoch 3 · 40 s" */
+/** "epoch 3"; on another axis than epochs "epoch 3 · 40 s" */
 export function momentInWords(run, epoch) {
   const words = `${TICK} ${formatEpoch(epoch)}`, place = placeOfEpoch(run, epoch);
   if (state.axis === "epoch") return words;
@@ -226,7 +226,7 @@ export function momentInWords(run, epoch) {
   return `${words} · ${there}`;
 }
 
-/** Ticks of the plots' axis: as many as fit beside each other. @param whole whether places are whole */
+/** Ticks of the horizontal axis, as many as fit side by side. @param whole whether positions are integers */
 export function placeTicks(low, high, pixels, whole) {
   if (state.axis === "time") return timeTicks(low, high, pixels);
   for (let room = state.axis === "epoch" ? 46 : 70;; room *= 1.5) {
@@ -245,7 +245,7 @@ export function valueTitle(tag, {words}) {
   return words === "" ? name : `${words} · ${name}`;
 }
 
-/** Text for those places where dygraphs takes HTML. */
+/** Escapes text for places where dygraphs expects HTML. */
 export function asHtml(text) { return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`); }
 
 const WIDTH = 160, HEIGHT = 40, MOST_POINTS = 160;
@@ -257,7 +257,7 @@ export function svg(name, attributes, ...children) {
   return made;
 }
 
-/** A line of a run's numbers without axes, on the scale of its tag; what is not finite leaves a gap and a cross. */
+/** A small curve without axes, on the scale of its tag; a value that is not finite leaves a gap and a cross. */
 export function smallCurve(run, series, tag, label) {
   const count = run.epochs.length, step = Math.max(1, Math.ceil(count / MOST_POINTS)), points = [];
   for (let i = 0; i < count; i += step) if (!series.isMissing(i)) points.push([i, series.values[i]]);

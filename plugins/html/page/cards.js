@@ -7,7 +7,7 @@ import {forgetColours, SEQUENTIAL, themeColour} from "./colours.js";
 import {LineChart} from "./chart.js";
 import {HistogramPlot, sharesOf} from "./histogram.js";
 
-/** One field of a CSV. A text that a spreadsheet would take for a formula becomes a text for it by an apostrophe. */
+/** One field of a CSV. An apostrophe keeps a spreadsheet from taking a text for a formula. */
 function csvField(value) {
   if (value === null) return "";
   if (typeof value === "number") return String(Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
@@ -17,7 +17,7 @@ function csvField(value) {
 
 function csvText(rows) { return rows.map((row) => `${row.map(csvField).join(",")}\r\n`).join(""); }
 
-/** The lines and bands of a plot on show, a column each, by the place of each tick on the axis; also smoothed ones. */
+/** The visible lines and bands of a plot as a table, one column each, and one row per tick; smoothed lines are added. */
 function linesTable({tag, series: {lines, bands}}) {
   const columns = [];
   const add = (run, name, series) => {
@@ -46,7 +46,7 @@ function linesTable({tag, series: {lines, bands}}) {
   return [[title, ...columns.map(({name}) => name)], ...[...rows.values()].sort((a, b) => a[0] - b[0])];
 }
 
-/** The bins of a histogram on show that hold something: where they are, and about which share of all is in them. */
+/** The non-empty bins of a histogram in the visible epochs: their edges, and about which share of all elements they have. */
 function histogramRows({run, histogram}) {
   const [first, last] = epochWindow();
   return histogram.columns.filter(([epoch]) => epoch >= first && epoch <= last)
@@ -58,7 +58,7 @@ function histogramRows({run, histogram}) {
     }));
 }
 
-/** What a card shows in numbers: a table of its lines, and one of its histograms. */
+/** The tables of a card: one of its lines, and one of its histograms. */
 function cardTables(plots) {
   const tables = plots.filter((plot) => plot instanceof LineChart && plot.graph).map(linesTable);
   const rows = plots.filter((plot) => plot instanceof HistogramPlot).flatMap(histogramRows);
@@ -66,7 +66,7 @@ function cardTables(plots) {
   return plots.some((plot) => plot instanceof HistogramPlot) ? [...tables, [heads, ...rows]] : tables;
 }
 
-/** Draws the words under `root` where they stand, word by word, so that lines break as they do on the page. */
+/** Draws the words under `root` at their positions, one by one, so that lines break as on the page. */
 function drawWords(context, root, origin) {
   const words = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (words.nextNode()) {
@@ -91,7 +91,7 @@ function drawWords(context, root, origin) {
   }
 }
 
-/** The coloured signs of a legend. */
+/** Draws the coloured signs of a legend. */
 function drawSwatches(context, root, origin) {
   for (const swatch of root.querySelectorAll(".swatch")) {
     const box = swatch.getBoundingClientRect(), style = getComputedStyle(swatch);
@@ -109,7 +109,7 @@ function drawSwatches(context, root, origin) {
   }
 }
 
-/** A card as a picture: what is painted in it, its words and its legend; without its buttons and the cursor. */
+/** A picture of a card: its canvases, words and legend, without its buttons and the cursor. */
 function pictureOf(card) {
   const origin = card.getBoundingClientRect(), density = Math.max(2, devicePixelRatio || 1);
   const canvas = element("canvas", {width: Math.round(origin.width * density), height: origin.height * density});
@@ -137,7 +137,7 @@ function saveFile(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** Whether the clipboard took it: browsers may refuse that to a page from a disk. */
+/** Copies to the clipboard. Returns false if the browser refuses that, as some do for pages opened from a disk. */
 async function copied(write) {
   try {
     await write();
@@ -160,7 +160,7 @@ async function copyText(text) {
 
 const menuPopup = new Popup();
 
-/** What can be done with a card: another axis, and what can be taken from it. */
+/** The menu of a card: a different axis, and what can be copied or saved. */
 function cardMenu(card) {
   const layer = card.layerName === card.tag.name ? null : card.layerName;
   const name = [runs.map((run) => run.label).join("-"), card.tag.name, layer].filter(Boolean).join(" ");
@@ -197,7 +197,7 @@ function menuButton(card) {
   return opener;
 }
 
-// Plots are drawn when they come near the window and dropped when they leave it, so that thousands cost nothing.
+// Plots are drawn when they come near the visible part and dropped when they leave it, so that thousands cost nothing.
 const nearWindow = new IntersectionObserver((entries) => {
   for (const {target, isIntersecting} of entries) {
     if (isIntersecting) target.card.mount();
@@ -227,7 +227,7 @@ export class Card {
     nearWindow.observe(this.root);
   }
 
-  /** Makes room of fixed height for each plot, so that nothing moves when it is drawn. */
+  /** Reserves room of fixed height for each plot, so that nothing moves when it is drawn. */
   slots() {
     const {tag, layerName} = this;
     this.body.replaceChildren();
@@ -240,7 +240,7 @@ export class Card {
     const layers = visibleRuns().map((run) => [run, run.layers(tag.name).get(layerName)]).filter(([, layer]) => layer);
     const drawn = layers.filter(([, layer]) => layer.lines.length > 0).map(([run]) => run);
     const labelled = this.size !== "small" && innerWidth > 640;
-    // Parts of one run are stacked; those of another belong on their own ground.
+    // Parts of a whole are stacked, so each run gets a separate plot.
     for (const shownRuns of tag.type === RELATION ? drawn.map((run) => [run]) : drawn.length > 0 ? [drawn] : [])
       slot((plot, legend) => new LineChart(plot, legend, tag, layerName, shownRuns, labelled));
     for (const [run, {histograms}] of layers) {
@@ -300,7 +300,7 @@ export function goToCard(root) {
 for (const change of ["scale", "axis", "smoothing", "runs", "baseline", "theme"])
   on(change, () => cards.forEach((card) => card.redraw()));
 
-/** Puts pictures in place of canvases, which stay empty in a page that is laid out again for paper. */
+/** Replaces canvases by pictures, because canvases are empty when the page is laid out again for printing. */
 function addPictures(root) {
   for (const canvas of root.querySelectorAll("canvas")) {
     if (canvas.width === 0 || canvas.height === 0) continue;
@@ -331,7 +331,7 @@ function drawForScreen() {
   delete dataset.paper;
   forgetColours();
   announce("theme");
-  // Those that are not near the window are dropped again.
+  // Plots outside the visible part are dropped again.
   for (const {root} of cards) {
     nearWindow.unobserve(root);
     nearWindow.observe(root);

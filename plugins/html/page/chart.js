@@ -8,19 +8,19 @@ import {asHtml, axisName, epochAt, LINEAR, LOGARITHMIC, momentInWords, momentsAt
   shownPlaces, valueTicks, valueTicksWidth, valueTitle} from "./axis.js";
 import {lineColour, runColour, themeColour, withAlpha} from "./colours.js";
 
-// The aggregations and bands that lenses name; what stands before them says whose they are: "train_loss mean".
+// Names of aggregations and band ends; the words before them are the subject: "train_loss mean".
 const AGGREGATION = /^(.*?)\s*(mean|median|max|min|Q1|Q3|IQR|std|step|[-+−]σ)$/s;
 const DASHES = [null, [6, 3], [2, 2], [8, 3, 2, 3]];
-// The number of colours, less one for the rest.
+// The number of colours, minus one for the remaining parts.
 const SHOWN_PARTS = 7;
 // A run that is DIVERGED times as high as all others is cut off, because it would flatten them.
 const DIVERGED = 20;
-// The best 95 % of many runs make the axis; the others are cut off if they are this many times as high.
+// The best 95 % of many runs determine the axis; the others are cut off if they are this many times as high.
 const BEST = 0.95, BEYOND_BEST = 2;
 const MOST_WITH_BANDS = 4;
-// Single steps are drawn behind their epochs, thin and faint.
+// Single steps are drawn under the lines of epochs, thin and faint.
 const STEP_ALPHA = 0.45;
-// How much of the average so far each further value leaves as it is.
+// The weight of the previous average, by name.
 export const SMOOTHINGS = [["0", "none"], ["0.6", "light (0.6)"], ["0.9", "medium (0.9)"], ["0.97", "strong (0.97)"]];
 
 function subjectOf(lineName) {
@@ -28,7 +28,7 @@ function subjectOf(lineName) {
   return match ? match[1] : lineName;
 }
 
-/** What a band is called: "±σ", "min–max", after its subject. */
+/** The name of a band: its subject, then "±σ" or "min–max". */
 function bandName(lowName, highName) {
   if (!AGGREGATION.test(lowName)) return `${lowName}–${highName}`;
   const subject = subjectOf(lowName);
@@ -37,11 +37,11 @@ function bandName(lowName, highName) {
   return subject ? `${subject} ${kind}` : kind;
 }
 
-/** The lines and bands of one layer, coloured by run where there are several, else by subject; parts always by name. */
+/** The lines and bands of one layer, coloured by run if there are several, else by subject; parts always by name. */
 function chartSeries(tag, layerName, shownRuns) {
   const lines = [], bands = [], subjects = [], names = [];
   const several = runs.length > 1 && tag.type !== RELATION, hasDifferences = showsDifferences(tag);
-  // The bands of many runs would hide each other's curves.
+  // Leave out the bands of many runs, which would hide each other's curves.
   const isAlone = lineNames(tag.name).length <= 1, isCrowded = shownRuns.length > MOST_WITH_BANDS;
   const labelOf = (run, name) => (!several ? name : isAlone ? run.label : `${run.label} ${name}`);
   const indexIn = (list, item) => {
@@ -81,20 +81,20 @@ function chartSeries(tag, layerName, shownRuns) {
     }
   }
   lines.sort((a, b) => (b.isOfSteps ? 1 : 0) - (a.isOfSteps ? 1 : 0));
-  // The widest lies at the back.
+  // The widest bands are drawn first.
   bands.sort((a, b) => a.alpha - b.alpha);
   return {lines, bands};
 }
 
 function isNeverNegative({series}) { return series.values.every((value) => !(value < 0)); }
 
-/** The limits of a tag's values: those that it names; 0 below a loss or a norm that is never negative. */
+/** The limits of a tag's values, if it has any; 0 is the lower limit of losses and norms without negative values. */
 function limitsOf(tag, lines) {
   const least = /^Loss|Norm\b/.test(tag.name) && lines.every(isNeverNegative) ? 0 : -Infinity;
   return [tag.low ?? least, tag.high ?? Infinity];
 }
 
-/** A deviation ends at the limits of the values. */
+/** Cuts a series off at the limits of the values: a mean minus σ may be below them. */
 function within(series, least, most) {
   series.values.forEach((value, i) => {
     if (value < least) series.values[i] = least;
@@ -103,12 +103,12 @@ function within(series, least, most) {
   return series;
 }
 
-/** The parts of a relation, few enough for a picture: of 500 layers what their names begin with, else the largest. */
+/** Reduces the parts of a whole to a few: joins layers by the beginning of their names, or else keeps the largest. */
 function fewParts(parts, length) {
   return parts.length <= SHOWN_PARTS + 1 ? parts : partsByPrefix(parts, length) || largestParts(parts, length);
 }
 
-/** The deepest level of names that gives at most SHOWN_PARTS + 1 groups; null where none gives two. */
+/** The deepest level of names that gives at most SHOWN_PARTS + 1 groups; null if no level gives at least two. */
 function partsByPrefix(parts, length) {
   let best = null;
   for (let depth = 1; depth <= 8; ++depth) {
@@ -139,9 +139,9 @@ function sumOf(parts, length) {
 }
 
 /**
- * The exponential moving average of a line, corrected for its beginning at zero. It restarts after NaN or infinity,
- * and after a gap longer than is usual between two values of this line: nothing is smoothed over.
- * @param firsts where it restarts, too
+ * The exponential moving average of a line, corrected for its start at zero. It restarts after NaN or infinity, and after
+ * a gap longer than the line's usual gaps, so that it does not smooth across them.
+ * @param firsts more indices at which it restarts
  */
 function smoothed(series, weight, firsts) {
   const told = [...series.values.keys()].filter((i) => !series.isMissing(i));
@@ -157,19 +157,19 @@ function smoothed(series, weight, firsts) {
   return made;
 }
 
-/** What is drawn of a line: its values, or their average. Shares are not averaged. */
+/** The series to draw for a line: its values, or their average. Shares are not averaged. */
 function drawnSeries(tag, series, firsts = new Set()) {
   return state.smoothing > 0 && tag.type !== RELATION ? smoothed(series, state.smoothing, firsts) : series;
 }
 
-/** The epochs, by their number in the run, in which the next model begins: two models have two curves. */
+/** The indices of the epochs in which a further model begins; there the curve is interrupted. */
 function beginnings(tag, run) {
   if (run.kindsInTurn.size === 0 && !/^(Loss|Metrics)/.test(tag.name)) return new Set();
   const firsts = run.modelStarts().map((epoch) => 1 + run.epochs.findLastIndex((each) => each <= epoch));
   return new Set(firsts.filter((i) => i > 0 && i < run.epochs.length));
 }
 
-/** Where curves are interrupted: [place, run]. */
+/** The places where curves are interrupted: [place, run]. */
 function breaksOf(tag, lines) {
   return [...new Set(lines.map(({run}) => run))].flatMap((run) => [...beginnings(tag, run)].map((i) => {
     const [before, place] = placesOf(run).slice(i - 1, i + 1);
@@ -177,7 +177,7 @@ function breaksOf(tag, lines) {
   }));
 }
 
-/** What dygraphs takes: rows of a place and each line's height; null without one, NaN where it broke. */
+/** The rows for dygraphs: a place and the height of each line; null without a value, NaN at an interruption. */
 function chartRows(lines, {up}, breaks) {
   const allMoments = [...new Set(lines.map((line) => line.at))];
   const places = [...new Set(allMoments.flatMap(placesOf))].sort((a, b) => a - b);
@@ -192,7 +192,7 @@ function chartRows(lines, {up}, breaks) {
   return broken.size === 0 ? rows : [...rows, ...broken.values()].sort(([a], [b]) => a - b);
 }
 
-/** The runs of a plot that are cut off, at most half of them, the highest first: [{run, high}]. */
+/** The runs that a plot cuts off, at most half of them, highest first: [{run, high}]. */
 function divergedRuns(tag, {lines}, [first, last], scale) {
   const shownRuns = [...new Set(lines.map(({run}) => run))];
   if (scale !== LINEAR || tag.type !== NUMERICAL || shownRuns.length < 2) return [];
@@ -214,14 +214,14 @@ function divergedRuns(tag, {lines}, [first, last], scale) {
   return [];
 }
 
-/** The scale of a plot's values, whatever part of it is on show; a run that is cut off does not count. */
+/** The scale of a plot's values, independent of the zoom; ignores runs that are cut off. */
 function chartScale(tag, {lines}) {
   if (showsDifferences(tag)) return LINEAR;
   const diverged = chosenScale(tag) === "data" ? divergedRuns(tag, {lines}, [-Infinity, Infinity], LINEAR) : [];
   return scaleOf(tag, lines.filter(({run}) => diverged.every((each) => run !== each.run)).map(({series}) => series));
 }
 
-/** The lowest and highest place on show between two epochs, as far as the tag does not say; null without any. */
+/** The lowest and highest visible place between two epochs, unless the tag has limits; null if there are no values. */
 function valueLimits(tag, {lines, bands}, [first, last], scale) {
   const diverged = divergedRuns(tag, {lines}, [first, last], scale), isLogarithmic = scale === LOGARITHMIC;
   const isShown = ({run}) => diverged.every((each) => run !== each.run);
@@ -249,7 +249,7 @@ function valueLimits(tag, {lines, bands}, [first, last], scale) {
   } else {
     forEachShown(lines, ({series}, i) => take(series.values[i]));
     lowestLine = low;
-    // A wide band of one run would flatten the curves of several, which are compared.
+    // Ignore bands if there are several runs: a wide band would flatten the curves to compare.
     const isAlone = new Set(lines.map(({run}) => run)).size < 2;
     if (isAlone) forEachShown(bands, (band, i) => [band.low, band.high].forEach(({values}) => take(values[i])));
   }
@@ -272,18 +272,18 @@ function valueLimits(tag, {lines, bands}, [first, last], scale) {
 
 const liveCharts = new Set();
 let hovered = null;
-// The number of entries above a plot; the table of the runs has all.
+// The most entries of a legend; the table of the runs has all.
 const MOST_ENTRIES = 40;
-// The room of the rotated title beside the numbers.
+// The width of the rotated title beside the numbers.
 const TITLE_WIDTH = 15;
 
-// Dragging along the epochs zooms all plots. A finger scrolls the page, as everywhere else, and a tap reads values.
+// Dragging along the epochs zooms all plots. A finger scrolls the page as usual, and a tap shows values.
 const {touchstart, touchmove, touchend, ...withoutTouch} = Dygraph.defaultInteractionModel;
 const CHART_INTERACTION = {...withoutTouch, dblclick: () => setZoom(firstEpoch, lastEpoch)};
 
 /**
- * An entry of a legend, and a function that shows the values at a moment; the last ones for -1.
- * @param at what has the moments  @param name a text, or an element
+ * An entry of a legend, and a function that shows its value at a moment, by index; -1 shows the last value.
+ * @param at the run or the steps that have the moments  @param name a text, or an element
  */
 function entryOf(run, at, kind, style, name, text) {
   const value = element("b", {}), swatch = element("i", {class: `swatch ${kind}`, style, "aria-hidden": "true"});
@@ -307,7 +307,7 @@ function legendEntries({tag, series: {lines: drawn, bands}, stacked, scale}) {
   if (stacked && runs.length > 1) plain(first, "", element("strong", {}, first.label));
   const several = runs.length > 1 && !stacked, names = [...new Set(lines.map(({name}) => name))];
   const ofLines = (some) => some.forEach(({run, at, series, colour, dash, label}) => {
-    // Whose colour it is stands above all plots.
+    // The runs' colours are explained above all plots.
     const name = several ? element("span", {class: "run-name"}, run.label) : label;
     const made = entryOf(run, at, stacked ? "area" : dash ? "dashed" : "line", `color:${colour}`, name, (row) => {
       const number = row < 0 ? series.last() : series.at(row);
@@ -325,7 +325,7 @@ function legendEntries({tag, series: {lines: drawn, bands}, stacked, scale}) {
     ofLines(lines);
   }
   if (runs.length > 1) {
-    // What the shades stand for, once each.
+    // Explain each kind of band once.
     for (const {name, alpha, run} of new Map(bands.map((band) => [band.name, band])).values()) {
       const style = bandShade(themeColour("muted"), alpha);
       plain(run, "entry", element("i", {class: "swatch area", style, "aria-hidden": "true"}), name);
@@ -353,7 +353,7 @@ function legendEntries({tag, series: {lines: drawn, bands}, stacked, scale}) {
   return entries;
 }
 
-/** A plot of one tag and layer: lines with bands, or stacked areas; its legend shows the values at the cursor. */
+/** A plot of one tag and layer: lines with bands, or stacked areas; the legend shows the values at the cursor. */
 export class LineChart {
   /** @param plot an element of fixed height  @param legend an element, which is filled with the legend */
   constructor(plot, legend, tag, layerName, shownRuns, labelled) {
@@ -395,7 +395,7 @@ export class LineChart {
     this.rows = chartRows(lines, this.scale, breaksOf(this.tag, lines));
     const ticks = this.shownRuns.flatMap(placesOf);
     this.whole = ticks.every(Number.isInteger);
-    // Thick lines would hide their bands if epochs are closer than pixels.
+    // Use thin lines if epochs are closer than pixels: thick ones would hide their bands.
     const thick = this.stacked || (ticks.length > this.plot.clientWidth && state.smoothing === 0) ? 1 : 1.7;
     const box = element("div", {class: "graph"});
     this.plot.replaceChildren(box);
@@ -440,19 +440,19 @@ export class LineChart {
     this.place();
   }
 
-  /** Says whose curve the pointer is nearest to. */
+  /** Announces whose curve is nearest to the pointer. */
   pointAt(run) {
     if (this.shownRuns.length < 2 || this.stacked || this.pointed === run) return;
     const before = this.pointed;
     this.pointed = run;
-    // The pointer may have moved to a row of a table, whose run is then the one pointed at.
+    // If the pointer has moved to a row of a table, the row's run is highlighted already.
     if (run !== null || hovered === before) announce("hover", run);
   }
 
-  /** The moments of its runs, and those of the steps that it shows. */
+  /** The moments of its runs, and of the single steps that it shows. */
   moments() { return [...new Set([...this.shownRuns, ...this.series.lines.map(({at}) => at)])]; }
 
-  /** The epochs on show, from the first step on. */
+  /** The visible epochs, from the first step on. */
   window() {
     const steps = this.series.lines.filter(({isOfSteps}) => isOfSteps).map(({at}) => at.epochs[0] ?? Infinity);
     return state.zoom ?? [Math.min(firstEpoch, ...steps), lastEpoch];
@@ -465,11 +465,11 @@ export class LineChart {
     return [first - room, last + room];
   }
 
-  /** What part is on show, with room for the labels of both axes: the last one along the epochs stands at its place. */
+  /** Sets the visible part, with room for the labels of both axes: the last label is centred at its place and sticks out. */
   layout({x, y}) {
     const dateWindow = this.dateWindow(), [low, high] = dateWindow, {clientWidth, clientHeight} = this.plot;
     const limits = valueLimits(this.tag, this.series, this.window(), this.scale), valueRange = limits || [0, 1];
-    // Where all is NaN, numbers beside the plot would be of nothing; a share has its axis.
+    // Show no numbers if all values are NaN; shares always have an axis.
     this.hasNumbers = limits !== null || this.tag.type === PROBABILITY;
     const beside = valueTicksWidth(this.scale, valueRange, clientHeight - 40);
     const ticks = placeTicks(low, high, clientWidth - beside - TITLE_WIDTH - 20, this.whole);
@@ -485,7 +485,7 @@ export class LineChart {
     this.setCursor(this.cursor);
   }
 
-  /** The pixel at which a number stands; one without a place, as 0 on a logarithmic axis, at the foot. */
+  /** The pixel of a number; numbers without a place, for example 0 on a logarithmic axis, are at the bottom. */
   yOf(value, graph = this.graph) { return graph.toDomYCoord(Math.max(this.scale.up(value), graph.yAxisRange(0)[0])); }
 
   drawBands(context, area, graph) {
@@ -547,13 +547,13 @@ export class LineChart {
     }
   }
 
-  /** What stands over the graph. */
+  /** Positions the elements that are above the graph. */
   place() {
     this.placeMarks();
     this.placeLabels();
   }
 
-  /** Findings and notes at their epochs; one of the epoch that is being trained stands at the end. */
+  /** Positions findings and notes at their epochs; those of the current epoch are at the end. */
   placeMarks() {
     for (const old of this.plot.querySelectorAll(".mark")) old.remove();
     const [first, last] = epochWindow();
@@ -567,7 +567,7 @@ export class LineChart {
       ...this.series.lines.filter(({isOfSteps}) => !isOfSteps).map((line) => textWidth(line.label))));
   }
 
-  /** The lines' names at their ends, moved apart where they would overlap. */
+  /** Positions the lines' names at their ends, moved apart if they would overlap. */
   placeLabels() {
     for (const old of this.plot.querySelectorAll(".end-label")) old.remove();
     if (!this.labelled) return;
@@ -605,7 +605,7 @@ export class LineChart {
     this.legend.title = epoch === null ? "last values" : `values at ${TICK} ${formatEpoch(epoch)}`;
   }
 
-  /** @param epoch null to show the last values again, as does one that is not on show */
+  /** @param epoch null or an epoch outside the visible part shows the last values */
   setCursor(epoch) {
     this.cursor = epoch;
     const place = epoch === null ? NaN : placeOfEpoch(this.shownRuns[0], epoch), [low, high] = this.graph.xAxisRange();
@@ -626,12 +626,12 @@ export class LineChart {
   }
 }
 
-/** Brings the curves of a run forward; null to leave all as they are. */
+/** Highlights the curves of a run; null removes the highlight. */
 function bringForward(run) {
   hovered = run;
   for (const {graph, series: {lines}, rows, shownRuns, entries, pointed} of liveCharts) {
     for (const {item, run: own, isCurve} of entries) item.classList.toggle("pointed", isCurve === true && own === run);
-    // The plot that the pointer is in has done so by itself.
+    // The plot under the pointer has highlighted it already.
     if (run !== null && pointed === run) continue;
     const at = lines.findIndex((line) => line.run === run), row = graph.getSelection();
     if (at < 0 || shownRuns.length < 2) graph.clearSelection();

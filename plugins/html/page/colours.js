@@ -2,21 +2,21 @@ import {keep, kept} from "./text.js";
 
 function isDark() { return document.documentElement.dataset.theme === "dark"; }
 
-// To ask for a style makes the browser compute all of them, and drawing asks thousands of times.
+// Cached, because reading a style makes the browser compute all styles, and drawing needs thousands of colours.
 const themeColours = new Map();
 
-/** After the theme has changed. */
+/** Must be called after the theme has changed. */
 export function forgetColours() { themeColours.clear(); }
 
-/** A colour that the style sheet names, as it is in the theme of the moment. */
+/** A colour of the style sheet, in the current theme. */
 export function themeColour(name) {
   if (!themeColours.has(name))
     themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
   return themeColours.get(name);
 }
 
-// Okabe and Ito's colours, which stay apart in every kind of colour blindness; lighter on dark ground.
-// Behind them those that are farthest from all before them and still stand out from the ground.
+// The colours of Okabe and Ito, which can be distinguished with every kind of colour blindness; lighter on dark ground.
+// After them come the colours that are farthest from all earlier ones and still stand out from the ground.
 const LINES_ON_LIGHT = [
   "#0072b2", "#d55e00", "#009e73", "#b4478a", "#b07d00", "#3a9ad9", "#6a51c7", "#5d6470", "#f906f9", "#950404",
   "#0606f9", "#036d03", "#810381", "#b26afb", "#fb56a8", "#a805d1", "#e50649", "#c07c8a", "#6d4d03", "#0446a9",
@@ -26,7 +26,7 @@ const LINES_ON_DARK = [
   "#e50632", "#5656fb", "#80f906", "#fb56fb", "#b96e9b", "#2287a0", "#04a904", "#c0fdb9", "#f90698", "#d16b05",
 ];
 
-/** Beyond the palette, hues that are far from those before them, alternately lighter and darker. */
+/** Beyond the palette, uses hues that are far from the previous ones, alternately lighter and darker. */
 export function lineColour(index) {
   const palette = isDark() ? LINES_ON_DARK : LINES_ON_LIGHT, further = index - palette.length;
   if (further < 0) return palette[index];
@@ -53,7 +53,7 @@ const DIVERGING_ON_DARK = ["#8ccbff", "#3f8fd6", "#1e4a72", "#20242b", "#6e3a1c"
 
 let runPlaces = null;
 
-/** Colours runs by a number from 0 to 1 each, undefined for a run without one; null: each has its own colour. */
+/** Colours runs by numbers from 0 to 1, undefined for runs without one; null gives each run its own colour. */
 export function colourRunsBy(places) { runPlaces = places; }
 
 /** The colour of a run, which stands out from the ground. */
@@ -80,14 +80,14 @@ function colourTable(stops) {
 
 export function packColour([red, green, blue]) { return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; }
 
-/** Such a colour as CSS has it, and whether dark or light words read better on it. */
+/** Such a colour as CSS, and whether dark or light words are readable on it. */
 export function cssColour(packed) {
   const channels = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
   const lightness = (channels[0] * 0.299 + channels[1] * 0.587 + channels[2] * 0.114) / 255;
   return [`rgb(${channels.join(" ")})`, lightness > 0.5 ? "dark" : "light"];
 }
 
-/** Black or white, whichever is read better on a colour. */
+/** Black or white, whichever is more readable on a colour. */
 export function inkOn(colour) {
   const [red, green, blue] = rgb(colour).map((each) => ((each / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#000000" : "#ffffff";
@@ -100,8 +100,8 @@ export function divergingColours() { return colourTable(isDark() ? DIVERGING_ON_
 const THEME_KEY = "loupe-theme";
 
 /**
- * Light or dark: as the system says until the reader chooses, in this page or in another that shares its store.
- * @param button switches; null without one  @param changed is called after each change
+ * Uses the light or dark theme of the system until the reader chooses one, on this page or on another with the same store.
+ * @param button switches the theme; may be null  @param changed is called after each change
  */
 export function followTheme(button, changed = () => {}) {
   const darkPreferred = matchMedia("(prefers-color-scheme: dark)");

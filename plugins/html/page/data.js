@@ -7,12 +7,12 @@ export const BASE64 = new Uint8Array(128);
   BASE64[digit.charCodeAt(0)] = value;
 });
 
-// The NaN that stands for "no value".
+// The NaN that means "no value".
 const MISSING_BITS = 0x7fffff00;
 
 /**
- * One number an epoch, unpacked from four characters each (packed.h): a float without its lowest eight bits.
- * @param packed also another series, which is copied
+ * One number per epoch, unpacked from four characters each (packed.h): a float without its lowest eight bits.
+ * @param packed the text, or a series to copy
  */
 export class Series {
   constructor(packed, length) {
@@ -22,7 +22,7 @@ export class Series {
       this.bits.set(packed.bits);
       return;
     }
-    // "N:" stands for N epochs without a value.
+    // "N:" means N epochs without a value.
     const mark = packed.indexOf(":"), first = Math.min(length, Number(packed.slice(0, Math.max(mark, 0))));
     const told = Math.min(length, first + (packed.length - mark - 1) / 4);
     this.bits.fill(MISSING_BITS, 0, first);
@@ -35,7 +35,7 @@ export class Series {
 
   isMissing(i) { return this.bits[i] === MISSING_BITS; }
 
-  /** null where there is no value; NaN and infinities as they are. */
+  /** null if there is no value; NaN and infinities are returned as they are. */
   at(i) { return this.isMissing(i) ? null : this.values[i]; }
 
   isBroken(i) { return !this.isMissing(i) && !Number.isFinite(this.values[i]); }
@@ -50,12 +50,12 @@ function embedded(id) {
   const script = document.getElementById(id);
   if (script === null) return null;
   const value = JSON.parse(script.textContent);
-  // What has been parsed need not stay in memory as text.
+  // Free the text, which is not needed after parsing.
   script.remove();
   return value;
 }
 
-/** Models by kind, "Net" and "Net#2" together: [{kind, models, epochs: the last one before each began}]. */
+/** Groups models by kind, "Net" and "Net#2" together: [{kind, models, epochs}], with the last epoch before each model began. */
 function kindsOf(models, epochs) {
   const kinds = new Map();
   models.forEach((model, i) => {
@@ -67,12 +67,12 @@ function kindsOf(models, epochs) {
   return [...kinds.values()];
 }
 
-// Above this number, models that were made one after the other are shown as one.
+// If more models of a kind were made one after the other, they are shown as one.
 const MOST_APART = 3;
 
 function unique(items) { return [...new Set(items)]; }
 
-/** Several series as one: in each epoch the number of the last that has one, or the sum of shares. */
+/** Joins several series into one: in each epoch the value of the last series that has one, or the sum of shares. */
 function joined(all, length, isShare) {
   const made = new Series("", length);
   for (const series of all.map((packed) => new Series(packed, length))) {
@@ -84,14 +84,14 @@ function joined(all, length, isShare) {
   return made;
 }
 
-/** Lists under the key of each item, in the order of their first. */
+/** Groups items by key, in the order of their first. */
 function gathered(items, keyOf) {
   const lists = new Map();
   for (const item of items) addTo(lists, keyOf(item), item);
   return [...lists.values()];
 }
 
-/** A layer of several models, one after the other, as one. */
+/** Joins a layer of several models that were made one after the other. */
 function joinedLayer(name, layers, {shownAs, epochs: {length}}, {type}) {
   const all = (key) => layers.flatMap((layer) => layer[key] || []);
   const series = (some, at) => joined(some.map((each) => each[at]), length, type === RELATION);
@@ -117,9 +117,9 @@ class Run {
     Object.assign(this, told);
     this.index = index;
     this.label = this.name || "run";
-    // The last steps before an incident are all that there will be.
+    // A record of an incident gets no more steps.
     this.ended = told.ended || told.incident;
-    // A report that its own run wrote says "running" for ever if the process was killed.
+    // If the process was killed, its report says "running" forever.
     this.isOld = Date.now() - new Date(this.lastTick || this.begun) > 24 * 3600 * 1000;
     if (this.state === "running" && this.isOld) this.state = "running or crashed";
     this.tagIndex = new Map(told.tags.map((tag, i) => [tag.name, i]));
@@ -138,13 +138,13 @@ class Run {
     this.moduleOrder = new Map([...this.modules.keys()].map((name, i) => [name, i]));
   }
 
-  /** Whether each of many models of a kind began when the one before it was over: they are shown as one. */
+  /** Whether there are many models of a kind and each began after the previous one had ended; they are then shown as one. */
   areInTurn({kind, models, epochs}) {
     if (models.length <= MOST_APART || epochs.slice(1).some((epoch) => epoch === null)) return false;
     const isOfKind = (name) => name === kind || (name.startsWith(kind) && /[.#]/.test(name[kind.length]));
     const tag = this.tags.find(({big, layers}) => !big && layers.some(isOfKind));
     if (tag === undefined) return true;
-    // The first and the last epoch of each, in the order in which they began.
+    // The first and last epoch of each model, in the order in which the models began.
     const spans = new Map(models.map((model) => [model?.name, [Infinity, -Infinity]]));
     for (const {name, lines: [line]} of this.toldLayers(tag.name)) {
       const span = spans.get(name.split(".")[0]);
@@ -159,7 +159,7 @@ class Run {
     return known.every(([first], i) => i === 0 || first >= known[i - 1][1]);
   }
 
-  /** What a tag has, with models that were made in turn as one. */
+  /** A tag in which models that were made in turn are joined. */
   tagInTurn(tag) {
     if (this.kindsInTurn.size === 0) return tag;
     const layers = unique(tag.layers.map(this.shownAs)), broken = layers.map(() => null);
@@ -170,7 +170,7 @@ class Run {
     return {...tag, layers, lines: unique(tag.lines.map(this.shownAs)), broken: tag.broken && broken};
   }
 
-  /** The hyperparameters, those of optimizers of models that were made in turn as one: the least and the largest number. */
+  /** The hyperparameters, joined for optimizers of models that were made in turn: the least and the largest number. */
   settingsInTurn() {
     const isFirst = (name) => this.kindsInTurn.size === 1 && /^optimizer\b/.test(name);
     const shownAs = (name) => (isFirst(name) ? `${[...this.kindsInTurn][0]} ${name}` : this.shownAs(name));
@@ -182,12 +182,12 @@ class Run {
     });
   }
 
-  /** The epochs after which a further model of a kind began, as a program makes them in turn. */
+  /** The epochs after which a program that makes models in turn made the next one. */
   modelStarts() {
     return [...new Set(this.kinds.flatMap(({epochs}) => epochs.slice(1)).filter((epoch) => epoch !== null))];
   }
 
-  /** The place of a module in the model; a function such as "fc1:relu" comes right behind its module, other names last. */
+  /** The position of a module in the model; a function, "fc1:relu", comes right after its module, other names come last. */
   placeInModel(name) {
     for (let end = name.length; end > 0; --end) {
       const place = end === name.length || /\W/.test(name[end]) ? this.moduleOrder.get(name.slice(0, end)) : undefined;
@@ -196,13 +196,13 @@ class Run {
     return this.moduleOrder.size;
   }
 
-  /** In the order of the modules. Lenses report them in another order. */
+  /** Sorts items by the order of the modules: lenses report in a different order. */
   inOrder(items, nameOf) {
     const places = new Map(items.map((item) => [item, this.placeInModel(nameOf(item))]));
     return [...items].sort((a, b) => places.get(a) - places.get(b));
   }
 
-  /** The layers of a tag as they were told; a tag's numbers are parsed when they are first needed. */
+  /** The layers of a tag as the lens reported them; the numbers of a tag are parsed when they are first needed. */
   toldLayers(tagName) {
     if (!this.layersTold.has(tagName)) {
       const index = this.tagIndex.get(tagName);
@@ -215,7 +215,7 @@ class Run {
   layers(tagName) {
     if (!this.layersRead.has(tagName)) {
       const told = this.toldLayers(tagName), models = new Map(this.models.map((model, i) => [model?.name, i]));
-      // In the order in which the models were made.
+      // Join layers in the order in which the models were made.
       const inTurn = this.kindsInTurn.size === 0 ? told.map((layer) => [layer]) : gathered([...told].sort((a, b) =>
         (models.get(a.name.split(".")[0]) ?? 0) - (models.get(b.name.split(".")[0]) ?? 0)), ({name}) => this.shownAs(name));
       const shown = inTurn.map((some) => (this.kindsInTurn.size === 0 ? some[0] :
@@ -234,7 +234,7 @@ class Run {
   }
 }
 
-// What the configuration of the report asks for.
+// Settings of the report from its configuration.
 export const reportSettings = embedded("report") || {};
 
 export const runs = [];
@@ -244,15 +244,15 @@ for (const run of runs) {
   if (namesakes.length > 1) run.label = `${run.label} (${namesakes.indexOf(run) + 1})`;
 }
 
-/** What a tick is called: those of an incident are steps, and its report shows nothing else. */
+/** The word for a tick: the report of an incident shows single steps. */
 export const TICK = runs.some((run) => run.incident) ? "step" : "epoch";
 
-/** Whether a budget left out steps of a run. Losses and metrics are measured in all. */
+/** Whether the budget of a run left out steps of a tag. Losses and metrics are always measured. */
 function leavesOutSteps(run, {name}) {
   return run.notes.some(({kind}) => kind === "cost") && !/^(Loss|Metric)/.test(name);
 }
 
-/** What is said where the last numbers of a tag are older than the run: " (not measured since epoch 6, budget 3%)". */
+/** A remark if the last numbers of a tag are older than the run: " (not measured since epoch 6, budget 3%)". */
 export function silenceInWords(run, tag, allSeries) {
   const last = allSeries.reduce((latest, {bits}) =>
     Math.max(latest, bits.findLastIndex((each) => each !== MISSING_BITS)), -1);
@@ -262,16 +262,16 @@ export function silenceInWords(run, tag, allSeries) {
   return isLeftOut && budget ? `not measured since ${since} (budget ${budget})` : `no value since ${since}`;
 }
 
-/** What is said in the place of a number that an epoch lacks. */
+/** The words that replace a missing number of an epoch. */
 export function lackInWords(run, tag) { return leavesOutSteps(run, tag) ? "not measured" : "no value"; }
 
-/** Adds to the list that a map has under a key. */
+/** Appends to the list under a key of a map. */
 export function addTo(lists, key, item) {
   if (!lists.has(key)) lists.set(key, []);
   lists.get(key).push(item);
 }
 
-// By tag name: the tag in each run; its layers in model order, and its lines, in all runs together.
+// By tag name: the tag in each run, and its layers in model order and its lines over all runs.
 const tagsByName = new Map();
 for (const run of runs) {
   for (const tag of run.tags) addTo(tagsByName, tag.name, {...tag, layers: run.inOrder(tag.layers, (name) => name)});
@@ -283,37 +283,37 @@ const linesOf = new Map([...tagsByName].map(([name, told]) => [name, united(told
 /** The layers of a tag in any run, in model order. */
 export function layerNames(tagName) { return [...(layersOf.get(tagName) || [])]; }
 
-/** The lines of a tag in any run; none where it holds histograms only. */
+/** The lines of a tag in any run; empty if it holds only histograms. */
 export function lineNames(tagName) { return [...(linesOf.get(tagName) || [])]; }
 
-/** Whether a tag shows something of a layer in any run. */
+/** Whether a tag shows a layer in any run. */
 export function showsLayer(tag, layerName) { return layersOf.get(tag.name).has(layerName); }
 
-/** Losses come first, then metrics, wherever the configuration has them. */
+/** Losses come first, then metrics, in any order of the configuration. */
 function importance({name}) { return /^Loss/.test(name) ? 0 : /^Metric/.test(name) ? 1 : 2; }
 
-/** Every tag of any run that has something to show, the others in the order of their first values. */
+/** All tags of any run that have data; beyond losses and metrics, in the order of their first values. */
 const tags = [...tagsByName.values()].map(([first]) => first).filter(({name}) => layersOf.get(name).size > 0)
     .sort((a, b) => importance(a) - importance(b));
 export const tagNamed = new Map(tags.map((tag) => [tag.name, tag]));
 export const bigTags = tags.filter((tag) => tag.big);
 export const layerTags = tags.filter((tag) => !tag.big);
 
-/** Tags with a number a layer, as a heat map shows them. */
+/** Tags with one number per layer, which a heat map can show. */
 export const mappedTags = layerTags.filter((tag) => lineNames(tag.name).length > 0);
 
 /** Every epoch of any run, ascending. */
 export const allEpochs = [...new Set(runs.flatMap((run) => run.epochs))].sort((a, b) => a - b);
 export const firstEpoch = allEpochs[0], lastEpoch = allEpochs[allEpochs.length - 1];
 
-/** "64 → 10" of a Linear, the weight's "32 × 1 × 3 × 3" of other types, "" where a module holds no such tensor. */
+/** "64 → 10" for a Linear, the weight's "32 × 1 × 3 × 3" for other types, "" for a module without such a tensor. */
 export function shapeOf({type, shapes}) {
   const weight = (shapes || []).find((shape) => shape.length > 1);
   if (!weight) return "";
   return type === "Linear" && weight.length === 2 ? `${weight[1]} → ${weight[0]}` : weight.join(" × ");
 }
 
-/** "Linear 64 → 10"; "" where no module is called so, as with a function or the output of one of several. */
+/** "Linear 64 → 10"; "" if there is no module of this name, for example for a function or one of several outputs. */
 export function kindOf(run, layerName) {
   const module = run.modules.get(layerName);
   return module ? [module.type, shapeOf(module)].filter(Boolean).join(" ") : "";

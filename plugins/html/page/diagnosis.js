@@ -7,10 +7,10 @@ import {axisName, epochAt, placeOfEpoch, placeTicks, resumptionsOf, shownPlaces,
 import {tellingLine} from "./heat_map.js";
 import {Card, goToCard} from "./cards.js";
 
-// A mark shows it as well as a colour.
+// Besides the colour of a bar, a sign shows its severity.
 const SIGNS = {error: "✕", warning: "!", info: "i"};
 
-/** Where findings of a rule stood, from and to an epoch; what touches is one stretch. Those that stand go on. */
+/** The time spans in which findings of a rule were open; overlapping ones are merged. Open findings last until the end. */
 function stretchesOf(findings) {
   const stretches = [];
   const spans = findings.map((finding) => ({finding, from: finding.firstEpoch ?? -Infinity,
@@ -42,9 +42,9 @@ function stretchInWords(worst, {findings}) {
   return [`${severityName(worst)}: ${titleOf(first.rule)}`, where, when].filter(Boolean).join(", ");
 }
 
-/** Findings over time: a row for each rule on the axis of the plots, with marks of notes and the plots' cursor. */
+/** Findings over time: one row per rule on the axis of the plots, with marks of notes and the cursor of the plots. */
 class Timeline {
-  /** @param shown findings, in the order of their rules' rows  @param goTo called with the finding of a bar */
+  /** @param shown findings, in the order of the rows  @param goTo called with a finding when its bar is clicked */
   constructor(shown, goTo) {
     this.goTo = goTo;
     const rules = new Map();
@@ -54,7 +54,7 @@ class Timeline {
     this.foot = element("div", {class: "timeline-track"});
     this.over = element("div", {class: "timeline-over"});
     this.cursor = element("div", {class: "cursor-line", hidden: true});
-    // Over the rows, but within the axis: so both are as wide, on paper, too.
+    // The overlay covers the rows but is inside the axis element, so that both have the same width, also on paper.
     this.labels = element("div", {"aria-hidden": "true"});
     this.axis = element("div", {class: "timeline-axis"}, this.labels, this.over);
     this.unit = element("span", {class: "timeline-name timeline-unit muted"});
@@ -87,7 +87,7 @@ class Timeline {
     return [...noted, ...resumed];
   }
 
-  /** The share of the width at which an epoch stands, beyond 0 and 1 where it is not on show. */
+  /** The horizontal position of an epoch as a share of the width: below 0 or above 1 if it is not visible. */
   shareOf(run, epoch) {
     const [first, last] = [run.epochs[0], run.epochs[run.epochs.length - 1]];
     const place = placeOfEpoch(run, Math.min(Math.max(epoch, first), last));
@@ -97,7 +97,7 @@ class Timeline {
   draw() {
     const shown = visibleRuns().filter(({epochs}) => epochs.length > 0);
     for (const {run, name, track} of this.rows) name.hidden = track.hidden = !shown.includes(run);
-    // Read before anything moves: afterwards the browser would have to lay out the page again.
+    // Read sizes before changing anything; afterwards the browser would have to compute the layout again.
     const width = this.axis.clientWidth, height = this.axis.offsetTop;
     if (width === 0 || shown.length === 0) return;
     [this.low, this.high] = shownPlaces(shown);
@@ -107,7 +107,7 @@ class Timeline {
         const start = this.shareOf(run, from), end = this.shareOf(run, to);
         root.hidden = end < 0 || start > 1;
         const left = Math.min(Math.max(start, 0), 1), right = Math.min(Math.max(end, 0), 1);
-        // However short it was, it is seen, and stays within the track.
+        // A short bar is still visible, and stays within the track.
         root.style.cssText = `left:min(${left * 100}%, 100% - 18px);width:max(${(right - left) * 100}%, 18px)`;
       }
     }
@@ -147,11 +147,11 @@ class Timeline {
   }
 }
 
-// All findings of a rule share one card if there are more runs than this.
+// With more runs than this, all findings of a rule share one card.
 const MOST_APART = 6;
 const SHOWN_CARDS = 8, SHOWN_NOTES = 12;
 
-/** The findings of one rule, severity and run together, the worst rule first: [[finding, ...], ...]. */
+/** Groups findings by rule, severity and run, worst rule first: [[finding, ...], ...]. */
 function byRule(some) {
   const groups = new Map();
   for (const finding of some) {
@@ -167,7 +167,7 @@ function layerOf({layer, parameter}) {
     element("span", {class: "of-layer"}, breakable(layer), parameter ? ` ${parameter}` : "");
 }
 
-/** Where a rule's findings are: the layer, or how many of the run's layers and the worst of them. */
+/** The place of a rule's findings: the layer, or the number of the run's layers and the worst of them. */
 function extent(group) {
   const [worst] = group, layers = new Set(group.map(({layer}) => layer)), {modules} = worst.run;
   const many = new Set(group.map(({run}) => run)).size;
@@ -179,12 +179,12 @@ function extent(group) {
       ", worst ", layerOf(worst));
 }
 
-/** The number that a finding is about, over the epochs; null where no plot shows it. */
+/** A curve of the number that a finding is about; null if no plot shows it. */
 function curveOf(finding) {
   const place = placeOf(finding), tag = place && place.tag;
   if (!tag || (!tag.big && place.layer === undefined)) return null;
   const lines = lineNames(tag.name), named = lines.filter((each) => finding.message.includes(each.replace(/ mean$/, "")));
-  // A finding that compares losses blames the validation loss.
+  // A finding that compares losses is about the validation loss.
   const sought = /validation/i.test(finding.message) ? lines : named;
   const line = sought.find((each) => / mean$/.test(each) && each.startsWith("val")) ?? tellingLine(lines);
   const series = finding.run.line(tag.name, tag.big ? tag.name : place.layer, line);
@@ -197,7 +197,7 @@ function placeLink(finding, openPlace) {
     button({class: "link", onclick: () => openPlace(place)}, place.tag ? `Show ${place.tag.name}` : "Show the layer");
 }
 
-/** When it was first and last seen. */
+/** The first and last moment when it was seen. */
 function spanOf(finding) {
   const since = momentOf(finding.firstEpoch, finding.firstStep);
   return [
@@ -206,14 +206,14 @@ function spanOf(finding) {
   ].filter(Boolean).join(" · ");
 }
 
-/** What is wrong, with where in the program to look. */
+/** The message of a finding, with its place in the program's source. */
 function messageOf({message, file, line}) {
   return asSentence(file === null ? message : `${message} (${file}${line > 0 ? `:${line}` : ""})`);
 }
 
 const toldIncidents = new Set();
 
-/** Where the last steps before one of these findings are saved, and which command shows them; said once. */
+/** Notes on the saved steps before these findings, with the command that shows the steps; each note is shown only once. */
 function incidentsOf(group) {
   const isAbout = (note) => group.some(({run, id}) => run === note.run && id === note.finding);
   const own = notes.filter((note) => !toldIncidents.has(note) && isAbout(note));
@@ -221,7 +221,7 @@ function incidentsOf(group) {
   return own.map((note) => element("p", {class: "muted kept"}, wordsOfNote(note)));
 }
 
-/** The further layers of a rule, unfolded on demand. */
+/** The other layers of a rule, folded. */
 function furtherPlaces(group, openPlace) {
   if (group.length < 2) return null;
   const list = element("ul", {class: "places"});
@@ -234,7 +234,7 @@ function furtherPlaces(group, openPlace) {
       element("summary", {}, `${group.length - 1} more like this`), list);
 }
 
-/** What one rule found: what it is and where, what to do, since when, and the number itself. */
+/** The card of a rule: the problem and its place, the advice, the time, and a curve of the number. */
 function ruleCard(group, openPlace) {
   const [worst] = group, name = severityName(worst);
   return element("li", {class: `finding ${name}${worst.gone ? " gone" : ""}`, tabindex: "-1"},
@@ -263,10 +263,10 @@ function noteItem(note) {
       ...runLabel(note), element("span", {}, wordsOfNote(note)));
 }
 
-// How Loupe measured the run is in the table of the run.
+// The table of the run shows notes on how Loupe measured it.
 const shownNotes = notes.filter(({kind}) => !ABOUT_MEASURING.includes(kind));
 
-/** What happened, folded where there is something worse to read. */
+/** The list of notes, folded if there are findings to read. */
 function notesPart(isFolded) {
   if (shownNotes.length === 0) return [];
   const lost = runs.reduce((sum, run) => sum + run.lostNotes, 0);
@@ -276,7 +276,7 @@ function notesPart(isFolded) {
     [element("details", {class: "notes"}, element("summary", {}, plural(shownNotes.length, "note")), ...parts)] : parts;
 }
 
-/** "1 error, 2 warnings": the number of rules that found something of each. */
+/** "1 error, 2 warnings": the number of rules with open findings of each severity. */
 function countsOf(groups) {
   return [ERROR, WARNING]
       .map((severity) => [groups.filter(([worst]) => worst.severity === severity).length, SEVERITIES[severity]])
@@ -287,7 +287,7 @@ function countsOf(groups) {
 
 const cardOf = new Map();
 
-/** Findings over time; a bar leads to its card, which may be folded away. Call findingsSection() before. */
+/** Findings over time; a bar leads to its card, which may be folded. Call findingsSection() first. */
 export function timelineSection() {
   const areHints = [...cardOf.keys()].every(({severity}) => severity === INFO);
   if (areHints || allEpochs.length === 0 || runs.length > MOST_APART) return null;
@@ -301,12 +301,12 @@ export function timelineSection() {
       element("div", {class: "panel"}, new Timeline([...cardOf.keys()], goTo).root));
 }
 
-/** Whether a rule follows from another, which it must not hide. */
+/** Whether a rule is only a consequence of another one, and so is listed after it. */
 function isConsequence([{severity, causedBy}]) { return severity === INFO && causedBy !== null; }
 
-/** What a page says of runs without an error or a warning. @param resolved how many findings were resolved */
+/** A sentence about runs without errors and warnings. @param resolved the number of resolved findings */
 function healthInWords(resolved) {
-  // A tick may be of several epochs, and a long report leaves some out.
+  // The number of ticks is not enough: a tick may cover several epochs, and a long report leaves some out.
   const epochs = Math.max(...runs.map(({epochs: all}) =>
     (all.length === 0 ? 0 : Math.round(all[all.length - 1] - Math.min(all[0], 1) + 1))));
   const whole = plural(epochs, "epoch");
@@ -316,7 +316,7 @@ function healthInWords(resolved) {
   return `${runs.every(isHealthy) ? `Training looks healthy${ended}. ` : ""}${found}`;
 }
 
-/** What is wrong, a card a rule, the worst first, and what happened; null where nothing looked and nothing was noted. */
+/** A card for each rule, worst first, and the notes; null if nothing searched for findings and there are no notes. */
 export function findingsSection(openPlace) {
   const standing = findings.filter(({gone}) => !gone), over = findings.filter(({gone}) => gone);
   const looked = runs.some(wasJudged);
@@ -354,20 +354,20 @@ export function findingsSection(openPlace) {
 
 const SHOWN_IN_A_STEP = 8;
 
-/** What the folder says of why it was written, by name. */
+/** The reasons for an incident that its folder names: a map of names and texts. */
 function saidOf(run) {
   return new Map(run.hyperparameters.filter(([name]) => name.startsWith("incident."))
       .map(([name, text]) => [name.slice("incident.".length), text]));
 }
 
-// A step's outputs come first, then its loss, gradients, and what the optimizer makes of them.
+// The order within a step: outputs, the loss, gradients, parameters, then findings.
 const LOSS = 1, GRADIENTS = 2, PARAMETERS = 3, TOLD = 4;
 
 function stageOf(line) { return /Gradient/.test(line) ? GRADIENTS : /^Output/.test(line) ? 0 : PARAMETERS; }
 
 /**
- * What happened in which step, in its order: [{step, stage, words, layer, isKnown}]; `isKnown` is false where it may have
- * begun before.
+ * The events of a run in order: [{step, stage, words, layer, isKnown}]; `isKnown` is false if the event may have begun
+ * before the first kept step.
  */
 function eventsOf(run) {
   const events = [];
@@ -389,7 +389,7 @@ function eventsOf(run) {
       }
     }
   }
-  // A hint is never what happened first.
+  // Leave out hints, which are consequences.
   for (const finding of findings.filter(({severity}) => severity > INFO)) {
     const words = `${severityName(finding)}: ${titleOf(finding.rule)}${finding.layer ? ` at ${finding.layer}` : ""}`;
     events.push({step: finding.firstStep, stage: TOLD, words, layer: finding.layer, isKnown: true});
@@ -421,7 +421,7 @@ function eventsList(run, openLayer) {
     "No tensor measured in these steps held NaN or ∞.")];
 }
 
-/** What was measured of the blamed module: the first and the last number of each line. */
+/** The measurements of the blamed module: the first and the last number of each line. */
 function measuredTable(run, layer) {
   const rows = layerTags.flatMap(({name}) => {
     const told = run.layers(name).get(layer);
@@ -449,7 +449,7 @@ function filesList(said) {
       element("p", {}, `${plural(Number(said.get("streams_left_out")), "more stream")} left out.`) : null];
 }
 
-/** Why the last steps were kept, what happened in which order, and the module blamed; null without an incident. */
+/** The reason for an incident, its events in order, and the blamed module; null without an incident. */
 export function incidentSection(openLayer) {
   const run = runs.find(({incident}) => incident);
   if (run === undefined) return null;

@@ -4,12 +4,12 @@ import {addTo, layerTags, mappedTags, runs, Series, showsLayer, tagNamed, TICK} 
 
 export const INFO = 1, WARNING = 2, ERROR = 3;
 export const SEVERITIES = [null, "info", "warning", "error"];
-// The kinds of notes that happened at a time: the trainer's, a lens that was disabled, an incident.
+// Notes that mark a moment: messages of the trainer, a disabled lens, an incident.
 export const TIMED_NOTES = ["trainer", "quarantine", "incident"];
-// Lenses that report findings, by their names in a configuration.
+// Matches the lenses that report findings, by their names in a configuration.
 const TELLS_FINDINGS = /^\s*(-|lenses:\s*\[.*?)\s*["']?(health|findings)\b/m;
 
-/** "Vanishing gradient" of "vanishing_gradient" */
+/** "Vanishing gradient" for "vanishing_gradient" */
 export function titleOf(rule) {
   const words = rule.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -17,15 +17,15 @@ export function titleOf(rule) {
 
 export function severityName({severity}) { return SEVERITIES[severity] || "info"; }
 
-/** Whether anything looked for findings in a run: one without any is healthy then. */
+/** Whether the run had a lens that searches for findings: only then does a run without findings count as healthy. */
 export function wasJudged(run) { return run.findings.length > 0 || TELLS_FINDINGS.test(run.config); }
 
-/** Whether a run was judged and has neither an error nor a warning now. */
+/** Whether the run was judged and has no open error or warning. */
 export function isHealthy(run) {
   return !run.incident && wasJudged(run) && !run.findings.some(({gone, severity}) => !gone && severity >= WARNING);
 }
 
-/** Sorts by severity, then by a rule's first finding, and within a rule the layer farthest beyond its threshold first. */
+/** Sorts by severity, then by the first finding of each rule, then by distance from the threshold, the farthest first. */
 function worstFirst(all) {
   const began = new Map(), keyOf = ({run, rule, severity}) => `${run.index} ${rule} ${severity}`;
   for (const each of all) began.set(keyOf(each), Math.min(began.get(keyOf(each)) ?? Infinity, each.firstEpoch));
@@ -35,23 +35,23 @@ function worstFirst(all) {
   return all.sort((a, b) => b.severity - a.severity || (keyOf(a) === keyOf(b) ? byDistance(a, b) : byRule(a, b)));
 }
 
-/** Every finding with its run, the worst first. */
+/** All findings with their runs, worst first. */
 export const findings = worstFirst(runs.flatMap((run) => run.findings.map((finding) => ({...finding, run}))));
 export const notes = runs.flatMap((run) => run.notes.map((note) => ({...note, run})));
 
-/** The names under which a plot may show a finding: its layer and its parameter; none for a finding without a layer. */
+/** The names that plots use for the place of a finding: its layer, and its parameter; empty for a finding without a layer. */
 function plottedNames({layer, parameter, run}) {
   return layer === null ? [] : [layer, `${layer}.${parameter}`].map(run.shownAs);
 }
 
-// The findings of each run by those names, the worst first; under null, those of no single layer.
+// The findings of each run by these names, worst first; findings without a layer are under null.
 const findingsByName = new Map(runs.map((run) => [run, new Map()]));
 for (const finding of findings) {
   const names = finding.layer === null ? [null] : plottedNames(finding);
   for (const name of names) addTo(findingsByName.get(finding.run), name, finding);
 }
 
-/** The findings of a layer or one of its parameters, the worst first. */
+/** The findings of a layer or of a parameter, worst first. */
 function findingsAbout(run, layerName) { return findingsByName.get(run).get(layerName) || []; }
 
 /** Open findings, without hints. */
@@ -59,13 +59,13 @@ export function standingFindings(run, layerName) {
   return findingsAbout(run, layerName).filter(({gone, severity}) => !gone && severity >= WARNING);
 }
 
-/** The worst severity among a layer's findings, and among those that this tag shows; 0 without any. */
+/** The worst severity of a layer's open findings, and of those that this tag shows; 0 if there are none. */
 export function severitiesOf(run, layerName, tag) {
   const standing = standingFindings(run, layerName), shown = standing.find((finding) => finding.tag === tag.name);
   return {severity: standing.length > 0 ? standing[0].severity : 0, shownSeverity: shown ? shown.severity : 0};
 }
 
-/** The plot of a finding: its tag, and the layer if each has a plot; null without any. */
+/** The plot that shows a finding: its tag, and the layer if each layer has a plot; null if there is no plot. */
 export function placeOf(finding) {
   const tag = tagNamed.get(finding.tag);
   if (tag && tag.big) return {tag};
@@ -77,13 +77,13 @@ export function placeOf(finding) {
   return tag ? {tag} : null;
 }
 
-/** The worst standing finding of a run that the heat map can show; undefined without any. */
+/** The worst open finding of a run that the heat map can show; undefined if there is none. */
 export function worstInHeatMap(run) {
   return findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
     mappedTags.some((tag) => tag.name === finding.tag));
 }
 
-/** The layer that an incident blames, or the worst standing finding of a run; undefined without any. */
+/** The layer that an incident blames, or the layer of a run's worst open finding; undefined if there is none. */
 export function culpritOf(run) {
   if (run.incident) return new Map(run.hyperparameters).get("incident.layer");
   const worst = findings.find((finding) => finding.run === run && !finding.gone && finding.severity >= WARNING &&
@@ -100,15 +100,15 @@ export function momentOf(epoch, step) {
 
 export function runLabel({run}) { return runs.length > 1 ? [element("span", {class: "of-run"}, run.label)] : []; }
 
-// Notes on how Loupe measured a run, as opposed to what happened in it.
+// Notes on how Loupe measured a run; all other notes are about the run itself.
 export const ABOUT_MEASURING = ["guess", "cost", "unobserved"];
 
-// Marks nearer to each other than this many pixels become one, which shows at most MARK_LINES lines.
+// Marks closer together than this many pixels are merged into one, which shows at most MARK_LINES lines.
 const MARK_ROOM = 9, MARK_LINES = 8, MOST_MARKED = 6;
 
-/** What to mark on the time axis of a plot: its layer's findings, or all for the whole model, and notes. */
+/** The marks on the time axis of a plot: its layer's findings, or all findings for the whole model, and notes. */
 export function marksOf(tag, layerName, shownRuns) {
-  // The marks of many runs would be everywhere.
+  // Marks of many runs would cover the plot.
   if (shownRuns.length > MOST_MARKED) return [];
   const concerned = tag.big ? findings.filter(({run, severity}) => severity > INFO && shownRuns.includes(run)) :
     shownRuns.flatMap((run) => [...findingsAbout(run, null), ...findingsAbout(run, layerName)]);
@@ -120,7 +120,7 @@ export function marksOf(tag, layerName, shownRuns) {
       .sort((a, b) => a.epoch - b.epoch || b.severity - a.severity);
 }
 
-/** Marks by their place, those too near to each other together: [{x, marks}]. @param xOf mark → pixels */
+/** Merges marks that are too close to each other: [{x, marks}]. @param xOf mark → pixels */
 export function gatheredMarks(marks, xOf) {
   const gathered = [];
   for (const {mark, x} of marks.map((each) => ({mark: each, x: xOf(each)})).sort((a, b) => a.x - b.x)) {
@@ -135,8 +135,8 @@ export function gatheredMarks(marks, xOf) {
 const SAVED = /^(.*loupe replay )(.*\/)?(incident-\d+(?:-\d+)?)(?= |$)(.*)$/s;
 
 /**
- * The address of an incident: under `loupe view` a page made from its folder, else the file that describes it, relative to
- * the report, as both move together. Null if its folder is not in the run's folder.
+ * The address of an incident. Under `loupe view` it is a page made from the incident's folder; otherwise the file that
+ * describes it, relative to the report, so that both can be moved. Null if the folder is not in the run's folder.
  */
 function addressOfIncident(run, path, name) {
   const parts = (folder) => folder.replace(/\/+$/, "").split("/");
@@ -144,13 +144,13 @@ function addressOfIncident(run, path, name) {
     if (!run.folder || String(parts(path)) !== String(parts(run.directory))) return null;
     return `${run.folder.split("/").map(encodeURIComponent).join("/")}/${name}/about.json`;
   }
-  // A page of `loupe view` names the folders of its runs in their order.
+  // The address of a page of `loupe view` lists the folders of its runs in the page's order.
   const folder = new URLSearchParams(location.search).getAll("run")[run.index];
   if (folder === undefined || parts(folder).at(-1) !== parts(path).at(-1)) return null;
   return `?run=${encodeURIComponent(folder)}&incident=${name}`;
 }
 
-/** The words of a note as a sentence, in which an incident that can be read is a link. */
+/** The text of a note, with a link to its incident if that can be opened. */
 export function wordsOfNote({kind, text, run}) {
   const found = kind === "incident" ? SAVED.exec(text) : null;
   const [, before, path = "", name, after] = found ?? [], href = found && addressOfIncident(run, path, name);
@@ -161,7 +161,7 @@ export function wordsOfNote({kind, text, run}) {
     [capitalized(before).replace("loupe replay ", ""), link, "."];
 }
 
-/** A mark at the foot of a plot, in its worst finding's colour, with all words under the pointer. */
+/** A mark at the bottom of a plot, in the colour of its worst finding; its tooltip has all texts. */
 export function markElement({x, marks}, area) {
   const worst = Math.max(...marks.map(({severity}) => severity));
   const lines = marks.slice(0, MARK_LINES).map(({severity, text, run}) =>
@@ -175,8 +175,8 @@ export function markElement({x, marks}, area) {
 }
 
 /**
- * Whether a layer has a finite value after the epoch at `place` of what was counted, as "Output Activations NaN" or
- * "train_loss Inf". Not every lens tells one in each epoch.
+ * Whether a layer has a finite value after the epoch at `place` in the line that `counted` is about ("Output Activations
+ * NaN" or "train_loss Inf"). Some lenses do not report a value in each epoch.
  */
 function isFiniteAfter(run, layerName, counted, place) {
   const what = counted.replace(/ (NaN|Inf)$/, "");
@@ -190,7 +190,7 @@ function isFiniteAfter(run, layerName, counted, place) {
 
 /**
  * The layers in which a number was NaN or infinite, and when: [layer, epoch, tag, run, last], earliest first; `last` is
- * undefined where that is not over.
+ * undefined if the layer still has such numbers.
  */
 export function brokenLayers() {
   const found = new Map();
@@ -206,7 +206,7 @@ export function brokenLayers() {
       (tag.broken || []).forEach((epoch, i) => {
         if (epoch !== null) add(run, tag.layers[i], epoch, tag.name);
       });
-      // Averages leave such numbers out, so lenses count them under a separate tag.
+      // Averages leave out these numbers, so lenses count them under a separate tag.
       if (tag.name !== "Non-Finite Values") continue;
       for (const [name, layer] of run.layers(tag.name)) {
         for (const [line, packed] of layer.lines) {

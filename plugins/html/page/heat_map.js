@@ -13,27 +13,27 @@ export const ORDERS =
 const HIGH_IS_BAD = /death|dead|condition|non-finite|\bnan\b|\binf\b/i;
 const LOW_IS_BAD = /activation_rate|active/i;
 
-/** Which end of a line's numbers is bad: "highest" or "lowest"; null if neither is, for example of a norm. */
+/** The bad end of a line's numbers: "highest" or "lowest"; null if there is none, for example for a norm. */
 function badEnd(tag, lineName) {
   return HIGH_IS_BAD.test(`${tag.name} ${lineName}`) ? "highest" : LOW_IS_BAD.test(lineName) ? "lowest" : null;
 }
 
-/** The line that says most about a layer's health. */
+/** The line that best shows a layer's health. */
 export function tellingLine(names) {
   return names.find((name) => HIGH_IS_BAD.test(name)) || names.find((name) => /\bmean$/.test(name)) || names[0];
 }
 
-/** The order of a tag's layers: that of the model if no end is bad, since growth from layer to layer matters then. */
+/** The order of a tag's layers: the model's order if no end is bad, because growth from layer to layer matters then. */
 export function orderOf(tag, lineName) { return state.order ?? (badEnd(tag, lineName) === null ? "model" : "worst"); }
 
-/** What the worst of a line's numbers is called, and whether `a` is worse than `b`. */
+/** The name of the worst number of a line, and whether `a` is worse than `b`. */
 function worstOf(tag, lineName) {
   const end = badEnd(tag, lineName);
   if (end === null) return ["furthest from 0", (a, b) => Math.abs(a) > Math.abs(b)];
   return [end, end === "highest" ? (a, b) => a > b : (a, b) => a < b];
 }
 
-/** Layers in the order asked for. @param rows [{name, series, shownSeverity}]  @param columns the epochs on show */
+/** Sorts layers. @param rows [{name, series, shownSeverity}]  @param columns the visible epochs */
 export function ranked(rows, columns, tag, lineName, order) {
   if (order === "model") return rows;
   const late = columns.slice(-Math.max(1, Math.ceil(columns.length / 10)));
@@ -52,7 +52,7 @@ export function ranked(rows, columns, tag, lineName, order) {
   return placed.sort((a, b) => descending(a.urgency, b.urgency) || descending(a.score, b.score)).map(({row}) => row);
 }
 
-// Vanishing and exploding are equally far away where magnitudes are compared.
+// Uses logarithms if all means are positive, so that vanishing and exploding values are equally far away.
 function distanceFromMedian(means) {
   const finite = means.filter(Number.isFinite);
   const scaled = finite.length > 0 && finite.every((value) => value > 0) ? Math.log : (value) => value;
@@ -60,9 +60,9 @@ function distanceFromMedian(means) {
   return (mean) => Math.abs(scaled(mean) - middle);
 }
 
-/** How numbers become colours: with limits, a logarithm where numbers spread, a middle where signs differ. */
+/** Maps numbers to colours: logarithmic if they span orders of magnitude, with a neutral middle if they have both signs. */
 class ColourScale {
-  /** @param samples finite numbers, unsorted  @param tag whose limits and kind count */
+  /** @param samples finite numbers, unsorted  @param tag its limits and kind are used */
   constructor(samples, tag) {
     const sorted = Float64Array.from(samples).sort();
     const quantile = (share) => sorted[Math.round(share * (sorted.length - 1))];
@@ -85,7 +85,7 @@ class ColourScale {
     this.colours = this.diverging ? divergingColours() : sequentialColours();
   }
 
-  /** Where a finite number lies, from 0 to 1. */
+  /** The position of a finite number, from 0 to 1. */
   place(value) {
     const {low, range} = this;
     const share = this.logarithmic ? Math.log(Math.max(value, low) / low) / range : (value - low) / range;
@@ -99,7 +99,7 @@ class ColourScale {
   }
 }
 
-/** A colour bar with its numbers, and what the other colours of a heat map mean. */
+/** A colour bar with its numbers, and a key of the other colours in a heat map. */
 function colourBar(scale, {broken, missing, severities}) {
   const canvas = element("canvas", {width: 256, height: 1, "aria-hidden": "true"});
   paintMatrix(canvas.getContext("2d"), {x: 0, y: 0, width: 256, height: 1}, 256, 1, (i) => scale.colours[i]);
@@ -141,7 +141,7 @@ export function sizedContext(canvas, width, height) {
   return context;
 }
 
-/** Epochs under a heat map: as many as fit, at the middle of their columns. */
+/** The axis of epochs under a heat map: as many labels as fit, in the middle of their columns. */
 export function drawEpochAxis(context, {x, y, width}, epochs) {
   if (epochs.length === 0) return;
   const column = width / epochs.length;
@@ -151,7 +151,7 @@ export function drawEpochAxis(context, {x, y, width}, epochs) {
   const step = steps.find((each) => epochs.length / each <= fits) || epochs.length;
   context.fillStyle = themeColour("muted");
   context.textAlign = "center";
-  // Round epochs where they are evenly spaced: 100, 200 rather than 1, 101.
+  // If epochs are evenly spaced, label round ones: 100, 200 instead of 1, 101.
   const spacing = (epochs[epochs.length - 1] - epochs[0]) / (epochs.length - 1 || 1);
   const counts = epochs.map((epoch) => epoch / spacing);
   const even = epochs.length > 1 && counts.every((count) => Math.abs(count - Math.round(count)) < 1e-6);
@@ -165,13 +165,13 @@ export function drawEpochAxis(context, {x, y, width}, epochs) {
   }
 }
 
-/** The indices of the epochs on show. */
+/** The indices of the visible epochs. */
 export function shownColumns(epochs) {
   const [first, last] = epochWindow();
   return epochs.map((_, i) => i).filter((i) => epochs[i] >= first && epochs[i] <= last);
 }
 
-/** A heat map's rows for those who do not see it: each layer's first, last and worst value of the epochs on show. */
+/** The heat map as a table for screen readers: the first, last and worst value of each layer in the visible epochs. */
 function heatTable({rows, columns, run, tag, line}) {
   const [worstName, isWorse] = worstOf(tag, line);
   const said = (series, i) =>
@@ -195,14 +195,14 @@ function heatTable({rows, columns, run, tag, line}) {
     element("tbody", {}, rows.map(row)));
 }
 
-// Some layers always take longer than others, which says nothing of how the model learns.
+// Some layers always take longer than others, which does not show how the model learns.
 const IS_TIME = /^Layer (Time|Calls)/;
-// The number of samples of a line that place the ends of its colours.
+// The number of samples of each line that determine the range of the colours.
 const SAMPLES = 12;
 
 const contrasts = new Map();
 
-/** How far apart the layers of a tag stand in their colours, from 0 to 1; 0 where all look alike. */
+/** The contrast between the colours of a tag's layers, from 0 to 1; 0 if all look the same. */
 function contrastOf(run, tag, lineName) {
   const key = `${run.index} ${tag.name}\n${lineName}`;
   if (contrasts.has(key)) return contrasts.get(key);
@@ -220,8 +220,8 @@ function contrastOf(run, tag, lineName) {
 }
 
 /**
- * The line that the heat map of a run begins with: of the run's worst finding where that is of this tag, else the one
- * that says most of a layer's health; where all layers look alike in that, the one in which they differ most.
+ * The line that the heat map of a run shows first: the telling line, chosen from the lines of the layer with the worst
+ * finding if this tag shows that. If all layers look the same in it, the line in which the layers differ most.
  */
 export function usualLine(run, tagName) {
   const worst = worstInHeatMap(run), all = lineNames(tagName), isOfWorst = worst !== undefined && worst.tag === tagName;
@@ -233,13 +233,13 @@ export function usualLine(run, tagName) {
   return all.reduce((best, line) => (contrastOf(run, tag, line) > contrastOf(run, tag, best) ? line : best), telling);
 }
 
-/** Whether numbers of a layer under a tag were NaN or infinite. */
+/** Whether a layer's numbers under a tag were ever NaN or infinite. */
 function isBrokenIn({broken, layers}, layer) {
   const epoch = broken === null ? undefined : broken[layers.indexOf(layer)];
   return epoch !== undefined && epoch !== null;
 }
 
-/** For a run without a finding to show: the tag in which most layers differ most, preferably one with NaN or ∞. */
+/** For a run without a finding to show: the tag whose layers differ most, preferably one with NaN or ∞. */
 function mostTelling(run) {
   const told = mappedTags.filter(({name}) => run.tagIndex.has(name));
   const most = Math.max(1, ...told.map(({name}) => run.layers(name).size));
@@ -254,8 +254,8 @@ function mostTelling(run) {
 const opened = new Map();
 
 /**
- * What the heat map of a run opens on: the tag of its worst finding, else the one that tells most; in an incident one
- * under which the module blamed was not finite, as how its numbers came to that says more than how many they were.
+ * The tag that the heat map of a run shows first: the tag of its worst finding, else the most telling one. For an
+ * incident it is a tag in which the blamed module was not finite: how its numbers became NaN matters most.
  */
 export function firstTagName(run) {
   if (!opened.has(run)) {
@@ -267,12 +267,12 @@ export function firstTagName(run) {
 
 export const ROW_CHOICES = [["10", "10"], ["24", "24"], ["50", "50"], ["100", "100"], ["all", "all"]];
 
-// This many samples place the ends of the colours; sorting more takes longer than drawing them.
+// The most samples that determine the range of the colours; sorting more would take longer than drawing.
 const MOST_SAMPLES = 12000;
 
-/** The heat map of layer by epoch for a chosen tag, and beside it one epoch's values from layer to layer. */
+/** The heat map of layers by epochs for a chosen tag; beside it the values of one epoch as bars. */
 export class Overview {
-  /** @param openLayer called with the name of the layer that a click or Enter opens, and the names on show */
+  /** @param openLayer called with the name of the layer that a click or Enter opens, and the names of all rows */
   constructor(openLayer) {
     Object.assign(this, {openLayer, tag: null, cell: null});
     this.controls = element("div", {class: "controls"});
@@ -300,7 +300,7 @@ export class Overview {
     on("order", () => this.fillControls());
   }
 
-  /** Shows what the state says, as the reader or an address chose it. */
+  /** Shows what the state contains; the reader or an address may have changed it. */
   follow() {
     const wanted = state.tagName ?? firstTagName(runs[state.heatRun]);
     const tag = this.tag = mappedTags.find(({name}) => name === wanted) || mappedTags[0];
@@ -327,14 +327,14 @@ export class Overview {
     if (focused >= 0) this.controls.querySelectorAll("select")[focused].focus();
   }
 
-  /** Cells with a finding are visited in layer order. */
+  /** The order of the rows; by default the model's order if the tag shows the run's worst finding. */
   order() {
     const worst = worstInHeatMap(this.run);
     return state.order === null && worst !== undefined && worst.tag === this.tag.name ? "model" :
       orderOf(this.tag, this.line);
   }
 
-  /** The worst are few; a model is seen as a whole. */
+  /** The default number of rows: all in the model's order, otherwise only the first few. */
   shownRows() { return state.heatRows || (this.order() === "model" ? "all" : "24"); }
 
   refresh() {
@@ -364,7 +364,7 @@ export class Overview {
     announce("heat", this);
   }
 
-  /** Enough finite numbers of all layers to place the colours by; the rarest extremes do not matter. */
+  /** Some finite numbers of all layers, to determine the range of the colours; rare extremes do not matter. */
   samples(told) {
     const count = this.columns.length, step = Math.max(1, Math.floor((told.length * count) / MOST_SAMPLES)), found = [];
     for (let at = 0; at < told.length * count; at += step) {
@@ -381,7 +381,7 @@ export class Overview {
     this.rowHeight = Math.min(count > 12 ? 18 : 26, Math.max(2, Math.floor(620 / Math.max(count, 1))));
     const context = sizedContext(this.canvas, width, Math.max(count * this.rowHeight, 24) + 26);
     const {names, kinds} = this.labelWidths ||= this.measuredLabels(context);
-    // A name that is cut off says less than a type beside it tells.
+    // Show types only if no name has to be cut off, since names are more important.
     this.kinds = names + kinds <= width * 0.36 ? Math.ceil(kinds) : 0;
     const labels = Math.ceil(Math.min(names, Math.max(100, width * 0.32))) + this.kinds;
     const profile = width < 560 ? 0 : Math.min(140, Math.round(width * 0.14));
@@ -401,7 +401,7 @@ export class Overview {
     if (this.cell !== null) this.mark(context);
   }
 
-  /** Measured once for the rows on show, as pointing at them draws them again and again. */
+  /** Cached for the current rows, because moving the pointer draws them again and again. */
   measuredLabels(context) {
     const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
     const names = Math.max(40, widest(this.rows.map(({name}) => name))) + 14;
@@ -411,7 +411,7 @@ export class Overview {
   paint(context) {
     const {scale, columns} = this;
     const [broken, missing] = ["alarm", "missing"].map((name) => packColour(rgb(themeColour(name))));
-    // A pixel shows the epoch that stands out most if there are more epochs than pixels.
+    // If there are more epochs than pixels, a pixel shows the most extreme of its epochs.
     const pixels = Math.min(columns.length, Math.round(this.area.width * (devicePixelRatio || 1)));
     const standsOut = scale.diverging ? Math.abs : (value) => value;
     const ends = Uint32Array.from({length: pixels + 1}, (_, pixel) => Math.floor((pixel * columns.length) / pixels));
@@ -434,7 +434,7 @@ export class Overview {
     context.textAlign = "right";
     const every = Math.ceil(12 / this.rowHeight);
     this.rows.forEach(({name, kind}, row) => {
-      // Those left at the end have no room.
+      // A label at the end would have too little room.
       if (row % every !== 0 || (row > 0 && this.rows.length - row < every)) return;
       const middle = this.area.y + (row + 0.5 * Math.min(every, this.rows.length - row)) * this.rowHeight;
       context.fillStyle = themeColour(name === state.selectedLayer ? "accent" : "text");
@@ -445,7 +445,7 @@ export class Overview {
     });
   }
 
-  /** Draws a strip beside the layers with standing findings, in the colour of the worst. */
+  /** Draws a strip beside layers with open findings, in the colour of the worst one. */
   markFindings(context) {
     this.rows.forEach(({severity}, row) => {
       if (severity === 0) return;
@@ -454,7 +454,7 @@ export class Overview {
     });
   }
 
-  /** The values of the epoch pointed at, else of the last one with any, as bars on the scale of the colours. */
+  /** The values of the epoch under the pointer, or of the last epoch with values, as bars on the scale of the colours. */
   drawProfile(context) {
     const {x, width} = this.profile, {y, height} = this.area, {scale} = this;
     const has = (each) => this.rows.some(({series}) => !series.isMissing(each));
@@ -476,7 +476,7 @@ export class Overview {
     context.fillText(`${TICK} ${formatEpoch(this.run.epochs[column])}`, x + width / 2, y + height + 13);
   }
 
-  /** Two strokes of different lightness, so that the mark is seen on every colour. */
+  /** Draws two strokes, one light and one dark, so that the mark is visible on every colour. */
   mark(context) {
     const {x, y, width} = this.area, column = width / this.columns.length, top = y + this.cell.row * this.rowHeight;
     for (const [name, thickness] of [["panel", 4], ["text", 1.5]]) {
@@ -552,7 +552,7 @@ export class Overview {
   }
 }
 
-/** `text` cut at its front to fit `width` pixels, since the end of a layer's name says more than its beginning. */
+/** Cuts `text` at its front to fit `width` pixels, since the end of a layer's name is more informative. */
 function fitText(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let low = 0, high = text.length;

@@ -7,18 +7,18 @@ import {lineColour, SEQUENTIAL, sequentialColours, themeColour, withAlpha} from 
 import {drawEpochAxis, paintMatrix, sizedContext} from "./heat_map.js";
 
 const MOST_OUTLINES = 20;
-// The share of the plot's height that the highest outline takes; the rest is for setting them off from each other.
+// The share of the plot's height that the highest outline takes; the rest separates the outlines from each other.
 const TALLEST = 0.4;
 
-/** As many as the eye can distinguish, evenly spread, including the first and the last. */
+/** Chooses as many columns as the eye can distinguish, evenly spread, including the first and the last. */
 function evenlyChosen(columns) {
   const last = columns.length - 1, steps = Math.min(last, MOST_OUTLINES - 1);
   return Array.from({length: steps + 1}, (_, i) => columns[steps === 0 ? last : Math.round((i * last) / steps)]);
 }
 
 /**
- * Lays out histograms behind each other, the last in front, at the foot of `area`.
- * @param heights returns those of a column, from 0 to 1, for each of `placed`
+ * Arranges histograms behind each other at the bottom of `area`, the last one in front.
+ * @param heights returns the heights of a column, from 0 to 1, one for each of `placed`
  * @return [{column, foot, points}], the one at the back first
  */
 function placedOutlines(area, columns, placed, heights) {
@@ -33,7 +33,7 @@ function placedOutlines(area, columns, placed, heights) {
   });
 }
 
-/** @param pointed the outline to bring out, or null */
+/** @param pointed the outline to highlight, or null */
 function drawOutlines(context, area, outlines, pointed) {
   context.textAlign = "right";
   let free = Infinity;
@@ -44,7 +44,7 @@ function drawOutlines(context, area, outlines, pointed) {
     context.stroke();
   };
   outlines.forEach((outline, i) => {
-    // The later, the stronger.
+    // Later outlines have stronger colours.
     const strength = (i + 1) / outlines.length;
     drawLine(outline, withAlpha(lineColour(0), 0.45 + 0.55 * strength), 1);
     context.fillStyle = themeColour("panel");
@@ -53,7 +53,7 @@ function drawOutlines(context, area, outlines, pointed) {
     context.fill();
   });
   if (pointed !== null) drawLine(pointed, themeColour("accent"), 2);
-  // Epochs stand where there is room, the first and the last always.
+  // Label epochs where there is room, and always the first and the last.
   for (const outline of [...outlines].reverse()) {
     const {foot, column: [epoch]} = outline, isFirst = outline === outlines[0];
     if (free - foot < 13 || (!isFirst && foot - outlines[0].foot < 13)) continue;
@@ -63,7 +63,7 @@ function drawOutlines(context, area, outlines, pointed) {
   }
 }
 
-/** The outline at a point; else the one whose line is nearest above or below it. */
+/** The outline at a point, or else the one whose line is nearest above or below the point. */
 function outlineAt(outlines, x, y) {
   const topAt = ({points}) => {
     const next = Math.max(1, points.findIndex((point) => point[0] >= x));
@@ -75,14 +75,14 @@ function outlineAt(outlines, x, y) {
   return seen || outlines.reduce((best, each) => (distance(each) <= distance(best) ? each : best));
 }
 
-/** The share of all elements in each bin of one epoch, from its first bin on; together 1. */
+/** The share of all elements in each bin of one epoch, beginning with its first bin; the sum is 1. */
 export function sharesOf([, , , levels]) {
   const shares = [...levels].map((level) => shareOfLevel(BASE64[level.charCodeAt(0)]));
   const sum = shares.reduce((a, b) => a + b, 0);
   return sum > 0 ? shares.map((share) => share / sum) : shares;
 }
 
-/** "about 1,230 of 100,000 elements", as far as is known how many there are. */
+/** "about 1,230 of 100,000 elements"; only a percentage if the total is unknown. */
 function elementsInWords(share, total) {
   if (share === 0) return "no element";
   const percent = `${formatNumber(share * 100, 2)} % of the elements`;
@@ -91,13 +91,13 @@ function elementsInWords(share, total) {
   return `about ${Math.round(count).toLocaleString("en")} of ${total.toLocaleString("en")} elements (${percent})`;
 }
 
-// Narrower bins of a linear scale are merged: a single element in one would tower above all others.
+// On a linear scale, narrower bins are merged: a single element in one would tower above all others.
 const NARROWEST = 1 / 60;
 
 /**
- * Where bins lie, from 0 to 1: side by side, or on a linear scale of their values, where bins without an end get a
- * little room. Gives [{bin, last, from, to, width}], each for the bins from `bin` to `last` (null for a stretch of empty
- * ones); the width is in values.
+ * The positions of bins, from 0 to 1: side by side, or on a linear scale of their values, where infinite bins get a
+ * little room. Returns [{bin, last, from, to, width}], each for the bins from `bin` to `last` (`bin` is null for a range
+ * of empty bins); the width is in values.
  */
 function placedBins(bins, edges, linear) {
   if (!linear)
@@ -118,7 +118,7 @@ function placedBins(bins, edges, linear) {
   return placed.map((each) => ({...each, width: (each.to - each.from) * (high - low)}));
 }
 
-/** The share of all elements in the bins that are placed together. */
+/** The share of all elements in bins that are drawn as one. */
 function shareOfPlace({bin, last}, first, shares) {
   if (bin === null) return 0;
   let sum = 0;
@@ -126,10 +126,10 @@ function shareOfPlace({bin, last}, first, shares) {
   return sum;
 }
 
-// Smaller is the edge of the bin that holds 0.
+// Edges with a smaller magnitude belong to the bin that holds 0.
 const NEXT_TO_ZERO = 1e-30;
 
-/** Labels at the lower edges of placed bins, 0 first and then as many as fit. @param room for a text, of `pixels` for all */
+/** Labels at the lower edges of bins, 0 first, then as many as fit. @param room of a text; `pixels` is the room of all */
 function edgeLabels(placed, edges, pixels, room) {
   const all = placed.filter(({bin}) => bin !== null && edges[bin] !== null)
     .map(({bin, from}) => ({place: from, value: Math.abs(edges[bin]) < NEXT_TO_ZERO ? 0 : edges[bin]}));
@@ -141,7 +141,7 @@ function edgeLabels(placed, edges, pixels, room) {
   return chosen;
 }
 
-/** The values along the foot of a plot, and what they are of. */
+/** Labels the values at the bottom of a plot, and names them. */
 function drawValues(context, area, placed, edges, name) {
   context.fillStyle = themeColour("axis");
   context.fillRect(area.x, area.y + area.height, area.width, 1);
@@ -152,7 +152,7 @@ function drawValues(context, area, placed, edges, name) {
   context.fillText(`value of ${name}`, area.x + area.width / 2, area.y + area.height + 25);
 }
 
-/** Bars of one epoch. @return what to point at: [{bin, from, to, share}] */
+/** Draws the bars of one epoch. @return the positions for the pointer: [{bin, from, to, share}] */
 function drawBars(context, area, column, bins, edges, {linear, histogram: {line: name}}) {
   const logarithmic = state.scale === "log";
   const [, , first, , total] = column, shares = sharesOf(column);
@@ -187,17 +187,17 @@ function drawBars(context, area, column, bins, edges, {linear, histogram: {line:
 
 const HISTOGRAM_LEVELS = 63, SMALLEST_SHARE_EXPONENT = -6;
 
-/** The share of all elements that a level of HistogramHistory::json stands for. */
+/** The share of all elements that a level means; see HistogramHistory::json. */
 function shareOfLevel(level) {
   return level === 0 ? 0 : 10 ** (SMALLEST_SHARE_EXPONENT * (1 - (level - 1) / (HISTOGRAM_LEVELS - 1)));
 }
 
-// What is shown, where it is not the bars of one epoch.
+// The views other than the bars of one epoch.
 const RIDGELINES = "all", MAP = "map";
 
 /**
- * Histograms over epochs, as outlines behind each other, or as the reader chooses: a heat map with a column for each,
- * or the bars of one. Shows those that share the last one's edges, without the bins at both ends that are always empty.
+ * Histograms over epochs, as outlines behind each other, or, as the reader chooses, a heat map with a column for each or
+ * the bars of one. Shows those that have the last one's edges, and leaves out bins at both ends that are always empty.
  */
 export class HistogramPlot {
   constructor(plot, legend, run, histogram) {
@@ -236,13 +236,13 @@ export class HistogramPlot {
 
   /** @param view an epoch as its text, RIDGELINES or MAP */
   choose(view) {
-    // Kept beside the numbers, because a plot out of the window is dropped.
+    // Stored with the data, because a plot outside the visible part is dropped.
     this.histogram.view = view;
     this.draw();
     this.legend.querySelector("select").focus({preventScroll: true});
   }
 
-  /** The columns on show that share the edges of the last one. */
+  /** The visible columns that have the edges of the last one. */
   shown() {
     const [first, last] = epochWindow();
     const columns = this.histogram.columns.filter(([epoch]) => epoch >= first && epoch <= last);
@@ -269,7 +269,7 @@ export class HistogramPlot {
     this.fillLegend();
   }
 
-  /** How much is where: shares of bins side by side, which are equally wide on the axis, else shares per 1. */
+  /** The densities of a column: shares of bins that are equally wide on the axis, else shares per unit of value. */
   densities(column) {
     const shares = sharesOf(column);
     return this.placed.map((each) => shareOfPlace(each, column[2], shares) / (each.width || 1));
@@ -295,7 +295,7 @@ export class HistogramPlot {
     drawValues(context, this.area, this.placed, this.edges, this.histogram.line);
   }
 
-  /** @param outline in the accent's colour from now on; null for none */
+  /** @param outline to highlight; null for none */
   pointAt(outline) {
     if (this.outlines === null || outline === this.pointed) return;
     this.pointed = outline;
@@ -330,7 +330,7 @@ export class HistogramPlot {
     drawEpochAxis(context, {x: area.x, y: area.y + area.height, width: area.width}, columns.map(([epoch]) => epoch));
   }
 
-  /** The bins that hold something, lowest first; null stands for a longer stretch of empty ones, as around zero. */
+  /** The bins that are not empty, lowest first; null stands for a longer range of empty ones, for example around zero. */
   shownBins(columns, count) {
     const filled = new Uint8Array(count);
     for (const [, , first, levels] of columns) {
@@ -349,7 +349,7 @@ export class HistogramPlot {
     return bins.length > 0 ? bins : [0];
   }
 
-  /** The numbers at the bins' lower edges, as many as fit. */
+  /** Labels the lower edges of the bins, as many as fit. */
   drawEdges(context) {
     const {x, y, height} = this.area;
     context.fillStyle = themeColour("muted");
@@ -383,7 +383,7 @@ export class HistogramPlot {
     return [`${what} over epochs`, ...[...ends].map((column) => `${when(column)} ${fullest(column)}`)].join("; ");
   }
 
-  /** The stretch of empty bins at a place. */
+  /** The range of empty bins at an index. */
   gap(at) { return {bin: this.placed[at - 1].last + 1, last: this.placed[at + 1].bin - 1}; }
 
   point(event) {

@@ -10,7 +10,7 @@ import {Card, goToCard} from "./cards.js";
 
 const CARDS_AT_ONCE = 24;
 
-/** Small plots of every layer, folded by tag; what the search does not find is left out. */
+/** Small plots of all layers, folded by tag; layers that do not match the search are left out. */
 export class Layers {
   constructor(openLayer) {
     this.groups = layerTags.map((tag) => new LayerGroup(tag, openLayer));
@@ -20,7 +20,7 @@ export class Layers {
     for (const change of ["search", "order"]) on(change, () => this.groups.forEach((group) => group.refresh()));
   }
 
-  /** Unfolds a tag's plots and goes to them. */
+  /** Unfolds the plots of a tag and scrolls to them. */
   open(tagName) {
     const {root} = this.groups.find(({tag}) => tag.name === tagName);
     root.open = true;
@@ -38,7 +38,7 @@ class LayerGroup {
     const open = state.openTags.includes(tag.name);
     this.root = element("details", {class: "group", open, "data-tag": tag.name, ontoggle: () => this.toggled()},
         element("summary", {}, element("h3", {}, tag.name), this.count), this.grid, this.more);
-    // Beside the heading, not in it: a screen reader does not find a button within a button.
+    // The help button stands beside the heading: screen readers do not find a button within a button.
     this.box = element("div", {class: "group-box"}, this.root, helpButton(tag));
     this.refresh();
   }
@@ -82,7 +82,7 @@ class LayerGroup {
   }
 }
 
-/** All plots of one layer, with a way to its neighbours in the order of the overview. */
+/** All plots of one layer, with buttons for its neighbours in the order of the overview. */
 export class Detail {
   constructor() {
     Object.assign(this, {cards: [], order: []});
@@ -98,13 +98,13 @@ export class Detail {
     on("layer", () => this.follow());
   }
 
-  /** @param order names of the layers on show, to step through  @param tagName of the plot to begin at */
+  /** @param order names of the visible layers, to step through  @param tagName of the plot to scroll to */
   open(name, order, tagName = null) {
     this.order = order;
     setState("layer", {selectedLayer: name, plotName: tagName});
   }
 
-  /** Shows the layer that is chosen, by the reader or by an address. */
+  /** Shows the layer that the reader or an address has chosen. */
   follow() {
     const {selectedLayer: name, plotName: tagName} = state;
     const shown = name === null ? [] : layerTags.filter((tag) => showsLayer(tag, name));
@@ -131,13 +131,13 @@ export class Detail {
   }
 }
 
-// More layers than this are shown as small squares without words.
+// If there are more layers than this, they are small squares without words.
 const LAYERS_WITH_NAMES = 64;
 const MOST_PICTURES = 12;
 
 /**
- * What is known of a layer's health: {level, words}; "unknown" where nothing looked for findings.
- * @param since the epoch from which on a number of it was not finite, if any
+ * The known health of a layer: {level, words}; "unknown" if nothing searched for findings.
+ * @param since the epoch since which one of its numbers is not finite, if any
  */
 function healthOf(run, name, since) {
   const standing = standingFindings(run, name);
@@ -151,7 +151,7 @@ function healthOf(run, name, since) {
 /** The layers of a run that have their own plots. */
 function plottedLayers(run) { return new Set(run.tags.filter(({big}) => !big).flatMap(({layers}) => layers)); }
 
-/** The modules of a run, each followed by the functions behind it, as "fc1:relu", that have plots or findings. */
+/** The modules of a run, each followed by its functions ("fc1:relu") that have plots or findings. */
 function modulesAndFunctions(run) {
   const functions = new Map();
   for (const name of new Set([...plottedLayers(run), ...run.findings.map(({layer}) => run.shownAs(layer || ""))])) {
@@ -161,15 +161,15 @@ function modulesAndFunctions(run) {
   return [...run.modules.values()].flatMap((module) => [module, ...(functions.get(module.name) || [])]);
 }
 
-/** The containers around a layer, and what it is called in them. */
+/** The path of the containers around a layer, and the layer's name in the innermost one. */
 function partsOf(name) {
   const dot = name.lastIndexOf(".");
   return [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
 }
 
 /**
- * A run's layers in the model's order, in the colours of their health; each leads to its plots. The arrow keys move
- * from one to the next, so that the Tab key passes them all at once.
+ * The layers of a run in the model's order, in the colours of their health; a click opens a layer's plots. The arrow keys
+ * move between layers, so that the Tab key leaves the whole picture.
  */
 class ModelPicture {
   constructor(run, broken, openLayer) {
@@ -215,7 +215,7 @@ class ModelPicture {
     }, ...words);
   }
 
-  /** Each layer in the colour that the heat map has for its last value on show. */
+  /** Fills each layer with the heat map's colour of its last visible value. */
   fill({tag, line, scale, run: mapped, seriesOf}) {
     const {run} = this, own = (name) => (run === mapped ? seriesOf.get(name) ?? null : run.line(tag.name, name, line));
     const columns = shownColumns(run.epochs), broken = packColour(rgb(themeColour("alarm")));
@@ -240,7 +240,7 @@ class ModelPicture {
     this.filling.textContent = `Color: ${tag.name}, ${line},${last}.${ring}`;
   }
 
-  /** Neighbours in one container share a frame with its name; of many layers, all of an outermost one. */
+  /** Adjacent layers of one container share a frame with its name; in large models, those of an outermost container. */
   groups() {
     const made = [];
     this.layers.forEach(({name}, i) => {
@@ -295,7 +295,7 @@ class ModelPicture {
   }
 }
 
-/** The pictures of all runs, filled as the heat map is; null where no run has more than one layer. */
+/** The pictures of all runs, filled by the heat map; null if no run has more than one layer. */
 export function pictureSection(broken, openLayer, heatMap) {
   if (runs.length > MOST_PICTURES) return null;
   const pictures = runs.map((run) => new ModelPicture(run, broken, openLayer)).filter(({layers}) => layers.length > 1);

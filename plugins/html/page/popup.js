@@ -1,6 +1,6 @@
 import {button, element, fill} from "./text.js";
 
-/** A panel beside a button: one of its kind at a time; Escape or a click elsewhere closes it. */
+/** A panel beside a button; only one of its kind is open. Escape or a click elsewhere closes it. */
 export class Popup {
   constructor() {
     this.root = this.button = null;
@@ -12,7 +12,7 @@ export class Popup {
     });
   }
 
-  /** @param make returns what to show  @param focused finds in it what gets the keyboard */
+  /** @param make returns the content  @param focused finds the part of it that gets the keyboard focus */
   toggle(button, make, focused) {
     const same = this.root !== null && this.button === button;
     this.close();
@@ -28,7 +28,7 @@ export class Popup {
     focused(this.root).focus({preventScroll: true});
   }
 
-  /** @param back whether the button gets the keyboard back */
+  /** @param back whether the button gets the focus back */
   close(back = false) {
     if (this.root === null) return;
     this.root.remove();
@@ -40,7 +40,7 @@ export class Popup {
 
 const helpPopup = new Popup();
 
-/** What a plot's words mean. */
+/** The explanation of a plot. */
 function helpPanel({name, words: [title, unit, description, healthy, advice]}) {
   const part = (label, text) => (text ? [element("dt", {}, label), element("dd", {}, text)] : []);
   const label = `What ${name} means`;
@@ -49,7 +49,7 @@ function helpPanel({name, words: [title, unit, description, healthy, advice]}) {
       element("p", {}, description), element("dl", {}, part("Healthy", healthy), part("What to do", advice)));
 }
 
-/** The "?" of a tag; null where its lens does not explain it. */
+/** The "?" of a tag; null if its lens has no explanation. */
 export function helpButton(tag) {
   if (!tag.words || !tag.words[2]) return null;
   const title = `What ${tag.name} means`;

@@ -18,7 +18,7 @@ function modelSection() {
     section("model", "Whole model", null, element("div", {class: "grid wide"}, cards.map(({root}) => root)));
 }
 
-/** The losses, small, for the first screen; null without any. */
+/** A small plot of the losses for the first screen; null if there are no losses. */
 function lossSection() {
   const tag = bigTags.find(({name}) => name === "Loss");
   if (tag === undefined) return null;
@@ -26,7 +26,7 @@ function lossSection() {
   return element("section", {id: "loss", "aria-label": "Loss"}, cards.map(({root}) => root));
 }
 
-/** What is wrong, and beside it the loss; null where there is neither. */
+/** The findings, and beside them the loss; null if there is neither. */
 function leadOf(parts, loss) {
   const words = parts.filter((part) => part !== null);
   if (words.length === 0 && loss === null) return null;
@@ -50,7 +50,7 @@ function alertOf(broken, openLayer) {
       more > 0 ? element("span", {}, `and ${more} more`) : null);
 }
 
-/** Goes to the plot that shows a finding: of the layer, of the whole model, or of all layers. */
+/** Scrolls to the plot of a finding: the layer's, the whole model's, or that of all layers. */
 function openPlace({tag, layer}, detail, layers) {
   if (layer !== undefined) return detail.open(layer, [], tag ? tag.name : null);
   const card = [...document.querySelectorAll("#model .card")].find((each) => each.dataset.tag === tag.name);
@@ -58,7 +58,7 @@ function openPlace({tag, layer}, detail, layers) {
   layers.open(tag.name);
 }
 
-// The comparison comes first and all else is folded if there are more runs than this.
+// If there are more runs than this, the comparison comes first and all else is folded.
 const MOST_UNFOLDED = 6, MOST_IN_TITLE = 3;
 
 function folded(root) {
@@ -68,7 +68,7 @@ function folded(root) {
   return element("details", {class: "group fold"}, element("summary", {}, element("h3", {}, name)), root);
 }
 
-/** Goes to a section, by the name that its heading begins with, and leaves what the address says of the view. */
+/** A link to a section by its heading; it does not change what the address holds of the view. */
 function sectionLink(root) {
   root.tabIndex = -1;
   const go = (event) => {
@@ -107,7 +107,7 @@ function build() {
   const detail = new Detail(), broken = brokenLayers();
   const openLayer = (name, order) => detail.open(name, order);
   const overview = new Overview(openLayer);
-  // One picture is small enough to come first; those of several runs would hide what is compared.
+  // The picture of one run is small enough to come first; those of several would hide the comparison.
   const atAGlance = [pictureSection(broken, openLayer, overview), modelSection()];
   if (runs.length > 1) atAGlance.reverse();
   const layers = layerTags.length > 0 ? new Layers(openLayer) : null;
@@ -115,10 +115,10 @@ function build() {
   const found = findingsSection((place) => openPlace(place, detail, layers)), timeline = timelineSection();
   const incident = incidentSection(openLayer), loss = lossSection(), isAlone = runs.length === 1;
   const comparison = comparisonSection(loss);
-  // An incident says in its order of events what was not finite.
+  // The events of an incident include the layers that were not finite.
   const words = [collapseAlert(), incident, found, TICK === "step" ? null : alertOf(broken, openLayer)];
   const lead = leadOf(words.map((root) => root && folded(root)), isAlone ? loss : null);
-  // The picture of what is wrong follows the words directly.
+  // If there is a finding to show, the heat map follows the findings directly.
   const showsWorst = runs.some((run) => worstInHeatMap(run) !== undefined);
   const below = [
     ...(showsWorst ? [heatMap, timeline, ...atAGlance] : [timeline, ...atAGlance, heatMap]),

@@ -5,7 +5,7 @@ import {announce, baselineRun, differenceInWords, on, setState, state} from "./s
 import {svg} from "./axis.js";
 import {colourRunsBy, runColour} from "./colours.js";
 
-/** The last, lowest and highest number of a line, each with its epoch; null without one. */
+/** The last, lowest and highest number of a line, each with its epoch; null if it has no numbers. */
 function extremesOf(run, tagName, layerName, lineName) {
   const series = run.line(tagName, layerName, lineName);
   let last = null, lowest = null, highest = null, broken = null;
@@ -20,7 +20,7 @@ function extremesOf(run, tagName, layerName, lineName) {
   return last === null && broken === null ? null : {last, lowest, highest, broken};
 }
 
-/** Losses and metrics as they ended and were at their best: a loss where it is lowest, a metric at both ends. */
+/** The last and best values: the lowest of a loss, the lowest and highest of a metric. */
 function resultRows() {
   const cell = (tag, layer, line) => (run) => {
     const found = extremesOf(run, tag.name, layer, line);
@@ -48,7 +48,7 @@ function formatTime(text) {
   return Number.isNaN(time.getTime()) ? text || "–" : element("time", {datetime: text}, time.toLocaleString());
 }
 
-/** "3 h 12 min" between two times; null where one is unknown. */
+/** "3 h 12 min" between two times; null if one is unknown. */
 function formatDuration(from, to) {
   const seconds = Math.round((new Date(to) - new Date(from)) / 1000);
   if (!Number.isFinite(seconds) || seconds < 0) return null;
@@ -57,13 +57,13 @@ function formatDuration(from, to) {
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
-/** Whether the report was written while the run trained: a recorded run ticks at another time when it is replayed. */
+/** Whether the report was written while the run trained: a replayed run has ticks at a different time. */
 function isFirsthand(run) { return Math.abs(new Date(run.begun) - new Date(run.started)) < 10 * 60 * 1000; }
 
-/** How long a run took; null where the report cannot know. */
+/** The duration of a run; null if the report does not contain it. */
 function durationOf(run) { return isFirsthand(run) ? formatDuration(run.started, run.lastTick) : null; }
 
-// Above this number, the models of a kind are folded.
+// If a kind has more models than this, they are folded.
 const MOST_UNFOLDED = 3;
 
 /** One model as the run describes it: an object of name, type, parameters and modules. */
@@ -83,21 +83,21 @@ function folded(title, text) {
   return element("details", {}, element("summary", {}, title), element("pre", {tabindex: "0"}, text));
 }
 
-/** The models of a kind: each, or many folded as one, as a program makes them in turn. */
+/** The models of a kind: each one, or all folded into one if a program made many in turn. */
 function kindSummary({kind, models}) {
   if (models.length <= MOST_UNFOLDED) return models.map(modelSummary);
   return element("details", {class: "model"},
       element("summary", {}, element("strong", {}, `${models.length} models ${kind}`)), models.map(modelSummary));
 }
 
-/** The number of parameters that train at once: of models that were made in turn, those of the last. */
+/** The number of parameters that train at the same time: of models made in turn, only the last one counts. */
 function parametersOf({kinds, kindsInTurn}) {
   const count = (model) => (model && Number(model.parameters)) || 0;
   return kinds.flatMap(({kind, models}) => (kindsInTurn.has(kind) ? models.slice(-1) : models))
       .reduce((sum, model) => sum + count(model), 0);
 }
 
-/** The state of a run. @param isBrief leaves out the sentence on it */
+/** The state of a run. @param isBrief leaves out the explanation */
 function stateOf({ending, resumed, state: word, why}, isBrief = false) {
   const when = word === "completed" || !ending?.step ? "" : ` at step ${ending.step.toLocaleString("en")}`;
   const isBad = ["failed", "crashed or killed"].includes(word);
@@ -105,13 +105,13 @@ function stateOf({ending, resumed, state: word, why}, isBrief = false) {
     why && !isBrief ? element("div", {class: "muted"}, why) : null];
 }
 
-/** Names and texts, a line each. */
+/** Names and texts, one per line. */
 function settingsList(settings) {
   return element("dl", {class: "settings"},
     settings.flatMap(([name, text]) => [element("dt", {}, breakable(name)), element("dd", {}, breakable(text))]));
 }
 
-/** How Loupe read and measured the program, in its own words. */
+/** The notes on how Loupe read and measured the program. */
 function measuringOf(run) {
   const about = notes.filter((note) => note.run === run && ABOUT_MEASURING.includes(note.kind));
   return about.length === 0 ? "–" : element("details", {}, element("summary", {}, plural(about.length, "remark")),
@@ -124,7 +124,7 @@ function epochSpan({epochs, stride}) {
   return stride > 1 ? `${span}; one of ${stride} is shown` : span;
 }
 
-/** A table of the runs, a column each. */
+/** A table of the runs, one column per run. */
 function newTable() {
   const rows = [
     ["Model", ({kinds}) => (kinds.length > 0 ? kinds.flatMap(kindSummary) : "–")],
@@ -149,14 +149,14 @@ function newTable() {
         element("tr", {}, head(text, "row"), runs.map((run) => element("td", {}, cell(run)))))));
 }
 
-/** The section of the runs; its numbers follow the choice of a baseline. */
+/** The section of the runs; its numbers change with the baseline. */
 export function runTable() {
   const panel = element("div", {class: "panel scrolled"}, newTable());
   on("baseline", () => fill(panel, newTable()));
   return section("run", runs.length > 1 ? "Runs" : "Run", null, panel);
 }
 
-/** The last and least number of a line, each with its epoch, and how many epochs there were; null without any. */
+/** The last and lowest number of a line with their epochs, and all numbers; null if it has none. */
 function lossOf(run, line) {
   const series = run.line("Loss", "Loss", line);
   if (series === null) return null;
@@ -171,12 +171,12 @@ function lossOf(run, line) {
   return last === null ? null : {name: line.replace(/ mean$/, ""), last, best, values};
 }
 
-/** Runs are judged by their validation. */
+/** Whether a loss is a validation loss, by which runs are compared. */
 function isOfValidation(name) { return name.includes("val"); }
 
 /**
- * The losses of a run, of all lines or those with such a name. Several that are trained, as an actor's and a critic's,
- * have no best: it is null, as that of a loss which was never finite.
+ * The losses of a run whose lines match. Losses that never were finite have no best value (null), nor do losses that are
+ * trained together, for example an actor's and a critic's.
  */
 function lossesOf(run, wanted = /./) {
   if (!bigTags.some(({name}) => name === "Loss")) return [];
@@ -213,14 +213,14 @@ function metricsOf(run) {
   }).slice(0, 3);
 }
 
-/** "Training looks healthy" of a run with neither an error nor a warning; null for others and where nothing judged. */
+/** "Training looks healthy" for a run without errors and warnings; null for others and for runs that nothing judged. */
 function healthOf(run) {
   if (!isHealthy(run) || ["failed", "crashed or killed"].includes(run.state)) return null;
   return element("span", {class: "summary-item healthy"}, run.ended ? "✓ Training looks healthy" :
     "✓ Training looks healthy so far");
 }
 
-/** A run in a line: state, health, epoch, losses, metrics, duration, parameters, rate. */
+/** A run in one line: state, health, epoch, losses, metrics, duration, parameters, rate. */
 export function summaryOf(run) {
   const parameters = parametersOf(run);
   const last = run.epochs[run.epochs.length - 1];
@@ -240,10 +240,10 @@ export function summaryOf(run) {
   ].filter((part) => part !== null);
 }
 
-/** A run whose loss came down and then stayed far above that for most of it; null where none has. */
+/** An alert for a run whose loss fell and then stayed far above its minimum in most epochs; null if there is none. */
 export function collapseAlert() {
   const FAR = 3, MOST = 0.5, FEWEST = 6;
-  // The losses of models that were made in turn rise with each of them.
+  // Each model that was made in turn begins with a high loss.
   for (const run of runs.filter((each) => !each.incident && each.modelStarts().length === 0)) {
     for (const {name, last, best, values} of lossesOf(run)) {
       if (best === null || best.value <= 0 || values.length < FEWEST) continue;
@@ -263,17 +263,17 @@ export function collapseAlert() {
 }
 
 const HEIGHT = 150, LEFT = 46, RIGHT = 10, TOP = 18, BOTTOM = 32, MOST = 12;
-// A plot's width, so that those of up to five settings fit beside the lines through all.
+// The width of a plot, so that up to five of them fit beside the plot of lines through all settings.
 const WIDE = 204, NARROW = 140, MOST_WIDE = 4;
-// Uses a logarithmic axis where the largest value is at least this many times the smallest.
+// An axis is logarithmic if the largest value is at least this many times the smallest.
 const SPREAD = 30;
-// Cuts off a loss that is FAR times as far above the best as three quarters of the runs.
+// A loss is cut off if it is FAR times as far above the best as three quarters of the runs.
 const FAR = 4, CUT_AT = 0.84;
-// Lines through all settings show which go together, from this number of settings on.
+// With at least this many settings, lines through all of them show which values go together.
 const FEWEST_FOR_LINES = 3;
 const FEWEST_POINTS = 3, SMALL_FROM = 40, MOST_LABELS = 4, LETTER_WIDTH = 5.6;
 
-/** The highest number that does not flatten the others. */
+/** The highest number that is not cut off. */
 function highestShown(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b), low = sorted[0];
   const usual = sorted[Math.floor(0.75 * (sorted.length - 1))] - low;
@@ -281,9 +281,9 @@ function highestShown(numbers) {
 }
 
 /**
- * Where values stand from 0 to 1, and what is labelled: [place, text]. What is no number stands in order of its first
- * run.
- * @param high the highest number that has its own place; all above it share one
+ * The positions of values, from 0 to 1, and the labels: [place, text]. Values that are not numbers are in order of their
+ * first run.
+ * @param high the highest number with its own position; all higher numbers share one
  */
 function placesOf(values, high = Math.max(...values.map(Number))) {
   if (!values.every((value) => typeof value === "number" || isNumber(value))) {
@@ -300,7 +300,7 @@ function placesOf(values, high = Math.max(...values.map(Number))) {
       ...(isCut ? [[1, "higher"]] : [])]};
 }
 
-/** @param room in pixels, beyond which words are cut */
+/** @param room width in pixels, beyond which the text is cut */
 function text(x, y, words, anchor, room = 90) {
   const most = Math.max(3, Math.floor(room / LETTER_WIDTH));
   const made = svg("text", {x, y, "text-anchor": anchor});
@@ -308,7 +308,7 @@ function text(x, y, words, anchor, room = 90) {
   return made;
 }
 
-/** What stands for a run: it is named under the pointer and brought forward with it, and hidden as the run is. */
+/** Makes a mark stand for a run: it has a tooltip, and is highlighted and hidden with the run. */
 function marked(mark, run, words) {
   mark.append(svg("title", {}));
   mark.firstChild.append(`${run.label}: ${words}`);
@@ -330,7 +330,7 @@ function follow(marks, colourOf) {
   show();
 }
 
-/** A setting against the best loss, a point a run. */
+/** Plots a setting against the best loss, one point per run. */
 function pointsOf({name, values}, {name: lossName, of}, width) {
   const having = runs.filter(({index}) => values[index] !== undefined && of[index]?.best);
   if (having.length < FEWEST_POINTS) return null;
@@ -356,7 +356,7 @@ function pointsOf({name, values}, {name: lossName, of}, width) {
   text(LEFT - 5, 10, `best ${lossName}`, "start", inside), ...marks.map(({mark}) => mark));
 }
 
-/** All settings side by side and the best loss last, a line a run. */
+/** Plots all settings side by side and the best loss last, one line per run. */
 function linesOf(settings, {name: lossName, of}) {
   const having = runs.filter(({index}) => of[index]?.best && settings.every(({values}) => values[index] !== undefined));
   if (having.length < 2) return null;
@@ -382,10 +382,10 @@ function linesOf(settings, {name: lossName, of}) {
   return element("div", {class: "scrolled"}, drawn);
 }
 
-/** Which values of the settings that differ go with a low loss; null where none of them does in two runs. */
+/** Plots that show which settings go with a low loss; null if no setting that differs has a value in two runs. */
 function settingPlots(loss, differing) {
   if (loss === undefined) return null;
-  // Words that are another in each run, as a command line, go with nothing.
+  // Leave out texts that are different in each run, for example command lines.
   const areNumbers = ({values}) => values.every((value) => value === undefined || isNumber(value));
   const settings = differing.filter((each) => areNumbers(each) || new Set(each.values).size < runs.length).slice(0, MOST);
   const width = settings.length > MOST_WIDE ? NARROW : WIDE;
@@ -396,14 +396,14 @@ function settingPlots(loss, differing) {
 
 const FIRST = 5, MOST_AT_FIRST = 20, MOST_NAMED = 3;
 
-/** "'a', 'b' and 'c'", of many the first and how many more. */
+/** "'a', 'b' and 'c'"; of many names the first few, and how many more. */
 function listOf(names) {
   const more = names.length - MOST_NAMED;
   const shown = more > 1 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names;
   return shown.join(", ").replace(/, (?=[^,]*$)/, " and ");
 }
 
-/** Each loss of any run: {name, of: its values in each run or undefined, best: the runs where it is lowest}. */
+/** All losses: {name, of: its values in each run or undefined, best: the runs in which it is lowest}. */
 function comparedLosses() {
   const told = runs.map((run) => new Map(lossesOf(run, / mean$/).map((loss) => [loss.name, loss])));
   const names = [...new Set(told.flatMap((losses) => [...losses.keys()]))];
@@ -415,7 +415,7 @@ function comparedLosses() {
   });
 }
 
-/** Which run is best in a loss, in words, or why none is. */
+/** A sentence on which run is best in a loss, or why none is. */
 function answerOf({name, of, having, best}) {
   const loss = element("b", {}, name);
   if (having.length === 1)
@@ -431,7 +431,7 @@ function answerOf({name, of, having, best}) {
   ];
 }
 
-/** Models, hyperparameters and the configuration by their names, each with what each run says or undefined. */
+/** Models, hyperparameters and the configuration by name, each with its value in each run or undefined. */
 function comparedSettings() {
   const bare = (type) => type.replace(/^.*::/, "").replace(/(?<=.)Impl$/, "");
   const described = ({name, type, parameters}) =>
@@ -443,7 +443,7 @@ function comparedSettings() {
       .map((name) => ({name, values: told.map((each) => each.get(name))}));
 }
 
-/** @param isBrief shows when it was best, and the last value, under the pointer only */
+/** @param isBrief puts the epoch of the best value and the last value into a tooltip */
 function lossCell({of, best}, run, isBrief) {
   const loss = of[run.index];
   if (loss === undefined) return "–";
@@ -457,13 +457,13 @@ function lossCell({of, best}, run, isBrief) {
   ];
 }
 
-/** A setting's value; a number as the plots have it, and whole under the pointer. */
+/** The value of a setting, formatted as in the plots; the tooltip has the whole value. */
 function settingCell(text) {
   if (text === undefined) return "–";
   return isNumber(text) && !/^-?\d+$/.test(text) ? element("span", {title: text}, formatNumber(Number(text))) : text;
 }
 
-/** What stands is worse than what is over, whatever it was. */
+/** The worst finding of a run; an open one counts as worse than any resolved one. */
 function worstFinding(run) {
   const own = findings.filter((finding) => finding.run === run);
   return own.find(({gone}) => !gone) || own[0];
@@ -479,7 +479,7 @@ function findingCell(run) {
       worst.rule.replaceAll("_", " ") + place);
 }
 
-/** Whether a run is on show, its colour and its name. */
+/** The name of a run, its colour, and a box that shows or hides it. */
 function nameCell(run) {
   const box = element("input", {type: "checkbox", "aria-label": `Show ${run.label}`, onchange: () => {
     const hiddenRuns = new Set(state.hiddenRuns);
@@ -501,9 +501,9 @@ function classOf(title) {
   return Array.isArray(title) ? "setting" : title === WORST ? "words" : null;
 }
 
-/** The table of the runs, best first until a head is clicked; it chooses which are on show. */
+/** The table of the runs, best first until the reader sorts it; its boxes choose the visible runs. */
 class RunList {
-  /** @param judging the loss that they are sorted by at first, and that is shown in full */
+  /** @param judging the loss by which they are sorted at first; it is shown in full */
   constructor(losses, judging, differing) {
     const settingKey = ({values}) => {
       const areNumbers = values.every((value) => value === undefined || isNumber(value));
@@ -513,7 +513,7 @@ class RunList {
       const worst = worstFinding(run);
       return worst === undefined ? 0 : -(worst.gone ? 0.5 : worst.severity);
     };
-    // A title, a cell, and what it is sorted by; null stands last.
+    // A title, a cell, and a sort key; null comes last.
     this.columns = [
       ["Run", null, ({label}) => label],
       ...losses.map((loss, i) => [loss.name, (run) => lossCell(loss, run, i !== judging),
@@ -575,14 +575,14 @@ class RunList {
   }
 }
 
-/** For many runs: which of them the plots show. */
+/** Buttons to choose which of many runs are visible. */
 function choiceOf(list) {
   const choice = (text, count) => button({onclick: () => list.choose(count)}, text);
   return element("div", {class: "buttons"}, choice("Show all", runs.length), choice(`Show the first ${FIRST}`, FIRST),
       choice("Show none", 0));
 }
 
-/** What runs can be coloured by: their names, the best loss, or a setting whose values are numbers; null for few. */
+/** The choice of colours for runs: by name, best loss, or a numerical setting; null for few runs. */
 function colourChoice(loss, differing) {
   const isKnown = (value) => value !== undefined && isNumber(value);
   const numbers = differing.filter(({values}) => values.filter(isKnown).length >= FEWEST_POINTS);
@@ -601,21 +601,21 @@ function colourChoice(loss, differing) {
 }
 
 /**
- * Which of several runs is best, and what was different; null for a single run.
- * @param beside what stands beside the table, or null
+ * A section on which run is best, and how the runs differ; null for a single run.
+ * @param beside an element beside the table, or null
  */
 export function comparisonSection(beside) {
   if (runs.length < 2) return null;
   const losses = comparedLosses(), settings = comparedSettings();
   const isSame = ({values}) => values.every((value) => value === values[0]);
-  // The first that can be compared.
+  // The first loss that can be compared.
   const judging = Math.max(0, losses.findIndex(({best}) => best.length > 0));
   const same = settings.filter(isSame), differing = settings.filter((each) => !isSame(each));
   const answers = losses.map((loss) => element("p", {class: "answer"}, answerOf(loss)));
   if (answers.length === 0)
     answers.push(element("p", {class: "answer"}, "No run has a loss, so no run is the best."));
   const list = new RunList(losses, judging, differing);
-  // The address may have chosen others.
+  // Do not override a choice in the address.
   if (runs.length > MOST_AT_FIRST && state.hiddenRuns.size === 0) list.choose(MOST_AT_FIRST);
   const plots = settingPlots(losses[judging], differing);
   const folded = same.length === 0 ? null : element("details", {class: "same"},

@@ -3,43 +3,43 @@ import {allEpochs, firstEpoch, lastEpoch, layerTags, nearestIndex, NUMERICAL, RE
   TICK} from "./data.js";
 import {worstInHeatMap} from "./findings.js";
 
-// The steps of an incident that each stream keeps; a stream that was seldom looked at goes farther back.
+// The number of steps that each stream of an incident keeps; streams with fewer measurements go farther back.
 const INCIDENT_STEPS = 64;
 
-// The heat map first shows the run that is worst off.
+// The heat map first shows the run with the worst finding.
 const [worst] = runs.map(worstInHeatMap).filter(Boolean).sort((a, b) => b.severity - a.severity);
 const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSettings.baseline));
 
-/** The state of the whole page; announce() every change of it. */
+/** The state of the whole page; call announce() after every change. */
 export const state = {
   zoom: TICK === "step" ? snappedZoom(lastEpoch - INCIDENT_STEPS, lastEpoch) : null,  // [first epoch, last epoch]
   axis: "epoch",  // of plots: "epoch", "step" or "time"
-  scale: "tag",   // "tag" as each tag and its data want, "log" or "linear"
-  tagScales: new Map(),  // "log" or "linear", by tag name, where the reader chose another scale
-  smoothing: 0,   // the weight of the average so far; 0: none
+  scale: "tag",   // "tag": as each tag and its data require; or "log", "linear"
+  tagScales: new Map(),  // by tag name, "log" or "linear" if the reader chose a scale for it
+  smoothing: 0,   // the weight of the previous average; 0: no smoothing
   search: "",
-  order: null,  // of layers; null: what suits the tag
+  order: null,  // the order of layers; null: the tag's default
   hiddenRuns: new Set(),
-  baseline: namedBaseline ? namedBaseline.index : null,  // the index of the run that others are compared with
-  differences: false,  // whether curves are shown as differences to it
+  baseline: namedBaseline ? namedBaseline.index : null,  // the index of the run to which others are compared
+  differences: false,  // whether curves show differences to the baseline
   selectedLayer: null,
-  plotName: null,  // the tag of the plot sought in it
-  tagName: null,   // of the overview, as the three below
-  lineName: null,  // null: the telling one
+  plotName: null,  // the tag of the layer's plot to scroll to
+  tagName: null,   // the tag of the overview; the three below are also of the overview
+  lineName: null,  // null: the default line
   heatRun: worst ? worst.run.index : 0,
-  heatRows: null,  // null: what suits the order
+  heatRows: null,  // null: the default of the order
   openTags: layerTags.slice(0, 1).map((tag) => tag.name),
 };
 
-/** What an address that says nothing stands for. */
+/** The state that an address without a hash means. */
 export const {openTags: _, ...plainView} = state;
 
 const listeners = new Map();
 
 /**
- * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs",
- * "theme", "cursor", "hover" with the run pointed at or null, "baseline", "overview", "heat" when the heat map was
- * redrawn, "layer" when another layer is chosen, "selected" when its plots stand.
+ * Calls `react` whenever `change` is announced: "zoom", "scale", "axis", "smoothing", "search", "order", "runs", "theme",
+ * "cursor", "hover" (with the highlighted run or null), "baseline", "overview", "heat" (the heat map was redrawn), "layer"
+ * (a different layer is chosen), "selected" (the layer's plots are in place).
  */
 export function on(change, react) {
   if (!listeners.has(change)) listeners.set(change, new Set());
@@ -55,7 +55,7 @@ export function setState(change, values) {
   announce(change);
 }
 
-/** The epochs from `low` to `high`, snapped to existing ones; null, for all, where less than two would be left. */
+/** The epochs from `low` to `high`, snapped to existing ones; null, meaning all, if fewer than two would remain. */
 export function snappedZoom(low, high) {
   const [first, last] = [low, high].map((wanted) => allEpochs[nearestIndex(allEpochs, wanted)]);
   return (first === firstEpoch && last === lastEpoch) || !(last > first) ? null : [first, last];
@@ -63,7 +63,7 @@ export function snappedZoom(low, high) {
 
 export function setZoom(low, high) { setState("zoom", {zoom: snappedZoom(low, high)}); }
 
-/** The epochs on show. */
+/** The visible epochs. */
 export function epochWindow() { return state.zoom || [firstEpoch, lastEpoch]; }
 
 export function visibleRuns() { return runs.filter((run) => !state.hiddenRuns.has(run.index)); }
@@ -74,25 +74,25 @@ export function isFound(layerName) {
   return state.search.toLowerCase().split(/\s+/).every((word) => name.includes(word));
 }
 
-/** The scale of a tag's values: "log" or "linear" as the reader or the tag wants it, else "data", as the data needs. */
+/** The scale of a tag's values: "log" or "linear" if the reader or the tag chose one, else "data": as the data require. */
 export function chosenScale(tag) {
   if (tag.type !== NUMERICAL) return "linear";
   return state.tagScales.get(tag.name) ?? (state.scale !== "tag" ? state.scale : tag.log ? "log" : "data");
 }
 
-/** Lets the reader's choice count for all plots of a tag. */
+/** Uses the reader's choice for all plots of a tag. */
 export function setTagScale(tag, scale) {
   setState("scale", {tagScales: new Map([...state.tagScales, [tag.name, scale]])});
 }
 
 export function baselineRun() { return state.baseline === null ? null : runs[state.baseline]; }
 
-/** Whether the curves of a tag are shown as differences to the baseline; shares of a whole and histograms never are. */
+/** Whether curves of a tag show differences to the baseline; shares of a whole and histograms never do. */
 export function showsDifferences(tag) {
   return state.differences && state.baseline !== null && runs.length > 1 && tag.type !== RELATION;
 }
 
-/** What a line is more than the baseline's at the same epochs; nothing where either has no value. */
+/** A series minus the baseline's values at the same epochs; no value where either has none. */
 export function differenceSeries(run, series, base) {
   const made = new Series("", series.values.length), other = baselineRun();
   const indexOf = new Map(base === null ? [] : other.epochs.map((epoch, i) => [epoch, i]));

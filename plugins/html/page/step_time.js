@@ -5,25 +5,25 @@ import {on, visibleRuns} from "./state.js";
 import {inkOn, lineColour, withAlpha} from "./colours.js";
 
 const ROWS = 12, MOST_RUNS = 6;
-// What is narrower than this cannot be seen.
+// Narrower boxes would be invisible.
 const LEAST_SHARE = 0.002;
-// Which line of the layers makes up which part of a step.
+// The line of the layers that makes up each part of a step.
 const OF_LAYERS = {"forward": "forward", "loss and backward": "backward"};
 
 const stepTag = () => bigTags.find(({name}) => name === "Step Time");
 const layerTag = () => layerTags.find(({name}) => name === "Layer Time");
 
-// One step is an accident: it may have waited for a disk, or warmed something up.
+// Single steps vary, for example when they wait for a disk: use the median of this many epochs.
 const TYPICAL_OF = 9;
 
-/** The median of the last numbers of a line, and of how many epochs; null without any. */
+/** The median of a line's last numbers, and the number of epochs in it; null if it has no numbers. */
 function typicalOf(run, tagName, layer, line) {
   const series = run.line(tagName, layer, line);
   const last = series === null ? [] : [...series.values].filter(Number.isFinite).slice(-TYPICAL_OF);
   return last.length === 0 ? null : {value: median(last), epochs: last.length};
 }
 
-/** The modules as they lie within each other, each with what it takes by itself. */
+/** The tree of modules, each with the time that it takes without its children. */
 function moduleTree(run) {
   const names = new Set([...run.modules.keys(), ...run.layers("Layer Time").keys()]), nodes = new Map();
   for (const name of names) {
@@ -44,7 +44,7 @@ function total(node, line) {
   return node.own[line] + node.children.reduce((sum, child) => sum + total(child, line), 0);
 }
 
-/** A box as wide as its time, over those of the modules inside it. */
+/** A box whose width is the module's time, above the boxes of its children. */
 function moduleBox(node, line, whole, colour, openLayer) {
   const time = total(node, line), {name} = node;
   if (!(time > LEAST_SHARE * whole)) return null;
@@ -58,7 +58,7 @@ function moduleBox(node, line, whole, colour, openLayer) {
       boxes(node.children, line, whole, colour, openLayer, node.own[line]));
 }
 
-/** @param rest what lies beside them, without a box */
+/** @param rest the time beside these modules, which gets no box */
 function boxes(nodes, line, whole, colour, openLayer, rest) {
   const made = nodes.map((node) => moduleBox(node, line, whole, colour, openLayer)).filter((box) => box !== null);
   if (made.length === 0) return null;
@@ -68,7 +68,7 @@ function boxes(nodes, line, whole, colour, openLayer, rest) {
       element("div", {style: `flex:${Math.max(0, rest + all - shown)} 1 0`}));
 }
 
-/** One step from its begin to its end, and below it the modules that ran. */
+/** One step from beginning to end, and below it the modules that ran. */
 function flameGraph(run, parts, openLayer) {
   const whole = parts.reduce((sum, {value}) => sum + value, 0), roots = moduleTree(run);
   return element("div", {class: "flame", role: "group", "aria-label": "One step, part by part"},
@@ -83,7 +83,7 @@ function flameGraph(run, parts, openLayer) {
       }));
 }
 
-/** The layers that take most. */
+/** A table of the layers that take the most time. */
 function layerTable(run, openLayer) {
   const rows = [...run.layers("Layer Time").keys()].map((name) => {
     const [forward, backward] = ["forward", "backward"].map((line) =>
@@ -126,7 +126,7 @@ function ofRun(run, several, openLayer) {
       flameGraph(run, parts, openLayer), layerTable(run, openLayer));
 }
 
-/** What a step's time is spent on, and in which modules; null where no run says so. */
+/** The section on the time of a step and its modules; null if no run has such data. */
 export function stepTimeSection(openLayer) {
   if (stepTag() === undefined || layerTag() === undefined) return null;
   const box = element("div", {class: "time-panels"});

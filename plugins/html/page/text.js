@@ -1,4 +1,4 @@
-/** Makes an element. Strings become text, so that no name from a model is ever read as HTML; null is left out. */
+/** Makes an element. Strings become text nodes, so that names from a model are never read as HTML; null is left out. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -9,7 +9,7 @@ export function element(name, attributes = {}, ...children) {
   return fill(made, ...children);
 }
 
-/** Replaces what an element holds. */
+/** Replaces the children of an element. */
 export function fill(root, ...children) {
   root.replaceChildren(...children.flat().filter((child) => child !== null));
   return root;
@@ -26,7 +26,7 @@ export function showsScrolling(box) {
     box.classList.toggle("goes-down", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
   };
   box.addEventListener("scroll", show, {passive: true});
-  // What is folded away is not observed.
+  // Folded elements trigger no observer.
   addEventListener("resize", show);
   addEventListener("toggle", show, {capture: true});
   const resized = new ResizeObserver(show);
@@ -36,7 +36,7 @@ export function showsScrolling(box) {
   show();
 }
 
-/** A section named by its heading. @param title what the heading holds  @param beside what stands beside it, if any */
+/** A section with a heading. @param title the heading's content  @param beside an element beside the heading, if any */
 export function section(id, title, beside, ...children) {
   const heading = element("h2", {id: `${id}-title`}, title);
   return element("section", {id, "aria-labelledby": `${id}-title`},
@@ -63,7 +63,7 @@ export function breakable(name) {
   return name.split(/(?<=[._:/])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
 }
 
-/** What this browser stores under a key, for all pages of this origin; null if it stores nothing. */
+/** The value that this browser stores under a key for all pages of this origin; null if there is none. */
 export function kept(key) {
   try {
     return localStorage.getItem(key);
@@ -72,27 +72,27 @@ export function kept(key) {
   }
 }
 
-/** @param text null: nothing is kept from now on */
+/** @param text null removes the key */
 export function keep(key, text) {
   try {
     if (text === null) localStorage.removeItem(key);
     else localStorage.setItem(key, text);
   } catch {
-    // The choice then lasts as long as the page.
+    // Storage is not available: the choice lasts as long as the page.
   }
 }
 
 export function isNumber(text) { return text.trim() !== "" && Number.isFinite(Number(text)); }
 
-/** Whether a number reads well without powers of ten. */
+/** Whether a number is readable without powers of ten. */
 export function isPlain(value) {
   const magnitude = Math.abs(value);
   return magnitude === 0 || (magnitude < 1e5 && magnitude >= 1e-3);
 }
 
 /**
- * A number in at most `digits` significant digits, in powers of ten when it is very large or small.
- * @param inPowers says so of numbers that stand together, for which one notation is to be used
+ * A number with at most `digits` significant digits, in powers of ten if it is very large or small.
+ * @param inPowers overrides that, so that a group of numbers has one notation
  */
 export function formatNumber(value, digits = 4, inPowers = !isPlain(value)) {
   if (value === null || value === undefined) return "–";
@@ -108,12 +108,12 @@ export function formatNumber(value, digits = 4, inPowers = !isPlain(value)) {
   return (short === "1" ? power : short === "-1" ? `-${power}` : `${short}·${power}`).replace("-", "−");
 }
 
-/** An epoch as people say it: whole where it is whole. */
+/** An epoch, without decimals if it is whole. */
 export function formatEpoch(epoch) { return String(Number(epoch.toPrecision(7))); }
 
 export function plural(count, noun) { return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`; }
 
-/** The width of small text in pixels. To ask for the page's font makes the browser compute all styles: so just once. */
+/** The width of small text in pixels. Reads the page's font only once, because that makes the browser compute all styles. */
 export const textWidth = (() => {
   const context = document.createElement("canvas").getContext("2d"), known = new Map();
   return (text) => {

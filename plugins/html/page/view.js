@@ -7,8 +7,8 @@ import {firstTagName, ORDERS, ROW_CHOICES, usualLine} from "./heat_map.js";
 import {SMOOTHINGS} from "./chart.js";
 
 /**
- * Shows in the bar what it has room for and folds the rest under one button, so that nothing is cut at any width.
- * @param order what is folded first comes first
+ * Shows the parts of the bar that fit and folds the others under one button, so that nothing is cut off at any width.
+ * @param order the part to fold first comes first
  */
 export function foldedBar(bar, order) {
   const folded = element("div", {class: "folded"});
@@ -24,7 +24,7 @@ export function foldedBar(bar, order) {
       more.hidden = false;
       folded.append(item);
     }
-    // In the order of the bar.
+    // Keep folded parts in the order of the bar.
     folded.append(...items.filter((item) => item.parentElement === folded));
     more.open = isOpen && !more.hidden;
   };
@@ -39,7 +39,7 @@ export function foldedBar(bar, order) {
   });
 }
 
-/** A drop-down list for a part of the state, which follows changes that others make. */
+/** A drop-down list for a member of the state; it follows changes that come from elsewhere. */
 function stateSelector(label, choices, key, parsed = (text) => text, change = key, also = () => ({})) {
   const text = () => String(state[key] ?? ""), field = selector(label, choices, text(), (chosen) =>
     setState(change, {[key]: parsed(chosen), ...also()}));
@@ -54,12 +54,12 @@ export function scaleSelector() {
 
 export function smoothingSelector() { return stateSelector("Smoothing", SMOOTHINGS, "smoothing", Number); }
 
-/** The choice of an axis; null where there are only epochs. */
+/** The choice of an axis; null if there are only epochs. */
 export function axisSelector() {
   return knownAxes.length < 2 ? null : stateSelector("By", knownAxes.map((name) => [name, name]), "axis");
 }
 
-/** The choice of a baseline, and whether curves are differences to it; null where there is nothing to compare. */
+/** The choice of a baseline, and whether curves show differences to it; null for a single run. */
 export function baselineSelector() {
   if (runs.length < 2) return null;
   const choices = [["", "none"], ...runs.map((run) => [String(run.index), run.label])];
@@ -97,7 +97,7 @@ export function searchField() {
   return input;
 }
 
-/** The epochs on show as two numbers, for those who do not drag. */
+/** The first and last visible epoch as two fields, as an alternative to dragging. */
 export function epochFields() {
   const apply = () => setZoom(Number(from.value || firstEpoch), Number(to.value || lastEpoch));
   const [from, to] = [`First ${TICK} on show`, `Last ${TICK} on show`].map((label) => element("input",
@@ -116,7 +116,7 @@ export function epochFields() {
 const MOST_CHIPS = 8;
 
 export function runChips() {
-  // More are chosen in the table of the comparison.
+  // More runs are chosen in the table of the comparison.
   if (runs.length < 2 || runs.length > MOST_CHIPS) return null;
   const chips = runs.map((run) => button({class: "chip", onclick: () => {
     const hidden = new Set(state.hiddenRuns);
@@ -133,45 +133,45 @@ export function runChips() {
 }
 
 const RELOAD_SECONDS = 20;
-// Files opened from a disk share one store, and so each report has its own key.
+// Files opened from a disk share one store, so each report has its own key.
 const READING_KEY = `loupe-reading:${location.pathname}`;
 
-/** What the reader had chosen when the page reloaded itself; {} otherwise. */
+/** What the page stored before it reloaded itself; {} otherwise. */
 const resumedReading = (() => {
   try {
     const kept = JSON.parse(sessionStorage.getItem(READING_KEY)) || {};
     sessionStorage.removeItem(READING_KEY);
     return kept;
   } catch {
-    // Some browsers keep nothing for local files.
+    // Some browsers store nothing for local files.
     return {};
   }
 })();
 if (resumedReading.openTags) state.openTags = resumedReading.openTags;
 
-/** For the page that takes this one's place. */
+/** Stores what the page needs after reloading itself. */
 function keepReading() {
   try {
     // The address holds the rest of the view.
     sessionStorage.setItem(READING_KEY, JSON.stringify({openTags: state.openTags, scroll: scrollY, reloads: true}));
   } catch {
-    // The page then loads as if for the first time.
+    // Without a store, the page loads as if for the first time.
   }
 }
 
-/** Whether a run may still bring news. */
+/** Whether the run may still change. */
 function goesOn(run) { return !run.ended && run.state === "running"; }
 
 let lastKey = -Infinity;
 addEventListener("keydown", () => lastKey = performance.now(), {capture: true});
 
-/** Whether the reader is doing something that reloading would interrupt. */
+/** Whether the reader is doing something that a reload would interrupt. */
 function isBusy() {
   const types = performance.now() - lastKey < RELOAD_SECONDS * 500;
   return document.hidden || types || document.querySelector(".help-panel, .card-menu") || !getSelection().isCollapsed;
 }
 
-/** Reports to the page around this one, for example of `loupe view`, when this one can be replaced. */
+/** Tells the page around this one, for example of `loupe view`, whether this one can be replaced. */
 function followPageAround() {
   const BUSY_SECONDS = 2;
   let waiting = 0;
@@ -190,8 +190,8 @@ function followPageAround() {
 }
 
 /**
- * A switch that reloads the page now and then while a run trains, on by default; null once all have ended, and in a
- * page within another, which has its own switch.
+ * A switch that makes the page reload now and then while a run trains, on by default; null once all runs have ended, and
+ * in a page within another one, which has a switch itself.
  */
 export function reloadSwitch() {
   if (window.top !== window) followPageAround();
@@ -211,14 +211,14 @@ export function reloadSwitch() {
   return element("label", {class: "field"}, box, element("span", {}, `Reload every ${RELOAD_SECONDS} s`));
 }
 
-/** Scrolls to where the reader was, once everything stands. */
+/** Scrolls to the reader's position before the reload, when the page is complete. */
 export function goOnReading() {
   if (resumedReading.scroll !== undefined) scrollTo(0, resumedReading.scroll);
 }
 
 function runLabelled(label) { return runs.find((run) => run.label === label); }
 
-/** A choice that the address holds as the state does, null where it is the usual one. */
+/** A choice that the address holds in the same form as the state; the address leaves out the default. */
 function plainChoice(change, key, isChoice = () => true, usual = null) {
   return {change, read: ([text]) => (isChoice(text) ? {[key]: text} : null),
     write: () => (state[key] === usual ? null : state[key])};
@@ -227,9 +227,9 @@ function plainChoice(change, key, isChoice = () => true, usual = null) {
 function isAmong(choices) { return (text) => choices.some(([value]) => value === text); }
 
 /**
- * The choices that make a view, as keys of the address: `change` is announced when it changes, `read` turns what the
- * address says into values of the state, or null for an invalid choice, and `write` does the reverse; it gives null
- * for what is shown anyway.
+ * The choices that make up a view, by their keys in the address. `change` is announced when a choice changes. `read`
+ * turns the values in the address into values of the state, or null if they are invalid. `write` does the reverse; it
+ * returns null for a default.
  */
 const VIEW = {
   layer: plainChoice("layer", "selectedLayer"),
@@ -278,7 +278,7 @@ const VIEW = {
     read: (labels) => ({hiddenRuns: new Set(labels.map(runLabelled).filter(Boolean).map((run) => run.index))}),
     write: () => [...state.hiddenRuns].map((index) => runs[index].label),
   },
-  // An empty one stands for none where the report was made with one.
+  // An empty value means no baseline, if the report was made with one.
   baseline: {
     change: "baseline",
     read: ([label]) => {
@@ -297,7 +297,7 @@ const VIEW = {
   },
 };
 
-/** What the address says after its "#": all values of each key; what is malformed is left out. */
+/** The values of each key after the "#" of the address; malformed parts are left out. */
 function addressParts() {
   const told = new Map();
   for (const part of location.hash.slice(1).split("&")) {
@@ -306,7 +306,7 @@ function addressParts() {
     try {
       addTo(told, key, decodeURIComponent(text));
     } catch {
-      // Cut off within a character.
+      // The address was cut off within a character.
     }
   }
   return told;
@@ -318,17 +318,17 @@ function addressOfView() {
   return parts.length === 0 ? "" : `#${parts.join("&")}`;
 }
 
-/** Takes over what the address says, as far as there is such a choice. */
+/** Applies the valid choices of the address. */
 export function readView() {
   for (const [key, values] of addressParts()) {
     if (Object.hasOwn(VIEW, key)) Object.assign(state, VIEW[key].read(values));
   }
 }
 
-// While the page follows the address it does not write it.
+// The page does not write the address while it follows the address.
 let isFollowing = true;
 
-/** @param replaces whether "back" passes this view by, as letters of a search */
+/** @param replaces whether "back" skips this view, as for letters typed into the search */
 function writeView(replaces) {
   const hash = addressOfView();
   if (isFollowing || hash === location.hash) return;
@@ -337,13 +337,13 @@ function writeView(replaces) {
     if (replaces) history.replaceState(null, "", address);
     else history.pushState(null, "", address);
   } catch {
-    // A browser that forbids it shows the page all the same.
+    // Some browsers forbid it; the page works without.
   }
 }
 
-/** "Back", "forward", or an address that the reader changed. */
+/** Reacts to "back", "forward", or an address that the reader edited. */
 function followAddress() {
-  // That of a section is a place on the page and says nothing of the view.
+  // The address of a section is a place on the page and does not change the view.
   if (location.hash !== "" && addressParts().size === 0) return;
   isFollowing = true;
   const written = () => Object.values(VIEW).map(({change, write}) => [change, JSON.stringify(write())]);
@@ -355,7 +355,7 @@ function followAddress() {
   isFollowing = false;
 }
 
-/** Once everything stands: from now on the address follows the view, and the view the address. */
+/** Call this when the page is complete: from then on the address follows the view, and the view follows the address. */
 export function linkViewAndAddress() {
   isFollowing = false;
   for (const change of new Set(Object.values(VIEW).map((choice) => choice.change)))
