@@ -18,7 +18,7 @@
 namespace loupe::html {
 namespace {
 
-/// The relative path from one folder to another: "." if they are the same, "" if there is none.
+/// The relative path from one folder to another: "." if they are the same, "" if there is no such path.
 std::string path_between(const std::string& from, const std::string& to) {
   std::error_code none;
   const auto whole = [&](const std::string& folder) {
@@ -42,7 +42,7 @@ void RunStory::put(Keyed& list, const std::string& key, std::string json) {
 }
 
 void RunStory::finding(const loupe_finding& finding) {
-  constexpr double farthest = 1e300;  // which JSON can hold
+  constexpr double farthest = 1e300;  // the largest number that is passed on to JSON
   losses_.finding(finding.id, text_of(finding.rule), finding.severity, finding.state);
   const char* layer = layer_of(finding);
   put(findings_, std::to_string(finding.id),
@@ -107,7 +107,7 @@ std::string RunStory::json_members() const {
 
 namespace {
 
-/// Writes an array; `write_each` gets its items one by one.
+/// Writes an array; `write_each` is called once for each item.
 template <class Items, class WriteEach>
 void write_list(const RunHistory::Write& write, const Items& items, const WriteEach& write_each) {
   const char* between = "[";
@@ -118,7 +118,7 @@ void write_list(const RunHistory::Write& write, const Items& items, const WriteE
   write(*between == '[' ? "[]" : "]");
 }
 
-/// Without the run's name and directory, which differ in every run, and the configuration's format.
+/// The settings of a run without its name and directory, which differ in every run, and without the format's version.
 Settings settings_of(const loupe_options* options) {
   Settings settings;
   for (std::size_t i = 0; options != nullptr && i < options->value_count; ++i) {
@@ -151,7 +151,7 @@ bool RunHistory::is_moved_to(const Run& run) {
       story_.has_ended())
     return false;
   directory_ = text_of(run.directory);
-  models_.clear();  // the host names them again
+  models_.clear();  // the host names all models again
   return true;
 }
 

@@ -18,8 +18,7 @@
 
 namespace loupe::html {
 
-/// The words of a run: findings, notes, hyperparameters and how it ended. Each is kept as the JSON that the page
-/// holds.
+/// The findings, notes, hyperparameters and ending of a run. Each is stored as the JSON that the page contains.
 class RunStory {
  public:
   RunStory() = default;
@@ -28,15 +27,15 @@ class RunStory {
   void finding(const loupe_finding& finding);
   /// Beyond 1,000 notes, the oldest are dropped.
   void note(const Note& note);
-  /// Replaces a value of the same name.
+  /// Replaces an earlier value of the same name.
   void hyperparameter(const Hyperparameter& value);
   void end(const Ending& ending);
-  /// Forgets the ending: the run goes on after all.
+  /// Forgets the ending, because the run continues.
   void reopen() { ending_.clear(); }
 
   bool has_ended() const { return !ending_.empty(); }
   bool is_empty() const { return findings_.empty() && notes_.empty() && hyperparameters_.empty(); }
-  /// In characters.
+  /// The size of the stored JSON in characters.
   std::size_t bytes() const { return bytes_; }
   /// The run's state; `flags` are those of loupe_run.
   StateOfRun state(std::uint32_t flags) const;
@@ -57,24 +56,24 @@ class RunStory {
   BrokenLoss losses_;
 };
 
-/// What a configuration says, as texts by dotted names.
+/// The settings of a configuration as texts, by dotted names.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// Everything that the report shows of one run, kept in the form in which the page holds it, so that writing is
-/// copying.
+/// All data that the report shows of one run, stored in the form in which the page contains them, so that writing only
+/// copies them.
 class RunHistory {
  public:
   using Write = std::function<void(std::string_view)>;
 
   explicit RunHistory(const Run& run);
-  /// Whether `run` is this one, moved to another folder. If so, takes over the folder.
+  /// Whether `run` is this one, moved to another folder. If so, changes the folder.
   bool is_moved_to(const Run& run);
 
   void tag(const Tag& tag);
   void model(const Model& model);
-  /// Epochs ascend: values of the tick's epoch and later ones are forgotten first.
+  /// Begins a tick. Epochs ascend, so values of the tick's epoch and of later ones are forgotten first.
   void begin_tick(const Tick& tick);
-  /// The values of a row of a single step, and the ends of its bands, become points between two epochs.
+  /// Adds the values of a row. Those of a single step, and the ends of its bands, become points between two epochs.
   void row(const Row& row);
   void histogram(const Histogram& histogram);
 
@@ -83,10 +82,10 @@ class RunHistory {
   std::size_t ticks() const { return epochs_.size(); }
   /// The size of what write() writes, in characters.
   std::size_t bytes() const;
-  /// Drops every second epoch, also of those to come; the last one is always kept.
+  /// Drops every second epoch, now and in future; the last epoch is always kept.
   void thin();
   /// Writes the script elements of this run: "run-INDEX", then "run-INDEX-tag-T" for each tag.
-  /// @param report_folder  where the page lies, for links from it to the run's folder
+  /// @param report_folder  the folder of the page, for links from the page to the run's folder
   void write(std::size_t index, const std::string& report_folder, const Write& write) const;
 
  private:
@@ -98,11 +97,11 @@ class RunHistory {
     std::string low_name, high_name;
     PackedSeries lows, highs;
   };
-  /// A line's numbers of single steps, at most MOST_STEPS: beyond that, every second one is dropped, also of those to
-  /// come.
+  /// Numbers of single steps of a line, at most MOST_STEPS: if there are more, every second one is dropped, now and in
+  /// future.
   struct StepLine {
     std::string name;
-    std::vector<double> epochs;  ///< where each stands between two epochs
+    std::vector<double> epochs;  ///< the position of each between two epochs
     PackedSeries values;
     std::size_t stride = 1, told = 0;
 
@@ -121,7 +120,7 @@ class RunHistory {
   };
   struct TagHistory {
     std::string name;
-    std::array<std::string, 5> words;  ///< title, unit, description, healthy, advice; "" where there is none
+    std::array<std::string, 5> words;  ///< title, unit, description, healthy, advice; each may be ""
     std::uint32_t type = LOUPE_SCALE_NUMERICAL;
     bool log_y = false, big = false, annotate = false;
     double y_minimum = NAN, y_maximum = NAN;
@@ -146,16 +145,16 @@ class RunHistory {
   std::string name_, directory_, config_, loupe_version_, libtorch_version_, started_, begun_, last_tick_;
   Settings settings_;
   std::uint32_t flags_ = 0;
-  int ranks_ = 1;  // how many processes the run has
+  int ranks_ = 1;  // the number of processes of the run
   double start_time_ = 0;
   std::vector<std::string> models_;   ///< a JSON object each
   std::vector<double> model_epochs_;  ///< the last epoch before each model was attached; NaN before the first
   RunStory story_;
   std::vector<double> epochs_, steps_, seconds_;  ///< of each column; seconds since the run's start
-  double epoch_before_ = 0, step_before_ = 0;     // of the tick before this one
+  double epoch_before_ = 0, step_before_ = 0;     // of the previous tick
   std::size_t told_ = 0, stride_ = 1;
-  std::size_t series_bytes_ = 0;      // counted as it changes: it is asked for at every tick
-  bool last_is_provisional_ = false;  // the last epoch is off the stride: the next one takes its place
+  std::size_t series_bytes_ = 0;      // updated at each change, because it is read at every tick
+  bool last_is_provisional_ = false;  // the last epoch does not fit the stride: the next one replaces it
   detail::KeyedList<TagHistory> tags_;
 };
 

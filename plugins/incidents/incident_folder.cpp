@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_measured_bytes = std::size_t{32} << 20;
-constexpr int64_t most_tensor_elements = int64_t{1} << 24;  // for all files of an incident together
+constexpr int64_t most_tensor_elements = int64_t{1} << 24;  // for all files of one incident
 
 Json json_of(double value) {
   return loupe::json_of<Json>(value);
@@ -43,7 +43,7 @@ std::string dumped(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// A file of the folder; a full disk is reported, not ignored.
+/// Writes a file of the folder. Throws Error if that fails, for example on a full disk.
 void write_file(const fs::path& file, const std::string& text) try {
   Replacement replacement(file);
   replacement.write(text);
@@ -63,7 +63,7 @@ fs::path make_folder(const fs::path& directory, uint64_t step) {
   }
 }
 
-/// The number that is written with the fewest digits, 0.1 rather than 0.10000000149.
+/// The float as the double with the fewest digits: 0.1 instead of 0.10000000149.
 double plain(float value) {
   std::array<char, 32> text{};
   const char* end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
@@ -83,7 +83,7 @@ Json line_of(const std::string& stream, const StepNumbers& step) {
 Json measured_line(const std::string& stream, const StepNumbers& step) {
   Json line = line_of(stream, step);
   if (step.is_waiting) {
-    line["waiting"] = true;  // for a device
+    line["waiting"] = true;  // the device has not delivered the numbers
     return line;
   }
   line["elements"] = step.numel;
@@ -91,7 +91,7 @@ Json measured_line(const std::string& stream, const StepNumbers& step) {
   line["inf"] = step.inf_count;
   const bool is_finite = step.nan_count + step.inf_count == 0;
   if ((step.measures & LOUPE_MEASURE_SUMS) != 0) {
-    // With NaN or Inf the sums cover the other elements, whose number is known only for a single event.
+    // With NaN or Inf the sums leave those elements out, so there is no mean: the number of the others may be unknown.
     if (is_finite && step.numel > 0) line["mean"] = json_of(plain(step.mean));
     line["norm"] = json_of(plain(step.norm));
   }
@@ -109,13 +109,13 @@ Json measured_line(const std::string& stream, const StepNumbers& step) {
   return line;
 }
 
-/// Every stream's last steps, those of the blamed module first.
+/// The last steps of all streams as text; the caller adds those of the blamed module first.
 class Measurements {
  public:
   explicit Measurements(const loupe_draft_incident& incident) : incident_(incident) {}
 
   std::string text;
-  uint64_t left_out = 0;  ///< streams
+  uint64_t left_out = 0;  ///< the number of streams that were left out
 
   void add_numbers(const std::string& stream, const LastSteps& steps) {
     for (std::size_t i = 0; i < steps.count(); ++i) {
@@ -176,7 +176,7 @@ Json optimizers_json(const loupe_draft_incident& incident) {
   return list;
 }
 
-/// Their names in the order of the model, which streams go without.
+/// The modules in the order of the model; streams are stored separately.
 Json modules_json(const KeptSteps& kept) {
   Json list = Json::array();
   for (const auto& [id, watched] : kept.modules) {
@@ -187,7 +187,7 @@ Json modules_json(const KeptSteps& kept) {
   return list;
 }
 
-/// A layer's name may hold anything.
+/// A valid file name for a layer, whose name may contain any characters.
 std::string file_name(const std::string& name) {
   std::string safe;
   for (const char c : name) {
@@ -199,7 +199,7 @@ std::string file_name(const std::string& name) {
   return safe.substr(0, longest);
 }
 
-/// The parameters and gradients of modules, and the reasons for missing ones.
+/// Saves the parameters and gradients of modules, and records why some are missing.
 class SavedTensors {
  public:
   SavedTensors(const Host& host, fs::path folder) : host_(host), folder_(std::move(folder)) {}
@@ -252,7 +252,7 @@ class SavedTensors {
   int64_t elements_ = 0;
 };
 
-/// Whether a module is the one blamed, or within it.
+/// Whether a module is the blamed one, or inside of it.
 class Blamed {
  public:
   Blamed(const KeptSteps& kept, const std::string& layer) {
@@ -265,7 +265,7 @@ class Blamed {
     if (&module == blamed_ || (blamed_->flags & LOUPE_MODULE_ROOT) != 0) return true;
     const std::string path = module.path, outer = blamed_->path;
     if (path.size() <= outer.size() || path.compare(0, outer.size(), outer) != 0) return false;
-    const char next = path[outer.size()];  // a separator, or the rest of a longer name
+    const char next = path[outer.size()];  // a separator, or part of a longer name
     return next != '_' && std::isalnum(static_cast<unsigned char>(next)) == 0;
   }
 
@@ -332,7 +332,7 @@ std::vector<Earlier> incidents_in(const std::string& directory) {
   for (const fs::directory_entry& each : fs::directory_iterator(directory, none)) {
     const std::string name = each.path().filename().string();
     if (name.rfind(LOUPE_DRAFT_INCIDENT_FOLDER, 0) != 0 || !each.is_directory(none)) continue;
-    Earlier& earlier = all.emplace_back();  // one that is not whole takes its room, too
+    Earlier& earlier = all.emplace_back();  // an incomplete one counts too
     try {
       const auto about = parse_bounded<Json>(read_file(each.path() / "about.json", most_bytes));
       earlier.how = about.at("how").get<std::string>();

@@ -20,12 +20,12 @@
 namespace loupe::incidents {
 namespace {
 
-// A trainer may make up a name a step, and an optimizer have a group a parameter.
+// A limit, because a trainer may push a new name at each step, and an optimizer may have one group per parameter.
 constexpr std::size_t most_series = 256;
 
 constexpr const char* at_finding = "finding";
 
-/// The kind under which an incident is counted. All abnormal ends (SIGTERM, terminate, …) are one kind.
+/// The kind by which incidents are counted. All abnormal ends (SIGTERM, terminate, …) are one kind.
 std::string kind_of_incident(const std::string& how) {
   return how == at_finding || how == "dump" || how == "rank" ? how : "end";
 }
@@ -38,7 +38,7 @@ loupe_event event_of(uint32_t tap, uint32_t flags, uint64_t step) {
   return event;
 }
 
-/// Keeps the last values that the trainer pushed.
+/// Keeps the last values that the trainer pushed under one name.
 class PushWatch : public Preprocessor {
  public:
   explicit PushWatch(decltype(KeptSteps::pushes)& kept) : kept_(kept) {}
@@ -59,7 +59,8 @@ class PushWatch : public Preprocessor {
 
 }  // namespace
 
-/// Keeps the last measurements made for other lenses, pushed values and learning rates, and writes them after a fault.
+/// Keeps recent measurements that were made for other lenses, pushed values and learning rates; writes them after a
+/// fault.
 class Incidents : public Lens {
  public:
   static constexpr const char* name = "incidents";
@@ -85,7 +86,7 @@ class Incidents : public Lens {
   Incidents(const Options& options, const Host& host) : host_(host), most_(options.get<int>("most")) {
     for (const std::string& word : options.get<Strings>("severities"))
       severities_.insert(value_called(severity_words, word).value_or(0));
-    // What saves them may have to be opened, which cannot be done as the process ends.
+    // Load the service for saving tensors now: that is not possible while the process ends.
     saves_ = options.get<bool>("tensors") && host.get_extension(LOUPE_DRAFT_TENSOR_FILES_ID) != nullptr;
   }
 
@@ -137,7 +138,7 @@ class Incidents : public Lens {
   }
 
   std::string write(const loupe_draft_incident& incident) {
-    // At an abnormal end another thread may be in a call, and never leave it.
+    // At an abnormal end a different thread may hold the lock and never release it.
     std::unique_lock lock(mutex_, std::try_to_lock);
     for (int i = 0; i < 100 && !lock.owns_lock(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -157,8 +158,8 @@ class Incidents : public Lens {
     return written == count_.end() ? most_ > 0 : written->second < most_;
   }
 
-  /// Whether the run may write one more of this kind. If so, counts it together with those in the folder of a resumed
-  /// run. Logs the reason if a requested one is refused.
+  /// Whether the run may write one more incident of this kind; if so, counts it. A resumed run also counts incidents in
+  /// its folder. Logs the reason if a requested one is refused.
   bool admit(const loupe_draft_incident& incident, const loupe_run& run) {
     if (!std::exchange(counted_, true) && (run.flags & LOUPE_RUN_RESUMED) != 0) {
       for (const Earlier& earlier : incidents_in(run.directory)) {
@@ -169,7 +170,7 @@ class Incidents : public Lens {
     const std::string how = incident.how, kind = kind_of_incident(how);
     if (kind == at_finding && incident.finding != nullptr && written_rules_.count(incident.finding->rule) != 0)
       return false;
-    // A fault that all ranks have is kept once.
+    // If all ranks have the same fault, keep only one incident.
     if (kind == "rank" && written_ && incident.at.step < *written_ + LastSteps::size) return false;
     if (has_room(kind)) return ++count_[kind] > 0;
     if (kind == at_finding) return false;
@@ -189,7 +190,7 @@ class Incidents : public Lens {
   std::set<std::string> rules_, written_rules_;  // rules with an incident, now and before the run was resumed
   std::optional<uint64_t> written_;              // the step of the last one
 
-  std::mutex mutex_;  // of kept_, but for streams and pushes, which are the modules' to hold
+  std::mutex mutex_;  // guards kept_, except for streams and pushes, which each module's own lock guards
   KeptSteps kept_;
   PushWatch pushes_{kept_.pushes};
 };

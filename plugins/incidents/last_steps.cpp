@@ -32,7 +32,7 @@ void fill_in(StepNumbers& numbers, const loupe_measurement& measurement) {
 }  // namespace
 
 StepNumbers& LastSteps::place_for(const loupe_event& event) {
-  // A validation pass in the same step must not hide the training.
+  // The flags are part of the key, so that a validation pass in the same step does not replace the training step.
   const Key key{static_cast<uint32_t>(event.step), event.flags, static_cast<uint8_t>(event.tap),
                 static_cast<uint8_t>(event.index)};
   if (taken_ > 0 && key == last_) {

@@ -8,12 +8,12 @@
 
 namespace loupe::incidents {
 
-/// The measurements of one step of a stream, in little memory: there are 64 for each stream. Of several events in one
-/// step only the last counts, except for NaN and Inf.
+/// The measurements of one step of a stream, kept small because each stream has 64. If a step has several events, only
+/// the last one counts, except for NaN and Inf.
 struct StepNumbers {
   int64_t numel = 0;
   uint32_t step = 0;
-  uint32_t first_number = 0, last_number = 0;  ///< of the stream's events
+  uint32_t first_number = 0, last_number = 0;  ///< numbers of the stream's events
   uint32_t flags = 0;
   uint32_t nan_count = 0, inf_count = 0;
   uint32_t active_count = 0, unit_count = 0, dead_units = 0;
@@ -25,25 +25,25 @@ struct StepNumbers {
   bool has_change = false;
 };
 
-/// The last steps of one stream, for incidents; allocated once. Calls come one at a time.
+/// The last steps of one stream, for incidents. Allocates memory only once. Calls must not overlap.
 class LastSteps {
  public:
   static constexpr std::size_t size = 64;
 
-  /// Adds an event with its measurement, which a device delivers later, under the event's number.
+  /// Adds an event. A device may deliver its measurement later, under the event's number.
   void add(const loupe_event& event);
   /// Adds a value without a tensor.
   void add(const loupe_event& event, double scalar) { place_for(event).scalar = static_cast<float>(scalar); }
 
   std::size_t count() const { return taken_ < size ? static_cast<std::size_t>(taken_) : size; }
-  /// From the oldest, 0, on.
+  /// The steps from the oldest, 0, to the newest.
   const StepNumbers& at(std::size_t place) const { return steps_[(taken_ - count() + place) % size]; }
 
  private:
   void fill(uint64_t number, const loupe_measurement& measurement);
   StepNumbers& place_for(const loupe_event& event);
 
-  /// Identifies the last step; in the same cache line as the counter.
+  /// Identifies the last step; stored in the same cache line as the counter.
   struct Key {
     uint32_t step = 0, flags = 0;
     uint8_t tap = 0, index = 0;

@@ -11,14 +11,14 @@
 
 namespace loupe {
 
-/// The course of losses within an epoch. It reads the sums of sources every few steps and reports what was added
-/// between two readings, so that a long epoch costs no more than a short one: where there are too many readings, every
-/// second one is dropped, and half as many are made from then on.
+/// The course of losses within an epoch. Every few steps it reads the sums of sources, and reports what was added
+/// between two readings. So a long epoch costs no more than a short one: if there are too many readings, every second
+/// one is dropped, and from then on half as many are made.
 class LossByStep {
  public:
-  /// Called after each step: whether take() must be called for each source.
+  /// Called after each step. Returns whether to call take() for each source.
   bool is_due(std::uint64_t step) {
-    if (step == last_step_) return false;  // of another optimizer in the same step
+    if (step == last_step_) return false;  // another optimizer has stepped in the same step
     last_step_ = step;
     return ++steps_ % stride_ == 0;
   }
@@ -33,8 +33,8 @@ class LossByStep {
   }
 
   void begin_report() { points_ = static_cast<std::size_t>(1000 / (9 + ++reports_)); }
-  /// Reports the means between readings as numbers of single steps; a single one, as of a loss that comes once an
-  /// epoch, is left out.
+  /// Reports the means between readings as numbers of single steps. A single number, for example of a loss that comes
+  /// once per epoch, is left out.
   void write(Report& report, const Source& source, std::size_t series, const std::string& tag,
              const std::string& line) {
     const std::vector<Reading>& readings = of(source, series);
@@ -61,14 +61,14 @@ class LossByStep {
     steps_ = 0;
     stride_ = 1;
   }
-  /// To be called before the source ends.
+  /// Must be called before the source ends.
   void forget(const Source& source) {
     std::erase_if(readings_, [&](const auto& known) { return known.first.first == source.raw(); });
   }
 
  private:
   static constexpr std::size_t MOST_READINGS = 200;
-  /// The sums of the epoch up to a step.
+  /// The sums of the epoch up to and including a step.
   struct Reading {
     std::uint64_t step = 0;
     double sum = 0;
@@ -95,7 +95,7 @@ class LossByStep {
 
   std::vector<std::pair<Key, std::vector<Reading>>> readings_;  // by source and series
   std::uint64_t last_step_ = 0, steps_ = 0, stride_ = 1, reports_ = 0;
-  std::size_t points_ = 0;  // to report at most
+  std::size_t points_ = 0;  // at most this many are reported
 };
 
 }  // namespace loupe

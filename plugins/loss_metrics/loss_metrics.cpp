@@ -104,12 +104,12 @@ class LossMetrics : public Lens {
     tell_misspelt();
   }
 
-  /// "train_loss median", "accuracy mean": every aggregation of what the last report showed.
+  /// Answers "train_loss median", "accuracy mean": all aggregations of the lines in the last report.
   std::optional<double> query(std::string_view key) {
     const auto found = numbers_.find(key);
     return found != numbers_.end() ? std::optional<double>(found->second) : std::nullopt;
   }
-  /// Only the course within an epoch needs steps; all else is merged over ranks.
+  /// Only the course within an epoch needs steps; everything else can be merged over ranks.
   const void* get_extension(const char* id) override {
     return std::string_view(id) == LOUPE_DRAFT_RANKS_ID ? this : draft::query_extension<LossMetrics>(id);
   }
@@ -117,7 +117,7 @@ class LossMetrics : public Lens {
  private:
   static std::set<std::string> names_of(const Strings& names) { return {names.begin(), names.end()}; }
 
-  /// Metrics may come in some epochs only: warns of a missing one only if another has nearly its name.
+  /// Warns about a metric that never came, if another has a similar name: metrics may come in only some epochs.
   void tell_misspelt() {
     Strings others;
     for (std::size_t i = 0; i < pushed_metrics_.series_count(); ++i) {
@@ -133,7 +133,7 @@ class LossMetrics : public Lens {
     }
   }
 
-  /// A loss module's values have the names of the losses that the trainer pushes.
+  /// The name for a loss module's values: the same as for losses that the trainer pushes.
   static std::string loss_name(const loupe_run* run, bool train) {
     if (train) return run != nullptr ? run->train_loss : "train_loss";
     return run != nullptr ? run->validation_loss : "val_loss";
@@ -155,7 +155,7 @@ class LossMetrics : public Lens {
             "Where the loss gets better and a metric does not, the loss does not measure what you want: "
             "check whether classes are unequal, or whether both use the same data."};
   }
-  /// A plot that both share is explained as the loss's.
+  /// If losses and metrics share a plot, it is explained as a plot of losses.
   void introduce_metrics(Report& report) const {
     report.tag(metrics_tag_, explained(style(), metrics_tag_ == loss_tag_ ? loss_explained() : metrics_explained()));
   }
@@ -166,7 +166,7 @@ class LossMetrics : public Lens {
     return style;
   }
 
-  // A single loss module is the loss. With several, such as a GAN's, each is shown under its own name too.
+  // A single loss module is the loss. If there are several, as in a GAN, each is also shown under its own name.
   void report_loss_module(Report& report, const Layer& layer) {
     for (std::size_t i = 0; i < layer.source.series_count(); ++i) {
       const SeriesNumbers loss = layer.source.read(i);
@@ -176,7 +176,7 @@ class LossMetrics : public Lens {
     }
   }
   void report_loss(Report& report, const SeriesNumbers& loss, const std::string& shown) {
-    // A mean of the other losses would look valid but is not.
+    // Ignoring NaN would give a value that looks valid but is not.
     const bool is_broken = loss.nan_count() > 0;
     remember(loss, loss.name(), is_broken);
     remember(loss, shown, is_broken);
@@ -200,7 +200,7 @@ class LossMetrics : public Lens {
     non_finite_.write(report, metric, metrics_tag_, numbers);
   }
 
-  // The first to be remembered under a name stays.
+  // The first value under a name is kept.
   void remember(const SeriesNumbers& numbers, const std::string& shown, bool is_broken = false) {
     for (const std::string& aggregation : aggregation_names()) {
       const auto number = numbers.get(aggregation_from(aggregation));
@@ -210,7 +210,7 @@ class LossMetrics : public Lens {
 
   Host host_;
   std::set<std::string> metrics_;
-  std::set<std::string> metrics_come_;  // or had a warning
+  std::set<std::string> metrics_come_;  // that have come, or whose absence was reported
   bool watches_loss_modules_;
   OptionValues loss_module_options_;
   Strings loss_line_names_;

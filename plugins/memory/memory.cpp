@@ -19,7 +19,7 @@
 
 namespace loupe {
 
-/// What training holds in memory, and for which layers.
+/// The memory that training holds, in total and by layer.
 class Memory : public Lens {
  public:
   static constexpr const char* name = "memory";
@@ -65,7 +65,7 @@ class Memory : public Lens {
     if (shows_layers_) report.tag(kept_tag, kept_style());
     Report::Row row(report);
     if (const auto held = process_bytes()) row.value("process", mebibytes(*held));
-    // At the end of a program its models may be destroyed.
+    // The models may be destroyed already when a program ends.
     if (const double bytes = parameter_bytes(false); bytes > 0) {
       row.value("parameters", mebibytes(bytes));
       row.value("gradients", mebibytes(parameter_bytes(true)));
@@ -129,7 +129,7 @@ class Memory : public Lens {
     return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
   }
 
-  /// What two modules share counts once.
+  /// The size of all parameters or gradients; a parameter that two modules share counts once.
   double parameter_bytes(bool gradients) const {
     std::set<const void*> seen;
     double sum = 0;
@@ -150,7 +150,7 @@ class Memory : public Lens {
   std::map<uint64_t, const loupe_module*> modules_;
   std::list<Layer> layers_;
   std::unordered_map<const loupe_module*, std::list<Layer>::iterator> places_;
-  std::list<Layer> forgotten_;  // until the next call: their sources end with the one that forgets them
+  std::list<Layer> forgotten_;  // kept until the next call, because their sources end with the call that forgets them
 };
 
 }  // namespace loupe

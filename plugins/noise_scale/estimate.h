@@ -11,8 +11,8 @@ struct Estimate {
   double gradient = 0, noise = 0;
 };
 
-/// For n batches whose gradients are summed up, the squared norm of the sum is n^2 |G|^2 + n T on average: divided by
-/// n, a line with the slope |G|^2 and the value T at 0, which is fitted here.
+/// The sum of the gradients of n batches has the squared norm n^2 |G|^2 + n T on average. Divided by n this is a line
+/// with slope |G|^2 and value T at 0, which is fitted here.
 /// @param squares  mean squared norms, after one pass, two passes, …
 inline std::optional<Estimate> from_passes(const std::vector<double>& squares) {
   const std::size_t passes = squares.size();
@@ -32,8 +32,8 @@ inline std::optional<Estimate> from_passes(const std::vector<double>& squares) {
   return Estimate{slope, y_mean - slope * x_mean};
 }
 
-/// With ranks, each one's own gradient is |G|^2 + T on average, and their mean |G|^2 + T/n. A sum is n^2 times that,
-/// which is more than the first, while a mean is less.
+/// With several ranks, the squared norm of each rank's gradient is |G|^2 + T on average, and of their mean |G|^2 + T/n.
+/// If `common` is larger than `own`, it is of the sum, so divide it by n^2.
 inline std::optional<Estimate> from_ranks(double own, double common, double ranks) {
   if (ranks < 2) return std::nullopt;
   if (common > own) common /= ranks * ranks;

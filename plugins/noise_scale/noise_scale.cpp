@@ -1,4 +1,5 @@
-// The lens `noise_scale`: how large a batch is worth its cost, from gradients of small batches and of their sum.
+// The lens `noise_scale`: estimates the largest batch that is worth its cost, from gradients of small batches and of
+// their sum.
 
 #include <loupe/lenses/explanation.h>
 #include <loupe/plugin.h>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::size_t most_passes = 32;
 
-/// A mean of squared norms.
+/// A running mean of squared norms.
 struct Mean {
   void add(double value) {
     sum += value;
@@ -34,13 +35,13 @@ struct Mean {
   uint64_t count = 0;
 };
 
-/// The squared norms of one parameter's gradient: after each backward pass of a step, and as the optimizer uses it.
+/// The squared norms of one parameter's gradient: after each backward pass of a step, and when the optimizer uses it.
 struct Squares {
   std::array<Mean, most_passes> after_pass;
   Mean last, at_step;
 };
 
-/// Takes both. On the model's threads, and on the one that reports.
+/// Collects both kinds of norms. Called by the model's threads and by the thread that reports.
 class GradientSquares {
  public:
   void add_pass(uint64_t step, double squares) {
@@ -94,13 +95,13 @@ class Part : public Preprocessor {
   bool of_step_;
 };
 
-/// Samples a backward pass, by the size of the model's first input.
+/// The number of samples per backward pass, from the size of the model's first input.
 class BatchSize : public Preprocessor {
  public:
   Request request() const override {
     Request request;
     request.passes = LOUPE_PASS_TRAINING;
-    request.wants_tensor = true;  // its sizes; nothing is read
+    request.wants_tensor = true;  // only the sizes are used; no element is read
     return request;
   }
   void process(const Event& event) override {
@@ -158,7 +159,7 @@ class NoiseScale : public Lens {
     report.tag(tag, style());
     for (auto& [name, model] : models_) {
       if (const auto now = estimate(model)) {
-        // Numerator and denominator are kept apart: a mean of quotients would lie too high.
+        // Average numerator and denominator separately: the mean of quotients would be too large.
         const double share = model.weight == 0 ? 0 : kept_;
         model.kept.gradient = share * model.kept.gradient + (1 - share) * now->gradient;
         model.kept.noise = share * model.kept.noise + (1 - share) * now->noise;
@@ -202,7 +203,7 @@ class NoiseScale : public Lens {
     bool any = false;
     for (GradientSquares& each : model.parameters) {
       const Squares squares = each.take();
-      if (squares.at_step.count == 0) continue;  // the loss does not reach it
+      if (squares.at_step.count == 0) continue;  // the loss does not depend on it
       any = true;
       std::size_t its_passes = 0;
       while (its_passes < most_passes && squares.after_pass[its_passes].count > 0) {

@@ -14,8 +14,8 @@
 
 namespace loupe {
 
-/// The text with each {name} replaced by its value, and without the spaces left by an empty value. Throws Error for a
-/// name that there is none of.
+/// The text with each {name} replaced by its value; spaces around an empty value are removed. Throws Error for an
+/// unknown name.
 inline std::string tag_text(const std::string& text, const std::vector<std::pair<std::string, std::string>>& values) {
   std::string filled;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -46,7 +46,7 @@ inline std::string tag_text(const std::string& text, const std::vector<std::pair
   return tidy;
 }
 
-/// A lens without code: YAML names its gatherer, preprocessor and modules.
+/// A lens defined by YAML only: it names the gatherer, preprocessor and modules.
 class Pipeline : public Lens {
  public:
   static constexpr const char* name = "pipeline";
@@ -114,7 +114,7 @@ class Pipeline : public Lens {
     globs_ = WantedNames("parameters", "parameter", globs);
     has_globs_ = !globs.empty();
     if (parameters.empty()) streams_.push_back({"", {}, ""});
-    title("", "", false);  // refuses a wrong tag before training
+    title("", "", false);  // throws for an invalid tag now, before training
   }
 
   void visit(const Module& module) override {
@@ -129,7 +129,7 @@ class Pipeline : public Lens {
                                                      .label(label)
                                                      .preprocessor(preprocessor_.c_str(), preprocessor_options_)));
       } catch (const Error& reason) {
-        // Not every module has every parameter; exposed values are in no list that could be checked before.
+        // Some modules may lack the parameter, and exposed values are in no list that could be checked before.
         if (label == nullptr || reason.status() != LOUPE_NOT_FOUND) throw;
         if (stream.lacking.empty()) stream.lacking = reason.what();
       }
@@ -153,7 +153,7 @@ class Pipeline : public Lens {
   struct WatchedSeries {
     std::string parameter;
     Layers layers;
-    std::string lacking;  ///< why a module without it was left out, reported if no module has it
+    std::string lacking;  ///< why a module without it was left out; reported if no module has it
     bool of_a_glob = false;
   };
 
@@ -195,7 +195,7 @@ class Pipeline : public Lens {
     }
   }
 
-  /// Appends the names of several parameters or series to a title that does not distinguish them.
+  /// Appends the names of several parameters or series to a title that lacks them.
   std::string title(const std::string& parameter, const std::string& series, bool several) const {
     std::string tag = tag_;
     const auto tell_apart = [&](const char* word) {
@@ -208,7 +208,7 @@ class Pipeline : public Lens {
                           {"parameter", title_of(parameter)},
                           {"series", title_of(series)}});
   }
-  /// "weight_a" and "weight a" have one title: the one that comes later shows its names as they are, too.
+  /// "weight_a" and "weight a" give the same title: the second one gets its unmodified names added.
   std::string distinct(const std::string& title, const std::string& parameter, const std::string& series) {
     const auto [known, is_new] = titles_.try_emplace(title, parameter, series);
     if (is_new || known->second == std::pair(parameter, series)) return title;
@@ -246,7 +246,7 @@ class Pipeline : public Lens {
       non_finite_.write(report, tag, layer.name, *numbers);
     }
   }
-  /// Each layer is a line there, or one for each aggregation.
+  /// Each layer is one line of the plot, or one line per aggregation.
   void write_in_big_plot(Report& report, const std::string& tag, const std::string& layer,
                          const SeriesNumbers& numbers) {
     Report::Row row(report);
@@ -270,7 +270,7 @@ class Pipeline : public Lens {
   bool relation_ = false;
   std::vector<WatchedSeries> streams_;
   bool has_globs_ = false;
-  std::map<std::string, std::pair<std::string, std::string>> titles_;  // and their subjects
+  std::map<std::string, std::pair<std::string, std::string>> titles_;  // by title, the parameter and series that use it
   NonFinite non_finite_;
 };
 

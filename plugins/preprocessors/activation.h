@@ -4,8 +4,8 @@
 
 namespace loupe {
 
-/// The share of entries that are active, and the share of units without an active entry in the whole event. Every unit
-/// has equally many entries, so the mean of the units' rates is the rate of all entries.
+/// The share of active entries, and the share of units that have no active entry in the event. All units have the same
+/// number of entries, so the mean of the units' rates is the rate of all entries.
 class Activation : public Preprocessor {
  public:
   static std::vector<const char*> gives() {

@@ -7,7 +7,7 @@
 
 namespace loupe {
 
-/// A norm, and the correlation with the same of the event before. Correlation runs on over ticks.
+/// The norm of a tensor, and its correlation with the tensor of the previous event, also across ticks.
 class Geometry : public Preprocessor {
  public:
   static std::vector<const char*> gives() {
@@ -37,7 +37,7 @@ class Geometry : public Preprocessor {
     if (wants_correlation()) correlation_->push(marker);
   }
   void push_norm(double sum_squares, int64_t numel) { norm_.push(norm_of(sum_squares, numel, normalize_)); }
-  /// A zero vector has no direction, and so no correlation.
+  /// A zero vector has no direction, and therefore no correlation.
   void push_correlation(double dot, double previous_sum_squares, double sum_squares) {
     const double norms = std::sqrt(previous_sum_squares) * std::sqrt(sum_squares) + epsilon_;
     if (norms > 0) correlation_->push(dot / norms);
@@ -54,14 +54,14 @@ class Geometry : public Preprocessor {
   Series* correlation_ = nullptr;
 };
 
-/// Takes the tensor itself.
+/// The geometry of a tensor itself.
 class TensorGeometry : public Geometry {
  public:
   Request request() const override {
     Request request;
     request.measures = LOUPE_MEASURE_SUMS;
     if (wants_correlation()) request.measures |= LOUPE_MEASURE_PREVIOUS;
-    request.takes_sparse = !wants_correlation();  // the rows of two sparse gradients are not the same
+    request.takes_sparse = !wants_correlation();  // two sparse gradients may have different rows
     return request;
   }
 
@@ -77,7 +77,7 @@ class TensorGeometry : public Geometry {
     push_norm(measurement->sum_squares, measurement->numel);
     if (!wants_correlation()) return;
     if (!has_previous(*measurement)) {
-      // Later in a stream the shape has changed, and then there is nothing to correlate with.
+      // Within a stream this means that the shape has changed, so the correlation is not defined.
       if (first) push_first_correlation();
     } else if (comparable) {
       push_correlation(measurement->dot_previous, measurement->previous_sum_squares, measurement->sum_squares);
@@ -109,7 +109,7 @@ class OutputGradientGeometry : public TensorGeometry {
   explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
 };
 
-/// Takes the change of a parameter since the last event.
+/// The geometry of the change of a parameter since the last event.
 class ParameterDifferenceGeometry : public Geometry {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_DIFFERENCE_GEOMETRY;
@@ -136,7 +136,7 @@ class ParameterDifferenceGeometry : public Geometry {
       return;
     }
     push_norm(measurement->change_sum_squares, measurement->numel);
-    // One after a gap has nothing to correlate with, nor has the first.
+    // The first change, or one after a gap, has no previous change to correlate with.
     const bool has_none_before = first_ && measurement->previous_change_sum_squares == 0;
     if (wants_correlation() && has_none_before) {
       push_first_correlation();

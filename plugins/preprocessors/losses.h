@@ -6,7 +6,7 @@
 
 namespace loupe {
 
-/// The single number of a loss module, under the training or the validation name.
+/// The value of a loss module, under the name for training or for validation.
 class LossModule : public Preprocessor {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_LOSS_MODULE;

@@ -7,8 +7,7 @@
 
 namespace loupe {
 
-/// The event's measurement; null when there is nothing to make numbers of: an empty tensor, or one of a dtype that is
-/// not measured.
+/// The measurement of an event; null if there are no numbers: the tensor is empty, or its dtype cannot be measured.
 inline const Measurement* measured(const Event& event, uint32_t needed) {
   if (!event.has_measurement()) return nullptr;
   const Measurement& measurement = event.measurement();
@@ -16,8 +15,8 @@ inline const Measurement* measured(const Event& event, uint32_t needed) {
   return filled && measurement.numel > 0 ? &measurement : nullptr;
 }
 
-/// The value of an event with NaN or Inf elements. A number from only the finite ones would look valid but would not
-/// be.
+/// The value of an event whose tensor has NaN or Inf elements. Ignoring these would give a value that looks valid but
+/// is not.
 inline std::optional<double> non_finite(const Measurement& measurement) {
   if (measurement.nan_count != 0) return NAN;
   if (measurement.inf_count != 0) return INFINITY;

@@ -57,7 +57,7 @@ class OutputNorm : public Preprocessor {
   Request request_;
 };
 
-/// The gatherer's label says which parameter.
+/// The norm of a parameter, which the gatherer's label selects.
 class ParameterNorm : public Preprocessor {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_NORM;

@@ -8,8 +8,8 @@
 
 namespace loupe {
 
-/// The largest over the smallest singular value of a matrix; more dimensions are flattened from dim 1. Infinite for a
-/// singular matrix. A vector has no condition number and is passed over.
+/// The largest singular value of a matrix divided by the smallest; tensors with more dimensions are flattened from
+/// dim 1. Infinite for a singular matrix. Vectors have no condition number and are skipped.
 class ParameterCondition : public Preprocessor {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_CONDITION;
@@ -35,7 +35,7 @@ class ParameterCondition : public Preprocessor {
   }
 
  private:
-  // The decomposition of a matrix with such an element would only fail.
+  // NaN or Inf if an element is; the decomposition would only fail for such a matrix.
   std::optional<double> non_finite_element(const loupe_tensor& tensor) const {
     std::optional<double> found;
     for (double value : host_.copy(tensor)) {

@@ -1,4 +1,4 @@
-// The visualizer `prometheus`: the last tick's numbers as a file for node_exporter's textfile collector.
+// The visualizer `prometheus`: writes the numbers of the last tick to a file for node_exporter's textfile collector.
 
 #include <loupe/files/output_path.h>
 #include <loupe/files/replacement.h>
@@ -42,11 +42,11 @@ std::string sample_value(double value) {
   return number_text(value);
 }
 
-/// A label: a name that the format allows, and any text.
+/// A label: a valid name, and any text.
 using Label = std::pair<const char*, std::string>;
 
-/// One metric with all its samples, in Prometheus's text format. Of two samples with the same labels the last counts,
-/// for the format allows one.
+/// One metric with all its samples, in Prometheus's text format. If several samples have the same labels, only the last
+/// one counts, because the format allows only one.
 class Metric {
  public:
   /// @param type "gauge", or "counter" for a number that only grows
@@ -60,7 +60,7 @@ class Metric {
     samples_[text] = value;
   }
   void clear() { samples_.clear(); }
-  /// "" without samples.
+  /// The text; "" if there are no samples.
   std::string text() const {
     if (samples_.empty()) return "";
     std::string text = "# HELP " + name_ + ' ' + help_ + "\n# TYPE " + name_ + ' ' + type_ + '\n';
@@ -116,7 +116,7 @@ class Prometheus : public Visualizer {
     steps_.set({{"run", run_}}, static_cast<double>(tick.at.step));
   }
   void row(const Row& row) override {
-    if (row.step > 0) return;  // a scrape shows only whole ticks
+    if (row.step > 0) return;  // a scrape shows only values of whole ticks
     const bool is_taken = selection_.takes(row);
     const auto set = [&](Metric& metric, const std::string& line, double number) {
       metric.set({{"run", run_}, {"tag", row.tag}, {"layer", layer_of(row)}, {"line", line}}, number);
@@ -141,7 +141,7 @@ class Prometheus : public Visualizer {
     ++counts[finding.severity];
     if (severity == 0) --counts[finding.severity];
     tell_counts(rule);
-    // Show findings at once, not at the next tick.
+    // Write findings at once, before the next tick.
     if (!in_tick_ && finding.state != LOUPE_FINDING_CHANGED) show();
   }
   void end_tick() override {
@@ -191,8 +191,8 @@ class Prometheus : public Visualizer {
   double number_ = 0;
   std::uint64_t non_finite_ = 0;
   bool in_tick_ = false, shown_ = false;
-  std::unordered_map<std::uint64_t, std::uint32_t> findings_;  // their severities, by number; 0: resolved
-  // The number of open findings, by rule and severity. Old entries stay at 0, so that an alert can end.
+  std::unordered_map<std::uint64_t, std::uint32_t> findings_;  // their severities, by number; 0: it is resolved
+  // The number of open findings, by rule and severity. Entries remain when they drop to 0, so that an alert can end.
   std::map<std::string, std::map<std::uint32_t, std::uint64_t>> counts_;
   Metric epoch_{"loupe_epoch", "The epoch of the last tick."};
   Metric time_{"loupe_last_tick_timestamp_seconds", "When the last tick was, in seconds since 1970."};

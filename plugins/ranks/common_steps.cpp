@@ -16,8 +16,8 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-/// How many ranks have measured the step, as far as its position says: hosts look at pairs of steps, at the first of an
-/// epoch and then at each that is a multiple of a power of 2.
+/// How likely the ranks have measured the step at this position. Hosts measure pairs of steps: first those at the start
+/// of an epoch, then those at multiples of a power of 2.
 int likelihood(uint64_t position) {
   return position < 2 ? 64 : std::countr_zero(position / 2);
 }

@@ -10,17 +10,17 @@
 
 namespace loupe::ranks {
 
-/// The measured steps since a tick that are kept to be compared. Each rank measures as often as its own
-/// budget allows, so that of what it has it keeps the steps that others are likely to have, too.
+/// The measured steps since a tick that are kept for comparison. Each rank measures as often as its budget allows, so
+/// it keeps the steps that other ranks have most likely measured, too.
 class KeptSteps {
  public:
   static constexpr std::size_t most = 16;
 
-  /// @param position  of the step since the tick, from 0
+  /// @param position  the number of the step since the tick, from 0
   void add(uint64_t position, MeasuredStep step);
-  /// In their order. Empties this.
+  /// Returns the kept steps in order, and forgets them.
   std::vector<MeasuredStep> take();
-  /// Whether this step's inputs are compared, too: those of many steps would take long.
+  /// Whether the inputs of this step are compared, too; comparing them in all steps would take too long.
   static bool has_inputs(uint64_t position);
 
  private:
@@ -32,8 +32,9 @@ class KeptSteps {
   std::vector<Kept> kept_;
 };
 
-/// Fills what is known of the steps that nearly all ranks have measured, in those ranks that have measured all of them.
-/// @param modes  the modules that MeasuredStep::evaluated numbers
+/// Fills in numbers over the steps that nearly all ranks have measured, for the ranks that have measured all of these
+/// steps.
+/// @param modes  the names of the modules, by the numbers in MeasuredStep::evaluated
 void compare_common_steps(std::map<int, RankRecord>& records, const std::vector<std::string>& modes);
 
 }  // namespace loupe::ranks

@@ -1,4 +1,4 @@
-// What the ranks of a run show when they are compared: their settings, data and numbers. Replicas are in replicas.cpp.
+// Compares the settings, data and numbers of the ranks of a run. replicas.cpp compares their replicas.
 
 #include "ranks/judge.h"
 
@@ -12,7 +12,7 @@
 namespace loupe::ranks {
 namespace {
 
-/// The median; the larger of the two middle numbers.
+/// The median; of an even count the larger of the two middle numbers.
 double upper_median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
@@ -40,7 +40,8 @@ std::string difference(const Said& said, const std::string& name, Value&& value)
   return groups.size() <= most ? text : text + " and others in the other ranks";
 }
 
-/// Whether a count differs by more than batches do that are not divided evenly, which leave one rank with one more.
+/// Whether a count differs between ranks by more than an uneven division of batches explains, which leaves one rank one
+/// more.
 bool differs(const Said& said, uint64_t RankRecord::*count) {
   uint64_t fewest = UINT64_MAX, most = 0;
   for (const auto& [rank, record] : said.records) {
@@ -50,8 +51,8 @@ bool differs(const Said& said, uint64_t RankRecord::*count) {
   return most > fewest + 2 && static_cast<double>(most) > 1.1 * static_cast<double>(fewest);
 }
 
-/// Whether most ranks tell a loss for each step, and all of them some: one that tells few of many, or none, shows less
-/// than it does.
+/// Whether most ranks reported a loss for each step, and all of them some losses. Otherwise the numbers of losses do
+/// not show the numbers of batches.
 bool have_losses_of_each_batch(const Said& said) {
   std::size_t often = 0;
   for (const auto& [rank, record] : said.records) {
@@ -61,7 +62,7 @@ bool have_losses_of_each_batch(const Said& said) {
   return 2 * often > said.records.size();
 }
 
-/// Names for fingerprints, which nobody can read: "A", "B".
+/// A short name for a fingerprint, since fingerprints are not readable: "A", "B".
 std::string letter_of(uint64_t number, std::vector<uint64_t>& known) {
   auto place = std::find(known.begin(), known.end(), number);
   if (place == known.end()) place = known.insert(known.end(), number);
@@ -144,7 +145,7 @@ void Judge::judge_settings(const Said& said) {
   raise(std::move(finding), text);
 }
 
-/// Layers that behave differently in eval mode, and are in that mode in only some ranks.
+/// Finds layers that depend on the mode and are in eval mode in only some ranks.
 void Judge::judge_modes(const Said& said) {
   std::map<std::string, std::vector<int>> ranks_of;
   std::vector<int> all;
@@ -214,7 +215,7 @@ void Judge::judge_masks(const Said& said) {
     return keep([](const Finding& finding) { return finding.rule == "same_dropout"; });
   if (std::all_of(said.records.begin(), said.records.end(),
                   [&](const auto& each) { return each.second.batches == first; }))
-    return;  // on the same data that is no surprise
+    return;  // the same data explain the same masks
   std::map<std::string, std::vector<std::pair<int, const std::string*>>> by_module;
   for (const auto& [rank, record] : said.records) {
     for (const auto& [module, mask] : record.masks) by_module[module].emplace_back(rank, &mask);
@@ -249,7 +250,7 @@ void Judge::judge_masks(const Said& said) {
 }
 
 void Judge::judge_non_finite(const Said& said) {
-  // The loss is known of every step, and outputs and gradients of those that a rank measured.
+  // The loss is known for every step, but outputs and gradients only for measured steps.
   if (!judge_origin(said, &RankRecord::non_finite)) judge_origin(said, &RankRecord::bad_loss);
 }
 
@@ -270,12 +271,12 @@ bool Judge::judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*ki
       is_seen_at_once = is_seen_at_once && own.finite_before == own.step;
       continue;
     }
-    if (own.finite_before <= first->step) return false;  // it may have had one before
+    if (own.finite_before <= first->step) return false;  // an earlier one may have gone unseen
     if (!own.is_there()) continue;
     receivers.push_back(rank);
     received = std::min(received, own.step);
   }
-  if (origins.size() == said.records.size()) return false;  // no one rank's
+  if (origins.size() == said.records.size()) return false;  // all ranks have it, so none is to blame
   if (origins.size() > 1 && !is_seen_at_once) return false;
   Finding finding;
   finding.rule = "rank_non_finite";
@@ -295,10 +296,10 @@ bool Judge::judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*ki
   return true;
 }
 
-/// Who holds the others up waits least for them.
+/// Finds a straggler: the rank that delays the others waits the least itself.
 void Judge::judge_times(const Said& said) {
   constexpr double slow = 0.1, very_slow = 0.2, fewest_answers = 0.8;
-  constexpr double least_seconds = 0.002;  // less is what processes take from each other on a machine with much to do
+  constexpr double least_seconds = 0.002;  // processes on a busy machine take about this much time from each other
   constexpr int patience = 3;
   constexpr uint64_t fewest_steps = 8;
   std::vector<double> waits;
@@ -345,7 +346,7 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
     if (is_known(record)) all.push_back(record.*number.value);
   }
   const bool are_two = number.of_two && all.size() == 2;
-  const bool enough = all.size() >= 3 || are_two;  // of two nobody can say which one is odd
+  const bool enough = all.size() >= 3 || are_two;  // with two ranks nobody knows which one is odd
   if (!enough)
     return keep(
         [&](const Finding& finding) { return finding.rule == "rank_imbalance" && finding.parameter == number.name; });
@@ -355,8 +356,8 @@ void Judge::judge_balance_of(const Said& said, const Number& number) {
     const double own = record.*number.value;
     bool is_odd = false;
     if (is_known(record)) {
-      // As factors: how far it is from the nearest other, and the others from each other. Only the first and the last
-      // can be further than that.
+      // As factors: the distance to the nearest other number, and the spread of the other numbers. Only the first or
+      // last number can be farther away than that.
       const bool is_first = own == all.front(), is_last = own == all.back();
       const std::size_t last = all.size() - 1;
       const double spread = is_first ? all[last] / all[1] : all[last - 1] / all[0];
@@ -387,7 +388,7 @@ void Judge::judge_balance(const Said& said) {
       said, {inputs, 2, &RankRecord::input, "prepare the inputs alike in every rank: the same scale and normalization",
              nullptr, /*of_two=*/true});
   judge_balance_of(said, {"batch size", 1.5, &RankRecord::batch_size, share});
-  // Ranks that train separate models have separate losses.
+  // Ranks that train separate models also have separate losses, so these are not compared.
   const bool is_one_model = std::none_of(raised_.begin(), raised_.end(), [](const auto& each) {
     const Finding& finding = each.second.finding;
     return finding.severity == LOUPE_SEVERITY_ERROR &&

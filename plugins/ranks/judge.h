@@ -12,30 +12,30 @@
 
 namespace loupe::ranks {
 
-/// What the ranks said of one model at a tick.
+/// The data of all ranks on one model at a tick.
 struct Said {
   struct Group {
     Replica replica;
     std::vector<int> ranks;
   };
-  std::vector<Group> replicas;  ///< those that say the same together
-  std::vector<Group> buffers;   ///< of these `parameters` alone, and of those the buffers
-  std::vector<Group> states;    ///< of these the optimizers' states alone
+  std::vector<Group> replicas;  ///< ranks with the same data are one group
+  std::vector<Group> buffers;   ///< the same for buffers, which are in `parameters`
+  std::vector<Group> states;    ///< the same for the states of optimizers
   std::map<int, RankRecord> records;
   int world_size = 0;
 };
 
-/// A parameter or buffer, as Replica counts them.
+/// A parameter or buffer; the index is the same as in Replica.
 struct NamedTensor {
   std::string layer, name;
   bool is_buffer = false;
 };
 
-/// Compares the ranks of one model, tick by tick.
+/// Compares the ranks of one model at each tick.
 class Judge {
  public:
   using Tell = std::function<void(const Finding&)>;
-  /// Tells what is new, has changed or is gone.
+  /// Reports findings that are new, have changed or are resolved.
   void judge(const Said& said, const std::vector<NamedTensor>& tensors, const Tell& tell);
 
  private:
@@ -45,26 +45,26 @@ class Judge {
   void judge_batches(const Said& said);
   void judge_masks(const Said& said);
   void judge_non_finite(const Said& said);
-  /// Whether it is known where the first of this kind came up.
+  /// Returns whether it is known in which ranks the first NaN or Inf of this kind appeared.
   bool judge_origin(const Said& said, RankRecord::NonFinite RankRecord::*kind);
   void judge_times(const Said& said);
   void judge_balance(const Said& said);
-  /// What the ranks have a number each of.
+  /// A number that each rank has.
   struct Number {
     const char* name;
-    double most;  ///< times the nearest other rank's
+    double most;  ///< the largest acceptable ratio to the nearest other rank's number
     double RankRecord::*value;
     const char* advice;
-    const char* cause = nullptr;  ///< another number, from which this one follows
-    bool of_two = false;          ///< two ranks alone are alike in it, too
+    const char* cause = nullptr;  ///< another number whose deviation explains this one's
+    bool of_two = false;          ///< whether to compare only two ranks, too
   };
   void judge_balance_of(const Said& said, const Number& number);
 
-  /// How many ticks in a row `key` was so, with this one; 0 where it is not.
+  /// For how many consecutive ticks `is_so` was true for `key`, including this one; 0 if it is false.
   int in_a_row(const std::string& key, bool is_so);
-  /// @param essence  what makes it another finding where it changes; figures that come with each tick do not
+  /// @param essence  a finding is reported again if this text changes, but not if only its figures change
   void raise(Finding finding, std::string essence);
-  /// A rule could not be judged: its findings that stand go on to stand.
+  /// Keeps the open findings of a rule that could not be judged at this tick.
   void keep(const std::function<bool(const Finding&)>& is_its);
 
   struct Raised {

@@ -15,8 +15,8 @@
 
 namespace loupe::ranks {
 
-/// 64 bits of bytes: four lanes of multiplications, as quick as the memory is read. Two tensors that differ have the
-/// same with a chance of 2^-64; it is no protection against somebody who wants that.
+/// A 64-bit hash of bytes, as fast as memory is read, by four parallel multiplications. Different tensors have the same
+/// hash with a probability of 2^-64, unless somebody constructs them to.
 inline uint64_t fingerprint_of(const void* data, std::size_t size) {
   constexpr uint64_t factor = 0x9e3779b97f4a7c15u;
   uint64_t lanes[4] = {1, 2, 3, 4};
@@ -44,7 +44,7 @@ inline uint64_t fingerprint_of(std::string_view text) {
   return fingerprint_of(text.data(), text.size());
 }
 
-/// The print of a contiguous tensor in the processor's memory; 0 for others.
+/// The fingerprint of a contiguous tensor in the processor's memory; 0 for other tensors.
 inline uint64_t fingerprint_of(const TensorView& tensor) {
   if (!tensor || !tensor.is_cpu() || !tensor.is_contiguous() || tensor.raw()->data == nullptr) return 0;
   const auto bytes =
@@ -53,14 +53,14 @@ inline uint64_t fingerprint_of(const TensorView& tensor) {
   return hash != 0 ? hash : 1;
 }
 
-/// Whether two tell anything of each other: both are known, and are of tensors on the processor, or both on a device,
-/// which the highest bit tells.
+/// Whether two fingerprints can be compared: both are known, and both come from the processor or both from a device,
+/// which the highest bit shows.
 inline bool are_comparable(uint64_t one, uint64_t other) {
   return one != 0 && other != 0 && (one ^ other) >> 63 == 0;
 }
 
-/// Fingerprints of tensors wherever they lie. Of those on a device the queue adds up what they are made of; they are
-/// read together at a tick. Any thread.
+/// Fingerprints of tensors in any memory. For a tensor on a device, the device's queue computes a sum of its elements;
+/// the sums are read together at a tick. Any thread.
 class Prints {
  public:
   explicit Prints(const Host& host)
@@ -68,7 +68,7 @@ class Prints {
         service_(static_cast<const loupe_draft_fingerprint_service*>(host.get_extension(LOUPE_DRAFT_FINGERPRINTS_ID))) {
   }
 
-  /// 0 if unknown. Waits for no device: for a tensor there it is a place, which numbers() fills.
+  /// Returns 0 if unknown. Does not wait for a device: for a tensor on one, returns a placeholder that fill() replaces.
   uint64_t take(const TensorView& tensor) {
     if (!tensor) return 0;
     if (tensor.is_cpu()) {
@@ -89,7 +89,7 @@ class Prints {
     return on_device | is_place | (first_ + sums_.size() - 1);
   }
 
-  /// Reads what was taken since the last call. Waits for devices.
+  /// Reads the sums that were requested since the last call. Waits for devices.
   void read() {
     std::vector<std::unique_ptr<loupe_retained, Release>> sums;
     {
@@ -104,9 +104,10 @@ class Prints {
     if (sums.empty()) return;
     detail::ErrorBuffer error;
     error.check(service_->read(host_.context(), handles.data(), handles.size(), numbers_.data(), error.get()));
-    for (uint64_t& each : numbers_) each = fingerprint_of(&each, sizeof each);  // of any bits, whatever the sum is
+    for (uint64_t& each : numbers_)
+      each = fingerprint_of(&each, sizeof each);  // sums may be small numbers, so hash them
   }
-  /// Puts the numbers that were read into their places. Prints taken since then stay unknown.
+  /// Replaces placeholders by the numbers that read() has read; fingerprints taken since then become 0.
   void fill(std::vector<uint64_t>& prints) const {
     for (uint64_t& print : prints) {
       if ((print & on_device) == 0 || (print & is_place) == 0) continue;
@@ -126,7 +127,7 @@ class Prints {
   const loupe_draft_fingerprint_service* service_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<loupe_retained, Release>> sums_;
-  uint64_t first_ = 0;  ///< the place of the first of these
+  uint64_t first_ = 0;  ///< the placeholder of the first of sums_
   uint64_t read_first_ = 0;
   std::vector<uint64_t> numbers_;
   bool told_ = false;

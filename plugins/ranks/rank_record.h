@@ -13,11 +13,11 @@
 
 namespace loupe::ranks {
 
-/// What each rank says of itself, as bytes. Ranks that say the same share them, so that thousands of replicas that
-/// agree are one entry.
+/// The data of each rank as bytes. Ranks with equal data share an entry, so that thousands of equal replicas take one
+/// entry.
 class Facts : public Preprocessor {
  public:
-  /// @param most  the number of different entries kept; of further ranks only the difference from these is known
+  /// @param most  the most entries to keep; further ranks are only known to differ from these
   explicit Facts(std::size_t most) : most_(most) {}
 
   Request request() const override { return {}; }
@@ -25,7 +25,7 @@ class Facts : public Preprocessor {
   void reset() override { groups_.clear(); }
 
   void say(int rank, std::string bytes) { groups_[std::move(bytes)].push_back(rank); }
-  /// The ranks by what they say.
+  /// The ranks, grouped by their data.
   const std::map<std::string, std::vector<int>>& groups() const { return groups_; }
 
   std::string save_state() const override {
@@ -51,7 +51,7 @@ class Facts : public Preprocessor {
     state.finish();
     for (auto& [said, ranks] : read) {
       const auto known = groups_.find(said);
-      // What is left out differs from all that is kept, and stays known as that.
+      // Data beyond the limit become one empty entry, which differs from all others.
       std::vector<int>& group =
           known != groups_.end() ? known->second : groups_[groups_.size() < most_ ? std::move(said) : std::string()];
       group.insert(group.end(), ranks.begin(), ranks.end());
@@ -64,23 +64,23 @@ class Facts : public Preprocessor {
   std::map<std::string, std::vector<int>> groups_;
 };
 
-/// What tells gradients that one rank multiplies or clips from others: all of a model's at one step.
+/// Shows whether one rank's gradients are multiplied or clipped: computed from all gradients of a model at one step.
 struct GradientShape {
-  uint64_t signs = 0;                ///< a fingerprint of the signs of some elements; 0: too few, or cannot be told
+  uint64_t signs = 0;                ///< a fingerprint of the signs of some elements; 0: too few elements, or unknown
   double norm = NAN, largest = NAN;  ///< of the same elements
 };
 
-/// The numbers that replicas of a model have in common in a healthy run.
+/// The numbers that are equal in all replicas of a model if the run is healthy.
 struct Replica {
-  std::vector<uint64_t> start;       ///< of each parameter, before its first training forward
-  std::vector<uint64_t> parameters;  ///< the same at the tick; 0: a buffer, or cannot be told
+  std::vector<uint64_t> start;       ///< fingerprints of the parameters before the first training forward
+  std::vector<uint64_t> parameters;  ///< the same at the tick; 0: a buffer, or unknown
   struct Gradients {
     uint64_t step = 0;
-    std::vector<uint64_t> used;  ///< of each parameter's, as the optimizer used it; 0: there is none
+    std::vector<uint64_t> used;  ///< fingerprints of the gradients that the optimizer used; 0: there is none
     GradientShape shape = {};
   };
-  std::vector<Gradients> gradients;  ///< of some steps, the same in each rank
-  /// Prints of the optimizers' states of each parameter, by the state's name; 0: none, or unknown.
+  std::vector<Gradients> gradients;  ///< of some steps, which are the same in each rank
+  /// Fingerprints of the optimizers' states of each parameter, by the state's name; 0: there is none, or unknown.
   using States = std::map<std::string, std::vector<uint64_t>>;
   States first_states;  ///< after each optimizer's first step
   States states;        ///< at the tick
@@ -89,52 +89,52 @@ struct Replica {
   static Replica read(std::string_view bytes);
 };
 
-/// What one step of a model showed in one rank.
+/// The measurements of one step of a model in one rank.
 struct MeasuredStep {
-  uint64_t step = 0;  ///< of the model's, from 1
+  uint64_t step = 0;  ///< the model's step, from 1
   uint64_t forwards = 0, rows = 0;
-  double input_squares = 0, input_elements = 0;  ///< of some elements of the inputs
-  double gradient_squares = 0;                   ///< before they are averaged; NaN: on a device
-  double seconds = NAN, waited = NAN;            ///< since the step before, and since the last gradient
-  std::vector<uint64_t> batches;                 ///< fingerprints of the first inputs, in some of the steps
-  std::vector<uint64_t> evaluated;               ///< modules that ran in eval mode alone, as ModelWatch numbers them
+  double input_squares = 0, input_elements = 0;  ///< over some elements of the inputs
+  double gradient_squares = 0;                   ///< before averaging; NaN: on a device
+  double seconds = NAN, waited = NAN;            ///< since the previous step, and since the last gradient
+  std::vector<uint64_t> batches;                 ///< fingerprints of the first inputs, in some steps
+  std::vector<uint64_t> evaluated;  ///< numbers of modules that ran only in eval mode; indices of ModelWatch::modes
 };
 
-/// What each rank has for itself.
+/// The data that each rank has separately.
 struct RankRecord {
-  // What it ran with.
+  // The settings of the rank.
   uint64_t model = 0;  ///< a fingerprint of the modules' names and parameters' shapes
   uint64_t config = 0;
   std::string loupe_version, framework_version;
   double learning_rate = NAN;
-  // Numbers of every step since the last tick, measured or not.
+  // Numbers of all steps since the last tick, measured or not.
   uint64_t steps = 0, losses = 0;
   double loss = NAN;       ///< the mean of the training losses
   uint64_t all_steps = 0;  ///< since the start
-  // Numbers of measured steps.
+  // Numbers of only the measured steps.
   std::vector<MeasuredStep> measured;  ///< some of them
-  double device_gradient = NAN;        ///< as `gradient`, where every step was measured
+  double device_gradient = NAN;        ///< the same as `gradient`; known if every step was measured
   std::vector<std::pair<std::string, std::string>>
-      masks;  ///< of the first step: what dropout layers kept, see MaskWatch
-  // Since the start.
+      masks;  ///< what dropout layers kept in the first step; see MaskWatch
+  // The first NaN or Inf since the start.
   struct NonFinite {
     static constexpr uint64_t never = UINT64_MAX;
-    uint64_t step = never;       ///< after which the first one was seen
+    uint64_t step = never;       ///< the step after which it was seen
     std::string module, what;    ///< "its output"
-    uint64_t finite_before = 0;  ///< all was seen to be finite after the step before this one
+    uint64_t finite_before = 0;  ///< after the step before this one, everything was seen to be finite
     bool is_there() const { return step != never; }
   };
-  NonFinite non_finite;  ///< in outputs and gradients
+  NonFinite non_finite;  ///< for outputs and gradients
   NonFinite bad_loss;
 
-  // The measured steps that the ranks have in common; see common_steps.h.
-  uint64_t compared = 0, timed = 0;                 ///< how many these are, and those of known times
+  // Numbers over the measured steps that the ranks have in common; see common_steps.h.
+  uint64_t compared = 0, timed = 0;                 ///< the number of these steps, and of those with known times
   double batch_size = NAN;                          ///< the mean number of rows
   double gradient = NAN;                            ///< the root mean square of the norms of all gradients
   double input = NAN;                               ///< the root mean square of the model's input
   double step_seconds = NAN, waited_seconds = NAN;  ///< medians
   std::vector<uint64_t> batches;
-  std::vector<std::string> evaluated;  ///< modules that ran in eval mode alone; the first few
+  std::vector<std::string> evaluated;  ///< modules that ran only in eval mode; at most 16
 
   std::string bytes() const;
   static RankRecord read(std::string_view bytes);

@@ -18,7 +18,7 @@
 namespace loupe::ranks {
 namespace {
 
-/// After how many steps of the run the last of these began, of those before `step`; and the next. 0: after none.
+/// The step after the last measured one before `step`: everything was finite until then. 0 if there is none.
 uint64_t finite_before(const std::vector<uint64_t>& steps, uint64_t step) {
   const auto next = std::lower_bound(steps.begin(), steps.end(), step);
   return next != steps.begin() ? *std::prev(next) + 1 : 0;
@@ -26,8 +26,8 @@ uint64_t finite_before(const std::vector<uint64_t>& steps, uint64_t step) {
 
 }  // namespace
 
-/// In each process it gathers what the ranks are compared by; the one instance that is given what all of them gathered
-/// compares.
+/// Collects the data for comparing ranks in each process. One instance, which gets the data of all processes, compares
+/// them.
 class Ranks : public Lens {
  public:
   static constexpr const char* name = "ranks";
@@ -60,7 +60,7 @@ class Ranks : public Lens {
     if (module.is_root()) begin_model(module);
     ModelWatch* model = model_of(module.model());
     if (model == nullptr) return;
-    // The model's own input; where nobody sees its forward, that of its first layer.
+    // Watch the input of the model, or of its first layer if the model's own forward is not tapped.
     if (!std::exchange(model->has_input, model->has_input || module.is_tapped()) && module.is_tapped()) {
       watch(module, {"forward"}, keep<InputWatch>(*model, [this, model] {
               if (model->all_steps > 0) return;
@@ -72,7 +72,7 @@ class Ranks : public Lens {
     model->structure = fingerprint_of(std::to_string(model->structure) + layer + '\n' + std::string(module.type()));
     if (module.is_leaf() && !module.is_functional())
       watch(module, {"forward"}, keep<NumbersWatch>(*model, layer, "the output", false));
-    // Each rank's own go all the way to rank 0: seeds that are the same show in any layer.
+    // Every rank's masks are sent to rank 0, so watch few layers: equal seeds show in any layer.
     constexpr int most_masks = 2;
     if (module.family() == LOUPE_FAMILY_DROPOUT && model->masked_layers < most_masks) {
       ++model->masked_layers;
@@ -92,7 +92,7 @@ class Ranks : public Lens {
                                    [&](const auto& each) { return each->watch.root == module.raw(); });
     if (gone == models_.end()) return;
     (*gone)->watch.optimizer_states.release();
-    forgotten_.push_back(std::move(*gone));  // its sources end with the modules
+    forgotten_.push_back(std::move(*gone));  // kept, because its sources end with the modules
     models_.erase(gone);
   }
 
@@ -108,7 +108,7 @@ class Ranks : public Lens {
     if (step.optimizer->group_count > 0)
       model->learning_rate = learning_rate_of(*step.optimizer->groups[0]).value_or(NAN);
     model->optimizer_states.stepped(host_, step.optimizer->id, model->tensors, model->prints);
-    // The same in each rank, whichever its host measures.
+    // Choose steps that are the same in each rank, independent of which steps its host measures.
     constexpr uint64_t first_steps = 3;
     if (position > 0 && number > first_steps) return;
     Replica::Gradients gradients;
@@ -179,7 +179,7 @@ class Ranks : public Lens {
     return nullptr;
   }
 
-  /// 0 if there is no print, or it is unknown.
+  /// Returns 0 if there is no fingerprint, or it is unknown.
   template <class Look>
   uint64_t fingerprint(ModelWatch& model, const ModelWatch::Tensor& tensor, bool gradient, Look&& look) const {
     uint64_t print = 0;
@@ -194,7 +194,7 @@ class Ranks : public Lens {
     return fingerprint(model, tensor, false, [](const TensorView&) {});
   }
 
-  /// The events of a finished step.
+  /// Takes the events of a finished step.
   static void take_measured(ModelWatch& model, uint64_t position, bool is_measured, uint64_t step_of_run) {
     const double time = now();
     const std::lock_guard lock(model.mutex);
@@ -207,20 +207,20 @@ class Ranks : public Lens {
     }
     ++model.measured_count;
     measured.step = model.all_steps;
-    // What lies between two epochs is no part of a step.
+    // The time between two epochs is not part of a step.
     if (position > 0 && last_step > 0 && last_gradient > last_step) {
       measured.seconds = time - last_step;
       measured.waited = time - last_gradient;
     }
     model.measured.add(position, std::move(measured));
     if (step_of_run == 0 || (!model.finite_steps.empty() && model.finite_steps.back() == step_of_run - 1)) return;
-    constexpr std::size_t most_steps = 8192;  // of an epoch without an end
+    constexpr std::size_t most_steps = 8192;  // a limit, because an epoch may never end
     if (model.finite_steps.size() == most_steps)
       model.finite_steps.erase(model.finite_steps.begin(), model.finite_steps.begin() + most_steps / 2);
     model.finite_steps.push_back(step_of_run - 1);
   }
 
-  /// What this process says of itself.
+  /// Stores the data of this process.
   void say(ModelWatch& model) {
     const loupe_run* run = host_.run();
     Replica replica, buffers, states;
@@ -275,7 +275,7 @@ class Ranks : public Lens {
     model.records.say(rank, record.bytes());
   }
 
-  /// The one of the lowest rank first: it is what others are compared with.
+  /// The groups, beginning with that of the lowest rank, to which the others are compared.
   static std::vector<Said::Group> groups_of(const Facts& facts) {
     std::vector<Said::Group> groups;
     for (const auto& [bytes, ranks] : facts.groups()) groups.push_back({Replica::read(bytes), ranks});
@@ -286,7 +286,7 @@ class Ranks : public Lens {
     return groups;
   }
 
-  /// What all processes said.
+  /// Compares the data of all processes.
   void compare(Model& model, Report& report) {
     Said said;
     for (const auto& [bytes, ranks] : model.watch.records.groups()) {

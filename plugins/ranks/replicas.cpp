@@ -1,4 +1,4 @@
-// Whether the ranks still train one and the same model.
+// Checks whether the ranks still train the same model.
 
 #include <loupe/text/number_text.h>
 
@@ -13,12 +13,12 @@
 namespace loupe::ranks {
 namespace {
 
-/// What is known of both, and not the same.
+/// Whether both fingerprints are known and different.
 bool differ(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::size_t at) {
   return at < one.size() && at < other.size() && are_comparable(one[at], other[at]) && one[at] != other[at];
 }
 
-/// The first place at which any group differs from the first; of those for which `counts`.
+/// The first index, among those for which `counts` is true, at which any group differs from the first group.
 template <class Numbers, class Counts>
 std::optional<std::size_t> first_difference(const std::vector<Said::Group>& groups, Numbers&& numbers,
                                             Counts&& counts) {
@@ -34,7 +34,7 @@ std::optional<std::size_t> first_difference(const std::vector<Said::Group>& grou
   return first;
 }
 
-/// The ranks by what they have, the most first.
+/// The ranks grouped by value, the largest group first.
 std::vector<std::vector<int>> parts_of(const std::map<uint64_t, std::vector<int>>& by_value) {
   std::vector<std::vector<int>> parts;
   for (const auto& [value, ranks] : by_value) {
@@ -47,7 +47,7 @@ std::vector<std::vector<int>> parts_of(const std::map<uint64_t, std::vector<int>
   return parts;
 }
 
-/// The same of one place.
+/// The ranks grouped by their number at one index.
 template <class Numbers>
 std::vector<std::vector<int>> split(const Said& said, std::size_t at, Numbers&& numbers) {
   std::map<uint64_t, std::vector<int>> by_value;
@@ -59,15 +59,15 @@ std::vector<std::vector<int>> split(const Said& said, std::size_t at, Numbers&& 
   return parts_of(by_value);
 }
 
-/// A state of a parameter, and the ranks by what they keep as that.
+/// One optimizer state of a parameter; the ranks are grouped by the value that they keep.
 struct KeptState {
   std::size_t tensor;
   std::string name;
   std::vector<std::vector<int>> parts;
 };
 
-/// The first state that ranks do not agree on; of the parameters for which `counts`. Where each keeps the states of a
-/// part of the parameters, the others have nothing to say of those.
+/// The first optimizer state that differs between ranks, among the parameters for which `counts` is true. Ranks that do
+/// not keep a parameter's state are ignored, since states may be divided among ranks.
 template <class Counts>
 std::optional<KeptState> first_different_state(const std::vector<Said::Group>& groups, Replica::States Replica::*states,
                                                Counts&& counts) {
@@ -91,7 +91,7 @@ std::optional<KeptState> first_different_state(const std::vector<Said::Group>& g
   return std::nullopt;
 }
 
-/// Whether all ranks keep a state of the parameter.
+/// Whether all ranks keep some optimizer state of the parameter.
 bool all_keep(const std::vector<Said::Group>& groups, std::size_t tensor) {
   return !groups.empty() && std::all_of(groups.begin(), groups.end(), [&](const Said::Group& group) {
     const Replica::States& states = group.replica.states;
@@ -121,13 +121,14 @@ const Said::Group& group_of(const Said& said, int rank) {
   });
 }
 
-/// How gradients lie to others that they have the signs of.
+/// How gradients differ from others that have the same signs.
 struct Scaling {
-  std::optional<double> factor;  ///< they are that many times the others, all alike; at the first step
-  std::optional<double> limit;   ///< of each element, which the others exceed
+  std::optional<double>
+      factor;  ///< the factor between them, if it is the same for all elements; from the first step that differs
+  std::optional<double> limit;  ///< the largest element, if the others have larger ones
 };
 
-/// Empty where some gradients differ by more than their size, or not even by that.
+/// Empty if some gradients differ in more than their scale, or no scale was found.
 std::optional<Scaling> scaling_of(const Replica& replica, const Replica& reference) {
   constexpr double rounding = 0.01, fewest_times = 1.02;
   Scaling scaling;
@@ -153,8 +154,8 @@ std::optional<Scaling> scaling_of(const Replica& replica, const Replica& referen
   return scaling.factor || scaling.limit ? std::optional(scaling) : std::nullopt;
 }
 
-/// "those of rank 2 are 0.1 times those of ranks 0 and 1; …" of gradients that differ by their size alone; empty of
-/// others.
+/// "those of rank 2 are 0.1 times those of ranks 0 and 1; …" if the gradients differ only in their scale; otherwise
+/// empty.
 std::string scaling_text(const Said& said, const std::vector<std::vector<int>>& parts) {
   const Replica& reference = group_of(said, parts.front().front()).replica;
   std::vector<Scaling> scalings;
@@ -165,7 +166,7 @@ std::string scaling_text(const Said& said, const std::vector<std::vector<int>>& 
   }
   if (scalings.size() != 1) return "each rank clips or scales them by itself, as they differ by their size alone";
   const std::string odd = detail::list_of_ranks(parts.back()), others = detail::list_of_ranks(parts.front());
-  // In a tie, the odd ones are unknown.
+  // If both groups have the same size, it is unknown which one is wrong.
   const std::string who = parts.back().size() < parts.front().size() ? odd : "one of the two";
   if (scalings.front().limit)
     return "those of " + odd + " have no element above " + rounded_text(*scalings.front().limit) +
@@ -186,7 +187,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     const std::vector<uint64_t>& prints = group.replica.parameters;
     return std::any_of(prints.begin(), prints.end(), [](uint64_t print) { return print != 0; });
   };
-  // A program's model may be gone when its last tick comes. What stands does not end by that.
+  // The model may be destroyed before the last tick. That does not resolve open findings.
   const bool is_any_known = std::any_of(said.replicas.begin(), said.replicas.end(), is_known);
   if (knew_parameters_ && !is_any_known) {
     return keep([](const Finding& finding) {
@@ -196,7 +197,8 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   knew_parameters_ = is_any_known;
   if (said.replicas.empty()) return;
   for (const auto& [rank, record] : said.records) {
-    if (record.model != said.records.begin()->second.model) return;  // no replicas; ranks_differ says so
+    if (record.model != said.records.begin()->second.model)
+      return;  // these are not replicas, which ranks_differ reports
   }
   const auto is_parameter = [&](std::size_t i) { return i < tensors.size() && !tensors[i].is_buffer; };
   const auto is_buffer = [&](std::size_t i) { return i < tensors.size() && tensors[i].is_buffer; };
@@ -239,7 +241,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
       });
     }
   }
-  // Ranks that step by separate gradients and average parameters have separate optimizer states, too.
+  // If ranks step by separate gradients and then average parameters, their optimizer states differ as well.
   const auto has_equal_gradients = [&](std::size_t i) {
     const auto& used = said.replicas.front().replica.gradients;
     return steps > 0 && different_steps == 0 && is_parameter(i) &&
@@ -271,7 +273,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
       finding.advice = advice_on_states;
       raise(std::move(finding), who(state->parts));
     }
-    // Each rank normalizes by its own batches. That is no fault, but surprises a user who evaluates on one rank.
+    // Each rank normalizes by its own batches. This is not a fault, but it surprises users who evaluate on one rank.
     const auto buffer = first_difference(said.buffers, now, is_buffer);
     if (!buffer) return;
     Finding finding = finding_at(*buffer, "replica_drift", LOUPE_SEVERITY_INFO);
@@ -282,7 +284,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
     return raise(std::move(finding), "buffers");
   }
 
-  // If only a few gradients differ, they were averaged, and changed afterwards.
+  // If only a few gradients differ, they were averaged and changed afterwards.
   const auto gradient_parts = split(said, first_gradient, [&](const Replica& replica) -> const std::vector<uint64_t>& {
     return gradients_at(replica, first_step);
   });
@@ -303,7 +305,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
 
   const auto parts = split(said, *at, now);
   const auto at_start = first_difference(said.replicas, start, is_parameter);
-  if (no_average && !at_start) return;  // they drift because of that
+  if (no_average && !at_start) return;  // the missing average explains the drift
   Finding finding = finding_at(*at, "replica_drift", LOUPE_SEVERITY_ERROR);
   finding.message =
       "the ranks do not have the same parameters any more: " + who(parts) + ", first in " + name(*at) + "; ";

@@ -11,7 +11,7 @@ namespace loupe::ranks {
 
 namespace {
 
-/// Whether it was not there yet.
+/// Adds an id. Returns whether it is new.
 bool add_new(std::vector<uint64_t>& ids, uint64_t id) {
   if (std::find(ids.begin(), ids.end(), id) != ids.end()) return false;
   ids.push_back(id);
@@ -77,7 +77,7 @@ Request InputWatch::request() const {
 }
 
 void InputWatch::process(const Event& event) {
-  constexpr std::size_t most_batches = 4;  // of a step
+  constexpr std::size_t most_batches = 4;  // at most this many per step
   if (!event.grad_enabled()) return;
   if (starts_) std::exchange(starts_, nullptr)();
   const std::lock_guard lock(model_.mutex);

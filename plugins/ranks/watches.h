@@ -22,7 +22,7 @@
 
 namespace loupe::ranks {
 
-/// Calls `take` with elements that are spread evenly over all of them, the same in every rank.
+/// Calls `take` with elements that are evenly spread over the tensor, the same ones in every rank.
 template <class Take>
 void for_some(const Elements& elements, Take&& take) {
   constexpr int64_t most = 1024;
@@ -30,7 +30,7 @@ void for_some(const Elements& elements, Take&& take) {
   for (int64_t i = 0; i < elements.count(); i += stride) take(elements.at(i));
 }
 
-/// Takes the shape of all gradients of a model at one step.
+/// Computes the GradientShape of all gradients of a model at one step.
 class GradientShapes {
  public:
   void add(const TensorView& gradient) {
@@ -45,7 +45,7 @@ class GradientShapes {
     });
   }
   GradientShape shape() const {
-    constexpr int fewest = 32;  // others may have the same signs by chance
+    constexpr int fewest = 32;  // with fewer, other gradients may have the same signs by chance
     if (!is_known_ || signed_ < fewest || !std::isfinite(squares_)) return {};
     return {fingerprint_of(signs_), std::sqrt(squares_), largest_};
   }
@@ -60,21 +60,21 @@ class GradientShapes {
 /// A parameter or buffer of a model in this process.
 struct ModelTensor {
   const loupe_module* module;
-  std::string name;  ///< the parameter's
+  std::string name;  ///< the parameter's or buffer's name
   bool is_buffer;
 };
 
-/// What the optimizers of one model keep of its parameters.
+/// Watches the states that the optimizers of one model keep for its parameters.
 class OptimizerStates {
  public:
   /// Called in Lens::step. At an optimizer's first step after a tick it retains the optimizer's states; at later steps
   /// it does nothing.
   void stepped(const Host& host, uint64_t optimizer, const std::deque<ModelTensor>& tensors, Prints& prints);
-  /// At a tick: what it is by now, and lets go of it.
+  /// At a tick: requests the fingerprints of the current states, and releases these.
   void say(Replica& replica, Prints& prints);
-  /// Once the prints are read: the same, and what it was after each optimizer's first step.
+  /// When the fingerprints are read: fills them in, together with those after each optimizer's first step.
   void fill(Replica& replica, const Prints& prints);
-  /// Lets go of it without a word.
+  /// Releases the states without fingerprints.
   void release();
 
  private:
@@ -88,14 +88,14 @@ class OptimizerStates {
     std::unique_ptr<loupe_retained, Release> memory;
     uint64_t fingerprint(Prints& prints) const;
   };
-  std::vector<uint64_t> known_, stepped_;  // optimizers: ever, and since the last tick
+  std::vector<uint64_t> known_, stepped_;  // optimizers that ever stepped, and that stepped since the last tick
   std::vector<Kept> kept_;
   Replica::States start_;
 };
 
 class ModeWatch;
 
-/// One model, and what is gathered of it in this process.
+/// One model, and its data in this process.
 struct ModelWatch {
   ModelWatch(const Module& root_, const Host& host) : root(root_.raw()), name(root_.model()), prints(host) {}
 
@@ -107,26 +107,26 @@ struct ModelWatch {
   Prints prints;
   uint64_t structure = 0;  ///< a fingerprint of names and shapes
 
-  bool has_input = false;  ///< somebody watches what goes into it
-  int masked_layers = 0;   ///< whose dropout is watched
+  bool has_input = false;  ///< whether its input is watched
+  int masked_layers = 0;   ///< the number of layers whose dropout masks are watched
 
-  // Buffers may differ in every rank, and states be divided among them; neither must hide a rank whose parameters
-  // differ.
+  // Separate entries, because buffers may differ in every rank and states may be divided among ranks: a rank with
+  // different parameters must still be visible.
   Facts replica{16}, buffers{4}, states{16}, records{SIZE_MAX};
 
-  // Numbers of events, which may come on several threads.
+  // Data of events, which may come on several threads.
   std::mutex mutex;
   std::vector<uint64_t> start;
   std::vector<std::pair<std::string, std::string>> masks;
-  MeasuredStep now;                  ///< the step that is going on, as far as it is measured
-  bool is_on_device = false;         ///< numbers come at the tick
-  double late_gradient_squares = 0;  ///< which came so
-  double last_gradient = 0;          ///< when it came, on the steady clock; 0: none since the last step
+  MeasuredStep now;                  ///< the current step, as far as it is measured
+  bool is_on_device = false;         ///< whether numbers come only at the tick
+  double late_gradient_squares = 0;  ///< the sum of numbers that came at the tick
+  double last_gradient = 0;          ///< the time when it came, on the steady clock; 0: none since the last step
   RankRecord::NonFinite non_finite;
-  std::vector<uint64_t> finite_steps;  ///< of the run, that were measured since the last tick: how many came before
+  std::vector<uint64_t> finite_steps;  ///< the run's steps that were measured since the last tick, counted from 0
 
-  // Numbers of steps, which come one at a time; events read them.
-  std::atomic<uint64_t> steps{0}, all_steps{0};  ///< since the last tick, and ever
+  // Data of steps, which come one at a time; events read them.
+  std::atomic<uint64_t> steps{0}, all_steps{0};  ///< since the last tick, and in total
   double last_step = 0, learning_rate = NAN;
   uint64_t measured_count = 0;  ///< since the last tick
   KeptSteps measured;
@@ -135,10 +135,10 @@ struct ModelWatch {
   std::vector<ModeWatch*> modes;
 };
 
-/// The model's inputs and how often it runs in training, in the steps that are measured.
+/// Watches the model's inputs, and how often it runs in training, in measured steps.
 class InputWatch : public Preprocessor {
  public:
-  /// @param starts  is called once, after the first training forward
+  /// @param starts  called once, after the first training forward
   InputWatch(ModelWatch& model, std::function<void()> starts) : model_(model), starts_(std::move(starts)) {}
   Request request() const override;
   void process(const Event& event) override;
@@ -148,7 +148,7 @@ class InputWatch : public Preprocessor {
   std::function<void()> starts_;
 };
 
-/// Where NaN and Inf come first, in outputs and in gradients before they are averaged.
+/// Finds where NaN and Inf appear first, in outputs and in gradients before they are averaged.
 class NumbersWatch : public Preprocessor {
  public:
   NumbersWatch(ModelWatch& model, std::string module, std::string what, bool is_gradient)
@@ -162,8 +162,8 @@ class NumbersWatch : public Preprocessor {
   bool is_gradient_;
 };
 
-/// What dropout keeps in the first step after a tick: of the first elements one character each, 'k' kept, 'd' dropped,
-/// '?' where the input was 0.
+/// The elements that dropout keeps in the first step after a tick: one character for each of the first elements, 'k'
+/// kept, 'd' dropped, '?' if the input was 0.
 class MaskWatch : public Preprocessor {
  public:
   static constexpr int64_t most_elements = 256;
@@ -178,14 +178,14 @@ class MaskWatch : public Preprocessor {
   bool is_taken_ = false;
 };
 
-/// A layer that does something else in eval mode: whether it runs in that mode alone while gradients are recorded.
+/// Finds out whether a layer that depends on the mode runs only in eval mode while gradients are recorded.
 class ModeWatch : public Preprocessor {
  public:
   explicit ModeWatch(std::string module) : module_(std::move(module)) {}
   Request request() const override { return {}; }
   void process(const Event& event) override;
   void reset() override { take_only_evaluates(); }
-  /// Since the last call.
+  /// Whether that was so since the last call.
   bool take_only_evaluates() {
     const bool evaluates = evaluates_.exchange(false), trains = trains_.exchange(false);
     return evaluates && !trains;
@@ -205,7 +205,7 @@ class LossWatch : public Preprocessor {
   void reset() override { sum_ = 0, count_ = 0; }
   double mean() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : NAN; }
   uint64_t count() const { return count_; }
-  /// Numbers of the whole run.
+  /// The first NaN or Inf of the whole run.
   const RankRecord::NonFinite& first_bad() const { return first_bad_; }
 
  private:
