@@ -42,7 +42,7 @@ void RunStory::put(Keyed& list, const std::string& key, std::string json) {
 }
 
 void RunStory::finding(const loupe_finding& finding) {
-  constexpr double farthest = 1e300;  // the largest number that is passed on to JSON
+  constexpr double farthest = 1e300;  // larger distances are cut off; JSON has no infinity
   losses_.finding(finding.id, text_of(finding.rule), finding.severity, finding.state);
   const char* layer = layer_of(finding);
   put(findings_, std::to_string(finding.id),

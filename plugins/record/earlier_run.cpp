@@ -17,7 +17,7 @@
 namespace loupe::record {
 namespace {
 
-/// The first few of a list, and how many more there are.
+/// The first few items of a list, and how many more there are.
 std::string listed(const std::vector<std::string>& items) {
   constexpr std::size_t most = 5;
   std::string text;
@@ -35,7 +35,7 @@ std::string in_words(const replay::RecordedModel::Module& module) {
   return "'" + module.name + "' (" + module.type + shapes + ")";
 }
 
-/// "" where they are alike.
+/// A text on how the models differ; "" if they are the same.
 std::string difference(const replay::RecordedModel& before, const replay::RecordedModel& now) {
   if (before.type != now.type) return "is a " + now.type + " and was a " + before.type;
   const std::size_t shared = std::min(before.modules.size(), now.modules.size());
@@ -82,7 +82,7 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record, double bef
   constexpr std::string_view beginning = "{\"kind\":\"";
   replay::RecordLine parsed;
   for (std::string line; read_line(input, line) && !input.eof();) {
-    // Few lines of a long record are worth parsing.
+    // Skip lines that are not needed without parsing them: records are long.
     if (line.compare(0, beginning.size(), beginning) != 0) continue;
     try {
       if (is(line, "tick\"")) {
@@ -97,12 +97,12 @@ std::optional<EarlierRun> EarlierRun::read(const std::string& record, double bef
         run.models[model.name] = std::move(model);
       }
     } catch (const std::exception&) {
-      // The player of the record reports its faults.
+      // The player of the record reports this fault.
     }
   }
   return run;
 } catch (const std::exception&) {
-  return std::nullopt;  // which may not be read
+  return std::nullopt;  // the file cannot be read, or does not exist
 }
 
 Settings EarlierRun::settings(const Host& host) const {

@@ -12,25 +12,25 @@
 namespace loupe::record {
 
 using Models = std::map<std::string, replay::RecordedModel>;  ///< by name
-using Settings = std::map<std::string, std::string>;          ///< by dotted names, as texts
+using Settings = std::map<std::string, std::string>;          ///< texts by dotted names
 
-/// The settings of a run, without what may differ in the same one: its name and folder, and whether it goes on.
+/// The settings of a run without those that may change when it is resumed: its name, its folder, and `resume`.
 Settings compared_settings(const loupe_options* settings);
-/// How the settings differ from those before, in words; "" where they do not, or nothing is known of those before.
+/// The differences between the settings, in words; "" if there are none, or the earlier settings are unknown.
 std::string other_settings(const Settings& before, const Settings& now);
 
-/// The run that a resumed one continues, as far as its record can be read.
+/// The run that a resumed run continues, as far as its record can be read.
 struct EarlierRun {
   std::string config;
   Models models;
-  std::optional<loupe_moment> last;  // the tick with the greatest epoch below the one asked for
+  std::optional<loupe_moment> last;  // the tick with the greatest epoch below `before`
 
-  /// Nothing where there is no record.
+  /// Returns nullopt if there is no record.
   static std::optional<EarlierRun> read(const std::string& record,
                                         double before = std::numeric_limits<double>::infinity());
-  /// What the configuration says; nothing where the host does not read it.
+  /// The settings in the configuration; empty if the host does not read it.
   Settings settings(const Host& host) const;
-  /// How the models differ now, in words; "" where they do not, or the record names none.
+  /// The differences between the models, in words; "" if there are none, or the record contains no models.
   std::string other_models(const Models& now) const;
 };
 

@@ -12,7 +12,7 @@
 namespace loupe::record {
 namespace {
 
-/// A visualizer behind its table. What it answers other than OK is thrown.
+/// Calls a visualizer through its table of functions. Throws if a function does not return OK.
 class TableVisualizer final : public Visualizer {
  public:
   TableVisualizer(const loupe_visualizer& table, void* self) : table_(table), self_(self) {}

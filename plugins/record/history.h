@@ -6,9 +6,9 @@
 
 namespace loupe::record {
 
-/// Tells a visualizer what a record has before epoch `before`; see loupe_draft_history.
+/// Replays the part of a record before epoch `before` to a visualizer; see loupe_draft_history.
 /// @param self  the first argument of the table's functions
-/// Throws Error: NOT_FOUND where there is no record, INVALID for what is wrong with it, what the visualizer answers.
+/// Throws Error: NOT_FOUND if there is no record, INVALID if the record is faulty, or the visualizer's status.
 void play_past(const std::filesystem::path& record, double before, bool with_events, const loupe_visualizer& to,
                void* self);
 

@@ -69,7 +69,7 @@ void JsonLine::add_quoted(std::string_view value) {
   if (std::all_of(value.begin(), value.end(), plain)) {
     ((text_ += '"') += value) += '"';
   } else {
-    // Names from a model may hold anything; a byte that is no UTF-8 becomes U+FFFD.
+    // Names from a model may contain any bytes; U+FFFD replaces invalid UTF-8.
     text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 }
@@ -78,7 +78,7 @@ void JsonLine::add_number(double value) {
   if (const char* name = non_finite_name(value)) return add_quoted(name);
   const std::size_t begin = text_.size();
   append_number(text_, value);
-  // Otherwise some readers take it for an integer, and lose the sign of -0.
+  // Without a fraction some readers would take it for an integer, and lose the sign of -0.
   if (text_.find_first_of(".e", begin) == std::string::npos) text_ += ".0";
 }
 

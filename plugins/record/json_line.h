@@ -7,21 +7,21 @@
 
 namespace loupe::record {
 
-/// Writes one line of JSON member by member behind a text: without a tree of JSON or a text for each member, for a tick
-/// may have many thousands of lines. Every number reads back as the same one; those that JSON lacks are the strings
-/// "NaN", "Infinity", "-Infinity".
+/// Writes one line of JSON, member by member, at the end of a text. It builds no tree of JSON and no text for each
+/// member, because a tick may have thousands of lines. Every number reads back unchanged; numbers that JSON lacks are
+/// the strings "NaN", "Infinity", "-Infinity".
 class JsonLine {
  public:
-  /// @param text outlives the line, which is added to it
+  /// @param text the line is appended to it; it must outlive this object
   JsonLine(std::string& text, const char* kind) : text_(text) { ((text_ += "{\"kind\":\"") += kind) += '"'; }
 
-  /// Written without a point where it is whole.
+  /// Written without a point if it is whole.
   JsonLine& epoch(double epoch);
   JsonLine& text(const char* key, std::string_view value);
-  /// null for a text that is null or empty.
+  /// Writes null for a text that is null or empty.
   JsonLine& optional_text(const char* key, const char* value);
   JsonLine& number(const char* key, double value);
-  /// Without a power of ten, as people write it.
+  /// Written as people write it, without a power of ten.
   JsonLine& plain_number(const char* key, double value);
   JsonLine& list(const char* key, const double* values, std::size_t count);
   JsonLine& list(const char* key, const char* const* values, std::size_t count);
@@ -29,7 +29,7 @@ class JsonLine {
   JsonLine& whole(const char* key, Whole value) {
     return raw(key, std::to_string(value));
   }
-  /// Left out where it is 0, for nobody counted.
+  /// Left out if it is 0, which means that nobody counted.
   JsonLine& count(const char* key, std::uint64_t value) { return value > 0 ? whole(key, value) : *this; }
   JsonLine& flag(const char* key, bool value) { return raw(key, value ? "true" : "false"); }
   JsonLine& nothing(const char* key) { return raw(key, "null"); }

@@ -16,11 +16,11 @@
 
 namespace loupe::record {
 
-/// In static memory, for a handler must not follow pointers into a heap that may be damaged.
+/// Data of a LastWords. In static memory, because a handler must not follow pointers into a heap that may be damaged.
 struct Place {
   enum State : int { is_free, is_kept, is_ready };
   std::atomic<int> state{is_free};
-  char record[PATH_MAX] = "", compressed[PATH_MAX] = "";  // the record's two names
+  char record[PATH_MAX] = "", compressed[PATH_MAX] = "";  // the record's two possible names
   char epoch[32] = "";
 };
 
@@ -35,7 +35,7 @@ bool copy(char (&into)[size], const std::string& text) {
   return true;
 }
 
-/// A line put together without memory from the heap. What does not fit is left out.
+/// A line that is built without heap memory. Text that does not fit is left out.
 class Line {
  public:
   void add(const char* text) {
@@ -50,18 +50,18 @@ class Line {
     } while (number != 0);
     while (count > 0) put(digits[--count]);
   }
-  /// Within the quotes of JSON; of a text that may be no UTF-8.
+  /// Adds a text between JSON quotes; the text may be invalid UTF-8.
   void add_quoted(const char* text) {
-    constexpr std::size_t rest = 16;  // for what closes the line
+    constexpr std::size_t rest = 16;  // room for the end of the line
     for (; *text != '\0' && size_ + rest < sizeof text_; ++text) {
       const auto c = static_cast<unsigned char>(*text);
       if (c == '"' || c == '\\') put('\\');
       put(c < 0x20 ? ' ' : c < 0x7f ? *text : '?');
     }
   }
-  /// False where the file is not there.
+  /// Returns false if the file does not exist.
   bool append_to(const char* file) const { return append(file, text_, size_); }
-  /// The same as a gzip member of one block that is not compressed (RFC 1952, RFC 1951).
+  /// The same for a compressed file: appends a gzip member with one uncompressed block (RFC 1952, RFC 1951).
   bool append_member_to(const char* file) const {
     constexpr unsigned char head[] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 0xff, 1};
     unsigned char member[sizeof head + 4 + sizeof text_ + 8];
@@ -96,7 +96,7 @@ class Line {
   std::size_t size_ = 0;
 };
 
-/// Appends the line, once.
+/// Appends the line if it was not appended before.
 void speak(void* place, const char* how, const char* message, std::uint64_t step) {
   Place& of = *static_cast<Place*>(place);
   int ready = Place::is_ready;

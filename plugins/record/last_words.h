@@ -7,8 +7,8 @@
 
 namespace loupe::record {
 
-/// The last line of a record, of the kind "end", for a process that ends in a signal handler: prepared in advance, and
-/// discarded if the run ends in another way.
+/// The "end" line of a record for a process that ends in a signal handler. It is prepared in advance, and discarded if
+/// the run ends in a different way.
 class LastWords {
  public:
   explicit LastWords(const Host& host);
@@ -16,12 +16,12 @@ class LastWords {
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
-  /// @param record  its absolute path; it may be compressed by now  @param epoch  the last one in it
+  /// @param record  its absolute path; the file may be compressed later  @param epoch  the record's last epoch
   void prepare(const std::filesystem::path& record, double epoch);
   void take_back();
 
  private:
-  struct Place* place_ = nullptr;  // null where there are too many: this one goes without
+  struct Place* place_ = nullptr;  // null if there are too many objects: this one writes nothing
   std::optional<draft::LastWords> told_;
 };
 

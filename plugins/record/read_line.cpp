@@ -1,4 +1,4 @@
-// What an earlier run left in a record, for a run that goes on with it.
+// Reads the record of an earlier run that a resumed run continues.
 
 #include <loupe/files/readable.h>
 
@@ -18,7 +18,7 @@ void take(OldLine& line, std::string_view kind, std::optional<double> epoch) {
   line.stands_alone = kind == "finding" || kind == "note" || kind == "end";
 }
 
-// Lines just as JsonLine writes them need no parser, which takes most of the time over a long record.
+// Recognizes lines in exactly the form that JsonLine writes, without a parser: parsing a long record takes long.
 bool read_own(OldLine& line) {
   constexpr std::string_view before_kind = "{\"kind\":\"", before_epoch = "\",\"epoch\":";
   const std::string_view text = line.text;
@@ -32,7 +32,7 @@ bool read_own(OldLine& line) {
   return true;
 }
 
-/// The same of another line, of which nothing but the numbers and texts of the object itself is kept: records are long.
+/// The same for any other line. Keeps only the numbers and texts of the outermost object, because records are long.
 void read_other(OldLine& line) {
   using Json = nlohmann::json;
   const auto is_kept = [](int depth, Json::parse_event_t event, const Json&) {

@@ -1,5 +1,5 @@
-// The visualizer `record`: everything a run tells, as JSON Lines. It plays what it stored to the others of a run that
-// goes on.
+// The visualizer `record`: stores everything that a run reports as JSON Lines. For a resumed run it replays the stored
+// part to the other visualizers.
 
 #include <loupe/draft/abi/history.h>
 #include <loupe/files/epoch_file.h>
@@ -54,7 +54,7 @@ class Record : public Visualizer {
     run_ = run_line(own != nullptr ? *own : run);
     known_.clear();
     has_new_ = true;
-    // A replay's files go elsewhere than those of the run that it shows.
+    // A replay writes its files to a different folder, so the facts on this process are not the run's.
     if (own != nullptr && std::strcmp(own->directory, run.directory) == 0) know_facts();
     selection_.begin();
     between_.clear();
@@ -115,13 +115,13 @@ class Record : public Visualizer {
     in_tick_ = false;
     if (!written_ && between_.empty()) return file_.end(preamble());
     written_ = false;
-    // Without a tick nobody knows which of the earlier epochs would give way: none does.
+    // Before the first tick it is unknown which earlier epochs will be repeated, so keep all.
     const double epoch = holds_back_ ? INFINITY : epoch_;
     const std::string text = std::exchange(between_, "") + end_line(ending);
     try {
       file_.write(epoch, text, preamble());
     } catch (const Error&) {
-      file_.end(preamble());  // there is no later try
+      file_.end(preamble());  // there is no later chance to write
     }
     last_words_.take_back();
   }
@@ -151,18 +151,18 @@ class Record : public Visualizer {
  private:
   static const Record& of(void* self) { return static_cast<const Record&>(detail::as<Visualizer>(self)); }
 
-  /// A line that is valid for the rest of the run.
+  /// A line that stays valid for the rest of the run.
   struct Known {
     std::string key, line;
     bool written;
   };
 
-  /// The run as the host knows it: in a replay with the folder that it had, not the one where files go now. Null where
-  /// the host does not say.
+  /// The run as the host knows it. In a replay it has the folder of the replayed run, not the folder of the new files.
+  /// Null if the host does not know.
   const Run* recorded_run() const { return host_.run(); }
 
-  /// What the run is, as hyperparameters, which views and comparisons of runs show; a program's own of these names
-  /// replace them.
+  /// Stores facts on the process as hyperparameters, which pages and comparisons of runs show. Hyperparameters of the
+  /// program with the same names replace them.
   void know_facts() {
     std::vector<std::pair<std::string, std::string>> facts = run_facts();
     facts.emplace_back("versions", versions_of(*recorded_run()));
@@ -179,7 +179,7 @@ class Record : public Visualizer {
            (*run.framework_version != '\0' ? std::string(" ") + run.framework_version : "");
   }
 
-  /// By now the models are known.
+  /// Warns about differences to the earlier run. Called when the models are known.
   void warn_of_differences() {
     const EarlierRun earlier = *std::exchange(earlier_, std::nullopt);
     const auto warn = [&](const char* what, const std::string& differences) {
@@ -206,20 +206,20 @@ class Record : public Visualizer {
     has_new_ = true;
   }
 
-  /// A replayed run may be resumed in the middle of its record, which then reports open findings again.
+  /// Notices that the replayed run was resumed at this place of its record; it then reports open findings again.
   void notice_run() {
     const Run* own = recorded_run();
     if (own == nullptr || (own->flags & LOUPE_RUN_RESUMED) == 0) return;
     std::string line = run_line(*own);
     if (line == run_) return;
-    flush();  // the lines left were reported before
+    flush();  // the remaining lines came before the resumption
     run_ = std::move(line);
     known_.clear();
     goes_on_ = has_new_ = true;
   }
 
-  /// Between two ticks, what is urgent is written at once, for it may be the last that the process says. A resumed run
-  /// waits for its first tick, which says from where it goes on.
+  /// Writes a line. Between two ticks, urgent lines are written at once, because they may be the last of the process. A
+  /// resumed run waits for its first tick, because only that shows which epoch it continues from.
   void tell(double epoch, const std::string& line, bool urgent) {
     if (in_tick_) {
       text_ += line;
@@ -239,7 +239,7 @@ class Record : public Visualizer {
     goes_on_ = false;
   }
 
-  /// The line of a large model is long, and each urgent finding is a write: it is put together once.
+  /// Cached, because the line of a large model is long, and each urgent finding needs this.
   Preamble preamble() {
     if (std::exchange(has_new_, false)) {
       all_ = run_;
@@ -265,20 +265,20 @@ class Record : public Visualizer {
   EpochFile file_;
   std::filesystem::path named_;
   LastWords last_words_;
-  std::optional<EarlierRun> earlier_;  // of a run that goes on, until its first tick
+  std::optional<EarlierRun> earlier_;  // of a resumed run, until its first tick
   std::string earlier_record_;
-  Models models_;             // as long
-  bool is_compared_ = false;  // or about to be
+  Models models_;             // needed until the first tick, too
+  bool is_compared_ = false;  // the comparison is done or under way
   std::string run_;
   std::vector<Known> known_;
-  std::string all_, news_;  // of what is known, and what of it is not written
-  bool has_new_ = true;     // they are not up to date
+  std::string all_, news_;  // all known lines, and those not yet written
+  bool has_new_ = true;     // all_ and news_ are out of date
   double epoch_ = 0, between_epoch_ = 0;
   std::string tick_line_, text_;  // of the current tick
-  std::size_t last_size_ = 0;     // of the tick before, as ticks are much alike
+  std::size_t last_size_ = 0;     // the size of the previous tick; ticks have similar sizes
   std::string between_;           // lines from outside a tick, not yet written
   bool in_tick_ = false, holds_back_ = false, written_ = false;
-  bool goes_on_ = false;  // the run's line has to be written again
+  bool goes_on_ = false;  // the run line has to be written again
 };
 
 }  // namespace

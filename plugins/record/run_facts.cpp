@@ -24,12 +24,12 @@ std::string first_line(const fs::path& file) {
   return line;
 }
 
-/// The rest of a text after a prefix; "" if it begins otherwise.
+/// The rest of a text after a prefix; "" if the text does not begin with the prefix.
 std::string after(std::string_view prefix, const std::string& text) {
   return text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : "";
 }
 
-/// The commit of a branch: Git keeps it in a separate file or in a list of all branches.
+/// The commit of a branch: Git stores it in a separate file or in a list of all branches.
 std::string commit_of(const fs::path& repository, const std::string& branch) {
   const std::string commit = first_line(repository / branch);
   if (!commit.empty()) return commit;
@@ -60,7 +60,7 @@ std::string git_commit(const std::string& folder) {
   std::error_code none;
   for (fs::path place = fs::absolute(folder, none).lexically_normal();; place = place.parent_path()) {
     fs::path git = place / ".git";
-    // A worktree and a submodule have a file there, which names the folder.
+    // In a worktree or submodule this is a file that names the folder.
     if (const std::string elsewhere = fs::is_regular_file(git, none) ? after("gitdir: ", first_line(git)) : "";
         !elsewhere.empty())
       git = place / elsewhere;
@@ -94,8 +94,8 @@ std::vector<std::pair<std::string, std::string>> run_facts() {
   if (::gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
   std::string user = text_of("USER");
   if (user.empty()) user = text_of("LOGNAME");
-  // The program's own repository, wherever it is called; that of the working folder for an installed program such as
-  // Python.
+  // Use the repository of the program, wherever it is called from; for an installed program, for example Python, use
+  // that of the working folder.
   std::string commit = git_commit(fs::read_symlink("/proc/self/exe", none).parent_path().string());
   if (commit.empty()) commit = git_commit(".");
   std::vector<std::pair<std::string, std::string>> facts;

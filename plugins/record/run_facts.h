@@ -6,14 +6,14 @@
 
 namespace loupe::record {
 
-/// What tells one process from another: its command line, host, user and the Git commit of its program, by name. A fact
-/// that cannot be found is left out.
+/// Facts that identify a process, by name: its command line, host, user and the Git commit of its program. Leaves out
+/// facts that cannot be found.
 std::vector<std::pair<std::string, std::string>> run_facts();
 
-/// The commit that is checked out in the Git repository around a folder; "" outside of one.
+/// The checked-out commit of the Git repository that contains a folder; "" if there is none.
 std::string git_commit(const std::string& folder);
 
-/// As a shell would take it: arguments with other characters than those of names and numbers are quoted.
+/// A command line for a shell: arguments with special characters are quoted.
 std::string command_line(const std::vector<std::string>& arguments);
 
 }  // namespace loupe::record

@@ -87,7 +87,7 @@ void add(JsonLine& line, const S& message, const messages::ArrayMember<S, Array,
 template <class S, class Other>
 void add(JsonLine&, const S&, const messages::PointerMember<S, Other>&) {}
 
-/// Adds the members that a message has in its line, and ends that.
+/// Adds all members of a message to its line, and ends the line.
 template <class S>
 void add_members(JsonLine& line, const S& message) {
   detail::each_member<S>([&](const auto& member) {
@@ -95,7 +95,7 @@ void add_members(JsonLine& line, const S& message) {
   });
   line.done();
 }
-/// @param epoch  in which it was reported
+/// @param epoch  the epoch in which the message was reported
 template <class S>
 std::string line_of(const char* kind, double epoch, const S& message) {
   std::string text;
@@ -163,7 +163,7 @@ std::string hyperparameter_line(const Hyperparameter& told) {
   std::string text;
   JsonLine line(text, "hyperparameter");
   line.text("name", told.name);
-  // Not "value": a column that holds numbers alone stays one.
+  // Not "value", so that a column of that name contains only numbers.
   constexpr const char* key = "setting";
   switch (told.type) {
     case LOUPE_TYPE_BOOLEAN:

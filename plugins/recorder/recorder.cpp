@@ -18,20 +18,20 @@
 
 namespace loupe {
 
-/// Which of a module's tensors are recorded, as YAML names it.
+/// The tensors of a module to record, by their names in YAML.
 enum class Moment { forward_pre, forward_input, forward_output, backward_input, backward_output };
 
 struct RecordingSettings {
   Moment moment = Moment::forward_output;
-  std::size_t argument = 0;  ///< which of the tensors that a forward takes or gives
+  std::size_t argument = 0;  ///< the index of the tensor among a forward's inputs or outputs
   uint32_t passes = LOUPE_PASS_BOTH;
   uint64_t every = 1;            ///< each n-th event
-  uint64_t limit = 0;            ///< no more tensors than that; 0 is no limit
-  bool sample = false;           ///< the first item of a batch alone
-  std::optional<uint32_t> fold;  ///< LOUPE_DRAFT_FOLD_SUM, …: into one tensor; without it all are kept
+  uint64_t limit = 0;            ///< the most tensors to record; 0: no limit
+  bool sample = false;           ///< record only the first item of a batch
+  std::optional<uint32_t> fold;  ///< LOUPE_DRAFT_FOLD_SUM, …: fold into one tensor; nullopt keeps all
 };
 
-/// What is recorded of one module. Its own preprocessor: the tensors are kept, not measured.
+/// The recording of one module. It has its own preprocessor, because tensors are kept and not measured.
 class Recording : public Preprocessor {
  public:
   Recording(const Host& host, const RecordingSettings& settings)
@@ -65,7 +65,7 @@ class Recording : public Preprocessor {
     samples_.push(samples);
   }
 
-  /// A module of which nothing was recorded is an empty list.
+  /// Saves the tensors; a module without any becomes an empty list.
   void save(const std::string& file) const {
     const std::lock_guard lock(mutex_);
     draft::save(host_, tensors_, !settings_.fold || tensors_.empty(), file);
@@ -93,7 +93,7 @@ class Recording : public Preprocessor {
   Host host_;
   RecordingSettings settings_;
   Series& samples_;
-  mutable std::mutex mutex_;  // a model may run on another thread while the trainer's saves
+  mutable std::mutex mutex_;  // the model may run on a different thread while the trainer's thread saves
   std::vector<KeptTensor> tensors_;
   uint64_t seen_ = 0, taken_ = 0;
 };
@@ -216,7 +216,7 @@ class Recorder : public Lens {
     Recording* recording;
   };
 
-  /// 0.pt, 1.pt, … and which module each is.
+  /// Writes 0.pt, 1.pt, … and a list of their modules.
   void save(const Report& report) {
     const loupe_run* run = host_.run();
     std::filesystem::path folder = path_.in(run != nullptr ? run->directory : "");
@@ -224,7 +224,7 @@ class Recorder : public Lens {
     const double since = run != nullptr ? run->start_time : 0;
     if (!goes_on && !std::exchange(saved_, true)) keep_recorded(folder, since);
     if (each_epoch_) folder /= number_text(report.epoch());
-    // A resumed run overwrites only the epochs that are trained again.
+    // A resumed run overwrites only epochs that it trains again.
     if (goes_on && epochs_.insert(report.epoch()).second) keep_recorded(folder, since);
     try {
       std::filesystem::create_directories(folder);
@@ -245,7 +245,7 @@ class Recorder : public Lens {
       throw cannot_write(folder / "modules.txt", reason, "the tensors are there, and not which module each is of");
     }
   }
-  /// Leaves a folder without recordings as it is.
+  /// Moves the recordings of an earlier run to a new folder. Does nothing if there are none.
   void keep_recorded(const std::filesystem::path& folder, double since) const {
     try {
       bool recorded = std::filesystem::exists(folder / "modules.txt");
@@ -274,10 +274,10 @@ class Recorder : public Lens {
   OutputPath path_;
   bool each_epoch_;
   bool saved_ = false;
-  std::set<double> epochs_;  // that a run that goes on has saved
+  std::set<double> epochs_;  // the epochs that a resumed run has saved
   RecordingSettings settings_;
   std::size_t position_ = 0;
-  std::deque<Recording> own_;  // kept after a module is forgotten: what was recorded is saved at the next tick
+  std::deque<Recording> own_;  // kept after a module is forgotten, because its tensors are saved at the next tick
   std::vector<Recorded> recorded_;
   Layers layers_;
   const std::string tag_ = "Recorded Samples";

@@ -19,11 +19,11 @@
 
 namespace loupe {
 
-/// The norm of all gradients of one model together, step by step: the parameters' sums of squares come one by one, and
-/// are complete when one comes again or for another step. Any thread.
+/// The norm over all gradients of one model at each step. The parameters' sums of squares come one by one; a step is
+/// complete when the step changes or a parameter comes again. Any thread.
 class GradientTotal {
  public:
-  /// @param round  the parameter's own: in which sum it is already
+  /// @param round  a variable of the parameter: the last sum that contains it
   void add(uint64_t step, uint64_t& round, double squares) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (is_open_ && (step != step_ || round == round_)) close();
@@ -40,7 +40,7 @@ class GradientTotal {
     late_[index] += squares;
   }
 
-  /// The norms of the steps since the last call; NaN and infinite ones are counted.
+  /// The norms of the steps since the last call; NaN and infinite norms are counted.
   Series take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (is_open_) close();
@@ -66,7 +66,7 @@ class GradientTotal {
   std::vector<double> late_;
 };
 
-/// One parameter's part in it.
+/// Adds the gradient of one parameter to the total.
 class GradientPart : public Preprocessor {
  public:
   explicit GradientPart(GradientTotal& total) : total_(&total) {}
@@ -96,16 +96,16 @@ class GradientPart : public Preprocessor {
   std::size_t late_ = 0;
 };
 
-/// How many samples a module was given in training since the last reset, by the size of its first input.
+/// The number of samples that a module got in training since the last reset, from the size of its first input.
 class SampleCount : public Preprocessor {
  public:
-  /// @param dimension of a batch that counts its samples
+  /// @param dimension the batch dimension of the input
   explicit SampleCount(int64_t dimension) : dimension_(dimension) {}
 
   Request request() const override {
     Request request;
     request.passes = LOUPE_PASS_TRAINING;
-    request.wants_tensor = true;  // its sizes; nothing is read or waited for
+    request.wants_tensor = true;  // only the sizes are used; no element is read or waited for
     return request;
   }
   void process(const Event& event) override {
@@ -117,7 +117,7 @@ class SampleCount : public Preprocessor {
   }
   void reset() override { events_ = samples_ = 0; }
 
-  // At a tick, while other threads may run the model.
+  // Called at a tick, while other threads may run the model.
   uint64_t events() const { return events_.load(std::memory_order_relaxed); }
   uint64_t samples() const { return samples_.load(std::memory_order_relaxed); }
 
@@ -126,7 +126,7 @@ class SampleCount : public Preprocessor {
   std::atomic<uint64_t> events_{0}, samples_{0};
 };
 
-/// The curves that every training has, whatever its model is.
+/// Curves that make sense for every training, whatever the model.
 class RunStatistics : public Lens {
  public:
   static constexpr const char* name = "run_statistics";
@@ -167,7 +167,7 @@ class RunStatistics : public Lens {
 
   void step(const loupe_step& step, Report&) override {
     if (shows_rates_) rates_.step(step);
-    if (step.at.step == last_.number) return;  // a step of an optimizer that does not drive the clock
+    if (step.at.step == last_.number) return;  // steps of another optimizer do not count
     last_ = {step.at.step, step.at.elapsed};
     if (!first_) first_ = last_;
   }
@@ -243,7 +243,7 @@ class RunStatistics : public Lens {
                "MiB");
   }
 
-  /// The model itself is best; where nobody sees its forward, its first layer.
+  /// Counts samples at the model itself, or at its first layer if the model's own forward is not tapped.
   void watch_samples(const Module& module) {
     if (!module.is_tapped() || module.is_functional()) return;
     const uint32_t family = module.family();
@@ -264,7 +264,7 @@ class RunStatistics : public Lens {
       watch(module, Watch("step_gradient").label(parameter.name), parts_.emplace_back(*total));
     }
   }
-  /// A parameter that two modules share must not count twice.
+  /// Whether the parameter is watched already: one that two modules share must not count twice.
   bool is_known(const Module& module, const char* parameter) {
     const void* data = nullptr;
     host_.lend_parameter(module.raw(), parameter, false, [&](const loupe_tensor& tensor) { data = tensor.data; });
@@ -292,13 +292,13 @@ class RunStatistics : public Lens {
     const double steps = static_cast<double>(last_.number - first_->number) / (last_.elapsed - first_->elapsed);
     report.value(step_tag, "steps", steps);
     const uint64_t taken = last_.number - first_->number + 1;
-    // A layer that runs several times a step does not show the size of a batch.
+    // A layer that runs several times per step does not show the batch size.
     if (samples_.samples() == 0 || (!counts_model_ && samples_.events() > taken)) return;
     const double each = static_cast<double>(samples_.samples()) / static_cast<double>(taken);
     report.value(sample_tag, "samples", steps * each);
   }
 
-  /// Nullopt where the system does not tell.
+  /// Nullopt if the system does not report it.
   static std::optional<double> mebibytes() {
     std::ifstream file("/proc/self/statm");
     double all = 0, resident = 0;
@@ -313,9 +313,10 @@ class RunStatistics : public Lens {
   std::optional<uint64_t> counted_;                               // the module whose input counts samples
   bool counts_model_ = false;                                     // that module is the model itself
   std::map<std::string, std::unique_ptr<GradientTotal>> totals_;  // by model
-  std::deque<GradientPart> parts_;                  // kept after a module is forgotten: its sources end after that call
-  std::map<uint64_t, std::set<const void*>> seen_;  // of each module, where its parameters are
-  std::optional<Moment> first_;                     // step of this epoch
+  std::deque<GradientPart>
+      parts_;  // kept after a module is forgotten: its sources may still call these until that call ends
+  std::map<uint64_t, std::set<const void*>> seen_;  // by module, the addresses of its parameters
+  std::optional<Moment> first_;                     // the first step of this epoch
   Moment last_;
 };
 

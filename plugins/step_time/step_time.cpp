@@ -17,7 +17,7 @@
 
 namespace loupe {
 
-/// What a step's time is spent on, and in which layers.
+/// Shows how the time of a step is spent, and in which layers.
 class StepTime : public Lens {
  public:
   static constexpr const char* name = "step_time";
@@ -91,8 +91,8 @@ class StepTime : public Lens {
   struct Layer {
     const loupe_module* module = nullptr;
     draft::Folded time;
-    std::deque<double> seconds;  // of the last epochs
-    uint64_t steps = 0;          // that were timed
+    std::deque<double> seconds;  // of recent epochs
+    uint64_t steps = 0;          // the number of timed steps
   };
 
   static const std::vector<std::pair<const char*, const char*>>& parts() {
@@ -191,7 +191,7 @@ class StepTime : public Lens {
     return *middle;
   }
 
-  /// By medians over epochs: no step decides in which the machine did something else.
+  /// Judges medians over epochs, so that single slow steps do not matter.
   void judge_slowest(Report& report) {
     constexpr std::size_t fewest_layers = 8, most_epochs = 9, fewest_epochs = 3;
     constexpr uint64_t enough = 8;
@@ -238,7 +238,7 @@ class StepTime : public Lens {
   draft::Folded step_;
   std::list<Layer> layers_;
   std::unordered_map<const loupe_module*, std::list<Layer>::iterator> places_;
-  std::list<Layer> forgotten_;  // until the next call: their sources end with the one that forgets them
+  std::list<Layer> forgotten_;  // kept until the next call, because their sources end with the call that forgets them
   bool told_calls_ = false;
   std::optional<Finding> dominant_;  // as it was reported
 };

@@ -24,7 +24,7 @@ constexpr std::size_t MOST_WAITING_BYTES = std::size_t{64} << 20;
 std::uint32_t masked_crc(const std::string& text) {
   boost::crc_optimal<32, 0x1edc6f41, 0xffffffff, 0xffffffff, true, true> crc;
   crc.process_bytes(text.data(), text.size());
-  // A rotation and a constant, so that the checksum of a text with checksums in it is not a special case.
+  // As TensorFlow defines it: the rotation and constant avoid problems with checksums of texts that contain checksums.
   const std::uint32_t sum = crc.checksum();
   return ((sum >> 15) | (sum << 17)) + 0xa282ead8U;
 }
@@ -110,7 +110,7 @@ void EventFile::open() {
   protozero::pbf_builder<Event> event(first);
   event.add_double(Event::double_wall_time, now);
   event.add_string(Event::string_file_version, "brain.Event:2");
-  // TensorBoard reads the files of a folder in the order of their names, so that a taken name gives way to a later one.
+  // TensorBoard reads the files of a folder in the order of their names, so if a name is taken, use a later time.
   for (auto time = static_cast<std::int64_t>(now);; ++time) {
     char number[24];
     std::snprintf(number, sizeof number, "%010" PRId64, time);

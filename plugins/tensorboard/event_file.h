@@ -10,23 +10,22 @@
 
 namespace loupe::tensorboard {
 
-/// `message` framed as TensorFlow's record files have it: its length, itself, and a masked CRC32C of each.
+/// `message` in the frame of TensorFlow's record files: its length, the message, and a masked CRC32C of each.
 std::string framed(const std::string& message);
 
-/// A file of events that grows by whole ticks and is never left with half a record. What cannot be written waits in
-/// memory, up to 64 MiB, and goes out with the next tick.
+/// A file of events that grows by whole ticks and never ends within a record. Events that cannot be written wait in
+/// memory, up to 64 MiB, and are written with the next tick.
 class EventFile {
  public:
-  /// Makes no file yet. @param folder where "events.out.tfevents.TIME.HOST.PID.loupe" belongs
+  /// Creates no file yet. @param folder the folder for "events.out.tfevents.TIME.HOST.PID.loupe"
   EventFile(std::filesystem::path folder, const Host& host);
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// Adds a summary to the tick, with the current time.
+  /// Adds a summary to the tick.
   void add_summary(std::int64_t step, const std::string& summary);
-  /// Adds the mark that a process begins at `step`: TensorBoard then forgets what the files before hold of it and
-  /// later.
+  /// Marks that a process begins at `step`: TensorBoard then drops earlier events of this step and later ones.
   void add_start(std::int64_t step);
-  /// Writes the tick and those that wait. Throws Error when that fails; nothing of them is then in the file.
+  /// Writes the tick and the waiting ones. Throws Error if that fails; the file then contains nothing of them.
   void write();
 
  private:
@@ -38,7 +37,7 @@ class EventFile {
   std::string tick_;
   std::deque<std::string> waiting_;
   std::size_t waiting_bytes_ = 0;
-  std::size_t lost_ = 0;  // ticks
+  std::size_t lost_ = 0;  // the number of lost ticks
 };
 
 }  // namespace loupe::tensorboard

@@ -4,9 +4,9 @@
 
 namespace loupe::tensorboard {
 
-// The protobuf messages that TensorBoard reads, as far as Loupe writes them: their fields' numbers. They are written
-// with protozero, which is headers only: a LibTorch may export its own protobuf runtime, and a second one in the
-// same process would get mixed up with it.
+// The field numbers of the protobuf messages that Loupe writes for TensorBoard. They are written with protozero, which
+// consists only of headers: LibTorch may export its own protobuf runtime, and a second one in the same process would
+// conflict with it.
 
 enum class Event : protozero::pbf_tag_type {
   double_wall_time = 1,

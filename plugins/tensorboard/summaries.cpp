@@ -10,7 +10,7 @@
 namespace loupe::tensorboard {
 namespace {
 
-/// The edges without infinities, which TensorBoard cannot draw.
+/// The edges with infinities replaced, because TensorBoard cannot draw them.
 std::vector<double> finite_edges(const loupe::Histogram& histogram) {
   std::vector<double> edges(histogram.edges, histogram.edges + histogram.bin_count + 1);
   const auto outside = [](double neighbour, double direction) {
@@ -44,7 +44,7 @@ void add_histogram(std::string& summary, const std::string& name, const loupe::H
   while (first < end && !(counts[first] > 0)) ++first;
   while (end > first && !(counts[end - 1] > 0)) --end;
 
-  // TensorBoard takes a bucket to begin where the one before ends, and so the first one needs an empty one before it.
+  // In TensorBoard a bucket begins where the previous one ends, so the first bucket needs an empty one before it.
   std::vector<double> limits{edges[first]}, buckets{0};
   double total = 0, sum = 0, squares = 0;
   for (std::size_t i = first; i < end; ++i) {
@@ -88,7 +88,7 @@ void add_hyperparameter_data(std::string& summary, const std::string& name, cons
   protozero::pbf_builder<SummaryValue> added(builder, Summary::message_value);
   added.add_string(SummaryValue::string_tag, name);
   {
-    // Everything is in the metadata; a summary needs a value all the same.
+    // All content is in the metadata, but a summary must have a value.
     protozero::pbf_builder<Tensor> tensor(added, SummaryValue::message_tensor);
     tensor.add_enum(Tensor::enum_type, TENSOR_FLOAT);
     protozero::pbf_builder<Shape> shape(tensor, Tensor::message_shape);
@@ -162,7 +162,7 @@ std::string session_end(std::uint32_t how, double time) {
 
 namespace {
 
-/// A regular expression for exactly `text`.
+/// A regular expression that matches exactly `text`.
 std::string expression(const std::string& text) {
   std::string escaped = "^";
   for (const char c : text) {
@@ -172,8 +172,8 @@ std::string expression(const std::string& text) {
   return escaped + "$";
 }
 
-/// How many characters the two begin with in common: a band belongs to the line whose name begins like its own, as
-/// "train_loss min" to "train_loss mean".
+/// The length of the common beginning of two names: a band belongs to the line whose name has the longest one, for
+/// example "train_loss min" to "train_loss mean".
 std::size_t common_length(const std::string& one, const std::string& other) {
   return static_cast<std::size_t>(std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first -
                                   one.begin());

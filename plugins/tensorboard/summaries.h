@@ -14,17 +14,17 @@
 
 namespace loupe::tensorboard {
 
-/// The name of a scalar or histogram: "<tag>/<line>/<layer>", as TensorBoard groups by the tag and sorts the rest, so
-/// that one line's layers stand together; "<tag>/<line>" of a plot for the whole model.
+/// The name of a scalar or histogram: "<tag>/<line>/<layer>", because TensorBoard groups by the tag and sorts the rest,
+/// so that the layers of a line are together; "<tag>/<line>" in a plot for the whole model.
 std::string scalar_name(const std::string& tag, const std::string& layer, const std::string& line);
 
-// Each appends one value to a serialised Summary.
+// Each of these functions appends one value to a serialised Summary.
 
 void add_scalar(std::string& summary, const std::string& name, double value);
-/// Sums and extremes come from the bins' middles; an infinite edge is taken as its neighbour doubled, and bins that are
-/// empty at both ends are left out.
+/// Sums and extremes are computed from the bins' middles. An infinite edge is replaced by its doubled neighbour, and
+/// empty bins at both ends are left out.
 void add_histogram(std::string& summary, const std::string& name, const loupe::Histogram& histogram);
-/// @param plugin of TensorBoard that reads the text: "text" for Markdown, "custom_scalars" for a layout
+/// @param plugin the TensorBoard plugin that reads the text: "text" for Markdown, "custom_scalars" for a layout
 void add_text(std::string& summary, const std::string& name, const std::string& plugin, const std::string& text);
 /// @param data a serialised HyperparameterData
 void add_hyperparameter_data(std::string& summary, const std::string& name, const std::string& data);
@@ -35,16 +35,16 @@ using Settings = std::map<std::string, Setting>;
 /// A setting of a run; lists are joined by commas.
 Setting setting_of(const Hyperparameter& value);
 
-// Each gives a serialised HyperparameterData; times are seconds since 1970.
+// Each of these returns a serialised HyperparameterData; times are in seconds since 1970.
 
-/// What TensorBoard's page of hyperparameters shows: these settings, and these scalars beside them.
+/// The columns of TensorBoard's page of hyperparameters: these settings, and these scalars as results.
 std::string experiment(const Settings& settings, const std::vector<std::string>& metrics);
 std::string session_start(const Settings& settings, double time);
 /// @param how LOUPE_END_
 std::string session_end(std::uint32_t how, double time);
 
-/// Which lines and bands there are, and the page of TensorBoard's custom scalars that shows them: a category a tag, big
-/// ones first and open, a chart a layer with its lines, and one for each band.
+/// The lines and bands of a run, and the layout of TensorBoard's page of custom scalars for them: one category per tag,
+/// big tags first and unfolded; in it a chart per layer with its lines, and one per band.
 class Charts {
  public:
   void tag(const Tag& tag);
@@ -55,7 +55,7 @@ class Charts {
   bool changed() const { return changed_; }
   /// A serialised Layout.
   std::string layout();
-  /// The names of the scalars in big tags, but for those that are shares of a whole: a run's results.
+  /// The names of the scalars in big tags, without shares of a whole: the results of a run.
   std::vector<std::string> results() const;
 
  private:

@@ -24,18 +24,18 @@
 namespace loupe::tensorboard {
 namespace {
 
-/// What was found and noted in a run, as the Markdown that TensorBoard's page of texts shows.
+/// The findings and notes of a run as Markdown, for TensorBoard's page of texts.
 class Story {
  public:
-  /// Replaces the one before of its number.
+  /// A finding with a known number replaces the earlier one.
   void finding(const loupe_finding& finding);
-  /// Drops the oldest of very many notes.
+  /// Drops the oldest notes if there are very many.
   void note(const Note& note);
 
   /// Whether something came since the last markdown().
   bool changed() const { return changed_; }
-  /// Findings worst first, those that are over after them, then the notes as they came. Only the worst of very many
-  /// findings, since each tick that brings one writes the whole text again.
+  /// Open findings worst first, then resolved ones, then notes in order of arrival. If there are very many findings,
+  /// contains only the worst, because each tick with a new one writes the whole text again.
   std::string markdown();
 
  private:
@@ -51,7 +51,7 @@ class Story {
 
 constexpr std::size_t MOST_NOTES = 200, MOST_FINDINGS = 200;
 
-/// Words as they are: nothing of them is read as Markdown or HTML, and they stay one paragraph.
+/// Escapes a text, so that none of it is read as Markdown or HTML and it stays one paragraph.
 std::string escaped(const char* text) {
   std::string result;
   for (const char c : text_of(text)) {
@@ -122,9 +122,9 @@ std::string Story::markdown() {
   return text;
 }
 
-/// Event files that TensorBoard shows: scalars, histograms, a layout of charts by tag, findings and notes as a text,
-/// and as hyperparameters what the run was set to before its first tick: its optimizer, that one's learning rate, and
-/// what the trainer told. The config says how Loupe watches, and is shown as a text. One folder for each run.
+/// Event files for TensorBoard: scalars, histograms, a layout of charts by tag, findings and notes as a text. As
+/// hyperparameters it has settings from before the first tick: the optimizer, its learning rate, and those that the
+/// trainer has set. The configuration, which contains no hyperparameters, is shown as a text. One folder for each run.
 class TensorBoard : public Visualizer {
  public:
   static constexpr const char* name = "tensorboard";
@@ -150,7 +150,7 @@ class TensorBoard : public Visualizer {
         host_(host) {}
 
   void begin(const Run& run) override {
-    // A run that is begun again, because its folder could not be written, keeps it.
+    // If begin() is called again because writing to the folder failed, the run keeps its folder.
     if (file_ && !described_) folders_.erase(file_->folder());
     const std::filesystem::path folder = folder_of(run);
     file_ = std::make_unique<EventFile>(folder, host_);
@@ -182,7 +182,7 @@ class TensorBoard : public Visualizer {
 
   void row(const Row& row) override {
     if (!selection_.takes(row)) return;
-    // TensorBoard counts one thing for a chart: numbers of single steps are at their steps, by whatever epochs go.
+    // A chart has only one axis: values of steps are at their steps, even if the others are at epochs.
     std::string& summary = row.step > 0 ? summaries_[static_cast<std::int64_t>(row.step)] : summary_;
     const auto add = [&](const char* name, double number) {
       add_scalar(summary, scalar_name(row.tag, layer_of(row), name), number);
@@ -248,7 +248,7 @@ class TensorBoard : public Visualizer {
     return *file_;
   }
 
-  /// TensorBoard takes a folder for a run, so a second run in the same folder gets its own one inside.
+  /// TensorBoard takes each folder for a run, so a second run in the same folder gets a folder inside of it.
   std::filesystem::path folder_of(const Run& run) {
     const std::filesystem::path folder = path_.in(run);
     std::string name = run.name;

@@ -6,7 +6,7 @@
 
 namespace loupe {
 
-/// How far each event has moved a tensor, beside how large it is.
+/// The size of the change of a tensor at each event, divided by the size of the tensor.
 class ChangeRatio : public Preprocessor {
  public:
   static constexpr const char* name = "change_ratio";

@@ -19,7 +19,7 @@ void FindingHistory::take(const RecordLine& line) {
   const std::string message = std::exchange(known.last, line).message;
   known.gone = line.state == LOUPE_FINDING_GONE;
   if (known.gone && !message.empty()) known.last.message = message;
-  // What is told again as information while it stands is taken back: it was found harmless, or follows from another.
+  // If an open finding is reported again as information, it is taken back: it was harmless, or follows from another.
   if (line.state == LOUPE_FINDING_RAISED) known.before = known.worst_severity;
   const bool is_taken_back = line.state != LOUPE_FINDING_RAISED && line.severity <= LOUPE_SEVERITY_INFO;
   known.worst_severity = std::max(is_taken_back ? known.before : known.worst_severity, line.severity);

@@ -10,31 +10,30 @@
 
 namespace loupe::replay {
 
-/// What a record says was wrong: of each number the last, and how bad it ever was.
+/// The findings of a record: the last line of each, and its worst severity.
 class FindingHistory {
  public:
   struct Entry {
-    RecordLine last;                   ///< of what is gone, with the words from when it stood
-    std::uint32_t worst_severity = 0;  ///< LOUPE_SEVERITY_, but for what was taken back while it stood
-    std::uint32_t before = 0;          ///< the same of the times when it stood before
+    RecordLine last;                   ///< for a resolved finding, with the message from when it was open
+    std::uint32_t worst_severity = 0;  ///< LOUPE_SEVERITY_, without severities that were taken back while it was open
+    std::uint32_t before = 0;          ///< the worst severity of earlier times when it was open
     bool gone = false;
 
-    /// "conv1.weight"; empty where it concerns no one layer.
+    /// "conv1.weight"; "" if it concerns no single layer
     std::string place() const;
   };
 
   /// Takes a line of the kind `finding`.
   void take(const RecordLine& line);
-  /// A finding open at a tick was true up to it: a run reports it again only if it changes.
+  /// An open finding is true up to each tick, because a run reports it again only if it changes.
   void end_tick(const RecordLine& tick);
-  /// The run goes on in a new process, which reports again what is still wrong: everything else is resolved.
+  /// The run continues in a new process, which reports again what is still wrong: all other findings are resolved.
   void go_on();
-  /// The worst first, of equals those that stand; of one rule the layer that lies farthest beyond what is allowed.
+  /// Worst first: by severity, then open before resolved, then by rule, then by distance from the threshold.
   std::vector<const Entry*> worst_first() const;
-  /// The first of these that stands, or else the first: what stands is worse than what is over, whatever it was. Null
-  /// without any.
+  /// The worst open finding, or the worst resolved one if none is open. Null if there are no findings.
   const Entry* worst() const;
-  /// "1 error, 2 warnings (1 resolved)"; "no findings" without any.
+  /// "1 error, 2 warnings (1 resolved)"; "no findings" if there are none.
   std::string counts() const;
   bool empty() const { return entries_.empty(); }
 

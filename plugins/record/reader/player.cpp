@@ -16,7 +16,7 @@ void Player::play_history(double before, bool with_events) {
   before_ = before;
   RecordLine line;
   while (record_.next(line)) take(line);
-  // The new process reports again what is still wrong.
+  // End findings that are still open: the new process reports again what is still wrong.
   for (const FindingHistory::Entry* entry : findings_.worst_first()) {
     if (entry->gone || entry->last.last_epoch >= before) continue;
     RecordLine over = entry->last;
@@ -107,7 +107,7 @@ void Player::forget_epoch() {
 
 void Player::end_epoch(const RecordLine& line) {
   if (epoch_ >= before_) return forget_epoch();
-  // Lines of another epoch came before this one's tick.
+  // Events of another epoch came before this one, so show them first.
   std::size_t first = 0;
   while (first < told_.size() && told_[first].event && told_[first].event->epoch != line.epoch) show(told_[first++]);
   auto tick = message_of<loupe_tick>(line);

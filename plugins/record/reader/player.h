@@ -16,42 +16,42 @@
 
 namespace loupe::replay {
 
-/// Plays one record, whole epochs only, to a visualizer. Memory grows with an epoch and with how many names there are,
-/// not with the record.
+/// Replays the complete epochs of one record to a visualizer. The memory grows with the size of an epoch and the number
+/// of names, but not with the record.
 class Player {
  public:
-  /// @param to  throws what ends the play
+  /// @param to  an exception that it throws ends the replay
   Player(RecordReader& record, Visualizer& to) : record_(record), to_(to) {}
   virtual ~Player() = default;
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
-  /// The part before epoch `before`, to who has begun already: tags, whole epochs, notes and findings; findings that
-  /// still stand are ended. No models, settings or ending. Throws RecordError.
-  /// @param with_events notes and findings too
+  /// Replays the part before epoch `before` to a visualizer that was begun already: tags, complete epochs, notes and
+  /// findings; then ends findings that are still open. No models, settings or ending. Throws RecordError.
+  /// @param with_events whether to replay notes and findings
   void play_history(double before, bool with_events);
-  /// The findings of the record; known once it was played.
+  /// The findings of the record; complete after the replay.
   const FindingHistory& findings() const { return findings_; }
 
  protected:
-  /// The next line of the record.
+  /// Takes the next line of the record.
   void take(const RecordLine& line);
-  /// The record has no more lines: what a run said last, in an epoch that was not finished, may be why it ended.
+  /// Shows events after the last complete epoch at the end of the record: they may be the reason for the end.
   void show_last_events();
-  /// Events that wait, where no epoch has begun.
+  /// Shows waiting events if no epoch has begun.
   void show_events();
   void tell_event(const RecordLine& line);
-  /// A sentence on what was left out at the record's end; empty when nothing was.
+  /// A sentence on the lines that were left out at the record's end; "" if none were.
   std::string left_out() const;
   RecordReader& record() const { return record_; }
   bool is_in_epoch() const { return in_epoch_; }
   double epoch() const { return epoch_; }
   FindingHistory& findings() { return findings_; }
-  /// How the run ended, while that is the record's last line.
+  /// The line on how the run ended, if it is the last one so far.
   const std::optional<RecordLine>& ending() const { return ending_; }
 
-  // What one who plays more than a history does with further lines.
-  /// A run that goes on. It broke off here, maybe in the midst of an epoch.
+  // Hooks for derived classes that replay further lines.
+  /// The run was resumed here, maybe after it broke off within an epoch.
   virtual void take_run() { forget_epoch(); }
   virtual void take_model() {}
   virtual void take_hyperparameter() {}

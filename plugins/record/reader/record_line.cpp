@@ -28,16 +28,16 @@ namespace messages = detail::messages;
 using Kind = RecordLine::Kind;
 using R = RecordLine;
 
-/// A member that is a word in lines of one kind; other kinds may have another thing of that name.
+/// The meaning of a text member in lines of one kind; in other kinds a member of this name may be something else.
 struct WordPlace {
   Kind kind;
   std::uint32_t RecordLine::*number;
   Words words;
 };
-/// The line's kind itself.
+/// Stands for the kind of the line.
 struct KindPlace {};
 
-/// A member that lines have, of all kinds together.
+/// A member of lines; the list is for all kinds together.
 struct Field {
   std::string_view key;
   std::variant<KindPlace, WordPlace, std::string RecordLine::*, double RecordLine::*, std::uint64_t RecordLine::*,
@@ -101,7 +101,7 @@ constexpr Field fields[] = {
 };
 constexpr std::size_t field_count = std::size(fields);
 
-/// The place of each field by its key, so that a line's keys need not be compared with all.
+/// Finds fields by key, so that a line's keys need not be compared with all fields.
 class FieldTable {
  public:
   constexpr FieldTable() {
@@ -111,7 +111,7 @@ class FieldTable {
       fields_[place] = static_cast<unsigned char>(i + 1);
     }
   }
-  /// The index of a field; `field_count` for another key.
+  /// The index of a field; `field_count` for an unknown key.
   constexpr std::size_t find(std::string_view key) const {
     if (key.empty()) return field_count;
     for (std::size_t place = place_of(key); fields_[place] != 0; place = (place + 1) % size)
@@ -126,7 +126,7 @@ class FieldTable {
             static_cast<unsigned char>(key.back()) * 3u) %
            size;
   }
-  unsigned char fields_[size] = {};  // from 1 on; 0: none
+  unsigned char fields_[size] = {};  // the index plus 1; 0: none
 };
 constexpr FieldTable field_table;
 
@@ -134,7 +134,7 @@ constexpr std::size_t field_called(std::string_view key) {
   return field_table.find(key);
 }
 
-/// A set of fields, a bit each.
+/// A set of fields, one bit each.
 using Fields = std::uint64_t;
 static_assert(field_count < 64);
 template <class... Keys>
@@ -145,8 +145,8 @@ constexpr Fields set_of(Keys... keys) {
 struct KindOfLine {
   std::string_view name;
   Kind kind;
-  Fields needed;         // what it must have
-  Fields may_be_null{};  // of these
+  Fields needed;         // the required members
+  Fields may_be_null{};  // of these, the members that may be null
 };
 
 constexpr KindOfLine kinds[] = {
@@ -172,7 +172,7 @@ const KindOfLine& kind_called(const std::string& name) {
   throw Error("a line cannot be of the kind '" + name + "'" + suggestion(name, known));
 }
 
-/// What a line may leave out must not be what an earlier one had.
+/// Resets all members, so that a member that a line lacks does not keep its value from an earlier line.
 void reset(RecordLine& line) {
   for (std::string* text :
        {&line.tag, &line.layer, &line.title, &line.unit, &line.description, &line.healthy, &line.advice,
@@ -190,18 +190,18 @@ void reset(RecordLine& line) {
   line.incomplete = false;
 }
 
-/// Fills a RecordLine without a tree of JSON: records are long.
+/// Fills a RecordLine without building a tree of JSON, because records are long.
 class LineFiller final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit LineFiller(RecordLine& line) : line_(line) {}
 
   std::string fault;  ///< why the parsing was stopped
-  Fields given = 0;   ///< what the line has
-  Fields nulls = 0;   ///< of these, what is null: NaN or an empty text
+  Fields given = 0;   ///< the members that the line has
+  Fields nulls = 0;   ///< of these, the members that are null: NaN or an empty text
   const std::string& kind() const { return words_[0]; }
-  /// Forgets what a line had so far.
+  /// Forgets the members so far.
   void begin_anew();
-  /// Sets the numbers that the words of the line stand for.
+  /// Translates the words of the line into numbers.
   void take_words();
 
   bool null() override;
@@ -210,7 +210,7 @@ class LineFiller final : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t number) override;
   bool number_float(number_float_t number, const string_t&) override { return take(number); }
   bool string(string_t& text) override;
-  /// The same of a text that is somebody else's.
+  /// The same for a text that is only borrowed.
   bool plain_string(std::string_view text);
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override;
@@ -222,13 +222,13 @@ class LineFiller final : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override;
 
  private:
-  static constexpr std::size_t word_count = field_called("epoch");  // they come first
+  static constexpr std::size_t word_count = field_called("epoch");  // word members come first in the list
 
   bool at_field() const { return depth_ == 1 && field_ < field_count; }
   Fields bit() const { return Fields{1} << field_; }
   bool in_list() const { return list_ != nullptr; }
   std::string* text_here();
-  /// What the field at hand is kept in, where it is of that type; else null.
+  /// The variable of the current field if it has this type; otherwise null.
   template <class Type>
   Type* here();
   template <class Type>
@@ -393,14 +393,14 @@ void LineFiller::take_words() {
   }
 }
 
-/// Reads the JSON that `record` writes, several times as fast as a reader of all JSON: a record has millions of lines.
-/// Whatever is not plain, such as an escape or an object in an object, and whatever is wrong is left to that reader.
+/// Reads JSON in the form that `record` writes, several times as fast as a general reader: a record may have millions
+/// of lines. Leaves all other lines to the general reader: those with escapes or nested objects, and invalid ones.
 class PlainReader {
  public:
   PlainReader(std::string_view text, LineFiller& filler)
       : at_(text.data()), end_(text.data() + text.size()), filler_(filler) {}
 
-  /// False where the line is not plain, or wrong; the filler may then have some of it.
+  /// Returns false for such other lines; the filler may then contain part of the line.
   bool read() {
     if (!take('{') || !filler_.start_object(1)) return false;
     for (bool is_first = true; is_first || take(','); is_first = false) {
@@ -524,7 +524,7 @@ void check_finding(const RecordLine& line) {
   if (line.rule.empty()) throw Error("a finding names no rule");
 }
 
-/// Older records have no numbers.
+/// Older records have no finding numbers: compute them.
 void complete_number(RecordLine& line) {
   if (line.id == 0) line.id = finding_number(line.source, line.rule, line.layer, line.parameter);
 }
@@ -534,7 +534,7 @@ void complete_number(RecordLine& line) {
               "; was the file changed by hand?");
 }
 
-/// What nobody can have measured would break what is shown of the whole run: axes, dates and the order of runs.
+/// Refuses numbers that cannot come from a measurement and would break axes, dates and the order of runs.
 void check_numbers(const RecordLine& line) {
   const auto epoch = [](std::string_view key, double value) {
     if (!(std::fabs(value) <= largest_count)) fail_by_number(key, value, "an epoch is a number of at most 2^53");
@@ -549,7 +549,7 @@ void check_numbers(const RecordLine& line) {
   };
   switch (line.kind) {
     case Kind::finding:
-      // A finding may come without its first step or epoch.
+      // A finding may lack its first step and epoch.
       if (!std::isnan(line.first_epoch)) epoch("first_epoch", line.first_epoch);
       if (!std::isnan(line.last_epoch)) epoch("last_epoch", line.last_epoch);
       count("first_step", line.first_step);
@@ -576,12 +576,12 @@ void check_numbers(const RecordLine& line) {
       count("step", line.step);
       break;
     default:
-      return;  // of no epoch
+      return;  // it belongs to no epoch
   }
   epoch("epoch", line.epoch);
 }
 
-/// Older records have only the text.
+/// Older records contain the time only as text.
 void complete_time(RecordLine& line) {
   if (line.timestamp != 0 || line.time.empty()) return;
   std::tm parts{};
@@ -589,7 +589,7 @@ void complete_time(RecordLine& line) {
   line.timestamp = static_cast<double>(::timegm(&parts));
 }
 
-// The same the other way: what a line says of a member, as the message has it.
+// The reverse direction: the value of a member in a line, in the type of the message.
 template <class Type>
 const Type& in(const RecordLine& line, const char* key) {
   return line.*std::get<Type RecordLine::*>(fields[field_called(key)].place);

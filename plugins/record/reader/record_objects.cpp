@@ -1,4 +1,4 @@
-// The lines of a record that are few and small enough to be read as a tree of JSON.
+// Parses the lines of a record that are few and small, so that a tree of JSON is fast enough.
 
 #include <loupe/abi.h>
 #include <loupe/error.h>
@@ -26,7 +26,7 @@ constexpr auto replaced = nlohmann::json::error_handler_t::replace;
 
 template <class Whole>
 Whole whole(const nlohmann::json& value, const char* name) {
-  // The library converts fractions and numbers that do not fit without an error.
+  // The JSON library would convert fractions and numbers that are too large without an error.
   const bool fits = value.is_number_unsigned()
                         ? std::in_range<Whole>(value.get<std::uint64_t>())
                         : value.is_number_integer() && std::in_range<Whole>(value.get<int64_t>());
@@ -41,7 +41,7 @@ Whole whole_or(Whole otherwise, const nlohmann::json& object, const char* name) 
   return object.contains(name) ? whole<Whole>(object[name], name) : otherwise;
 }
 
-/// How many elements a tensor of these sizes has; nothing where no tensor has them.
+/// The number of elements of a tensor of these sizes; nullopt if no tensor can have them.
 std::optional<int64_t> elements_of(const std::vector<int64_t>& sizes) {
   if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) return std::nullopt;
   if (std::count(sizes.begin(), sizes.end(), 0) > 0) return 0;
@@ -52,7 +52,7 @@ std::optional<int64_t> elements_of(const std::vector<int64_t>& sizes) {
   return product;
 }
 
-/// Throws Error where the shapes do not add up to the elements that the module has.
+/// Throws Error if the shapes do not fit the module's number of elements.
 std::vector<RecordedModel::Parameter> parameters_in(const nlohmann::json& module) {
   const auto elements = whole_or(int64_t{0}, module, "parameters");
   std::vector<std::vector<int64_t>> shapes;
@@ -146,7 +146,7 @@ RecordedRun parse_run_line(std::string_view text) try {
   run.framework_version = json.value("framework_version", libtorch);
   run.resumed = json.value("resumed", false);
   for (auto [key, name] : {std::pair("train_loss", &run.train_loss), std::pair("val_loss", &run.validation_loss)}) {
-    // Older records do not say.
+    // Older records lack these members.
     if (const std::string written = json.value(key, ""); !written.empty()) *name = written;
   }
   if (const auto lenses = json.find("lenses"); lenses != json.end()) {

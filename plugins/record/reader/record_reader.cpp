@@ -86,7 +86,7 @@ void RecordReader::fail(const std::string& what) const {
 }
 
 bool is_record(const std::string& file) {
-  if (!std::filesystem::is_regular_file(text_file_at(file))) return false;  // nothing waits for a pipe
+  if (!std::filesystem::is_regular_file(text_file_at(file))) return false;  // do not wait for a pipe
   try {
     const RecordReader reader(file);
     return true;

@@ -11,30 +11,31 @@
 
 namespace loupe::replay {
 
-/// A wrong record: what() has the fault as `file:line: error: …`.
+/// A faulty record: what() is `file:line: error: …`.
 class RecordError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Reads a record line by line, compressed or not. What is wrong with it is a RecordError.
+/// Reads a record line by line, compressed or not. Throws RecordError for faults.
 class RecordReader {
  public:
-  /// Reads the run line.  @param file  may also name what is compressed by now: text_file_at() is read
-  /// Throws RecordError, also when the file cannot be read.
+  /// Reads the run line.  @param file  if it was compressed meanwhile, the compressed file is read: text_file_at()
+  /// Throws RecordError, also if the file cannot be read.
   explicit RecordReader(std::string file);
 
   const std::string& file() const { return file_; }
   const RecordedRun& run() const { return run_; }
-  /// What was cut off at the record's end and left out, "a line" or, of a compressed record, "an epoch"; null where
-  /// nothing was. Known once next() was false.
+  /// The incomplete part that was left out at the record's end: "a line" or, in a compressed record, "an epoch"; null
+  /// if there is none. Known after next() has returned false.
   const char* cut_off() const { return cut_off_; }
 
-  /// The next line; false at the record's end. A further run line is of a run that went on in the same record.
+  /// Reads the next line; returns false at the end. A further run line means that the run was resumed in the same
+  /// record.
   bool next(RecordLine& line);
-  /// The line that next() gave last, as it stands in the file.
+  /// The text of the last line from next(), as in the file.
   const std::string& text() const { return text_; }
-  /// Throws RecordError about the line that next() gave last.
+  /// Throws RecordError about the last line from next().
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
@@ -49,7 +50,7 @@ class RecordReader {
   RecordedRun run_;
 };
 
-/// Whether a file begins as a record does.
+/// Whether a file begins like a record.
 bool is_record(const std::string& file);
 
 }  // namespace loupe::replay
