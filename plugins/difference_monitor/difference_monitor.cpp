@@ -300,8 +300,7 @@ class DifferenceMonitorLens : public Lens {
   uint32_t passes_ = 0;
   std::string tag_, lacking_;
   TagStyle style_;
-  std::deque<AttributeDifference>
-      own_;  // kept after a module is forgotten: its source may still call them until that call ends
+  std::deque<AttributeDifference> own_;  // kept after forget(): sources may use them until it returns
   Layers layers_;
   NonFinite non_finite_;
 };

@@ -104,8 +104,7 @@ class Prints {
     if (sums.empty()) return;
     detail::ErrorBuffer error;
     error.check(service_->read(host_.context(), handles.data(), handles.size(), numbers_.data(), error.get()));
-    for (uint64_t& each : numbers_)
-      each = fingerprint_of(&each, sizeof each);  // sums may be small numbers, so hash them
+    for (uint64_t& each : numbers_) each = fingerprint_of(&each, sizeof each);  // a sum may be a small number
   }
   /// Replaces placeholders by the numbers that read() has read; fingerprints taken since then become 0.
   void fill(std::vector<uint64_t>& prints) const {

@@ -123,9 +123,8 @@ const Said::Group& group_of(const Said& said, int rank) {
 
 /// How gradients differ from others that have the same signs.
 struct Scaling {
-  std::optional<double>
-      factor;  ///< the factor between them, if it is the same for all elements; from the first step that differs
-  std::optional<double> limit;  ///< the largest element, if the others have larger ones
+  std::optional<double> factor;  ///< their ratio at the first step that differs, if it is the same for all elements
+  std::optional<double> limit;   ///< the largest element, if the others have larger ones
 };
 
 /// Empty if some gradients differ in more than their scale, or no scale was found.
@@ -197,8 +196,7 @@ void Judge::judge_replicas(const Said& said, const std::vector<NamedTensor>& ten
   knew_parameters_ = is_any_known;
   if (said.replicas.empty()) return;
   for (const auto& [rank, record] : said.records) {
-    if (record.model != said.records.begin()->second.model)
-      return;  // these are not replicas, which ranks_differ reports
+    if (record.model != said.records.begin()->second.model) return;  // the rule ranks_differ reports this
   }
   const auto is_parameter = [&](std::size_t i) { return i < tensors.size() && !tensors[i].is_buffer; };
   const auto is_buffer = [&](std::size_t i) { return i < tensors.size() && tensors[i].is_buffer; };

@@ -313,8 +313,7 @@ class RunStatistics : public Lens {
   std::optional<uint64_t> counted_;                               // the module whose input counts samples
   bool counts_model_ = false;                                     // that module is the model itself
   std::map<std::string, std::unique_ptr<GradientTotal>> totals_;  // by model
-  std::deque<GradientPart>
-      parts_;  // kept after a module is forgotten: its sources may still call these until that call ends
+  std::deque<GradientPart> parts_;                  // kept after forget(): sources may use them until it returns
   std::map<uint64_t, std::set<const void*>> seen_;  // by module, the addresses of its parameters
   std::optional<Moment> first_;                     // the first step of this epoch
   Moment last_;

@@ -1,13 +1,13 @@
-"""Writes fingerprints of a PyTorch model's first steps, for `loupe compare --port` to hold a C++ port against.
+"""Writes fingerprints of a PyTorch model's first steps, with which `loupe compare --port` compares a C++ port.
 
     import loupe_record
 
     with loupe_record.watch(model, optimizer, "runs/python", steps=3):
-        train(model, optimizer)    # as ever: the first three steps of the optimizer are kept
+        train(model, optimizer)    # as usual: the first three steps of the optimizer are recorded
 
-The file is runs/python/fingerprint.jsonl; loupe/files/fingerprint.h says what is in it, and the lens `fingerprint`
-writes the same of a C++ program. Needs PyTorch 1.13 or later and nothing else. Forwards are seen where a module is
-called, as in model(x), and losses where backward() is called on one element.
+The file is runs/python/fingerprint.jsonl; loupe/files/fingerprint.h describes its content, and the lens `fingerprint`
+writes the same for a C++ program. Needs only PyTorch 1.13 or later. Records a forward when a module is called, as in
+model(x), and a loss when backward() is called on one element.
 """
 import contextlib
 import functools
@@ -27,7 +27,7 @@ MOST_POSITIONS, MOST_SUMS = 64, 64
 
 
 def positions(shape):
-    """Which elements of a tensor of that shape are looked at, as row-major offsets."""
+    """The row-major offsets of the elements of a tensor of that shape that are compared."""
     numel = math.prod(shape)
     if numel <= MOST_POSITIONS:
         return list(range(numel))
@@ -45,7 +45,7 @@ def positions(shape):
 
 
 def number(value):
-    """A number that JSON has, or the name of one that it lacks."""
+    """A number as JSON; for numbers that JSON lacks, their names."""
     value = float(value)
     if math.isfinite(value):
         return value
@@ -53,7 +53,7 @@ def number(value):
 
 
 def summary(tensor, dtype=None):
-    """What a line of the kind `tensor` says of the elements."""
+    """The numbers in a line of the kind `tensor`."""
     tensor = tensor.detach()
     if tensor.layout != torch.strided:
         tensor = tensor.to_dense()
@@ -94,7 +94,7 @@ def tensors_in(value):
 
 
 def settings_of(module):
-    """As the module prints them, with what it leaves out though it decides why two upsamplings or attentions differ."""
+    """The settings that the module prints, and further ones that explain why two upsamplings or attentions differ."""
     text = module.extra_repr().replace("\n", " ")
     if hasattr(module, "align_corners"):
         text += (", " if text else "") + f"align_corners={bool(module.align_corners)}"
@@ -104,7 +104,7 @@ def settings_of(module):
 
 
 def optimizer_settings(group):
-    """What the lens tells of a group of parameters, under the same names."""
+    """The settings of a parameter group, with the same names as in the lens."""
     told = {}
     for name in ("lr", "momentum", "dampening", "nesterov", "alpha", "eps", "weight_decay", "amsgrad", "centered"):
         if name in group:
@@ -116,7 +116,7 @@ def optimizer_settings(group):
 
 
 class Recorder:
-    """Collects the lines of one run; the hooks and wrappers last until `close`."""
+    """Collects the lines of one run; its hooks and wrappers remain until `close`."""
 
     def __init__(self, model, optimizers, file, steps):
         self.model, self.optimizers, self.file, self.steps = model, optimizers, file, steps
@@ -150,7 +150,7 @@ class Recorder:
         )
 
     def next_call(self, what, module):
-        """How often this has been seen in this step before."""
+        """How often this was seen before in this step."""
         self.calls[what, module] = self.calls.get((what, module), -1) + 1
         return self.calls[what, module]
 
@@ -172,14 +172,14 @@ class Recorder:
                 if index == 0 and tensor.grad_fn is not None:
                     self.watch_gradient(name, module, tensor)
 
-        # PyTorch 1.13 does not show what is passed by name.
+        # In PyTorch 1.13, hooks get no keyword arguments.
         parameters = inspect.signature(module.register_forward_pre_hook).parameters
         by_name = {"with_kwargs": True} if "with_kwargs" in parameters else {}
         self.undo.callback(module.register_forward_pre_hook(entered, **by_name).remove)
         self.undo.callback(module.register_forward_hook(left).remove)
 
     def watch_gradient(self, name, module, tensor):
-        """At what computed it: a hook of the tensor itself may move where that is changed in place later."""
+        """Hooks the operation that computed the tensor: the tensor's own hooks may move if it is later changed in place."""
         which = tensor.output_nr
 
         def told(_, gradients):
@@ -205,7 +205,7 @@ class Recorder:
     def watch_optimizer(self, which, optimizer):
         step, patched = optimizer.step, optimizer.__dict__.get("step")
 
-        @functools.wraps(step)  # with the marks by which schedulers know it
+        @functools.wraps(step)  # copies the attributes by which schedulers recognize it
         def told(_, *arguments, **named):
             if not self.is_open:
                 return step(*arguments, **named)
@@ -236,7 +236,7 @@ class Recorder:
             if optimizer.__dict__.get("step") is own_step:
                 optimizer.__dict__.pop("step") if patched is None else setattr(optimizer, "step", patched)
 
-        optimizer.step = own_step = types.MethodType(told, optimizer)  # schedulers look for a method
+        optimizer.step = own_step = types.MethodType(told, optimizer)  # schedulers expect a method
         self.undo.callback(restore)
 
     def parameters(self):
@@ -250,7 +250,7 @@ class Recorder:
                 self.tensor("buffer", module_name, buffer, name=name, training=module.training)
 
     def begin(self):
-        """Before the first event, when all weights have been loaded."""
+        """Called before the first event, when all weights are loaded."""
         if self.has_begun:
             return
         self.has_begun, self.step = True, 0
@@ -279,9 +279,9 @@ class Recorder:
 
 @contextlib.contextmanager
 def watch(model, optimizer, folder, steps=3):
-    """Keeps the first `steps` steps taken in its block in `folder`/fingerprint.jsonl, which it replaces.
+    """Writes the first `steps` steps of its block to `folder`/fingerprint.jsonl, replacing that file.
 
-    `optimizer` may be a list: then the first one's steps count. Only one block at a time.
+    `optimizer` may be a list; then only the steps of the first one are counted. Only one block at a time.
     """
     optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
     recorder = Recorder(model, optimizers, pathlib.Path(folder) / "fingerprint.jsonl", steps)

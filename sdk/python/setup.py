@@ -1,4 +1,4 @@
-"""The wheel, which tests/package.sh builds in a folder that has Loupe installed in loupe/."""
+"""Builds the wheel; tests/package.sh calls it in a folder with Loupe installed in loupe/."""
 import os
 
 from setuptools import Distribution, setup
@@ -12,11 +12,11 @@ class Binary(Distribution):
 
 class Wheel(bdist_wheel):
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]  # no module of it is compiled for one Python
+        return "py3", "none", super().get_tag()[2]  # none of its modules is compiled for one version of Python
 
 
-# LibTorch's minor versions are not of one ABI. The local version gives each its own wheel, and pip takes the one that goes
-# with the torch that is there.
+# The ABIs of LibTorch's minor versions differ. The local version makes a separate wheel for each, and pip chooses the one that
+# fits the installed torch.
 torch = os.environ["LOUPE_TORCH_MINOR"]
 setup(
     version=f"{os.environ['LOUPE_VERSION']}+torch{torch}",

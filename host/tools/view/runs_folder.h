@@ -9,10 +9,9 @@ namespace loupe::view {
 
 /// A folder that contains the record of a run.
 struct FoundRun {
-  std::filesystem::path
-      folder;         ///< absolute, without links; if the run's processes were merged, the folder of the merged run
-  std::string shown;  ///< for people: the path of the folder, from the folder on the command line
-  bool is_merged = false;  ///< `folder` is the merged run, within the run's own folder
+  std::filesystem::path folder;  ///< absolute, without links; the folder of the merged run if the run was merged
+  std::string shown;             ///< for people: the path of the folder, from the folder on the command line
+  bool is_merged = false;        ///< `folder` is the merged run, within the run's own folder
 
   /// The path of the record while it is not compressed.
   std::filesystem::path record() const { return folder / "record.jsonl"; }

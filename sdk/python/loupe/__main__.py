@@ -39,7 +39,7 @@ def main(arguments: List[str]) -> int:
     except RecordError as error:
         print(f"loupe: error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:  # the next call sends what is left
+    except KeyboardInterrupt:  # the next call sends the rest
         return 130
     return 0
 

@@ -1,4 +1,4 @@
-"""The values and ranges of a record, a column each, and the frames made of them."""
+"""Stores the values and ranges of a record in columns, and makes frames of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 from .lines import Line
 from .pieces import Damage
 
-Frame = Any  #: a pandas.DataFrame where pandas can be imported, else a list with a dictionary a row
+Frame = Any  #: a pandas.DataFrame if pandas can be imported, else a list with one dictionary per row
 Tags = Union[str, Sequence[str], None]
 Row = Tuple[bytes, ...]
 
-# Lines of values and ranges just as Loupe writes them, which are nearly all of a record, and any other line. One search
-# for all of them: a step of Python for each would take most of the time. Numbers that a double or a count may not hold
-# are left to the reader of all lines.
+# Matches lines of values and ranges in the form that Loupe writes, which are nearly all lines of a record, or any other
+# line. One search finds all of them: a step of Python per line would take most of the time. Lines with numbers that are too
+# large for a double or a count are left to the general parser.
 WHOLE = rb"(?:0|[1-9][0-9]{0,14})"
 EPOCH = rb"(-?" + WHOLE + rb"(?:\.[0-9]{1,20})?)"
 NUMBER = rb'(-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,2}|e-[0-9]{3})?|"NaN"|"-?Infinity")'
@@ -40,41 +40,41 @@ def pandas_or_none() -> Any:
 
 
 def frame_of(rows: List[Line]) -> Frame:
-    """A frame with a row for each of these, which all have the same keys."""
+    """A frame with one row for each of these, which all have the same keys."""
     pandas = pandas_or_none()
     return rows if pandas is None else pandas.DataFrame(rows)
 
 
 class Columns:
-    """Values and ranges in the order of the record. The step comes with the tick that ends their epoch, but for those of
-    single steps, which have their own."""
+    """Values and ranges in the order of the record. The tick that ends their epoch gives them their step, except for those
+    of single steps, which have their own."""
 
     def __init__(self) -> None:
         self.names = _Names()
         self._name, self._step = array.array("q"), array.array("q")
-        self._own_step = array.array("q")  # 0: of the whole tick
+        self._own_step = array.array("q")  # 0: it is of the whole tick
         self._epoch, self._low, self._high = array.array("d"), array.array("d"), array.array("d")
-        self._ends = array.array("q")  # how many there are at the end of each tick
+        self._ends = array.array("q")  # the number of rows at the end of each tick
 
     def __len__(self) -> int:
-        """How many are of whole epochs."""
+        """The number of rows in complete epochs."""
         return len(self._step)
 
     def has_open_epoch(self) -> bool:
         return len(self._name) > len(self._step)
 
     def add_rows(self, rows: Sequence[Row]) -> int:
-        """Takes what LINES found, each as its epoch, names, number, second number and step. Returns how many could be taken:
-        where that is less than all, the next one is no UTF-8."""
+        """Takes matches of LINES, each with epoch, names, number, second number and step. Returns how many were taken; if
+        some are left, the next one contains invalid UTF-8."""
         try:
             epochs, names, lows, highs, steps, _ = zip(*rows)
-            # Nearly always all of one epoch.
+            # Nearly always all rows have the same epoch.
             is_one = epochs.count(epochs[0]) == len(rows)
             epoch = _doubles([float(epochs[0])]) * len(rows) if is_one else _doubles(map(float, epochs))
             low = _floats(lows)
             high = _floats(highs) if any(highs) else _doubles([math.nan]) * len(rows)
             name = array.array("q", map(self.names.__getitem__, names))
-        except UnicodeDecodeError:  # at one of them, which is looked for
+        except UnicodeDecodeError:  # find the row that caused it
             return 0 if len(rows) == 1 else next(i for i, row in enumerate(rows) if not self.add_rows([row]))
         self._name.extend(name)
         self._epoch.extend(epoch)
@@ -84,7 +84,7 @@ class Columns:
         return len(rows)
 
     def add_line(self, line: Line) -> None:
-        """The same of a line that is not as Loupe writes it."""
+        """The same for a line that is not in the form that Loupe writes."""
         self._name.append(self.names.number(_name_of(line)))
         self._epoch.append(line["epoch"])
         self._low.append(line["value"] if line["kind"] == "value" else line["low"])
@@ -96,26 +96,26 @@ class Columns:
         self._ends.append(len(self._step))
 
     def forget_epoch(self) -> None:
-        """Drops what belongs to an epoch that has no end."""
+        """Drops the rows of an unfinished epoch."""
         for column in (self._name, self._epoch, self._low, self._high, self._own_step):
             del column[len(self._step) :]
 
     def values(self) -> Iterator[Tuple[Tuple[str, str, str], float, float]]:
-        """tag, layer and line, epoch and value of each value of a whole tick."""
+        """(tag, layer, line), epoch and value of each value of a whole tick."""
         names, is_range = self.names.names, self.names.is_range
         for name, epoch, value, own in zip(self._name[: len(self._step)], self._epoch, self._low, self._own_step):
             if not is_range[name] and own == 0:
                 yield names[name], epoch, value
 
     def values_of_tick(self, number: int) -> Iterator[Tuple[int, Tuple[str, str, str], float]]:
-        """Step (0: of the whole tick), tag, layer and line, and value of each value of a tick."""
+        """Step (0: of the whole tick), (tag, layer, line) and value of each value of a tick."""
         names, is_range = self.names.names, self.names.is_range
         for i in range(self._ends[number - 1] if number > 0 else 0, self._ends[number]):
             if not is_range[self._name[i]]:
                 yield self._own_step[i], names[self._name[i]], self._low[i]
 
     def frame(self, ranges: bool, tags: Tags, known: Iterable[str]) -> Frame:
-        """Raises ValueError for a tag that is neither known nor has anything."""
+        """Raises ValueError for a tag that is neither declared nor used."""
         numbers = {"low": self._low, "high": self._high} if ranges else {"value": self._low}
         columns: Dict[str, Any] = {"epoch": self._epoch, "step": self._step, **numbers}
         wanted = self._wanted(ranges, tags, known)
@@ -138,7 +138,7 @@ class Columns:
         return pandas.DataFrame(table)
 
     def _wanted(self, ranges: bool, tags: Tags, declared: Iterable[str]) -> List[bool]:
-        """Of each name, whether it is of that kind and has one of these tags."""
+        """For each name, whether it is of that kind and has one of these tags."""
         chosen = None if tags is None else {tags} if isinstance(tags, str) else set(tags)
         known = {name[0] for name in self.names.names}.union(declared)
         if chosen is not None and not chosen <= known:
@@ -148,16 +148,16 @@ class Columns:
 
 
 class _Names(Dict[bytes, int]):
-    """Numbers what values and ranges are called, by how their lines name them."""
+    """The numbers of names of values and ranges; the keys are the names as their lines contain them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: List[Tuple[str, str, str]] = []  # tag, layer and line of each number
+        self.names: List[Tuple[str, str, str]] = []  # tag, layer and line, by number
         self.is_range: List[bool] = []
         self._numbers: Dict[Tuple[str, str, str, bool], int] = {}
 
     def __missing__(self, text: bytes) -> int:
-        self[text] = self.number(_name_of(json.loads("{" + text.decode() + ":0}")))  # UnicodeDecodeError where it is no UTF-8
+        self[text] = self.number(_name_of(json.loads("{" + text.decode() + ":0}")))  # UnicodeDecodeError for invalid UTF-8
         return self[text]
 
     def number(self, name: Tuple[str, str, str, bool]) -> int:
@@ -169,7 +169,7 @@ class _Names(Dict[bytes, int]):
 
 
 def _name_of(line: Line) -> Tuple[str, str, str, bool]:
-    """tag, layer and line of a value or a range, and whether it is one."""
+    """tag, layer and line of a value or range, and whether it is a range."""
     is_range = "low_name" in line and line.get("kind") != "value"
     name = f"{line['low_name']}..{line['high_name']}" if is_range else line["line"]
     return sys.intern(line["tag"]), sys.intern(line["layer"]), name, is_range
@@ -180,7 +180,7 @@ def _doubles(numbers: Iterable[float]) -> array.array[float]:
 
 
 def _floats(texts: Tuple[bytes, ...]) -> array.array[float]:
-    """The numbers of a column; "" is none, and NaN and infinities stand in quotes."""
+    """The numbers of a column; "" means that there is none, and NaN and infinities are in quotes."""
     try:
         return _doubles([float(each) if each else math.nan for each in texts] if b"" in texts else map(float, texts))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a record says of findings, as they came, changed and went."""
+"""Collects the findings of a record: how they came, changed and were resolved."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .lines import SEVERITIES, Line
 
 
 class Findings:
-    """All of a run."""
+    """All findings of a run."""
 
     def __init__(self) -> None:
         self._by_number: Dict[Any, _Finding] = {}
 
     def take(self, line: Line) -> None:
-        # Older records have no numbers.
+        # Older records have no finding numbers.
         key = line.get("id") or (line.get("source"), line["rule"], line.get("layer"), line.get("parameter"))
         self._by_number.setdefault(key, _Finding()).take(line)
 
@@ -24,12 +24,12 @@ class Findings:
             each.end_tick(epoch)
 
     def go_on(self) -> None:
-        """A new process searches for everything again."""
+        """Marks all as resolved: a new process begins and reports again what is still wrong."""
         for each in self._by_number.values():
             each.gone = True
 
     def rows(self) -> List[Line]:
-        """The worst first."""
+        """The findings as rows, worst first."""
         rules: Dict[str, int] = {}
         for known in self._by_number.values():
             rules.setdefault(known.last["rule"], len(rules))
@@ -37,7 +37,7 @@ class Findings:
 
 
 class _Finding:
-    """Of one finding the last that was said, and how bad it ever was."""
+    """The last line of one finding, and its worst severity."""
 
     def __init__(self) -> None:
         self.last: Line = {}
@@ -51,7 +51,7 @@ class _Finding:
         severity = SEVERITIES.index(line["severity"])
         if line["state"] == "raised":
             self.before = self.worst
-        # A finding that is reported again as information while it stands was taken back.
+        # If an open finding is reported again as information, it was taken back.
         is_taken_back = line["state"] != "raised" and severity == 0
         self.worst = max(self.before if is_taken_back else self.worst, severity)
 
@@ -73,7 +73,7 @@ class _Finding:
 
 
 def _distance(value: Optional[float], threshold: Optional[float]) -> float:
-    """How far a value lies beyond its threshold, on either side."""
+    """The distance of a value from its threshold, on either side."""
     if threshold is None or not math.isfinite(threshold):
         return 0
     if value is None or not math.isfinite(value) or (value == 0 and threshold > 0):
@@ -87,6 +87,6 @@ def place(finding: Line) -> str:
 
 
 def message(finding: Line) -> str:
-    """The message of a finding's row, with where in the program's source to look."""
+    """The message of a finding's row, with its place in the program's source."""
     line = f":{finding['file_line']}" if finding["file_line"] else ""
     return f"{finding['message'] or ''}" + (f" ({finding['file']}{line})" if finding["file"] else "")

@@ -15,10 +15,10 @@ from .run import RecordError, Run
 
 
 def read(path: Path) -> Run:
-    """Reads a run: a record, compressed or not, or the folder that has it.
+    """Reads a run from its record, compressed or not, or from the folder that contains the record.
 
-    Of a run of several processes whose ranks `loupe merge` put together, the merged record is read. Raises RecordError
-    where it is missing or damaged, in the words of the commands.
+    If `loupe merge` has merged the ranks of a run, reads the merged record. Raises RecordError, with the messages of the
+    commands, if the record is missing or damaged.
     """
     try:
         run = Run(_record_at(pathlib.Path(path)))
@@ -30,11 +30,11 @@ def read(path: Path) -> Run:
 
 
 def runs(path: Path) -> Dict[str, Run]:
-    """Reads all runs below a folder, by their names; where several are called the same, also by what distinguishes their
-    folders, as `loupe compare --csv` names them.
+    """Reads all runs below a folder, by name. If several have the same name, a part of their folders is added, as in
+    `loupe compare --csv`.
 
-    Ranks, and what earlier runs left in `older-1`, are left out. A damaged record is a warning, and the run has what
-    stands before the damage.
+    Leaves out ranks, and earlier runs in `older-1`. For a damaged record it warns, and the run contains the part before the
+    damage.
     """
     top, found = pathlib.Path(path), []
     for folder, below, files in os.walk(top):
@@ -62,7 +62,7 @@ def all_below(path: Path) -> List[Run]:
 def read_all(path: Path) -> Frame:
     """The values of all runs below a folder as one frame: run, tag, layer, line, epoch, step, value.
 
-    `run` is the name under which `runs()` has it; see there, and Run.values() for the other columns.
+    `run` is the name that `runs()` gives a run; Run.values() describes the other columns.
     """
     frames = {name: run.values() for name, run in runs(path).items()}
     pandas = pandas_or_none()

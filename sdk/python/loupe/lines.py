@@ -1,4 +1,4 @@
-"""What a line of a record must hold: what host/optional/record takes, and no more."""
+"""Checks the lines of a record; accepts the same lines as plugins/record/reader."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Callable, Dict, List, NoReturn, Union
 
 from .pieces import MOST_LINE, TOO_LONG, Damage
 
-Line = Dict[str, Any]  #: a line of the record, as JSON has it
+Line = Dict[str, Any]  #: a line of the record as parsed JSON
 
 NEWEST_FORMAT = 3
 LARGEST_COUNT, LATEST_TIME, MOST_RANKS = 1 << 53, 253402300799, 1 << 20
-MOST_LEVELS, MOST_VALUES, MOST_MEMBERS = 100, 4_000_000, 1000  # of a line's JSON
+MOST_LEVELS, MOST_VALUES, MOST_MEMBERS = 100, 4_000_000, 1000  # in the JSON of a line
 
-# What a line of each kind must have; "?" marks what may be null.
+# The members that a line of each kind must have; those with "?" may be null.
 NEEDED = {
     "value": "epoch tag layer line value",
     "range": "epoch tag layer low_name high_name low high",
@@ -34,7 +34,7 @@ NEEDED = {
 TEXTS = "tag layer line low_name high_name title unit description healthy advice rule parameter message source caused_by file text time"
 NUMBERS = "epoch value low high y_minimum y_maximum threshold first_epoch last_epoch timestamp elapsed"
 COUNTS = "step steps measured_steps id file_line finding first_step last_step count events"
-# In lines of one kind, such a word or its number, which counts from the one that is given.
+# Members that are one of some words in lines of one kind, or a word's number, which counts from the given one.
 WORDS = {
     "type": ("tag", 0, ["numerical", "probability", "relation"]),
     "severity": ("finding", 1, ["info", "warning", "error"]),
@@ -50,11 +50,11 @@ FIELDS.update({**dict.fromkeys(("log_y", "big", "annotate", "incomplete"), "flag
 NAMED = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 QUOTED, STRUCTURE = re.compile(rb'"[^"]*"'), bytes(set(range(256)) - set(b"{}[]:"))
-LONG_NUMBER = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{19}")  # all that a double may not hold are
+LONG_NUMBER = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{19}")  # matches all numbers that may be too large for a double
 
 
 def parsed(text: bytes) -> Line:
-    """A line as JSON, with what its kind needs. Raises Damage."""
+    """Parses and checks a line. Raises Damage."""
     line = _object(text)
     kind = line.get("kind")
     if not isinstance(kind, str):
@@ -77,11 +77,11 @@ def parsed(text: bytes) -> Line:
 
 
 def check_bounds(text: bytes) -> None:
-    """Raises Damage for JSON whose tree would take a hundred times the memory of its text."""
+    """Raises Damage for JSON that, when parsed, would take a hundred times the memory of its text."""
     bare = QUOTED.sub(b"", text.replace(b"\\\\", b"").replace(b'\\"', b""))
     if sum(map(bare.count, (b"{", b"[", b":", b","))) > MOST_VALUES:
         raise _beyond("values", MOST_VALUES)
-    members: List[int] = []  # of each object and list that is open
+    members: List[int] = []  # the number of members of each open object and list
     for each in bare.translate(None, STRUCTURE):
         if each in b"{[":
             members.append(0)
@@ -114,7 +114,7 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> Union[int, float]:
-    """What has no 64 bits is a fraction's kind of number, as in C++."""
+    """Numbers that do not fit into 64 bits become floats, as in C++."""
     number = _finite(text)
     return int(text) if -(2.0**63) <= number < 2.0**64 else number
 
@@ -130,7 +130,7 @@ def _object(text: bytes) -> Line:
     try:
         line = (CAREFUL if LONG_NUMBER.search(text) else FAST).decode(text.decode("utf-8-sig"))
         if b"\\u" in text:
-            json.dumps(line, ensure_ascii=False).encode()  # ValueError for half of a surrogate pair
+            json.dumps(line, ensure_ascii=False).encode()  # raises ValueError for half of a surrogate pair
     except RecursionError:
         raise _beyond("levels", MOST_LEVELS) from None
     except ValueError as error:
@@ -141,7 +141,7 @@ def _object(text: bytes) -> Line:
 
 
 def _field(name: str, value: Any) -> Any:
-    """The value as its field has it: named numbers as floats."""
+    """The value of a member in the type of its field; named numbers become floats."""
     kind = FIELDS[name]
     if kind == "number" and isinstance(value, str) and value in NAMED:
         return NAMED[value]
@@ -168,14 +168,14 @@ def _word(name: str, value: str, first: int, words: List[str]) -> str:
     if not re.fullmatch("[0-9]{1,10}", value) or int(value) >= 1 << 32:
         raise Damage(f"'{name}' cannot be '{value}'; known are: {', '.join(words)}")
     place = int(value) - first
-    return words[place] if 0 <= place < len(words) else value  # a later version's
+    return words[place] if 0 <= place < len(words) else value  # a later version may have more words
 
 
 def _check_epoch(line: Line, names: str = "epoch") -> None:
     for name in names.split():
         value = line.get(name, 0)
         if name != "epoch" and (value is None or math.isnan(value)):
-            continue  # a finding may come without its first one
+            continue  # a finding may lack its first step and epoch
         if value is None or not abs(value) <= LARGEST_COUNT:
             raise Damage(f"'{name}' cannot be {value}: an epoch is a number of at most 2^53; was the file changed by hand?")
 
@@ -187,7 +187,7 @@ def _check_counts(line: Line, names: str) -> None:
 
 
 def _check_numbers(line: Line) -> None:
-    """Of values, ranges and histograms."""
+    """Checks the numbers of values, ranges and histograms."""
     _check_counts(line, "events step")
     _check_epoch(line)
 
@@ -212,9 +212,9 @@ def _check_finding(line: Line) -> None:
 
 
 def _check_time(line: Line) -> None:
-    """Of ticks, notes and ends."""
+    """Checks the times of ticks, notes and ends."""
     written = line.get("time")
-    if not line.get("timestamp") and written:  # older records have the text alone
+    if not line.get("timestamp") and written:  # older records contain the time only as text
         try:
             line["timestamp"] = calendar.timegm(time.strptime(written, "%Y-%m-%dT%H:%M:%SZ"))
         except ValueError:

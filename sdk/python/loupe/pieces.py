@@ -1,5 +1,5 @@
-"""Reads files that anybody may have written, compressed or not, also while they grow. The bounds are those of the commands,
-in loupe/files/text_pieces.h and loupe/files/readable.h."""
+"""Reads files that anybody may have written, compressed or not, also while they grow. The limits are the same as in the
+commands; see loupe/files/text_pieces.h and loupe/files/readable.h."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import BinaryIO, Iterable, Iterator, List, Union
 
 Path = Union[str, "os.PathLike[str]"]
 
-MOST_MEMBER, MOST_LINE = 128 << 20, 64 << 20  # bytes of text: of a gzip member and of a line
-MOST_RAW, BLOCK = 256 << 10, 1 << 20  # bytes: compressed ones read at once, text taken apart at once
+MOST_MEMBER, MOST_LINE = 128 << 20, 64 << 20  # bytes of text in a gzip member, and in a line
+MOST_RAW, BLOCK = 256 << 10, 1 << 20  # bytes of compressed data read at once, and of text processed at once
 TOO_LONG = "this line is longer than 64 MB, which no line of such a file is"
-HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # of each member that Loupe writes
+HEAD = b"\x1f\x8b\x08\0\0\0\0\0"  # the beginning of each member that Loupe writes
 
 
 class Damage(Exception):
-    """What is wrong with a file, without its place."""
+    """A fault of a file, without its place."""
 
 
 def printable(text: str) -> str:
-    """The text in one line, with "?" for each character that controls a terminal or is no character."""
+    """The text in one line; "?" replaces characters that control a terminal and invalid ones."""
     return re.sub("[\0-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Opens a regular file. Raises OSError also for a pipe, which would wait for a writer that may never come."""
+    """Opens a regular file. Raises OSError for a pipe too, whose writer may never come."""
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -38,7 +38,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def whole_file(path: Path, most: int) -> bytes:
-    """A small file. Also raises OSError if it is larger than that."""
+    """Reads a small file. Raises OSError also if it has more than `most` bytes."""
     with open_file(path) as file:
         text = file.read(most + 1)
     if len(text) > most:
@@ -47,7 +47,7 @@ def whole_file(path: Path, most: int) -> bytes:
 
 
 def text_file_at(name: pathlib.Path) -> pathlib.Path:
-    """The file that holds the text of this name: the compressed one where there is one."""
+    """The file that contains the text of this name: the compressed one if it exists."""
     compressed = name if name.suffix == ".gz" else name.with_name(name.name + ".gz")
     return compressed if compressed.exists() else name
 
@@ -61,16 +61,16 @@ def open_text(name: pathlib.Path) -> BinaryIO:
 
 
 class Pieces:
-    """The text of a file in pieces, from a position on: of a compressed file, each is a whole gzip member, checked."""
+    """The text of a file in pieces, from a position on. Of a compressed file, each piece is a whole gzip member, checked."""
 
     def __init__(self, file: BinaryIO, position: int = 0) -> None:
-        self.position = position  #: in the file's bytes, behind the last piece
+        self.position = position  #: the offset in the file after the last piece, in bytes
         self.is_cut_off = False  #: whether the file ends within a member, which is left out
         self._file = file
 
     def __iter__(self) -> Iterator[bytes]:
         self._file.seek(0)
-        is_compressed = self._file.read(1) == HEAD[:1]  # which no text begins with
+        is_compressed = self._file.read(1) == HEAD[:1]  # no text begins with this byte
         self._file.seek(self.position)
         if is_compressed:
             yield from self._members()
@@ -90,7 +90,7 @@ class Pieces:
                         if taken:
                             self._end_within_member()
                         return
-                # zlib copies what follows the member. With no more than what the member has had, the copies take no longer than the members.
+                # zlib copies the data after a member. Windows as large as the part read so far keep these copies short.
                 window = raw[used : used + max(4096, taken)]
                 try:
                     texts.append(unpacker.decompress(window, MOST_MEMBER + 1 - size))
@@ -109,7 +109,7 @@ class Pieces:
         return Damage(f"the compressed data is damaged after byte {self.position} of the file, and the rest is lost")
 
     def _end_within_member(self) -> None:
-        """A member that ends nowhere is damaged where another one begins behind it, and else cut off."""
+        """An incomplete member is damaged if another one begins after it; otherwise the file was cut off."""
         self._file.seek(self.position + 1)
         before = b""
         while block := self._file.read(MOST_RAW):
@@ -126,7 +126,7 @@ class Lines:
         self.rest = b""  #: the beginning of a line that has no end yet, for the next call
 
     def blocks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields blocks of about a megabyte; a longer line is one by itself."""
+        """Yields blocks of about a megabyte; a longer line is a block by itself."""
         waiting, size, has_end = [self.rest], len(self.rest), False
         coming, damage = iter(pieces), None
         while True:
@@ -134,7 +134,7 @@ class Lines:
                 piece = next(coming)
             except StopIteration:
                 break
-            except Damage as what:  # behind what was read before it
+            except Damage as what:  # report it after the text before it
                 damage = what
                 break
             waiting.append(piece)

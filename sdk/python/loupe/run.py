@@ -1,4 +1,4 @@
-"""What a record says of a run."""
+"""A run, read from its record."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .findings import Findings
 from .lines import NAMED, Line, check_bounds, parsed
 from .pieces import Damage, Lines, Pieces, open_text, printable, whole_file
 
-MOST_ABOUT, MOST_MEASURED = 16 << 20, 64 << 20  # bytes: of a small file of an incident, and of its steps
+MOST_ABOUT, MOST_MEASURED = 16 << 20, 64 << 20  # the most bytes of a small file of an incident, and of its measurements
 
 
 class RecordError(ValueError):
-    """Something is wrong with a record. `run` has what stands before it; None where nothing could be read."""
+    """A record is faulty. `run` contains the part before the fault; None if nothing could be read."""
 
     def __init__(self, text: str, run: Optional[Run] = None) -> None:
         super().__init__(printable(text))
@@ -30,29 +30,29 @@ class RecordError(ValueError):
 
 
 class Run:
-    """What a record says of a run. The attributes hold what was read so far, which is whole epochs; update() reads on."""
+    """A run, read from its record. The attributes contain the complete epochs read so far; update() reads more."""
 
     def __init__(self, record: pathlib.Path) -> None:
-        self.record = record  #: by the name that it has while it is not compressed
+        self.record = record  #: the path of the record while it is not compressed
         folder = record.parent
-        self.folder = folder.parent if folder.name == "merged" else folder  #: of the run
+        self.folder = folder.parent if folder.name == "merged" else folder  #: the folder of the run
         self._begin()
         self.update()
 
     def _begin(self) -> None:
-        self.about: Line = {}  #: the run: name, config, started, directory, rank, world_size, versions
-        self.began = 0.0  #: when its first process began, in seconds since 1970
-        self.settings: Dict[str, Any] = {}  #: what it was set to, by name: bool, int, float, str or list of str
-        self.models: Dict[str, Line] = {}  #: by name: type, parameters (elements), modules with their shapes
-        self.tags: Dict[str, Line] = {}  #: by id: unit, type, description, healthy, advice and how it is drawn
-        self.ticks: List[Line] = []  #: a whole epoch each: epoch, step, timestamp (s since 1970), elapsed (s), reason
+        self.about: Line = {}  #: the run line: name, config, started, directory, rank, world_size, versions
+        self.began = 0.0  #: the start of its first process, in seconds since 1970
+        self.settings: Dict[str, Any] = {}  #: the hyperparameters by name: bool, int, float, str or list of str
+        self.models: Dict[str, Line] = {}  #: by name: type, parameters (number of elements), modules with their shapes
+        self.tags: Dict[str, Line] = {}  #: by id: unit, type, description, healthy, advice and how to draw it
+        self.ticks: List[Line] = []  #: one per complete epoch: epoch, step, timestamp (s since 1970), elapsed (s), reason
         self.notes: List[Line] = []  #: epoch, step, timestamp (s since 1970), about, text; finding: its id
-        self.ending: Optional[Line] = None  #: how, epoch, step, elapsed (s), message; None without an end so far
-        self.cut_off: Optional[str] = None  #: "a line" or "an epoch" that the record ends within, which is left out
+        self.ending: Optional[Line] = None  #: how, epoch, step, elapsed (s), message; None if the run has not ended
+        self.cut_off: Optional[str] = None  #: "a line" or "an epoch": the incomplete end of the record, which is left out
         self._columns, self._findings = Columns(), Findings()
         self._histograms: List[bytes] = []
         self._whole_histograms: List[Tuple[bytes, int]] = []
-        self._file: Optional[pathlib.Path] = None  # that was read up to the position, behind these bytes; None to begin again
+        self._file: Optional[pathlib.Path] = None  # was read up to the position, and has these bytes before it; None: read all
         self._position, self._before, self._lines, self._pending = 0, b"", 0, Lines()
         self._lacks_line_end = False
 
@@ -66,68 +66,68 @@ class Run:
 
     @property
     def name(self) -> str:
-        """As the configuration calls it, else its folder's."""
+        """The name in the configuration, else the name of the folder."""
         return str(self.about.get("name") or self.folder.name)
 
     @property
     def config(self) -> str:
-        """The YAML that it was watched by."""
+        """The run's configuration as YAML."""
         return str(self.about.get("config", ""))
 
     @property
     def model(self) -> Optional[Line]:
-        """The first model: name, type, parameters (how many elements) and modules, each with name, type, parameters,
-        shapes (a list of sizes a parameter) and leaf. None where none was attached; `models` has all."""
+        """The first model: name, type, parameters (number of elements) and modules, each with name, type, parameters,
+        shapes (a list of sizes per parameter) and leaf. None if there is no model; `models` has all."""
         return next(iter(self.models.values()), None)
 
     def values(self, tag: Tags = None) -> Frame:
-        """Every number, or those of one tag or several, in the order of the record, of shape (values, 6).
+        """All numbers, or those of one or several tags, in the order of the record, of shape (values, 6).
 
-        tag: what is measured, a key of `tags`; layer: of which module or parameter, or the tag once more where it is of
-        the whole model; line: which number of it, such as "train_loss mean"; epoch: float; step: int, optimizer steps
-        up to the end of that epoch, or the single step that the number is of; value: float, in the tag's unit.
+        tag: a key of `tags`; layer: the module or parameter, or the tag again for a number of the whole model; line: the
+        name of the number, for example "train_loss mean"; epoch: float; step: int, optimizer steps up to the end of that
+        epoch, or the single step of the number; value: float, in the tag's unit.
         """
         return self._columns.frame(False, tag, self.tags)
 
     def ranges(self, tag: Tags = None) -> Frame:
-        """Every band, such as mean ± std: tag, layer, line, epoch, step, low and high, of shape (ranges, 7).
+        """All bands, for example mean ± std: tag, layer, line, epoch, step, low and high, of shape (ranges, 7).
 
-        `line` is the names of both ends with ".." between, as in the table that the visualizer `csv` writes, which puts a
-        ' before names that a spreadsheet would take for a formula, such as "-σ..+σ".
+        `line` is the names of both ends with ".." between them. The table of the visualizer `csv` has the same names, but puts
+        a ' before those that a spreadsheet would take for a formula, for example "-σ..+σ".
         """
         return self._columns.frame(True, tag, self.tags)
 
     def values_of_tick(self, number: int) -> Iterator[Tuple[int, Tuple[str, str, str], float]]:
-        """Yields step, (tag, layer, line), value of the tick of that number in `ticks`; step: of which one in it the number
-        is, 0 where it is of the whole tick."""
+        """Yields step, (tag, layer, line), value for the tick with that index in `ticks`. step is 0 for a number of the whole
+        tick, and otherwise the single step of the number."""
         return self._columns.values_of_tick(number)
 
     def histograms(self) -> List[Line]:
-        """Every histogram: tag, layer, line, epoch, step, edges (n + 1 floats, in the tag's unit) and counts (n floats)."""
+        """All histograms: tag, layer, line, epoch, step, edges (n + 1 floats, in the tag's unit) and counts (n floats)."""
         keys = ("tag", "layer", "line", "epoch")
         found = ((parsed(text), step) for text, step in self._whole_histograms)
         return [{**{key: line[key] for key in keys}, "step": step, "edges": line["edges"], "counts": line["counts"]} for line, step in found]
 
     @property
     def findings(self) -> List[Line]:
-        """What was found to be wrong, the worst first: the rows of `loupe diagnose --json`, as the run itself judged.
+        """The findings of the run, worst first: the rows of `loupe diagnose --json`, as the run itself judged.
 
-        severity: "error", "warning" or "info", and worst_severity that it ever had; gone: it was resolved; id: the number
-        by which notes name it in `finding`; rule, layer, parameter, message, advice, tag, source; caused_by: the rule from
-        which it may follow; file and file_line: where in the program's source to look; value and threshold in the rule's own unit; first_ and last_epoch,
-        first_ and last_step; count: at how many looks it was seen. None where there is nothing to say.
+        severity: "error", "warning" or "info", and worst_severity, the worst it ever had; gone: whether it was resolved; id:
+        the number by which notes refer to it in `finding`; rule, layer, parameter, message, advice, tag, source; caused_by:
+        the rule that may have caused it; file and file_line: its place in the program's source; value and threshold in the
+        unit of the rule; first_ and last_epoch, first_ and last_step; count: how often it was seen. Unknown ones are None.
         """
         head = {"record": str(self.record), "run": self.about.get("name", ""), "rank": self.about.get("rank", 0)}
         return [{**head, **row} for row in self._findings.rows()]
 
     def findings_frame(self) -> Frame:
-        """The findings as a frame, a row each."""
+        """The findings as a frame, one row each."""
         return frame_of(self.findings)
 
     @property
     def state(self) -> str:
-        """completed, interrupted, failed (also with a loss that was NaN to the end) or ended (an old record does not say
-        how). Without an end: running or crashed, by the lock of its folder, or unknown, as on another machine."""
+        """completed, interrupted, failed (also if a loss was NaN until the end) or ended (an old record lacks how). Without an
+        end: running or crashed, by the lock of its folder; or unknown, for example if it runs on another machine."""
         if self.ending is not None:
             how = str(self.ending.get("how") or "ended")
             return "failed" if how in ("completed", "ended") and self._loss_is_broken() else how
@@ -135,7 +135,7 @@ class Run:
 
     @property
     def ranks(self) -> Dict[int, Run]:
-        """The records of the run's other processes, by rank, which are read now; empty for a run of one process."""
+        """Reads the records of the run's other processes, by rank; empty for a run of one process."""
         if self.about.get("rank", 0) != 0:
             return {}
         names = (re.fullmatch(r"rank-([1-9][0-9]{0,6})", each.name) for each in self.folder.glob("rank-*"))
@@ -145,8 +145,8 @@ class Run:
 
     @property
     def incidents(self) -> List[Line]:
-        """What the run kept of its last steps where something went wrong, by the step: about, findings, measurements
-        (a stream and a step each: stream, step, norm, min, max, nan and inf counts, ...), config and folder."""
+        """The saved last steps before faults, ordered by step: about, findings, measurements (one per stream and step:
+        stream, step, norm, min, max, nan and inf counts, ...), config and folder."""
         found: List[Line] = []
         for folder in self.folder.glob("incident-*"):
             about = _json_of(_bytes_of(folder / "about.json", MOST_ABOUT), f"{folder / 'about.json'}")
@@ -158,14 +158,14 @@ class Run:
         return [found[i] for i in order]
 
     def follow(self, seconds: float = 1.0) -> Iterator[Line]:
-        """Yields each tick, those that were read first, and waits for more while the run trains.
+        """Yields each tick, first those already read, and then waits for more while the run trains.
 
-        Ends with the run, and where nothing shows that it goes on. `seconds`: how often to look. At each tick the run
-        has all that was recorded up to then.
+        Ends with the run, or if it cannot be seen that the run goes on. `seconds`: the interval between readings. At each tick
+        the run contains everything that was recorded up to it.
         """
         known: List[Line] = []
         while True:
-            goes_on = self.state == "running"  # asked before, for the end may come while we read
+            goes_on = self.state == "running"  # read this first, because the run may end while its record is read
             self.update()
             same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(known, self.ticks)))
             new, known = self.ticks[same:], list(self.ticks)
@@ -175,8 +175,8 @@ class Run:
             time.sleep(seconds)
 
     def losses(self) -> List[Line]:
-        """What training is judged by, a dictionary a loss or metric: name, is_metric, last, lowest (None without a finite
-        one, or of a metric), lowest_epoch, count of values, and nan_streak: how many of the latest are NaN."""
+        """A dictionary per loss or metric: name, is_metric, last, lowest (None for a metric, or if no value was finite),
+        lowest_epoch, count of values, and nan_streak: how many of the latest are NaN."""
         found: Dict[str, Line] = {}
         losses = [self.about.get("train_loss"), self.about.get("val_loss")]
         for (tag, _, line), epoch, value in self._columns.values():
@@ -194,7 +194,7 @@ class Run:
         return list(found.values())
 
     def _loss_is_broken(self) -> bool:
-        """A loss was NaN to the end."""
+        """Whether a loss was NaN until the end."""
         is_reported = any(not each["gone"] and each["rule"] == "non_finite" and each["severity"] == "error" for each in self.findings)
         for loss in self.losses():
             streak = loss["nan_streak"]
@@ -203,26 +203,26 @@ class Run:
         return False
 
     def summary(self) -> str:
-        """What `python -m loupe` prints: some lines on how the run went."""
+        """The text that `python -m loupe` prints: some lines on how the run went."""
         from .shown import summary
 
         return summary(self)
 
     def plot(self, tag: Optional[str] = None, axes: Any = None) -> Any:
-        """Draws the curves of a tag by epoch, by default the losses. Returns matplotlib's axes, those given or
-        new ones. A tag of many layers gets no legend."""
+        """Draws the curves of a tag by epoch, by default the losses. Returns matplotlib's axes, either the given ones or
+        new ones. A tag with many layers gets no legend."""
         from .shown import plot
 
         return plot(self, tag, axes)
 
     def update(self) -> bool:
-        """Reads what came to the record since, all of it again where it was replaced. Returns whether it has changed."""
+        """Reads what was added to the record, or all of it if it was replaced. Returns whether it has changed."""
         name = self.record
         try:
             with open_text(self.record) as file:
                 self._seek(file)
                 before = (self._position, self._file)
-                name, self._file = pathlib.Path(file.name), None  # after a failure all of it is read again
+                name, self._file = pathlib.Path(file.name), None  # after a failure everything is read again
                 self._read(file, name)
                 self._file = name
         except OSError as error:
@@ -234,7 +234,7 @@ class Run:
         return (self._position, name) != before
 
     def _seek(self, file: BinaryIO) -> None:
-        """To where the last call ended; to the beginning of another file than that was."""
+        """Goes to the end of the last call; if the file is a different one now, to its beginning."""
         file.seek(self._position - len(self._before))
         if self._file != pathlib.Path(file.name) or file.read(len(self._before)) != self._before:
             self._begin()
@@ -243,7 +243,7 @@ class Run:
     def _read(self, file: BinaryIO, name: pathlib.Path) -> None:
         self.cut_off = None
         pieces = Pieces(file, self._position)
-        # Millions of tuples that hold no others: looking through them for garbage would take a tenth of the time.
+        # Millions of tuples without references are no garbage; searching them would take a tenth of the time.
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -265,7 +265,7 @@ class Run:
         self._before = file.read(min(256, self._position))
 
     def _take_last_line(self, text: bytes) -> None:
-        """A line without an end may be whole, or the beginning of one that is still written."""
+        """A line without an end may be complete, or the beginning of one that is still being written."""
         try:
             line = parsed(text)
         except Damage:
@@ -278,10 +278,10 @@ class Run:
         self._pending.rest, self._lacks_line_end = b"", True
 
     def _take(self, text: bytes) -> None:
-        """Takes whole lines."""
+        """Takes text of complete lines."""
         begin = 1 if self._lacks_line_end and text.startswith(b"\n") else 0
         self._lacks_line_end = False
-        # No line is empty: those behind one are not even cut apart.
+        # No line is empty: stop at the first one, without splitting the text after it.
         end = begin if text.startswith(b"\n", begin) else text.find(b"\n\n", begin) + 1 or len(text)
         rows = LINES.findall(text, begin, end)
         begin_rows = 0
@@ -292,7 +292,7 @@ class Run:
                 self._lines += 1
             begin_rows = end_rows + 1
         if end < len(text):
-            parsed(b"")  # which raises
+            parsed(b"")  # raises Damage
 
     def _add(self, rows: List[Row]) -> None:
         """Takes lines of values and ranges."""
@@ -314,7 +314,7 @@ class Run:
         if self._lines > 0 and kind == "run" and not line.get("resumed"):
             raise Damage("another run begins here; give each run's record its own file")
         self.ending = line if kind == "end" else None
-        if kind in ("value", "range"):  # not as Loupe writes it
+        if kind in ("value", "range"):  # not in the form that Loupe writes
             self._columns.add_line(line)
         elif kind == "run":
             self._forget_epoch()
@@ -346,13 +346,13 @@ class Run:
         self._findings.end_tick(line["epoch"])
 
     def _forget_epoch(self) -> None:
-        """Drops what belongs to an epoch that has no end."""
+        """Drops the data of an unfinished epoch."""
         self._columns.forget_epoch()
         self._histograms.clear()
 
 
 def _state_by_lock(lock: pathlib.Path) -> str:
-    """Whether the process that the lock of a run's folder names still holds it, as Linux lists that for this machine."""
+    """The state of the process that the lock of a run's folder names, by the list of locks that Linux has for this machine."""
     try:
         words = whole_file(lock, 4096).decode("utf-8", "replace").split()
         process, host, machine = int(words[0]), *(words[1:3] + ["", ""])[:2]
@@ -368,7 +368,7 @@ def _state_by_lock(lock: pathlib.Path) -> str:
 
 
 def _bytes_of(file: pathlib.Path, most: int) -> bytes:
-    """Of a file of an incident; none where it is not there."""
+    """The bytes of a file of an incident; empty if it does not exist."""
     try:
         return whole_file(file, most)
     except FileNotFoundError:
@@ -391,5 +391,5 @@ def _json_lines(file: pathlib.Path, most: int) -> List[Line]:
     lines = [_json_of(text, f"{file}:{number}") for number, text in enumerate(texts, 1) if text]
     try:
         return [*lines, _json_of(last, "")]
-    except RecordError:  # a full disk cut it off
+    except RecordError:  # the line is incomplete, for example because the disk was full
         return lines

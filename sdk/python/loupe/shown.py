@@ -1,4 +1,4 @@
-"""A run as text, as HTML and as a picture."""
+"""Shows a run as text, as HTML and as a picture."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _facts(run: Run) -> List[str]:
 
 
 def summary(run: Run) -> str:
-    """Some lines for a terminal."""
+    """The run in some lines for a terminal."""
     found = run.findings
     lines = [f"{run.name} ({run.record}): {_head(run)}", *(f"  {fact}" for fact in _facts(run))]
     lines.append("  no findings" if not found else f"  {len(found)} finding{'s' * (len(found) > 1)}:")
@@ -50,7 +50,7 @@ def summary(run: Run) -> str:
 
 
 def html(run: Run) -> str:
-    """The same for a notebook."""
+    """The run as HTML for a notebook."""
     parts = [f"<h4>{escape(run.name)}</h4><p>{escape(_head(run))}</p>"]
     parts += ["<ul>", *(f"<li>{escape(fact)}</li>" for fact in _facts(run)), "</ul>"]
     cells = ("severity", "where", "finding", "advice")

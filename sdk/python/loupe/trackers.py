@@ -1,11 +1,11 @@
-"""Sends runs to the trackers that teams have, each by its own client, which is imported only when it is asked for.
+"""Sends runs to trackers, each through its own client, which is imported only when it is needed.
 
     python -m loupe runs/digits --to mlflow --follow      # or wandb, trackio; a folder of runs sends them all
 
-Where the tracker is and who asks, the client takes from its own environment: MLFLOW_TRACKING_URI, WANDB_API_KEY,
+The client takes the tracker's address and the credentials from its own environment: MLFLOW_TRACKING_URI, WANDB_API_KEY,
 WANDB_MODE, TRACKIO_SERVER_URL and so on. The project is MLFLOW_EXPERIMENT_NAME, WANDB_PROJECT or TRACKIO_PROJECT, else
-"loupe". What was sent is kept in the run's folder, in sent-to-NAME.json, so that another call goes on in the same run of
-the tracker: after a break, or once training was resumed.
+"loupe". sent-to-NAME.json in the run's folder stores what was sent, so that a later call continues the same run in the
+tracker: after an interruption, or when training was resumed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .lines import Line
 from .pieces import printable, whole_file
 from .run import RecordError, Run
 
-Values = Dict[str, float]  #: the numbers of a tick, by what they are called
+Values = Dict[str, float]  #: the numbers of a tick, by name
 
 MOST_METRICS, MOST_TEXT, MOST_STATE, MOST_TRIES = 1000, 5000, 64 << 20, 5
 
 
 def key_of(name: str) -> str:
-    """A name as all trackers take it: letters, digits and a few marks, and no part of a path that is empty or hidden."""
+    """A name that all trackers accept: letters, digits and a few marks, and no path component that is empty or hidden."""
     parts = re.sub(r"[^A-Za-z0-9_\-. /]", "_", name).split("/")
     return re.sub("/$", "_", "/".join("_" + part[1:] if part[:1] in ("", ".") else part for part in parts)[:250])
 
 
 def text_of(setting: Any) -> str:
-    """A setting as people write it."""
+    """A setting as text."""
     if isinstance(setting, bool):
         return str(setting).lower()
     return printable(", ".join(map(str, setting)) if isinstance(setting, list) else str(setting))
@@ -51,7 +51,7 @@ class Mlflow:
         self.where = str(self._client.tracking_uri)
 
     def begin(self, run: Run, known: Optional[str]) -> Tuple[str, bool]:
-        """Goes on in the run of that id, or in a new one. Returns its id, and whether it is new."""
+        """Continues the run with that id, or begins a new one. Returns its id, and whether it is new."""
         if known is not None:
             try:
                 is_there = self._client.get_run(known).info.lifecycle_stage == "active"
@@ -74,7 +74,7 @@ class Mlflow:
     def settings(self, new: Dict[str, Any], changed: Dict[str, Any]) -> None:
         for name, value in new.items():
             self._client.log_param(self._id, key_of(name), text_of(value)[:MOST_TEXT])
-        for name, value in changed.items():  # a parameter never changes
+        for name, value in changed.items():  # parameters cannot be changed
             self._client.set_tag(self._id, key_of(name), text_of(value)[:MOST_TEXT])
 
     def metrics(self, ticks: List[Tuple[Line, Values]]) -> None:
@@ -108,11 +108,11 @@ class Wandb:
         self.where = f"{os.environ.get('WANDB_BASE_URL', '')} {os.environ.get('WANDB_ENTITY', '')} {self._project}"
 
     def begin(self, run: Run, known: Optional[str]) -> Tuple[str, bool]:
-        # This process is not the one that trains: what it takes of the machine, and its own code and words, say nothing.
+        # This process does not train: its use of the machine, its code and its output say nothing about the run.
         quiet = self._client.Settings(x_disable_stats=True, console="off", disable_git=True, disable_code=True)
         own = {"project": self._project, "name": printable(run.name), "reinit": "create_new", "settings": quiet}
         self._run = self._client.init(id=known, resume="allow" if known else None, **own)
-        # A resumed run may begin at an earlier step, which the client's own step never does.
+        # A resumed run may begin at an earlier step, but the client's own step cannot decrease.
         self._run.define_metric("step")
         self._run.define_metric("*", step_metric="step")
         return str(self._run.id), known is None
@@ -146,16 +146,16 @@ class Trackio:
         self.where = f"{os.environ.get('TRACKIO_SERVER_URL', '')} {os.environ.get('TRACKIO_SPACE_ID', '')} {self._project}"
 
     def begin(self, run: Run, known: Optional[str]) -> Tuple[str, bool]:
-        # Runs are known by their names there.
+        # Trackio identifies runs by their names.
         name = known or f"{printable(run.name)} {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(run.began))}"
         own = {"name": name, "config": dict(run.settings), "embed": False, "auto_log_gpu": False, "auto_log_cpu": False}
-        # In a separate context, because init() ends the run that it finds in its context.
+        # Use a separate context, because init() ends the run that it finds in its context.
         begin = contextvars.Context().run
         self._run = begin(self._client.init, self._project, resume="allow" if known else "never", **own)
         return name, known is None
 
     def settings(self, new: Dict[str, Any], changed: Dict[str, Any]) -> None:
-        """They went with begin()."""
+        """Does nothing: begin() has sent them."""
 
     def metrics(self, ticks: List[Tuple[Line, Values]]) -> None:
         for tick, values in ticks:
@@ -177,25 +177,25 @@ TRACKERS = {each.name: each for each in (Mlflow, Wandb, Trackio)}
 
 
 class Upload:
-    """One run on its way to a tracker."""
+    """Sends one run to a tracker."""
 
     def __init__(self, run: Run, tracker: Any) -> None:
         self.run = run
         self.count = 0  #: ticks sent by this object
-        self.tries = 0  #: failures since something was sent
+        self.tries = 0  #: failures since the last success
         self._tracker, self._has_begun = tracker, False
         self._file = run.folder / f"sent-to-{tracker.name}.json"
         self._sent: Dict[str, Any] = {}
         self._cannot_keep = False
 
     def push(self, follow: bool) -> bool:
-        """Sends what came since the last call. Returns whether that was all."""
-        goes_on = self.run.state == "running"  # asked before, for the end may come while we read
+        """Sends what was added since the last call. Returns whether the run is finished."""
+        goes_on = self.run.state == "running"  # read this first, because the run may end while its record is read
         if follow:
             self.run.update()
         if not self.run.ticks and goes_on:
             return not follow
-        if not self._has_begun or self._sent["began"] != self.run.began:  # another run may take the folder's place
+        if not self._has_begun or self._sent["began"] != self.run.began:  # a different run may be in the folder now
             self._begin()
         self._send_settings()
         self._send_ticks()
@@ -231,7 +231,7 @@ class Upload:
         return known
 
     def _keep(self) -> None:
-        """For the next call; where nothing can be written, that one sends the run again."""
+        """Stores what was sent, for the next call; if that fails, the next call sends the run again."""
         unfinished = self._file.with_name(f".{self._file.name}.unfinished")
         try:
             unfinished.write_text(json.dumps(self._sent) + "\n", encoding="utf-8")
@@ -275,7 +275,7 @@ class Upload:
         self._keep()
 
     def _first_new_tick(self) -> int:
-        """Behind the last that was sent. A resumed run may have gone on before it; what it adds came later."""
+        """The index of the first tick to send. If a resumed run has replaced the last sent tick, finds it by its time."""
         last, ticks = self._sent.get("tick"), self.run.ticks
         if last is None:
             return 0
@@ -291,7 +291,7 @@ class Upload:
             key = key if key not in keys else key_of(f"{key}.{row['source'] or row['id']}")
             keys.add(key)
             word = "resolved" if row["gone"] else row["severity"]
-            text = printable(f"{word}: {message(row)} (since epoch {row['first_epoch']:g})")  # clients print it
+            text = printable(f"{word}: {message(row)} (since epoch {row['first_epoch']:g})")  # clients print this text
             if known.get(key) != text:
                 self._tracker.finding(key, row, text, alerts=not row["gone"] and not str(known.get(key, "")).startswith(f"{word}:"))
                 known[key] = text
@@ -306,7 +306,7 @@ def warn(text: str) -> None:
 
 
 def send(runs: List[Run], name: str, follow: bool, seconds: float = 2.0) -> int:
-    """Sends runs to the tracker of that name; to the end of those that go on where `follow` says so. Returns the exit code."""
+    """Sends runs to the tracker of that name; with `follow`, until the end of those that still run. Returns the exit code."""
     try:
         client = importlib.import_module(name)
     except ImportError as error:
@@ -322,7 +322,7 @@ def send(runs: List[Run], name: str, follow: bool, seconds: float = 2.0) -> int:
             except RecordError as error:
                 print(f"loupe: error: {error}", file=sys.stderr)
                 code = 1
-            except Exception as error:  # whatever a client raises
+            except Exception as error:  # clients may raise any exception
                 upload.tries += 1
                 if follow and (upload.run.state == "running" or upload.tries < MOST_TRIES):
                     if upload.tries == 1:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to the host and the plugins that are built with it: how large what Loupe's files say may be.
+// Private to the host and the plugins of the same build: limits of what Loupe's files may contain.
 
 #include <loupe/error.h>
 
@@ -11,15 +11,16 @@
 
 namespace loupe {
 
-/// The largest epoch, step or other count of a run: as far as a double counts, which is all that a browser has.
+/// The largest epoch, step or other count of a run: the largest whole number up to which a double, which browsers use,
+/// is exact.
 constexpr double largest_count = 9007199254740992;
-/// The latest time, in seconds since 1970: a year has four digits.
+/// The latest time, in seconds since 1970: years have four digits.
 constexpr double latest_time = 253402300799;
-/// The most processes of a run, whatever a file or a variable says.
+/// The most processes of a run.
 constexpr int most_ranks = 1 << 20;
 
 /// Throws Error for JSON that is deeper, or has more values, or more members in one object, than any file that Loupe
-/// writes: its tree could take a hundred times the memory of its text. Text that is not JSON passes.
+/// writes: parsed, it could take a hundred times the memory of its text. Accepts text that is not JSON.
 inline void check_json_bounds(std::string_view text) {
   constexpr std::size_t deepest = 100, most_values = 4'000'000, most_members = 1000;
   const auto fail = [](const char* what, std::size_t most) {
@@ -27,7 +28,7 @@ inline void check_json_bounds(std::string_view text) {
                     ", which nothing of Loupe's has; was the file changed by hand?",
                 LOUPE_INVALID);
   };
-  std::vector<std::size_t> members;  // of each object and list that is open
+  std::vector<std::size_t> members;  // the number of members of each open object and list
   std::size_t values = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -46,7 +47,7 @@ inline void check_json_bounds(std::string_view text) {
       if (members.empty()) return;
       members.pop_back();
     } else if (letter == ':' && !members.empty()) {
-      // One member has a colon; a list has none of its own.
+      // Each member of an object has one colon; lists have no colons of their own.
       if (++members.back() > most_members) fail("more members in one object", most_members);
       ++values;
     } else if (letter == ',') {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to the host and the plugins that are built with it.
+// Private to the host and the plugins of the same build.
 
 #include <cstdint>
 #include <string_view>
@@ -8,10 +8,10 @@
 namespace loupe {
 
 /// The number of a finding, loupe_finding::id: a hash of its identity, so that it is the same in a resumed run and in
-/// each of several processes. 53 bits, which readers of JSON keep; never 0.
+/// each process of a run. It has 53 bits, so that readers of JSON keep it exactly; never 0.
 inline std::uint64_t finding_number(std::string_view source, std::string_view rule, std::string_view layer,
                                     std::string_view parameter) {
-  // FNV-1a. Of 100,000 findings, two have one number in one run of two million.
+  // FNV-1a. In a run with 100,000 findings, two have the same number with a probability of one in two million.
   constexpr std::uint64_t basis = 14695981039346656037u, prime = 1099511628211u;
   constexpr unsigned bits = 53;
   std::uint64_t hash = basis;

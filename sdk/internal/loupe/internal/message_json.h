@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to the host and the plugins that are built with it: messages as JSON, with the names that a record has.
+// Private to the host and the plugins of the same build: messages as JSON, with the member names of a record.
 
 #include <loupe/detail/messages.h>
 
@@ -9,7 +9,7 @@
 
 namespace loupe {
 
-/// A number; those that JSON lacks are the strings "NaN", "Infinity", "-Infinity".
+/// A number as JSON; numbers that JSON lacks are the strings "NaN", "Infinity", "-Infinity".
 template <class Json>
 Json json_of(double value) {
   if (const char* name = non_finite_name(value)) return name;
@@ -27,7 +27,7 @@ Json text_or_null(const char* text) {
 namespace detail {
 
 template <class Json, class S, class Member>
-void add_member(Json&, const S&, const Member&) {}  // it stands in no line
+void add_member(Json&, const S&, const Member&) {}  // not part of a line
 template <class Json, class S>
 void add_member(Json& json, const S& message, const messages::TextMember<S>& member) {
   json[member.key] = text_or_null<Json>(message.*member.at);
