@@ -1,6 +1,6 @@
-//! Writes abi.rs into OUT_DIR: what the C headers of the SDK declare, with their names and their layout; and numbers.rs,
-//! which lists every size, place and constant for a test. What it does not understand stops the build. Cargo runs it;
-//! elsewhere it is a program, see examples/rust_lens/build.sh.
+//! Writes abi.rs into OUT_DIR, with the declarations of the SDK's C headers under their own names and with their layout;
+//! and numbers.rs, which lists every size, place and constant for a test. Unknown declarations stop the build. Cargo runs
+//! this; without cargo it is a program, see examples/rust_lens/build.sh.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -28,7 +28,7 @@ struct Abi {
 }
 
 impl Abi {
-    /// Takes the definitions of constants, and gives the words of all else but comments and what is for C++ alone.
+    /// Adds the constants, and returns the words of all other code, without comments and without code only for C++.
     fn preprocess(&mut self, text: &str) -> Vec<String> {
         let parts = text.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code));
         let (mut code, mut branches) = (String::new(), Vec::new());
@@ -49,7 +49,7 @@ impl Abi {
     }
     fn define(&mut self, line: &str, words: &[String]) {
         match words.get(1).map_or("", |first| first) {
-            // Guards of headers, macros with arguments, and what only a C compiler understands.
+            // Include guards, macros with arguments, and code that only a C compiler understands.
             "" | "(" => {}
             first if first.starts_with("__") => {}
             first if first.starts_with('"') => {
@@ -64,7 +64,7 @@ impl Abi {
         self.code += &format!("pub const {}: {} = {};\n", name, kind, value);
         self.numbers += &format!("constant!({});\n", name);
     }
-    /// `alias` and what it returns: the integer that the declaration before was a name for; an enumeration has its values.
+    /// `alias`, and the returned name: an integer type that the previous declaration named, for the enumeration after it.
     fn declare(&mut self, words: &[String], alias: Option<String>) -> Option<String> {
         let shape: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
         match shape[..] {
@@ -115,13 +115,13 @@ impl Abi {
     }
 }
 
-/// Names, numbers, texts in quotes, and single signs.
+/// Splits code into names, numbers, quoted texts and single signs.
 fn words(text: &str) -> Vec<String> {
     let apart =
         |letter: char| if "(){}[]*,;=<>|".contains(letter) { format!(" {} ", letter) } else { letter.to_string() };
     text.chars().map(apart).collect::<String>().split_whitespace().map(str::to_string).collect()
 }
-/// The parts between signs that stand in no brackets.
+/// Splits words at a sign, but not inside brackets.
 fn split<'a>(words: &'a [String], sign: &'a str) -> impl Iterator<Item = &'a [String]> {
     let mut depth = 0;
     words.split(move |word| {
@@ -129,7 +129,7 @@ fn split<'a>(words: &'a [String], sign: &'a str) -> impl Iterator<Item = &'a [St
         depth == 0 && word == sign
     })
 }
-/// An expression of C's in Rust, where a number has no suffix.
+/// A C expression in Rust, where numbers have no suffix.
 fn expression(words: &[String]) -> String {
     let is_number = |word: &String| word.starts_with(|first: char| first.is_ascii_digit());
     let plain = |word: &String| {
@@ -156,7 +156,7 @@ fn declared(words: &[String]) -> (String, String) {
     let (kind, name) = words.split_at(words.len() - has_name as usize);
     (name.concat(), rust_type(kind))
 }
-/// A type such as `const char* const*`, without a name.
+/// A C type without a name, for example `const char* const*`, in Rust.
 fn rust_type(words: &[String]) -> String {
     let (mut kind, mut is_const) = (String::new(), false);
     for word in words {

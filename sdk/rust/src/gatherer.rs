@@ -1,4 +1,4 @@
-//! A gatherer: which events of a module preprocessors see.
+//! A gatherer: chooses the events of a module that preprocessors get.
 
 use crate::abi::*;
 use crate::boundary::{asked, c_text, copied, guarded, or_null, text_or_none, there, Result};
@@ -6,38 +6,38 @@ use crate::plugin::{DeclaredOption, Options};
 use crate::view::{Event, Module};
 use std::os::raw::{c_char, c_void};
 
-/// Subscribes to taps of one module, and hands what they tell to preprocessors. Its calls never overlap.
+/// Subscribes to taps of one module, and passes their events on to preprocessors. Its calls never overlap.
 pub trait Gatherer: Sized + Send + 'static {
-    /// One line.
+    /// A description in one line.
     const HELP: &'static str;
-    /// Whether `event` is called. Without it every event is handed on as it comes, which costs least.
+    /// Whether `event` is called. Without it every event is passed on unchanged, which costs least.
     const EVENTS: bool = false;
 
     fn options() -> Vec<DeclaredOption> {
         Vec::new()
     }
     fn new(options: &Options) -> Result<Self>;
-    /// Once. `module`: None for pushed values. `label`: the parameter or attribute that is asked for.
+    /// Called once. `module`: None for pushed values. `label`: the name of the requested parameter or attribute.
     fn open(&mut self, taps: &Taps, module: Option<&Module>, label: Option<&str>) -> Result;
-    /// Hands the event on, or another one that it makes of it, or none. Quick, and without an allocation.
+    /// Passes on the event, or a different one, or none. Must be quick, and must not allocate memory.
     fn event(&mut self, event: &Event, taps: &Taps) -> Result {
         taps.emit(&event.abi)
     }
 }
 
-/// What a gatherer may do with its module.
+/// The functions with which a gatherer uses its module.
 pub struct Taps(loupe_taps);
 
 impl Taps {
-    /// `tap`: LOUPE_TAP_FORWARD, …; `label` where that has one; `index`: which output or input, from 0. The status is
-    /// LOUPE_NOT_FOUND where the module has no such parameter or attribute.
+    /// `tap`: LOUPE_TAP_FORWARD, …; `label`: if the tap needs one; `index`: of the output or input, from 0. The status is
+    /// LOUPE_NOT_FOUND if the module has no such parameter or attribute.
     pub fn subscribe(&self, tap: u32, label: Option<&str>, index: u32) -> Result {
         let label = label.map(c_text);
         let wanted = loupe_subscription { tap, label: or_null(&label), index, ..loupe_subscription::EMPTY };
         let subscribe = there(self.0.subscribe)?;
         asked(|error| unsafe { subscribe(self.0.context, &wanted, error) })
     }
-    /// In `event` alone: hands that event to the preprocessors, measured as they asked.
+    /// Passes the event on to the preprocessors, with the measurements that they requested. Call it only in `event`.
     pub fn emit(&self, event: &loupe_event) -> Result {
         let told = loupe_event { struct_size: event.struct_size.min(loupe_event::EMPTY.struct_size), ..*event };
         let emit = there(self.0.emit)?;
@@ -45,7 +45,7 @@ impl Taps {
     }
 }
 
-/// A gatherer with what the host gave it.
+/// A gatherer, and the functions that the host gave it.
 struct Running<T> {
     gatherer: T,
     taps: Taps,

@@ -11,9 +11,9 @@ use std::os::raw::c_void;
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
 
-/// Decides what to look at, and turns an epoch into numbers. Its calls never overlap.
+/// Decides what to watch, and turns an epoch into numbers. Its calls never overlap.
 pub trait Lens: Sized + Send + 'static {
-    /// One line.
+    /// A description in one line.
     const HELP: &'static str;
     /// Whether `step` is called.
     const STEPS: bool = false;
@@ -22,36 +22,36 @@ pub trait Lens: Sized + Send + 'static {
         Vec::new()
     }
     fn new(options: &Options) -> Result<Self>;
-    /// Once, before the first module; watch pushed values here.
+    /// Called once, before the first module; watch pushed values here.
     fn attach(&mut self, _wiring: &mut Wiring) -> Result {
         Ok(())
     }
-    /// Every module, parents before children; functions such as torch::relu when they first run.
+    /// Called for every module, parents before children; for functions such as torch::relu when they first run.
     fn visit(&mut self, module: &Module, wiring: &mut Wiring) -> Result;
-    /// The module is detached: its sources give nothing from now on.
+    /// The module is detached: its sources give no more numbers.
     fn forget(&mut self, _module: &Module) {}
-    /// After each step of an optimizer, measured or not (LOUPE_STEP_MEASURED): quick, for training waits. `report` takes
-    /// findings alone.
+    /// Called after each step of an optimizer, measured or not (LOUPE_STEP_MEASURED). Must be quick, because training waits.
+    /// `report` accepts only findings.
     fn step(&mut self, _step: &loupe_step, _report: &Report) -> Result {
         Ok(())
     }
-    /// The epoch, or stretch of steps, is over. The sources start again afterwards.
+    /// The epoch, or a number of steps, has ended. The sources start again afterwards.
     fn report(&mut self, tick: &loupe_tick, report: &Report) -> Result;
 }
 
-/// A stream that is watched: see Report::read.
+/// A watched stream; see Report::read.
 pub struct Source(pub(crate) *mut loupe_source);
-// Keep the Report's address only to compare it: a series may be read only during report.
+// Sending is safe, because the pointer is only compared, and passed to the host in Report::read.
 unsafe impl Send for Source {}
 
 pub(crate) struct Watched {
     module: *const loupe_module,
     pub(crate) source: *mut loupe_source,
-    /// None for a preprocessor of another component's. The source must not outlive it.
+    /// None if the preprocessor belongs to another component. Must live longer than the source.
     _stream: Option<Rc<UnsafeCell<Stream>>>,
 }
 
-/// A preprocessor made of a function: it folds the number that this makes of each event.
+/// A preprocessor made from a function: it folds the numbers that the function returns for the events.
 struct Stream {
     measures: u32,
     passes: u32,
@@ -121,18 +121,18 @@ static TABLE: loupe_preprocessor = loupe_preprocessor {
     ..loupe_preprocessor::EMPTY
 };
 
-/// Where a lens says what it watches. Valid for the call.
+/// The functions with which a lens watches streams. Valid for the call.
 pub struct Wiring<'a> {
     table: &'a loupe_wiring,
     sources: &'a mut Vec<Watched>,
 }
 
-/// A gatherer, such as "forward", and the parameter for one that needs it.
+/// The name of a gatherer, for example "forward", and of a parameter if the gatherer needs one.
 pub type Gathered<'a> = (&'a str, Option<&'a str>);
 
 impl Wiring<'_> {
-    /// The number that `function` makes of each event, as the series "value". With `measures`, LOUPE_MEASURE_ bits, the
-    /// host measures; without, the event has its tensor.
+    /// Watches the numbers that `function` returns for the events, as the series "value". With `measures`, LOUPE_MEASURE_
+    /// bits, the host measures each event; otherwise the event has its tensor.
     pub fn each<F>(&mut self, module: &Module, gatherer: Gathered, measures: u32, function: F) -> Result<Source>
     where
         F: FnMut(&Event) -> Option<f64> + Send + 'static,
@@ -141,7 +141,7 @@ impl Wiring<'_> {
         let stream = Stream { measures, passes, function: Box::new(function), series: Series::new("value") };
         self.add(module.place, gatherer, None, Some(Rc::new(UnsafeCell::new(stream))))
     }
-    /// What a preprocessor of Loupe's or of another plugin makes of the events; without a module, of pushed values.
+    /// Watches the series of another preprocessor by its name; without a module, of pushed values.
     pub fn watch(&mut self, module: Option<&Module>, gatherer: Gathered, preprocessor: &str) -> Result<Source> {
         self.add(module.map_or(null(), |module| module.place), gatherer, Some(preprocessor), None)
     }
@@ -170,16 +170,16 @@ impl Wiring<'_> {
     }
 }
 
-/// A lens with what the host gave it.
+/// A lens, and what the host gave it.
 struct Running<T> {
     lens: T,
     table: loupe_wiring,
     sources: Vec<Watched>,
-    /// Those of a module that is forgotten: they end with that call, and what they call may go at the next.
+    /// The streams of a forgotten module: their sources end with that call, so they are dropped at the next call.
     ended: Vec<Watched>,
 }
 
-/// A function of the table, as what it does with the lens.
+/// Defines a function of the table by an expression on the lens.
 macro_rules! call {
     ($name:ident($($argument:ident: $kind:ty),+), |$running:ident| $work:expr) => {
         unsafe extern "C" fn $name<T: Lens>(

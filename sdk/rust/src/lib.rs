@@ -1,10 +1,10 @@
-//! Components for Loupe in Rust: a thin layer over [`abi`], which is what the C headers declare, made of them at each
-//! build. A lens is a type that implements [`Lens`], in a crate of the type `cdylib` that [`plugin!`] closes, and so are a
-//! [`Gatherer`], a [`Preprocessor`] and a [`Visualizer`]: examples/rust_lens has one of each. What the layer has no word
-//! for is done with `abi` itself.
+//! Components for Loupe in Rust: a thin layer over [`abi`], which contains the declarations of the C headers and is
+//! generated at each build. A lens is a type that implements [`Lens`], in a crate of the type `cdylib` that [`plugin!`]
+//! exports; a [`Gatherer`], a [`Preprocessor`] and a [`Visualizer`] are similar. examples/rust_lens has one of each. For
+//! functions that the layer lacks, use `abi` directly.
 //!
-//! It keeps every rule that `loupe check` holds plugins to: no struct is read beyond its size, a panic becomes a message,
-//! and an event allocates nothing.
+//! The layer follows every rule that `loupe check` tests: it reads no struct beyond its size, turns a panic into a message,
+//! and allocates nothing in an event.
 
 #[allow(non_camel_case_types, clippy::all)]
 pub mod abi {

@@ -1,4 +1,4 @@
-//! What a plugin offers, made when the host asks for it and kept for good; and the options that it is given.
+//! The components of a plugin, created when the host asks for them and never freed; and the options that they get.
 
 use crate::abi::*;
 use crate::boundary::{c_text, copied, guarded, text_of, there, Result};
@@ -7,12 +7,12 @@ use std::os::raw::{c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::Mutex;
 
-/// A text that lives as long as the process, as what a plugin declares does.
+/// A text that is never freed, because the declarations of a plugin must live as long as the process.
 fn forever(text: &str) -> *const c_char {
     c_text(text).into_raw()
 }
 
-/// One option, declared once.
+/// The declaration of one option.
 pub struct DeclaredOption(loupe_option);
 
 impl DeclaredOption {
@@ -37,7 +37,7 @@ impl DeclaredOption {
         let value = loupe_option_value { string: forever(default), ..loupe_option_value::EMPTY };
         DeclaredOption::new(LOUPE_TYPE_STRING, name, help, value)
     }
-    /// The least and the greatest number that is taken.
+    /// Sets the least and the greatest number that is accepted.
     pub fn between(mut self, minimum: f64, maximum: f64) -> Self {
         let flags = LOUPE_OPTION_HAS_MINIMUM | LOUPE_OPTION_HAS_MAXIMUM;
         self.0 = loupe_option { flags, minimum, maximum, ..self.0 };
@@ -45,7 +45,7 @@ impl DeclaredOption {
     }
 }
 
-/// The options as the user set them, with the defaults of those that were not.
+/// The options as the user set them; the others have their defaults.
 pub struct Options(Vec<loupe_option_value>);
 
 impl Options {
@@ -70,7 +70,7 @@ impl Options {
     }
 }
 
-/// The descriptor of a component, with its table of functions.
+/// Makes the descriptor of a component with its table of functions.
 pub(crate) fn describe(
     name: &str,
     help: &str,
@@ -88,8 +88,8 @@ pub(crate) fn describe(
     }))
 }
 
-/// Closes the file of a kind of component: `component::<T>(name)` is the descriptor of one. The file has the functions
-/// `create` and `destroy`.
+/// Ends the source file of a kind of component: defines `component::<T>(name)`, which returns a descriptor. The file must
+/// have the functions `create` and `destroy`.
 macro_rules! kind {
     ($kind:ident, $id:ident, $table:ident { $($member:ident: $function:expr,)+ }) => {
         unsafe extern "C" fn make<T: $kind>(
@@ -127,18 +127,18 @@ pub use crate::lens::component as lens;
 pub use crate::preprocessor::component as preprocessor;
 pub use crate::visualizer::component as visualizer;
 
-/// Answers the plugin's entry. `components` is called once.
+/// The function behind the plugin's entry. Calls `components` once.
 pub unsafe fn interface(
     id: *const c_char,
     name: &str,
     version: &str,
     components: fn() -> Vec<*const loupe_component>,
 ) -> *const c_void {
-    static MADE: Mutex<usize> = Mutex::new(0); // the address of the plugin's one description
+    static MADE: Mutex<usize> = Mutex::new(0); // the address of the plugin's only description
     if id.is_null() || CStr::from_ptr(id).to_bytes_with_nul() != LOUPE_PLUGIN_ID {
         return null();
     }
-    let mut place = null(); // where a declaration panics, the host tells of a plugin that offers nothing
+    let mut place = null(); // if a declaration panics, the host reports that the plugin offers nothing
     guarded(null_mut(), || {
         let mut made = MADE.lock().map_err(|_| "a declaration has panicked before")?;
         if *made == 0 {
@@ -158,7 +158,7 @@ pub unsafe fn interface(
     place
 }
 
-/// The note of the plugin's components in its file: see LOUPE_ELF_SECTION.
+/// The note of the plugin's components in its file; see LOUPE_ELF_SECTION.
 #[repr(C, align(4))]
 pub struct Note<const SIZE: usize>(loupe_elf_note, [u8; SIZE]);
 impl<const SIZE: usize> Note<SIZE> {
@@ -171,8 +171,8 @@ impl<const SIZE: usize> Note<SIZE> {
     }
 }
 
-/// Closes a plugin: `loupe::plugin!("dead_units", "1.0", "dead_units" => DeadUnits);` exports its one symbol. The second
-/// name, in snake_case, is the lens's in YAML; more components follow behind commas, and those of other kinds say theirs:
+/// Exports a plugin: `loupe::plugin!("dead_units", "1.0", "dead_units" => DeadUnits);` defines its one symbol. The second
+/// name, in snake_case, is the lens's name in YAML. More components follow after commas; other kinds than lenses are named:
 /// `gatherer "every_other" => EveryOther`, `preprocessor …`, `visualizer …`.
 #[macro_export]
 macro_rules! plugin {
@@ -183,7 +183,7 @@ macro_rules! plugin {
             })
         }
         const LOUPE_LINES: &str = concat!($($crate::kind_of!(id $($of)?), " ", $component, "\n",)+ "\0");
-        #[cfg(not(any(target_vendor = "apple", windows)))] // whose files have no notes
+        #[cfg(not(any(target_vendor = "apple", windows)))] // their files have no notes
         #[used]
         #[link_section = ".note.loupe"]
         static LOUPE_NOTE: $crate::plugin::Note<{ LOUPE_LINES.len() }> = $crate::plugin::Note::new(LOUPE_LINES);
@@ -197,7 +197,7 @@ macro_rules! plugin {
         };
     };
 }
-/// What plugin! knows of a kind.
+/// The properties of a kind of component, for plugin!.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kind_of {

@@ -1,4 +1,4 @@
-//! A preprocessor: what numbers the events of one stream are.
+//! A preprocessor: turns the events of one stream into numbers.
 
 use crate::abi::*;
 use crate::boundary::{copied, fill, guarded, there, Failure, Result};
@@ -7,10 +7,10 @@ use crate::series::Series;
 use crate::view::Event;
 use std::os::raw::c_void;
 
-/// Makes numbers of the events of one stream. Its calls never overlap. The layer folds them, and merges those of several
-/// processes.
+/// Makes numbers of the events of one stream. Its calls never overlap. The layer folds the numbers, and merges those of
+/// several processes.
 pub trait Preprocessor: Sized + Send + 'static {
-    /// One line.
+    /// A description in one line.
     const HELP: &'static str;
     /// The names of its series.
     const SERIES: &'static [&'static str];
@@ -19,11 +19,11 @@ pub trait Preprocessor: Sized + Send + 'static {
         Vec::new()
     }
     fn new(options: &Options) -> Result<Self>;
-    /// What is to be measured, LOUPE_MEASURE_ bits, and which events it wants; see loupe_request.
+    /// The wanted measurements, LOUPE_MEASURE_ bits, and the wanted events; see loupe_request.
     fn request(&self) -> loupe_request;
-    /// Pushes what an event gives to its series, which are in the order of SERIES. Quick, and without an allocation.
+    /// Pushes the numbers of an event to `series`, in the order of SERIES. Must be quick, and must not allocate memory.
     fn process(&mut self, event: &Event, series: &mut [Series]) -> Result;
-    /// The tick is over, and the series are empty: forget what is of one tick alone.
+    /// The tick is over, and the series are empty: forget other data of that tick.
     fn reset(&mut self) {}
 }
 
@@ -78,7 +78,7 @@ unsafe extern "C" fn reset<T: Preprocessor>(this: *mut c_void, error: *mut loupe
     })
 }
 
-/// What a state begins with: the layer's name for it, and its version.
+/// The beginning of a saved state: the layer's name for the form, and its version.
 const STATE: &[u8; 8] = b"series 1";
 
 unsafe extern "C" fn save_state<T: Preprocessor>(

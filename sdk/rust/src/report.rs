@@ -1,10 +1,10 @@
-//! What a lens may do at a tick or a step: read what it watches, and tell what it found.
+//! The functions of a lens at a tick or a step: reading watched streams, and reporting values and findings.
 
 use crate::abi::*;
 use crate::boundary::{asked, c_text, or_null, text_of, there, Result};
 use crate::lens::{Source, Watched};
 
-/// Valid for the call.
+/// Passed to a lens; valid for the call.
 pub struct Report<'a> {
     pub(crate) sink: loupe_sink,
     pub(crate) wiring: &'a loupe_wiring,
@@ -12,8 +12,8 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The names and numbers of a source's series since the tick before; none where its module is forgotten. Where a
-    /// series's `count` is 0, its other numbers say nothing.
+    /// The names and numbers of a source's series since the last tick; empty if its module was forgotten. If a series's
+    /// `count` is 0, its other numbers mean nothing.
     pub fn read(&self, source: &Source) -> Result<Vec<(String, loupe_series)>> {
         let (count, read) = (there(self.wiring.series_count)?, there(self.wiring.read)?);
         let context = self.wiring.context;
@@ -27,7 +27,7 @@ impl Report<'_> {
         }
         (0..unsafe { count(context, source.0) }).map(|index| numbers(source.0, index)).collect()
     }
-    /// Before the tag's first number. `kind`: LOUPE_SCALE_NUMERICAL, …; `flags`: LOUPE_TAG_ bits.
+    /// Declares a tag; call it before the tag's first number. `kind`: LOUPE_SCALE_NUMERICAL, …; `flags`: LOUPE_TAG_ bits.
     pub fn tag(&self, id: &str, description: &str, kind: u32, flags: u32) -> Result {
         let (id, description) = (c_text(id), c_text(description));
         let (id, description) = (id.as_ptr(), description.as_ptr());
@@ -35,11 +35,11 @@ impl Report<'_> {
         let tell = there(self.sink.tag)?;
         asked(|error| unsafe { tell(self.sink.context, &tag, error) })
     }
-    /// A value of a layer, or of the whole model. `events`: the number of events in it, 0 if unknown.
+    /// Reports a value of a layer, or of the whole model. `events`: the number of events in it, 0 if unknown.
     pub fn value(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, events: u64) -> Result {
         self.number(tag, layer, line, value, loupe_row { events, ..loupe_row::EMPTY })
     }
-    /// The same of a single step, of those since the tick before.
+    /// Reports a value of a single step since the last tick.
     pub fn value_at_step(&self, tag: &str, layer: Option<&str>, line: &str, value: f64, step: u64) -> Result {
         self.number(tag, layer, line, value, loupe_row { step, ..loupe_row::EMPTY })
     }
@@ -50,8 +50,8 @@ impl Report<'_> {
         let tell = there(self.sink.row)?;
         asked(|error| unsafe { tell(self.sink.context, &told, error) })
     }
-    /// What is wrong, in words, and what to do; also in Lens::step. Told again of its rule and layer, it replaces the one
-    /// before. `severity`: LOUPE_SEVERITY_WARNING, …; None: it is over.
+    /// Reports a finding: its message and advice; also in Lens::step. It replaces an earlier finding of its rule and layer.
+    /// `severity`: LOUPE_SEVERITY_WARNING, …; None: the finding is resolved.
     pub fn finding(
         &self,
         severity: Option<u32>,

@@ -1,18 +1,18 @@
-//! Numbers of one kind, folded over an epoch.
+//! A series: numbers of one kind, folded over an epoch.
 
 use crate::abi::*;
 use crate::boundary::c_text;
 use std::ffi::CString;
 
-/// A series of a preprocessor's: what is pushed to it, until the tick.
+/// A series of a preprocessor: folds the numbers that are pushed to it until the tick.
 pub struct Series {
     pub(crate) numbers: loupe_series,
-    /// What `numbers` points at.
+    /// Owns the text that `numbers` points to.
     _name: CString,
     /// The sum of the squared distances from the mean.
     squares: f64,
 }
-// It points at its own name alone.
+// The pointer in `numbers` points only to the series's own name.
 unsafe impl Send for Series {}
 
 impl Series {
@@ -43,7 +43,7 @@ impl Series {
         self.squares = 0.0;
     }
 
-    /// What save() writes.
+    /// The size of a saved state.
     pub(crate) const BYTES: usize = 9 * 8;
     pub(crate) fn save(&self) -> [u8; Series::BYTES] {
         let n = &self.numbers;
@@ -55,7 +55,7 @@ impl Series {
         }
         bytes
     }
-    /// As if the other's numbers had come here, too, and after these.
+    /// Adds the numbers of a saved state, as if they had been pushed after these.
     pub(crate) fn merge(&mut self, bytes: &[u8]) {
         let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().unwrap());
         let number = |i: usize| f64::from_bits(word(i));

@@ -1,4 +1,4 @@
-//! What a lens is shown, borrowed for the call: modules, events, tensors.
+//! The objects that a lens gets, borrowed for the call: modules, events, tensors.
 
 use crate::abi::*;
 use crate::boundary::{copied, text_of, there, Result};
@@ -13,11 +13,11 @@ impl Module {
     pub(crate) unsafe fn from(place: *const loupe_module) -> Result<Module> {
         Ok(Module { place, abi: there(copied(place))? })
     }
-    /// To show: the path within the model.
+    /// The path within the model, to show.
     pub fn name(&self) -> String {
         unsafe { text_of(self.abi.name) }
     }
-    /// "Linear".
+    /// The name of its type: "Linear".
     pub fn type_name(&self) -> String {
         unsafe { text_of(self.abi.r#type) }
     }
@@ -28,13 +28,13 @@ impl Module {
     }
 }
 
-/// One thing that happened to one stream.
+/// One event of one stream.
 #[non_exhaustive]
 pub struct Event {
     pub abi: loupe_event,
 }
 impl Event {
-    /// What was asked to be measured; the members that `measures` names.
+    /// The requested measurements; only the members that `measures` names are valid.
     pub fn measurement(&self) -> Option<loupe_measurement> {
         unsafe { copied(self.abi.measurement) }
     }
@@ -56,8 +56,8 @@ impl Tensor<'_> {
         }
         unsafe { std::slice::from_raw_parts(self.abi.sizes, self.abi.dim as usize) }
     }
-    /// In the processor's memory, not empty, and of a type that at() reads: float32, float64, bfloat16, int32, int64,
-    /// uint8, bool.
+    /// Whether it is in the processor's memory, not empty, and of a type that at() reads: float32, float64, bfloat16,
+    /// int32, int64, uint8, bool.
     pub fn is_readable(&self) -> bool {
         let is_known = match (self.abi.dtype_code as u32, self.abi.dtype_bits) {
             (LOUPE_DTYPE_FLOAT | LOUPE_DTYPE_INT, bits) => bits == 32 || bits == 64,
@@ -68,7 +68,7 @@ impl Tensor<'_> {
         let is_here = self.abi.device_type == LOUPE_DEVICE_CPU && !self.abi.data.is_null();
         is_known && is_here && self.abi.dtype_lanes == 1 && self.abi.numel > 0
     }
-    /// The element at an index for each dimension. Panics outside of the tensor, and unless is_readable().
+    /// The element at an index for each dimension. Panics outside of the tensor, or if is_readable() is false.
     pub fn at(&self, index: &[i64]) -> f64 {
         let sizes = self.sizes();
         let is_within = index.len() == sizes.len() && index.iter().zip(sizes).all(|(i, size)| (0..*size).contains(i));

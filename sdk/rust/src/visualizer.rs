@@ -5,10 +5,10 @@ use crate::boundary::{copied, guarded, list, text_of, text_or_none, there, Resul
 use crate::plugin::{DeclaredOption, Options};
 use std::os::raw::c_void;
 
-/// Shows or stores what it is told. It is called on one thread of the host's own, and its calls never overlap: training
-/// does not wait for it.
+/// Shows or stores what lenses report. The host calls it on a separate thread, and its calls never overlap. Training does
+/// not wait for it.
 pub trait Visualizer: Sized + Send + 'static {
-    /// One line.
+    /// A description in one line.
     const HELP: &'static str;
 
     fn options() -> Vec<DeclaredOption> {
@@ -18,14 +18,14 @@ pub trait Visualizer: Sized + Send + 'static {
     fn begin(&mut self, _run: &Told<loupe_run>) -> Result {
         Ok(())
     }
-    /// Before the tag's first value. The same id again replaces what was said of it.
+    /// Called before the tag's first value. A tag with the same id replaces the earlier one.
     fn tag(&mut self, _tag: &Told<loupe_tag>) -> Result {
         Ok(())
     }
     fn begin_tick(&mut self, _tick: &loupe_tick) -> Result {
         Ok(())
     }
-    /// A tag and layer may have several in a tick.
+    /// A tag and layer may have several rows in a tick.
     fn row(&mut self, row: &Told<loupe_row>) -> Result;
     fn histogram(&mut self, _histogram: &Told<loupe_histogram>) -> Result {
         Ok(())
@@ -39,7 +39,7 @@ pub trait Visualizer: Sized + Send + 'static {
     fn note(&mut self, _note: &Told<loupe_note>) -> Result {
         Ok(())
     }
-    /// Returns when everything told so far is shown or stored, safe from a killed process.
+    /// Returns when everything so far is shown or stored, safe even if the process is killed.
     fn flush(&mut self) -> Result {
         Ok(())
     }
@@ -48,7 +48,7 @@ pub trait Visualizer: Sized + Send + 'static {
     }
 }
 
-/// What a visualizer is told, borrowed for the call.
+/// A message to a visualizer, borrowed for the call.
 #[non_exhaustive]
 pub struct Told<T> {
     pub abi: T,
@@ -58,7 +58,7 @@ impl Told<loupe_run> {
     pub fn name(&self) -> String {
         unsafe { text_of(self.abi.name) }
     }
-    /// Empty where the run keeps no files.
+    /// The run's folder; empty if the run writes no files.
     pub fn directory(&self) -> String {
         unsafe { text_of(self.abi.directory) }
     }
@@ -67,7 +67,7 @@ impl Told<loupe_tag> {
     pub fn id(&self) -> String {
         unsafe { text_of(self.abi.id) }
     }
-    /// To show: the id where it has none of its own.
+    /// The title to show, or the id if it has no title.
     pub fn title(&self) -> String {
         unsafe { text_or_none(self.abi.title) }.unwrap_or_else(|| self.id())
     }
@@ -76,7 +76,7 @@ impl Told<loupe_row> {
     pub fn tag(&self) -> String {
         unsafe { text_of(self.abi.tag) }
     }
-    /// None: of the whole model.
+    /// The layer; None for the whole model.
     pub fn layer(&self) -> Option<String> {
         unsafe { text_or_none(self.abi.layer) }
     }
@@ -85,7 +85,7 @@ impl Told<loupe_row> {
         let (names, values) = unsafe { (list(self.abi.value_names, count), list(self.abi.values, count)) };
         names.iter().zip(values).map(|(name, value)| (unsafe { text_of(*name) }, *value)).collect()
     }
-    /// Bands between two numbers, each of which has a name.
+    /// Bands between two named numbers.
     pub fn bands(&self) -> Vec<[(String, f64); 2]> {
         let count = 2 * self.abi.band_count;
         let (names, ends) = unsafe { (list(self.abi.band_names, count), list(self.abi.bands, count)) };
@@ -97,7 +97,7 @@ impl Told<loupe_histogram> {
     pub fn tag(&self) -> String {
         unsafe { text_of(self.abi.tag) }
     }
-    /// None: of the whole model.
+    /// The layer; None for the whole model.
     pub fn layer(&self) -> Option<String> {
         unsafe { text_or_none(self.abi.layer) }
     }
@@ -124,7 +124,7 @@ impl Told<loupe_finding> {
     pub fn advice(&self) -> Option<String> {
         unsafe { text_or_none(self.abi.advice) }
     }
-    /// It is no longer so.
+    /// Whether the finding is resolved.
     pub fn is_over(&self) -> bool {
         self.abi.state == LOUPE_FINDING_GONE
     }
@@ -135,7 +135,7 @@ impl Told<loupe_note> {
     }
 }
 
-/// A function of the table, as what it does with the visualizer.
+/// Defines a function of the table by a method of the visualizer.
 macro_rules! call {
     ($name:ident($told:ident: $kind:ty) $work:expr) => {
         unsafe extern "C" fn $name<T: Visualizer>(

@@ -1,6 +1,6 @@
 #pragma once
 
-// A draft: it may change or go without notice. What a plugin still does as the process ends where nothing is safe.
+// A draft: it may change or go without notice. Actions of a plugin when the process ends in an unsafe state.
 
 #include <loupe/draft/abi/last_words.h>
 #include <loupe/host.h>

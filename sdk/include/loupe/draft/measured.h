@@ -1,6 +1,7 @@
 #pragma once
 
-// A draft: it may change or go without notice. Lenses that receive what the host measures for others.
+// A draft: it may change or go without notice. Lenses that receive the measurements that the host makes for other
+// lenses.
 
 #include <loupe/draft/abi/measured.h>
 #include <loupe/lens.h>

@@ -3,38 +3,41 @@
 // Fingerprints: the tensors of a model's first steps, reduced to a few numbers each, to compare two runs in any
 // language. The lens `fingerprint` and sdk/python/loupe_record.py write them; `loupe compare --port` reads them.
 //
-// A file is lines of JSON, in the order in which things happened, each with its `kind`:
+// A file is lines of JSON, in order of time, each with its `kind`:
 //
-// fingerprint  first and once: format (1), language ("C++", "Python"), libtorch, model (its type), steps (how many were
-//              asked for)
+// fingerprint  the first line: format (1), language ("C++", "Python"), libtorch, model (its type), steps (the requested
+//              number of steps)
 // module       before its first tensor, parents before children: name ("" for the model itself), type ("BatchNorm2d"),
-//              settings as the language prints them ("3, eps=1e-05"; "" where there are none), functional (true for a
-//              function such as torch::relu, which only C++ sees)
-// optimizer    at each of its steps, a line for each group of parameters: step, optimizer (from 0), type, group (from
-//              0), and those of lr, momentum, dampening, nesterov, beta1, beta2, alpha, eps, weight_decay, amsgrad and
-//              centered that it has
-// tensor       step (from 1, which begins with the first forward; 0 for what there is before it), what, module, and:
+//              settings as the language prints them ("3, eps=1e-05"; may be ""), functional (true for a function, for
+//              example torch::relu, which only C++ records)
+// optimizer    at each of its steps, one line per parameter group: step, optimizer (from 0), type, group (from 0), and,
+//              if it has them, lr, momentum, dampening, nesterov, beta1, beta2, alpha, eps, weight_decay, amsgrad and
+//              centered
+// tensor       step (from 1, which begins with the first forward; 0 for tensors before it), what, module, and:
 //
 //   what            one of
-//                     parameter, buffer  as they are in step 0; a buffer also after each step
-//                     input, output      of a forward, before and after it
-//                     output_gradient    of its first output
-//                     loss               without a module
-//                     gradient, update   of a parameter: as the optimizer used it, and what the step changed
+//                     parameter, buffer  their values in step 0; a buffer also after each step
+//                     input, output      of a forward, recorded before and after it
+//                     output_gradient    the gradient of its first output
+//                     loss               which has no module
+//                     gradient, update   of a parameter: the gradient that the optimizer used, and the change by the
+//                     step
 //   name            of the parameter or buffer, else ""
 //   index           which of several inputs or outputs, from 0
 //   call            which of the module's forwards in this step, from 0; for an output_gradient, which backward
 //   training        whether the module was in training mode
 //   shape, dtype    "float32", as Python names them
-//   non_finite      how many elements are NaN or infinite; they are left out of the four numbers that follow
+//   non_finite      the number of NaN and infinite elements; the next four numbers leave these out
 //   sum, sum_squares, minimum, maximum
 //   values          the elements at fingerprint_positions(shape)
-//   sums            for each dimension of 2 to 64 indices the sums of the elements at each of them, else []; [] where
-//                   there are less than two dimensions
+//   sums            for each dimension of 2 to 64 indices the sums of the elements at each index, else []; [] if there
+//   are
+//                   fewer than two dimensions
 //
-// A program that fails leaves a file that ends with what it had computed by then.
+// If a program fails, its file contains everything up to the failure.
 //
-// Numbers are those of the tensor in float64. NaN and infinities are the strings "NaN", "Infinity" and "-Infinity".
+// Numbers are computed from the tensor in float64. NaN and infinities are the strings "NaN", "Infinity" and
+// "-Infinity".
 
 #include <algorithm>
 #include <cmath>

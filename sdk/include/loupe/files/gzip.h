@@ -17,7 +17,7 @@ inline namespace v1_0 {
 
 /// Compresses a text into a gzip member.
 inline std::string gzip_member(std::string_view text) {
-  constexpr int level = 3, memory = 9;  // training waits for it: twice as fast as the usual 6, and an eighth larger
+  constexpr int level = 3, memory = 9;  // training waits for it: twice as fast as the default level 6, but 12 % larger
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, detail::gzip_window, memory, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();

@@ -87,7 +87,7 @@ class TextPieces {
   }
 
  private:
-  // A megabyte of gzip can become a gigabyte of text; see EpochFile for how much a member is made of.
+  // A megabyte of gzip can expand to a gigabyte of text; EpochFile limits the size of a member.
   static constexpr std::size_t most_raw = std::size_t{256} << 10, most_text = std::size_t{128} << 20;
 
   void open(const std::filesystem::path& name, int flags) {
