@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Prints the licences on the list `third_party` beside this file, for packages, and checks that the list is complete.
 
-usage: third_party.py copyright OWN     Debian's copyright file: OWN, a file with Loupe's own paragraphs, and what is compiled in
-       third_party.py notices FILE...      the notices of a wheel with these files of Loupe's and the libraries that they need
-       third_party.py carried WHEEL        whether its notices name every library that the wheel carries
-       third_party.py check ROOT FILE...   whether everything that is found and included in ROOT, and that the built files
-                                           need, is on the list
+usage: third_party.py copyright OWN     Debian's copyright file: OWN, a file with Loupe's own paragraphs, and the compiled parts
+       third_party.py notices FILE...      the notices of a wheel with these files of Loupe and the libraries that they need
+       third_party.py carried WHEEL        checks that the notices name every library that the wheel carries
+       third_party.py check ROOT FILE...   checks that the list has all libraries that ROOT finds and includes, and that the
+                                           built files need
 """
 import fnmatch
 import pathlib

@@ -465,7 +465,7 @@ export class LineChart {
     return [first - room, last + room];
   }
 
-  /** Sets the visible part, with room for the labels of both axes: the last label is centred at its place and sticks out. */
+  /** Sets the visible part, with room for the labels of both axes; the last label is centred at its place and needs room at the right. */
   layout({x, y}) {
     const dateWindow = this.dateWindow(), [low, high] = dateWindow, {clientWidth, clientHeight} = this.plot;
     const limits = valueLimits(this.tag, this.series, this.window(), this.scale), valueRange = limits || [0, 1];

@@ -68,7 +68,7 @@ function folded(root) {
   return element("details", {class: "group fold"}, element("summary", {}, element("h3", {}, name)), root);
 }
 
-/** A link to a section by its heading; it does not change what the address holds of the view. */
+/** A link to a section by its heading; it does not change the view in the address. */
 function sectionLink(root) {
   root.tabIndex = -1;
   const go = (event) => {

@@ -36,7 +36,7 @@ export function showsScrolling(box) {
   show();
 }
 
-/** A section with a heading. @param title the heading's content  @param beside an element beside the heading, if any */
+/** A section with a heading. @param title the heading's content  @param beside an element at the right of the heading, or null */
 export function section(id, title, beside, ...children) {
   const heading = element("h2", {id: `${id}-title`}, title);
   return element("section", {id, "aria-labelledby": `${id}-title`},

@@ -260,7 +260,7 @@ def _check_run(line: Line) -> None:
 
 
 def _elements(shape: List[int]) -> int:
-    """How many elements a tensor of this shape has; endlessly many where none has it."""
+    """The number of elements of a tensor of this shape; a huge number if no tensor can have it."""
     if 0 in shape and min(shape) == 0:
         return 0
     product = 1
