@@ -52,7 +52,7 @@ class RunStory {
   std::deque<std::string> notes_;
   std::size_t lost_notes_ = 0, bytes_ = 0;
   std::string ending_, end_message_;
-  std::uint32_t how_ = 0;  // of the ending
+  std::uint32_t how_ = 0;  // LOUPE_END_ of the ending
   BrokenLoss losses_;
 };
 

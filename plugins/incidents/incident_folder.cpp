@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_measured_bytes = std::size_t{32} << 20;
-constexpr int64_t most_tensor_elements = int64_t{1} << 24;  // for all files of one incident
+constexpr int64_t most_tensor_elements = int64_t{1} << 24;  // the limit for all files of one incident together
 
 Json json_of(double value) {
   return loupe::json_of<Json>(value);

@@ -210,7 +210,7 @@ class LossMetrics : public Lens {
 
   Host host_;
   std::set<std::string> metrics_;
-  std::set<std::string> metrics_come_;  // that have come, or whose absence was reported
+  std::set<std::string> metrics_come_;  // metrics that have come, or whose absence was reported
   bool watches_loss_modules_;
   OptionValues loss_module_options_;
   Strings loss_line_names_;

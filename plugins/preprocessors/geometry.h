@@ -54,7 +54,7 @@ class Geometry : public Preprocessor {
   Series* correlation_ = nullptr;
 };
 
-/// The geometry of a tensor itself.
+/// The norm and correlation of a tensor itself.
 class TensorGeometry : public Geometry {
  public:
   Request request() const override {
@@ -109,7 +109,7 @@ class OutputGradientGeometry : public TensorGeometry {
   explicit OutputGradientGeometry(const Options& options) : TensorGeometry(options) {}
 };
 
-/// The geometry of the change of a parameter since the last event.
+/// The norm and correlation of a parameter's change since the last event.
 class ParameterDifferenceGeometry : public Geometry {
  public:
   static constexpr const char* name = LOUPE_PREPROCESS_PARAMETER_DIFFERENCE_GEOMETRY;

@@ -67,7 +67,7 @@ class Facts : public Preprocessor {
 /// Shows whether one rank's gradients are multiplied or clipped: computed from all gradients of a model at one step.
 struct GradientShape {
   uint64_t signs = 0;                ///< a fingerprint of the signs of some elements; 0: too few elements, or unknown
-  double norm = NAN, largest = NAN;  ///< of the same elements
+  double norm = NAN, largest = NAN;  ///< the norm and the largest magnitude of the same elements
 };
 
 /// The numbers that are equal in all replicas of a model if the run is healthy.
@@ -79,7 +79,7 @@ struct Replica {
     std::vector<uint64_t> used;  ///< fingerprints of the gradients that the optimizer used; 0: there is none
     GradientShape shape = {};
   };
-  std::vector<Gradients> gradients;  ///< of some steps, which are the same in each rank
+  std::vector<Gradients> gradients;  ///< one entry for each of some steps, which are the same in each rank
   /// Fingerprints of the optimizers' states of each parameter, by the state's name; 0: there is none, or unknown.
   using States = std::map<std::string, std::vector<uint64_t>>;
   States first_states;  ///< after each optimizer's first step
@@ -110,7 +110,7 @@ struct RankRecord {
   // Numbers of all steps since the last tick, measured or not.
   uint64_t steps = 0, losses = 0;
   double loss = NAN;       ///< the mean of the training losses
-  uint64_t all_steps = 0;  ///< since the start
+  uint64_t all_steps = 0;  ///< the number of steps since the start
   // Numbers of only the measured steps.
   std::vector<MeasuredStep> measured;  ///< some of them
   double device_gradient = NAN;        ///< the same as `gradient`; known if every step was measured
@@ -124,7 +124,7 @@ struct RankRecord {
     uint64_t finite_before = 0;  ///< after the step before this one, everything was seen to be finite
     bool is_there() const { return step != never; }
   };
-  NonFinite non_finite;  ///< for outputs and gradients
+  NonFinite non_finite;  ///< the first NaN or Inf in outputs and gradients
   NonFinite bad_loss;
 
   // Numbers over the measured steps that the ranks have in common; see common_steps.h.

@@ -240,7 +240,7 @@ class StepTime : public Lens {
   std::unordered_map<const loupe_module*, std::list<Layer>::iterator> places_;
   std::list<Layer> forgotten_;  // kept until the next call, because their sources end with the call that forgets them
   bool told_calls_ = false;
-  std::optional<Finding> dominant_;  // as it was reported
+  std::optional<Finding> dominant_;  // the open finding, as it was last reported
 };
 
 }  // namespace loupe

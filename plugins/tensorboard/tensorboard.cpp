@@ -293,7 +293,7 @@ class TensorBoard : public Visualizer {
   bool described_ = false;
   std::int64_t step_ = 0;
   std::string summary_;
-  std::map<std::int64_t, std::string> summaries_;  // of single steps
+  std::map<std::int64_t, std::string> summaries_;  // the summaries of single steps, by step
 };
 
 }  // namespace

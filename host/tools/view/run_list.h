@@ -23,7 +23,7 @@ struct RunsSnapshot {
     FoundRun place;
     bool goes_on = false;                     ///< its record may still grow
     std::uint64_t version = 0;                ///< the version of the list when this run last changed
-    std::shared_ptr<const std::string> json;  ///< for the page
+    std::shared_ptr<const std::string> json;  ///< the run as JSON for the page
     RunNotes notes;
   };
 
@@ -79,11 +79,11 @@ class RunList {
   std::string left_out_;
   std::map<std::string, Run> runs_;  // by folder
   unsigned last_number_ = 0;
-  std::uint64_t versions_ = 0;  // that were published
+  std::uint64_t versions_ = 0;  // the number of published versions
   std::chrono::steady_clock::time_point next_find_;
 
   std::atomic<bool> is_asked_{false};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::condition_variable news_;
   std::shared_ptr<const RunsSnapshot> told_;
   bool closed_ = false;

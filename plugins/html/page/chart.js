@@ -631,7 +631,7 @@ function bringForward(run) {
   hovered = run;
   for (const {graph, series: {lines}, rows, shownRuns, entries, pointed} of liveCharts) {
     for (const {item, run: own, isCurve} of entries) item.classList.toggle("pointed", isCurve === true && own === run);
-    // The plot under the pointer has highlighted it already.
+    // The plot under the pointer has highlighted the run already.
     if (run !== null && pointed === run) continue;
     const at = lines.findIndex((line) => line.run === run), row = graph.getSelection();
     if (at < 0 || shownRuns.length < 2) graph.clearSelection();

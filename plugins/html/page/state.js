@@ -13,7 +13,7 @@ const namedBaseline = runs.find((run) => [run.name, run.label].includes(reportSe
 /** The state of the whole page; call announce() after every change. */
 export const state = {
   zoom: TICK === "step" ? snappedZoom(lastEpoch - INCIDENT_STEPS, lastEpoch) : null,  // [first epoch, last epoch]
-  axis: "epoch",  // of plots: "epoch", "step" or "time"
+  axis: "epoch",  // the horizontal axis of plots: "epoch", "step" or "time"
   scale: "tag",   // "tag": as each tag and its data require; or "log", "linear"
   tagScales: new Map(),  // by tag name, "log" or "linear" if the reader chose a scale for it
   smoothing: 0,   // the weight of the previous average; 0: no smoothing

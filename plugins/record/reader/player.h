@@ -65,8 +65,8 @@ class Player {
     const char *tag, *layer, *line, *high_name;
     double low, high;
     std::uint64_t events, step;
-    std::size_t first_number, bin_count;  // of a histogram, in numbers_
-    std::shared_ptr<RecordLine> event;    // a finding or note: all of it
+    std::size_t first_number, bin_count;  // a histogram's place in numbers_, and the number of its bins
+    std::shared_ptr<RecordLine> event;    // the whole line of a finding or note
   };
 
   void take_tag(const RecordLine& line);

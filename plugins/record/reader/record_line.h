@@ -24,7 +24,7 @@ struct RecordLine {
   std::string title, unit, description, healthy, advice;  // tag; each may be empty
 
   // A finding also has `tag`, `layer`, `value` and `advice`. Texts may be empty, numbers NaN.
-  std::uint64_t id = 0;  // of its identity; computed if the record has none
+  std::uint64_t id = 0;  // a hash of its identity; computed if the record has none
   std::uint32_t severity = 0, state = 0;
   std::string rule, parameter, message, source, caused_by, file;
   std::uint64_t file_line = 0;

@@ -27,7 +27,7 @@ Json text_or_null(const char* text) {
 namespace detail {
 
 template <class Json, class S, class Member>
-void add_member(Json&, const S&, const Member&) {}  // not part of a line
+void add_member(Json&, const S&, const Member&) {}  // this member is not part of a line
 template <class Json, class S>
 void add_member(Json& json, const S& message, const messages::TextMember<S>& member) {
   json[member.key] = text_or_null<Json>(message.*member.at);
