@@ -108,7 +108,7 @@ class Html : public Visualizer {
     selection_.end();
     if (has_earlier_) go_on(false);
     current().story().end(ending);
-    // With several runs the report is written only when it is stored, since one file may have hundreds of runs.
+    // A report of several runs is not written after each of them: one file may have hundreds.
     if (runs_.size() == 1 || is_to_be_stored_ || pace_.is_due(seconds_since_write())) write();
   }
 

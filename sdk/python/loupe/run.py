@@ -243,7 +243,7 @@ class Run:
     def _read(self, file: BinaryIO, name: pathlib.Path) -> None:
         self.cut_off = None
         pieces = Pieces(file, self._position)
-        # Millions of tuples without references are no garbage; searching them would take a tenth of the time.
+        # Searching millions of tuples for garbage, although they refer to no others, would take a tenth of the time.
         collects = gc.isenabled()
         gc.disable()
         try:
