@@ -55,7 +55,7 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
   explicit Impl(Config config);
   /// Ends the run. Call before the destructor, while the trainer's callback may still use the inspector.
   void finish();
-  /// In a forked child the parent's inspector watches, writes and destroys nothing.
+  /// False in a forked child, where the parent's inspector watches, writes and destroys nothing.
   bool is_of_parent() const { return forks_ != forks_of_process(); }
 
   /// Wraps every member of the inspector. Does nothing in a forked child; afterwards, with no lock held, delivers
@@ -158,10 +158,10 @@ class LOUPE_HIDDEN Inspector::Impl final : public MonitorHost, public ProgramIns
   void warn_of_parent();
   void warn_of_unthrown();
 
-  const uint64_t forks_ = forks_of_process();  // at construction
+  const uint64_t forks_ = forks_of_process();  // the number of forks at construction
   std::atomic<bool> warned_of_parent_{false};
-  // In order of dependency. None uses the monitor in its constructor or destructor: the monitor comes last, and so is
-  // destroyed first, because it calls all of them until its end.
+  // These are in order of dependency. None uses the monitor in its constructor or destructor: the monitor comes last,
+  // and so is destroyed first, because it calls all of them until its end.
   Attachments attachments_{monitor_};
   DeferredLosses losses_{monitor_};
   /// Validation and training losses that the trainer does not push, as far as known.
@@ -190,7 +190,7 @@ constexpr char built_with[] = LOUPE_BUILT_WITH_MARK TORCH_VERSION;
 
 void offer_services() {
   [[maybe_unused]] static const bool once = [] {
-    static_cast<void>(*static_cast<const volatile char*>(built_with));  // else the linker leaves it out
+    static_cast<void>(*static_cast<const volatile char*>(built_with));  // otherwise the linker leaves the text out
     look_for_parts();
     leave_models_at_forks();
     offer_tensor_services();
@@ -240,7 +240,7 @@ void Inspector::Impl::finish() {
   warn_of_unthrown();
 }
 
-/// Once per inspector.
+/// Logs its warning once per inspector.
 void Inspector::Impl::warn_of_parent() {
   if (warned_of_parent_.exchange(true)) return;
   const LogToStderr past_the_sink;  // the sink may wait for a thread of the parent

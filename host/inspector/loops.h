@@ -68,9 +68,9 @@ class Loops {
 
  private:
   struct Position {
-    std::optional<int> epoch;  // of the loop; nullopt outside a loop
-    bool has_ticked = false;   // in this epoch
-    bool any_ticked = false;   // since the loop began
+    std::optional<int> epoch;  // the loop's epoch; nullopt outside a loop
+    bool has_ticked = false;   // a tick came in this epoch
+    bool any_ticked = false;   // a tick came since the loop began
   };
   bool ticks_come_by_themselves() const { return monitor_.config().tick.is_automatic(); }
   void warn_if_clock_is_missing();
@@ -78,7 +78,7 @@ class Loops {
   Monitor& monitor_;
   const Attachments& attachments_;
   std::thread::id thread_ = std::this_thread::get_id();  // the thread of the last call
-  const int exceptions_ = std::uncaught_exceptions();    // in flight when the inspector was created
+  const int exceptions_ = std::uncaught_exceptions();    // exceptions in flight when the inspector was created
   bool left_by_exception_ = false;
   bool clock_is_missing_ = false, clock_was_there_ = false, has_warned_ = false;
   Position position_;

@@ -47,7 +47,7 @@ class LossGraphs {
  private:
   struct Graph {
     WeakNodeHandle node;
-    const void* address;  // only to compare
+    const void* address;  // only compared
   };
   std::vector<Graph> graphs_;
   double first_bytes_ = 0, growth_ = 0;

@@ -13,7 +13,7 @@ namespace loupe {
 class Monitor;
 
 /// From now on a forked child begins with nothing attached, so that it waits for no lock of a thread that it does not
-/// have. Again does nothing. Any thread.
+/// have. Further calls do nothing. Any thread.
 LOUPE_SHARED void leave_models_at_forks();
 
 /// Takes the losses that the part `run` finds in a program: an inspector. On the program's threads.
@@ -24,7 +24,7 @@ class FoundValues {
   /// A tensor of one element, read from its device at the tick. Not shown if the trainer pushes losses of its kind.
   virtual void show_loss(const std::string& name, const at::Tensor& value, bool train) = 0;
   virtual void show_metric(const std::string& name, const at::Tensor& value) = 0;
-  /// Adds a note (a LOUPE_NOTE_) on a guess about the program, or on what was not seen.
+  /// Adds a note (a LOUPE_NOTE_) on a guess about the program, or on something that was not seen.
   virtual void note(uint32_t kind, const std::string& text) = 0;
   /// How many models are attached.
   virtual std::size_t model_count() = 0;
@@ -41,13 +41,13 @@ struct ProgramInspector : FoundValues {
   virtual std::string attach(torch::nn::Module& model, const std::string& name) = 0;
   /// Watches parameters that replaced others in the modules of an attached model.
   virtual void follow_parameters(const std::string& model) = 0;
-  /// Shows what came since the last tick. @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
+  /// Shows the data since the last tick. @param reason  a LOUPE_TICK_  @param flags  LOUPE_TICK_INCOMPLETE
   virtual void tick(double epoch, uint32_t reason, uint32_t flags) = 0;
   /// Whether the budget has time for an optional tick.
   virtual bool pays_for_report() = 0;
-  /// Calls with the inspector's monitor, under its mutex; not in a forked child.
+  /// Calls `call` with the inspector's monitor, under its mutex; not in a forked child.
   virtual void with_monitor(const std::function<void(Monitor&)>& call) = 0;
-  /// Losses are shown at once: the program pushes none.
+  /// Shows found losses at once from now on: the program pushes none.
   virtual void show_all_found() = 0;
 };
 

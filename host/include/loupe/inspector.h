@@ -30,7 +30,7 @@ class Optimizer;
 
 namespace loupe {
 
-/// Which epochs an inspector measures: every n-th (n, 2n, …), or a predicate of the tick's number.
+/// Chooses the epochs that an inspector measures: every n-th (n, 2n, …), or a predicate of the tick's number.
 using ActiveWhen = std::function<bool(int64_t tick)>;
 
 /// The trainer's interface: watches models learn and reports at every tick.
@@ -59,7 +59,7 @@ class LOUPE_API Inspector {
   /// Taps `model`, and `optimizer` if given. Without one, and with `attach: {find: true}`, optimizers are found as they
   /// step, and losses where backward() is called; a loss that is pushed replaces a found one of its kind. Several
   /// models may be attached at once, each under its own name, which becomes the prefix of its layers' names. Prints
-  /// what is tapped. Does not keep the model alive. Throws std::invalid_argument for a name in use.
+  /// the tapped modules. Does not keep the model alive. Throws std::invalid_argument for a name in use.
   void attach(torch::nn::Module& model, const std::string& name = "");
   void attach(torch::nn::Module& model, torch::optim::Optimizer& optimizer, const std::string& name = "");
   /// The same for several optimizers of one model: `attach(*model, {encoder_optimizer, decoder_optimizer})`.
@@ -132,7 +132,7 @@ class LOUPE_API Inspector {
   /// An aggregation ("mean", "median", …) of the last tick's training or validation loss; nullopt if there was none.
   /// Throws std::invalid_argument for an unknown aggregation.
   std::optional<double> loss(bool train, const std::string& aggregation = "mean") const;
-  /// A value as last reported; nullopt if it was not.
+  /// A value as last reported; nullopt if it was never reported.
   std::optional<double> value(const std::string& tag, const std::string& layer, const std::string& line) const;
 
   /// The findings so far, in the order they were raised; `state` shows which are resolved.

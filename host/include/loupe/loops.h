@@ -10,7 +10,7 @@ class Inspector;
 
 namespace host_detail {
 
-/// Lives as long as a loop over epochs or steps; tells the inspector when it is left, and whether by an exception.
+/// Lives as long as a loop over epochs or steps; informs the inspector when it is left, and whether by an exception.
 class LOUPE_API LoopScope {
  public:
   LoopScope(Inspector* inspector, bool is_of_epochs);
@@ -56,14 +56,14 @@ class Loop {
   Number last_;
 };
 
-/// What Inspector::epochs returns: `for (int epoch : inspector.epochs(20))` counts and ticks after each turn that did
+/// The result of Inspector::epochs: `for (int epoch : inspector.epochs(20))` counts and ticks after each turn that did
 /// not tick itself.
 using Epochs = Loop<int, true>;
 template <>
 LOUPE_API Epochs::Iterator& Epochs::Iterator::operator++();
 
-/// What Inspector::steps returns: `for (auto step : inspector.steps(10000))` counts the turns of a loop without epochs,
-/// with automatic ticks according to `run.tick`.
+/// The result of Inspector::steps: `for (auto step : inspector.steps(10000))` counts the turns of a loop without
+/// epochs, with automatic ticks according to `run.tick`.
 using Steps = Loop<std::int64_t, false>;
 template <>
 LOUPE_API Steps::Iterator& Steps::Iterator::operator++();

@@ -90,7 +90,7 @@ void check_gatherer(const CatalogueEntry& gatherer, const YAML::Node& options, c
   diagnostics.error(is_given ? given.Mark() : place, refusal + " (option 'parameters')");
 }
 
-/// Checks options that name another component, and maps with the options of that one, which needs all components.
+/// Checks options that name another component, and maps with options for it. Call it once the catalogue is complete.
 void check_named_components(const CatalogueEntry& entry, const YAML::Node& written, const YAML::Mark& place,
                             const Catalogue& catalogue, Diagnostics& diagnostics) {
   const auto value = [&](const loupe_option& option) {

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path home_folder() {
-  // Like the shell; a program with the rights of another user uses that user's folder.
+  // Use $HOME like the shell; a program with the rights of another user uses the folder of that user instead.
   if (const char* home = ::secure_getenv("HOME"); home != nullptr && *home == '/') return home;
   const struct ::passwd* user = ::getpwuid(::geteuid());
   if (user == nullptr || user->pw_dir == nullptr || *user->pw_dir != '/')
@@ -132,7 +132,7 @@ std::string working_folder() {
 Config Config::from_file(const std::string& path) {
   std::string text;
   try {
-    text = read_beginning(path, max_yaml_bytes);  // the extra text that follows the value
+    text = read_beginning(path, max_yaml_bytes);  // reads more if there is more: from_text reports it
   } catch (const std::system_error&) {
     throw ConfigError(path + ":1:1: error: the file cannot be read; check its path and rights");
   } catch (const Error& reason) {

@@ -29,9 +29,9 @@ struct TickRule {
 struct RankRule {
   bool on = true;           ///< processes started together are one run
   bool exchange = true;     ///< through a store; else each keeps its own for `loupe merge`
-  std::string folder;       ///< of a store in files; absolute; empty for none
+  std::string folder;       ///< the folder of a store in files; absolute; empty for none
   double timeout = 10;      ///< seconds that a tick waits for other ranks
-  bool shows_each = false;  ///< also the most deviating rank
+  bool shows_each = false;  ///< also show the most deviating rank
 };
 
 /// One lens or visualizer as the YAML names it.
@@ -56,7 +56,7 @@ struct Config {
   std::string run_name;
   bool has_run_directory = false;  ///< false: the working directory, which many runs may share
   std::string run_directory;       ///< absolute, so that the trainer may change its working directory
-  std::string shared_directory;    ///< of the process that shows the run, once this one has joined
+  std::string shared_directory;    ///< the folder of the process that shows the run, once this one has joined
   bool resume = false;
   TickRule tick;
   int depth = -1;
@@ -77,8 +77,8 @@ struct Config {
   /// The answer of `on_finding` to a severity LOUPE_SEVERITY_.
   const std::string& answer_to(uint32_t severity) const;
   uint64_t trace_steps = 0, trace_after = 10;  ///< the number of traced steps, and of steps before them
-  int incidents = 3;                           ///< at most, each for those at findings and for requested ones
-  bool incident_tensors = false;               ///< also the parameters and gradients of the module blamed
+  int incidents = 3;                           ///< the most incidents: this many at findings, and this many on request
+  bool incident_tensors = false;  ///< an incident also has the parameters and gradients of the blamed module
   Catalogue catalogue;
   std::vector<ComponentConfig> lenses, visualizers;
 

@@ -20,7 +20,7 @@ constexpr std::size_t most_settings = 2000, longest_name = 1000;
 using Value = std::variant<bool, std::string, Strings>;
 using Found = std::map<std::string, Value>;
 
-/// Lists of these are of components, each with a name and maybe options.
+/// Whether a list with this name lists components, each with a name and maybe options.
 bool lists_components(const std::string& name) {
   return name == "lenses" || name == "visualizers";
 }

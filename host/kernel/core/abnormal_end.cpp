@@ -87,7 +87,7 @@ void tell_all(const ProcessEnd& end) {
 
 thread_local bool is_teller = false;
 std::atomic<bool> is_telling{false}, has_told{false};
-std::atomic<Clock::time_point> told_until{Clock::time_point()};  // nobody waits any longer
+std::atomic<Clock::time_point> told_until{Clock::time_point()};  // the time at which waiting threads give up
 
 /// The reporting thread never ends: as the last thread of the process it would end it a second time.
 [[noreturn]] void rest() {
@@ -149,7 +149,7 @@ void tell_of_exception() noexcept {
   if (is_teller) rest();  // a failure in the reporting thread must not end the program; the waiting thread does that
   static std::atomic<bool> entered{false};
   static thread_local bool inside = false;
-  const bool again = std::exchange(inside, true);  // a handler over ours calls it, and is called by it
+  const bool again = std::exchange(inside, true);  // a later handler may call ours, which then calls it
   if (!entered.exchange(true)) {
     JobThread::leave_own();
     tell_of_exception();
@@ -177,7 +177,7 @@ void say(const char* begin, const char* name, const char* rest) {
   for (const char* text : {begin, name, rest}) write_shared(STDERR_FILENO, text, std::strlen(text), 0);
 }
 
-// Only what is safe in a signal handler: lock-free flags, getpid, write, sem_post, sigaction, raise and last words.
+// Uses only calls that are safe in a signal handler, like getpid, write and sem_post; lock-free flags; last words.
 void on_signal(int number, siginfo_t* info, void* context) {
   WatchedSignal& signal = watched(number);
   if (signal.inside.exchange(true)) return;                      // called by a later handler, which ours called
@@ -241,7 +241,7 @@ void end_by_signal(int number) {
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, number);
-  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);  // it came to another thread
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);  // the signal was sent to another thread
   ::raise(number);
 }
 
@@ -301,7 +301,7 @@ AbnormalEnd::AbnormalEnd(Tell tell) : tell_(std::move(tell)) {
 
 AbnormalEnd::~AbnormalEnd() {
   const std::lock_guard lock(listeners_mutex);
-  // Also removes listeners of the parent, which a forked child may never destroy.
+  // This also removes listeners of the parent, which a forked child may never destroy.
   const auto is_gone = [&](const Listener& each) { return each.tell == &tell_ || each.process != ::getpid(); };
   std::erase_if(listeners, is_gone);
   if (!listeners.empty()) return;

@@ -15,7 +15,7 @@ class FoundValues;
 struct FindTable {
   static constexpr Part part = Part::run;
   static constexpr const char* without = "losses are not found; push them";
-  /// From now on the losses of the program are passed on. Not under the inspector's mutex, as forget.
+  /// From now on passes on the losses of the program. Call it without the inspector's mutex, like `forget`.
   void (*find)(FoundValues& values);
   void (*forget)(const FoundValues& values);
   /// Checks the section `run_program` of a configuration.

@@ -17,11 +17,11 @@ std::atomic<uint64_t> forks{0};
 thread_local constinit int holds_here = 0;              // number of ForksHeld objects
 thread_local constinit bool is_exclusive_here = false;  // this thread forks, and none has a ForksHeld
 
-/// Never destroyed: a process may fork while it ends.
+/// This is never destroyed, because a process may fork while it ends.
 struct Forks {
   std::shared_timed_mutex held;  // shared by those that have a ForksHeld
   std::mutex mutex;
-  std::vector<ProcessMutex*> locks;  // by rank
+  std::vector<ProcessMutex*> locks;  // the locks, by rank
   std::vector<void (*)()> in_child;
   std::vector<std::shared_ptr<const void>> left;  // reachable, so not a leak
 
@@ -39,7 +39,7 @@ struct Forks {
     is_exclusive_here = holds_here == 0 && all.held.try_lock_for(std::chrono::seconds(5));
     while (!all.try_lock_all()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  /// Never waits for a lock while holding others, because its owner may want one of those.
+  /// Takes all locks or none. Never waits for a lock while holding others, because its owner may want one of those.
   bool try_lock_all() {
     mutex.lock();
     const auto busy =
@@ -61,7 +61,7 @@ struct Forks {
   static void after_in_child() {
     Forks& all = instance();
     all.unlock(all.locks.end());
-    new (&all.held) std::shared_timed_mutex();  // other threads may have had it
+    new (&all.held) std::shared_timed_mutex();  // other threads may have held the old one
     forks.fetch_add(1);
     for (const auto& each : all.in_child) each();
   }

@@ -45,7 +45,7 @@ class ForkWatch {
   uint64_t seen_ = forks_of_process();
 };
 
-/// In a forked child: keeps an object of the parent forever, since the threads needed to destroy it do not exist.
+/// Keeps an object of the parent forever in a forked child, since the threads needed to destroy it do not exist.
 LOUPE_SHARED void leave_to_parent(std::shared_ptr<const void> left);
 
 /// A short-held lock on process-wide data. It is held across each fork, so that the child finds it free and its data

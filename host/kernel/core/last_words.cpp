@@ -12,13 +12,13 @@
 namespace loupe {
 namespace {
 
-/// In static memory, for a handler must not follow pointers into a heap that may be damaged.
+/// Kept in static memory: a signal handler must not follow pointers into a heap that may be damaged.
 struct Speaker {
   std::atomic<bool> is_taken{false};
-  std::atomic<LastWords::Speak> speak{nullptr};  // null until the others are there
+  std::atomic<LastWords::Speak> speak{nullptr};  // null until the other members are set
   std::atomic<void*> place{nullptr};
   std::atomic<const void*> run{nullptr};
-  std::atomic<pid_t> process{0};  // a forked child has its parent's
+  std::atomic<pid_t> process{0};  // a forked child keeps its parent's
   std::atomic<std::uint64_t> step{0};
 };
 Speaker speakers[16];
@@ -54,7 +54,7 @@ void LastWords::set_step(const void* run, std::uint64_t step) {
 void LastWords::speak(const char* how, const char* message) noexcept {
   const FatalSignalsHeld held;
   const int reason = errno;
-  JobThread::all_done(std::chrono::seconds(2));  // their line comes after all messages
+  JobThread::all_done(std::chrono::seconds(2));  // last words come after all messages
   for (Speaker& each : speakers) {
     const Speak speak = each.speak;
     if (speak != nullptr && each.process == ::getpid()) speak(each.place, how, message, each.step);

@@ -16,8 +16,8 @@ enum class LockRank : unsigned {
   program,    ///< the state of `loupe run` about the program
   inspector,  ///< an inspector: attaching, steps, ticks and the calls of lenses at those
   module,     ///< one module: events, and reading their numbers
-  functions,  ///< which functions were seen after a module
-  registry,   ///< which modules of the process are watched
+  functions,  ///< the functions that were seen after a module
+  registry,   ///< the watched modules of the process
   leaf,       ///< tables that are held for a few instructions
 };
 
@@ -86,7 +86,7 @@ class InspectorMutex : public OrderedMutex<std::recursive_mutex, LockRank::inspe
 using ModuleMutex = OrderedMutex<std::mutex, LockRank::module>;
 using LeafMutex = OrderedMutex<std::mutex, LockRank::leaf>;
 
-/// For an abnormal end, when a thread may never release a lock: gives up after `patience`.
+/// Locks at an abnormal end, when a thread may never release a lock: gives up after `patience`.
 template <class Mutex>
 std::unique_lock<Mutex> lock_soon(Mutex& mutex, std::chrono::milliseconds patience = std::chrono::milliseconds(100)) {
   std::unique_lock lock(mutex, std::try_to_lock);

@@ -39,8 +39,8 @@ thread_local bool prints_only = false;
 std::atomic<int> rank{0};
 std::atomic<uint64_t> unwritten{0};
 
-/// On a terminal a long message is wrapped between words, as the terminal itself breaks words. Not through std::cerr: a
-/// failure would set an error flag that is the program's.
+/// On a terminal a long message is wrapped between words, as the terminal itself breaks words. This does not use
+/// std::cerr, because a failure would set the error flag of the program's stream.
 void print(int level, const std::string& message) {
   const char* const severity = level == LOUPE_LOG_ERROR ? "error: " : level == LOUPE_LOG_WARNING ? "warning: " : "";
   const std::string line = std::string("loupe: ") + severity + printable(message);

@@ -13,7 +13,7 @@ namespace {
 struct Range {
   std::atomic<std::uintptr_t> begin{0}, end{0};
 };
-std::array<Range, 16> ranges;  // the used ones first
+std::array<Range, 16> ranges;  // used ranges come first
 
 void add(std::uintptr_t begin, std::uintptr_t end) {
   for (Range& each : ranges) {

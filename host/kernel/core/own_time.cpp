@@ -12,7 +12,7 @@ std::atomic<double> own_seconds[3];
 thread_local constinit OwnTime::Of counted_as = OwnTime::Of::none;
 thread_local constinit double counted_since = 0;
 
-/// From now on the thread's time counts as `next`. Returns what it counted as.
+/// From now on the thread's time counts as `next`. Returns the former counter.
 OwnTime::Of count_as(OwnTime::Of next) {
   const double now = steady_time();
   if (counted_as != OwnTime::Of::none) OwnTime::add(counted_as, now - counted_since);

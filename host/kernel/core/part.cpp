@@ -18,13 +18,13 @@ namespace {
 constexpr std::array names = {"run", "script", "timing", "ranks", "services", "lines"};
 static_assert(names.size() == static_cast<std::size_t>(Part::lines) + 1);
 
-// No lock, so that a fork leaves none held: two threads that open the same part get the same table.
+// There is no lock, because a fork could leave it held: two threads that open the same part get the same table.
 std::array<std::atomic<const void*>, names.size()> tables{};
-std::array<std::atomic<bool>, names.size()> unusable{};  // the log has a warning
+std::array<std::atomic<bool>, names.size()> unusable{};  // a warning was logged
 std::atomic<const std::string*> folder{nullptr};         // never destroyed
 std::atomic<bool> process_ends{false};
 
-/// Null, with the reason, if the file cannot be opened.
+/// Returns the table of the part in this file; null, with the reason in `why`, if the file cannot be opened.
 const void* opened_from(const std::string& file, std::string& why) {
   struct stat status {};
   if (::stat(file.c_str(), &status) == 0 && (status.st_mode & S_IWOTH) != 0) {

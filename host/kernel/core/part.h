@@ -7,8 +7,8 @@
 
 namespace loupe {
 
-/// The parts that a usual run does not need: a library each, `loupe/optional/NAME.so` beside the host's, opened when
-/// first needed and never closed. Each has a table of functions, declared in a header of the kernel.
+/// The parts that a usual run does not need. Each is a library, `loupe/optional/NAME.so` beside the host's, that is
+/// opened when first needed and never closed. Each has a table of functions, declared in a header of the kernel.
 enum class Part : uint8_t { run, script, timing, ranks, services, lines };
 
 /// The table of a part, which is opened if necessary; null if that fails. Then a warning names, once per process, the
@@ -17,12 +17,12 @@ enum class Part : uint8_t { run, script, timing, ranks, services, lines };
 LOUPE_SHARED const void* table_of(Part part, const char* without) noexcept;
 /// The table of a part that is open; else null. Any thread, any time: one load.
 LOUPE_SHARED const void* opened_table(Part part) noexcept;
-/// For a program that links the part, before its first use.
+/// Registers a part that the program links. Call it before the part is first used.
 void link_part(Part part, const void* table) noexcept;
 /// From now on parts are opened beside the library that has this code; before, only linked ones exist. A program with
 /// its own core does not call this: parts need the host's.
 LOUPE_SHARED void look_for_parts() noexcept;
-/// For an end of the process in which a thread may never release the dynamic linker's lock.
+/// Call it when the process ends and a thread may hold the dynamic linker's lock forever.
 LOUPE_SHARED void open_no_more_parts() noexcept;
 
 /// The table of `Table::part`; see table_of.

@@ -106,7 +106,7 @@ void RunFolder::release() {
     if (!has_lost_lock()) ::unlink((folder_ / run_lock_name).c_str());
     lock_.reset();
     if (made_ && opened_ && !is_gone(opened_->get(), folder_, 0))
-      ::rmdir(folder_.c_str());  // of a run that wrote nothing
+      ::rmdir(folder_.c_str());  // removes it only if this run wrote nothing
   }
   opened_.reset();
 }
@@ -134,7 +134,7 @@ bool RunFolder::lock(const std::filesystem::path& folder) {
     }
   } while (is_gone(lock_->get(), file, AT_SYMLINK_NOFOLLOW));
   const std::string holder = RunHolder::this_process().text();
-  // Read by others that want the folder, or ask whether the run is active.
+  // Other processes read it if they want the folder, or ask whether the run is active.
   if (::ftruncate(lock_->get(), 0) == 0) static_cast<void>(!::pwrite(lock_->get(), holder.data(), holder.size(), 0));
   return true;
 }
@@ -217,7 +217,7 @@ bool RunFolder::is_older(const std::filesystem::path& path) const {
   return is_within(path) && !std::filesystem::is_empty(path, no_matter);
 }
 
-/// The incidents of an earlier run. Once, before this run writes its own.
+/// Returns the incidents of an earlier run, once: later calls would also find incidents of this run.
 std::vector<std::string> RunFolder::take_unnamed() {
   std::vector<std::string> names;
   if (std::exchange(looked_for_unnamed_, true) || folder_ == start_) return names;
@@ -236,7 +236,7 @@ bool RunFolder::keep_older(const std::vector<std::string>& named) {
   std::vector<std::string> paths = take_unnamed();
   for (const std::string& name : named) {
     paths.push_back(name);
-    paths.push_back(compressed_name(name).string());  // as long files are
+    paths.push_back(compressed_name(name).string());  // long files are compressed
   }
   std::map<std::filesystem::path, std::filesystem::path> kept_in;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -24,7 +24,7 @@ struct RunHolder {
   std::string machine;  ///< distinguishes machines, their boots and process namespaces; may be empty
 
   LOUPE_SHARED static RunHolder this_process();
-  /// Reads what text() wrote; a text of any other form gives no process.
+  /// Reads the result of text(); a text of any other form gives no process.
   LOUPE_SHARED static RunHolder in(std::string_view text);
   LOUPE_SHARED std::string text() const;
 
@@ -63,9 +63,9 @@ class RunFolder {
   std::string retake(const std::string& directory);
 
   enum class Claim { held, taken, lost };
-  /// Claims a run's directory, unless it is held already: takes or retakes it, and says which. Call before anything is
-  /// written, so that a trainer that fails before its first epoch moves nothing.
-  /// @param is_shared  many runs use it, so nobody claims it
+  /// Claims a run's directory unless it is held already, and returns whether it was taken or retaken. Call it before
+  /// anything is written, so that a trainer that fails before its first epoch moves nothing.
+  /// @param is_shared  many runs use it, so no run claims it
   Claim claim(std::string& directory, bool is_shared);
   bool is_claimed() const { return claimed_.has_value(); }
 
@@ -88,7 +88,7 @@ class RunFolder {
   bool made_ = false;  // the folder did not exist before
   bool looked_for_unnamed_ = false;
   std::optional<Descriptor> lock_;
-  std::string holder_;                // who has the folder that was asked for
+  std::string holder_;                // the process that holds the requested folder
   std::optional<Descriptor> opened_;  // the folder itself, wherever it is moved
   std::set<std::filesystem::path> seen_;
 };

@@ -49,7 +49,7 @@ class Exclusive {
   void leave();
 
   std::atomic<std::thread::id> inside_{};
-  int depth_ = 0;  // of the thread inside
+  int depth_ = 0;  // nested calls of that thread
 };
 
 }  // namespace loupe

@@ -36,7 +36,7 @@ struct JobThread::State {
   std::mutex mutex;
   std::condition_variable wake, news;  // a job was posted; a job is done
   std::deque<Posted> queue;
-  std::size_t weight = 0;  // of all pending jobs
+  std::size_t weight = 0;  // the weight of all pending jobs
   bool is_busy = false, is_ending = false;
   bool is_left = false;  // the thread never returns from its job
 
@@ -91,7 +91,7 @@ void do_job(const JobThread::Job& job) try {
   }
 } catch (const abi::__forced_unwind&) {
   throw;
-} catch (...) {  // without memory not even that can be reported
+} catch (...) {  // without memory even the report fails
 }
 
 std::atomic<bool> is_wanted{false}, main_has_ended{false}, is_watching{false};
@@ -107,7 +107,7 @@ bool is_own(const std::filesystem::path& thread) {
   return name.empty() || name.rfind(detail::own_thread_prefix, 0) == 0;
 }
 
-/// Ignores the main thread, which stays in the list after its end. True if the system does not say.
+/// Ignores the main thread, which stays in the list after its end. True if the system does not list threads.
 bool has_threads_of_the_program() try {
   const std::filesystem::directory_iterator threads("/proc/self/task");
   return std::any_of(begin(threads), end(threads), [](const auto& each) {
@@ -118,7 +118,7 @@ bool has_threads_of_the_program() try {
 }
 
 void watch_threads() {
-  // Twice in a row: a thread that starts another one and ends may slip through one list.
+  // Check twice in a row: a thread that starts another one and ends may be missing from one list.
   for (int alone = 0; alone < 2; alone = has_threads_of_the_program() ? 0 : alone + 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::exit(0);
@@ -126,7 +126,7 @@ void watch_threads() {
 
 void watch_where_due() {
   if (!is_wanted || !main_has_ended || is_watching.exchange(true)) return;
-  run_aside("end", &watch_threads);  // a process without threads has none of Loupe's
+  run_aside("end", &watch_threads);  // if no thread can be started, there are none of Loupe's, either
 }
 
 /// Called by the end of a thread, but not by exit().
@@ -246,7 +246,7 @@ void JobThread::work(State& state) {
       throw;
     }
     OwnTime::add(OwnTime::Of::reports, busy_time() - busy_before);
-    next.job = nullptr;  // releases what it refers to before waiting threads continue
+    next.job = nullptr;  // releases its data before waiting threads continue
     lock.lock();
     if (state.is_left) return;  // this thread was abandoned
     state.is_busy = false;

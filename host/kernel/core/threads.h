@@ -60,12 +60,12 @@ class JobThread {
   /// Returns when all jobs are done. False if they never will be: their thread ends the process itself, was ended by a
   /// job, or is the parent's.
   bool wait();
-  /// Runs the remaining jobs and ends the thread; the next job starts another one. False as above: the thread may go on
-  /// using what its jobs refer to, which must stay alive.
+  /// Runs the remaining jobs and ends the thread; the next job starts another one. False as for wait(): then the thread
+  /// may still use data of its jobs, which must stay alive.
   bool end();
 
-  /// For a process that ends by exit() or std::terminate: if called on such a thread, from within a job, nothing waits
-  /// for that thread any more. Otherwise does nothing.
+  /// Call it when a process ends by exit() or std::terminate: if the caller is such a thread, within a job, nothing
+  /// waits for that thread any more. Otherwise does nothing.
   static void leave_own();
   /// Waits up to `patience` until all jobs of this process are done, and returns whether they are; on such a thread
   /// returns at once. Any thread, and safe in a signal handler.
@@ -93,7 +93,7 @@ class JobThread {
 /// @param name  9 characters at most
 bool run_aside(const char* name, std::function<void()> work) noexcept;
 
-/// The C library ends a process whose last thread is gone. After main() has ended by pthread_exit, threads of Loupe's
+/// The C library ends a process when its last thread ends. After main() has ended by pthread_exit, threads of Loupe's
 /// must not keep it alive: once only those are left (see name_own_thread), it is ended in the same way, by exit(0).
 /// Needs /proc. From now on, in this process; any thread.
 void end_with_last_thread();

@@ -36,7 +36,7 @@ class WorkListener {
   virtual void leave_loupe() = 0;
   virtual void enter_optimizer() = 0;
   virtual void leave_optimizer() = 0;
-  /// False if it does not count: then leave out leave_forward.
+  /// False if the forward does not count: then leave out leave_forward.
   /// @param module  only to compare  @param made  the number of graph nodes that this thread has created
   /// @param nodes  called for a module that is new in this step
   virtual bool enter_forward(const void* module, bool trains, int64_t made, const std::function<Nodes()>& nodes) = 0;

@@ -30,7 +30,7 @@ const loupe_finding* FindingBoard::add(const loupe_finding& given, uint64_t step
   check_finding(finding);
   const bool is_over = (finding.flags & LOUPE_FINDING_OVER) != 0;
   finding.flags &= ~uint32_t{LOUPE_FINDING_OVER};  // the state replaces the flag
-  // Also for a severity of a newer version.
+  // A severity of a newer version also becomes a warning.
   if (finding.severity == 0 || finding.severity > LOUPE_SEVERITY_ERROR) finding.severity = LOUPE_SEVERITY_WARNING;
   if (finding.layer == nullptr && finding.module != nullptr) finding.layer = finding.module->name;
   if (finding.first_step == 0) finding.first_step = step;

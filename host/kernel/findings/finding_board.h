@@ -24,7 +24,7 @@ class FindingBoard {
 
  private:
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;
-  std::unordered_map<uint64_t, std::size_t> place_of_;  // by number
+  std::unordered_map<uint64_t, std::size_t> place_of_;  // places in the list, by the number of the finding
 };
 
 }  // namespace loupe

@@ -75,10 +75,10 @@ std::string option_fault(const loupe_component& component) {
 
 std::string own_plugin_folder() {
   std::string file = boost::dll::this_line_location().string();
-  // For a program's own code, this is only the name it was called by, without the folder in PATH.
+  // For code of the program, `file` is only the name by which it was called, without the folder in PATH.
   if (file == program_invocation_name) file = boost::dll::program_location().string();
   std::error_code error;
-  const fs::path real = fs::canonical(file, error);  // the command may be a link elsewhere
+  const fs::path real = fs::canonical(file, error);  // the command may be a link to another folder
   const fs::path here = (error ? fs::path(file) : real).parent_path();
   const bool is_tool = here.filename() == "loupe" && here.parent_path().filename() == "libexec";
   const fs::path bin = is_tool ? here / "../../bin" : here;
@@ -326,7 +326,7 @@ std::string Catalogue::hint(Kind kind, const std::string& name) const {
       all.insert(all.end(), each.aliases, each.aliases + count);
     }
     if (const std::string near = suggestion(name, all); near.find("did you mean") != near.npos) return empty + near;
-    // The command never knows it, and a program only after that.
+    // The command never knows linked lenses, and a program knows them only after register_plugin.
     return empty + suggestion(name, known) +
            "; lenses that are linked into your program are known only there, after register_plugin";
   }

@@ -37,7 +37,7 @@ class Catalogue {
   /// Adds a folder, or a file, which is loaded at once. A missing path becomes a problem. Relative paths start at the
   /// current working directory. Returns whether it is a folder that could be read.
   bool add_path(const std::string& path);
-  /// A plugin that is loaded, or linked, already; it outlives what is made of it.
+  /// Adds a plugin that is already loaded or linked. It outlives the components created from it.
   void add_plugin(const PluginLibrary& library) { add_components(library, {}); }
   /// Adds the paths of LOUPE_PLUGIN_PATH (not in a program with another user's rights), then the folder of this build
   /// or installation.

@@ -86,8 +86,8 @@ std::map<std::string, LoadService>& services() {
   return map;
 }
 
-// First the drafts of flags, taps and gatherers, which have no table. Of the others some are services of LibTorch's
-// part, and some are offered by components.
+// The first drafts, of flags, loss inputs, step times and option names, have no table. Some of the others are services
+// of LibTorch's part, and components offer the rest.
 constexpr std::string_view drafts[] = {LOUPE_DRAFT_FLAGS_ID,
                                        LOUPE_DRAFT_LOSS_INPUT_ID,
                                        LOUPE_DRAFT_STEP_TIME_ID,

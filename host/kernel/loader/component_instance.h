@@ -21,7 +21,7 @@ namespace loupe {
 /// The data shared by the components of one inspector or replay: their run and its parameters. Outlives them.
 class ComponentContext {
  public:
-  /// @param around  has what this one does not say; may be null, and outlives this
+  /// @param around  answers what this context cannot; may be null, and outlives this
   explicit ComponentContext(ComponentContext* around = nullptr) : around_(around) {}
   virtual ~ComponentContext() = default;
   /// Null without one. Any thread.
@@ -38,7 +38,7 @@ class ComponentContext {
   virtual std::optional<uint32_t> parameter_flags(const loupe_module& module, std::size_t parameter) {
     return around_ != nullptr ? around_->parameter_flags(module, parameter) : std::nullopt;
   }
-  /// Where it is kept what they are; null if nowhere. Any thread.
+  /// The list of created components; null if nobody keeps one. Any thread.
   virtual LoadedComponents* loaded() { return around_ != nullptr ? around_->loaded() : nullptr; }
 
  private:
@@ -73,10 +73,10 @@ class ComponentHost {
 };
 
 /// Offers a service, such as LOUPE_TENSORS_ID, to all components of this process. `load` is called with its id, without
-/// a lock of Loupe's, whenever a component asks for it, and answers null where it cannot be loaded. Any thread.
+/// a lock of Loupe's, whenever a component requests it, and returns null if it cannot be loaded. Any thread.
 using LoadService = std::function<const void*(const char* id)>;
 void offer_interface(const char* id, LoadService load);
-/// The same of a table that lives for good.
+/// The same for a table that is never destroyed.
 inline void offer_interface(const char* id, const void* table) {
   offer_interface(id, [table](const char*) { return table; });
 }

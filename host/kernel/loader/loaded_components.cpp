@@ -17,7 +17,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 void LoadedComponents::add(const CatalogueEntry& entry) {
-  if (entry.library == nullptr || entry.library->plugin == nullptr) return;  // a test's own component
+  if (entry.library == nullptr || entry.library->plugin == nullptr) return;  // a component that a test made
   const std::lock_guard lock(mutex_);
   made_[entry.library].emplace(entry.kind, entry.component->name);
 }

@@ -25,7 +25,7 @@ class LoadedComponents {
  private:
   std::mutex mutex_;
   std::map<const PluginLibrary*, std::set<std::pair<Kind, std::string>>> made_;
-  std::map<std::string, std::set<std::string, std::less<>>> drafts_;  // by file
+  std::map<std::string, std::set<std::string, std::less<>>> drafts_;  // ids of drafts, by file
   std::size_t told_ = 0;                                              // the size of both at the last call
 };
 

@@ -20,7 +20,7 @@
 namespace loupe {
 namespace {
 
-/// The running program, and the library or program with this code: who can change these needs no plugin.
+/// The running program, and the library or program with this code: users who can change these do not need a plugin.
 std::vector<struct ::stat> own_code() {
   static const char here = 0;
   std::vector<struct ::stat> files;
@@ -38,7 +38,7 @@ bool is_trusted_user(::uid_t user) {
   return std::any_of(code.begin(), code.end(), [&](const auto& file) { return file.st_uid == user; });
 }
 
-/// Whether the group belongs to the owner only, as most systems make one for each user: it has the user's name and no
+/// Whether the group is private to the owner, as most systems create one for each user: it has the user's name and no
 /// other members. A group without a name has no members.
 bool is_private(::gid_t group, ::uid_t owner) {
   if (group == 0) return true;
@@ -66,7 +66,7 @@ bool is_trusted_group(::gid_t group, ::uid_t owner) {
 
 constexpr unsigned char own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr unsigned char own_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-// The linker puts the table on its stack. No tool makes more than some tens.
+// The linker puts the table on its stack. Tools create a few dozen segments at most.
 constexpr int max_segments = 128;
 
 constexpr std::uint64_t largest_note = 1 << 20;

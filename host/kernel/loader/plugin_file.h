@@ -15,8 +15,8 @@
 
 namespace loupe {
 
-/// A file that may be a plugin, open for reading. Never waits: refuses what is not a regular file (a pipe, a device, a
-/// folder), and what other users may change.
+/// A file that may be a plugin, open for reading. Never waits: refuses anything but a regular file (a pipe, a device, a
+/// folder), and a file that other users may change.
 class PluginFile {
  public:
   /// Throws Error naming the file, what is wrong and what to do.
@@ -24,9 +24,9 @@ class PluginFile {
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  /// Throws Error if the file has fewer bytes from there.
+  /// Throws Error if the file has fewer than `size` bytes from `offset` on.
   void need(std::uint64_t offset, std::uint64_t size) const;
-  /// That many bytes from there, which the file must have.
+  /// Returns `size` bytes from `offset` on, which the file must have.
   std::vector<char> read(std::uint64_t offset, std::uint64_t size) const;
 
  private:
@@ -64,7 +64,7 @@ struct ElfFile {
   const PluginFile& file;
   ElfW(Ehdr) header{};
   std::vector<ElfW(Phdr)> segments;
-  std::vector<ElfW(Shdr)> sections;  ///< may be none: a file works without
+  std::vector<ElfW(Shdr)> sections;  ///< may be empty: a file works without sections
   std::vector<char> section_names;   ///< ends in 0
 
   /// Throws the Error of a file whose bytes were changed: "the plugin 'x.so' is damaged: `what`; …".
@@ -99,7 +99,7 @@ struct NamedComponent {
 
 /// The components of a plugin, read from its file without loading it.
 struct ComponentIndex {
-  bool noted = false;  ///< false: there is no note, and only loading shows what the file has
+  bool noted = false;  ///< false: there is no note, and only loading shows its components
   std::vector<NamedComponent> components;
 
   bool names(Kind kind, const std::string& name) const;
@@ -108,11 +108,11 @@ struct ComponentIndex {
 };
 
 /// Reads the note of loupe/abi/entry.h; one of another version counts as none. Throws Error if the file or the note is
-/// cut short, and if the note is not alone, larger than any, or not like one.
+/// cut short, and if there are several notes, or the note is too large or malformed.
 ComponentIndex read_index(const ElfFile& elf);
 
-/// The mark and the versions of the entry that the file exports, without its function; none where the file does not
-/// have them, so that only loading shows them.
+/// The mark and the versions of the entry that the file exports, without its function. Nullopt if the file does not
+/// contain them: then only loading shows them.
 std::optional<loupe_entry> read_exported_entry(const ElfFile& elf);
 
 }  // namespace loupe

@@ -24,7 +24,7 @@
 namespace loupe {
 namespace {
 
-/// For good: static destruction closes nothing.
+/// Keeps a library open forever: static destruction must not close it.
 void keep_open(std::unique_ptr<boost::dll::shared_library> library) {
   static auto& mutex = *new ProcessMutex();
   static auto& open = *new std::vector<std::unique_ptr<boost::dll::shared_library>>();
@@ -90,8 +90,8 @@ void warn_of_mixed_libraries(const ElfFile& elf) {
   }
 }
 
-/// What this process knows by a key, for good: a trainer's static objects may still use it. A plugin's own code makes a
-/// value, and so runs under no lock.
+/// The libraries of this process by key. They are never removed, because a trainer's static objects may still use them.
+/// A plugin's own code creates an entry, and so runs under no lock.
 template <class Key>
 class Libraries {
  public:
@@ -101,7 +101,7 @@ class Libraries {
     const auto found = known_.find(key);
     return found != known_.end() ? &found->second : nullptr;
   }
-  /// What another thread made meanwhile stands. Returns whether it is the new one, too.
+  /// Keeps an entry that another thread added in the meantime. The result is true if the new library was added.
   std::pair<const PluginLibrary*, bool> add(const Key& key, PluginLibrary library) {
     const std::lock_guard lock(mutex_);
     const auto [place, is_new] = known_.emplace(key, std::move(library));
@@ -157,7 +157,7 @@ const PluginLibrary& load_plugin(const std::string& file) {
   if (const PluginLibrary* known = loaded.find(file)) return *known;
   const PluginFile bytes(file);
   const ElfFile elf(bytes);
-  // Before any of its code runs, which loading does where it has objects that construct themselves.
+  // Check this before loading, which may already run code of the plugin: the constructors of its static objects.
   const std::optional<loupe_entry> entry = read_exported_entry(elf);
   if (entry && entry->magic == LOUPE_MAGIC) refuse_other_major(*entry, file);
   const auto [library, is_new] = loaded.add(file, open_plugin(file));

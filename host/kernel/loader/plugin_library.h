@@ -7,9 +7,9 @@
 
 namespace loupe {
 
-/// A plugin that is loaded, or linked into the program, and understood.
+/// A plugin that is loaded, or linked into the program, and checked.
 struct PluginLibrary {
-  std::string file;  ///< or a description, if it is not a file
+  std::string file;  ///< the file, or a description if there is none
   std::string path;  ///< the file; empty if linked into the program
   const loupe_plugin* plugin = nullptr;
   uint32_t abi_major = 0, abi_minor = 0;
@@ -27,7 +27,7 @@ PluginLibrary read_entry(const loupe_entry& entry, const std::string& file);
 /// naming the file, what is wrong and what to do.
 const PluginLibrary& load_plugin(const std::string& file);
 
-/// The plugins that the program registered so far, in order. They live for good. Any thread.
+/// The plugins that the program registered so far, in order. They are never destroyed. Any thread.
 std::vector<const PluginLibrary*> registered_plugins();
 
 }  // namespace loupe

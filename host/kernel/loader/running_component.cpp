@@ -26,9 +26,8 @@ void write_text(const char* text) {
   write_shared(STDERR_FILENO, text, std::strlen(text), 100);
 }
 
-// Only what POSIX calls async-signal-safe. A handler that was there before, of the program or of one of its libraries
-// (UCX brings one), runs next. If it lets the program go on, the lines that follow in the record overrule the last
-// words.
+// This uses only functions that POSIX calls async-signal-safe. An earlier handler of the program or of one of its
+// libraries (UCX has one) runs next. If it lets the program go on, later lines in the record overrule the last words.
 void tell(int signal, siginfo_t* info, void* context) {
   const Fault* fault = faults;
   while (fault->signal != signal) ++fault;
@@ -56,7 +55,7 @@ void name_components_in_crashes() {
       action.sa_sigaction = &tell;
       action.sa_flags |= SA_SIGINFO | SA_ONSTACK;
       if (!takes_info && fault.before.sa_handler == SIG_DFL)
-        action.sa_flags |= SA_NODEFER;  // else raise() waits for a handler that waits for it
+        action.sa_flags |= SA_NODEFER;  // else the signal of raise() is blocked while this handler runs
       ::sigaction(fault.signal, &action, nullptr);
     }
     return true;

@@ -22,7 +22,7 @@ class VisualizerState {
                               function == offsetof(loupe_visualizer, histogram) ||
                               function == offsetof(loupe_visualizer, end_tick);
     const char* fault = nullptr;
-    // A visualizer without begin is begun from its creation on.
+    // A visualizer without `begin` counts as begun from its creation on.
     if (is_of_a_tick && !in_tick_) fault = "is told something of a tick outside of one";
     if (function == offsetof(loupe_visualizer, begin_tick) && in_tick_) fault = "begins a tick within a tick";
     if (ended_ && function != offsetof(loupe_visualizer, begin)) fault = "is told something after its end";
@@ -50,8 +50,8 @@ class VisualizerNode {
 
   const std::string& name() const { return name_; }
 
-  /// Calls one function of its table, such as &loupe_visualizer::row; LOUPE_OK if not offered, which ends a tick all
-  /// the same.
+  /// Calls one function of its table, such as &loupe_visualizer::row. A function that is not offered counts as called,
+  /// with LOUPE_OK.
   template <class Message>
   loupe_status tell(loupe_status (*loupe_visualizer::*function)(void*, const Message*, loupe_error*),
                     const Message& message, loupe_error* error) {
@@ -72,7 +72,7 @@ class VisualizerNode {
     return static_cast<std::size_t>(end - base) <= table().struct_size && table().*function != nullptr;
   }
 
-  /// Whether it stores runs: then the following may be called.
+  /// Whether it stores runs: then the following functions may be called.
   bool offers_history() const { return history() != nullptr; }
   loupe_status last(const std::string& directory, double before, loupe_moment& at) {
     const loupe_draft_history& stored = *history();

@@ -114,7 +114,7 @@ class ElementReader {
   const std::byte* at_;            // the next element
   int64_t index_[kMaxDimensions];  // its index, while gathering
   alignas(64) T widened_[kBlock<T>];
-  alignas(64) std::byte gathered_[kBlock<T> * sizeof(T)];  // no element is larger than what it is read as
+  alignas(64) std::byte gathered_[kBlock<T> * sizeof(T)];  // no element is larger than a T
 };
 
 }  // namespace loupe::measure

@@ -11,7 +11,7 @@
 
 namespace loupe::measure {
 
-/// Memory that is kept and only ever grown, aligned for the widest vectors and never cleared: what it holds after
+/// Memory that is kept and only ever grown, aligned for the widest vectors and never cleared: its content after
 /// `reserve` is unspecified.
 class Buffer {
  public:
@@ -41,9 +41,9 @@ class Buffer {
   size_t capacity_ = 0;
 };
 
-/// Which elements of a large tensor are compared with earlier ones: runs of 64, one at a random place in each of
-/// equally long parts of the tensor, to use cache lines and vector instructions and to skip no region. The places
-/// depend only on the two numbers, so they are the same in every event and every run.
+/// Chooses the elements of a large tensor that are compared with earlier ones: runs of 64, one at a random place in
+/// each of equally long parts of the tensor, to use cache lines and vector instructions and to skip no region. The
+/// places depend only on the two numbers, so they are the same in every event and every run.
 class Sample {
  public:
   static constexpr int64_t kRun = 64;
@@ -55,7 +55,7 @@ class Sample {
   /// The number of compared elements.
   int64_t size() const { return is_whole() ? numel_ : runs_ * kRun; }
   int64_t runs() const { return runs_; }
-  /// Where a run begins in the tensor; ascending. Its elements are kept from run * kRun on.
+  /// The place in the tensor where a run begins; ascending. Its elements are kept from run * kRun on.
   LOUPE_SHARED int64_t place(int64_t run) const;
   /// The first run that begins at `element` or later.
   int64_t first_run_from(int64_t element) const;
@@ -100,13 +100,13 @@ class History {
     return held_ > 1 ? slots_[1 - newest_].as<T>() : nullptr;
   }
 
-  /// Where to write the prepared tensor: over the oldest value, which must have been read by then.
+  /// The memory for the prepared tensor: over the oldest value, which must have been read by then.
   template <typename T>
   T* to_write() {
     return slots_[next_slot()].as<T>();
   }
 
-  /// Says that the prepared tensor has been written to `to_write`.
+  /// Call it once the prepared tensor has been written to `to_write`.
   void commit();
 
   void forget() { held_ = 0; }

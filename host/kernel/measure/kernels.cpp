@@ -1,5 +1,5 @@
 // Highway compiles this file once for each instruction set, by including it repeatedly with different names in
-// HWY_NAMESPACE; the code under HWY_ONCE comes once, at the end, and picks the best set of the CPU.
+// HWY_NAMESPACE; the code under HWY_ONCE is compiled once, at the end, and picks the best set of the CPU.
 //
 // Vectors that only know their length at run time cannot be kept in arrays, as the sums here are.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -27,7 +27,7 @@ using Vector = hn::Vec<Tag<T>>;
 
 template <typename T>
 struct Accumulator {
-  // GCC's own constructor would be for the plain CPU, which may not have these vectors.
+  // GCC would compile its default constructor for the plain CPU, which may not have these vectors.
   HWY_INLINE Accumulator() : Accumulator(hn::Zero(Tag<T>())) {}
   HWY_INLINE explicit Accumulator(Vector<T> zero)
       : sum(zero), squares(zero), dot(zero), change_squares(zero), dot_change(zero) {}

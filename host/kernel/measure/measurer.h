@@ -90,7 +90,7 @@ class Measurer {
   bool wants(uint32_t measures) const { return (measures_ & measures) != 0; }
   int depth() const;
 
-  uint32_t asked_ = 0;     // by all merged requests
+  uint32_t asked_ = 0;     // measures of all merged requests
   uint32_t measures_ = 0;  // the currently measured ones
   int32_t unit_dimension_ = 0;
   double epsilon_ = 0;
@@ -103,7 +103,7 @@ class Measurer {
   History history_;
 
   Buffer flags_;                 // ACTIVITY: one set for each chunk
-  Buffer partials_;              // for several chunks
+  Buffer partials_;              // results of several chunks
   std::vector<uint64_t> slots_;  // HISTOGRAM: one set for each chunk
 };
 

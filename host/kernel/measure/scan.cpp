@@ -110,7 +110,7 @@ UnitGrid unit_grid(const loupe_tensor& tensor, bool dense, int32_t unit_dimensio
   const int64_t d = std::clamp<int64_t>(wanted, 0, tensor.dim - 1);
   grid.units = tensor.sizes[d];
   grid.inner = dense ? tensor.strides[d] : elements_inside(tensor, d);
-  if (grid.units == 1) grid.inner = tensor.numel;  // for any stride
+  if (grid.units == 1) grid.inner = tensor.numel;  // all elements are of one unit, for any stride
   const int64_t row = grid.units * grid.inner;
   if (grid.units == tensor.numel) return grid;
   if (grid.inner >= kLongRun) {

@@ -91,9 +91,9 @@ class SampleNorms {
   int64_t length_;
   int64_t left_;  // elements until the current sample ends
   bool first_ended_ = false;
-  double first_squares_ = 0;  // of the chunk's first sample
-  double open_squares_ = 0;   // of the current one
-  double norms_ = 0;          // of the samples in between
+  double first_squares_ = 0;  // the squares of the chunk's first sample
+  double open_squares_ = 0;   // the squares of the current sample
+  double norms_ = 0;          // the norms of the samples in between
 };
 
 /// How a tensor's elements, in the order they are read, belong to units: as [outer, units, inner]. Each chunk of the
@@ -102,13 +102,13 @@ struct UnitGrid {
   enum class Flags {
     kNone,        // every element is a unit: counting is enough
     kPerElement,  // one for each of [units, inner], repeated to get long rows if that is short
-    kPerUnit      // for a long inner
+    kPerUnit      // one flag for each unit, if `inner` is long
   };
 
   int64_t units = 0;
   int64_t inner = 1;
   Flags flags = Flags::kNone;
-  int64_t flag_count = 0;  // of one chunk
+  int64_t flag_count = 0;  // the flags of one chunk
 };
 
 /// `unit_dimension` as in loupe_request; `dense`: the tensor is read in memory order.
@@ -147,7 +147,7 @@ int64_t count_dead(const UnitGrid& grid, int64_t active, T* flags, int64_t chunk
 /// number of threads.
 inline constexpr int64_t kChunk = int64_t{1} << 17;
 
-/// What to do with a tensor in one pass, the same for all of its chunks.
+/// The measurement of a tensor in one pass, the same for all of its chunks.
 template <typename T>
 struct Plan {
   const loupe_tensor& tensor;

@@ -15,7 +15,7 @@ constexpr std::size_t most_shown = 50, longest_message = 4000;
 }  // namespace
 
 void Diagnostics::error(const YAML::Mark& mark, const std::string& message) {
-  // yaml-cpp counts from 0, and has no place for a node that is not there.
+  // yaml-cpp counts from 0, and has no position for a missing node.
   const int line = mark.is_null() ? 1 : mark.line + 1;
   const int column = mark.is_null() ? 1 : mark.column + 1;
   const bool too_long = message.size() > longest_message;

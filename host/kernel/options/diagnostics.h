@@ -22,9 +22,9 @@ class Diagnostics {
   LOUPE_SHARED void error(const YAML::Node& node, const std::string& message);
   const std::string& file() const { return file_; }
   bool empty() const { return faults_.empty(); }
-  /// All of them, a line each, in the order of the file; of very many, the first fifty.
+  /// All faults, one per line, in the order of the file; only the first fifty if there are more.
   std::string text() const;
-  /// Only the messages, in one line: for values that come from no file.
+  /// The messages without places, in one line: for values that come from no file.
   std::string messages() const;
   /// Throws ConfigError with text() unless empty.
   void throw_if_any() const;
@@ -40,7 +40,7 @@ class Diagnostics {
   std::vector<Fault> faults_;
 };
 
-/// What a node is, for a sentence: "'text'", "a list", "a map", "nothing".
+/// Describes a node, for a sentence: "'text'", "a list", "a map", "nothing".
 std::string describe_node(const YAML::Node& node);
 
 }  // namespace loupe

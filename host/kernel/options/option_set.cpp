@@ -27,7 +27,7 @@ std::string yaml_text(double number) {
   return std::isfinite(number) ? number_text(number) : number < 0 ? "-.inf" : ".inf";
 }
 
-/// As YAML writes numbers, whatever the locale's decimal point is.
+/// Reads a number in YAML's form, whatever the locale's decimal point is.
 bool read_number(const YAML::Node& node, double& number) {
   if (!node.IsScalar()) return false;
   std::string text = node.Scalar();
@@ -171,14 +171,14 @@ void OptionSet::read(Value& value, const loupe_option& option, const YAML::Node&
 YAML::Node OptionSet::default_of(const loupe_option& option) {
   if (is_required(option)) return YAML::Node(YAML::NodeType::Null);
   if (option.type == LOUPE_TYPE_MAP) return YAML::Node(YAML::NodeType::Map);
-  loupe_option_value value{};  // without one: false, 0, "" or empty
+  loupe_option_value value{};  // an option without a default gets false, 0, "" or an empty list
   if (option.default_value != nullptr) value = detail::known_part(*option.default_value);
   if (option.default_value != nullptr && value.type != option.type) throw Error("is not " + type_name(option.type));
   value.type = option.type;
   return yaml_of(value);
 }
 
-/// A declared default is held to the same rules as what a user writes.
+/// Checks a declared default by the same rules as a value of the user.
 void OptionSet::read_default(Value& value, const loupe_option& option, const std::string& where,
                              Diagnostics& diagnostics) {
   try {
@@ -188,7 +188,7 @@ void OptionSet::read_default(Value& value, const loupe_option& option, const std
   }
 }
 
-/// A map that only its component understands: scalars by their look, lists of scalars, maps of the same.
+/// A map that only its component understands: scalars typed by their text, lists of scalars, and such maps.
 std::unique_ptr<OptionSet> OptionSet::untyped(const YAML::Node& node, const std::string& where,
                                               Diagnostics& diagnostics) {
   auto set = std::make_unique<OptionSet>();

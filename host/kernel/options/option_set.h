@@ -38,7 +38,7 @@ inline bool has_maximum(const loupe_option& option) {
 }
 
 /// Appends bytes to `key` that are equal only for equal options, from any source. False for invalid ones.
-/// @param follows_maps  false: those with a map are taken for invalid, as a plugin's map may point anywhere
+/// @param follows_maps  false: options with a map count as invalid, as a plugin's map may point anywhere
 bool append_key(std::string& key, const loupe_options* options, bool follows_maps);
 
 /// A LOUPE_TYPE_ of this version.
@@ -46,25 +46,25 @@ constexpr bool is_known_type(uint32_t type) {
   return type >= LOUPE_TYPE_BOOLEAN && type <= LOUPE_TYPE_MAP;
 }
 
-/// Values for one component, checked against what it declares, defaults filled in, in the form that crosses the ABI.
+/// Values for one component, checked against its declaration and completed by defaults, in the form for the ABI.
 class OptionSet {
  public:
   OptionSet() = default;
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  /// From a YAML map (or nothing). Faults go to `diagnostics`; `owner` names the component in them, and `place` is
-  /// where it is named, for what it lacks; null: where the map is.
+  /// Reads a YAML map (or nothing). Faults go to `diagnostics` and name the component `owner`. Missing options are
+  /// reported at `place`, where the component is named; null: where the map is.
   LOUPE_SHARED static std::unique_ptr<OptionSet> from_yaml(const OptionTable& table, const YAML::Node& node,
                                                            const std::string& owner, Diagnostics& diagnostics,
                                                            const YAML::Mark* place = nullptr);
-  /// From values that a lens gives. Throws Error for an unknown name, a wrong type or a value out of range.
+  /// Takes values that a lens gives. Throws Error for an unknown name, a wrong type or a value out of range.
   static std::unique_ptr<OptionSet> from_values(const OptionTable& table, const loupe_options* values,
                                                 const std::string& owner);
 
   /// An option's default as YAML; null for one that is required.
   static YAML::Node default_of(const loupe_option& option);
-  /// Whether the declared defaults keep the rules that they declare. Faults go to `diagnostics`.
+  /// Checks that the declared defaults satisfy the declared rules. Faults go to `diagnostics`.
   static void check_defaults(const OptionTable& table, const std::string& owner, Diagnostics& diagnostics);
 
   const loupe_options* get() const { return &options_; }
@@ -72,7 +72,7 @@ class OptionSet {
   std::optional<int64_t> take_integer(const std::string& name);
   /// Changes the value of an existing option whose type is text.
   LOUPE_SHARED void set_text(const std::string& name, const std::string& text);
-  /// The same text for the same values, by which equal components are found.
+  /// A text that is equal for equal values; it identifies equal components.
   std::string key() const;
 
  private:

@@ -32,7 +32,7 @@ uint32_t place_of(const loupe_event& event) {
 
 std::atomic<EventPrint> event_print{nullptr};
 
-/// Of what an event lends, if mistakes are errors; else 0.
+/// Returns a hash of the tensors that an event lends if mistakes are errors; else 0.
 uint64_t print_of(const loupe_event& event) {
   const EventPrint print = refuses_mistakes() ? event_print.load(std::memory_order_relaxed) : nullptr;
   return print != nullptr ? print(event) : 0;
@@ -274,7 +274,7 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
     if (subscriber.shows) unticked_ += std::exchange(taken, true) ? 0 : 1;
     event.measurement = nullptr;
     const bool is_measured = subscriber.is_measured();
-    fetch_lines(subscriber.self, 2 * cache_line);  // comes while the tensor is measured
+    fetch_lines(subscriber.self, 2 * cache_line);  // loads while the tensor is measured
     if (is_measured && event.tensor != nullptr) {
       if (subscriber.group != measured && !(on_device && is_measured_already(i, event.flags))) {
         measured = subscriber.group;
@@ -291,7 +291,7 @@ void GathererNode::hand_on(loupe_event& event, ForwardTensors* tensors) {
       event.measurement = on_device ? nullptr : &measurement;
     }
     const double start = stands_for != 0 ? steady_time() : 0;
-    const bool comes_later = on_device && is_measured && !subscriber.wants_tensor;  // at the tick
+    const bool comes_later = on_device && is_measured && !subscriber.wants_tensor;  // its measurement comes at the tick
     const bool is_added_up = subscriber.tally != nullptr && event.measurement != nullptr &&
                              loupe_tally::is_usual(event, measurement, subscriber.compares);
     if (is_added_up) {
@@ -347,7 +347,7 @@ void GathererNode::process(const Subscriber& subscriber, const loupe_event& even
                                 " of " + module_.shown_name(),
                             has_written ? wrote : error.text());
   } catch (...) {
-    stop_ = std::current_exception();  // the gatherer's C frames may be between here and the trainer
+    stop_ = std::current_exception();  // C functions of the gatherer may be on the stack
   }
 }
 

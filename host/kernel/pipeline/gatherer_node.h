@@ -35,10 +35,10 @@ class DeviceMeasurer {
 };
 /// @param history  the most elements of a tensor that are compared with earlier ones; see measure::Sample
 using DeviceMeasurerFactory = std::unique_ptr<DeviceMeasurer> (*)(const loupe_request& request, int64_t history);
-/// For all inspectors of the process from now on. Any thread.
+/// Sets the factory of all inspectors of the process from now on. Any thread.
 void set_device_measurer_factory(DeviceMeasurerFactory factory);
 
-/// A lens that receives what is measured for others.
+/// A lens that receives the measurements made for other lenses.
 struct Hearer {
   const loupe_draft_measured* table;
   void* self;
@@ -69,9 +69,9 @@ class MeasureGroup {
     return measurer_.measure(*event.tensor);
   }
   void measure_on_device(const loupe_event& event);
-  /// Delivers what was measured on a device since the last call.
+  /// Delivers the measurements of a device since the last call.
   using Deliver = std::function<void(const loupe_event& event, bool some_rested)>;
-  /// @param event  what all of the events have in common
+  /// @param event  the members that all of the events have in common
   void collect(loupe_event event, const Deliver& deliver);
 
   /// From now on `hearer` receives the events of this stream.
@@ -85,7 +85,7 @@ class MeasureGroup {
   }
 
  private:
-  /// What an event keeps until its measurement comes.
+  /// The data that an event keeps until its measurement comes.
   struct Deferred {
     uint64_t step;
     uint32_t tap, index;
@@ -105,7 +105,7 @@ class MeasureGroup {
   int64_t history_;
   int every_;                       // its first lens measures every n-th tick
   std::vector<Deferred> deferred_;  // the data of events being measured on the device, in order
-  bool mixed_ = false;              // not all behind it see the same events
+  bool mixed_ = false;              // not all sources behind it see the same events
   bool resting_ = true;             // no source behind it wants the next events
   bool some_rest_ = false;          // a source behind it rests
   bool fresh_ = true;               // the history is empty
@@ -127,7 +127,7 @@ class ForwardTensors {
 
 /// Hashes the tensors that an event lends; 0 if other threads may write to them meanwhile. Any thread.
 using EventPrint = uint64_t (*)(const loupe_event& event);
-/// For the process: detects, where mistakes are errors, that a component writes to what it is lent.
+/// Sets the hash of the process, which detects that a component writes to lent tensors if mistakes are errors.
 void set_event_print(EventPrint print);
 
 /// One gatherer on one module, and the preprocessors behind it: measures each event once for all that ask for the same.
@@ -168,16 +168,16 @@ class GathererNode {
   bool resting() const { return resting_; }
   /// Reports an event that could not be created to all lenses behind it, which fail.
   void blame_everybody(const std::string& what, uint32_t tap);
-  /// Delivers what a device has measured since the last call.
+  /// Delivers the measurements of devices since the last call.
   void collect_deferred();
-  /// That it subscribed to.
+  /// The streams that it subscribed to.
   const auto& streams() const { return streams_; }
   /// The number of accepted events since the last call of ticked().
   uint64_t unticked() const { return unticked_; }
-  /// Whether there was any, including events that show nothing themselves.
+  /// Whether an event came since the last call of ticked(), including events that show nothing themselves.
   bool has_events() const { return has_events_; }
   void ticked();
-  /// From now on `hearer` hears what is measured here. Under the module's mutex.
+  /// From now on `hearer` receives the measurements made here. Under the module's mutex.
   void add_hearer(const Hearer& hearer);
 
  private:
@@ -218,7 +218,7 @@ class GathererNode {
 
   void subscribe(const loupe_subscription* asked);
   void add_hearer(MeasureGroup& group, const Hearer& hearer) const;
-  /// The number of leading subscribers that may accept an event from there.
+  /// The number of leading subscribers that may accept an event from this place.
   std::size_t count_at(uint32_t place) const { return place == LOUPE_PLACE_CPU ? on_processor_ : subscribers_.size(); }
   void emit(const loupe_event* event);
   void follow_by_streams();
@@ -241,11 +241,11 @@ class GathererNode {
   bool hands_on_ = false;  ///< the gatherer passes events on unchanged
   bool opening_ = false, in_event_ = false;
   bool told_of_sparse_ = false;
-  bool has_blamed_writer_ = false;  ///< in this event: a component wrote to a lent tensor
+  bool has_blamed_writer_ = false;  ///< in this event, a component wrote to a lent tensor
   TimedEvents timed_;
   uint64_t unticked_ = 0;
-  bool has_events_ = false;  ///< since the last tick
-  std::exception_ptr stop_;  ///< what `on_error: stop` is about to throw
+  bool has_events_ = false;  ///< an event came since the last tick
+  std::exception_ptr stop_;  ///< the exception that `on_error: stop` is about to throw
   loupe_taps taps_{};
   boost::container::small_vector<MeasureGroup, 1> groups_;
   std::size_t on_processor_ = 0;  ///< the number of subscribers for CPU memory, which come first

@@ -398,7 +398,7 @@ std::optional<double> LensNode::query(const std::string& key) {
 
 void LensNode::hear(const char* tag, const char* layer, const char* line, double value) {
   if (rows_ == nullptr) return;
-  // Within the call of the lens that reports.
+  // This runs within the call of the lens that reports.
   guarded_call(state_, "a reported number", [&](const loupe_lens&, loupe_error* error) {
     return rows_->number(instance_.self(), tag, layer, line, value, error);
   });

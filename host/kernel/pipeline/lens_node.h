@@ -41,7 +41,7 @@ void check_message(const loupe_tag& tag);
 void check_message(const loupe_row& row);
 void check_message(const loupe_histogram& histogram);
 
-/// What a lens needs from its monitor.
+/// The interface of a monitor for its lenses.
 class LensContext : public ComponentContext {
  public:
   /// The node behind a module; the pushes' node for null. Throws Error for one that is not attached.
@@ -78,13 +78,13 @@ class LensNode {
   bool wants_steps() const;
   void step(const loupe_step& step);
   std::optional<double> query(const std::string& key);
-  /// Whether it judges what all lenses report.
+  /// Whether it judges the reports of all lenses.
   bool hears_numbers() const { return rows_ != nullptr; }
   /// Sends such a lens a number of any lens.
   void hear(const char* tag, const char* layer, const char* line, double value);
   /// Lets such a lens judge the tick, once all have reported.
   void end_numbers(const loupe_tick& tick);
-  /// Nullopt if it does not receive what is measured for others.
+  /// How it receives the measurements made for other lenses; nullopt if it does not.
   std::optional<Hearer> hearer() const;
   /// Whether it keeps the last steps before a fault.
   bool keeps_incidents() const { return incidents_ != nullptr; }
@@ -94,7 +94,7 @@ class LensNode {
   std::string write(const loupe_draft_incident& incident);
 
  private:
-  friend class LensStatesOf;  // in a run of several processes: saves and merges the states of the sources
+  friend class LensStatesOf;  // saves and merges the states of the sources in a run of several processes
   /// The current call of the lens, which decides the functions that it may call.
   enum class State { idle, attaching, visiting, reporting, stepping };
 
@@ -134,7 +134,7 @@ class LensNode {
   State state_ = State::idle;
   Display* display_ = nullptr;               // while it reports
   std::set<std::string, std::less<>> tags_;  // the declared ones
-  std::set<std::string> types_;              // of the visited modules, kept if mistakes are errors
+  std::set<std::string> types_;              // types of the visited modules, kept if mistakes are errors
   bool has_shown_ = false;                   // it reported a value, range, histogram or finding
   OptionCache option_cache_;
   loupe_wiring wiring_{};
@@ -143,7 +143,7 @@ class LensNode {
   std::list<loupe_tally> tallies_;
   std::unordered_map<uint64_t, std::list<loupe_source>> sources_;  // by module id
   std::unordered_map<uint64_t, loupe_source*> by_key_;
-  ComponentInstance instance_;  // after the sources, which may use preprocessors of the lens
+  ComponentInstance instance_;  // must come after the sources, which may use preprocessors of the lens
   const loupe_draft_rows* rows_;
   const loupe_draft_incidents* incidents_;
 };

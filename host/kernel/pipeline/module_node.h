@@ -29,7 +29,7 @@ struct ParameterDescription {
 struct ModuleDescription {
   std::string name, path, type, full_type;
   std::string model;     // the name that its model was attached under
-  std::string settings;  // as the type prints them; may be empty
+  std::string settings;  // the settings as the type prints them; may be empty
   uint32_t family = LOUPE_FAMILY_OTHER;
   uint32_t flags = 0;
   std::vector<ParameterDescription> parameters;
@@ -42,7 +42,7 @@ struct ModuleDescription {
   std::function<bool(const std::string& name, bool gradient, const Take& take)> lend;
 };
 
-/// What a tap checks before it creates an event. Any thread.
+/// The state that a tap checks before it creates an event. Any thread.
 struct TapState {
   std::atomic<bool> resting{false};        ///< no source behind it accepts events
   std::atomic<bool> reads_tensors{false};  ///< a source reads the forward's inputs and outputs
@@ -58,7 +58,7 @@ class Stream {
   uint32_t tap() const { return tap_; }
   const std::string& label() const { return label_; }
   const ModuleNode& module() const { return module_; }
-  /// The number of the output or input, for taps of those.
+  /// The number of the output or input, for taps of outputs and inputs.
   uint32_t index() const { return index_; }
   /// Whether no source behind it accepts events, so that none need be created. Any thread.
   bool resting() const { return state_.resting.load(std::memory_order_relaxed); }
@@ -121,8 +121,8 @@ class ModuleNode {
   std::string shown_name() const { return is_pushes_ ? "the pushed values" : "'" + description_.name + "'"; }
   void stand_for_pushes() { is_pushes_ = true; }
 
-  /// Where the program first ran the module; for a model's root, also its first loss and first optimizer step. Any
-  /// thread.
+  /// The places where the program first ran the module; for a model's root, also where it had its first loss and its
+  /// first optimizer step. Any thread.
   struct Calls {
     FirstCall forward, loss, step;
   };
@@ -140,7 +140,7 @@ class ModuleNode {
 
   /// Held while an event passes, and while the module's values are read.
   ModuleMutex& mutex() { return mutex_; }
-  /// Delivers what devices have measured since the last tick.
+  /// Delivers the measurements of devices since the last tick.
   void collect_deferred();
   /// Call when lenses begin or cease to rest.
   void follow_lenses();
@@ -151,7 +151,7 @@ class ModuleNode {
   const std::vector<Hearer>& hearers() const { return hearers_; }
   /// The number of accepted events since the last call of ticked().
   uint64_t unticked();
-  /// Whether any came since then, including events that show nothing themselves.
+  /// Whether any event came since then, including events that show nothing themselves.
   bool has_events();
   void ticked();
   /// From now on all events are ignored.

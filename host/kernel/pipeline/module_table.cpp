@@ -148,7 +148,7 @@ void ModuleTable::warn_of_unticked() const {
 
 void ModuleTable::warn_of_lacking() const {
   constexpr std::size_t shown_modules = 5;
-  std::map<std::string, std::vector<std::string>> lacking;  // names of modules, by what they lack
+  std::map<std::string, std::vector<std::string>> lacking;  // names of modules, by what is missing
   for (const auto& module : modules_) {
     for (Stream& stream : module->streams()) {
       if (!stream.take_lacking()) continue;

@@ -68,7 +68,7 @@ class ModuleTable {
   void remove_closed(Tell&& tell) {
     const auto closed =
         std::stable_partition(modules_.begin(), modules_.end(), [](const auto& module) { return !module->closed(); });
-    // From the last one on, which is quick because lists are shortened from their ends.
+    // Starts from the last one, which is quick because lists are shortened from their ends.
     std::for_each(modules_.rbegin(), std::make_reverse_iterator(closed), [&](const auto& module) {
       tell(*module);
       forget(*module);
@@ -88,7 +88,7 @@ class ModuleTable {
   SourceLine place_of(const loupe_finding& finding) const;
   /// See ModuleDescription::lend. Any thread.
   bool lend(const loupe_module& module, const std::string& name, bool gradient, const ModuleDescription::Take& take);
-  /// See ModuleNode::parameter_flags; nullopt if the module is gone. Any thread.
+  /// See ModuleNode::parameter_flags; nullopt if the module no longer exists. Any thread.
   std::optional<uint32_t> flags(const loupe_module& module, std::size_t parameter);
 
   /// Calls `call` with the pushes' node and then with each module.
@@ -106,7 +106,7 @@ class ModuleTable {
 
  private:
   void forget(const ModuleNode& module);
-  /// Null if the module is gone. Under index_mutex_.
+  /// Null if the module no longer exists. Under index_mutex_.
   ModuleNode* find(uint64_t id) const;
 
   const std::atomic<uint64_t>& step_;
@@ -114,7 +114,7 @@ class ModuleTable {
   uint64_t next_id_ = 1;
   std::shared_ptr<ModuleNode> pushes_;
   std::vector<std::shared_ptr<ModuleNode>> modules_;
-  mutable std::optional<bool> equal_names_;  // set when asked, until modules change
+  mutable std::optional<bool> equal_names_;  // set on demand, until modules change
   mutable LeafMutex index_mutex_;            // any thread may look a module up
   std::unordered_map<uint64_t, ModuleNode*> by_id_;
 };

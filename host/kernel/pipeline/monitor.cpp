@@ -258,7 +258,7 @@ void Monitor::show_finding(const loupe_finding& finding) {
   if (life_ == Life::runs) host_->finding_told(*shown);
 }
 
-/// In a process that shows nothing itself: logs the first finding of each rule, and once that there are more.
+/// Logs the first finding of each rule, and once that there are more, if this process shows nothing itself.
 void Monitor::tell_error(const loupe_finding& finding) const {
   if (finding.severity != LOUPE_SEVERITY_ERROR || finding.state != LOUPE_FINDING_RAISED) return;
   const Finding told = Finding::from(finding);
@@ -421,7 +421,7 @@ void Monitor::tell_optimizer(const loupe_optimizer& optimizer) {
   if (group.weight_decay > 0) tell(name + " weight decay", LOUPE_TYPE_NUMBER, group.weight_decay, nullptr);
 }
 
-/// A few times a second.
+/// Sends the progress to the visualizers, at most five times a second.
 void Monitor::show_progress() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_progress_ < std::chrono::milliseconds(200) || !display_.wants_progress()) return;

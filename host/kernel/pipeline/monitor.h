@@ -95,7 +95,7 @@ class Monitor final : public LensContext {
   bool counts_every_step() const { return clock_.is_automatic() || config_.every > 1 || config_.budget > 0; }
   /// Whether `attach.budget` allows an optional tick. All ranks show the same.
   bool pays_for_report() const { return config_.launch.world_size > 1 || schedule_.pays_for_report(); }
-  /// For the summary: ", measures one step in 20"; empty if all are measured.
+  /// Text for the summary: ", measures one step in 20"; empty if all are measured.
   std::string sampling_words() const { return schedule_.words(); }
 
   /// Sends a value of the trainer to the lenses; ignored in inactive epochs.
@@ -125,8 +125,8 @@ class Monitor final : public LensContext {
   /// The run resumes after a number of steps. Call before its first step.
   void begin_after(uint64_t steps);
   void set_epochs(double epochs) { epochs_ = epochs; }
-  /// The next epoch is `first`, unless its tick gives another number.
-  /// The steps of a run that goes on are counted on from there.
+  /// Sets the number of the next epoch, unless its tick gives another number. A resumed run counts its steps on from
+  /// the last stored tick before that epoch.
   LOUPE_SHARED void begin_epochs_at(double first);
 
   /// Takes a finding of a lens or of the host, and shows it at the next step or tick. Any thread.
@@ -137,7 +137,7 @@ class Monitor final : public LensContext {
   std::string dump(const std::string& why);
   /// Replaces the configuration's run.dir.
   void set_directory(const std::string& directory);
-  /// Keeps earlier files at the option `path` of these when this run begins to write; see RunFolder.
+  /// Keeps earlier files at the option `path` of these visualizers when this run begins to write; see RunFolder.
   void expect_files_of(const std::vector<ComponentConfig>& visualizers);
   std::optional<double> query(const std::string& key);
 
@@ -177,7 +177,7 @@ class Monitor final : public LensContext {
   void show_complete(TickKeeper::Complete complete);
   /// Reports a fault of this process's visualizers to the process that shows the run.
   void tell_fault();
-  /// The same at the end, and then the last ticks.
+  /// At the end: reports such a fault, and then shows the last ticks.
   void finish_ticks();
   void judge_costs();
   /// Opens the part that times steps if a lens or trace needs it.
@@ -199,7 +199,7 @@ class Monitor final : public LensContext {
   /// @param how, why, finding  see loupe_draft_incident
   std::string write_incident(const std::string& how, const std::string& why, const loupe_finding* finding = nullptr);
   loupe_moment moment(double epoch) const;
-  /// In a tick, the epoch that ends; else the current one.
+  /// The epoch that ends, within a tick; else the current one.
   double epoch_at_hand() const { return in_tick_ ? epoch_ : epoch_ + 1; }
 
   bool is_open() const;
@@ -209,8 +209,8 @@ class Monitor final : public LensContext {
   void call_is_over();
   void process_ends(const ProcessEnd& end);
 
-  // Members are destroyed last to first. First comes what other threads and components use as long as they live: the
-  // outbox, the modules and the run's clock.
+  // Members are destroyed last to first. First come members that other threads and components use as long as they live:
+  // the outbox, the modules and the run's clock.
   const std::shared_ptr<InspectorMutex> mutex_ = std::make_shared<InspectorMutex>();
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   MonitorHost nobody_;
@@ -224,7 +224,7 @@ class Monitor final : public LensContext {
   // Visualizers end before the folder is released.
   RunFolder folder_;
   std::vector<std::string> files_;  // paths of the visualizers; earlier files there are kept
-  bool kept_older_ = false;         // files of an earlier run were kept, and the user is not yet told
+  bool kept_older_ = false;         // files of an earlier run were kept, which the user does not yet know
   Display display_;
   FindingBoard findings_;
   std::unique_ptr<const detail::Owned<loupe_finding>> due_;  // an incident must be written for it
@@ -235,10 +235,10 @@ class Monitor final : public LensContext {
   int64_t tick_ = 1;
   double epoch_ = 0, epochs_ = 0, first_epoch_ = 0;
   bool in_tick_ = false;
-  bool step_counted_ = false;               // since the last end_step
+  bool step_counted_ = false;               // a step was counted since the last end_step
   uint64_t uncounted_ = 0;                  // steps since one that counted
-  double last_tick_;                        // as steady_time returns it
-  uint64_t steps_ = 0, steps_before_ = 0;   // since the last tick, and in the tick before
+  double last_tick_;                        // its time, by steady_time
+  uint64_t steps_ = 0, steps_before_ = 0;   // steps since the last tick, and between the two ticks before
   uint64_t first_step_ = 0, measured_ = 0;  // steps before this run, and its measured steps
   uint64_t measured_before_ = 0;            // measured steps until the last tick
   uint64_t newest_optimizer_ = 0;
@@ -251,18 +251,18 @@ class Monitor final : public LensContext {
   // Lenses use all members above when they end.
   std::vector<std::unique_ptr<LensNode>> lenses_;
   std::unique_ptr<LensNode> own_lens_;  // the lens that the host added, or null
-  LensNode* incident_lens_ = nullptr;   // one of them, or null
+  LensNode* incident_lens_ = nullptr;   // one of these lenses, or null
   std::vector<Hearer> hearers_;         // hearers of future modules
 
-  int calls_ = 0;  // active and nested
+  int calls_ = 0;  // calls in progress, including nested ones
   struct CallCount {
     explicit CallCount(int& count) : count_(count) { ++count_; }
     ~CallCount() { --count_; }
     int& count_;
   };
   enum class Life { runs, ends, ended } life_ = Life::runs;
-  bool has_lenses_ = true;  // until end_lenses
-  // Last: at the end of the process it calls a monitor that must be whole.
+  bool has_lenses_ = true;  // false after end_lenses
+  // Must be last: at the end of the process it calls a monitor that must be whole.
   std::unique_ptr<AbnormalEnd> abnormal_end_;
 };
 

@@ -10,7 +10,7 @@ namespace loupe {
 
 /// One parameter group of an optimizer.
 struct GroupFacts {
-  loupe_parameter_group group{.struct_size = sizeof(loupe_parameter_group)};  ///< without its settings
+  loupe_parameter_group group{.struct_size = sizeof(loupe_parameter_group)};  ///< the group without its settings
   std::vector<loupe_option_value> settings;                                   ///< their names are literals
 
   void set_rate(double rate) {
@@ -83,7 +83,7 @@ class OptimizerFacts {
     }
     void set(const GroupFacts& facts) {
       const bool moves = facts.settings.size() != values.size();
-      values = facts.settings;  // in place if their number is unchanged
+      values = facts.settings;  // works in place if their number is unchanged
       if (moves) {
         pointers.clear();
         for (const loupe_option_value& value : values) pointers.push_back(&value);

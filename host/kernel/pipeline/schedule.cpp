@@ -38,7 +38,7 @@ void Sampling::end_step(const Bucket* bucket) {
 
 void Sampling::begin_epoch(const Bucket& bucket) {
   const uint64_t length = std::max<uint64_t>(std::exchange(in_epoch_, 0), 1), distance = pair * every_;
-  const uint64_t epochs = std::bit_ceil((distance + length - 1) / length);  // as long as the distance between two pairs
+  const uint64_t epochs = std::bit_ceil((distance + length - 1) / length);  // epochs from one pair to the next
   ++epochs_;
   const bool is_due = agrees_ ? epochs_ % epochs == 0 : length >= distance || place_ >= distance;
   if (is_due && may_begin(bucket.pays_for_epoch(), bucket.is_rich())) restart();

@@ -114,7 +114,7 @@ class LookSchedule {
   void begin_model() {
     if (bucket_) look_fully(opening);
   }
-  /// For the summary: ", measures one step in 20"; empty if all are measured.
+  /// Text for the summary: ", measures one step in 20"; empty if all are measured.
   std::string words() const;
 
  private:

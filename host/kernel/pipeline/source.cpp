@@ -24,7 +24,7 @@ std::optional<std::string> LensCost::judge(const std::string& lens, double wall)
   const bool slow = seconds > slow_seconds && seconds > slow_share * wall;
   const bool again = std::exchange(was_slow_, slow);
   if (!slow || !again || std::exchange(told_, true)) return std::nullopt;
-  // An estimate from some of the events, so limit it to 1.
+  // The share is an estimate from some of the events, so limit it to 1.
   const double share = std::min(seconds / wall, 1.0);
   return "the lens '" + lens + "' takes " + with_digits(100 * share, 0) + " % of the time since the last tick (" +
          with_digits(share * wall, 2) + " of " + with_digits(wall, 2) +

@@ -23,7 +23,7 @@ namespace loupe {
 /// 32, then of each 64, which stands for the others. Timing all would cost too much.
 class TimedEvents {
  public:
-  /// How many events the next one stands for; 0 if not timed.
+  /// The number of events that the next one represents; 0 if not timed.
   uint32_t next() {
     const uint32_t number = count_++;
     if (number < exact) return 1;
@@ -59,7 +59,7 @@ class UsualTime {
 class LensCost {
  public:
   void spend(double seconds) { nanoseconds_.fetch_add(static_cast<int64_t>(seconds * 1e9), std::memory_order_relaxed); }
-  /// Since the last tick.
+  /// The time since the last tick.
   double seconds() const { return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9; }
   /// Call at the end of each tick at which the lens reported. Returns a warning for the user, once, if the lens was
   /// slow at two reports in a row: a single one may have been interrupted.
@@ -165,10 +165,10 @@ struct loupe_source {
   uint64_t module_id = 0;
   uint64_t key = 0;                         // see SourceState
   bool is_own = false;                      // the preprocessor is the lens's
-  loupe::GathererNode* gatherer = nullptr;  // before it; outlives it
+  loupe::GathererNode* gatherer = nullptr;  // the gatherer before it, which outlives it
   uint32_t rests = 0;                       // LOUPE_REST_ bits; under the module's mutex, with the next
-  bool has_rested = false;                  // since the last tick
-  loupe_tally* tally = nullptr;             // of its lens; adds up usual events
+  bool has_rested = false;                  // it rested since the last tick
+  loupe_tally* tally = nullptr;             // the tally of its lens, which adds up usual events
 
   /// Calls its preprocessor for the lens that reads it, under the module's lock.
   template <class Call>

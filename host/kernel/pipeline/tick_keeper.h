@@ -42,14 +42,14 @@ class TickKeeper {
   virtual LensStates states_of(LensNode& lens) = 0;
   /// A tick is over.
   /// @param own  the report of this process's lenses; kept for take_complete if this process shows the run
-  /// @returns it, to show at once, if this process does not show the run
+  /// @returns `own`, to show at once, if this process does not show the run
   virtual std::unique_ptr<HeldTick> add_tick(std::vector<LensStates> states, std::unique_ptr<HeldTick> own) = 0;
 
   struct Complete {
     std::vector<std::unique_ptr<HeldTick>> ticks;                         ///< ticks that may be shown now, in order
-    std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;  ///< of all ranks
-    std::vector<std::string> notes;                                       ///< for the user and the time axis
-    std::vector<std::string> told_notes;                                  ///< for the time axis only
+    std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings;  ///< the findings of all ranks
+    std::vector<std::string> notes;                                       ///< notes for the user and the time axis
+    std::vector<std::string> told_notes;                                  ///< notes only for the time axis
     std::vector<std::pair<int, std::string>> log;                         ///< lines for the user, with their LOUPE_LOG_
     std::vector<std::string> incidents;                                   ///< why other processes wrote incidents
   };

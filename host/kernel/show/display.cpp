@@ -42,7 +42,7 @@ struct Display::Lane {
   std::shared_ptr<ShownVisualizer> to;
   JobThread thread;
   std::weak_ptr<const loupe_progress> progress;  // while it is queued
-  bool lacks_past = true;                        // it was not yet told the run's past in this folder
+  bool lacks_past = true;                        // it does not yet know the run's past in this folder
 };
 
 Display::Display(ComponentContext* surroundings)
@@ -93,7 +93,7 @@ void Display::warn_of_late() {
   for (const Lane& lane : lanes_) lane.to->warn_if_late();
 }
 
-/// At the start of a resumed run: all visualizers wait for it once, so the stored data is read before more is stored.
+/// At the start of a resumed run: all visualizers wait until each has the past, which is read before more is stored.
 void Display::tell_past(double before) {
   if (!run_.resumed) return;
   for (Lane& lane : lanes_) {
@@ -108,7 +108,7 @@ void Display::tell_past(double before) {
   }
 }
 
-/// The first that stores runs; null if none does.
+/// The first visualizer that stores runs; null if none does.
 Display::Lane* Display::storing() {
   const auto found = std::find_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.to->stores(); });
   return found != lanes_.end() ? &*found : nullptr;
@@ -224,7 +224,7 @@ void Display::begin_tick(const loupe_tick& tick) {
   last_ends_.begin_tick();
   last_histograms_.begin_tick();
   of_steps_.clear();
-  end_tick();  // an exception left it before its end
+  end_tick();  // an exception may have ended the last tick early
   if (lanes_.empty() && !holds_) return;
   tick_.reset(spare_->exchange(nullptr));
   if (tick_) return tick_->begin(tick);

@@ -101,7 +101,7 @@ class Display {
   void when_told(const std::function<void()>& call);
   /// Returns when all messages so far are stored; failures are reported.
   void flush();
-  /// Ends all visualizers, and with them their lives. Returns when that is done, but for one that ends the process.
+  /// Ends and destroys all visualizers. Returns when that is done, except for a visualizer that ends the process.
   void end(const loupe_ending& ending);
   bool is_empty() const { return lanes_.empty(); }
   /// The absolute path of the record; empty without one.
@@ -138,7 +138,7 @@ class Display {
   std::unique_ptr<HeldTick> tick_;                 // the current or held tick
   std::shared_ptr<std::atomic<HeldTick*>> spare_;  // one shown by all, whose memory is reused
   RunDescription run_;
-  std::deque<ShownVisualizer::Run> told_runs_;  // also earlier ones, which components may read
+  std::deque<ShownVisualizer::Run> told_runs_;  // all runs so far, because components may read earlier ones
   std::atomic<const loupe_run*> c_run_{nullptr};
   Past past_;
   Standing standing_;
@@ -149,7 +149,7 @@ class Display {
   std::map<std::string, TagTold, std::less<>> tags_;  // the last state of each
   LastValues last_, last_ends_, last_histograms_;     // last values, ends of ranges, and histograms so far
   std::string ends_name_;                             // kept to reuse its memory
-  std::unordered_map<std::string, std::unordered_set<std::string>> of_steps_;  // for each tag, the numbers of this tick
+  std::unordered_map<std::string, std::unordered_set<std::string>> of_steps_;  // the numbers of this tick, for each tag
   RowPart fresh_;                                                              // kept to reuse its memory
   std::list<Lane> lanes_;                                                      // one per visualizer, in order
 };

@@ -24,7 +24,7 @@ class Blocks {
     taken_ += size + alignment - 1;
     return blocks_->allocate(size, alignment);
   }
-  /// All that was taken ends. As much fits into one block from now on.
+  /// Frees everything that was taken. From now on one block is large enough for the same amount.
   void clear() {
     if (taken_ > first_size_) {
       first_.reset(new std::byte[taken_]);  // make_unique writes zeros
@@ -37,7 +37,7 @@ class Blocks {
 
  private:
   std::unique_ptr<std::byte[]> first_;
-  std::size_t first_size_ = 0, taken_ = std::size_t{1} << 16;  // at first as much as a small tick takes
+  std::size_t first_size_ = 0, taken_ = std::size_t{1} << 16;  // initially the size of a small tick
   std::optional<std::pmr::monotonic_buffer_resource> blocks_;
 };
 

@@ -25,7 +25,7 @@ class LastValues {
  private:
   struct Last {
     double value;
-    std::size_t place;  // in order_
+    std::size_t place;  // its place in order_
     uint64_t tick;      // the tick in which it was put
   };
   using Values = std::unordered_map<std::string, Last>;

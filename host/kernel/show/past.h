@@ -25,9 +25,9 @@ class Past {
   std::string record_in(const std::string& directory) const;
 
  private:
-  std::map<std::string, bool> wanted_by_;  // by name: whether notes and findings are also wanted
+  std::map<std::string, bool> wanted_by_;  // by name; whether notes and findings are also wanted
   std::string start_, record_;  // the initial working directory; the record's path relative to the run's, or ""
-  bool is_missed_ = false;      // the user was warned that nobody plays it
+  bool is_missed_ = false;      // the user was warned that no visualizer plays the past
 };
 
 }  // namespace loupe

@@ -32,7 +32,7 @@ class Standing {
     place = ++last_;
     tells_.emplace(place, std::move(tell));
   }
-  /// The next one after `place`, which becomes its place; null at the end. The first place is 0.
+  /// Returns the next message after `place`, and moves `place` to it; null at the end. The first place is 0.
   const Tell* after(std::uint64_t& place) const {
     const auto next = tells_.upper_bound(place);
     if (next == tells_.end()) return nullptr;
@@ -63,7 +63,7 @@ class ShownVisualizer final : public ComponentContext {
   /// Tries again after a failure.
   void begin_again();
   bool has_begun() const { return begun_; }
-  /// Plays to another one, which waits, what this one stored before epoch `before`.
+  /// Plays the data that this visualizer stored before epoch `before` to another one, which waits.
   void tell_past(Past& past, ShownVisualizer& to, double before);
   void show(const HeldTick& tick);
   void finding(const std::string& key, const Standing::Tell& tell);

@@ -34,7 +34,7 @@ class LOUPE_API TappedForward {
  private:
   struct State;
   State& state();
-  alignas(16) unsigned char memory_[384];  // of a State, while watched
+  alignas(16) unsigned char memory_[384];  // memory of a State, while watched
   bool watched_ = false;
 };
 
