@@ -20,7 +20,7 @@
 namespace loupe {
 namespace {
 
-/// For results of TorchScript, which have no gradients inside a graph that is differentiated as a whole.
+/// Skips gradients of results of TorchScript: inside a graph that is differentiated as a whole there are none.
 void leave_out_gradients(TapPoint& point) {
   point.output_gradient = point.input_gradient = nullptr;
   std::erase_if(point.further, [](const Stream* stream) { return stream->tap() != LOUPE_TAP_FORWARD; });
@@ -340,7 +340,7 @@ void Attachment::detach() {
   Registry::instance().remove(active_.get());
   forget_optimizers(this);
   steps_.forget();
-  // From the last one on, which is quick because lists are shortened from their ends.
+  // Start from the last one, which is quick because lists are shortened from their ends.
   std::for_each(unregistered_.rbegin(), unregistered_.rend(), [&](const auto& node) { monitor_.remove_module(node); });
   std::for_each(function_points_.rbegin(), function_points_.rend(),
                 [&](const auto& point) { monitor_.remove_module(point->node); });

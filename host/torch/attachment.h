@@ -47,7 +47,7 @@ class Attachment final : public WatchedModel, public std::enable_shared_from_thi
   void meet(torch::optim::Optimizer& optimizer) override;
   void before_step(torch::optim::Optimizer& optimizer) override;
   void after_step(torch::optim::Optimizer& optimizer) override;
-  /// For weights that are updated without an optimizer. Any thread.
+  /// Call it after weights were updated without an optimizer. Any thread.
   void stepped_by_hand();
   void end_step() override;
   void deliver_findings() override { outbox_->deliver(); }

@@ -85,7 +85,7 @@ class DebugInformation {
     if (module == nullptr) return {};
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
-    // Clang writes no table from which units are found by their addresses.
+    // Clang writes no table by which units could be found by address.
     while (unit == nullptr || dwarf_haspc(unit, address - bias) <= 0) {
       unit = dwfl_module_nextcu(module, unit, &bias);
       if (unit == nullptr) return {};
@@ -97,7 +97,7 @@ class DebugInformation {
     return found.file.empty() ? caller_of_inlined(unit, address - bias) : found;
   }
 
-  /// Calls with each child.
+  /// Passes each child to `call`.
   template <class Call>
   static void each_child(Dwarf_Die* parent, const Call& call) {
     Dwarf_Die child;
@@ -180,7 +180,7 @@ SourceLine line_of(const CallStack& stack) {
   // that findings reported while the program exits can still use it.
   static std::mutex mutex;
   static auto& information = *new DebugInformation;
-  // In a child forked while another thread held it, it stays locked.
+  // The mutex stays locked in a child that was forked while another thread held it.
   const std::unique_lock lock = lock_soon(mutex, std::chrono::seconds(1));
   if (!lock) return {};
   information.refresh();

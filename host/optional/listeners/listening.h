@@ -9,7 +9,7 @@
 
 namespace loupe {
 
-/// Keeps all of LibTorch's functions that taps are for redirected while it lives.
+/// While it lives, all functions of LibTorch that have taps are redirected.
 class HeldRedirections {
  public:
   HeldRedirections() {

@@ -110,7 +110,7 @@ class Recorder::Impl {
       }
     }
     const bool all = which.types.empty() && which.indices.empty();
-    const HeldRedirections held;  // what can be seen is known only while something is redirected
+    const HeldRedirections held;  // visible forwards are known only while something is redirected
     std::vector<Part> added;
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (modules[i] == nullptr || !fits(*modules[i], i, which)) continue;
@@ -157,7 +157,7 @@ Recorder& Recorder::children(torch::nn::Module& model, const Select& which) {
 
 Recorder& Recorder::modules(torch::nn::Module& model, const Select& which) {
   std::vector<std::shared_ptr<torch::nn::Module>> all;
-  // A model on the stack is in no shared pointer; it is there for the call at least.
+  // A model on the stack is in no shared pointer; it lives at least until this call returns.
   all.emplace_back(std::shared_ptr<torch::nn::Module>(), &model);
   for (auto& module : model.modules(/*include_self=*/false)) all.push_back(std::move(module));
   impl_->add(all, which);

@@ -7,14 +7,14 @@
 #include "core/find.h"
 
 // The interface between libloupe_run.so, which can be preloaded into any program, and the library that watches, which
-// is loaded only once the program uses LibTorch. Plain C types, for the first of them has neither LibTorch nor C++'s
-// library.
+// is loaded only once the program uses LibTorch. It has plain C types, because libloupe_run.so has neither LibTorch nor
+// C++'s library.
 
 namespace loupe {
 
 /// Callbacks of the watching library. Any thread; none of them throws.
 struct RunListener {
-  /// A torch::nn::Module's parameters were asked for; it is alive during the call.
+  /// The program requested the parameters of a torch::nn::Module, which is alive during the call.
   void (*module_used)(const void* module);
   /// A torch::nn::Module is about to be switched between training and evaluation.
   void (*mode_set)(void* module, bool trains);
@@ -36,14 +36,14 @@ constexpr const char* run_host_name = "libloupe_host.so.1";
 constexpr const char* run_part_name = "loupe/optional/run.so";
 constexpr const char* built_with_mark = LOUPE_BUILT_WITH_MARK;
 
-/// The environment by which `loupe run`, or a job script, says what to do.
+/// Environment variables through which `loupe run`, or a job script, passes its options.
 constexpr const char* run_config_variable = "LOUPE_RUN_CONFIG";    ///< a YAML file; the default monitor where unset
 constexpr const char* run_folder_variable = "LOUPE_RUN_FOLDER";    ///< the folder for the default monitor's runs
 constexpr const char* run_name_variable = "LOUPE_RUN_NAME";        ///< the name of the run
 constexpr const char* run_require_variable = "LOUPE_RUN_REQUIRE";  ///< "1": exit with 2 if nothing can be watched
 constexpr const char* run_trace_variable = "LOUPE_RUN_TRACE";      ///< the number of steps to trace
 constexpr const char* run_follow_variable = "LOUPE_RUN_FOLLOW";    ///< "no": children are not watched
-constexpr const char* run_every_step_variable = "LOUPE_RUN_EVERY_STEP";  ///< "1": whatever that takes
+constexpr const char* run_every_step_variable = "LOUPE_RUN_EVERY_STEP";  ///< "1": without a budget
 constexpr const char* run_process_variable = "LOUPE_RUN_PROCESS";  ///< the process that was started, not its children
 constexpr const char* run_hosts_variable = "LOUPE_RUN_HOSTS";      ///< folders of further installations, by ':'
 

@@ -15,7 +15,7 @@ struct NeededLibraries {
 /// Reads an ELF file without running any of it, with only C's library. False for other files and unreadable ones.
 bool read_needed_libraries(const char* path, NeededLibraries& needed);
 
-/// Whether a file of a name that ends like that is in this process's memory, also in a namespace of dlmopen's own,
+/// Whether a file whose name ends with `name` is mapped into this process, also by dlmopen into a separate namespace,
 /// which the loader does not list.
 bool is_mapped(const char* name);
 

@@ -1,6 +1,6 @@
-// libloupe_run.so, which LD_PRELOAD brings into a program: four functions of LibTorch's, under its own names, that pass
-// every call on. The first that is called brings the library that watches; a program that calls none pays nothing. It
-// needs only C's library, so it can be loaded into any program.
+// libloupe_run.so, which LD_PRELOAD loads into a program. It defines four functions under the names of LibTorch's, and
+// they pass every call on. The first call loads the watching library; a program without such calls pays nothing. This
+// file needs only C's library, so it can be loaded into any program.
 
 #include "preload/preload.h"
 
@@ -34,7 +34,7 @@ namespace {
 
 constexpr unsigned long version_size = 64;
 
-/// Text that may be cut.
+/// Writes formatted text, which may be cut.
 __attribute__((format(printf, 3, 4))) void put(char* text, unsigned long size, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -135,7 +135,7 @@ struct OwnLibrary {
   std::atomic<ElfW(Addr)> begin{0}, end{0};
 };
 OwnLibrary own_libraries[2];   // the host, and its part that watches programs
-__thread bool starts = false;  // this thread is in the middle of that
+__thread bool starts = false;  // this thread is starting the watching library
 // The stack address of the current request for parameters on this thread. LibTorch asks each module below for its own,
 // through the same functions. It is an address, not a count, so that an exception does not leave it wrong for long.
 __thread const void* asked_at = nullptr;
@@ -196,7 +196,7 @@ int find_opened(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-/// Opens a library of Loupe's, which stays; null, with the reason, if it does not match the program's LibTorch.
+/// Opens a library of Loupe's forever. Returns null, with the reason, if it does not match the program's LibTorch.
 void* open_own(const char* path, OwnLibrary& own, char* why) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
@@ -239,7 +239,7 @@ bool start_from(const char* folder, char* why) {
         run_hosts_variable);
     return false;
   }
-  // With several installations, one's libraries may be found under the names of another's.
+  // With several installations, the loader may find one's library under the name of another's.
   char version[version_size];
   if (read_loaded_version(version) && needed.libtorch[0] != '\0' && !is_same_minor(version, needed.libtorch)) {
     LibraryName loaded{"libtorch_cpu.so", ""};
@@ -260,7 +260,7 @@ bool start_from(const char* folder, char* why) {
   return listener != nullptr;
 }
 
-/// The folder of the library that watches: this library's, or the one above.
+/// Finds the folder of the watching library: this library's folder, or the one above.
 void host_folder(char* folder) {
   Dl_info info{};
   char file[PATH_MAX], host[PATH_MAX + text_size];
@@ -280,7 +280,7 @@ bool has_sanitizer() {
   return false;
 }
 
-/// Loupe's own folder first, then those of other installations.
+/// Tries Loupe's own folder first, then those of other installations.
 void start() {
   if (has_sanitizer()) return go_unwatched("a sanitizer (such as libasan.so in LD_PRELOAD) is loaded in this process");
   LibraryName present{"libloupe_host.so", ""};
@@ -334,7 +334,7 @@ Function real_function(void*& kept, const char* name) {
   return reinterpret_cast<Function>(known);
 }
 
-/// Calls of the watching library are not the program's, and may come under its own locks.
+/// Whether the watching library makes the call: such a call is not the program's, and may come under Loupe's locks.
 bool is_own_call(const void* caller) {
   const auto address = reinterpret_cast<ElfW(Addr)>(caller);
   for (const OwnLibrary& own : own_libraries)
@@ -376,7 +376,7 @@ ReturnedObject named_parameters(const void* module, bool recurse) {
   return pass_on(real, LOUPE_NAMED_PARAMETERS, module, recurse, __builtin_return_address(0));
 }
 
-/// For a LibTorch with the strings of before C++11.
+/// The function for a LibTorch that uses the std::string from before C++11.
 LOUPE_RUN_EXPORT ReturnedObject old_named_parameters(const void* module, bool recurse) asm(LOUPE_NAMED_PARAMETERS_OLD);
 ReturnedObject old_named_parameters(const void* module, bool recurse) {
   static void* real = nullptr;
@@ -423,7 +423,7 @@ void drop_from_preload() {
   free(kept);
 }
 
-/// In a process that was just forked: the thread that loaded the watching library may be the parent's.
+/// Frees the lock in a child that was just forked: a thread of the parent may have held it while it started watching.
 void release_start() {
   const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   starting = fresh;

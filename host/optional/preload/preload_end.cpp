@@ -1,5 +1,5 @@
-// How a watched program ends, and the run with it: by exit() or a return from main(), by its last thread, or by giving
-// up what Loupe needs.
+// The end of a watched program and of its run: by exit() or a return from main(), by its last thread, or as the program
+// gives up rights that Loupe needs.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,8 +30,8 @@ void on_end_of_thread(void*) {
   if (const RunListener* told = listener) told->main_ended();
 }
 
-/// At the end of a program, while everything in it is still alive: the end of the record, or the word that there is
-/// none. The program's exit code, or a different one if it had to be watched and was not.
+/// Call it at the end of a program, while everything in it is still alive. Ends the record, or prints why there is
+/// none. Returns the program's exit code, or a different one if it had to be watched and was not.
 int end(int code) {
   if (has_ended.exchange(true)) return code;
   if (const RunListener* told = listener) told->finish();
@@ -100,8 +100,8 @@ int __libc_start_main(loupe::Main program, int count, char** arguments, void (*i
   return real(&loupe::watched_main, count, arguments, init, fini, loader_fini, stack_end);
 }
 
-/// In the strict mode of SECCOMP a thread may read and write, and is killed for anything else, as it may be under a
-/// filter: the run ends before.
+/// The strict mode of SECCOMP kills a thread for anything except reading and writing, as a filter may: the run ends
+/// before the program enters it.
 LOUPE_RUN_EXPORT int prctl(int option, ...) {
   unsigned long given[4];
   va_list arguments;

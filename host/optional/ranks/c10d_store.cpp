@@ -21,14 +21,14 @@ void put_into(c10d::Store& store, const std::string& key, const std::string& byt
   store.set(key, std::vector<uint8_t>(bytes.begin(), bytes.end()));
 }
 
-/// Never by waiting: a client of LibTorch 1.13 that timed out takes the late answer for that of its next call.
+/// Reads without waiting: a client of LibTorch 1.13 that timed out takes the late answer for that of its next call.
 std::optional<std::string> read_from(c10d::Store& store, const std::string& key) {
   if (!store.check({key})) return std::nullopt;
   const std::vector<uint8_t> bytes = store.get(key);
   return std::string(bytes.begin(), bytes.end());
 }
 
-/// On any store, whose keys begin with a prefix.
+/// A RankStore on any store of c10d. Its keys begin with a prefix.
 class KeyStore final : public RankStore {
  public:
   KeyStore(StorePointer store, const std::string& prefix)

@@ -12,9 +12,9 @@ class Store;
 
 namespace loupe {
 
-// The exchange's store on c10d's. Where LibTorch was built without distributed training, opening one throws.
+// Stores of the exchange on stores of c10d. Opening one throws if LibTorch was built without distributed training.
 
-/// On a TCPStore of c10d's that listens there, as the launcher's.
+/// A store on the TCPStore of c10d that listens at this host and port, for example the launcher's.
 /// @param prefix  begins all keys: the same in all processes of a run, and in no other run
 OpenRankStore store_at(const std::string& host, uint16_t port, const std::string& prefix,
                        std::chrono::milliseconds timeout);

@@ -42,7 +42,7 @@ Exchange::~Exchange() {
 
 void Exchange::add_module(const ModuleDescription& module) {
   ModuleDescription copy = module;
-  // These ask the model, which the thread must not.
+  // The original function asks the model, which the thread must not do.
   copy.offers = ModuleDescription().offers;
   copy.lend = nullptr;
   const std::lock_guard lock(shared_->mutex);
@@ -61,7 +61,7 @@ std::unique_ptr<HeldTick> Exchange::add_tick(std::vector<LensStates> states, std
   tick->fault = std::exchange(shared_->fault, {});
   if (settings.job.shows()) tick->own = std::move(own);
   shared_->ticks.push_back(std::move(tick));
-  // The first may be in transit. Others that are dropped here are still in the records of the ranks.
+  // The first tick may be in transit. Others that are dropped here are still in the records of the ranks.
   if (shared_->ticks.size() > Shared::most_ticks && !shared_->ticks[1]->own)
     shared_->ticks.erase(shared_->ticks.begin() + 1);
   shared_->ticks_changed();
@@ -94,7 +94,7 @@ Exchange::Complete Exchange::finish() {
   shared_->ending = true;
   shared_->progress = begin;
   shared_->changed.notify_all();
-  // In slices: what counts is not the time, but how often the thread could have gone on. Where many ranks share few
+  // Wait in slices: the limit is not the time, but how often the thread could have run. If many ranks share few
   // processors, each may get its turn late.
   constexpr std::chrono::milliseconds slice(20);
   auto seen = begin;
@@ -106,7 +106,7 @@ Exchange::Complete Exchange::finish() {
       idle += slice;
     }
   }
-  // What lenses and the log use may be destroyed from now on.
+  // From now on, objects that lenses and the log use may be destroyed.
   shared_->left = true;
   shared_->changed.wait_for(lock, shared_->settings.timeout, [&] { return !shared_->speaks; });
   Complete rest = std::exchange(shared_->complete, {});

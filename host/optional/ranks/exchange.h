@@ -16,7 +16,7 @@ namespace loupe {
 struct ExchangeSettings {
   Job job;
   std::chrono::milliseconds timeout{10000};  ///< how long a tick waits for other ranks
-  bool shows_each = false;                   ///< also the rank that is furthest out, of each line
+  bool shows_each = false;                   ///< also show the most deviating rank of each line
   OpenRankStore open;
 };
 
@@ -32,7 +32,7 @@ class Exchange final : public StateSaver {
   Complete take_complete() override;
   Complete finish() override;
   void tell_incident(const std::string& why) override;
-  /// Sent with the next tick; rank 0 reports its own faults directly.
+  /// The fault is sent with the next tick; rank 0 reports its own faults directly.
   void tell_fault(const std::string& what) override;
 
   struct Shared;

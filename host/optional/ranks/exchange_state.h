@@ -36,7 +36,7 @@ struct Exchange::Shared {
   using Clock = std::chrono::steady_clock;
   explicit Shared(ExchangeSettings given) : settings(std::move(given)) {}
 
-  /// How long the end of a run waits for a thread that shows no progress, though the system lets it run.
+  /// How long the end of a run waits for a thread that makes no progress although the system lets it run.
   static constexpr std::chrono::milliseconds patience_at_end{400};
   /// The most ticks kept for the others if they cannot be sent.
   static constexpr std::size_t most_ticks = 512;
@@ -48,12 +48,12 @@ struct Exchange::Shared {
   std::deque<ModuleDescription> modules;
   std::deque<std::shared_ptr<PendingTick>> ticks;
   std::deque<std::string> incidents;
-  std::string fault;  ///< not yet reported with a tick
+  std::string fault;  ///< a fault that is not yet reported with a tick
   uint64_t next_tick = 0;
   bool ending = false, finished = false;
   bool left = false;  // the thread must call neither a lens nor the log any more
   // Output of the thread, under the mutex.
-  int thread = 0;  // its number, once it runs
+  int thread = 0;  // the number of the thread, once it runs
   bool ended = false;
   bool is_lost = false;  // it takes no ticks any more
   bool speaks = false;   // it calls lenses, or the log
@@ -62,13 +62,13 @@ struct Exchange::Shared {
   std::atomic<bool> has_complete{false};
   // Ticks that the thread has not completed in time are shown without it.
   std::atomic<Clock::rep> first_limit{std::numeric_limits<Clock::rep>::max()};
-  bool shows_alone = false;  // under the mutex: since the thread completed its last
+  bool shows_alone = false;  // a tick was shown without the thread since it completed its last; under the mutex
 
-  /// The deadline of the thread for a tick of rank 0's.
+  /// The deadline of the thread for a tick of rank 0.
   Clock::time_point limit_of(const PendingTick& tick) const {
     return tick.added + settings.timeout + std::chrono::seconds(1);
   }
-  /// Under the mutex, after each change of the ticks.
+  /// Call it under the mutex, after each change of the ticks.
   void ticks_changed() {
     const auto first = std::find_if(ticks.begin(), ticks.end(), [](const auto& each) { return each->own != nullptr; });
     first_limit =
@@ -82,7 +82,7 @@ struct Exchange::Shared {
   }
 };
 
-/// The end of the process did not wait for this thread.
+/// Thrown in the thread once the end of the process no longer waits for it.
 struct LeftBehind {};
 
 /// While one lives, the end of the process waits for this thread, which calls lenses or the log.

@@ -32,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// How many ticks wait at most for a rank 0 that does not come.
+/// The most ticks that wait for a rank 0 that has not come.
 constexpr std::size_t most_waiting = 64;
 
 std::string nonce() {
@@ -55,21 +55,21 @@ class RankSession {
 
   /// Opens the store and finds the session that rank 0 begins there. False if the end comes first.
   bool begin();
-  /// Rank 0: sends the session to ranks that ask for it, some of many at a time.
+  /// Rank 0: sends the session to ranks that ask for it, to a limited number of them in one call.
   void greet();
   /// @param next_tick  the first one that this rank does not send
   void say_goodbye(uint64_t next_tick);
-  /// No session began before the end: this rank's entry must not look like a dead rank's.
+  /// Call it if no session began before the end: removes this rank's entry, which would look like a dead rank's.
   void take_back_hello();
 
   /// Whether the end has come; the end waits longer if this thread waits for others.
   bool is_ending(bool waits);
   /// Whether to go on waiting for the message of a rank.
-  /// @param waited  how long since the tick
+  /// @param waited  the time since the tick
   bool is_awaited(int rank, Clock::duration waited, Clock::duration patience);
-  /// Whether a rank said that it sends neither this tick nor any later one.
+  /// Whether a rank has announced that it sends neither this tick nor any later one.
   bool has_left(int rank, uint64_t tick);
-  /// Whether a rank that has said who it is said that it ends, however many of its ticks came.
+  /// Whether a rank that has introduced itself has announced its end, however many of its ticks came.
   bool has_ended(int rank);
 
   RankStore& store() { return *store_; }
@@ -78,7 +78,7 @@ class RankSession {
   std::string box(const std::string& name) const { return session_ + "-" + name; }
   /// The ranks that have introduced themselves; only rank 0 has them.
   const std::set<int>& met() const { return met_; }
-  /// Whose messages came, at the last tick too late.
+  /// The ranks whose messages came, and those that were late at the last tick.
   std::set<int> heard, late;
   bool all_heard() const { return heard.size() + 1 >= static_cast<std::size_t>(job_.world_size); }
 
@@ -98,7 +98,7 @@ class RankSession {
   std::optional<RankTree> tree_;
   std::optional<Clock::time_point> ending_since_, last_moment_;
   std::set<int> met_;
-  std::map<int, std::string> greeted_;  // their entries
+  std::map<int, std::string> greeted_;  // the entries of these ranks
   int next_greeted_ = 0;
   Clock::time_point next_greeting_{};
   std::chrono::milliseconds greeting_pause_{10};
@@ -133,13 +133,13 @@ bool RankSession::waits_in_vain() {
   return false;
 }
 
-/// Dropped data is still in this process's record.
+/// Drops ticks that are too many. Their data is still in this process's record.
 void RankSession::trim_ticks() {
   const std::lock_guard lock(shared_.mutex);
   while (shared_.ticks.size() > most_waiting && !shared_.ticks.front()->own) shared_.ticks.pop_front();
 }
 
-/// Takes "NONCE SESSION RANKS-A-HOST".
+/// Reads "NONCE SESSION RANKS-PER-HOST" and begins that session. False for an invalid text or another nonce.
 bool RankSession::is_welcome(const std::string& text, const std::string& own) {
   const std::size_t first = text.find(' '), second = text.find(' ', first + 1);
   if (second == std::string::npos || text.substr(0, first) != own) return false;
@@ -182,7 +182,7 @@ std::optional<std::string> RankSession::hear_of(int rank) {
   return hello;
 }
 
-/// Whether its process is, and no later one of that rank is there.
+/// Whether the process of a rank is gone, and no newer process of that rank has introduced itself.
 bool RankSession::is_gone(int rank) {
   if (!watch_.is_gone(rank)) return false;
   hear_of(rank);
@@ -197,7 +197,7 @@ bool RankSession::is_ending(bool waits) {
   ending_since_ = Clock::now();
   const uint64_t next_tick = shared_.next_tick;
   lock.unlock();
-  // At once: the process may end before its last tick is there.
+  // Do this at once: the process may end before its last tick arrives.
   if (!session_.empty() && !job_.shows()) say_goodbye(next_tick);
   return true;
 }
@@ -266,7 +266,7 @@ class ExchangeThread {
     return session_.box("tick-" + std::to_string(tick) + "-to-" + std::to_string(to));
   }
 
-  /// Waits at most that long for news. Returns whether the end has come.
+  /// Waits up to `patience` for news. Returns whether the end has come.
   bool wait(milliseconds patience) {
     std::unique_lock lock(shared_.mutex);
     shared_.changed.wait_for(lock, patience,
@@ -331,7 +331,7 @@ class ExchangeThread {
       lenses_.join(own, others);
       own.lenses = lenses_.take_states();
     }
-    // Whatever comes of it: where rank 0 takes it and ends before it answers, nothing is lost.
+    // Finish it before sending: if rank 0 takes the message and ends before it answers, nothing is lost.
     finish_tick(own.tick);
     send(own);
   }
@@ -390,7 +390,7 @@ class ExchangeThread {
     return messages;
   }
 
-  /// A rank whose message is awaited, and to whom it sends it.
+  /// A rank whose message is awaited, and the rank to which it sends the message.
   struct Awaited {
     int rank, to;
   };
@@ -415,7 +415,7 @@ class ExchangeThread {
 
   /// Takes a rank's message if it is there.
   bool take(const Awaited& awaited, uint64_t tick, std::vector<RankMessage>& messages) {
-    // No rank sends before rank 0 has sent the session, and rank 0 asks none of many ranks that never come.
+    // No rank sends before rank 0 has sent the session, and rank 0 does not ask for ranks that may never come.
     if (shows() && session_.met().count(awaited.rank) == 0) return false;
     const std::string from = box(tick, awaited.to), key = std::to_string(awaited.rank);
     const auto bytes = session_.store().read(from, key);
@@ -441,7 +441,7 @@ class ExchangeThread {
     }
   }
 
-  /// Rank 0: the tick as all ranks have it.
+  /// Rank 0: completes the tick with the messages of all ranks.
   void complete(PendingTick& tick, RankMessage own, const std::vector<RankMessage>& others) {
     bool showed_alone = false;
     {
@@ -509,7 +509,7 @@ class ExchangeThread {
   RankSession session_;
   int height_ = 0;
   uint64_t next_tick_ = 0;
-  std::deque<std::pair<uint64_t, std::size_t>> sent_;  // the last ticks, and how many bytes
+  std::deque<std::pair<uint64_t, std::size_t>> sent_;  // the last ticks, and the bytes sent for each
   std::size_t sent_bytes_ = 0;
   MissingRanks missing_{job_.world_size};
   Clock::time_point next_watch_{};

@@ -75,7 +75,7 @@ class FolderStore final : public RankStore {
   }
 
   void remove_all() override {
-    constexpr int most_tries = 20;  // others may still write
+    constexpr int most_tries = 20;  // other processes may still write
     for (int tries = 0; tries < most_tries; ++tries) {
       for (const std::string& file : files()) {
         if (::unlinkat(folder_.get(), file.c_str(), 0) != 0) ::unlinkat(folder_.get(), file.c_str(), AT_REMOVEDIR);

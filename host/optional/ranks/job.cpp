@@ -66,7 +66,7 @@ Job Job::from(const Environment& environment, int session) {
   const std::string id = variables.first_of(
       {"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID"});
   job.name = id + "-" + variables.first_of({"TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID"}) + "-" + job.address;
-  // It was started by hand or by a script.
+  // The process was started by hand or by a script.
   if (id.empty() && job.address.empty() && variables.text("RANK") == std::to_string(job.rank) &&
       variables.text("WORLD_SIZE") == std::to_string(job.world_size))
     job.name = session_prefix + std::to_string(session);

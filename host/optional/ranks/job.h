@@ -13,8 +13,8 @@ struct Job : Launch {
   std::string address = "";  ///< "host:port" that the processes of a job agreed on; may be empty
   bool has_server = false;   ///< the launcher serves a TCPStore of c10d there
 
-  /// Reads the variables of torchrun, MPI and Slurm. Nothing but its number is known of a process that joined a run
-  /// which they do not say.
+  /// Reads the variables of torchrun, MPI and Slurm. If they do not describe the run that this process has joined, only
+  /// its number is known.
   static Job of(const Launch& launch);
   /// The same for a process with that environment, in that session.
   static Job from(const Environment& environment, int session);

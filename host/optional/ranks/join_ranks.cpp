@@ -21,11 +21,11 @@
 namespace loupe {
 namespace {
 
-/// Which jobs may meet at a store.
+/// The jobs that may meet at a store.
 enum class MeetingPlace {
-  any,     ///< all of this user's on this host, or in this folder
-  named,   ///< those whose configuration names it
-  of_job,  ///< a single one
+  any,     ///< all jobs of this user on this host, or in this folder
+  named,   ///< jobs whose configuration names the place
+  of_job,  ///< a single job
 };
 
 /// A text that the processes of a run share, and other processes at the same place do not.
@@ -49,7 +49,7 @@ OpenRankStore store_on_this_machine(const std::string& prefix) {
   return store_in_folder(parent_of_meeting_folder(), "loupe-ranks-" + std::to_string(::geteuid()) + "-" + prefix);
 }
 
-/// If the launcher has no store: files, beside the run's if the ranks may be on several hosts.
+/// The store if the launcher has none: files, beside those of the run if the ranks may be on several hosts.
 OpenRankStore default_store(const Config& config, const Job& job) {
   const std::string prefix = exchange_prefix(config, job, MeetingPlace::any);
   if (job.is_of_one_host() || !config.has_run_directory) return store_on_this_machine(prefix);

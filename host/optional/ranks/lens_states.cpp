@@ -12,9 +12,9 @@
 namespace loupe {
 namespace {
 
-constexpr std::size_t size_without_series = 16;  // a version, and how many there are
+constexpr std::size_t size_without_series = 16;  // a version, and the number of series
 
-/// Under its module's lock.
+/// Saves the state of a source under its module's lock.
 std::string state_of(const loupe_source& source) {
   const loupe_write append = [](void* bytes, const void* piece, std::size_t size, loupe_error* error) {
     return detail::guarded(error, [&] {
@@ -76,7 +76,7 @@ void LensStatesOf::save_sources(LensStates& states) const {
     for (const loupe_source& source : sources) {
       const std::lock_guard lock(*source.mutex);
       std::string bytes = state_of(source);
-      // The lens's own preprocessor that has no series, and keeps its values elsewhere.
+      // This preprocessor of the lens has no series, and keeps its values elsewhere.
       if (!takes_all && source.is_own && source.gatherer->unticked() > 0 &&
           source.table->series_count(source.self) == 0 && bytes.size() <= size_without_series) {
         states.unable = "the preprocessor '" + source.preprocessor + "' has no state to merge";

@@ -68,7 +68,7 @@ MergedLenses::Lens* MergedLenses::find(const std::string& name) {
 }
 
 void MergedLenses::tell_unable() {
-  std::map<std::string, std::string> lenses;  // by reason
+  std::map<std::string, std::string> lenses;  // names of lenses, by the reason
   for (Lens& lens : lenses_) {
     if (lens.unable.empty() || std::exchange(lens.told, true)) continue;
     std::string& names = lenses[lens.unable];

@@ -21,37 +21,37 @@
 
 namespace loupe {
 
-/// Which ranks the ticks of a run lack.
+/// The ranks that the ticks of a run lack.
 class MissingRanks {
  public:
   explicit MissingRanks(int world_size);
-  /// @param known  those that may be there: of a run that was recorded long ago, those that left anything
+  /// @param known  the ranks that may be there; for an old recorded run, the ranks that left any files
   MissingRanks(int world_size, std::optional<std::set<int>> known);
 
   /// A sentence for the user if a tick lacks different ranks than the previous one; else empty.
-  /// @param there  whose numbers the tick has
-  /// @param why    says of missing ranks, of those that may be there, what is known of them
+  /// @param there  the ranks whose numbers the tick has
+  /// @param why    returns what is known of missing ranks, of those that may be there
   std::string note(std::vector<int> there, double epoch, const std::function<std::string(const std::set<int>&)>& why);
-  /// The last tick was shown with only the numbers of rank 0, and the log has said so.
+  /// Call it when the last tick was shown with only the numbers of rank 0, and the log reports that.
   void show_rank_0_alone();
 
  private:
   const int world_size_;
   const std::optional<std::set<int>> known_;  // all unless given
-  std::vector<int> there_;                    // at the tick before, in order
+  std::vector<int> there_;                    // the ranks of the last tick, in order
 };
 
-/// The lenses of a run once more, for the numbers of several of its processes: they see no events, and are given the
-/// states of those that do. Calls come one at a time.
+/// A second set of the lenses of a run, for the numbers of several of its processes: they see no events, and get the
+/// states of the lenses that do. Calls come one at a time.
 class MergedLenses final : public LensContext {
  public:
   /// @param config  read in this call only
   MergedLenses(const Config& config, const RunDescription& run);
 
   void add_module(ModuleDescription module);
-  /// @param replicas  also what is the same in every replica of a model: for one of the messages
+  /// @param replicas  also merge data that is equal in every replica of a model: true for one of the messages
   void merge(const RankMessage& message, bool replicas);
-  /// Merges what other ranks gathered, also into what `own` says of ranks and extremes.
+  /// Merges the data of other ranks, and adds their ranks and extremes to `own`.
   void join(RankMessage& own, const std::vector<RankMessage>& others);
   /// The merged states. All lenses are then empty.
   std::vector<LensStates> take_states();
@@ -88,7 +88,7 @@ class MergedLenses final : public LensContext {
   std::atomic<uint64_t> step_{0};
   std::atomic<double> epoch_{0};
   ModuleTable modules_;
-  std::map<std::string, std::shared_ptr<ModelNode>> models_;  // by the names they were attached under
+  std::map<std::string, std::shared_ptr<ModelNode>> models_;  // models, by the names under which they were attached
   Display display_;
   LeafMutex findings_mutex_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> findings_;

@@ -18,7 +18,7 @@ std::string text(const char* part) {
   return part != nullptr ? part : "";
 }
 
-/// For whole-model plots the layer is empty or equals the tag.
+/// The layer of whole-model plots is empty or equals the tag.
 std::string plot_of(const char* tag, const char* layer) {
   const std::string name = text(tag);
   return name + '\n' + (text(layer) == name ? "" : text(layer)) + '\n';
@@ -38,7 +38,7 @@ std::string key_of(const loupe_histogram& histogram) {
 /// The places of the numbers of rows, which belong to this tick and may be changed.
 struct HeldNumber {
   loupe_row* row;
-  const double* number;  // for a band: the low one, followed by the high one
+  const double* number;  // the number; for a band, the low one, followed by the high one
 
   void replace(std::initializer_list<double> numbers, const loupe_row& by) const {
     std::copy(numbers.begin(), numbers.end(), const_cast<double*>(number));

@@ -10,7 +10,7 @@ namespace loupe {
 
 /// Replaces numbers of a tick by those that `other` has under the same names, and adds the rest of `other`.
 void take_over(HeldTick& tick, HeldTick&& other);
-/// Calls with each value of a tick, not with ranges and histograms.
+/// Calls `call` with each value of a tick, not with ranges and histograms.
 void each_value(const HeldTick& tick, const std::function<void(const RowValue&)>& call);
 
 }  // namespace loupe

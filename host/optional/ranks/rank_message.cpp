@@ -30,7 +30,7 @@ int rank_in(StateReader& reader) {
 }  // namespace
 
 uint64_t line_hash(const RowValue& value) {
-  // For whole-model plots the layer is empty or equals the tag.
+  // The layer of whole-model plots is empty or equals the tag.
   const bool has_layer = value.layer != nullptr && std::strcmp(value.layer, value.tag) != 0;
   return mixed(mixed(mixed(0xcbf29ce484222325u, value.tag), has_layer ? value.layer : nullptr), value.line);
 }

@@ -15,8 +15,8 @@
 
 namespace loupe {
 
-/// Along which path ranks send their numbers to rank 0: within each host first, then from host to host, so that no rank
-/// receives more than `2 * fan_in` messages at a tick.
+/// The path on which ranks send their numbers to rank 0: within each host first, then from host to host, so that no
+/// rank receives more than `2 * fan_in` messages at a tick.
 class RankTree {
  public:
   static constexpr int fan_in = 4;
@@ -44,7 +44,7 @@ class RankTree {
     for (; rank != 0; rank = parent(rank)) ++steps;
     return steps;
   }
-  /// The values of the rank that is furthest from rank 0.
+  /// The largest number of steps from a rank to rank 0.
   int height() const {
     int height = 0;
     for (int rank = 0; rank < world_size_; ++rank) height = std::max(height, depth(rank));
@@ -59,23 +59,23 @@ class RankTree {
   int world_size_, per_host_;
 };
 
-/// The smallest and the largest that ranks had for one line of values.
+/// The smallest and the largest value of one line among the ranks.
 struct Extremes {
   double low = 0, high = 0;
   int low_rank = 0, high_rank = 0;
 };
 
-/// By a hash of tag, layer and line.
+/// The extremes of each line, by a hash of tag, layer and line.
 using ExtremesByLine = std::unordered_map<uint64_t, Extremes>;
 uint64_t line_hash(const RowValue& value);
 
 /// The data of one rank, and of those below it in the tree, until a tick.
 struct RankMessage {
-  uint64_t tick = 0;       ///< of the process's ticks, from 0
+  uint64_t tick = 0;       ///< the number of the tick in its process, from 0
   std::vector<int> ranks;  ///< the ranks whose numbers these are
   std::vector<LensStates> lenses;
   ExtremesByLine extremes;            ///< empty unless requested
-  std::map<int, std::string> faults;  ///< why the own records of ranks are incomplete; only a few of many
+  std::map<int, std::string> faults;  ///< why records of ranks are incomplete; only a few of many
 
   /// @param replicas  also data that is equal in all replicas of a model: one rank's is enough
   std::string bytes(bool replicas = true) const;
@@ -85,7 +85,7 @@ struct RankMessage {
   void add_values(const HeldTick& tick, int rank);
   void add_extremes(const ExtremesByLine& others);
   void add_faults(const std::map<int, std::string>& others);
-  /// Adds to a tick of all ranks, for each line in which they differ, the one that is furthest out.
+  /// Adds to a tick of all ranks, for each line in which they differ, the value of the most deviating rank.
   void add_furthest_to(HeldTick& tick) const;
 };
 

@@ -41,7 +41,7 @@ const char* variable_in(const std::string& environment, const char* name) {
 char state_letter_of(const std::string& process) {
   std::ifstream file("/proc/" + process + "/stat");
   std::string text;
-  std::getline(file, text, '\0');  // what ends while it is read is an error of the file, and of the buffer an exception
+  std::getline(file, text, '\0');  // a process that ends now is an error of the file, but an exception of its buffer
   // "12 (a name) S …": the name may hold anything.
   const std::size_t end = text.rfind(") ");
   return end != std::string::npos && end + 2 < text.size() ? text[end + 2] : '\0';
@@ -142,7 +142,7 @@ std::string RankWatch::reasons(const std::set<int>& missing, const HasEnded& has
   std::map<std::string, std::vector<int>> by_reason;
   for (const int rank : missing) {
     const Presence presence = processes_.presence_of(rank);
-    // Who never came cannot have left, and they may be many to ask for.
+    // Ranks that never came cannot have ended, and they may be too many to ask for.
     by_reason[presence == Presence::unseen ? "never came"
               : has_ended(rank)            ? "ended before"
               : presence == Presence::gone ? "ended without a message (it may have been killed, or have crashed)"
@@ -172,7 +172,7 @@ std::vector<std::string> RankWatch::news(const std::set<int>& ranks, const HasEn
         news.push_back(name + " ended without a message: its process " + number +
                        " is gone (it may have been killed, or have crashed)");
     } else if (presence == Presence::stopped) {
-      // Twice in a row: all processes of a job may be stopped together for a moment.
+      // Report it when seen twice in a row: all processes of a job may be stopped together for a moment.
       const bool is_first = seen_stopped_.insert(rank).second;
       if ((!is_first || is_last) && told_stopped_.insert(rank).second)
         news.push_back(name + " does not go on: its process " + number + " was stopped by a signal; 'kill -CONT " +

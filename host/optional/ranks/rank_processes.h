@@ -24,23 +24,23 @@ bool waits_for_processor(int thread);
 /// The ranks of the job for which a process runs on this machine, by the environments of this user's processes.
 std::set<int> running_ranks_of(const Job& job);
 
-/// The processes of the ranks of a run, as far as they have said who they are.
+/// The processes of the ranks of a run, as far as they have introduced themselves.
 class RankProcesses {
  public:
   enum class Presence {
-    unseen,     ///< never heard of
-    elsewhere,  ///< on another machine, so its state is unknown
+    unseen,     ///< it has never introduced itself
+    elsewhere,  ///< it is on another machine, so its state is unknown
     running,
-    stopped,  ///< by a signal
+    stopped,  ///< a signal stopped it
     gone,     ///< killed, crashed or ended
   };
 
-  /// @param holder  what RunHolder::text() gave there
+  /// @param holder  the result of RunHolder::text() there
   void add(int rank, std::string_view holder);
   Presence presence_of(int rank) const;
   /// Its process on this machine; 0 if unknown.
   int process_of(int rank) const;
-  /// Those on this machine, by rank.
+  /// The processes on this machine, by rank.
   const std::map<int, int>& here() const { return here_; }
 
  private:
@@ -48,7 +48,7 @@ class RankProcesses {
   std::set<int> elsewhere_;
 };
 
-/// Says of the other ranks of a run which are worth waiting for, and why one does not answer.
+/// Determines which other ranks of a run are worth waiting for, and why a rank does not answer.
 class RankWatch {
  public:
   RankWatch(const Job& job, std::chrono::milliseconds timeout) : job_(job), timeout_(timeout) {}
@@ -59,11 +59,11 @@ class RankWatch {
   /// @param was_late  whether it did not answer in time before
   bool may_come(int rank, bool was_late);
 
-  /// Whether a rank said that it ends.
+  /// Whether a rank has announced its end.
   using HasEnded = std::function<bool(int rank)>;
-  /// Why these are missing, in words.
+  /// The reasons why these ranks are missing, in words.
   std::string reasons(const std::set<int>& missing, const HasEnded& has_ended) const;
-  /// Which of these died, were stopped or go on again since the last call, in a sentence each.
+  /// Returns a sentence for each of these ranks that died, was stopped or continued since the last call.
   /// @param is_last  no call follows: also reports a process that was just stopped
   std::vector<std::string> news(const std::set<int>& ranks, const HasEnded& has_ended, bool is_last);
 

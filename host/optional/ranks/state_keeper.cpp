@@ -18,7 +18,7 @@
 namespace loupe {
 namespace {
 
-/// Lines of the file's go to the user.
+/// A host that logs the messages of the file.
 const loupe_host& log_of_file() {
   static const loupe_host host = [] {
     loupe_host made{};
@@ -58,7 +58,7 @@ struct StateKeeper::Shared {
   LeafMutex mutex;
   std::condition_variable_any changed;
   std::deque<Item> items;
-  bool is_behind = false;  // the user knows
+  bool is_behind = false;  // the user was warned
   bool ending = false, ended = false, left = false;
   std::vector<std::pair<int, std::string>> log;
 
@@ -72,7 +72,7 @@ struct StateKeeper::Shared {
 /// The body of the thread.
 void StateKeeper::Shared::write() {
   EpochFile output(OutputPath(""), /*sync=*/false, &read_old_frame, Host(&log_of_file()), gzip());
-  std::string all = header, news;  // with all modules, and with the unwritten ones
+  std::string all = header, news;  // the header with all modules, and with unwritten ones
   bool is_failing = false;
   const auto preamble = [&] { return Preamble{all, all, news}; };
   for (;;) {
@@ -94,7 +94,7 @@ void StateKeeper::Shared::write() {
       if (!std::exchange(is_failing, true)) warn(e.what());
     }
     const std::lock_guard lock(mutex);
-    if (!items.empty()) items.pop_front();  // what is being written counts
+    if (!items.empty()) items.pop_front();  // an item counts until it is written
   }
   try {
     output.end(preamble());
@@ -120,7 +120,7 @@ StateKeeper::~StateKeeper() {
 }
 
 void StateKeeper::add_module(const ModuleDescription& module) {
-  // One rank's are enough.
+  // The modules of one rank are enough.
   if (settings_.header.rank == 0) modules_ += frame_of(module);
   if (exchange_) exchange_->add_module(module);
 }

@@ -21,10 +21,10 @@ class StateKeeper final : public StateSaver {
     RankHeader header;
     std::chrono::milliseconds timeout{10000};  ///< how long the end waits for the disk
     bool shows_each = false;                   ///< keep each line's value too
-    std::function<std::string()> record;       ///< where the record is; empty where there is none, and then no file
+    std::function<std::string()> record;       ///< returns the path of the record; no file without one
     std::function<const loupe_run*()> run;     ///< the run of that record
   };
-  /// @param exchange  may be null: nobody is told, and each tick is shown as this process has it
+  /// @param exchange  may be null: then each tick is shown with only the numbers of this process
   StateKeeper(Settings settings, std::unique_ptr<TickKeeper> exchange);
   ~StateKeeper() override;
 
@@ -42,10 +42,10 @@ class StateKeeper final : public StateSaver {
 
   const Settings settings_;
   const std::unique_ptr<TickKeeper> exchange_;
-  const std::shared_ptr<Shared> shared_;  // with the thread
+  const std::shared_ptr<Shared> shared_;  // shared with the thread
   const uint64_t forks_ = forks_of_process();
   std::string record_;   // the record of the last tick
-  std::string modules_;  // not yet passed to the thread
+  std::string modules_;  // modules that are not yet passed to the thread
   uint64_t next_tick_ = 0;
 };
 

@@ -17,7 +17,7 @@ constexpr uint64_t states_version = 2;
 constexpr std::string_view mark = "states of a rank";
 constexpr std::size_t head_size = 9;  // the kind, and the size of the payload
 constexpr uint64_t most_payload = uint64_t{64} << 20;
-// Each is made again for every lens.
+// Each module is created again for every lens.
 constexpr std::size_t most_modules = 100'000;
 
 std::string frame(char kind, std::string_view payload) {

@@ -16,9 +16,9 @@
 #include "ranks/rank_message.h"
 
 // Each rank keeps the states of its lenses in a file beside its record. `loupe merge` reads these files.
-// A file is a row of gzip members, each of whole frames: a letter, how many bytes follow (8, little-endian), and those,
-// as StateWriter writes them. 'h' says what the rank is and begins the file, and what a resumed run adds; 'm' is a
-// module, which rank 0 alone tells; 't' is a tick. So what a killed process wrote is read up to its last whole tick.
+// A file is a row of gzip members, each of whole frames: a letter, the number of bytes that follow (8 bytes,
+// little-endian), and those bytes, as StateWriter writes them. 'h' begins each part of the run and describes the rank;
+// 'm' is a module, only from rank 0; 't' is a tick. The file of a killed process can be read up to its last whole tick.
 
 namespace loupe {
 
@@ -28,7 +28,7 @@ struct RankHeader {
   int rank = 0, world_size = 1;
   double start_time = 0;                           ///< seconds since 1970
   std::string config, config_file, config_folder;  ///< see Config: text, file, folder
-  std::vector<std::string> lenses;                 ///< by name
+  std::vector<std::string> lenses;                 ///< names of the lenses
 
   static RankHeader of(const Config& config, const Job& job, double start_time);
   std::string frame() const;
@@ -36,14 +36,14 @@ struct RankHeader {
 
 /// A tick of one rank.
 struct RankTick {
-  loupe_tick tick{};  ///< without optimizers
+  loupe_tick tick{};  ///< the tick, without optimizers
   RankMessage message;
 };
 
 std::string frame_of(const ModuleDescription& module);
 /// @param message  the bytes of a RankMessage
 std::string frame_of(const loupe_tick& tick, std::string_view message);
-/// For a run that continues after the content of the file.
+/// Reads a frame of an earlier part of the run, for a resumed run that continues the file.
 bool read_old_frame(std::istream& input, OldLine& line);
 
 /// "runs/x/record.states.gz" of "runs/x/record.jsonl".

@@ -18,17 +18,17 @@ class Optimizer;
 
 namespace loupe {
 
-/// A tensor that an optimizer holds and no module does, and its place there.
+/// A tensor that an optimizer holds but no module does, and its place in the optimizer.
 struct BareParameter {
   const torch::optim::Optimizer* optimizer;  // only to compare with
   std::size_t group, index;
   at::Tensor tensor;
 };
-/// All parameters of an optimizer that `is_bare` is true of.
+/// All parameters of an optimizer for which `is_bare` is true.
 std::vector<BareParameter> bare_parameters(const torch::optim::Optimizer& optimizer,
                                            const std::function<bool(const at::Tensor&)>& is_bare);
 
-/// Such tensors as a model that can be attached. It has no forward. Where a program replaces a tensor by a longer one,
+/// A model of such tensors, which can be attached. It has no forward. If a program replaces a tensor by a longer one,
 /// as programs of splatting do, the new one has the name of the old one. One thread at a time.
 class BareModel : public torch::nn::Module, public HasVisibility {
  public:
@@ -36,11 +36,10 @@ class BareModel : public torch::nn::Module, public HasVisibility {
 
   /// Names it by its shape, as "Nx3" for rows of three.
   void take(const BareParameter& parameter);
-  /// Takes over the tensors that the optimizer holds now at the places of those that it held. Returns whether any was
-  /// replaced.
+  /// Replaces its tensors by those that the optimizer now holds in their places. Returns whether any was replaced.
   bool follow(const torch::optim::Optimizer& optimizer);
-  /// Takes these parameters in the place of others that have their shapes, but for the number of rows, and whose
-  /// optimizers are idle. Returns the optimizer of the first of those, only to compare with; null, and takes none, if
+  /// Puts these parameters in place of others whose shapes differ at most in the number of rows, and whose optimizers
+  /// are idle. Returns the optimizer of the first of those others, only to compare with; returns null and takes none if
   /// there are fewer.
   const torch::optim::Optimizer* adopt(const std::vector<BareParameter>& parameters,
                                        const std::function<bool(const torch::optim::Optimizer*)>& is_idle);

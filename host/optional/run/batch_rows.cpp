@@ -28,7 +28,7 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/// All elements of each short row, and some in irregular places of a long one.
+/// Hashes all elements of each short row, and some at irregular places of a long one.
 void hash_rows(const at::Tensor& batch, Rows& rows) {
   constexpr std::int64_t most_rows = 1024;
   constexpr std::size_t most_places = 48;
@@ -62,14 +62,14 @@ void hash_rows(const at::Tensor& batch, Rows& rows) {
 
 }  // namespace
 
-/// On whatever thread the model runs.
+/// Called on the thread that runs the model.
 class BatchRows::Listener : public ForwardListener {
  public:
   void entered(torch::nn::Module& module, const at::Tensor* const* inputs, std::size_t count) override {
     if (count == 0 || !c10::GradMode::is_enabled()) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
-    // What other models are given is made of it.
+    // Inputs of other models are computed from the input of the first one.
     if (first_ == nullptr) first_ = &module;
     if (first_ != &module) return;
     try {
@@ -91,8 +91,8 @@ class BatchRows::Listener : public ForwardListener {
 
  private:
   std::mutex mutex_;                          // never held while waiting
-  const torch::nn::Module* first_ = nullptr;  // that ran since the last backward pass; only to compare with
-  Rows rows_;                                 // of the last batch that it was given
+  const torch::nn::Module* first_ = nullptr;  // the first that ran since the last backward pass; only to compare with
+  Rows rows_;                                 // the rows of its last batch
 };
 
 BatchRows::BatchRows() : listener_(std::make_shared<Listener>()) {}

@@ -19,11 +19,11 @@ class BatchRows {
   BatchRows();
   /// Watches the input of the model's first layer; there may be no layer with a visible forward.
   void add(torch::nn::Module& model);
-  /// Before a backward pass: whether the samples begin again with the last batch.
+  /// Call it before a backward pass. Returns whether the samples begin again with the last batch.
   bool begin_anew();
   /// Whether further batches may show an epoch.
   bool looks() const { return rows_.looks(); }
-  /// Whether it has reported an epoch that later batches showed to be none.
+  /// Whether it has reported an epoch that later batches disproved.
   bool has_erred() const { return rows_.has_erred(); }
 
  private:

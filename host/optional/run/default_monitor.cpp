@@ -35,7 +35,7 @@ visualizers:
   - html
 )";
 
-constexpr std::int64_t most_traced = 1000;  // steps, as the command takes them
+constexpr std::int64_t most_traced = 1000;  // steps; the command has the same limit
 
 std::string environment(const char* variable) {
   const char* value = std::getenv(variable);
@@ -51,7 +51,7 @@ void keep_from_interfering(Config& config) {
   }
 }
 
-/// Standard output holds the program's own results. A console writes there only if the configuration says so.
+/// Standard output holds the program's own results. A console writes there only if the configuration demands it.
 void write_beside_the_program(Config& config) {
   const YAML::Node told = YAML::Load(config.text)["visualizers"];
   for (std::size_t i = 0; i < config.visualizers.size() && i < told.size(); ++i) {

@@ -23,7 +23,7 @@ bool RecurringRows::take(const std::vector<std::uint64_t>& rows) {
   }
   const auto tenth = [&](std::size_t count) { return 10 * count <= rows.size(); };
   const bool begins = tenth(rows.size() - again) && batches_ >= fewest_batches;
-  // Once all have been there, further ones are those of another rollout, or of a stream.
+  // After the first epoch, new rows come from another rollout or a stream.
   const bool all_are_known = epoch_ == 0 || tenth(first_time);
   looks_ = !is_repeated && (begins || tenth(again)) && all_are_known && epochs_.size() <= most_rows;
   if (!looks_) {
@@ -42,7 +42,7 @@ namespace {
 
 using Epoch = RunProgramSection::Epoch;
 
-// An epoch may be long; a program that calls train() once, and never eval(), must not be shown at its end only.
+// Epochs in multiples of the length: a program that calls train() once, and never eval(), must be shown before it ends.
 constexpr std::uint64_t patience_for_first = 5, patience_for_next = 100;
 // If the program's own epochs are unknown, a slow one must also be seen.
 constexpr std::chrono::seconds most_seconds(60);
@@ -95,7 +95,7 @@ bool EpochClock::stepped(const void* optimizer) {
     case Epoch::automatic:
       break;
   }
-  // Not at once: the program's own epoch may end with this step too, and its validation follows.
+  // The epoch does not end here: the program's own epoch may end with this step too, and its validation follows.
   const bool is_late = !knows_ends_ && Clock::now() - begin_ >= most_seconds;
   due_ = is_full ? LOUPE_TICK_STEPS : is_late ? LOUPE_TICK_SECONDS : 0;
   return false;
@@ -110,7 +110,7 @@ bool EpochClock::step_begins() {
 }
 
 bool EpochClock::went_backward() {
-  // So many gradients are not accumulated for one step.
+  // No program accumulates this many gradients for one step.
   constexpr std::uint64_t patience = 20;
   ++backwards_;
   passes_ += ever_stepped_ ? 0 : 1;
@@ -128,8 +128,8 @@ bool EpochClock::mode_set(bool trains) {
   const bool ends = evaluated_ || (is_automatic() && since > 0);
   if (!ends) return false;
   switched_at_ = passes_;
-  // A program that acts in one mode and learns in the other switches with every step, and so does one that calls
-  // train() in each; one that validates after a single step means an epoch.
+  // A program that switches with every step acts in one mode and learns in the other, or calls train() in each step. If
+  // it validates after a single step, that step is an epoch.
   const bool was_evaluated = std::exchange(evaluated_, false), was_validated = std::exchange(validated_, false);
   too_often_ = is_automatic() && since < 2 && !(was_evaluated && was_validated);
   if (too_often_) return false;
@@ -146,7 +146,7 @@ void EpochClock::succeed(const void* former, const void* optimizer) {
 }
 
 /// A loader for validation starts again too, but nothing is learnt from it. An order that begins in each step is no
-/// order of an epoch: it draws the samples of a batch, or it is a loader that gives its first batch alone. A loader may
+/// order of an epoch: it draws the samples of a batch, or only the first batch of its loader is used. A loader may
 /// begin once for a trial of one step.
 bool EpochClock::order_begins(const void* order, bool is_loader) {
   constexpr std::size_t most = 16;
@@ -174,13 +174,13 @@ std::uint32_t EpochClock::reason() const {
 void EpochClock::hint(Hint hint) {
   if (hint == Hint::validation) validated_ = true;
   const std::uint64_t since = passes_ - std::exchange(hinted_at_[static_cast<int>(hint)], passes_);
-  // What comes with each step ends nothing, and of several losses in a row the first does.
+  // A hint in each step ends no epoch, and of several hints in a row the first one ends it.
   constexpr std::uint64_t fewest = 2;
   is_due_by_hint_ = is_due_by_hint_ || since >= fewest;
 }
 
 void EpochClock::ticked() {
-  std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // it no longer steps
+  std::erase_if(counts_, [](const auto& each) { return each.second == 0; });  // the optimizer no longer steps
   for (auto& each : counts_) each.second = 0;
   steps_ = backwards_ = 0;
   due_ = 0;

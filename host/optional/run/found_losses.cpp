@@ -60,7 +60,7 @@ class FoundLosses final : public FoundValues {
   ProgramLosses losses_;
 };
 
-/// Those of all inspectors of this process.
+/// The losses of all inspectors of this process.
 class AllFound {
  public:
   void add(FoundValues& values) {
@@ -74,7 +74,7 @@ class AllFound {
     }
     drop_ended();
   }
-  /// A thread that holds an inspector, as where a lens runs a model, does not wait for one that tells an inspector.
+  /// A thread that holds an inspector, as a lens that runs a model does, does not wait for one that calls inspectors.
   template <class Call>
   void each(Call&& call) {
     const auto lock = lock_soon(mutex_);
@@ -134,7 +134,7 @@ const ProgramHooks hooks = {nullptr, nullptr, [](const torch::optim::Optimizer&)
                               });
                             }};
 
-/// Inspectors are the parent's, and so may be the lock.
+/// Leaves the parent's inspectors to the parent, and the lock that one of its threads may hold.
 void begin_in_child() {
   if (found.load() != nullptr) found.store(new AllFound());
 }

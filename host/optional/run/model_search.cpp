@@ -56,8 +56,8 @@ bool is_frozen_with_state(const torch::nn::Module& module) {
          std::none_of(own.begin(), own.end(), [](const at::Tensor& each) { return each.requires_grad(); });
 }
 
-/// Whether what a module has beside a trained part is a frozen part that may change all the same: none of it requires
-/// gradients or is held by an optimizer, and it is no copy, as a teacher or a target network is.
+/// Whether the rest of a module, beside a trained part, is frozen but may still change: none of it requires gradients
+/// or is held by an optimizer, and it is no copy of the part, as a teacher or a target network is.
 bool is_frozen_beside(const FoundModel& whole, const FoundModel& part, const ParameterSet& held_by_others) {
   if (whole.parameters.size() <= part.parameters.size() ||
       count_of(part.parameters, whole.parameters) != part.parameters.size())
@@ -130,7 +130,7 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const Para
   const FoundModel* best = nullptr;
   for (const FoundModel& each : candidates) {
     if (!covers(each)) continue;
-    // If two have the same parameters, the one that holds the other.
+    // If two modules have the same parameters, prefer the outer one.
     const bool is_nearer = best == nullptr || each.parameters.size() < best->parameters.size() ||
                            (each.parameters.size() == best->parameters.size() && depth(each) > depth(*best));
     if (is_nearer) best = &each;
@@ -145,7 +145,7 @@ std::vector<FoundModel> ModelSearch::find(const ParameterSet& wanted, const Para
     return {*whole};
   }
 
-  // A model one of whose layers was replaced holds the new one too, which nobody trains.
+  // If a layer of a model was replaced, the model also holds the new layer, which no optimizer trains.
   const auto holds = [&](const FoundModel& whole, const FoundModel& part) {
     return whole.parameters.size() > part.parameters.size() &&
            count_of(part.parameters, whole.parameters) == part.parameters.size() &&

@@ -23,18 +23,18 @@ struct FoundModel {
   ParameterSet parameters;
 };
 
-/// The modules of a program that were seen at work, and which of them are the models whose parameters an optimizer
-/// holds. One thread at a time.
+/// The modules of a program that were seen in use, and the search for the models whose parameters an optimizer holds.
+/// One thread at a time.
 class ModelSearch {
  public:
-  /// One that is alive now. Whether it was not known.
+  /// Takes a module that is alive now. Returns whether it was unknown.
   bool see(torch::nn::Module& module);
   bool any() const { return !seen_.empty(); }
-  /// The module, of those seen and all below them, whose parameters are exactly, or most nearly, those wanted, together
-  /// with a frozen part that may still change; where no module holds them all, the fewest that hold some. Only modules
-  /// of these types are taken, if any are named.
-  /// @param held_by_others  what other optimizers and models hold: a module that has more than was wanted has none of
-  /// these
+  /// Finds the module, among those seen and all below them, whose parameters are exactly, or most nearly, those wanted,
+  /// together with a frozen part that may still change. If no module holds them all, finds the fewest that hold some.
+  /// Only modules of `types` are taken, if any are named.
+  /// @param held_by_others  parameters of other optimizers and models: a module with more than the wanted ones has none
+  /// of these
   std::vector<FoundModel> find(const ParameterSet& wanted, const ParameterSet& held_by_others,
                                const std::vector<std::string>& types) const;
 
@@ -42,7 +42,7 @@ class ModelSearch {
   struct SeenModule {
     std::weak_ptr<torch::nn::Module> owner;
     bool is_owned = false;
-    // For a module that is not owned: its own parameters and children, only to compare with, and all parameters.
+    // The own parameters and children of a module that is not owned, only to compare with; and all its parameters.
     std::vector<const void*> parts;
     std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> parameters;
   };

@@ -89,7 +89,7 @@ std::pair<NodeHandle, std::size_t> only_below(const GraphNode& node) {
   return found;
 }
 
-/// Whether its result is its input times a constant. The names are mangled, with their lengths.
+/// Whether the node's result is its input times a constant. Type names are mangled, and begin with their lengths.
 bool is_factor(const GraphNode& node) {
   return is_any_of(node, {"12MulBackward", "12DivBackward", "12NegBackward", "15ToCopyBackward", "13ViewBackward",
                           "16SqueezeBackward", "14CloneBackward", "14AliasBackward"});
@@ -109,7 +109,7 @@ double constant_of(GraphNode& node, std::size_t input) {
       return by_number->other.isComplex() ? 1 : by_number->other.to<double>();
     if (const auto* by_tensor = dynamic_cast<MulBackward0*>(&node))
       return number_in(input == 0 ? by_tensor->other_ : by_tensor->self_);
-  } catch (const std::exception&) {  // its graph is used up, as backward() will say
+  } catch (const std::exception&) {  // its graph is freed, which backward() will report
   }
   return 1;
 }
@@ -232,7 +232,7 @@ void LossScale::before_step(const torch::optim::Optimizer& optimizer) {
     }
     if (!is_held) return;
     const double scale = waiting_.back().made.scale, kept = size_of(parameter.grad()) / *as_made_ * scale;
-    // Clipping may come on top of it, which makes gradients smaller still.
+    // Clipping may follow, and make gradients even smaller.
     const bool is_divided = std::abs(kept - 1) < rounding || (is_likely(scale) && kept < 1);
     // A copy of the parameters in single precision gets its gradients only now.
     const bool is_copy = is_likely(scale) && *as_made_ == at_step_;
@@ -256,8 +256,8 @@ ProgramLosses::ProgramLosses(FoundValues& values, const Names& names, Tell tell)
       names_(names.train, names.given),
       validation_names_(names.validation, {}) {}
 
-/// Where backward() is called from. One loss may have several places, such as both arms of an `if`, but a step uses
-/// only one of them.
+/// The place from which backward() is called. One loss may have several places, such as both arms of an `if`, but a
+/// step uses only one of them.
 const void* ProgramLosses::origin_of(const at::Tensor& loss, const void* place, std::size_t trainings) {
   const void* origin = origins_.of(place);
   if (!names_.knows(origin)) {
@@ -274,8 +274,8 @@ const void* ProgramLosses::origin_of(const at::Tensor& loss, const void* place, 
   return origin;
 }
 
-/// What a loss function gives while the program validates is compared with the training loss only where that is its
-/// result too.
+/// The result of a loss function in validation is compared with the training loss only if that loss is a result of the
+/// same function.
 void ProgramLosses::note_role(const at::Tensor& loss, const MadeLoss& made, bool is_main) {
   if (!is_main) return;
   for (auto& [function, role] : roles_) role.is_loss = false;
@@ -367,7 +367,7 @@ void ProgramLosses::name_losses() {
 
 void ProgramLosses::end_epoch() {
   if (!nameless_.empty()) name_losses();
-  // Without a step, gradients have overflowed, as they may at first, or are still being accumulated.
+  // If there was no step, gradients have overflowed, as they may at first, or are still being accumulated.
   if (scale_.any_waits()) show_waiting(scale_.is_likely_of_waiting());
 }
 

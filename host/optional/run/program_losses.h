@@ -23,29 +23,29 @@ class Optimizer;
 
 namespace loupe {
 
-/// Finds the place in the program that calls backward(). Where little is optimized, LibTorch's inline functions are
-/// functions of the program's own, and every call would come from the same place in them. One thread at a time.
+/// Finds the place in the program that calls backward(). With little optimization, LibTorch's inline functions are
+/// compiled into the program, and every call would come from the same place in them. One thread at a time.
 class CallOrigins {
  public:
-  /// The place in the trainer's code, below that function, for the place in it; on the stack that the call is made on.
+  /// Returns the place in the trainer's code that led to `place`, on the current stack.
   const void* of(const void* place);
 
  private:
   /// The inline functions around the place; null if it is the trainer's own code.
   const std::vector<CodeRange>* inline_code_at(const void* place);
 
-  std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;    // by object
-  std::unordered_map<const void*, const std::vector<CodeRange>*> places_;  // those asked for before
+  std::unordered_map<const void*, std::vector<CodeRange>> inline_code_;    // the inline functions of each object
+  std::unordered_map<const void*, const std::vector<CodeRange>*> places_;  // the places looked up so far
 };
 
-/// How a number was computed that backward() is called on.
+/// The computation of a number on which backward() is called.
 struct MadeLoss {
-  /// The loss function of LibTorch's whose result it is, but for constant factors, and that result; null where it is
-  /// made of more than that.
+  /// The loss function of LibTorch whose result this is, except for constant factors, and that result; null if more was
+  /// computed from it.
   const char* function = nullptr;
   at::Tensor result;
   bool has_factors = false;
-  /// What it was multiplied by at last, where that is a constant above 1, and what it was before; else 1, and itself.
+  /// The last constant factor if it is above 1, and the number before that factor; else 1, and the number itself.
   double scale = 1;
   at::Tensor unscaled;
 };
@@ -64,7 +64,7 @@ class LossMakers {
     at::Tensor result;
     const char* function;
   };
-  std::deque<ComputedLoss> computed_;  // the latest
+  std::deque<ComputedLoss> computed_;  // the latest ones
 };
 
 /// A parameter that a loss depends on.
@@ -72,11 +72,11 @@ struct LossLeaf {
   const c10::TensorImpl* parameter;  // only to compare with
   std::vector<int64_t> shape;
 };
-/// The nodes of its graph, as far as searched.
+/// The parameters in the graph of a loss, as far as it is searched.
 std::vector<LossLeaf> leaves_of(const at::Tensor& loss);
 
-/// The same for two calls of backward() on one loss, as in both arms of an `if`: of the operations that it was computed
-/// by last, and the parameter nearest to it.
+/// A hash that is equal for two calls of backward() on one loss, as in both arms of an `if`: of the last operations
+/// that computed it, and of the parameters nearest to it.
 std::uint64_t signature_of(const at::Tensor& loss);
 
 /// Finds out whether a program that multiplies its loss by a number, for gradients that half precision would round to
@@ -89,9 +89,9 @@ class LossScale {
     MadeLoss made;
   };
 
-  /// Not known before the second step.
+  /// Nullopt if unknown, as before the second step.
   std::optional<bool> is_divided_out() const { return is_divided_out_; }
-  /// A loss that was multiplied, until that is known.
+  /// Keeps a multiplied loss until the answer is known.
   void wait(ScaledLoss loss) { waiting_.push_back(std::move(loss)); }
   std::vector<ScaledLoss> take() { return std::exchange(waiting_, {}); }
   bool any_waits() const { return !waiting_.empty(); }
@@ -111,17 +111,17 @@ class LossScale {
   std::vector<ScaledLoss> waiting_;
   std::optional<WeakTensor> parameter_;  // the parameter whose gradient is read
   std::optional<double> as_made_;        // the size of its gradient after the last backward pass
-  double at_step_ = 0;                   // the same at the step before
+  double at_step_ = 0;                   // the size of its gradient at the step before
 };
 
-/// The losses of a program that does not name them: which calls of backward() are on one loss, what it is called, and
-/// which of the numbers that are computed while the program validates may be compared with it. One thread at a time.
+/// The losses of a program that does not name them: finds which calls of backward() are on one loss, names it, and
+/// finds which numbers that are computed in validation may be compared with it. One thread at a time.
 class ProgramLosses {
  public:
   /// Reports the guess about a loss.
   struct Tell {
     std::function<void(const std::string& guess)> guess;
-    /// A trained loss, which has a name.
+    /// Reports a trained loss and its name.
     std::function<void(const std::string& name, const std::string& what)> trained;
   };
   struct Names {
@@ -130,19 +130,19 @@ class ProgramLosses {
   };
   ProgramLosses(FoundValues& values, const Names& names, Tell tell);
 
-  /// A loss function of LibTorch gave a number, within a graph or without.
+  /// A loss function of LibTorch returned a number, with a graph (`computed`) or without one (`evaluated`).
   void computed(const at::Tensor& result, const char* function) { makers_.computed(result, function); }
   void evaluated(const at::Tensor& result, const char* function, const void* place);
   /// @param trainings  how many models are trained, each by its own optimizer
   void before_backward(const at::Tensor& loss, const void* place, std::size_t trainings);
   void after_backward() { scale_.after_backward(); }
   void before_step(const torch::optim::Optimizer& optimizer);
-  /// @param models  whose parameters the optimizer holds
+  /// @param models  the models whose parameters the optimizer holds
   void after_step(const std::vector<std::string>& models);
   void end_epoch();
   /// Whether backward() was called on any number.
   bool any() const { return names_.count() > 0; }
-  /// Whether any of them has no name yet.
+  /// Whether any loss has no name yet.
   bool any_nameless() const { return !nameless_.empty(); }
 
  private:
@@ -171,9 +171,9 @@ class ProgramLosses {
   LossMakers makers_;
   LossScale scale_;
   std::map<std::string_view, Role> roles_;
-  std::vector<Evaluated> early_;  // before the first backward()
+  std::vector<Evaluated> early_;  // results before the first backward()
   std::vector<std::pair<const void*, std::uint64_t>> signatures_;
-  std::set<const void*> in_step_;  // on which backward() was called since the last step
+  std::set<const void*> in_step_;  // places that called backward() since the last step
   // Losses of places that have no name yet, and the models whose optimizers stepped since.
   std::vector<const void*> nameless_;
   std::vector<std::pair<const void*, LossScale::ScaledLoss>> nameless_losses_;

@@ -8,7 +8,7 @@
 
 namespace loupe {
 
-/// Overrides what `loupe run` guesses about a program.
+/// Overrides the guesses of `loupe run` about a program.
 struct RunProgramSection {
   enum class Epoch {
     automatic,  ///< train_eval once the program calls eval(); otherwise by steps
@@ -16,7 +16,7 @@ struct RunProgramSection {
     steps,
     seconds,
   };
-  std::vector<std::string> models;  ///< types, as names or globs; empty: what optimizers hold
+  std::vector<std::string> models;  ///< types, as names or globs; empty: the models that optimizers hold
   Epoch epoch = Epoch::automatic;
   double epoch_length = 100;        ///< in steps or seconds
   std::vector<std::string> losses;  ///< names by the order of the calls of backward(); "-" leaves one out

@@ -51,7 +51,7 @@ template <class... Arguments>
 struct BackwardOfManyTap<void (*)(const torch::autograd::variable_list&, Arguments...)> {
   static inline void (*real)(const torch::autograd::variable_list&, Arguments...) = nullptr;
   static void tap(const torch::autograd::variable_list& tensors, Arguments... arguments) {
-    // The bytes after one place, to which no other call returns, distinguish several losses there.
+    // Addresses after this place, to which no other call returns, distinguish several losses of one call.
     const auto* place = static_cast<const char*>(__builtin_return_address(0));
     for (std::size_t i = 0; i < tensors.size() && i < 4; ++i) {
       if (is_number(tensors[i])) listener->before_backward(tensors[i], place + i);

@@ -7,12 +7,12 @@ namespace loupe {
 
 /// Receives a program's use of losses and events around its epochs, on its threads. Functions must not throw.
 struct ProgramListener {
-  /// Before a backward pass from a tensor of one element; `place` is the call's, only to compare with.
+  /// Before a backward pass from a tensor of one element; `place` is the address of the call, only to compare with.
   void (*before_backward)(const at::Tensor& loss, const void* place);
   void (*after_backward)();
   /// A loss function gave a result with a graph; `function` is its name.
   void (*computed)(const at::Tensor& loss, const char* function);
-  /// The same without a graph, as a mean of the batch; `place` is the call's.
+  /// The same without a graph, as a mean of the batch; `place` is the address of the call.
   void (*evaluated)(const at::Tensor& loss, const char* function, const void* place);
   /// Before the sampler of a data loader starts again, or the program draws a random order. `order` is only to compare
   /// with.

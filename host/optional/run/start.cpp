@@ -1,5 +1,5 @@
-// The start of the part by libloupe_run.so, and the path of events to the watched program's model: faults of Loupe
-// never reach the program, and events of Loupe's own work are ignored.
+// Starts the part for libloupe_run.so, and passes events to the watched program's object: faults of Loupe never reach
+// the program, and events of Loupe's own work are ignored.
 
 #include "run/start.h"
 
@@ -33,7 +33,7 @@ namespace loupe {
 namespace {
 
 std::atomic<WatchedProgram*> watched{nullptr};  // null once Loupe has given up, or the program ends
-std::atomic<WatchedProgram*> kept{nullptr};     // the same for ever: threads may still use it
+std::atomic<WatchedProgram*> kept{nullptr};     // never reset: threads may still use it
 thread_local bool is_inside = false;            // calls are Loupe's own, not the program's
 
 void give_up(WatchedProgram& program, const std::string& why) {
@@ -41,11 +41,11 @@ void give_up(WatchedProgram& program, const std::string& why) {
   set_hooks_of_program(nullptr);
   try {
     program.give_up(why);
-  } catch (...) {  // what failed before may fail again
+  } catch (...) {  // the call may fail again
   }
 }
 
-/// A configuration that is wrong; `--require` does not let the program run without.
+/// Reports a wrong configuration. With `--require`, the program ends, as it must not run unwatched.
 void refuse(WatchedProgram& program, const ConfigError& error) {
   log(LOUPE_LOG_ERROR, std::string("the configuration is wrong\n") + error.what());
   if (is_set(run_require_variable, "1")) ::_exit(exit_unwatched);
@@ -121,7 +121,7 @@ struct Guarded<Member> {
   static void call(Arguments... arguments) {
     guarded([&](WatchedProgram& program) { (program.*Member)(arguments...); });
   }
-  /// Only while an optimizer waits for its models.
+  /// Calls the member only while an optimizer waits for its models.
   static void call_if_waiting(Arguments... arguments) {
     const WatchedProgram* waiting = watched.load(std::memory_order_acquire);
     if (waiting != nullptr && waiting->waits()) call(arguments...);
@@ -139,7 +139,7 @@ const ProgramListener program_listener = {
     &Guarded<&Program::computed>::call,        &Guarded<&Program::evaluated>::call,
     &Guarded<&Program::order_begins>::call,    &Guarded<&Program::scheduled>::call};
 
-/// In a process that was just forked: other threads do not exist, so nobody will release their locks.
+/// Call it in a process that was just forked: other threads do not exist, so nobody will release their locks.
 void begin_anew() {
   WatchedProgram* program = watched.load();
   if (program == nullptr) return;

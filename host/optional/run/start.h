@@ -4,7 +4,7 @@
 
 namespace loupe {
 
-/// How the part is begun by libloupe_run.so.
+/// The table by which libloupe_run.so starts the part.
 extern const RunTable run_table;
 
 }  // namespace loupe

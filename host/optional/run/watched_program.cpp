@@ -171,7 +171,7 @@ WatchedProgram::Optimizer& WatchedProgram::optimizer_at(const torch::optim::Opti
 void WatchedProgram::group_added(const torch::optim::Optimizer* optimizer,
                                  const torch::optim::OptimizerParamGroup& group) {
   Optimizer& known = optimizer_at(optimizer);
-  // An optimizer made at the address of an earlier one starts fresh, but its first group looks like a further one.
+  // A new optimizer may have the address of a destroyed one: its first group then looks like a further group.
   known.waits = any_news_ = true;
   known.take(group.params());
   set_waiting();
@@ -193,16 +193,16 @@ void WatchedProgram::scheduled() {
   if (clock_) clock_->hint(EpochClock::Hint::schedule);
 }
 
-/// Called where the next step begins.
+/// Called when the next step begins.
 void WatchedProgram::end_due_epoch() {
   if (!clock_) return;
-  // Steps of the program's own optimizers, which no tap sees, are noticed by what they changed.
+  // Steps of optimizers that the program defines, which no tap sees, are noticed by changed parameters.
   const std::uint64_t unseen = unseen_step_count();
   for (; unseen_steps_ < unseen; ++unseen_steps_) clock_->stepped(&unseen_steps_);
   if (clock_->step_begins()) end_epoch();
 }
 
-/// The model that stands for it then reaches before_forward, as any module that runs.
+/// The model that represents the script then reaches before_forward, like any module that runs.
 void WatchedProgram::before_script(const torch::jit::Module& script) {
   std::erase_if(scripts_, [](const auto& each) { return !dynamic_cast<const ScriptRoot&>(*each).script_lives(); });
   if (waits_) scripts_.push_back(opened<ScriptTable>()->model_of(script));
@@ -267,7 +267,7 @@ bool WatchedProgram::tell_of_twin(const torch::optim::Optimizer& optimizer) {
   const auto finding = finding_of_twin(optimizer, std::exchange(leaves_, {}), idle->name);
   if (!finding) return false;
   publish(*finding, inspector());
-  // Nothing runs in it; findings about that would only be consequences.
+  // This model does not run: further findings about it would only be consequences.
   std::erase_if(attached_, [&](const Attached& each) {
     const bool is_idle = is_its(each);
     if (is_idle) inspector_->detach(each.name);
@@ -299,7 +299,7 @@ void WatchedProgram::take_strangers(const torch::optim::Optimizer& optimizer) {
   publish(finding, inspector());
 }
 
-/// Attaches them together with those of other optimizers that step in turn with this one.
+/// Attaches such parameters together with those of other optimizers that step in turn with this one.
 void WatchedProgram::attach_bare(const torch::optim::Optimizer& optimizer,
                                  const std::vector<BareParameter>& strangers) {
   for (const auto& bare : bare_) {
@@ -321,7 +321,7 @@ void WatchedProgram::attach_bare(const torch::optim::Optimizer& optimizer,
     }
   }
   inspector();
-  // Watching keeps them alive, so only a few are watched.
+  // Watching keeps such models alive, so only a few are watched.
   constexpr std::size_t most = 4;
   if (bare_.size() == most) bare_.pop_front();
   bare_.push_back(bare);
@@ -400,7 +400,7 @@ int WatchedProgram::training_of(const ParameterSet& parameters) {
 }
 
 std::size_t WatchedProgram::trainings() const {
-  // Without a set: this is asked at each backward pass.
+  // This uses no set, because it runs at each backward pass.
   std::size_t count = 0;
   for (auto each = attached_.begin(); each != attached_.end(); ++each) {
     count +=
@@ -417,7 +417,7 @@ ParameterSet WatchedProgram::without_attached(const ParameterSet& parameters) co
   return left;
 }
 
-/// While an optimizer waits for its models, forwards pass by the taps although nothing is attached.
+/// Counts an optimizer that waits for its models as an attachment: taps then report forwards.
 void WatchedProgram::set_waiting() {
   const bool waits =
       std::any_of(optimizers_.begin(), optimizers_.end(), [](const auto& each) { return each.second.waits; });
@@ -426,7 +426,7 @@ void WatchedProgram::set_waiting() {
 }
 
 void WatchedProgram::settle(bool all_there_is) {
-  // Without any module, as before a script runs, nothing is known of the program.
+  // Nothing is known about the program without any module, as before the first script runs.
   if (!waits_ || !(all_there_is || (any_news_ && modules_.any()))) return;
   any_news_ = false;
   inspector();
@@ -506,7 +506,7 @@ void WatchedProgram::tell_models_in_turn() {
     tell("watched " + std::to_string(names_[kind]) + " models '" + kind + "' in turn", nullptr);
 }
 
-/// Without this, a run that was not judged would look healthy.
+/// Reports the parts that were not judged. Without this, such a run would look healthy.
 void WatchedProgram::tell_unobserved() {
   constexpr int enough_epochs = 3;
   std::vector<std::string> unobserved;
@@ -526,7 +526,7 @@ void WatchedProgram::tell_unobserved() {
   log(LOUPE_LOG_INFO, text);
 }
 
-/// Epochs that are guessed and come faster than the budget pays for their reports are shown several at a time.
+/// If guessed epochs come faster than the budget pays for their reports, several are shown at a time.
 void WatchedProgram::end_epoch(bool is_broken_off) {
   ++epochs_;
   reason_ = is_broken_off ? uint32_t{LOUPE_TICK_END} : clock_->reason();
@@ -549,7 +549,7 @@ void WatchedProgram::show_epochs() {
 
 void WatchedProgram::finish() {
   if (!inspector_) return;
-  const bool never_trained = epochs_ == 0 && !names_.empty();  // which is also shown
+  const bool never_trained = epochs_ == 0 && !names_.empty();  // shown, too
   const bool ticks = clock_->has_passes() || never_trained || !is_shown_;
   if (clock_->has_passes() || never_trained) end_epoch(clock_->counts() && clock_->has_passes());
   if (!is_shown_) show_epochs();
@@ -557,7 +557,7 @@ void WatchedProgram::finish() {
   tell_models_in_turn();
   tell_unobserved();
   rows_.reset();
-  // What came since the last tick, as an evaluation, belongs to no epoch.
+  // Values since the last tick, for example of an evaluation, belong to no epoch.
   const auto end = [](Monitor& monitor) { monitor.end(LOUPE_END_COMPLETED, nullptr); };
   if (!ticks) ProgramInspector::of(*inspector_).with_monitor(end);
   inspector_.reset();
@@ -572,7 +572,7 @@ void WatchedProgram::give_up(const std::string& why) {
 }
 
 void WatchedProgram::leave_parent() {
-  // Not destroyed: threads that exist only in the parent may hold their locks.
+  // These objects are not destroyed: threads that exist only in the parent may hold their locks.
   for (WatchedProgram* parent = parent_.release(); parent != nullptr; parent = parent->parent_.release()) {
     const std::unique_lock lock(parent->mutex_, std::try_to_lock);
     if (lock) modules_ = parent->modules_;

@@ -35,13 +35,13 @@ namespace loupe {
 
 using ProgramMutex = OrderedMutex<std::recursive_timed_mutex, LockRank::program>;
 
-/// A program that knows nothing of Loupe: what its optimizers hold is attached, and its losses and epochs are guessed.
-/// Call each member under the mutex; on any thread.
+/// A program that knows nothing of Loupe: attaches the models that its optimizers hold, and guesses its losses and
+/// epochs. Call each member under the mutex; on any thread.
 class WatchedProgram {
  public:
   explicit WatchedProgram(std::unique_ptr<WatchedProgram> parent = nullptr) : parent_(std::move(parent)) {}
   ProgramMutex& mutex() { return mutex_; }
-  /// Whether forwards are of any interest: an optimizer's models are not known yet. Without the mutex.
+  /// Whether forwards must be observed: an optimizer's models are not known yet. Without the mutex.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
 
   void module_used(torch::nn::Module& module);
@@ -58,7 +58,7 @@ class WatchedProgram {
   void evaluated(const at::Tensor& loss, const char* function, const void* place);
   void order_begins(const void* order, bool is_loader);
   void scheduled();
-  /// The last epoch, and the end of the record.
+  /// Shows the last epoch, and ends the record.
   void finish();
   /// Loupe failed: the program continues without it.
   void give_up(const std::string& why);
@@ -86,9 +86,9 @@ class WatchedProgram {
     std::size_t size = 0;                       // its size at the last check
     bool waits = true;
     std::uint64_t steps = 0;
-    std::uint64_t first_step = 0, last_step = 0;  // among those of all optimizers
+    std::uint64_t first_step = 0, last_step = 0;  // numbers among the steps of all optimizers
     using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
-    std::vector<std::pair<BareParameter, WeakTensor>> strangers;  // since its first step; the tensor is the second
+    std::vector<std::pair<BareParameter, WeakTensor>> strangers;  // outside models; the tensor is the second member
     bool is_idle = false;  // a finding reports that a different instance runs than the one it holds
   };
 
@@ -114,7 +114,7 @@ class WatchedProgram {
   void detach_dead(const FoundModel& next);
   ParameterSet without_attached(const ParameterSet& parameters) const;
   void set_waiting();
-  /// Reports after the program's first step what is watched and what ends an epoch.
+  /// Reports after the program's first step the watched models and the end of an epoch.
   void tell_first_lines();
   /// The number of the training that parameters belong to; a new one where no attached model has any of them.
   int training_of(const ParameterSet& parameters);
@@ -135,10 +135,10 @@ class WatchedProgram {
   std::optional<BatchRows> rows_;                           // while they may show where epochs end
   std::vector<std::pair<const void*, bool>> early_orders_;  // orders that began before the clock, in the first epoch
   std::optional<ProgramLosses> losses_;
-  bool wants_leaves_ = false;     // an optimizer is new
-  std::vector<LossLeaf> leaves_;  // of the loss before its first step
+  bool wants_leaves_ = false;     // an optimizer has new parameters
+  std::vector<LossLeaf> leaves_;  // the parameters of the loss before the first step
   ModelSearch modules_;
-  std::vector<std::shared_ptr<torch::nn::Module>> scripts_;  // those seen at work, while their scripts live
+  std::vector<std::shared_ptr<torch::nn::Module>> scripts_;  // models of scripts that ran, while the scripts live
   std::deque<std::pair<const torch::optim::Optimizer*, Optimizer>> optimizers_;  // in order of creation
   std::vector<Attached> attached_;
   std::deque<std::shared_ptr<BareModel>> bare_;  // owned here: no module of the program's holds them
@@ -146,15 +146,15 @@ class WatchedProgram {
   std::set<std::string> in_turn_;                // kinds whose models follow each other
   std::uint64_t steps_ = 0;                      // steps of all optimizers
   int epochs_ = 0;                               // finished epochs
-  bool is_shown_ = true;                         // the last of them
-  std::uint32_t reason_ = 0;                     // LOUPE_TICK_, of the last
+  bool is_shown_ = true;                         // the last epoch was shown
+  std::uint32_t reason_ = 0;                     // the reason LOUPE_TICK_ of the last epoch
   int last_training_ = 0;
   std::uint64_t unseen_steps_ = 0;                        // counted by the clock
-  std::vector<std::string> first_models_, first_losses_;  // for the first lines
+  std::vector<std::string> first_models_, first_losses_;  // names for the first lines
   double first_epoch_ = 1;
   bool has_told_first_lines_ = false;
   std::atomic<bool> waits_{false};
-  bool any_news_ = false;  // a module or an optimizer that was not there when models were searched for last
+  bool any_news_ = false;  // a module or an optimizer is new since the last search for models
 };
 
 }  // namespace loupe

@@ -8,7 +8,7 @@
 namespace loupe {
 namespace {
 
-/// Those alive, by each of their modules.
+/// The models that are alive, by each of their modules.
 struct ScriptModels {
   ProcessMutex mutex;
   std::unordered_map<const c10::ivalue::Object*, std::weak_ptr<ScriptModel>> by_script;

@@ -53,8 +53,8 @@ class ScriptLayer : public torch::nn::Module, public HasVisibility {
 class ScriptElements {
  public:
   const ScriptLayer* owner_of(const at::Tensor& tensor) const;
-  /// Whether it is a buffer of whole numbers, as the count of batches that a batch norm keeps: the optimizer moves what
-  /// is done to it about.
+  /// Whether it is a buffer of whole numbers, as the count of batches that a batch norm keeps: the interpreter's
+  /// optimizer may move operations on it.
   bool is_count(const at::Tensor& tensor) const;
 
  private:
@@ -63,26 +63,26 @@ class ScriptElements {
   std::unordered_set<const void*> counts_;
 };
 
-/// The root of such a model, which knows all of it. Made and followed on any thread that holds the script.
+/// The root of such a model, which knows all its layers. Made and followed on any thread that holds the script.
 class ScriptModel : public ScriptLayer, public ScriptRoot {
  public:
-  /// Finds or creates the one for this module.
+  /// Finds or creates the model of this module.
   static std::shared_ptr<ScriptModel> of(const torch::jit::Module& script);
-  /// The model that has this module at its root or below, if one was made and lives; and the module in it.
+  /// Finds the live model that has this module at its root or below, and the layer of the module; null without one.
   static std::shared_ptr<ScriptModel> find(const c10::ivalue::Object* script, ScriptLayer*& layer);
 
   explicit ScriptModel(const torch::jit::Module& script);
   ~ScriptModel() override;
 
   bool script_lives() const override { return !script_.expired(); }
-  /// Before a forward: modes, replaced parameters, and where the elements lie.
+  /// Call it before a forward: takes over modes and replaced parameters, and returns where the elements lie.
   std::shared_ptr<const ScriptElements> follow_script();
   ScriptLayer* layer_of(const c10::ivalue::Object* script) const;
 
  private:
   void add_children(ScriptLayer& layer, const torch::jit::Module& script);
 
-  std::mutex mutex_;                                  // of what a forward follows
+  std::mutex mutex_;                                  // of the members that a forward updates
   std::vector<std::shared_ptr<ScriptLayer>> layers_;  // below the root
   std::unordered_map<const c10::ivalue::Object*, ScriptLayer*> by_script_;
   std::shared_ptr<const ScriptElements> elements_;

@@ -21,7 +21,7 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr std::size_t most_ways = 128;  // LibTorch's attention alone has dozens of paths
+constexpr std::size_t most_ways = 128;  // LibTorch's attention has dozens of paths
 
 /// One name for an operator and for its replacement by the interpreter's optimizer.
 std::string usual_name(std::string name) {
@@ -42,7 +42,7 @@ std::string usual_name(std::string name) {
   return other != others.end() ? other->second : name;
 }
 
-/// Overloads are called forward__0 and so on, and what torch.jit.trace made of a second call forward1.
+/// Overloads are called forward__0 and so on; torch.jit.trace calls the method of a second call forward1.
 bool is_forward(const std::string& method) {
   if (method.compare(0, 7, "forward") != 0) return false;
   return method.find_first_not_of("_0123456789", 7) == std::string::npos;
@@ -75,7 +75,7 @@ bool is_view(const std::string& operator_name) {
 }
 
 ScriptPlace ScriptProgress::next(const ScriptLayer* owner, int name) {
-  // The operator that a layer began with begins its next run.
+  // The operator with which a layer began also begins the layer's next run.
   if (owner != nullptr && (owner != last_ || name == first_name_)) {
     last_ = owner;
     first_name_ = name;
@@ -97,11 +97,11 @@ class ScriptWalk {
   /// One call of a function.
   struct Call {
     std::unordered_map<const Value*, torch::jit::ObjectPtr> modules;
-    std::unordered_map<const Value*, const ScriptLayer*> owners;  // of parameters and buffers
-    std::unordered_set<const Value*> counts;                      // of batches, as a batch norm keeps
-    std::unordered_map<const Node*, bool> returned;               // that give what it returns; unless it goes on there
-    std::vector<ScriptLayer*> results;                            // whose result it is
-    bool may_go_on = false;                                       // what it returns may be computed on
+    std::unordered_map<const Value*, const ScriptLayer*> owners;  // the layers of parameters and buffers
+    std::unordered_set<const Value*> counts;                      // counts of batches, which batch norms keep
+    std::unordered_map<const Node*, bool> returned;               // nodes of the result, and whether it may go on
+    std::vector<ScriptLayer*> results;                            // the layers whose result this is
+    bool may_go_on = false;                                       // the next operator may continue the result
     ScriptLayer* inside = nullptr;
   };
 
@@ -165,7 +165,7 @@ void ScriptWalk::walk_graph(const Graph& graph, Call& call) {
   --depth_;
 }
 
-/// The node that computes the first tensor of a value.
+/// Finds the node that computes the first tensor of a value.
 void ScriptWalk::find_returned(const Value* value, Call& call, bool may_go_on) {
   const Node* node = value->node();
   const auto kind = node->kind();
@@ -210,7 +210,7 @@ void ScriptWalk::walk_block(const Block& block, Call& call) {
     } else if (kind == c10::prim::If) {
       walk_branches(*node, call);
     } else if (kind == c10::prim::Loop) {
-      // Once as from before it, once as from its own end.
+      // Walk the body twice: from the state before the loop, and also from the state after a turn.
       for (int turn = 0; turn < 2; ++turn) {
         const std::vector<ScriptProgress> before = ways_;
         walk_block(*node->blocks()[0], call);
@@ -301,7 +301,7 @@ void ScriptWalk::walk_operator(const Node& node, Call& call) {
   }
   const std::string name = node.kind().toQualString();
   if (node.kind().is_prim()) {
-    // Lists of parameters, as an LSTM's, and casts.
+    // Such a node makes a list of parameters, as for an LSTM, or is a cast.
     if (owner != nullptr && node.outputs().size() == 1) call.owners[node.output()] = owner;
     return;
   }
@@ -320,7 +320,7 @@ void ScriptWalk::walk_operator(const Node& node, Call& call) {
   }
   result.is_hidden = call.inside->is_opaque();
   const int number = plan_.name_of(name.c_str());
-  if (number < 0) return;  // in a method that only this object has
+  if (number < 0) return;  // a method that only this object has
   for (ScriptProgress& progress : ways_) {
     const auto [place, is_new] = plan_.results_.try_emplace(progress.next(owner, number), result);
     if (is_new || place->second.is_unclear) continue;

@@ -11,9 +11,9 @@
 
 namespace loupe {
 
-/// Where in a forward an operator runs: after which layer's own operators, and how often one of that name ran since.
-/// The interpreter's optimizer replaces and reorders operators and forgets whose they were, but not which tensors they
-/// read and what follows from what; so that the same is found in the script as it was written and as it is run.
+/// The place of an operator in a forward: the layer whose own operators ran last, and how often an operator of that
+/// name ran since. The interpreter's optimizer replaces and reorders operators and forgets their layers, but keeps the
+/// tensors that they read and their dependencies. So a place is the same in the script as written and as run.
 struct ScriptPlace {
   const ScriptLayer* after = nullptr;
   int name = -1;
@@ -43,14 +43,14 @@ class ScriptProgress {
 class ScriptPlan {
  public:
   struct Result {
-    std::vector<ScriptLayer*> layers;  // whose result it is, the innermost first
-    bool may_go_on = false;            // unless the next operator computes that result on
+    std::vector<ScriptLayer*> layers;  // the layers whose result it is, the innermost first
+    bool may_go_on = false;            // the next operator may continue the result
     bool is_hidden = false;            // it runs inside one of LibTorch's own modules
     bool is_unclear = false;           // two operators look alike here
   };
-  /// A plan of nothing.
+  /// An empty plan.
   ScriptPlan() = default;
-  /// @param self  a module of the model  @param method  as "forward"; nothing is planned where there is none
+  /// @param self  a module of the model  @param method  such as "forward"; nothing is planned if there is none
   ScriptPlan(ScriptModel& model, ScriptLayer& self, const std::string& method);
 
   /// The number of an operator's name, as "aten::relu_"; -1 for one of no interest.
@@ -58,9 +58,9 @@ class ScriptPlan {
   std::size_t name_count() const { return name_count_; }
   /// Null where the script has no such operator.
   const Result* find(const ScriptPlace& place) const;
-  /// What to call one of them: the layer whose it is, or the function after the layer before it, as "block.conv:relu".
+  /// A name for a result: its layer, or the function after the layer before it, such as "block.conv:relu".
   std::string words(const Result& result) const;
-  /// Whether some operator's result is the layer's.
+  /// Whether the result of any operator is the layer's.
   bool shows(const ScriptLayer& layer) const;
 
  private:
@@ -78,20 +78,20 @@ class ScriptPlan {
 /// Whether an operator only makes a view of a tensor, and computes nothing.
 bool is_view(const std::string& operator_name);
 
-/// Notes for the model and each layer below how far this plan of its forward shows its results.
+/// Records for the model and each layer below whether this plan of its forward shows its results.
 void judge_visibility(ScriptModel& model, const ScriptPlan& plan);
 
-/// A plan, and what its first forward showed, by whether the model trained: in one of the next few the interpreter may
-/// begin to compute some of it in one piece.
+/// A plan, and the results that the first forward in each mode of the model showed: in one of the next few forwards the
+/// interpreter may begin to compute several results in one piece.
 struct Planned : ScriptPlan {
   using ScriptPlan::ScriptPlan;
   std::atomic<int> looks_left{24};
   std::mutex mutex;
   std::vector<const Result*> at_first[2];
-  int lacking[2] = {0, 0};  // forwards in a row
+  int lacking[2] = {0, 0};  // forwards in a row that lacked results
 };
 
-/// The plan of a method that a trainer calls of a model's module; made at the first call. Any thread.
+/// The plan of a method that a trainer calls on a model's module; made at the first call. Any thread.
 std::shared_ptr<Planned> plan_of(const std::shared_ptr<ScriptModel>& model, ScriptLayer& layer,
                                  const std::string& method);
 

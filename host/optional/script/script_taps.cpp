@@ -28,7 +28,7 @@
 #include "torch/taps/function_taps.h"
 
 namespace torch::jit {
-bool canFuseOnCPU();  // from a header that some packages lack
+bool canFuseOnCPU();  // its header is missing in some packages
 }
 
 namespace loupe {
@@ -50,13 +50,13 @@ struct Run {
   std::shared_ptr<Planned> plan;
   std::shared_ptr<const ScriptElements> elements;
   ScriptLayer* root = nullptr;
-  std::optional<ForwardScope> scope;  // the root's
+  std::optional<ForwardScope> scope;  // the scope of the root
   // A result that the next operator may use, and its inputs.
   const ScriptPlan::Result* waiting = nullptr;
   at::Tensor waiting_result, waiting_input;
-  std::vector<const ScriptPlan::Result*> shown;  // so far, while that is still compared
+  std::vector<const ScriptPlan::Result*> shown;  // results so far, while they are compared with the first forward
   ScriptProgress progress;
-  std::map<std::string, OperatorName, std::less<>> names;  // of this plan
+  std::map<std::string, OperatorName, std::less<>> names;  // operators of this plan
   at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
   std::exception_ptr thrown;  // thrown by a lens, to stop the trainer
   // The running operator, and those that it calls.
@@ -89,7 +89,7 @@ bool is_zero(const c10::IValue& value) {
   return (value.isInt() && value.toInt() == 0) || (value.isDouble() && value.toDouble() == 0);
 }
 
-/// What an operator is called on: whose tensors it reads, and the first tensor that is no layer's own.
+/// Finds the layer whose tensors an operator reads, and the first tensor that belongs to no layer.
 void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
   const ScriptLayer* owner = nullptr;
   bool is_first = true, counts = false;
@@ -113,7 +113,7 @@ void look_at_arguments(Run& run, c10::ArrayRef<const c10::IValue> arguments) {
   if (run.name->is_clamp) run.activates = arguments.size() > 1 && is_zero(arguments[1]);
 }
 
-/// LibTorch logs an exception of a callback at length, and continues.
+/// Keeps the exception of a callback, which LibTorch would log at length before it continues.
 template <class Call>
 void guarded(Run& state, Call&& call) {
   if (state.thrown != nullptr) return;
@@ -124,12 +124,12 @@ void guarded(Run& state, Call&& call) {
   }
 }
 
-/// These ran already, so the following is Loupe's own work.
+/// Reports forwards of layers. They have run already, so the time of this call is Loupe's own.
 void tell_layers(Run& state, const ScriptPlan::Result& known, const at::Tensor& input, const at::Tensor& result) {
   in_loupe_time([&] {
     for (std::size_t i = 0; i < known.layers.size(); ++i) {
       ScriptLayer* layer = known.layers[i];
-      if (layer == state.root) continue;  // it gives what the call does
+      if (layer == state.root) continue;  // its result is the result of the call
       ForwardScope scope(layer);
       TensorList inputs, outputs = {&result};
       if (i == 0 && input.defined()) inputs.push_back(&input);
@@ -150,7 +150,7 @@ const ScriptPlan::Result* known_result(const Run& state) {
   return state.name->number >= 0 ? state.plan->find(state.place) : nullptr;
 }
 
-/// Before the operator changes anything.
+/// Call it before the operator changes anything.
 void settle_waiting(Run& state) {
   if (state.waiting == nullptr) return;
   const ScriptPlan::Result* next = known_result(state);
@@ -197,7 +197,7 @@ void operator_ends(const at::RecordFunction& function, at::ObserverContext*) {
     ~Leave() { --depth; }
   } leave{state.depth};
   if (state.depth > 1 || state.name == nullptr) return;
-  // Some versions of LibTorch show all that lies on the interpreter's stack, the operator's own results last.
+  // Some versions of LibTorch pass the whole stack of the interpreter, with the operator's own results last.
   const auto outputs = function.outputs();
   const std::size_t count = std::min(function.num_outputs(), outputs.size());
   if (count == 0) return;
@@ -263,7 +263,7 @@ void tell_of_fusion(Run& state) {
   const std::lock_guard lock(plan.mutex);
   plan.looks_left.fetch_sub(1);
   const std::size_t mode = state.root->is_training() ? 1 : 0;
-  // How often each was is the script's business: a loop may run fewer times.
+  // Do not compare how often each was seen: a loop may run fewer times.
   std::sort(state.shown.begin(), state.shown.end());
   state.shown.erase(std::unique(state.shown.begin(), state.shown.end()), state.shown.end());
   auto& first = plan.at_first[mode];
@@ -294,7 +294,7 @@ void collect_from(TensorList& list, const c10::IValue& value) {
   for (const c10::IValue& each : value.toTupleRef().elements()) collect_from(list, each);
 }
 
-/// However it ends.
+/// Ends a forward, with or without an exception.
 class Ending {
  public:
   explicit Ending(Run& state) : state_(state) {}

@@ -60,7 +60,7 @@ class AtenMeasurer final : public DeviceMeasurer {
       set(row, squares_column, flat.dot(flat));
     }
     if (wants(LOUPE_MEASURE_EXTREMES) && flat.numel() > 0) {
-      // Elements that are not finite stand aside for the extremes, too.
+      // The extremes also ignore elements that are not finite.
       set(row, minimum_column, raw.nan_to_num(INFINITY, INFINITY, INFINITY).min());
       set(row, maximum_column, raw.nan_to_num(-INFINITY, -INFINITY, -INFINITY).max());
     }
@@ -126,7 +126,7 @@ class AtenMeasurer final : public DeviceMeasurer {
   }
 
   void measure_activity(const at::Tensor& raw, const at::Tensor& row, Event& event) const {
-    // NaN is larger than nothing, and active all the same.
+    // NaN is not larger than any number, but counts as active.
     const at::Tensor active = raw.abs().le(request_.eps).logical_not();
     set(row, active_column, active.sum());
     if (raw.numel() == 0) return;
@@ -188,7 +188,7 @@ class AtenMeasurer final : public DeviceMeasurer {
       change_ = at::Tensor();
       return;
     }
-    // A pair counts where both are finite.
+    // A pair counts if both elements are finite.
     const at::Tensor now = last_.neg_().add_(flat).nan_to_num(0.0, 0.0, 0.0);
     set(row, change_column, now.dot(now));
     if (change_.defined()) {
@@ -258,8 +258,8 @@ class AtenMeasurer final : public DeviceMeasurer {
 
   loupe_request request_;
   int64_t history_;
-  int64_t compared_numel_ = -1;  ///< of the tensors that are compared
-  at::Tensor runs_;              ///< which runs of their elements, where not all are; on the device
+  int64_t compared_numel_ = -1;  ///< the size of the tensors that are compared
+  at::Tensor runs_;              ///< the compared runs of their elements, unless all are compared; on the device
   double previous_sampled_squares_ = 0;
   at::Tensor results_, bins_;  // {capacity, columns}, on the device
   at::Tensor previous_, last_, change_;

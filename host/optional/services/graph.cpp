@@ -1,4 +1,4 @@
-// What autograd's graph says of a tensor: which leaves it depends on, and which function made its NaN or Inf.
+// Queries of autograd's graph: the leaves on which a tensor depends, and the function that made its NaN or Inf.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -62,7 +62,7 @@ struct Kept {
   bool is_freed = false;
 };
 
-/// Written over by an in-place operation, it throws, too.
+/// Reads a saved tensor. After an in-place operation on it, unpacking throws, as after backward().
 at::Tensor read_kept(const torch::autograd::SavedVariable& saved, const NodeHandle& node, Kept& kept) {
   try {
     const at::Tensor value = saved.unpack(node);
@@ -127,8 +127,8 @@ std::string where_true(const at::Tensor& mask) {
   return text + ", " + rows_text({first, first + rows.numel()}, mask.size(0));
 }
 
-/// The number of elements of a function's output; -1 if unknown. Autograd keeps its shape, and LibTorch 1.13 tells it
-/// by a tensor of zeros alone.
+/// The number of elements of a function's output; -1 if unknown. Autograd keeps its shape, but LibTorch 1.13 offers
+/// only a tensor of zeros with that shape.
 int64_t count_of(const Function& node, uint32_t output) {
   return output < node.num_inputs() ? node.input_metadata(output).zeros_like().numel() : -1;
 }
@@ -178,8 +178,8 @@ std::optional<Maker> fault_of(const Function& node, const Kept& kept) {
   return std::nullopt;
 }
 
-/// Explains a NaN or Inf by the output of the farthest function that is known to give one, where its inputs are not
-/// known.
+/// Explains a NaN or Inf by the output of the farthest function that is known to give one, if the inputs of that
+/// function are unknown.
 std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output) {
   const std::string name = node->name();
   const bool is_nan = output.isnan().any().item<bool>();
@@ -205,8 +205,8 @@ std::optional<Maker> last_seen(const NodeHandle& node, const at::Tensor& output)
   return std::nullopt;
 }
 
-/// Searches for the origin of a tensor's NaN or Inf, from its own function to those before it. Where it is known which
-/// input of a function holds it, only that one is followed.
+/// Searches for the origin of a tensor's NaN or Inf, from its own function to those before it. If the input with the
+/// NaN or Inf is known, only that one is followed.
 class MakerSearch {
  public:
   std::optional<Maker> of(const NodeHandle& node, const at::Tensor& output) {
@@ -223,7 +223,7 @@ class MakerSearch {
       if (std::optional<Maker> maker = look_at(next)) return maker;
       if (is_leaf_) return std::nullopt;
     }
-    // Without what the functions kept, most of them lead nowhere.
+    // The search ends nowhere without the tensors that functions saved.
     if (is_freed_) return by_names(node);
     return last_seen(bad_, bad_output_);
   }
@@ -291,7 +291,7 @@ class MakerSearch {
     return maker;
   }
 
-  /// The functions next to a loss that may make a NaN or Inf, where only their names are left.
+  /// The functions near a loss that may make a NaN or Inf, for a graph of which only the names are left.
   static std::optional<Maker> by_names(const NodeHandle& node) {
     constexpr std::size_t nearest = 24, shown = 3;
     std::vector<std::string> names;
@@ -343,8 +343,8 @@ loupe_status find_maker(void*, const loupe_tensor* tensor, loupe_draft_take_make
   });
 }
 
-/// What of a function's slope is not finite at a number that may go in; "" for most. Where its values are still there,
-/// only if that number was among them.
+/// Describes the number at which the slope of a function is not finite; "" for most functions. If the saved values are
+/// still there, that number must be among them.
 std::string steep_at(const NodeHandle& node) {
   const std::string name = node->name();
   const Kept kept = kept_by(node);
@@ -363,7 +363,7 @@ std::string steep_at(const NodeHandle& node) {
   return "";
 }
 
-/// In the order of their distance from the loss, each name once.
+/// Reports them in the order of their distance from the loss, each name once.
 loupe_status find_steep(void*, const loupe_tensor* parameter, loupe_draft_take_maker take, void* context,
                         loupe_error* error) {
   return detail::guarded(error, [&] {

@@ -14,7 +14,7 @@
 namespace loupe {
 namespace {
 
-/// The number of its steps; -1 if unknown.
+/// The number of steps of the parameter; -1 if unknown.
 int64_t steps_of(const torch::optim::OptimizerParamState& state) {
   using namespace torch::optim;
   if (const auto* adam = dynamic_cast<const AdamParamState*>(&state)) return adam->step();
@@ -29,7 +29,7 @@ template <class States>
 const torch::optim::OptimizerParamState* kept_of(const States& states, const at::Tensor& parameter) {
   using Key = std::decay_t<decltype(states.begin()->first)>;
   const auto found = [&] {
-    // Before LibTorch 2.0 (or so) the address as a text.
+    // Before LibTorch 2.0 (or so) the key is the address as a text.
     if constexpr (std::is_pointer_v<Key>) return states.find(parameter.unsafeGetTensorImpl());
     if constexpr (!std::is_pointer_v<Key>) return states.find(c10::str(parameter.unsafeGetTensorImpl()));
   }();

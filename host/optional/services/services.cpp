@@ -121,7 +121,7 @@ loupe_status save_files(void*, const loupe_retained* const* tensors, std::size_t
   });
 }
 
-/// The integers that the elements' bytes are.
+/// The bytes of the elements, as integers.
 at::Tensor bits_of(const at::Tensor& tensor) {
   switch (tensor.element_size()) {
     case 1:
@@ -144,8 +144,8 @@ loupe_status take_fingerprint(void*, const loupe_tensor* tensor, loupe_retained*
     const at::NoGradGuard no_grad;
     at::Tensor bits = bits_of(native_tensor(tensor).detach()).flatten();
     if (bits.numel() > most) bits = bits.slice(0, 0, bits.numel(), bits.numel() / most);
-    // Integers, for which the order of summands means nothing. The first half counts once more, or elements that have
-    // changed places would not be seen.
+    // Sums of integers do not depend on the order. The first half is added again with a factor, since elements that
+    // have changed places would not be noticed otherwise.
     const at::Tensor all = bits.sum(at::kLong), half = bits.narrow(0, 0, bits.numel() / 2).sum(at::kLong);
     *sum = new loupe_retained(all + half * 31);
   });

@@ -13,9 +13,9 @@
 
 #include "torch/tensor/compat.h"
 
-// C++ writes and reads an archive that Python takes for a program, and refuses. Python also reads an older form, from
-// the start of a file and without minding what follows, where C++ looks for its archive from the end. So the file is
-// the older form, and behind it C++'s archive with its offsets moved.
+// C++ writes and reads an archive that Python takes for a program, and refuses. Python also reads an older format, from
+// the start of a file, and ignores what follows; C++ looks for its archive from the end. So the file is in the older
+// format, followed by C++'s archive with moved offsets.
 
 namespace loupe {
 namespace {
@@ -88,7 +88,7 @@ void write_tensor(Pickle& pickle, const at::Tensor& tensor, const std::string& k
   pickle.integer(0);
   pickle.integers(tensor.sizes());
   pickle.integers(tensor.strides());
-  pickle.op("\x89");  // asks for no gradient
+  pickle.op("\x89");  // requires no gradient
   pickle.global("collections", "OrderedDict");
   pickle.op(")RtR");
 }
@@ -133,9 +133,9 @@ std::string python_part(const std::vector<at::Tensor>& tensors, bool as_list) {
     pickle.raw(tensor.numel());
     if (tensor.numel() > 0) pickle.append(const_data(tensor), tensor.nbytes());
   }
-  constexpr std::size_t alignment = 64;  // of the archive's tensors
+  constexpr std::size_t alignment = 64;  // the alignment of tensors in the archive
   pickle.pad(alignment);
-  // Python looks whether this is a tar, and then, from behind the first block of one, whether it is an archive.
+  // Python checks whether this is a tar file, and then whether an archive follows the first block of one.
   constexpr std::size_t tar_block = 512;
   if (pickle.size() == tar_block) pickle.append(std::string(alignment, '\0').data(), alignment);
   return pickle.take();

@@ -7,10 +7,10 @@
 
 namespace loupe {
 
-/// How `loupe check`, which is linked without LibTorch, lends LibTorch's tensors over memory of its own: the part
-/// `services` gives this, and is loaded only beside a plugin that needs LibTorch.
+/// Functions by which `loupe check`, which is linked without LibTorch, lends LibTorch's tensors over its own memory.
+/// The part `services` has this table, and is loaded only beside a plugin that needs LibTorch.
 struct TensorLending {
-  static constexpr std::size_t size = sizeof(void*);  ///< of an at::Tensor
+  static constexpr std::size_t size = sizeof(void*);  ///< the size of an at::Tensor
 
   const loupe_native_library* library;
   /// Makes an at::Tensor of the view at `place`; returns false for a type or device that LibTorch lacks. The storage,

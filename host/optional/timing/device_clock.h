@@ -20,9 +20,9 @@ class DeviceClock {
   /// Whether the calling thread uses this device.
   virtual bool is_current() const = 0;
   enum class State { pending, reached, failed };
-  /// Whether the device has reached all marks; failed if the device cannot tell.
+  /// Whether the device has reached all marks; failed if the device does not report it.
   virtual State state() = 0;
-  /// Seconds from the first mark to this one. Throws std::exception if the device cannot tell.
+  /// Seconds from the first mark to this one. Throws std::exception if the device does not report them.
   virtual double seconds(std::size_t mark) = 0;
 };
 

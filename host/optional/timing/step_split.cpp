@@ -44,7 +44,7 @@ void StepSplit::pass(double now) {
   }
 }
 
-/// The gap has ended. A backward pass on other threads shows only as a gap.
+/// Adds the gap that has ended to parts. A backward pass on other threads shows only as a gap.
 void StepSplit::claim(StepPart by) {
   const double elsewhere = std::exchange(gap_, 0), backward_until = elsewhere_.exchange(0);
   double left = elsewhere;

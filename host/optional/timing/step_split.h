@@ -11,7 +11,7 @@ namespace loupe {
 
 /// The parts of a training step's wall time.
 enum class StepPart {
-  waiting,    ///< from the end of a step, or of a backward pass, to the next forward that trains: the data
+  waiting,    ///< from the end of a step, or of a backward pass, to the next forward that trains: waiting for data
   forward,    ///< from the first module that trains to the end of the last before the backward pass
   backward,   ///< the loss and the backward pass
   optimizer,  ///< optimizers' steps
@@ -35,7 +35,7 @@ class StepSplit {
   /// @param layer  its number from 0, or -1  @param trains  also for the forwards inside it
   void enter_forward(int layer, bool trains, double now);
   void leave_forward(double now);
-  /// A node of the graph runs backward. @param layer  that made it, or -1
+  /// A node of the graph runs backward. @param layer  the layer that made it, or -1
   void enter_node(int layer, double now);
   void leave_node(double now);
   void enter_optimizer(double now);
@@ -90,10 +90,10 @@ struct StepCall {
   };
   Kind kind;
   int layer = -1;          ///< its number from 0; -1 is none
-  bool trains = false;     ///< of a forward
-  int64_t number = -1;     ///< of a node: autograd's
+  bool trains = false;     ///< whether a forward trains
+  int64_t number = -1;     ///< the number that autograd gave a node
   bool elsewhere = false;  ///< a node on another thread
-  std::string name = {};   ///< of a node, if spans are kept
+  std::string name = {};   ///< the name of a node, if spans are kept
 };
 
 /// Accounts for one step call by call: its parts, its layers and, if requested, its spans. One thread, except

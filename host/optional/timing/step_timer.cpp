@@ -60,7 +60,7 @@ bool StepTimer::drop(const void* monitor, bool ends) {
   goes_on_ = false;
   const bool was_idle = state_ == State::idle;
   if (state_ == State::on) {
-    dropped_ = closes_ = true;  // its monitor may be destroyed before it ends
+    dropped_ = closes_ = true;  // the monitor may be destroyed before the step ends
   } else {
     state_ = State::idle;
     busy_ = !done_.empty();
@@ -76,7 +76,7 @@ bool StepTimer::begins_here() {
 bool StepTimer::step_over(const std::function<std::unique_ptr<DeviceClock>()>& clock_of_device) {
   if (!busy_.load(std::memory_order_relaxed)) return false;
   const double now = steady_time();
-  // Before the lock: it is held over forks, and must not wait for a device's library.
+  // Do this before the lock is taken: it is held over forks, and must not wait for a device's library.
   auto clock = clock_of_device && begins_here() ? clock_of_device() : nullptr;
   auto device = clock != nullptr ? std::make_shared<DeviceMarks>(std::move(clock)) : nullptr;
   const std::lock_guard lock(mutex_);
@@ -216,7 +216,7 @@ void StepTimer::leave_forward(int64_t made) {
 }
 
 void StepTimer::begin_nodes(int64_t number, int layer) {
-  if (!makers_.empty() && makers_.back().first >= number) makers_.pop_back();  // it created none
+  if (!makers_.empty() && makers_.back().first >= number) makers_.pop_back();  // that forward created no nodes
   makers_.emplace_back(number, layer);
 }
 

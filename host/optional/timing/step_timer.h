@@ -21,7 +21,7 @@ namespace loupe {
 
 /// One timed step.
 struct TimedStep {
-  uint64_t number = 0;  ///< in the run
+  uint64_t number = 0;  ///< its number in the run
   double seconds = 0;
   double parts[step_parts] = {};
   struct Layer {
@@ -31,7 +31,7 @@ struct TimedStep {
   };
   std::vector<Layer> layers;
   using Span = StepAccount::Span;
-  /// In seconds of the steady clock; only in a traced step. A layer is an index into `layers`.
+  /// The spans in seconds of the steady clock; only in a traced step. A layer is an index into `layers`.
   std::vector<Span> spans;
   double begin = 0;
   bool has_memory = false;  ///< `kept` and the next two, in bytes
@@ -51,7 +51,7 @@ class StepTimer final : public WorkListener {
     return thread != nullptr && thread == &this_thread_ ? &instance() : nullptr;
   }
 
-  // For monitors. Any thread.
+  // Calls for monitors. Any thread.
   /// Measurements in addition to the times.
   struct Extras {
     bool memory = false, trace = false;
@@ -60,10 +60,10 @@ class StepTimer final : public WorkListener {
   void request(const void* monitor, Extras extras);
   /// Ends the current step with the next call of step_over, as the step of that number.
   void close(const void* monitor, uint64_t number);
-  /// The next finished step, on the device too.
+  /// The next finished step; on a device, only once the device has finished it, too.
   std::optional<TimedStep> take(const void* monitor);
   /// Discards the current measurement (a tick interrupts it, or the monitor ends). Returns whether one was requested.
-  /// @param ends  it will take no more steps
+  /// @param ends  the monitor will take no more steps
   bool drop(const void* monitor, bool ends = false);
 
   /// Call after a step and all of Loupe's work for it, on the thread that took it: ends the timed step, and begins the
@@ -79,7 +79,7 @@ class StepTimer final : public WorkListener {
   void leave_optimizer() override;
   bool enter_forward(const void* module, bool trains, int64_t made, const std::function<Nodes()>& nodes) override;
   void leave_forward(int64_t made) override;
-  // And these only on its thread.
+  // Call these only on the thread of the step.
   /// @param number  autograd's, of the node; nodes that accumulate a parameter's gradient have a negative one, and
   /// belong to the layer of the previous node
   void enter_node(int64_t number, const char* name);
@@ -117,7 +117,7 @@ class StepTimer final : public WorkListener {
   void tell(StepCall call);
   struct FinishedStep {
     TimedStep step;
-    std::vector<int> numbers;  // of the step's layers, ascending; a module may be in several models
+    std::vector<int> numbers;  // ascending numbers of the step's layers; a module may be in several models
     std::shared_ptr<DeviceMarks> device;
     bool traced = false;
   };
@@ -137,10 +137,10 @@ class StepTimer final : public WorkListener {
   enum class State { idle, asked, on } state_ = State::idle;
   bool goes_on_ = false;  // another step follows
   bool dropped_ = false, closes_ = false;
-  uint64_t number_ = 0;  // when it was closed
+  uint64_t number_ = 0;  // the number of the step that was closed
   Extras requested_;
   std::deque<FinishedStep> done_;
-  std::shared_ptr<DeviceMarks> device_;  // of the current step
+  std::shared_ptr<DeviceMarks> device_;  // the marks of the current step
 
   StepAccount account_;
   std::unordered_map<const void*, int> numbers_;

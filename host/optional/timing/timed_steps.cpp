@@ -77,7 +77,7 @@ void StepTrace::add_containers(std::size_t from, int track) {
   for (std::size_t i = from; i < events_.size(); ++i) {
     const Event& event = events_[i];
     const bool is_layer = event.track == track && event.category != "node";
-    if (!is_layer || event.begin < open_until) continue;  // in a container that is seen
+    if (!is_layer || event.begin < open_until) continue;  // it is in a container that is seen
     open_until = event.end;
     layers.push_back(event);
   }

@@ -42,7 +42,7 @@ class StepTrace {
   void add_containers(std::size_t from, int track);
 
   uint64_t wanted_, steps_ = 0;
-  double end_ = 0;  ///< of the last step
+  double end_ = 0;  ///< the end of the last step
   std::vector<Event> events_;
 };
 
@@ -64,9 +64,9 @@ class TimedSteps final : public StepTiming {
 
  private:
   void trace(const TimedStep& step);
-  /// A failure does not affect the run.
+  /// Writes the trace. A failure does not affect the run.
   void write_trace();
-  /// Steps from the one that was timed last to the next.
+  /// The number of steps from one timed step to the next.
   uint64_t pause() const {
     if (asked_since_tick_ == 0) return at_least;
     return asked_since_tick_ < enough ? every : seldom;
@@ -74,21 +74,20 @@ class TimedSteps final : public StepTiming {
   void tell_layers(const TimedStep& step);
   void tell_whole(const TimedStep& step);
 
-  /// A timed step takes nearly half as long again where layers are small, so that a long epoch has fewer of them once
-  /// there are `enough` for a mean. The numbers are prime, so that events at each n-th step are timed at their real
-  /// frequency.
+  /// With small layers a timed step takes nearly half as long again, so a long epoch has fewer of them once there are
+  /// `enough` for a mean. The numbers are prime, so that events at each n-th step are timed at their real frequency.
   static constexpr uint64_t every = 17, seldom = 101, enough = 8;
-  /// The same for short epochs.
+  /// The number of steps between the first two timed steps, which is less for the sake of short epochs.
   static constexpr uint64_t at_least = 8;
   static constexpr uint64_t warm_up = 2;
 
   ModuleTable& modules_;
   const TraceRequest request_;
-  std::optional<StepTrace> trace_;  // until it is written
+  std::optional<StepTrace> trace_;  // the trace until it is written
   uint64_t traced_from_ = 0;        // later steps are the requested ones
   uint64_t steps_ = 0, asked_at_ = 0;
   bool is_early_ = true;  // the trace so far is for a run that ends earlier
-  bool traces_ = false;   // the current step
+  bool traces_ = false;   // the current step is traced
   uint64_t asked_since_tick_ = 0;
 };
 

@@ -30,7 +30,7 @@
 namespace loupe {
 namespace {
 
-/// Calls with the memory of each tensor in a value.
+/// Calls `call` with the memory of each tensor in a value.
 template <class Call>
 void each_storage(const c10::IValue& value, const Call& call) {
   if (value.isTensor()) {
@@ -55,9 +55,9 @@ class KeptMemory {
       each_storage(input, [&](const c10::Storage& storage) { inputs.push_back(storage.unsafeGetStorageImpl()); });
     return inputs;
   }
-  /// An operator of a layer, or of none, -1, ran. What shares its memory with an input is nothing new.
+  /// An operator ran in a layer, or in none (-1). Results that share memory with an input are not new.
   void note(const at::RecordFunction& operation, const Inputs& inputs, int layer) {
-    // Some versions of LibTorch show all that lies on the interpreter's stack, the operator's own results last.
+    // Some versions of LibTorch pass the whole stack of the interpreter, with the operator's own results last.
     const auto& all = operation.outputs();
     const std::size_t count = std::min(operation.num_outputs(), all.size());
     for (std::size_t i = all.size() - count; i < all.size(); ++i) {
@@ -108,7 +108,7 @@ class EventClock : public DeviceClock {
     try {
       const c10::Stream stream = device_.getStream(place_);
       failed_ = device_.isStreamCapturing(stream);
-      // Events made with PyTorch's default flag keep no time.
+      // Events made with PyTorch's default flag record no time.
       if (!failed_) events_.emplace_back(place_.type(), c10::EventFlag::BACKEND_DEFAULT).record(stream);
     } catch (const std::exception&) {
       failed_ = true;
@@ -144,14 +144,14 @@ class EventClock : public DeviceClock {
   bool failed_ = false;
 };
 
-/// Null where there is none: the processor, and LibTorch before it could say whether a stream is being captured, as a
-/// query would end the program's capture of a graph.
+/// Null if there is no clock: for the processor, and for versions of LibTorch that do not report whether a stream is
+/// being captured, as a query would end the program's capture of a graph.
 template <class Event = c10::Event, class Device = c10::impl::VirtualGuardImpl>
 std::unique_ptr<DeviceClock> make_device_clock(c10::Device device) {
   if constexpr (tells_captures<Device>) {
     try {
       if (!device.is_cpu()) return std::make_unique<EventClock<Event, Device>>(device);
-    } catch (const std::exception&) {  // none that has events
+    } catch (const std::exception&) {  // this device has no events
     }
   }
   return nullptr;
@@ -170,7 +170,7 @@ StepMemory& step_memory() {
   return *memory;
 }
 
-/// Once the backward pass runs, all that the forward left is kept for it.
+/// When the backward pass begins, all memory that the forward left counts as kept for it.
 void note_kept(StepTimer& timer) {
   if (!timer.measures_memory() || timer.has_kept()) return;
   in_loupe_time([&] {
@@ -181,7 +181,7 @@ void note_kept(StepTimer& timer) {
 
 std::unique_ptr<at::ObserverContext> node_starts(const at::RecordFunction& node) {
   if (!StepTimer::is_on()) {
-    thread_state().listens = true;  // still, and the next forward ends that
+    thread_state().listens = true;  // this thread still listens, until the next forward
     return nullptr;
   }
   StepTimer& timer = StepTimer::instance();
@@ -226,9 +226,9 @@ void operation_ends(const at::RecordFunction& operation, at::ObserverContext* st
   });
 }
 
-/// Whether this thread calls it, and autograd's own threads, which take that over. Autograd runs each node with what
-/// the thread listened to at its forward, and afterwards restores what it listened to before: what a step within the
-/// backward pass sets is lost, and so nothing is remembered here.
+/// Sets whether this thread calls `callback`; autograd's own threads take that over. Autograd runs each node with the
+/// callbacks of its forward, and restores the former ones afterwards: a change by a step within the backward pass is
+/// lost, and so nothing is remembered here.
 void listen(at::RecordFunctionCallback callback, bool on) {
   at::CallbackHandle found = at::INVALID_CALLBACK_HANDLE;
   for (const auto& each : at::get_record_function_tls_().sorted_tls_callbacks_) {
@@ -297,9 +297,9 @@ void step_over(const torch::optim::Optimizer* optimizer) {
   if (StepTimer::here() != nullptr && timer.measures_memory() && optimizer != nullptr)
     timer.add_optimizer_state(state_bytes(*optimizer));
   if (timer.step_over([optimizer] { return clock_of(optimizer); })) {
-    thread_local uint64_t begun = 0;  // the step that this thread heard of last
+    thread_local uint64_t begun = 0;  // the last step that this thread has seen
     const uint64_t step = timer.steps_begun();
-    if (std::exchange(begun, step) == step) return;  // it is still on
+    if (std::exchange(begun, step) == step) return;  // the callbacks are still set
     timed_thread = at::RecordFunction::currentThreadId();
     const std::lock_guard lock(step_memory().mutex);
     step_memory().kept.take();

@@ -72,8 +72,8 @@ namespace {
 constexpr std::size_t shown = 8;
 
 struct WhatRan {
-  std::unordered_set<std::string> paths;   // of modules that ran, or hold one that ran
-  std::unordered_set<std::string> opaque;  // of leaves of LibTorch's, which may use a child without running it
+  std::unordered_set<std::string> paths;   // paths of modules that ran, or hold one that ran
+  std::unordered_set<std::string> opaque;  // paths of LibTorch's leaves, which may use a child without running it
   bool training = false;
 };
 

@@ -33,7 +33,7 @@ struct HasVisibility {
 /// The root of a TorchScript model.
 struct ScriptRoot {
   virtual ~ScriptRoot() = default;
-  virtual bool script_lives() const = 0;  ///< false: the script is gone
+  virtual bool script_lives() const = 0;  ///< false: the script no longer exists
 };
 /// Installs the taps of the module's own type. Under a hold of the redirections.
 /// @param redirect  whether calls into LibTorch may be redirected (`taps: auto`)

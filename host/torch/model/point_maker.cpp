@@ -74,8 +74,8 @@ at::Tensor own_tensor(const torch::nn::Module& module, const std::string& name) 
 
 namespace {
 
-/// What reads the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead through
-/// children. Null where there is none. It keeps no parameter alive and gives an undefined tensor once that is gone.
+/// Returns a reader of the value that `label` names in a module: exposed, a parameter or a buffer; dotted labels lead
+/// through children. Null if there is none. It keeps no parameter alive, and returns an undefined tensor without it.
 std::function<at::Tensor()> attribute_reader(torch::nn::Module& module, const std::string& path,
                                              const std::string& label, const Exposed& exposed) {
   const auto shown = exposed.find({path, label});
@@ -174,8 +174,8 @@ void bind_attributes(TapPoint& point, const FoundModule& found, const Exposed& e
   }
 }
 
-/// A parameter of a dead module, until the tick after that, or of one that nobody owns, such as one on the stack, which
-/// may be gone when a lens asks at the end of the program.
+/// A parameter of a dead module, until the tick after its death, or of a module that nobody owns, for example on the
+/// stack, which may be gone when a lens asks at the end of the program.
 at::Tensor kept_parameter(const std::weak_ptr<TapPoint>& of, const std::string& name) {
   const auto point = of.lock();
   if (point == nullptr) return {};
@@ -220,7 +220,7 @@ std::shared_ptr<TapPoint> make_point(Monitor& monitor, const std::shared_ptr<Mod
   if (found.is_leaf) description.flags |= LOUPE_MODULE_LEAF;
   if (visibility.tapped) description.flags |= LOUPE_MODULE_TAPPED;
   if (is_loss) description.flags |= LOUPE_MODULE_LOSS;
-  // Lenses may ask while the node lives, which is longer than the model.
+  // Lenses may request values while the node lives, which is longer than the model.
   description.offers = [parameters = description.parameters, owner = point->owner, has_owner = point->has_owner, found,
                         &exposed](uint32_t tap, const std::string& label) {
     const bool is_attribute = tap == LOUPE_TAP_ATTRIBUTE || tap == LOUPE_TAP_ATTRIBUTE_BEFORE;

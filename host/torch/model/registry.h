@@ -52,7 +52,7 @@ class Registry {
   LOUPE_SHARED void add(const std::vector<std::shared_ptr<TapPoint>>& points, bool first = false);
   /// Removes the points with this flag.
   LOUPE_SHARED void remove(const std::atomic<bool>* active);
-  /// In a forked child: stops watching all attached models. Allocates nothing.
+  /// Stops watching all attached models, in a forked child. Allocates nothing.
   void abandon();
 
   /// Updates a thread's table; true if it changed. Entries live as long as their table.
@@ -70,7 +70,7 @@ class Registry {
 
 /// The number of currently active attachments: at 0 every tap returns after one branch.
 extern std::atomic<int> active_attachments;
-/// For parts of the host.
+/// Changes that number. For parts of the host.
 LOUPE_SHARED void count_active_attachments(int change) noexcept;
 /// The number of attachments that count steps even while they are not active.
 extern std::atomic<int> counting_attachments;
@@ -80,7 +80,7 @@ extern std::atomic<int> counting_attachments;
 struct ProgramHooks {
   /// An outermost forward. Null if the program attaches its models itself.
   void (*before_forward)(torch::nn::Module& module);
-  /// A script that is not yet represented by a model. Null in the same case.
+  /// A script that is not yet represented by a model. Null if the program attaches its models itself.
   void (*before_script)(const torch::jit::Module& script);
   void (*before_clearing)(const torch::optim::Optimizer& optimizer);
   void (*before_step)(const torch::optim::Optimizer& optimizer);

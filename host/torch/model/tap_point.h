@@ -51,7 +51,7 @@ class WatchedModel {
   virtual void deliver_findings() = 0;
   /// Called at the start of a forward: detects a step that no tap saw, by the versions of the parameters.
   virtual void notice_unseen_step() = 0;
-  /// In a forked process: stops watching the model. Takes no lock and allocates nothing.
+  /// Stops watching the model, in a forked process. Takes no lock and allocates nothing.
   virtual void abandon() = 0;
 };
 
@@ -61,18 +61,18 @@ struct ParameterTap {
   Stream* step = nullptr;
   Stream* step_gradient = nullptr;
   uint64_t holders = 0;  // a bit for each optimizer that holds it, as OptimizerSteps counts them
-  uint32_t version = 0;  // at the last step, or the last check for one
+  uint32_t version = 0;  // the version at the last step, or at the last check for one
   bool is_buffer = false;
   bool is_left = false;             // its module's forward uses another tensor
-  bool stepped = false;             // since the last check for unseen steps
-  bool stepped_since_tick = false;  // or reported by the trainer
+  bool stepped = false;             // a tap saw a step since the last check for unseen steps
+  bool stepped_since_tick = false;  // a tap saw a step, or the trainer reported one
   uint64_t values = 0;              // a hash of some of its values at the last tick
 
   Stream* gradient = nullptr;
   Stream* tick = nullptr;
   std::shared_ptr<KeptGradient> kept_gradient;  // set if gradients and steps are watched
   std::string name;
-  // Without redirections: the node with the hook, and the parameter's keys when the hook was added.
+  // The node with the hook, and the parameter's keys when the hook was added; without redirections.
   NodeHandle accumulator;
   c10::DispatchKeySet hooked_keys;
   c10::ScalarType hooked_type = c10::ScalarType::Undefined;
@@ -109,7 +109,7 @@ struct ResultPoint {
   bool wants_tensors = false;    // a source reads all inputs and outputs
   bool redirects = true;         // calls into LibTorch may be redirected
   bool is_simple = false;        // at most `forward` watches its own forward
-  std::vector<Stream*> further;  // of outputs and inputs after the first, and of their gradients
+  std::vector<Stream*> further;  // streams of further outputs and inputs, and of their gradients
 
   ~ResultPoint() {
     if (forward != nullptr) forward->copy_state(nullptr);
@@ -147,8 +147,8 @@ struct alignas(64) TapPoint : ResultPoint {
   std::shared_ptr<ForwardListener> listener;  // instead of streams
   Stream* before = nullptr;
   Stream* input_gradient = nullptr;
-  Stream* loss_input = nullptr;  // only for the root
-  // Only for the root: the ranges of its code, and whether nothing below it is tapped.
+  Stream* loss_input = nullptr;  // only set for the root
+  // The ranges of the root's code, and whether nothing below it is tapped; only set for the root.
   std::vector<CodeRange> code;
   bool is_root = false, only_functions = false;
   std::vector<ParameterTap> parameters;

@@ -37,12 +37,12 @@ class Redirections {
   /// Declares a function of LibTorch's and its tap; present holders redirect it at the next hold or follow_libraries.
   /// `everywhere`: also for calls by LibTorch itself.
   LOUPE_SHARED void declare(const std::string& symbol, void* tap, bool everywhere);
-  /// Something that one of LibTorch's libraries holds: calls from there are LibTorch's own. Before the first hold.
+  /// Adds an address in a library of LibTorch: calls from there are LibTorch's own. Call it before the first hold.
   void know_libtorch(const void* address);
-  /// Redirects declared functions; searches for slots again if libraries were loaded since. Counted.
+  /// Redirects declared functions; searches for slots again if libraries were loaded since. Holds are counted.
   LOUPE_SHARED void hold();
   LOUPE_SHARED void release();
-  /// Looks again for slots where libraries were loaded since; does nothing where none were, or while nobody holds.
+  /// Searches for slots again if libraries were loaded since; does nothing if none were, or while nobody holds.
   void follow_libraries(int more_holders = 0);
   /// Redirects entries of virtual tables until the last release, again where it was done before; several cost little
   /// more than one. False where the system refuses.
@@ -80,7 +80,7 @@ class Redirections {
   int holders_ = 0;
 };
 
-/// The same as Redirections::declare of one that lies there.
+/// Like Redirections::declare, for the function at this address.
 template <class Function, class Tap>
 void declare_tap(Function* function, Tap* tap, bool everywhere = false) {
   Redirections::instance().declare(symbol_of(reinterpret_cast<const void*>(function)), reinterpret_cast<void*>(tap),
@@ -95,8 +95,8 @@ void* member_address(Member member) {
   return address;
 }
 
-/// The original functions in virtual tables with a tap, by table: a user's class derived from LibTorch's has another
-/// one.
+/// The original functions in virtual tables with a tap, by table: a user's class derived from LibTorch's has a
+/// different table.
 template <class Function>
 class VirtualOriginals {
  public:

@@ -101,7 +101,7 @@ std::unordered_map<std::string, std::vector<Slot>> find_slots(const std::vector<
   std::unordered_map<std::string, std::vector<Slot>> found;
   Search search{{symbols.begin(), symbols.end()}, &found, {}, searched};
   for (const void* address : libtorch) search.libtorch_bases.insert(base_of(address));
-  // The address of a function may be in the program if that takes the address.
+  // If the program takes the address of a function, that address may lie in the program.
   search.libtorch_bases.erase(base_of_program());
   search.libtorch_bases.erase(nullptr);
   dl_iterate_phdr(&search_object, &search);

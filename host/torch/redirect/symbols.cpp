@@ -52,7 +52,7 @@ ExportedNames names_of(const dl_phdr_info& object) {
         names.push_back({object.dlpi_addr + symbol.st_value, section.strings + symbol.st_name});
     } while ((chains[i++ - first] & 1) == 0);
   }
-  // Of several names of a function, the first counts, as in dladdr.
+  // The first of several names of a function counts, as in dladdr.
   std::stable_sort(names.begin(), names.end(),
                    [](const ExportedName& a, const ExportedName& b) { return a.address < b.address; });
   return names;
@@ -125,7 +125,7 @@ WantedClass wanted_class(const std::string& name, bool root) {
 bool is_member(const std::string& symbol, const std::string& type) {
   const std::string prefix = type + "::";
   if (symbol.compare(0, prefix.size(), prefix) == 0) return true;
-  const auto place = symbol.find(" " + prefix);  // after the result's type of a template
+  const auto place = symbol.find(" " + prefix);  // a template's name follows its result's type
   if (place == std::string::npos) return false;
   const auto bracket = symbol.find('(');
   return bracket > place || symbol.compare(bracket, 21, "(anonymous namespace)") == 0;
@@ -220,7 +220,7 @@ std::vector<CodeRange> find_model_code(torch::nn::Module& root) {
   }
 
   const void* const program = base_of_program();
-  std::map<std::uintptr_t, std::string> objects;  // by load address
+  std::map<std::uintptr_t, std::string> objects;  // names of files, by the load address
   if (program != nullptr) objects[reinterpret_cast<std::uintptr_t>(program)] = "/proc/self/exe";
   for (const std::type_info* type : types) {
     Dl_info info{};

@@ -23,7 +23,7 @@ class WatchedModel;
 /// The memory range of one member function of a model's classes.
 struct CodeRange {
   std::uintptr_t begin, end;
-  bool of_root;                              ///< of the attached class, not of a child's class
+  bool of_root;                              ///< it belongs to the attached class, not to a child's class
   const WatchedModel* attachment = nullptr;  ///< the model's attachment; only to compare with
 };
 

@@ -52,7 +52,7 @@ struct CallPlaces::Walk {
   Remembered& remembered;
   bool begun = false;
   bool can_be_remembered = true;        // whether every return address was found
-  std::size_t next_return_address = 1;  // from 1: the returns of the outermost member function and its callers
+  std::size_t next_return_address = 1;  // the returns of the outermost member function and its callers
   int frames = 0;
   std::uint64_t path = 0;
   std::uintptr_t callee_stack = 0, callee_frame = 0;  // the registers in the previous function

@@ -21,8 +21,8 @@ struct CallSite {
 
 /// The stack below a call: whether a member function of an attached model's classes runs.
 struct CallPlace {
-  bool in_model = false;                     // in code of any class
-  bool in_root = false;                      // in code of an attached class
+  bool in_model = false;                     // the call is in code of any class of the model
+  bool in_root = false;                      // the call is in code of an attached class
   std::uintptr_t root_frame = 0;             // frame of the outermost of those
   const WatchedModel* attachment = nullptr;  // the attachment of that class; only to compare with
   std::uint64_t path = 0;                    // identifies the calls from there to here

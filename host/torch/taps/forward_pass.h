@@ -54,7 +54,7 @@ struct ThreadState {
   CallPlaces places;
   UnregisteredModules unregistered;
   std::uint32_t steps = 0;                   // steps of attached optimizers
-  bool listens = false;                      // to autograd's nodes, for the part `timing`
+  bool listens = false;                      // it listens to autograd's nodes, for the part `timing`
   const WatchedModel* last_model = nullptr;  // the model whose module or function ran last; only to compare with
   // A normalization between the start of its forward and the call of its operator.
   torch::nn::Module* pending_norm = nullptr;
@@ -62,7 +62,7 @@ struct ThreadState {
 };
 LOUPE_SHARED ThreadState& thread_state();
 
-/// Takes over what was attached or detached since.
+/// Takes over attachments and detachments since the last call.
 void refresh(ThreadState& state);
 const ModuleEntry* root_entry(const ThreadState& state, const WatchedModel* model);
 CallPlace place_of(ThreadState& state, const CallSite& site);

@@ -98,7 +98,7 @@ class ForwardScope {
   LOUPE_SHARED void end_time();
   bool trains() const;
 
-  std::optional<OwnTime> own_{OwnTime::Of::hooks};  // except while the forward itself runs
+  std::optional<OwnTime> own_{OwnTime::Of::hooks};  // none while the forward itself runs
   torch::nn::Module* module_;
   WorkListener* listener_;  // null if the step is not timed
   bool is_clocked_ = listener_ != nullptr || OwnTime::is_wanted();

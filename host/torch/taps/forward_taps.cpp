@@ -140,7 +140,7 @@ using torch::nn::AnyModule;
 using torch::nn::AnyModulePlaceholder;
 using torch::nn::AnyValue;
 
-/// What an AnyModule holds is private; naming a private member is allowed where a template is instantiated.
+/// The content of an AnyModule is private; naming a private member is allowed where a template is instantiated.
 std::unique_ptr<AnyModulePlaceholder>& content_of(AnyModule& module);
 template <std::unique_ptr<AnyModulePlaceholder> AnyModule::*Member>
 struct Content {

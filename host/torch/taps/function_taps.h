@@ -30,7 +30,7 @@ using LossFunctionListener = void (*)(const at::Tensor& result, const at::Tensor
 /// Declares the taps of LibTorch's loss functions, which show their arguments to the model that ran last.
 void declare_loss_function_taps();
 
-/// Also passes results to this listener, permanently. Call it before the taps are held.
+/// Passes results to this listener, too, permanently. Call it before the taps are held.
 LOUPE_SHARED void set_loss_function_listener(LossFunctionListener told);
 
 }  // namespace loupe

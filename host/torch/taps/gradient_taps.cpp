@@ -143,8 +143,8 @@ variable_list LeafGradients::tap(AccumulateGrad* self, variable_list&& gradients
 
 namespace {
 
-/// After a parameter's gradient was summed up. Owned by the accumulator's node, which keeps the parameter. It is never
-/// removed, since another thread may be running the hooks: `active` decides.
+/// Runs after a parameter's gradient was summed up. Owned by the accumulator's node, which keeps the parameter. It is
+/// never removed, since another thread may be running the hooks: `active` decides.
 class AccumulatedHook final : public torch::autograd::FunctionPostHook {
  public:
   AccumulatedHook(const at::Tensor* parameter, std::shared_ptr<ModuleNode> node, Stream& stream,

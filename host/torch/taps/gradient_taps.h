@@ -21,7 +21,7 @@ class LeafGradients {
  public:
   enum class Part {
     sum,       ///< the leaf's gradient once this pass was added to it
-    one_pass,  ///< the gradient of this pass alone
+    one_pass,  ///< only the gradient of this pass
   };
 
   static LeafGradients& instance();
@@ -34,9 +34,9 @@ class LeafGradients {
   /// @param kept  notes each sum; may be null
   bool watch(const at::Tensor& leaf, const ResultPoint& point, Stream& stream, Part part, uint32_t flags,
              std::shared_ptr<KeptGradient> kept = nullptr);
-  /// Ends it for one leaf.
+  /// Ends the watch of one leaf.
   void forget(const at::Tensor& leaf, const Stream& stream);
-  /// Ends it for all points of one attachment, known by their flag.
+  /// Ends the watches of all points of one attachment, known by their flag.
   void forget_all(const std::atomic<bool>* active);
 
  private:
@@ -46,10 +46,10 @@ class LeafGradients {
     Stream* stream;
     Part part;
     uint32_t flags;
-    bool redirected;  // else a separate hook brings the gradient
+    bool redirected;  // false: a separate hook brings the gradient
     std::shared_ptr<KeptGradient> kept;
   };
-  /// Never changed, so an event needs only one pointer.
+  /// The watches of a leaf. They never change, so an event needs only one pointer.
   using Watches = c10::SmallVector<std::shared_ptr<const Watch>, 2>;
   struct Leaf {
     WeakTensor tensor;
@@ -73,7 +73,7 @@ void watch_gradient(const at::Tensor& tensor, const ResultPoint& point, Stream& 
 
 /// Sends the gradients of a point's parameters to their streams, as they are summed up.
 void watch_parameters(TapPoint& point);
-/// Without redirections: restores the hooks that a parameter lost when it was moved or unfrozen.
+/// Restores the hooks that a parameter lost when it was moved or unfrozen; without redirections.
 void keep_hooks(TapPoint& point);
 
 }  // namespace loupe

@@ -416,7 +416,7 @@ uint64_t OptimizerSteps::changed_in_value() {
   return changed;
 }
 
-/// Keeps what changed since the last tick if only some steps were skipped.
+/// Keeps the changes since the last tick if only some steps were skipped.
 void OptimizerSteps::prime() {
   each_parameter([this](const TapPoint&, ParameterTap& tap) {
     tap.version = version_of(tap.tensor);
@@ -435,7 +435,7 @@ void OptimizerSteps::check_at_tick() {
   tell_of_uncovered();
 }
 
-/// Also compares values, for optimizers that write through Tensor::data without changing the version.
+/// Compares values, too, for optimizers that write through Tensor::data without changing the version.
 void OptimizerSteps::tell_of_unseen_changes() {
   std::string changed;
   // During a step (its own if a closure ticks, or another thread's) its changes are not yet reported.

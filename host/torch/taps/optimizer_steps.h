@@ -36,7 +36,7 @@ class OptimizerSteps {
   /// An optimizer that the trainer attached. Warns if it holds none of the parameters.
   /// @param seen  taps see its steps
   void attach(torch::optim::Optimizer& optimizer, bool seen);
-  /// An optimizer of any type that was seen to use them.
+  /// Adds an optimizer of any type that was seen to use parameters of the model.
   void meet(torch::optim::Optimizer& optimizer, bool seen);
   /// The model is detached.
   void forget();
@@ -81,10 +81,10 @@ class OptimizerSteps {
     uint64_t fingerprint;                      // fingerprint of its parameters
     uint64_t generation;                       // generation of all attached models' parameters when it was marked
     std::unique_ptr<OptimizerFacts> facts;
-    std::unordered_set<const c10::TensorImpl*> held;            // also other models' parameters
-    std::vector<Unknown> unknown;                               // for each group, tensors of no attached model
-    std::vector<std::vector<loupe_held_parameter>> parameters;  // for each group, parameters of this model
-    bool has_state;                                             // after its last step
+    std::unordered_set<const c10::TensorImpl*> held;            // its parameters, including those of other models
+    std::vector<Unknown> unknown;                               // tensors of no attached model, for each group
+    std::vector<std::vector<loupe_held_parameter>> parameters;  // parameters of this model, for each group
+    bool has_state;                                             // it had state after its last step
     uint64_t values;                                            // hash of some of them at the last check
     /// Whether it is the one that last stepped at this address: a new one begins without state.
     bool is(const torch::optim::Optimizer& other) const;
@@ -116,10 +116,10 @@ class OptimizerSteps {
   std::size_t next_reused_ = 0;
   std::vector<GroupFacts> groups_;  // filled at each step
   uint64_t latest_ = 0;             // a bit for each that may have stepped last
-  uint64_t counting_ = 1;           // those whose steps are the clock
-  bool passed_by_ = false;          // since the last tick
-  bool has_stepped_ = false;        // in a step that a tap saw
-  uint64_t unseen_ = 0;             // those whose steps taps may miss
+  uint64_t counting_ = 1;           // bits of the optimizers whose steps are the clock
+  bool passed_by_ = false;          // a step was skipped since the last tick
+  bool has_stepped_ = false;        // a tap saw a step
+  uint64_t unseen_ = 0;             // bits of the optimizers whose steps taps may miss
   bool told_of_changes_ = false, told_of_uncovered_ = false;
 };
 

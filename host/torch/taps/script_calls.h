@@ -53,7 +53,7 @@ inline constexpr const char* without_scripts = "TorchScript models are not watch
 
 /// Declares the calls of TorchScript's methods to the redirections; once.
 void declare_script_taps();
-/// Whether they can be redirected here. After declare_script_taps.
+/// Whether these calls can be redirected here. Call it after declare_script_taps.
 LOUPE_SHARED bool reaches_script_calls();
 
 }  // namespace loupe

@@ -52,7 +52,7 @@ class ParametersByModel {
   using Set = std::unordered_set<const c10::TensorImpl*>;
   void set(const OptimizerSteps* model, Set parameters);
   bool has(const c10::TensorImpl* parameter) const;
-  /// Changes when they do.
+  /// A number that changes whenever the sets do.
   std::uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace loupe {
 
-/// While it lives, the service LOUPE_DRAFT_GRAPH_ID can find on this thread what made this loss; and the functions
-/// before it, until the program releases its graph.
+/// While it lives, the service LOUPE_DRAFT_GRAPH_ID can find on this thread the function that made this loss; and the
+/// functions before it, until the program releases its graph.
 class LossInView {
  public:
   explicit LossInView(const at::Tensor& loss);

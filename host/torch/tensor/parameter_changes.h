@@ -22,7 +22,7 @@ class KeptGradient {
   void clipped_early(const at::Tensor& gradient);
   struct Step {
     bool not_cleared;    ///< its gradient still contained that of the previous step
-    bool clipped_early;  ///< in one of its backward passes
+    bool clipped_early;  ///< a clip found it all 0 before one of its backward passes
   };
   /// Ends the step and returns its state.
   Step at_step(const at::Tensor& gradient);
@@ -36,7 +36,7 @@ class KeptGradient {
   const c10::TensorImpl* gradient_ = nullptr;  // only to compare with
   uint32_t version_ = 0;
   bool holds_used_ = false;    // a step used it, and it was not cleared since
-  bool was_added_to_ = false;  // since that step
+  bool was_added_to_ = false;  // a backward pass added to it since that step
   bool clipped_early_ = false;
 };
 

@@ -19,9 +19,9 @@ struct ElementType {
 /// LOUPE_DTYPE_OPAQUE for types without a DLPack code, such as quantized numbers.
 LOUPE_SHARED ElementType element_type(c10::ScalarType type);
 
-/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first made
-/// plain, at the price of a copy; of a sparse one, the view has the values, since made dense it might be thousands of
-/// times as large. One that cannot be seen so, or has elements that cannot be measured, is told by readable().
+/// A loupe_tensor over an at::Tensor, which must outlive it. A conjugated or otherwise unreadable tensor is first
+/// copied into plain form. The view of a sparse one has only its values, because the dense form might be thousands of
+/// times as large. readable() is false if no view is possible, or if its elements cannot be measured.
 class TorchTensorView {
  public:
   explicit TorchTensorView(const at::Tensor& tensor) {

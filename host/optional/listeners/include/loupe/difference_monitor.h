@@ -15,15 +15,15 @@ namespace loupe {
 
 // Programs that use this header link loupe::listeners.
 
-/// What a DifferenceMonitor does with an attribute's value after and before a forward. A function that throws throws
-/// into the model's forward.
+/// How a DifferenceMonitor compares an attribute's value after a forward with that before it. If a function throws, the
+/// exception leaves the model's forward.
 struct DifferenceSettings {
-  bool train_update = true;  ///< look while the module is in training mode
-  bool eval_update = true;   ///< look while it is in evaluation mode
-  bool prepend = false;      ///< before earlier watchers of the module, at its entry and at its end
-  /// Whether a forward counts; a missing value is an undefined tensor. The default: at least one is there.
+  bool train_update = true;  ///< watch while the module is in training mode
+  bool eval_update = true;   ///< watch while it is in evaluation mode
+  bool prepend = false;      ///< watch before earlier watchers of the module, at its entry and at its end
+  /// Whether a forward counts; a missing value is an undefined tensor. The default: at least one value is defined.
   std::function<bool(const at::Tensor& after, const at::Tensor& before)> filter = {};
-  /// What the reducer gets; a missing value is zeros. The default: only op.
+  /// Returns the input of the reducer; a missing value is zeros. The default: only the result of `op`.
   std::function<std::vector<at::Tensor>(const at::Tensor& after, const at::Tensor& before)> map = {};
   /// Compares the two, if there is no map; a missing value is zeros. The default: after - before.
   std::function<at::Tensor(const at::Tensor& after, const at::Tensor& before)> op = {};

@@ -71,12 +71,12 @@ class LOUPE_API Recorder {
   std::vector<std::size_t> iter_samples() const;
   /// Ends the recording of one module and returns its tensors; later modules move up.
   std::vector<at::Tensor> remove(std::size_t index);
-  /// Puts function(tensor) in place of every tensor; and the same with the number of samples of its module.
+  /// Replaces every tensor by function(tensor); the second form also passes the number of samples of its module.
   void apply(const std::function<at::Tensor(const at::Tensor&)>& function);
   void apply_sample(const std::function<at::Tensor(const at::Tensor&, std::size_t samples)>& function);
   /// Writes 0.pt, 1.pt, … into a folder, one per module, for C++'s torch::load and Python's torch.load: one tensor with
   /// a reduction, else a list of tensors, which is empty if nothing was recorded.
-  /// @param mkdir  create the folder if it is missing Throws std::runtime_error when a file cannot be written.
+  /// @param mkdir  create the folder if it is missing. Throws std::runtime_error when a file cannot be written.
   void save(const std::filesystem::path& directory, bool mkdir = false) const;
 
   class Iterator {

@@ -14,12 +14,12 @@ namespace loupe {
 class LOUPE_API Reducer {
  public:
   /// @param duration   how long states are kept, in the unit of `step_time`; 0 keeps only the latest
-  /// @param step_time  the time from one observation to the next Throws std::invalid_argument for a negative duration
+  /// @param step_time  the time from one observation to the next. Throws std::invalid_argument for a negative duration
   /// or a step that is not positive.
   explicit Reducer(double duration = 0, double step_time = 1);
   virtual ~Reducer();
 
-  /// One observation. The default takes one tensor; override for maps that give several. Throws std::invalid_argument.
+  /// Takes one observation, by default of one tensor; override it for several. Throws std::invalid_argument.
   virtual void push(const std::vector<at::Tensor>& observation);
   /// Forgets all observations.
   virtual void clear();
@@ -28,10 +28,10 @@ class LOUPE_API Reducer {
   std::size_t size() const { return history_.size(); }
   /// The last state, or an undefined tensor. It is never changed later.
   at::Tensor latest() const;
-  /// The same as a copy of the caller's own.
+  /// Returns a copy of the last state.
   at::Tensor peek() const;
-  /// The state `time` before the last, by between(…) if it is between two. Throws std::out_of_range beyond what is
-  /// kept.
+  /// The state `time` before the last, by between(…) if it is between two. Throws std::out_of_range for a time before
+  /// the kept states.
   at::Tensor view(double time) const;
   /// All kept states in one tensor, newest first along dimension 0; undefined if there are none. The states must have
   /// one shape.
