@@ -489,7 +489,7 @@ Model& Health::model_of(const Module& module) {
   return *models_.back();
 }
 
-/// Not while a module is being forgotten, because its watches end after that.
+/// Do not call it while a module is being forgotten, because its watches end after that.
 void Health::drop_detached() {
   const auto gone =
       std::stable_partition(models_.begin(), models_.end(), [](const auto& model) { return !model->modules.empty(); });

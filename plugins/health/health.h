@@ -136,21 +136,21 @@ class Health : public Lens {
   std::optional<BaselineWatch> baseline_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<const loupe_module*> unregistered_;
-  std::optional<Observation> non_finite_;                       ///< as last reported
+  std::optional<Observation> non_finite_;                       ///< the NaN or Inf as last reported
   Changes changes_;                                             ///< changes requested by a step
-  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< of detached models
+  std::vector<std::pair<Tallies, OutputTally>> spare_tallies_;  ///< tallies of detached models
   RateHistory rates_;
   bool annealed_ = false, loss_is_bad_ = false;
-  bool met_non_finite_ = false;  ///< since the previous step or the tick
+  bool met_non_finite_ = false;  ///< a NaN or Inf came since the previous step or the tick
   bool met_unregistered_ = false;
   bool told_of_speed_ = false;
   uint64_t newest_optimizer_ = 0;  ///< the highest id of the optimizers that stepped; ids ascend
   uint64_t steps_since_tick_ = 0;
-  double last_epoch_ = NAN;        ///< of the previous tick
+  double last_epoch_ = NAN;        ///< the epoch of the previous tick
   uint64_t last_step_ = 0;         ///< the last measured one
   uint64_t last_told_step_ = 0;    ///< the last one, measured or not
   uint64_t steps_since_loss_ = 0;  ///< measured steps since the loss of an unmeasured step was not finite
-  bool loss_turned_bad_ = false;   ///< since the last measured step
+  bool loss_turned_bad_ = false;   ///< the loss became bad since the last measured step
   bool loss_was_unseen_ = false;   ///< it turned bad in an unmeasured step
 };
 

@@ -298,7 +298,7 @@ void LossInputLook::process(const Event& event) {
   const bool is_elementwise = function != LOUPE_DRAFT_LOSS_CROSS_ENTROPY && function != LOUPE_DRAFT_LOSS_NLL;
   if (is_elementwise) look_at_shapes(event, fault);
   if (fault.kind != Kind::none) {
-    // said
+    // the fault is known already
   } else if (function == LOUPE_DRAFT_LOSS_CROSS_ENTROPY) {
     look_at_scores(input, is_time ? maker : 0, fault);
   } else if (function == LOUPE_DRAFT_LOSS_NLL || function == LOUPE_DRAFT_LOSS_KL_DIV) {

@@ -46,7 +46,7 @@ void blame_unseen(const Origin& origin, Observation& seen) {
       "step()";
 }
 
-/// For a layer that makes it from finite inputs: only large ones overflow, first to Inf.
+/// Advice for a layer that makes it from finite inputs: only large inputs overflow, first to Inf.
 std::string advice_for_maker(const Origin& origin) {
   constexpr double large = 1e3;
   const std::string type = origin.module->type;
@@ -104,7 +104,7 @@ void blame_output(const Origin& origin, Observation& seen) {
   }
 }
 
-/// For a NaN or Inf that no layer made: the first gradient only shows it.
+/// Blames the loss for a NaN or Inf that no layer made: the first gradient only shows it.
 void blame_loss(const Origin& origin, const std::vector<draft::Maker>& makers, Observation& seen) {
   seen.module = nullptr;
   seen.tag = "Loss";

@@ -20,12 +20,12 @@ struct Origin {
   enum class Place {
     output,
     gradient,
-    changed_gradient,  ///< when the optimizer used it; it was finite after the backward pass
+    changed_gradient,  ///< the gradient that the optimizer used; it was finite after the backward pass
     parameter
   };
   Place place;
   uint64_t step = 0;
-  uint64_t unseen_steps = 0;  ///< before it, since the last measured one
+  uint64_t unseen_steps = 0;  ///< unseen steps before this one, since the last measured step
   const loupe_module* module = nullptr;
   std::string parameter;
   int64_t nan_count = 0, inf_count = 0, numel = 0;
@@ -40,7 +40,7 @@ struct Origin {
     std::string bad_parameter;  ///< one of the module's own parameters
     bool was_stepped = false;   ///< a step changed the bad parameter, which was finite before
     std::string where = {};     ///< place in the bad input or parameter
-    int64_t masked_rows = 0;    ///< of a softmax: rows of -Inf only, among `rows`
+    int64_t masked_rows = 0;    ///< rows of a softmax that are only -Inf, among `rows`
     int64_t rows = 0, keys = 0;
     std::vector<draft::Maker> maker = {};  ///< the function that made the bad input or output; at most one
   };
@@ -59,7 +59,7 @@ class FirstNonFinite {
     met_.store(true, std::memory_order_relaxed);
     return !is_taken();
   }
-  /// Whether any event held one since the last call.
+  /// Whether any event held a NaN or Inf since the last call.
   bool take_met() { return met_.exchange(false, std::memory_order_relaxed); }
   void note(Origin origin) {
     const std::lock_guard lock(mutex_);

@@ -217,7 +217,7 @@ void OutputWatch::look_at_spread(const TensorView& output) {
 
 void OutputWatch::look_for_bounds(const TensorView& output) {
   constexpr int64_t most = 1024;
-  constexpr double near = 0.005;  // of the width between the bounds
+  constexpr double near = 0.005;  // a share of the width between the bounds
   const Elements elements(output.raw());
   if (!elements.readable()) return;
   const Bounds bounds = bounds_of(layer_.type);
@@ -290,7 +290,7 @@ void OutputWatch::look_for_variation(const Event& event) {
   layer_.neighbours.was_constant = !has_varied;
 }
 
-/// Once an epoch: compares the weights at its first pass with those of the epoch before. Without the model's mutex.
+/// Compares, once an epoch, the weights at its first pass with those of the epoch before. Without the model's mutex.
 void OutputWatch::look_at_start() {
   constexpr int64_t most_looked_at = 64;
   Model::Start::Weights weights;
@@ -414,7 +414,7 @@ void OutputWatch::look_at_input(const Event& event) {
 void OutputWatch::look_at_rows(const Elements& input) {
   constexpr int64_t fewest_rows = 4, few_rows = 8, few_columns = 64;
   model_.step.input_rows = input.dim() > 0 ? input.size(0) : 0;
-  // In (time, samples, features), either of the first two may be as long as the targets.
+  // Either of the first two of (time, samples, features) may be as long as the targets.
   if (input.dim() == 3 && input.size(0) == input.size(1)) model_.step.input_rows = 0;
   // A row that is repeated intentionally is stored once.
   if (input.dim() < 2 || input.size(0) < fewest_rows || input.count() == 0 || input.repeats_first_row()) return;

@@ -168,7 +168,7 @@ void StepWatch::note_non_finite(const Event& event) {
   }
   Origin origin = origin_of(Origin::Place::parameter, event, event.measurement(), watched_);
   origin.parameter = state_.name;
-  // On a device, the gradient may already be the next step's.
+  // The gradient on a device may already be the next step's.
   if (gradient_rested || place_ == LOUPE_PLACE_CPU) {
     read(watched_.host, state_, true, [&](const Elements& elements) {
       const Extent gradient = elements.extent();

@@ -22,7 +22,7 @@ struct Watched {
   Host host;
   double dead_share;  ///< the share of silent units from which dead_units reports
   FirstNonFinite first_non_finite;
-  std::atomic<uint64_t> last_step{0};  ///< on the run's clock: the last measured step
+  std::atomic<uint64_t> last_step{0};  ///< the number of the last measured step, on the run's clock
   Passes passes;
 };
 
@@ -87,7 +87,7 @@ class OutputWatch : public Preprocessor {
   void look_for_bounds(const TensorView& output);
   void look_for_variation(const Event& event);
   void look_at_spread(const TensorView& output);
-  // In alikeness_look.cpp.
+  // These are in alikeness_look.cpp.
   void look_for_alikeness(const Event& event);
   void look_at_answers(const Event& event, bool is_start);
   void look_at_choice(const Event& event);

@@ -23,7 +23,7 @@ struct Allocator {
   void* (*one)(std::size_t);   // operator new
   void* (*many)(std::size_t);  // operator new[]
 };
-Allocator real{};  // of this process
+Allocator real{};  // the allocator of this process
 
 const Allocator counting = {[](std::size_t size) {
                               ++count;

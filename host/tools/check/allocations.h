@@ -14,7 +14,7 @@ bool count_allocations();
 /// How often this thread allocated.
 uint64_t allocations();
 
-/// Measures what a component's own part of an event costs.
+/// Measures the cost of a component's own part of an event.
 class Meter {
  public:
   template <class Event>

@@ -1,4 +1,4 @@
-// Structs of every size, data of every sort, calls that must not be made, and states that leave the process.
+// Rules on structs of every size, data of every kind, forbidden calls, and states that are saved.
 
 #include <loupe/draft/abi/lens_query.h>
 #include <loupe/error.h>
@@ -15,11 +15,11 @@
 namespace loupe::check {
 namespace {
 
-/// Up to twice the known size. Members end at multiples of 4; visualizers, which take longer, get fewer.
+/// Sizes up to twice the known one. Members end at multiples of 4; visualizers, which take longer, get fewer sizes.
 std::vector<std::size_t> sizes_about(std::size_t known, Kind kind) {
   std::vector<std::size_t> sizes;
   for (std::size_t size = 0; size <= 2 * known; size += kind == Kind::visualizer ? 8 : 4) sizes.push_back(size);
-  // Many a struct ends with a pointer: half of it, and all but its highest byte.
+  // Many structs end with a pointer: include sizes that cut it in half or cut its highest byte.
   for (const std::size_t size : {std::size_t{1}, known - 4, known - 1, known, known + 1}) sizes.push_back(size);
   return sizes;
 }
@@ -315,7 +315,7 @@ std::vector<Answer> misuse(const Subject& subject, std::size_t message_capacity)
   return failed;
 }
 
-/// Its answer to an unknown id.
+/// The component's answer to an unknown id.
 const void* unknown_extension(const Subject& subject, void* self) {
   const auto ask = [&](const auto& table) -> const void* {
     return LOUPE_OFFERS(table, get_extension) ? table.get_extension(self, "loupe.no_such_extension/1") : nullptr;
@@ -366,7 +366,7 @@ constexpr const char* no_room = "there is no room for a state";
 
 struct Writer {
   std::string bytes;
-  std::size_t left = ~std::size_t{0};  // how many more pieces it takes
+  std::size_t left = ~std::size_t{0};  // the number of pieces that it still takes
 };
 
 loupe_status write(void* writer, const void* bytes, std::size_t size, loupe_error* error) {
@@ -392,7 +392,7 @@ std::string save(Session& session) {
   return writer.bytes;
 }
 
-/// The error of a writer that takes no more must be passed on.
+/// Checks that the error of a full writer is passed on.
 void check_full(Session& session) {
   Writer full{"", 0};
   const Answer answer = save(session, full);

@@ -1,4 +1,4 @@
-// The file, and what components declare, before an instance is made.
+// Rules on the file, and on the declarations of components before an instance is made.
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -126,8 +126,8 @@ void check_unknown_ids(const Subject& subject) {
   }
 }
 
-/// The ids of drafts in what is loaded of the file, also of those that it asks for where no check gets:
-/// "loupe.x/draft-1".
+/// The ids of drafts in the loaded part of the file, such as "loupe.x/draft-1". They include ids that the plugin
+/// requests only in code that no check reaches.
 std::set<std::string> drafts_in(const PluginFile& file) {
   std::set<std::string> ids;
   for (const ElfW(Phdr) & segment : ElfFile(file).segments) {

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 /// A child's report about a rule: its beginning, or its result. Short enough for a single write.
 struct Message {
   enum What { begins, ends } what;
-  std::size_t index;  ///< among all rules of the file and its components
+  std::size_t index;  ///< its place among all rules of the file and its components
   bool passed;
   char component[128], rule[64], detail[1024];
 };
@@ -43,7 +43,7 @@ struct Progress {
   char misuse[128];  ///< how the component misused lent memory, if that caused a crash
 };
 
-Progress* progress = nullptr;  // in the child
+Progress* progress = nullptr;  // set in the child
 std::string remark_now;
 
 template <std::size_t size>
@@ -75,7 +75,7 @@ class Examination {
   void run() {
     for (const Rule& rule : file_rules()) {
       if (rule.examine == &check_bootstrap) load();
-      if (!can_look_at(rule)) return;  // an earlier rule says why
+      if (!can_look_at(rule)) return;  // an earlier rule reports the reason
       look_at(rule, subject_);
     }
     if (subject_.plugin == nullptr || !LOUPE_REACHES(*subject_.plugin, component_count)) return;
@@ -200,7 +200,7 @@ void examine(const std::string& file, const std::string& options, const std::str
 class ScratchFolder {
  public:
   ScratchFolder() {
-    // In memory if possible: visualizers wait for the disk again and again.
+    // Use memory if possible: visualizers wait for the disk again and again.
     std::error_code none;
     const bool in_memory = std::getenv("TMPDIR") == nullptr && fs::is_directory("/dev/shm", none);
     const fs::path parent = in_memory ? fs::path("/dev/shm") : fs::temp_directory_path();
@@ -228,7 +228,7 @@ std::shared_ptr<Progress> share_progress() {
   return {static_cast<Progress*>(memory), [](Progress* shared) { ::munmap(shared, sizeof *shared); }};
 }
 
-/// In the child: discards the plugin's output, and prevents a crash file.
+/// Discards the plugin's output in the child, and prevents a crash file.
 void settle_in(const std::string& folder) {
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
@@ -249,7 +249,7 @@ class Child {
       ::setpgid(0, 0);
       settle_in(folder);
       examine(file, options, folder, first, ends[1], shared);
-      ::_exit(0);  // without the plugin's destructors
+      ::_exit(0);  // skips the plugin's destructors
     }
     ::close(ends[1]);
     channel_ = ends[0];
@@ -380,7 +380,7 @@ std::vector<Row> examine_plugin(const std::string& file, const std::string& opti
     }
     if (heard == Child::Heard::nothing) {
       broken("it does not come back within " + std::to_string(seconds).substr(0, 4) + " s");
-      if (!begun) return rows;  // every child begins with that, so that none would get further
+      if (!begun) return rows;  // every child begins with this rule, so none would get further
       continue;
     }
     const std::string end = child.wait();

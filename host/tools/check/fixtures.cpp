@@ -148,7 +148,7 @@ const loupe_tensor* lend_tensor(LentMemory& memory, const Data& data) {
   return memory.lend(view);
 }
 
-/// Overwrites the members that belong to none of the measures asked for.
+/// Overwrites the members that belong to none of the requested measures.
 void hide_unasked(loupe_measurement& measured, uint32_t measures, double unasked) {
   const auto hide = [&](uint32_t measure, std::initializer_list<double*> numbers,
                         std::initializer_list<int64_t*> counts) {

@@ -172,7 +172,7 @@ void LentMemory::scribble() {
 void LentMemory::take_away() {
   destroy_natives();
   for (const auto& each : guarded_) {
-    if (each.use_count() == 1) each->take_away();  // else a copy of LibTorch's tensor was kept
+    if (each.use_count() == 1) each->take_away();  // otherwise a copy of LibTorch's tensor was kept
   }
   shared_->take_away();
 }
@@ -193,7 +193,7 @@ std::string load_tensor_lending() {
   if (lending != nullptr || !has_libtorch()) return "";
   const std::string plugins = own_plugin_folder();
   const std::string file = plugins.empty() ? run_host_name : plugins + "/../../" + run_host_name;
-  // The part works on the library, not on the core of this program.
+  // The part needs the host's library, not the core that is linked into this program.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   link_map* loaded = nullptr;
   std::string part;

@@ -18,7 +18,7 @@
 
 namespace loupe::check {
 
-/// Holds what one call lends a component: structs, texts, elements, and buffers to fill. After the call it is
+/// Holds the data that one call lends a component: structs, texts, elements, and buffers to fill. After the call it is
 /// overwritten or unmapped, which exposes components that keep pointers. Guarded memory ends at a page that cannot be
 /// accessed, and elements cannot be written: doing so crashes, and `misuse_at` explains the crash.
 class LentMemory {
@@ -119,15 +119,15 @@ class LentMemory {
   void destroy_natives();
 
   static std::optional<Resized> resized_;
-  Area* shared_;  // for unguarded data
+  Area* shared_;  // the unguarded data
   std::size_t used_ = 0;
   std::vector<std::shared_ptr<Area>> guarded_;
   std::size_t next_guarded_ = 0;
   std::vector<const void*> natives_;
 };
 
-/// Loads what lends LibTorch's tensors if a plugin brought LibTorch into this process. Returns why that fails; empty if
-/// it is loaded or not needed.
+/// Loads the functions that lend LibTorch's tensors if a plugin brought LibTorch into this process. Returns why that
+/// fails; empty if they are loaded or not needed.
 std::string load_tensor_lending();
 
 /// Null if the plugin does not use LibTorch.

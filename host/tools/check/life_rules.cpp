@@ -1,4 +1,4 @@
-// The life of a component when all is well, and what an event costs.
+// Rules on the life of a component without faults, and on the cost of an event.
 
 #include <loupe/draft/abi/history.h>
 #include <loupe/draft/abi/incidents.h>
@@ -172,7 +172,7 @@ void check_nothing_kept(const Subject& subject) {
 }
 
 void check_leaks(const Subject& subject) {
-  // By plain calls: a session keeps its own memory.
+  // Create and destroy by direct calls in this session: a new session would allocate memory, too.
   Session session(subject);
   const auto create_and_destroy = [&] {
     void* self = nullptr;
@@ -192,7 +192,7 @@ void check_leaks(const Subject& subject) {
     other.destroy();
   };
   const auto need_no_growth = [](int times, const char* what, auto&& body) {
-    for (int i = 0; i < 8; ++i) body();  // allocates what is made once, such as a table
+    for (int i = 0; i < 8; ++i) body();  // makes one-time allocations, such as a table
     const std::size_t least = least_growth([] { return ::mallinfo2().uordblks; },
                                            [&] {
                                              for (int i = 0; i < times; ++i) body();
@@ -208,7 +208,7 @@ void check_leaks(const Subject& subject) {
 void check_drafts(const Subject& subject) {
   Session session(subject);
   session.live();
-  // What the host would find by asking the component.
+  // Note the tables that the host would find by asking the component.
   const auto note_offered = [&](const auto& table, const char* id) {
     if (LOUPE_OFFERS(table, get_extension) && table.get_extension(session.self(), id) != nullptr)
       StubHost::note_draft_id(id);
@@ -285,7 +285,7 @@ void check_events(const Subject& subject) {
   const bool counts_allocations = tensor_lending() == nullptr && count_allocations();
   Meter meter;
   session.set_meter(&meter);
-  feed_and_tick(session, 4);                                       // what is made once, such as room for a series
+  feed_and_tick(session, 4);                                       // one-time allocations, such as room for a series
   if (meter.events() == 0 || !session.failures().empty()) return;  // other rules report that
 
   constexpr int ticks = 4;

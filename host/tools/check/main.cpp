@@ -62,7 +62,7 @@ void need_map(const std::string& options) try {
   throw UsageError("--options '" + options + "' is not YAML: " + reason.what());
 }
 
-/// Whether its components were checked. A file that is not a plugin, or cannot be loaded, has none.
+/// Whether the components of a file were checked. A file that is not a plugin, or cannot be loaded, has none.
 bool was_looked_into(const std::vector<check::Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const check::Row& row) { return row.rule == "plugin"; });
 }

@@ -93,7 +93,7 @@ std::optional<Data> as_asked(Data data, const loupe_request& request) {
   const bool is_there = data.device != LOUPE_DEVICE_CPU;
   if ((request.places & (is_there ? LOUPE_PLACE_DEVICE : LOUPE_PLACE_CPU)) != 0) return data;
   if (is_there) return std::nullopt;
-  data.device = LOUPE_DEVICE_CUDA;  // all that it sees
+  data.device = LOUPE_DEVICE_CUDA;  // it sees only tensors of devices
   return data;
 }
 
@@ -237,7 +237,7 @@ void Session::begin() {
   failed_to_begin_ = failures_.size() > failed_before;
 }
 
-/// Only a gatherer knows what it watches: a module, a parameter of one, or what is pushed. One of these must work.
+/// Only a gatherer knows its stream: of a module, of a parameter, or of pushed values. One of these must work.
 void Session::begin_gatherer() {
   struct Place {
     const loupe_module* module;

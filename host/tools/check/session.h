@@ -100,7 +100,7 @@ std::shared_ptr<const OptionSet> read_options(const loupe_component& component, 
 bool same(const std::vector<double>& a, const std::vector<double>& b);
 
 /// One instance of a component of any kind, and its life: create, begin, any number of feeds and ticks, finish,
-/// destroy. Only the constructor throws for what the component does wrong.
+/// destroy. Only the constructor throws for errors of the component.
 class Session {
  public:
   struct Conditions {
@@ -120,7 +120,7 @@ class Session {
   void begin();
   void feed() { feed(usual_data()); }
   void feed(const Data& data);
-  /// A matrix, or one number if the component refuses that.
+  /// A matrix; one number if the component refuses matrices.
   Data usual_data() const;
   void tick();
   void finish();
@@ -219,8 +219,8 @@ class Session {
   const Subject& subject_;
   Conditions conditions_;
   StubHost host_;
-  LentMemory lasting_;                  // until the component is destroyed
-  std::unique_ptr<LentMemory> models_;  // until the modules are forgotten
+  LentMemory lasting_;                  // memory until the component is destroyed
+  std::unique_ptr<LentMemory> models_;  // memory until the modules are forgotten
   std::deque<std::unique_ptr<LentMemory>> taken_;
   std::unique_ptr<LentMemory> memory_;
   std::shared_ptr<const OptionSet> options_;
@@ -232,7 +232,7 @@ class Session {
   Network network_;
   loupe_request request_{};
   std::deque<Watched> watched_;
-  std::map<std::pair<void*, std::size_t>, std::pair<const char*, std::string>> names_;  // of series
+  std::map<std::pair<void*, std::size_t>, std::pair<const char*, std::string>> names_;  // names of series
   std::vector<Answer> failures_;
   std::string folder_, label_;
   const loupe_module* opened_on_ = nullptr;

@@ -108,7 +108,7 @@ struct StubTensors {
     return LOUPE_OK;
   }
   static loupe_status lend_states(void*, const loupe_tensor*, loupe_draft_take_state, void*, loupe_error*) {
-    return LOUPE_NOT_FOUND;  // as for plain SGD
+    return LOUPE_NOT_FOUND;  // the answer for plain SGD
   }
   static const loupe_run* run(void* host) { return of(host).run_; }
 };
@@ -167,7 +167,7 @@ const void* StubHost::service(void*, const char* id) {
   note_draft_id(id);
   for (const char* draft :
        {LOUPE_DRAFT_FLAGS_ID, LOUPE_DRAFT_LOSS_INPUT_ID, LOUPE_DRAFT_STEP_TIME_ID, LOUPE_DRAFT_OPTION_NAMES_ID}) {
-    if (std::strcmp(draft, id) == 0) return &services;  // not read
+    if (std::strcmp(draft, id) == 0) return &services;  // the caller does not read it
   }
   for (const Service& each : services) {
     if (std::strcmp(each.id, id) == 0) return each.table;
@@ -215,7 +215,7 @@ std::vector<std::string> StubHost::complaints() const {
 }
 
 /// Stands for another plugin's preprocessor: has the series of Loupe's own, so that lenses have something to report,
-/// and adds any other, empty, when asked for it.
+/// and adds any other series, empty, on request.
 class Session::MadeUp : public Preprocessor {
  public:
   MadeUp() {

@@ -11,15 +11,15 @@
 #include "record/reader/record_reader.h"
 #include "record/run_summary.h"
 
-// One struct a subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
+// One struct per subcommand: its fields are its arguments, `add_to` declares them and must be called on an object that
 // outlives the parsing, and `run` does the work. Each is in the .cpp file of its name.
 namespace loupe {
 
-/// A line a component, by kind: name and what it is.
-/// @param with_files  also a line with the file that it is from
+/// Prints a line for each component, by kind: name and description.
+/// @param with_files  also print a line with its file
 void list_components(const Catalogue& catalogue, bool with_files, std::ostream& out);
 
-/// Every plugin by file: name, version, description, author, license and homepage, as far as it tells them.
+/// Every plugin by file: name, version, description, author, license and homepage, as far as it has them.
 void list_plugins(const Catalogue& catalogue, std::ostream& out);
 
 /// The plugins that a run loaded, from its record or folder. Throws UsageError if they are unknown.
@@ -27,8 +27,8 @@ void list_loaded(const std::string& run, std::ostream& out);
 
 /// A JSON Schema (draft 7) of the configuration, with every component of the catalogue.
 void write_schema(const Catalogue& catalogue, std::ostream& out);
-/// Every component of that name (or the configuration's own keys, for "config") with its options, what it gives and an
-/// example. False, and a message to `errors`, when there is none.
+/// Prints every component of that name (or the configuration's own keys, for "config") with its options, its results
+/// and an example. False, and a message to `errors`, if there is none.
 bool describe_component(const Catalogue& catalogue, const std::string& name, std::ostream& out, std::ostream& errors);
 
 /// `loupe explain`: the meaning of the plots that lenses show.
@@ -37,8 +37,8 @@ struct Explain {
   bool as_glossary = false;
 
   CLI::App* add_to(CLI::App& app);
-  /// Explains the plot of that name, all whose names begin with it or else have it within; case does not matter. False,
-  /// and a message to `errors`, when there is none.
+  /// Explains the plot of that name; else all plots whose names begin with it, or else contain it. Case does not
+  /// matter. False, and a message to `errors`, if there is none.
   /// @param paths further folders or files with plugins
   bool run(const Catalogue& catalogue, const std::vector<std::string>& paths, std::ostream& out,
            std::ostream& errors) const;
@@ -49,7 +49,7 @@ class New {
  public:
   /// Adds the command; this outlives the parsing.
   CLI::App* add_to(CLI::App& app);
-  /// Throws UsageError for a name that no plugin can have or a folder that is there already.
+  /// Throws UsageError for a name that no plugin can have, or a folder that exists already.
   void run(std::ostream& out) const;
 
  private:
@@ -63,7 +63,7 @@ struct RunProgram {
   int steps = 3;  ///< the number of traced steps
   std::string config, folder, name, follow = "yes";
   bool required = false, every_step = false;
-  std::vector<std::string> program;  ///< with its arguments
+  std::vector<std::string> program;  ///< the program with its arguments
 
   CLI::App* add_to(CLI::App& app);
   /// Removes the program and its arguments from the end of a command line, since they belong to the program, whatever
@@ -83,8 +83,8 @@ struct Replay {
   VisualizerArguments visualizers;
 
   CLI::App* add_to(CLI::App& app);
-  /// An incident goes to `out`, what was left out at the record's end to `errors`. Throws UsageError, RecordError for a
-  /// wrong record or incident, and Error when a visualizer fails.
+  /// Prints an incident to `out`, and data left out at the record's end to `errors`. Throws UsageError, RecordError for
+  /// a wrong record or incident, and Error when a visualizer fails.
   void run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
@@ -97,32 +97,32 @@ struct Merge {
   std::string out;  ///< the merged run's folder; empty: "merged" in the run's
 
   CLI::App* add_to(CLI::App& app);
-  /// The written files go to `out`; missing ranks and dropped data go to `errors`. Throws UsageError for what cannot be
-  /// put together, RecordError for a wrong record, ConfigError for a wrong configuration, and Error when a visualizer
-  /// fails.
+  /// The written files go to `out`; missing ranks and dropped data go to `errors`. Throws UsageError for records that
+  /// cannot be merged, RecordError for a wrong record, ConfigError for a wrong configuration, and Error when a
+  /// visualizer fails.
   /// @param paths  further folders or files with plugins
   void run(const Catalogue& catalogue, const std::vector<std::string>& paths, std::ostream& out,
            std::ostream& errors) const;
 };
 
-/// `loupe compare`: which of several runs is best, and what was different; their records go to the same visualizers,
-/// one run after the other. The first run's files belong into the folder itself, where `html` then shows all runs in
-/// one report; each other run has a folder in it, of its name.
+/// `loupe compare`: finds which of several runs is best, and how they differ. Plays their records to the same
+/// visualizers, one run after the other. The first run's files go to the folder itself, where `html` then shows all
+/// runs in one report; each other run has a folder of its name in it.
 struct Compare {
   std::vector<std::string> records;
   std::vector<std::string> names;
   std::string baseline;  ///< the name of the run that the others are compared with; may be empty
-  bool follow = false;   ///< go on until every run has ended
+  bool follow = false;   ///< continue until every run has ended
   bool csv = false;      ///< write all values as one table instead
   bool port = false;     ///< compare two records of fingerprints instead, tensor by tensor
-  std::string map;       ///< for that, a file that says which modules are the same; may be empty
+  std::string map;       ///< for `port`, a file that lists which modules are the same; may be empty
   VisualizerArguments visualizers;
 
   CLI::App* add_to(CLI::App& app);
-  /// `out` gets the comparison, wrapped as for standard output, and what was written. What was left out at a record's
+  /// Prints the comparison, wrapped as for standard output, and the written files to `out`; data left out at a record's
   /// end goes to `errors`. With `follow` it returns once every record has its run's end, or upon Ctrl-C. Returns the
-  /// exit code, which only that of `port` may make other than 0. Throws UsageError, RecordError for a wrong record, and
-  /// Error when a visualizer fails.
+  /// exit code, which may differ from 0 only with `port`. Throws UsageError, RecordError for a wrong record, and Error
+  /// when a visualizer fails.
   int run(const Catalogue& catalogue, std::ostream& out, std::ostream& errors) const;
 
  private:
@@ -148,9 +148,9 @@ struct Diagnose {
   bool as_json = false;
 
   CLI::App* add_to(CLI::App& app);
-  /// What was left out at a record's end goes to `errors`. Returns whether no run ever had an error, or, beside known
-  /// findings, anything worse than information that is not among them. Throws ConfigError
-  /// for a wrong record or baseline, before anything is written.
+  /// Data left out at a record's end goes to `errors`. Returns whether no run ever had an error; with known findings,
+  /// whether all findings that are worse than information are among them. Throws ConfigError for a wrong record or
+  /// baseline, before anything is written.
   bool run(std::ostream& out, std::ostream& errors) const;
 };
 

@@ -153,8 +153,8 @@ Names words_of(const std::string& name) {
   return words;
 }
 
-/// Each run's name, with what tells its record's path from the others' behind it where some names are equal; where all
-/// are, that alone.
+/// The name of each run. Where names are equal, the part that distinguishes the paths of their records follows; if all
+/// names are equal, there is only that part.
 std::vector<std::string> distinct_names(const Names& names, const Names& files) {
   const bool all_equal = std::set<std::string>(names.begin(), names.end()).size() == 1;
   Names distinct = names;
@@ -174,7 +174,7 @@ std::vector<std::string> distinct_names(const Names& names, const Names& files) 
     }
   }
   for (std::size_t i = 0; i < distinct.size(); ++i) {
-    // The same record twice, or a name that looks like another's with its folder.
+    // This happens if a record is given twice, or if a name looks like another name with its folder.
     const std::string name = distinct[i];
     const auto earlier = distinct.begin() + static_cast<std::ptrdiff_t>(i);
     for (int count = 2; std::find(distinct.begin(), earlier, distinct[i]) != earlier; ++count) {
@@ -198,22 +198,22 @@ std::vector<std::string> shortened_names(const Names& names) {
     return std::all_of(words.begin(), words.end(),
                        [&](const Names& each) { return word_in(each) == word_in(words.front()); });
   };
-  std::size_t first = 0, last = 0;  // words that go
+  std::size_t first = 0, last = 0;  // words to remove
   while (first + 1 < fewest && all_have([&](const Names& each) { return each[first]; })) ++first;
   while (first + last + 1 < fewest && all_have([&](const Names& each) { return each[each.size() - 1 - last]; })) ++last;
   Names shortened;
   for (const Names& each : words) {
     std::string name;
     for (std::size_t i = first; i + last < each.size(); ++i) name += each[i];
-    if (last > 0) name.pop_back();  // the mark before a removed one
+    if (last > 0) name.pop_back();  // the mark before a removed word
     shortened.push_back(name);
   }
   const std::set<std::string> different(shortened.begin(), shortened.end());
   return different.size() < names.size() || different.count("") != 0 ? names : shortened;
 }
 
-/// Quoted where it must be. A spreadsheet takes what begins with some characters for a formula, and the names in a
-/// record may be anybody's.
+/// A field, in quotes if needed. A spreadsheet takes texts that begin with some characters for formulas, and anybody
+/// may have chosen the names in a record.
 std::string field(const std::string& name) {
   const bool is_formula = !name.empty() && std::string_view("=+-@\t\r").find(name[0]) != std::string_view::npos;
   const std::string text = (is_formula ? "'" : "") + name;
@@ -246,8 +246,8 @@ void write_record(const std::string& record, const std::string& name, std::ostre
     errors << "loupe: warning: '" << record << "' ends with " << cut_off << " that was cut off, which is left out\n";
 }
 
-/// Writes the values of all records as one table of comma-separated values, whole epochs alone: run, tag, layer, line,
-/// epoch, step and value, as Python's loupe.read_all() has it. What was left out at a record's end goes to `errors`.
+/// Writes the values of all records as one table of comma-separated values, for whole epochs: run, tag, layer, line,
+/// epoch, step and value, like Python's loupe.read_all(). Data left out at a record's end goes to `errors`.
 /// Throws RecordError for a wrong record.
 void write_value_table(const std::vector<std::string>& records, const std::vector<std::string>& names,
                        std::ostream& out, std::ostream& errors) {
@@ -273,7 +273,7 @@ struct Column {
   }
 };
 
-/// A setting, and each run's value; none where the run does not say.
+/// A setting, and its value in each run; none if the run does not record it.
 struct Setting {
   std::string name;
   std::vector<std::optional<std::string>> values;
@@ -289,7 +289,7 @@ std::string in_quotes(const std::string& name) {
   return "'" + name + "'";
 }
 
-/// "'a', 'b' and 'c'"; of many the first, and how many more.
+/// "'a', 'b' and 'c'"; of many names only the first, and the number of the others.
 std::string in_words(const Names& names) {
   Names words;
   for (const std::string& name : names) words.push_back(in_quotes(name));
@@ -303,7 +303,7 @@ std::string in_words(const Names& names) {
   return list;
 }
 
-/// Those of validation, by which runs are judged, first.
+/// The names of losses. Validation losses, by which runs are judged, come first.
 Names loss_names(const Results& results) {
   Names names;
   std::set<std::string> seen;
@@ -317,7 +317,7 @@ Names loss_names(const Results& results) {
   return names;
 }
 
-/// The runs that reach the lowest value of a loss; none where fewer than two runs have that loss.
+/// The runs that reach the lowest value of a loss; empty if fewer than two runs have that loss.
 std::set<std::size_t> best_runs(const std::string& loss, const Results& results) {
   std::set<std::size_t> best;
   double lowest = 0;
@@ -334,7 +334,7 @@ std::set<std::size_t> best_runs(const std::string& loss, const Results& results)
   return having < 2 ? std::set<std::size_t>() : best;
 }
 
-/// The runs, best first by the first loss that can be compared; those without it stand last. Equals stay as they are.
+/// The runs, best first by the first comparable loss; runs without it come last. Equal runs keep their order.
 std::vector<std::size_t> best_first(const Results& results) {
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -403,7 +403,7 @@ bool is_same_in_all(const Setting& setting) {
                      [&](const auto& value) { return value == setting.values.front(); });
 }
 
-/// Whether a setting says how the run was watched, not how it was trained.
+/// Whether a setting concerns how the run was watched, not how it was trained.
 bool is_of_watching(const std::string& setting) {
   return setting.rfind("lenses.", 0) == 0 || setting.rfind("visualizers.", 0) == 0;
 }
@@ -456,8 +456,8 @@ void write_table(const std::vector<Column>& columns, std::optional<std::size_t> 
   }
 }
 
-/// Says which run is best in each loss, and what was different: sentences, a table with a row a run, best first, and
-/// what was the same. A table that is wider than `columns` goes on below itself.
+/// Prints which run is best in each loss, and the differences: sentences, a table with one row per run, best first, and
+/// the equal settings. A table that is wider than `columns` continues below.
 /// @param names, states  of the runs, one for each result
 void tell_comparison(const std::vector<std::string>& names, const std::vector<RunSummary>& results,
                      std::vector<std::string> states, std::optional<std::size_t> columns, std::ostream& out) {
@@ -496,7 +496,7 @@ void tell_comparison(const std::vector<std::string>& names, const std::vector<Ru
     out << shortened_end("identical in all runs: " + same, columns.value_or(std::string::npos)) << "\n";
 }
 
-/// A file that is not to stay.
+/// Removes a file at the end.
 struct OwnFile {
   fs::path path;
   ~OwnFile() {
@@ -529,12 +529,12 @@ std::string option_text(const std::string& name, const std::string& value) {
   return name + "=" + quoted.c_str();
 }
 
-/// Whether it shows all runs in one file, and how they differ.
+/// Whether the visualizer shows all runs in one file, and how they differ.
 bool shows_together(const ComponentConfig& visualizer) {
   return declares(visualizer.entry, "baseline");
 }
 
-/// A file is written only where its folder is named.
+/// Throws UsageError for visualizers that write files, because no folder was named for them.
 void need_folder(const std::vector<ComponentConfig>& chosen) {
   for (const ComponentConfig& each : chosen) {
     if (!declares(each.entry, "path")) continue;
@@ -543,7 +543,7 @@ void need_folder(const std::vector<ComponentConfig>& chosen) {
   }
 }
 
-/// The name under which the baseline is shown, which may be given in full.
+/// The name under which the baseline is shown. The user may also give its full name.
 std::string shown_baseline(const std::string& baseline, const Names& in_full, const Names& shown) {
   for (const Names* names : {&shown, &in_full}) {
     const auto found = std::find(names->begin(), names->end(), baseline);
@@ -563,7 +563,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
       ->add_option("records", records, "Records, folders of runs, or folders of those, in the order of the report")
       ->required()
       ->type_name("FILE");
-  visualizers.out.clear();  // no file is written without it
+  visualizers.out.clear();  // without --out no file is written
   subcommand->add_option("--visualizer", visualizers.names, "Where to show them (default: html); repeatable")
       ->allow_extra_args(false)
       ->type_name("VISUALIZER");
@@ -590,7 +590,7 @@ CLI::App* Compare::add_to(CLI::App& app) {
       "Print where a port first departs from its original (exit code 1 if it does); the records are of the lens "
       "'fingerprint' or of loupe_record.py");
   for (CLI::Option* each : others) {
-    if (each != subcommand->get_help_ptr()) ports->excludes(each);  // nothing is shown or written
+    if (each != subcommand->get_help_ptr()) ports->excludes(each);  // `port` shows no visualizer and writes no file
   }
   subcommand->add_option("--map", map, "With --port, a YAML file that lists which modules are the same")
       ->allow_extra_args(false)
@@ -656,7 +656,7 @@ Compare::Played Compare::play_until_ended(const Catalogue& catalogue, const Visu
     }
     const bool all_ended = std::all_of(played.results.begin(), played.results.end(),
                                        [](const auto& each) { return each.ending().has_value(); });
-    // A long record takes long to play; most of the time is the trainers'.
+    // Playing a long record takes long: leave most of the time to the trainers.
     if (all_ended || !records.wait(interruption, 4 * (std::chrono::steady_clock::now() - begun))) return played;
   }
 }

@@ -42,7 +42,7 @@ void write_options(const OptionTable& table, std::ostream& out) {
   if (table.count == 0) out << "  no options\n";
 }
 
-/// What the host does with every lens, unless the lens has an option of that name itself.
+/// Writes the options that the host adds to every lens, unless the lens has an option of that name itself.
 void write_host_options(const OptionTable& declared, std::ostream& out) {
   std::vector<const loupe_option*> options;
   for (const loupe_option* option : lens_options()) {
@@ -173,7 +173,7 @@ bool describe_component(const Catalogue& catalogue, const std::string& name, std
 
 namespace {
 
-// The configuration as a JSON Schema, by which editors complete and check what is written.
+// The configuration as a JSON Schema, by which editors complete and check configurations.
 using Json = nlohmann::ordered_json;
 
 Json choices_of(const loupe_option& option) {

@@ -131,7 +131,7 @@ std::string list_of(const std::vector<std::string>& names) {
   return list;
 }
 
-/// A record that lacks something is not thereby healthy.
+/// Prints which rules were judged: a record that lacks values is not therefore healthy.
 void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
   if (diagnosis.watched || !diagnosis.summary.has_values()) return;
   out << "  the lens health did not watch this run; ";
@@ -142,7 +142,7 @@ void tell_judged(const Diagnosis& diagnosis, std::ostream& out) {
       << in_columns(diagnosis.not_judged, output_columns().value_or(width), indent) << "\n";
 }
 
-/// The findings of one rule that are as severe, the worst of them and where the others are.
+/// The findings of one rule with the same severity: the worst one, and the places of the others.
 struct RuleFindings {
   const FindingHistory::Entry* worst;
   std::vector<std::string> further_places;
@@ -165,7 +165,7 @@ std::vector<RuleFindings> by_rule(const FindingHistory& findings) {
   return rules;
 }
 
-/// A model may have thousands of layers.
+/// Lists only the first names, because a model may have thousands of layers.
 std::string first_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 6;
   if (names.size() <= most) return list_of(names);
@@ -214,7 +214,7 @@ void tell(const Diagnosis& diagnosis, std::ostream& out) {
 /// Findings that are known and accepted, by number.
 class KnownFindings {
  public:
-  /// Reads what `loupe diagnose --json` wrote.
+  /// Reads the output of `loupe diagnose --json`.
   explicit KnownFindings(const std::string& file) {
     nlohmann::json rows;
     try {
@@ -265,7 +265,7 @@ void compare_ranks(std::vector<Diagnosis>& diagnoses) {
       ranks.back().settings.emplace_back("LibTorch", each->summary.run().framework_version);
     }
     if (auto line = ranks_differ(ranks, first->summary.last_epoch())) {
-      // Takes the number of what the lens `ranks` reported for the whole model, and so replaces it.
+      // Replace the finding that the lens `ranks` reported for the whole model: use its number.
       for (const FindingHistory::Entry* each : first->summary.findings().worst_first())
         if (each->last.rule == line->rule && each->last.layer.empty()) line->id = each->last.id;
       first->summary.findings().take(*line);

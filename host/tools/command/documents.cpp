@@ -116,7 +116,7 @@ std::string default_words(const loupe_option& option) {
 
 namespace {
 
-/// Text as man(7) reads it: a backslash is one, a hyphen is the one that is typed, and no line is taken for a request.
+/// Escapes text for man(7): backslashes and hyphens stay as they were typed, and no line is taken for a request.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char each : text) {
@@ -144,7 +144,7 @@ std::string page_name(const CommandHelp& command) {
   return command.name.empty() ? "loupe" : "loupe-" + command.name;
 }
 
-/// What `apropos` shows: the help up to where it goes into particulars, without a capital.
+/// The summary that `apropos` shows: the help up to its details, without a capital.
 std::string summary_of(const std::string& help) {
   std::string summary = help.substr(0, std::min({help.find(": "), help.find("; "), help.find(", "), help.size()}));
   if (summary.back() == '.') summary.pop_back();
@@ -184,7 +184,7 @@ std::string argument_entry(const ArgumentHelp& argument) {
 
 using Entries = std::vector<std::pair<const char*, const char*>>;
 
-/// Example commands, and what each does.
+/// Example commands, each with a description.
 const Entries& examples_of(const std::string& command) {
   static const auto& all = *new std::map<std::string, Entries>{
       {"",
@@ -232,7 +232,7 @@ std::string entry_list(const char* heading, const Entries& entries) {
   return list.empty() ? "" : std::string(".SH ") + heading + "\n" + list;
 }
 
-/// What every reader of a manual looks for at its end.
+/// The sections that readers expect at the end of a manual page.
 std::string last_sections(const std::string& command) {
   std::string text = entry_list("EXAMPLES", examples_of(command));
   if (makes_runs(command)) {
@@ -327,7 +327,7 @@ void write_manual(const std::vector<CommandHelp>& commands, const std::string& d
 
 namespace {
 
-/// Prints the names of components, by what `loupe list` says.
+/// Prints the names of components, from the output of `loupe list`.
 constexpr const char* component_names = R"(loupe list 2>/dev/null | sed -n "s/^  \([a-z0-9_]\{1,\}\)  .*/\1/p")";
 constexpr const char* visualizer_names =
     R"(loupe list 2>/dev/null | sed -n "/^visualizers/,/^preprocessors/s/^  \([a-z0-9_]\{1,\}\)  .*/\1/p")";
@@ -344,7 +344,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// Within single quotes, as bash and zsh read them.
+/// Puts a text into single quotes, as bash and zsh read them.
 std::string quoted(const std::string& text) {
   return "'" + replaced(text, "'", "'\\''") + "'";
 }
@@ -457,7 +457,7 @@ std::string bash_completion(const std::vector<CommandHelp>& commands) {
   return text;
 }
 
-/// What zsh calls for a value, behind "description:".
+/// The action by which zsh completes a value, which follows "description:".
 std::string zsh_action(const ArgumentHelp& argument) {
   if (!argument.choices.empty()) return "(" + joined(argument.choices) + ")";
   if (argument.value == "FILE") return "_files";
@@ -468,7 +468,7 @@ std::string zsh_action(const ArgumentHelp& argument) {
   return " ";
 }
 
-/// A part of a specification of _arguments, in which brackets and colons mean something.
+/// A part of a specification of _arguments, in which brackets and colons are special.
 std::string zsh_text(const std::string& text) {
   return replaced(replaced(replaced(replaced(text, "\\", "\\\\"), "[", "\\["), "]", "\\]"), ":", "\\:");
 }

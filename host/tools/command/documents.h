@@ -16,8 +16,8 @@ namespace loupe {
 struct ArgumentHelp {
   std::vector<std::string> names;    ///< an option's with their hyphens; a positional has one without
   std::string help;                  ///< one sentence
-  std::string value;                 ///< what kind of value it takes, such as "FILE"; empty for a flag
-  std::vector<std::string> choices;  ///< the only values that it takes; empty where any will do
+  std::string value;                 ///< the kind of value, such as "FILE"; empty for a flag
+  std::vector<std::string> choices;  ///< the only values that it takes; empty for any value
   std::string default_value;         ///< empty for none
   bool required = false, repeats = false;
 
@@ -39,8 +39,8 @@ struct CommandHelp {
 std::vector<CommandHelp> help_of_commands(const CLI::App& app);
 
 /// Writes a manual page for each command into `folder`/man1, and one for the configuration into `folder`/man5. Makes
-/// the folders, and overwrites earlier pages. Throws std::system_error where that fails.
-/// @param date  that the pages bear, as in 2026-01-31
+/// the folders, and overwrites earlier pages. Throws std::system_error if that fails.
+/// @param date  the date on the pages, as in 2026-01-31
 void write_manual(const std::vector<CommandHelp>& commands, const std::string& date, const std::string& folder);
 
 /// Writes the completion for bash (`loupe.bash`) and zsh (`_loupe`) into `folder`, as write_manual does.
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, OptionTable>> all_sections();
 
 /// "integer", "list".
 const char* type_word(const loupe_option& option);
-/// "; at least 1; at most 10", or nothing. Of more than many_names choices it says that they are listed below.
+/// "; at least 1; at most 10", or nothing. If there are more than many_names choices, refers to the list below.
 /// @param named  the last option before it that names a component; null without one
 std::string limit_words(const loupe_option& option, const loupe_option* named);
 /// "default 3", or "required".

@@ -156,15 +156,15 @@ void listen_to(const std::string& lens, const std::vector<std::string>& paths, b
       monitor.tick(std::nullopt);
     }
   } catch (const std::exception&) {
-    // Not every lens can be made without options, and not every one needs to be understood.
+    // Some lenses cannot be made without options, and not every lens must be explained.
     return;
   }
 }
 
 /// The plots of every lens in the catalogue, by id: each lens describes them when it runs on a small made-up model,
-/// with its default options and with those of its example. A lens that cannot be made is left out.
+/// with its default options and with those of its example. A lens that cannot be made is left out. Registers a
+/// visualizer in this process, and silences Loupe's messages while it runs.
 /// @param paths further folders or files with plugins
-/// Registers a visualizer in this process, and silences Loupe's messages while it runs.
 std::vector<TagDescription> describe_tags(const Catalogue& catalogue, const std::vector<std::string>& paths) {
   register_plugin(tag_listener);
   set_log_sink([](int, const std::string&) {});
@@ -206,7 +206,7 @@ std::string joined(const std::set<std::string>& words, const std::string& mark =
   return text;
 }
 
-/// Every plot whose name is `wanted`; else those that begin with it; else those that have it within.
+/// Every plot whose name is `wanted`; else those that begin with it; else those that contain it.
 std::vector<const TagDescription*> found(const std::vector<TagDescription>& tags, const std::string& wanted) {
   const std::string name = lower(wanted);
   std::vector<const TagDescription*> same, begins, within;
@@ -298,7 +298,7 @@ void write_list(const std::vector<Given>& given, const std::vector<TagDescriptio
   }
 }
 
-/// "'dead_units'": the rules whose names have it within.
+/// "'dead_units'": the rules whose names contain it.
 std::string rules_with(const std::string& part) {
   std::string names;
   for (const RuleExample& each : rule_examples()) {
@@ -308,14 +308,14 @@ std::string rules_with(const std::string& part) {
   return names;
 }
 
-/// Which rules' findings come from the rule's.
+/// The rules whose findings are caused by the rule's.
 std::set<std::string> effects_of(const health::Rule& rule) {
   std::set<std::string> names;
   for (const health::Effects& each : rule.brings_about) names.insert(each.effects.begin(), each.effects.end());
   return names;
 }
 
-/// Which rules' findings bring about the rule's.
+/// The rules whose findings cause the rule's.
 std::set<std::string> causes_of(const std::string& rule) {
   std::set<std::string> names;
   for (const health::Rule& each : health::rules()) {

@@ -30,7 +30,7 @@ struct Learned {
   const char* cut_off = nullptr;  // "a line", …
 };
 
-/// How fast a machine is, is of no model.
+/// Whether the unit measures the speed of the machine, which does not depend on the model.
 bool is_of_the_machine(const std::string& unit) {
   return unit == "s" || unit == "ms" || unit.find("/s") != std::string::npos;
 }

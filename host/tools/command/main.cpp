@@ -1,5 +1,4 @@
-// The `loupe` command: what components there are, what they take, whether a configuration is right, and what was
-// recorded.
+// The `loupe` command: lists and describes components, checks configurations, and shows recorded runs.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -105,7 +104,7 @@ int main(int argc, char** argv) {
   auto* diagnosing = diagnose.add_to(app);
   loupe::Learn learn;
   auto* learning = learn.add_to(app);
-  // Hidden, for who builds Loupe.
+  // This command is hidden: it is for the build of Loupe.
   std::string date;
   auto* documenting = app.add_subcommand("document", "Write the manual's pages and the completion of shells");
   documenting->group("");

@@ -44,7 +44,7 @@ struct RankRecord {
 /// does. Memory grows with a tick of all ranks, not with their files.
 class MergedRun final : public replay::TickEditor {
  public:
-  /// @param ranks  rank 0 first  @param shown  to whom the record is played
+  /// @param ranks  rank 0 first  @param shown  the visualizers to which the record is played
   MergedRun(std::vector<RankRecord>& ranks, const Config& config, replay::VisualizerGroup& shown);
 
   bool keeps(const replay::RecordLine& event) override;
@@ -53,7 +53,7 @@ class MergedRun final : public replay::TickEditor {
   void histogram(const loupe_histogram& histogram) override { held_->add(histogram); }
   void show_numbers() override;
   void end_tick() override;
-  /// Ticks that rank 0 did not come to.
+  /// Shows the ticks that rank 0 did not reach.
   void end(bool has_ended) override;
 
   /// Lines for the user, with their LOUPE_LOG_.
@@ -70,8 +70,8 @@ class MergedRun final : public replay::TickEditor {
   MissingRanks missing_;
   const std::string absent_;  // the ranks without files, in words
   FindingBoard findings_;
-  RankMessage own_;                  // of the current tick
-  std::vector<RankMessage> others_;  // the same
+  RankMessage own_;                  // the message of rank 0 for the current tick
+  std::vector<RankMessage> others_;  // the messages of other ranks for that tick
   std::unique_ptr<HeldTick> held_;
   std::vector<std::unique_ptr<detail::Owned<loupe_finding>>> found_;
   std::vector<std::pair<int, std::string>> log_;
@@ -193,7 +193,7 @@ std::string names_in_words(const std::vector<std::string>& names) {
   return list.empty() ? "none" : list;
 }
 
-/// Why a rank's file is not of the same run as rank 0's; empty where it is.
+/// Why a rank's file is not of the same run as rank 0's; empty if it is.
 std::string difference(const StatesReader& first, const StatesReader& other) {
   const RankHeader &one = first.header(), &two = other.header();
   const auto differ = [](const std::string& what, const std::string& here, const std::string& there) {
@@ -227,10 +227,10 @@ void check_is_of_run(const RankRecord& first, const RankRecord& rank) {
                      names_in_words(one.lenses) + "), and their numbers cannot be put together");
 }
 
-/// The ranks of one run, rank 0 first, then as they are numbered; some may be missing.
-/// @param paths  folders of ranks, their records, or the folder of the run, which is rank 0's; those beside rank 0 are
-///               found by themselves, and so is rank 0 beside the others
-/// Throws UsageError for what cannot be put together, and RecordError for a wrong record.
+/// The ranks of one run, rank 0 first, then in the order of their numbers; some may be missing.
+/// @param paths  folders of ranks, their records, or the folder of the run, which is rank 0's; the other ranks beside
+/// rank 0 are found automatically, and so is rank 0 beside the others
+/// Throws UsageError for files that cannot be merged, and RecordError for a wrong record.
 std::vector<RankRecord> rank_records(const std::vector<std::string>& paths) {
   RankSearch search;
   for (const std::string& path : paths) search.add_path(path);
@@ -283,7 +283,7 @@ MergedRun::MergedRun(std::vector<RankRecord>& ranks, const Config& config, repla
       missing_(ranks.front().run.world_size, ranks_there(ranks)),
       absent_(absent_ranks(ranks)) {}
 
-/// The messages that the processes gave together while they ran are given again.
+/// Leaves out messages about all processes: the merged lenses report these again.
 bool MergedRun::keeps(const replay::RecordLine& event) {
   if (event.kind == replay::RecordLine::Kind::note) return event.about != LOUPE_NOTE_RANKS;
   return !lenses_.speaks_for_all(event.source);
@@ -366,7 +366,7 @@ void MergedRun::end(bool has_ended) {
     }
     if (next == nullptr) break;
     const loupe_tick tick = next->states->tick()->tick;
-    // A record that says how its run ended has all ticks that rank 0 wanted in it.
+    // A record with an end of its run has all ticks that rank 0 wanted in it.
     if (tick.at.epoch <= last || (has_ended && next->run.rank == 0)) {
       gather(tick.at.epoch);
       continue;
@@ -408,7 +408,7 @@ Config config_of(const RankHeader& header, const std::vector<std::string>& paths
   }
 }
 
-/// Takes out lenses that write files, as the recorded configuration says where.
+/// Removes lenses that write files to places that the recorded configuration names.
 void leave_out_writers(Config& config, std::ostream& errors) {
   std::string names;
   for (const ComponentConfig& lens : config.lenses) {
@@ -419,7 +419,7 @@ void leave_out_writers(Config& config, std::ostream& errors) {
   errors << "loupe: " << names << ": lenses that write files: only rank 0's numbers are shown\n";
 }
 
-/// Empty if all plugins of the run are known here.
+/// Reports plugins that the recorded configuration names, because they are not opened.
 void tell_plugins(const Config& config, std::ostream& errors) {
   std::string paths;
   Diagnostics none(config.file);
@@ -459,7 +459,7 @@ void Merge::run(const Catalogue& catalogue, const std::vector<std::string>& path
   const RankRecord& first = records.front();
   const fs::path folder = out.empty() ? fs::path(first.record).parent_path() / merged_folder_name : fs::path(out);
   std::error_code none;
-  // A link that lies in a run's folder may lead anywhere; one that is named by --out is the user's.
+  // A link in a run's folder may lead anywhere; a link that --out names is the user's.
   const bool is_link = out.empty() && fs::is_symlink(folder, none);
   if (is_link || (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none))))
     throw UsageError("'" + folder.string() +

@@ -171,7 +171,7 @@ class RecordedRules::Impl {
 
   void take_model(const std::string& text) {
     const replay::RecordedModel model = replay::parse_model_line(text);
-    // One that is attached again, as when a run goes on, is the same.
+    // A model that is attached again, for example in a resumed run, counts once.
     if (model.parameters > 0) models_.insert(model.name);
     for (const auto& module : model.modules) {
       if (module.type.find("Norm") != std::string::npos) normalizing_.insert(module.name);
@@ -215,7 +215,7 @@ class RecordedRules::Impl {
     if (is_bad) tell_bad_loss(judge.by(health::rule_named(health::non_finite)));
     judge_losses(judge);
     judge_numbers(judge);
-    // Beside losses that are not finite the other rules say nothing.
+    // After a loss that is not finite, findings of other rules stay open: these rules report nothing then.
     health::StretchEnd ended;
     ended.tick = true;
     ended.window = [](const loupe_module*) { return true; };
@@ -242,7 +242,7 @@ class RecordedRules::Impl {
         return false;
     }
   }
-  /// Applies the rules that look then and for which the record has enough.
+  /// Applies the rules for that time for which the record has enough values.
   void judge_all(health::When when, const health::Judge& judge, const health::Situation& situation) {
     if (settings_.watched) return;  // the lens saw each step, and the optimizers
     for (const health::Rule& rule : health::rules()) {
@@ -310,7 +310,7 @@ class RecordedRules::Impl {
       health::ParameterState& state = state_of(layer);
       state.ratio_count = window;
       state.ratio_sum = ratio * static_cast<double>(window);
-      if (gradients_.empty()) state.gradient_norm_sum = 1;  // the ratio of what has no gradient is of no concern
+      if (gradients_.empty()) state.gradient_norm_sum = 1;  // a parameter without a gradient must not affect the ratio
     }
     largest_rate_ = std::max(largest_rate_, rate_.value_or(0));
     health::Situation situation;

@@ -21,13 +21,13 @@ class RecordedRules {
 
   /// The record's next line; `text` is as it stands in the file.
   void take(const replay::RecordLine& line, const std::string& text);
-  /// What was found, as lines of the kind `finding`, in the order of the record. Takes them.
+  /// Takes the findings so far, as lines of the kind `finding`, in the order of the record.
   std::vector<replay::RecordLine> take_findings();
   /// A finding of the tick `tick`, as such a line.
   static replay::RecordLine line_of(const Finding& found, const replay::RecordLine& tick);
-  /// Whether the lens watched the run, so that what needs more than a record has been judged too.
+  /// Whether the lens watched the run, so that rules that need more than a record were judged, too.
   bool was_watched() const;
-  /// Windows in a row, of the lens's options.
+  /// The option `patience` of the lens: windows in a row.
   int patience() const;
   /// The rules that were judged, and those that this record has too little for.
   std::vector<std::string> judged() const;

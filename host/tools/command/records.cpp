@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The record of a folder; of a run of several processes that were merged, the one of all.
+/// The record of a folder; for a merged run of several processes, the merged one.
 fs::path record_in(const fs::path& folder) {
   std::error_code none;
   const fs::path merged = folder / merged_folder_name / record_name;
@@ -83,7 +83,7 @@ std::string record_file(const std::string& path) {
 namespace {
 
 constexpr double patience = 1, pause = 0.1;        // seconds
-constexpr std::size_t lines_between_looks = 1024;  // at the clock
+constexpr std::size_t lines_between_looks = 1024;  // how many lines pass between two looks at the clock
 
 bool can_rewrite_a_line() {
   const char* terminal = std::getenv("TERM");
@@ -113,7 +113,7 @@ void ReadingProgress::draw(double now) {
   std::string text = "reading ";
   if (records_ > 1) text += "record " + std::to_string(record_number_) + " of " + std::to_string(records_) + ", ";
   text += "epoch " + number_text(epoch_) + " of '" + printable_line(record_) + "'";
-  // A line that breaks could not be taken back.
+  // A line that wraps could not be erased.
   constexpr std::size_t usual_columns = 80;
   text = shortened_end(text, terminal_columns(STDERR_FILENO).value_or(usual_columns) - 1);
   std::cerr << "\r" << text << "\x1b[K" << std::flush;
@@ -150,7 +150,7 @@ std::string difference(const std::string& name, const std::vector<int>& ranks,
   return text;
 }
 
-/// The ranks that have a folder there, which may be far fewer than a record says that there were.
+/// The ranks that have a folder there. They may be far fewer than the ranks of the run.
 std::set<int> ranks_in(const std::string& folder, int world_size) {
   std::set<int> ranks;
   std::error_code none;

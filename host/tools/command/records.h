@@ -12,7 +12,7 @@
 
 namespace loupe {
 
-/// What `record` calls its file.
+/// The name of the file that `record` writes.
 inline constexpr const char* record_name = "record.jsonl";
 
 /// The text in one line of a terminal: "?" for line ends and tabs too.
@@ -20,18 +20,18 @@ inline std::string printable_line(std::string_view text) {
   return printable(text, U"");
 }
 
-/// The records that paths stand for: a file is one, a folder has its `record.jsonl`, in `merged` where `loupe merge`
-/// put that of all processes there, or else those of the folders in it, in the order of their names; also those that
-/// are compressed by now, under the name that they had before. Throws UsageError for a folder without any.
+/// The records at these paths: a file is one; a folder has its `record.jsonl`, in `merged` if `loupe merge` put that of
+/// all processes there, or else those of its subfolders, in the order of their names. A record that was compressed
+/// since is found under its former name. Throws UsageError for a folder without any.
 std::vector<std::string> record_files(const std::vector<std::string>& paths);
-/// The same of one path. Throws UsageError where it stands for several.
+/// The same for one path. Throws UsageError if it has several records.
 std::string record_file(const std::string& path);
 
-/// Shows on a separate line, on a terminal at standard error, how far the reading of records is, once it takes more
-/// than a second. The line goes with this. One at a time, while nothing else is written there.
+/// Shows the progress of reading records in a line on a terminal at standard error, if it takes more than a second. The
+/// destructor erases the line. One at a time, while nothing else is written there.
 class ReadingProgress {
  public:
-  /// @param records how many there are  @param shown false where something else writes to the terminal meanwhile
+  /// @param records  their number  @param shown  false if another writer uses the terminal at the same time
   explicit ReadingProgress(std::size_t records, bool shown = true);
   ~ReadingProgress() { clear(); }
   ReadingProgress(const ReadingProgress&) = delete;
@@ -41,9 +41,9 @@ class ReadingProgress {
   void expect(std::size_t more) { records_ += more; }
   /// The next record is read from now on.
   void begin(const std::string& record);
-  /// A line of it.
+  /// Takes a line of that record.
   void take(const replay::RecordLine& line);
-  /// Makes room for what others write.
+  /// Erases the line, so that others can write.
   void clear();
 
  private:
@@ -58,7 +58,7 @@ class ReadingProgress {
 /// The records of a run's other processes, beside the record of rank 0.
 struct OtherRanks {
   std::vector<std::string> records;
-  std::string lacking;  ///< which have none, in a sentence; empty where all have one
+  std::string lacking;  ///< the ranks that have none, in a sentence; empty if all have one
 };
 /// None for a run of one process, and for a record of another rank. Those of a merged run lie beside its folder.
 OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run);
@@ -66,12 +66,12 @@ OtherRanks other_ranks(const std::string& record, const replay::RecordedRun& run
 /// Whether `loupe merge` put a record into the folder of its run.
 bool is_merged(const std::string& record);
 
-/// What a rank ran with.
+/// The settings of a rank.
 struct RankSettings {
   int rank = 0;
   replay::RunSummary::SettingTexts settings;
 };
-/// A warning, as a record's line of a finding, that ranks ran with different settings; none where they did not.
+/// A warning, as a record's line of a finding, that ranks ran with different settings; nullopt if they did not.
 std::optional<replay::RecordLine> ranks_differ(const std::vector<RankSettings>& ranks, double last_epoch);
 
 }  // namespace loupe

@@ -45,7 +45,7 @@ using Json = nlohmann::ordered_json;
 /// The content of the folder of an incident, such as incident-412, which a run wrote.
 struct IncidentFiles {
   Json about;                  ///< the run, and why the folder was written
-  std::vector<Json> findings;  ///< as a record's lines
+  std::vector<Json> findings;  ///< findings, in the form of a record's lines
   std::vector<Json> lines;     ///< one per stream and step, those of the blamed module first
   std::string config;          ///< the run's YAML; empty where it cannot be read
 };
@@ -53,7 +53,7 @@ struct IncidentFiles {
 namespace fs = std::filesystem;
 
 constexpr int format = 1;
-// A run stops at 32 MB of measurements, with a stream more; each line has about ten values.
+// A run writes at most 32 MB of measurements, and one stream more; each line has about ten values.
 constexpr std::size_t most_bytes = std::size_t{48} << 20, most_lines = 500'000, most_values = 5'000'000;
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
@@ -70,7 +70,7 @@ std::string text_in(const fs::path& file) {
   }
 }
 
-/// What is not JSON has the type `discarded`.
+/// Text that is not JSON gives the type `discarded`.
 Json json_in(const fs::path& file, const std::string& text) try {
   return parse_bounded<Json>(text, nullptr, /*allow_exceptions=*/false);
 } catch (const Error& reason) {
@@ -88,7 +88,7 @@ std::vector<Json> read_lines(const fs::path& file) {
   std::vector<Json> lines;
   std::size_t values = 0;
   for (std::string text; std::getline(stream, text);) {
-    // The last line of a full disk.
+    // The last line may be cut off, because the disk was full.
     Json line = json_in(file, text);
     values += line.size();
     if (lines.size() >= most_lines || values > most_values)
@@ -153,7 +153,7 @@ IncidentFiles read_incident(const std::string& folder) {
   try {
     files.config = read_file(path / "config.yaml", max_yaml_bytes);
   } catch (const std::exception&) {
-    // One that is not there, or none that Loupe would take.
+    // The configuration is missing, or Loupe would not accept it.
   }
   return files;
 }
@@ -234,7 +234,7 @@ void tell_stream(const std::string& name, const std::vector<const Json*>& lines,
   }
 }
 
-/// Prints the folder of an incident in words: why it was written, what was found, and the last steps of each stream,
+/// Prints the folder of an incident in words: its reason, its findings, and the last steps of each stream,
 /// those of the blamed module first. Throws ConfigError for an incomplete folder.
 void show_incident(const std::string& folder, std::ostream& out) {
   const IncidentFiles files = read_incident(folder);
@@ -311,7 +311,7 @@ class IncidentPlots {
   }
 
   void tell(replay::VisualizerGroup& visualizers) const {
-    // How numbers grew until they were not finite says more than how many of them were not.
+    // The growth of numbers until they were not finite is more helpful than their count, so that plot comes last.
     for (const bool is_last : {false, true}) {
       for (const auto& [tag, type] : tags_.items()) {
         if ((tag == non_finite) != is_last) continue;
@@ -363,7 +363,7 @@ class IncidentPlots {
     steps_[step].push_back(std::move(told));
   }
 
-  /// A name may hold spaces: the longest that a stream begins with.
+  /// The layer of a stream: the longest known name with which it begins, because names may contain spaces.
   std::string layer_of(const std::string& stream) const {
     constexpr std::size_t longest_name = 4096;
     for (std::size_t end = stream.substr(0, longest_name).rfind(' '); end != std::string::npos && end > 0;
@@ -484,7 +484,7 @@ void tell_settings(const Json& about, replay::VisualizerGroup& visualizers) {
   }
 }
 
-/// The findings, by steps as all that is shown.
+/// Shows the findings, by steps like everything else.
 void tell_findings(const IncidentFiles& files, const std::string& folder, replay::VisualizerGroup& visualizers) {
   for (const Json& each : files.findings) {
     RecordLine line;
@@ -500,9 +500,9 @@ void tell_findings(const IncidentFiles& files, const std::string& folder, replay
   }
 }
 
-/// Plays the folder of an incident to visualizers as a separate run (LOUPE_RUN_INCIDENT), a tick a step: what each
-/// stream measured, what was found, and why it was written as hyperparameters `incident.*`. Their files belong into
-/// `directory`. Throws ConfigError for a folder that is not whole, and Error when a visualizer fails.
+/// Plays the folder of an incident to visualizers as a separate run (LOUPE_RUN_INCIDENT), with one tick per step: the
+/// measurements of each stream, the findings, and the reason as hyperparameters `incident.*`. Their files go to
+/// `directory`. Throws ConfigError for an incomplete folder, and Error when a visualizer fails.
 void play_incident(const std::string& folder, const std::string& directory, replay::VisualizerGroup& visualizers) {
   const IncidentFiles files = read_incident(folder);
   const std::string name = text_of(files.about, "run") + ", incident at step " + number_of(files.about, "step");

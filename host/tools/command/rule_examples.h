@@ -5,7 +5,7 @@
 
 namespace loupe {
 
-/// A few lines of a trainer that have what a rule finds, and the same lines repaired.
+/// A few lines of a trainer with a fault that a rule finds, and the same lines repaired.
 struct RuleExample {
   const char* rule;
   std::string fault, repair;

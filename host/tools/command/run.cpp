@@ -72,7 +72,7 @@ std::string what_hinders(const fs::path& file) {
   if (!needed.is_dynamic) return "it is linked statically, so that nothing can be preloaded";
   for (int i = 0; i < needed.count; ++i) {
     const std::string_view library = needed.names[i];
-    // GCC's and clang's runtimes. That of UndefinedBehaviorSanitizer alone does not mind what comes with it.
+    // GCC's and clang's runtimes. Only UndefinedBehaviorSanitizer's, which is not listed, accepts preloaded libraries.
     for (const char* sanitizer : {"libasan.", "libhwasan.", "liblsan.", "libtsan.", "libclang_rt.asan",
                                   "libclang_rt.hwasan", "libclang_rt.tsan"}) {
       if (library.starts_with(sanitizer))
@@ -137,7 +137,7 @@ CLI::App* RunProgram::add_to(CLI::App& app) {
     subcommand_->add_flag("--every-step", every_step,
                           "Measure every step and report every epoch (default: as many as fit into 3 % of the time, or "
                           "into attach.budget of FILE)");
-  // For --help alone: take_program removes the program and its arguments before CLI11 parses the rest.
+  // This is only for --help: take_program removes the program and its arguments before CLI11 parses the rest.
   subcommand_->add_option("program", program, "The trainer and its arguments, after all options, or after --")
       ->type_name("PROGRAM");
   subcommand_->footer("The exit code is that of the program; 126 if it cannot be run, 127 if it is not found.");
@@ -183,7 +183,7 @@ int RunProgram::run(std::ostream& errors) const {
   } else {
     if (is_script(file))
       log(LOUPE_LOG_INFO, "'" + program[0] + "' is a script; the programs that it runs are watched if they train");
-    // Goes after what the user preloads: a sanitizer's runtime must be the first library.
+    // This library goes after those that the user preloads: a sanitizer's runtime must be the first.
     const char* others = std::getenv(preload_variable);
     const std::string before = others != nullptr && *others != '\0' ? std::string(others) + ":" : "";
     set_variable(preload_variable, before + preload_library().string());

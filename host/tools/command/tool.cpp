@@ -20,7 +20,7 @@ namespace {
 
 constexpr int exit_invalid = 2;
 
-/// "The following …" as it stands within a sentence.
+/// "The following …" in the form for the middle of a sentence.
 std::string uncapitalized(std::string text) {
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
@@ -81,7 +81,7 @@ int answer_command_line(CLI::App& app, int count, char** arguments, const std::f
   Outputs outputs{
       {std::cout, output_columns()}, {std::cout, std::nullopt}, {std::cerr, terminal_columns(STDERR_FILENO)}};
   app.failure_message(&command_line_error);
-  // What checks a section of a configuration, of a part that needs LibTorch.
+  // Checks a section of a configuration that belongs to a part with LibTorch.
   static constexpr FindTable sections = {nullptr, nullptr, &check_run_program};
   link_part(Part::run, &sections);
   try {
@@ -97,7 +97,7 @@ int answer_command_line(CLI::App& app, int count, char** arguments, const std::f
     outputs.errors << e.what() << "\n";  // begins with its place
     return exit_invalid;
   } catch (const replay::RecordError& e) {
-    outputs.errors << e.what() << "\n";  // the same
+    outputs.errors << e.what() << "\n";  // begins with its place, too
     return exit_invalid;
   } catch (const UsageError& e) {
     outputs.errors << "loupe: error: " << e.what() << "\n";

@@ -25,11 +25,11 @@ std::filesystem::path own_folder();
 
 /// The output streams of a command.
 struct Outputs {
-  WrappedOutput wrapped, plain;  ///< both to standard output; plain is for programs, and for text with a layout
+  WrappedOutput wrapped, plain;  ///< both go to standard output; plain is for programs, and for text with a layout
   WrappedOutput errors;
 };
 
-/// Parses the command line and calls `answer`. Whatever goes wrong becomes a line on standard error.
+/// Parses the command line and calls `answer`. Any error becomes a line on standard error.
 /// @return what main() returns
 int answer_command_line(CLI::App& app, int count, char** arguments, const std::function<int(Outputs&)>& answer);
 

@@ -4,7 +4,7 @@
 
 namespace loupe {
 
-/// The command line asks for what cannot be done; what() is one sentence.
+/// The command line asks for something that cannot be done; what() is one sentence.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -122,7 +122,7 @@ void make_out_folder(const std::string& folder) {
 
 namespace {
 
-/// A name may be a link, which does not change.
+/// The stamp of a file. The path may be a link, which does not change.
 FileStamp stamp_of(const fs::path& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? FileStamp::of(status) : FileStamp();

@@ -18,7 +18,7 @@ struct VisualizerArguments {
   std::vector<std::string> names;
   std::vector<std::string> options;  ///< "path=report.html", or "html.path=report.html"; values are YAML
   std::string out = ".";             ///< the folder of their files
-  bool force = false;                ///< whether files that are there may be overwritten
+  bool force = false;                ///< whether existing files may be overwritten
 
   void add_to(CLI::App& subcommand);
 };
@@ -36,18 +36,18 @@ void make_out_folder(const std::string& folder);
 void add_force(CLI::App& command, bool& force);
 
 /// Throws UsageError if a file exists and `force` is not given.
-/// @param command  that writes there, such as "replay"
+/// @param command  the command that writes there, such as "replay"
 void keep_existing(const std::filesystem::path& path, const std::string& command, bool force);
 
-/// The files that visualizers write for a command: what is there before stays as it is unless the user says otherwise,
-/// and reports what was written.
+/// The files that visualizers write for a command. Existing files are kept unless the user allows to overwrite them.
+/// Reports the files that were written.
 class OutputFiles {
  public:
   OutputFiles(std::string command, bool force) : command_(std::move(command)), force_(force) {}
 
-  /// Keeps what a visualizer is going to write for a run in `folder`, as keep_existing does: its option `path`, and
-  /// files with that name and more in it, such as values.findings.csv beside values.csv. Throws UsageError, whatever
-  /// `force` is, also for a folder with something in it, which new files would mix with, and where that is one of
+  /// Keeps the files that a visualizer is going to write for a run in `folder`, as keep_existing does: its option
+  /// `path`, and files whose names add to it, such as values.findings.csv beside values.csv. Throws UsageError,
+  /// whatever `force` is, also for a folder that is not empty, with which new files would mix, and for one of
   /// `records`.
   void expect(const ComponentConfig& visualizer, const std::filesystem::path& folder,
               const std::vector<std::string>& records);

@@ -30,7 +30,7 @@ WrappedOutput::~WrappedOutput() {
   to_.flush();
 }
 
-/// The line as a terminal may have it: texts of files and their names may hold anything.
+/// The line with only characters that are safe on a terminal: texts of files and their names may hold anything.
 std::string WrappedOutput::shown() const {
   const std::string line = printable(line_);
   return columns_ ? wrapped_line(line, *columns_) : line;

@@ -23,7 +23,7 @@ namespace {
 
 struct Signature {
   std::string name, type;
-  std::vector<int64_t> sizes;  // how many elements each parameter has, whatever its shape: it may be transposed
+  std::vector<int64_t> sizes;  // the number of elements of each parameter, which may be transposed
 };
 
 std::vector<Signature> signatures(const Record& record) {
@@ -35,7 +35,7 @@ std::vector<Signature> signatures(const Record& record) {
   for (const Module& module : record.modules) {
     if (module.functional) continue;
     Signature& own = all.emplace_back(Signature{module.name, module.type, {}});
-    // PyTorch's own name for the one in an attention.
+    // PyTorch's name for the Linear in an attention module.
     if (own.type == "NonDynamicallyQuantizableLinear") own.type = "Linear";
     own.sizes = sizes[module.name];
   }
@@ -51,7 +51,7 @@ bool has_children(const std::vector<Signature>& all, const std::string& name) {
   return std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name.rfind(name + ".", 0) == 0; });
 }
 
-/// Whether each of these is in the other record under its name. What has children may be of a type of the user's own.
+/// Whether each of these is in the other record under its name. A module with children may be of a type of the user's.
 bool fit_by_name(const std::vector<Signature>& all, const std::vector<Signature>& others) {
   return std::all_of(all.begin(), all.end(), [&](const Signature& each) {
     return std::any_of(others.begin(), others.end(), [&](const Signature& other) {
@@ -61,7 +61,7 @@ bool fit_by_name(const std::vector<Signature>& all, const std::vector<Signature>
   });
 }
 
-/// The longest common subsequence of those that fit; of equally long ones that with more equal names.
+/// The longest common subsequence of modules that fit; among equally long ones, that with more equal names.
 void align_by_order(const std::vector<Signature>& first, const std::vector<Signature>& second,
                     std::map<std::string, std::string>& to_second) {
   constexpr int pair = 10, same_name = 1;
@@ -147,7 +147,7 @@ Alignment align_modules(const Record& first, const Record& second, const std::ma
     align_by_order(own, others, to_second);
   }
   for (const auto& each : to_second) taken.insert(each.second);
-  // What is left under one name was replaced: another activation, a layer of another size.
+  // A remaining module with the same name in both was replaced: another activation, a layer of another size.
   for (const Signature& each : others) {
     const bool is_left = first.module(each.name) != nullptr && to_second.count(each.name) == 0;
     if (is_left && taken.insert(each.name).second) to_second[each.name] = each.name;
@@ -157,7 +157,7 @@ Alignment align_modules(const Record& first, const Record& second, const std::ma
     taken.insert(other);
     alignment.by_name = alignment.by_name && name == other;
   }
-  // What only one language sees is the same where both do.
+  // A function is paired with the function of its name if both records have one.
   for (const Module& module : first.modules) {
     if (module.functional && second.module(module.name) != nullptr && taken.insert(module.name).second)
       to_second[module.name] = module.name;
@@ -206,7 +206,7 @@ namespace {
 /// How one module runs in one step.
 struct Calls {
   std::vector<const Tensor*> inputs;  // the first of each forward
-  std::vector<std::string> before;    // which module's output was the last before each
+  std::vector<std::string> before;    // the module whose output was the last before each forward
   uint64_t forwards = 0, backwards = 0;
   bool has_inputs() const {
     return inputs.size() == forwards && std::find(inputs.begin(), inputs.end(), nullptr) == inputs.end();
@@ -240,8 +240,8 @@ std::map<Place, Calls> calls_of(const Record& record) {
   return all;
 }
 
-/// The number among the calls of `more` of each call of `fewer`, by their inputs, or else by what runs before them;
-/// empty where neither tells.
+/// The number of each call of `fewer` among the calls of `more`, found by its input, or else by the module that runs
+/// before it; empty if neither identifies any call.
 std::vector<uint64_t> numbers_of(const Calls& fewer, const Calls& more,
                                  const std::map<std::string, std::string>& to_more) {
   constexpr double same = 1e-4;
@@ -280,7 +280,7 @@ void align(Record& fewer, Record& more, const std::map<std::string, std::string>
     const std::vector<uint64_t> numbers = numbers_of(calls, other->second, to_more);
     if (numbers.empty()) continue;
     forwards[place] = numbers;
-    // The last forward is the first backward.
+    // Backward passes come in reverse order of the forwards.
     if (calls.backwards != calls.forwards || other->second.backwards != other->second.forwards) continue;
     for (auto each = numbers.rbegin(); each != numbers.rend(); ++each)
       backwards[place].push_back(other->second.forwards - 1 - *each);

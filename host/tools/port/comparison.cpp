@@ -15,10 +15,10 @@
 namespace loupe::port {
 namespace {
 
-constexpr double roundings = 16;           // how many a number may have gone through, for each summand's root
-constexpr double growth = 8;               // how far what was apart before may grow from one tensor to the next
-constexpr double too_much = 0.01;          // of a tensor's size to be put down to rounding
-constexpr double most_usual_drift = 1e-3;  // of a parameter's norm
+constexpr double roundings = 16;           // the allowed roundings of a number, for each root of its summands
+constexpr double growth = 8;               // how much a difference may grow from one tensor to the next
+constexpr double too_much = 0.01;          // a share of a tensor's size that rounding cannot explain
+constexpr double most_usual_drift = 1e-3;  // a share of a parameter's norm
 
 bool is_inside(const std::string& module, const std::string& outer) {
   return module != outer && (outer.empty() || module.rfind(outer + ".", 0) == 0);
@@ -30,7 +30,7 @@ std::string call_of(const Tensor& tensor) {
 }
 
 /// Parameters, by the first record's names, that are tied in one record and in the other only registered beside the
-/// tensor that is used, as after `head->weight = embedding->weight` in C++: whatever they hold, nothing comes of it.
+/// tensor that is used, as after `head->weight = embedding->weight` in C++: their values have no effect.
 class Unused {
  public:
   Unused(const Record& first, const Record& second, const Alignment& alignment) {
@@ -51,7 +51,7 @@ class Unused {
   }
 
  private:
-  /// Whether the parameter is tied to another that both train, and nothing trains the other record's.
+  /// Whether the parameter is tied to one that both records train, while the other record does not train this one.
   static bool is_replaced(const Tensor& parameter, const Record& record, const Tensor& other, const Record& others,
                           const std::map<std::string, std::string>& names) {
     const Tensor* gradient = first_gradient(record, parameter.module, parameter.name);
@@ -112,7 +112,7 @@ class Walk {
   }
 
  private:
-  /// What was found at an input, until the output of its module shows whether it has an effect.
+  /// A difference at an input, kept until the output of its module shows whether it has an effect.
   struct Held {
     const Tensor* input;
     Comparison found;
@@ -120,8 +120,8 @@ class Walk {
   /// A parameter that rounding has moved far.
   struct Moved {
     std::string module;
-    double most = 0;   // of an element of a vector, such as a bias
-    double share = 0;  // of the norm of a matrix
+    double most = 0;   // the drift of an element of a vector, such as a bias
+    double share = 0;  // the drift as a share of the norm of a matrix
   };
 
   void begin_step() {
@@ -146,8 +146,8 @@ class Walk {
     finished_.clear();
   }
 
-  /// Whether the parameter of a gradient or an update is one that the other record has under another name, so that it
-  /// is only registered a second time here.
+  /// Whether the parameter of a gradient or an update is only registered a second time here, because the other record
+  /// has it under another name.
   static bool is_named_twice(const Tensor& tensor, const Record& record, const Record& other,
                              const std::map<std::string, std::string>& names) {
     const Tensor* own = record.find(0, "parameter", tensor.module, tensor.name);
@@ -181,8 +181,8 @@ class Walk {
     }
   }
 
-  /// Finds a statistic that a norm keeps in one record alone: in evaluation mode they compute different things. Other
-  /// buffers, as a mask, may be plain members in one language.
+  /// Finds a statistic that a norm keeps in only one record: the norms differ in evaluation mode. Other buffers, for
+  /// example a mask, may be plain members in one language.
   void find_missing_statistic() {
     const auto lacks = [](const Tensor& each, const Record& other, const std::string* module) {
       const bool is_statistic = each.is("buffer") && each.step == 0 && is_statistic_of_norm(each.name);
@@ -202,7 +202,7 @@ class Walk {
     if (a.is("update")) return take_update(a, b);
     if (a.is("gradient")) note_errors(a, b);
     if (a.is("input") && are_same_mask(a, b)) return agree(a, 0);
-    // An activation that is 0 but for rounding passes its gradient in one and not in the other: some elements differ.
+    // An activation that is 0 except for rounding passes its gradient in only one record: some elements differ.
     const bool backward = a.is("output_gradient") || a.is("gradient");
     const double scale = scale_of(a, b), apart = difference(a, b, scale, backward), allowed = tolerance(a, b);
     const double most = std::max(too_much, 64 * epsilon_of(a, b));
@@ -231,7 +231,7 @@ class Walk {
     if (a.is("output")) {
       finished_.insert(call_of(a));
       last_output_ = 0;
-      // A module inside took the first input, in whatever form; a mask or a state may be for later ones.
+      // A module inside took the first input in some form; a mask or a state may be for later modules.
       held_.erase(std::remove_if(held_.begin(), held_.end(),
                                  [&](const Held& each) {
                                    return each.input->index == 0 && is_inside(a.module, each.input->module);
@@ -260,8 +260,8 @@ class Walk {
     if (!a.is_forward()) moved_backward_ = std::max(moved_backward_, apart);
   }
 
-  /// How far a tensor may be apart because rounding moved parameters, as a share of `scale`: those that it is computed
-  /// of, or what they have reached before it. What a norm takes away again reaches neither the loss nor gradients.
+  /// How far a tensor may be apart, as a share of `scale`, because rounding moved parameters that it uses, or tensors
+  /// before it. A difference that a norm removes reaches neither the loss nor gradients.
   double effect_of_moved(const Tensor& a, double scale) const {
     if (a.is("loss")) return growth * last_output_;
     if (a.is("output_gradient") || a.is("gradient")) return 3 * growth * moved_backward_;
@@ -354,7 +354,7 @@ class Walk {
     return roundings * added * std::sqrt(std::max(1.0, summands)) + rounded + grown;
   }
 
-  /// The largest relative error that each element of a gradient has had.
+  /// Notes the largest relative error that each element of a gradient has had.
   void note_errors(const Tensor& a, const Tensor& b) {
     if (a.shape != b.shape) return;
     std::vector<double>& errors = errors_[a.full_name()];
@@ -365,8 +365,8 @@ class Walk {
     }
   }
 
-  /// Element by element, for an optimizer such as Adam makes a whole step of a gradient that is but rounding. Sums of
-  /// elements say nothing then.
+  /// Compares element by element: an optimizer such as Adam makes a whole step of a gradient that is only rounding.
+  /// Sums of elements show nothing then.
   void take_update(const Tensor& a, const Tensor& b) {
     if (a.shape != b.shape || a.non_finite != b.non_finite) return depart(&a, &b, infinity);
     const double scale = std::max(a.rms(), b.rms()), epsilon = epsilon_of(a, b);
@@ -395,8 +395,8 @@ class Walk {
     Drift& drift = drift_[a.full_name()];
     drift.share += distance(a, b) / norm;
     drift.most += most_apart(a, b);
-    // A weight that is moved a little makes all behind it a little different; one that is moved far is a case of its
-    // own.
+    // A weight that is moved a little makes all tensors after it a little different. A weight that is moved far is
+    // handled separately.
     if (drift.share <= most_usual_drift) {
       most_drift_ = std::max(most_drift_, drift.share);
       return;
@@ -406,7 +406,7 @@ class Walk {
     moved_[a.full_name()] = {a.module, is_vector ? drift.most : 0, is_vector ? 0 : drift.share};
   }
 
-  /// How far any two elements are apart, at most where all are known.
+  /// The largest difference between known elements.
   static double most_apart(const Tensor& a, const Tensor& b) {
     double most = 0;
     for (std::size_t i = 0; i < a.values.size(); ++i) most = std::max(most, std::abs(a.values[i] - b.values[i]));
@@ -414,8 +414,8 @@ class Walk {
   }
 
   struct Drift {
-    double share = 0;  // of the parameter's norm
-    double most = 0;   // of an element
+    double share = 0;  // the drift as a share of the parameter's norm
+    double most = 0;   // the drift of an element
   };
 
   const Record &first_, &second_;
@@ -423,17 +423,17 @@ class Walk {
   const Unused unused_;
   Comparison result_;
   std::map<std::string, std::string> to_first_;
-  std::map<std::string, double> summands_;  // of an output's element, by module
+  std::map<std::string, double> summands_;  // the summands of an output's element, by module
   double most_summands_ = 1;
   double spread_ = 0;                                  // the largest difference among tensors that agree or are excused
-  std::map<std::string, double> inputs_;               // how far apart, by module and call
-  std::map<std::string, std::vector<double>> errors_;  // of gradients, by parameter
-  std::map<std::string, Drift> drift_;                 // of parameters
-  double most_drift_ = 0;                              // of those that rounding has moved little
-  std::map<std::string, Moved> moved_;                 // the others, by name
-  // How far rounding has moved what follows from them: of this step by module, or module and call, and of all steps.
+  std::map<std::string, double> inputs_;               // differences of inputs, by module and call
+  std::map<std::string, std::vector<double>> errors_;  // errors of gradients, by parameter
+  std::map<std::string, Drift> drift_;                 // drift, by parameter
+  double most_drift_ = 0;                              // the largest of parameters that moved little
+  std::map<std::string, Moved> moved_;                 // the parameters that moved far, by name
+  // How far rounding has moved tensors that use them: in this step by module, or module and call, and in all steps.
   std::map<std::string, double> moved_outputs_, moved_inputs_, moved_buffers_;
-  double last_output_ = 0, moved_backward_ = 0;  // as shares
+  double last_output_ = 0, moved_backward_ = 0;  // shares
   std::vector<Held> held_;
   std::set<std::string> finished_;  // calls whose outputs agree, until a tensor of another call comes
   bool looked_for_missing_ = false;

@@ -1,4 +1,4 @@
-// What the gradients of outputs say of the loss that they come from.
+// Reasons that lie in the loss, found in the gradients of outputs.
 
 #include <loupe/files/fingerprint.h>
 #include <loupe/text/number_text.h>
@@ -48,12 +48,12 @@ bool have_other_targets(const Tensor& a, const Tensor& b, std::size_t classes) {
          std::count_if(all.begin(), all.end(), [&](double each) { return !is_close(each, 0, most); }) >= 2;
 }
 
-/// How much more label smoothing the second has.
+/// The label smoothing that the second has in addition; nullopt if that does not explain the difference.
 std::optional<double> more_smoothing(const Tensor& a, const Tensor& b, std::size_t classes) {
   const auto count = static_cast<double>(a.shape[classes]);
   const std::vector<double> all = changes(a, b);
   if (count < 3) return std::nullopt;
-  // What the target loses, all classes get a part of.
+  // All classes get an equal part of the loss of the target.
   const double part = *std::min_element(all.begin(), all.end(),
                                         [](double one, double other) { return std::abs(one) < std::abs(other); });
   const double lost = -(count - 1) * part;
@@ -71,8 +71,8 @@ std::optional<double> more_smoothing(const Tensor& a, const Tensor& b, std::size
   return std::nullopt;
 }
 
-/// The factor between the gradients of each sample, infinite where only the second has one; empty where a sample has
-/// several, or all have one.
+/// The factor between the gradients of each sample, infinite if only the second has a gradient; empty if a sample has
+/// several factors, or all samples have the same one.
 std::vector<double> factors_of_samples(const Tensor& a, const Tensor& b, std::size_t classes) {
   int64_t stride = 1;
   for (std::size_t d = classes + 1; d < a.shape.size(); ++d) stride *= a.shape[d];
@@ -102,7 +102,7 @@ std::vector<double> factors_of_samples(const Tensor& a, const Tensor& b, std::si
 
 }  // namespace
 
-/// What the gradient of the last output says of the loss, in which the records depart.
+/// Finds how the losses differ, from the gradient of the last output. The records depart in the loss.
 bool Reasons::loss_by_gradient(uint64_t step) {
   const auto gradient = std::find_if(first_.tensors.begin(), first_.tensors.end(), [&](const Tensor& each) {
     return each.step == step && each.is("output_gradient") && counterpart(&each) != nullptr;
@@ -136,13 +136,13 @@ bool Reasons::loss_by_gradient(uint64_t step) {
 
 namespace {
 
-/// By what the gradients of two outputs differ, as multiples: of the output, as those of the means of a KL divergence
-/// from a standard normal distribution do; and of exp(x) - 1, as those of the logarithms of its variances do.
+/// The difference between the gradients of two outputs as a multiple of the output, as for the means of a KL divergence
+/// from a standard normal distribution, and of exp(x) - 1, as for the logarithms of its variances.
 struct Multiples {
   std::optional<double> mean, variance;
 };
 
-/// The elements of both at some places.
+/// The factor of the multiple, from elements at the same places; nullopt if they are no multiple.
 std::optional<double> multiple_of(const std::vector<double>& values, const std::vector<double>& of, bool is_variance) {
   constexpr double fits = 1e-3;
   constexpr std::size_t fewest = 4;
@@ -167,10 +167,10 @@ Multiples multiples_of(const Tensor& output, const Tensor& a, const Tensor& b) {
   for (std::size_t i = 0; i < a.values.size(); ++i) changes.push_back(b.values[i] - a.values[i]);
   Multiples whole{multiple_of(changes, output.values, false), multiple_of(changes, output.values, true)};
   if (whole.mean || whole.variance) {
-    if (whole.mean && whole.variance) return {};  // so small that both look alike
+    if (whole.mean && whole.variance) return {};  // the numbers are so small that both look alike
     return whole;
   }
-  // One module may give both, a half each.
+  // One module may give both, each as a half of its output.
   const std::vector<int64_t> positions = fingerprint_positions(a.shape);
   const std::size_t last = a.shape.size() - 1;
   for (const std::size_t dimension : {std::size_t{1}, last}) {
@@ -191,7 +191,7 @@ Multiples multiples_of(const Tensor& output, const Tensor& a, const Tensor& b) {
   return {};
 }
 
-/// What a divergence's weight is more in the second, by the gradients of its means.
+/// How much larger the weight of a divergence is in the second, from the gradients of its means.
 std::string weight_text(double factor, const Tensor& like, const Record& second) {
   const auto batch = static_cast<double>(like.shape[0]), all = static_cast<double>(like.numel());
   for (const double own : {1.0, batch, all}) {
@@ -216,7 +216,7 @@ bool Reasons::have_same_loss(uint64_t step) const {
 
 bool Reasons::parts_of_loss(uint64_t step) {
   constexpr double same = 1e-4;
-  const bool is_same = have_same_loss(step);  // so that its parts have the same weights and signs
+  const bool is_same = have_same_loss(step);  // then its parts have the same weights and signs
   const Tensor *means = nullptr, *variances = nullptr, *both = nullptr;
   double factor = 0, of_variances = 0;
   bool is_first = true;
@@ -279,7 +279,7 @@ const Tensor* Reasons::last_output(uint64_t step) const {
   return last;
 }
 
-/// Whether a factor is how many elements a mean may be taken of, or another exact multiple.
+/// Whether a factor is the number of elements over which a mean may be taken, or another exact multiple.
 bool Reasons::multiple(double factor, const std::string& subject) {
   const Tensor* last = last_output(comparison_.departure->known().step);
   if (!std::isfinite(factor) || factor <= 0 || are_near(factor, 1)) return false;

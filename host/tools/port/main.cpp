@@ -1,4 +1,4 @@
-// `loupe compare --port`: says where two records of fingerprints first depart, and why, or that they agree.
+// `loupe compare --port`: finds where two records of fingerprints first depart, and why, or that they agree.
 
 #include <loupe/text/number_text.h>
 
@@ -185,7 +185,7 @@ void tell_rounding(const Comparison& comparison, std::ostream& out) {
   }
 }
 
-/// Whether one record ends within its last step, as that of a program does that failed.
+/// Whether one record ends within its last step, for example because the program failed.
 bool is_cut(const Record& one, const Record& other) {
   return one.steps <= other.steps && other.has_stepped(one.steps) && !one.has_stepped(one.steps);
 }
@@ -203,7 +203,7 @@ bool tell_end(const Record& one, const Record& other, std::ostream& out) {
   return true;
 }
 
-/// Lists what only one of the records has, which is therefore not compared.
+/// Lists the data that only one of the records has, which is therefore not compared.
 void tell_left_out(const Record& one, const Record& other, const std::vector<std::string>& modules, std::ostream& out) {
   const auto has = [](const Record& record, const char* what) {
     return std::any_of(record.tensors.begin(), record.tensors.end(), [&](const Tensor& each) { return each.is(what); });
@@ -254,9 +254,9 @@ void name_records(Record& first, Record& second, const std::string& one, const s
   second.called = distinct ? folder(other) : other;
 }
 
-/// Returns the command's exit code: 0 where they agree, 1 where they depart, 2 where they agree as far as they can be
-/// compared, which is not to the end. Throws UsageError and ConfigError for what cannot be read.
-/// @param map a file that says which modules are the same; empty for none
+/// Returns the exit code of the command: 0 if the records agree, 1 if they depart, 2 if they agree but could not be
+/// compared to the end. Throws UsageError and ConfigError for records that cannot be read.
+/// @param map  a file that lists which modules are the same; empty for none
 int tell_departure(const std::string& one, const std::string& other, const std::string& map, std::ostream& out) {
   Record first = read_record(one), second = read_record(other);
   name_records(first, second, one, other);

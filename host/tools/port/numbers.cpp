@@ -98,7 +98,7 @@ double difference(const Tensor& a, const Tensor& b, double scale, bool most_elem
 }
 
 double distance(const Tensor& a, const Tensor& b) {
-  // Sums of differences of either sign are about as large as their norm.
+  // Sums of differences with random signs are about as large as the norm of the differences.
   double known = 0,
          most = std::max(std::abs(a.sum - b.sum), std::abs(std::sqrt(a.sum_squares) - std::sqrt(b.sum_squares)));
   for (std::size_t i = 0; i < a.values.size() && i < b.values.size(); ++i)
@@ -297,7 +297,7 @@ Bytes bytes_of(const std::vector<double>& values) {
   Bytes bytes;
   for (const double value : values) {
     const auto limit = std::ldexp(1.0, 8 * sizeof(T) - 1);
-    // What the type cannot hold was not written as it.
+    // A value that the type cannot hold was not written in that type.
     if (std::is_integral_v<T> && (!(std::abs(value) < limit) || value != std::nearbyint(value))) return {};
     const T number = static_cast<T>(value);
     unsigned char own[sizeof number];
@@ -328,7 +328,7 @@ const FileType file_types[] = {{"float32", bytes_of<float>, read_bytes<float>},
                                {"int32", bytes_of<int32_t>, read_bytes<int32_t>},
                                {"int64", bytes_of<int64_t>, read_bytes<int64_t>}};
 
-/// The first elements, as long as all are known.
+/// The elements from the first one on, until one is unknown.
 std::vector<double> beginning(const Tensor& tensor) {
   const std::vector<int64_t> positions = fingerprint_positions(tensor.shape);
   std::vector<double> known;
@@ -362,7 +362,7 @@ std::optional<std::size_t> dimension_of_shares(const Tensor& tensor) {
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
     const double whole = numel / static_cast<double>(tensor.shape[d]);
     if (tensor.shape[d] < 2 || std::abs(tensor.sum - whole) > rounding * whole) continue;
-    // Slices along every other dimension hold as many wholes as one another.
+    // The slices along every other dimension must have equal sums.
     bool are_even = true;
     for (std::size_t other = 0; other < tensor.sums.size(); ++other) {
       const double each = whole / static_cast<double>(tensor.shape[other]);

@@ -11,24 +11,24 @@
 
 namespace loupe::port {
 
-/// How far apart what cannot be compared is.
+/// The difference of tensors that cannot be compared.
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Whether one is the other within a thousandth.
+/// Whether two numbers are equal within a thousandth.
 bool are_near(double a, double b);
 
 /// The distance from 1 to the next number of the coarser type; 0 for integers.
 double epsilon_of(const Tensor& a, const Tensor& b);
 
-/// How far two tensors of one shape are apart, in elements, sums and extremes, as a share of `scale`; infinite where
-/// shapes differ, or what is not finite.
+/// How far two tensors of one shape are apart, in elements, sums and extremes, as a share of `scale`; infinite if the
+/// shapes or the elements that are not finite differ.
 /// @param most_elements leave out the tenth that is farthest apart, and extremes
 double difference(const Tensor& a, const Tensor& b, double scale, bool most_elements = false);
 
-/// An estimate of the norm of a - b, where few elements, mostly unknown ones, may be all that differ.
+/// An estimate of the norm of a - b, for tensors in which perhaps only a few elements differ, most of them unknown.
 double distance(const Tensor& a, const Tensor& b);
 
-/// What the norm of a - b is at least, by all that is known of them; itself where all elements are.
+/// The least norm that a - b can have by all that is known of them; the norm itself if all elements are known.
 double least_distance(const Tensor& a, const Tensor& b);
 
 /// Whether both are one tensor under two names, as far as is known; false for zeros, which many may be.
@@ -41,8 +41,8 @@ std::optional<std::vector<std::size_t>> permutation(const Tensor& a, const Tenso
 /// The dimension along which the slices of one are those of the other in another order.
 std::optional<std::size_t> reordered_dimension(const Tensor& a, const Tensor& b);
 
-/// Whether the elements may be the same in whatever order, as sums and extremes show, and the elements where all are
-/// known. False where a and b are so close that other elements would have nearly the same sums.
+/// Whether the elements may be the same in any order, by sums and extremes, and by the elements if all are known. False
+/// where a and b are so close that other elements would have nearly the same sums.
 bool have_same_values(const Tensor& a, const Tensor& b);
 
 /// b = factor * a + offset.
@@ -53,7 +53,7 @@ struct Line {
 /// @param with_offset whether there may be an offset
 std::optional<Line> linear(const Tensor& a, const Tensor& b, bool with_offset);
 
-/// The factors p and q of the combination p * a + q * b that is c, where all elements that are known are.
+/// The factors p and q for which p * a + q * b is c, in all known elements.
 std::optional<std::pair<double, double>> combination(const Tensor& a, const Tensor& b, const Tensor& c);
 
 /// Whether both look drawn from one distribution.
@@ -65,20 +65,20 @@ double deviation_of(const Tensor& tensor);
 /// Whether one is a boolean mask and the other the same mask as numbers to add: minus infinity where it hides, else 0.
 bool are_same_mask(const Tensor& a, const Tensor& b);
 
-/// Whether both are masks, of either form, and each hides what the other does not.
+/// Whether both are masks, of either form, and each hides exactly the elements that the other does not.
 bool are_inverted_masks(const Tensor& a, const Tensor& b);
 
 /// The dimension along which the elements are shares of 1, as after a softmax; nothing if unknown.
 std::optional<std::size_t> dimension_of_shares(const Tensor& tensor);
 
-/// Where the second's elements are the bytes of the first's, read as another type: the types in which they were written
+/// If the second's elements are the bytes of the first's, read as another type: the types in which they were written
 /// and read, "float32" and "float64".
 std::optional<std::pair<std::string, std::string>> reread_types(const Tensor& a, const Tensor& b);
 
 /// Whether a buffer of that name is a running statistic of a norm.
 bool is_statistic_of_norm(const std::string& name);
 
-/// Whether the elements are what a new batch norm has: a mean of zeros, a variance of ones, no batches.
+/// Whether the elements are those of a new batch norm: a mean of zeros, a variance of ones, no batches.
 bool is_new_statistic(const Tensor& buffer);
 
 /// Whether the second's elements are the roots of the first's.

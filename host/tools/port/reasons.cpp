@@ -59,7 +59,7 @@ void Reasons::of_buffer(const Tensor& a, const Tensor& b) {
   if (!settings_of_module(a) && !mode(a, b)) runs(a);
 }
 
-/// Whether the elements are the others' in another form.
+/// Whether one tensor is the other in another form.
 bool Reasons::form(const Tensor& a, const Tensor& b) {
   for (const bool from_first : {true, false}) {
     const auto types = from_first ? reread_types(a, b) : reread_types(b, a);
@@ -126,7 +126,7 @@ bool Reasons::order_of_elements(const Tensor& a, const Tensor& b) {
   return found("it has the same values in another order: permuted, or read in another layout");
 }
 
-/// What slices in another order are, by the dimension along which they lie.
+/// Describes slices that are in another order, by their dimension.
 std::string Reasons::order_along(const Tensor& a, const Tensor& b, std::size_t dimension) const {
   const auto dims = a.shape.size();
   if (a.is_forward() && is_first_input(a) && dimension == 0) {
@@ -178,7 +178,7 @@ void Reasons::why_parameter(const Tensor& a, const Tensor& b) {
 
 /// Whether weights were copied from or into the wrong place.
 bool Reasons::has_values_of_another(const Tensor& a, const Tensor& b) {
-  if (deviation_of(b) <= 1e-6 * b.rms()) return false;  // such as ones, which many may have
+  if (deviation_of(b) <= 1e-6 * b.rms()) return false;  // for example ones, which many parameters may have
   for (const Tensor& each : first_.tensors) {
     if (!each.is("parameter") || &each == &a || each.numel() != b.numel()) continue;
     const bool is_same = each.shape == b.shape && difference(each, b, b.rms()) < 1e-6;
@@ -191,7 +191,7 @@ bool Reasons::has_values_of_another(const Tensor& a, const Tensor& b) {
 
 /// Whether all known elements are numbers that float16 or bfloat16 has.
 bool Reasons::are_halves(const Tensor& tensor) {
-  constexpr int bits = 11;  // of float16; bfloat16 has 8
+  constexpr int bits = 11;  // the bits of float16; bfloat16 has 8
   return std::all_of(tensor.values.begin(), tensor.values.end(), [](double value) {
     int exponent = 0;
     const double scaled = std::ldexp(std::frexp(value, &exponent), bits);
@@ -199,7 +199,7 @@ bool Reasons::are_halves(const Tensor& tensor) {
   });
 }
 
-/// Whether the known elements are the same but for a few, or but for rounding.
+/// Whether the known elements are the same except for a few, or except for rounding.
 bool Reasons::has_most_values(const Tensor& a, const Tensor& b) {
   std::size_t same = 0, similar = 0;
   const double rms = std::max(a.rms(), b.rms());
@@ -266,7 +266,7 @@ bool Reasons::arguments(const Tensor& a) {
   if (own == theirs || own == 0 || theirs == 0) return false;
   const bool is_first = own > theirs;
   const Record &more = is_first ? first_ : second_, &less = is_first ? second_ : first_;
-  // PyTorch before 2 does not show what is passed by name.
+  // PyTorch before 2 does not show arguments that are passed by name.
   if (less.language == "Python" && less.libtorch.rfind("1.", 0) == 0) return false;
   const std::size_t most = std::max(own, theirs), least = std::min(own, theirs);
   const std::string& name = is_first ? a.module : *module;
@@ -283,7 +283,7 @@ const Tensor* Reasons::counterpart(const Tensor* own) const {
   return module != nullptr ? second_.find(*own, *module) : nullptr;
 }
 
-/// What is computed between two modules, in one record or in both.
+/// Describes the code between two modules, in one record or in both.
 void Reasons::code_between(const Tensor& a, const Tensor& b) {
   const Tensor *before = comparison_.before, *other = counterpart(before);
   const auto passes = [](const Tensor* from, const Tensor& to) {
@@ -357,7 +357,7 @@ bool Reasons::modules_between(const Tensor& a) {
     }
     return modules;
   };
-  // In another order, one of them may have run before.
+  // If the modules run in another order, one of them may have run before.
   if (others_from != nullptr && to != nullptr && to < others_from) return false;
   const auto own = ran(first_, from, &a, false), theirs = ran(second_, others_from, to, false);
   bool any = false;
@@ -394,7 +394,7 @@ bool Reasons::modules_between(const Tensor& a) {
   return any;
 }
 
-/// Whether the parameter is another one too in one record alone: they have one gradient.
+/// Whether the parameter and another one are the same tensor in only one record: they have one gradient there.
 bool Reasons::tied(const Tensor& a, const Tensor& b) {
   const auto twins = [](const Record& record, const Tensor& own) {
     std::vector<const Tensor*> found;
@@ -428,7 +428,7 @@ void Reasons::of_gradient(const Tensor& a, const Tensor& b) {
     for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += last->values[i];
     const auto line = linear(sum, one, false);
     if (!line || !are_near(line->factor, 1)) {
-      // Both may have been clipped since, each by its own factor.
+      // Both gradients may have been clipped since, by different factors.
       const auto parts = combination(other, *last, one);
       if (!parts || parts->first < 0.01 || parts->second < 0.01) return false;
     }

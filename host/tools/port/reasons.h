@@ -45,7 +45,7 @@ class Reasons {
   bool mode(const Tensor& a, const Tensor& b);
   bool runs(const Tensor& a);
   bool arguments(const Tensor& a);
-  /// How often the module runs in the tensor's step, or how many tensors that call is given.
+  /// The number of calls of the module in the tensor's step, or of tensors that its call gets.
   static std::size_t count(const Record& record, const Tensor& like, const std::string& module, bool calls);
   bool settings_of_module(const Tensor& a);
   const Tensor* last_output(uint64_t step) const;

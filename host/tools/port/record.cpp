@@ -81,7 +81,7 @@ Tensor tensor_of(const Json& line) {
   return tensor;
 }
 
-constexpr std::size_t most_modules = 20'000;  // which are compared each with each
+constexpr std::size_t most_modules = 20'000;  // each is compared with each other
 
 void take(const Json& line, Record& record) {
   const auto kind = line.at("kind").get<std::string>();
@@ -262,8 +262,7 @@ std::map<std::string, std::string> read(const std::string& settings) {
   std::size_t position = 0;
   for (const std::string& each : split(settings)) {
     const auto equals = each.find('=');
-    // What a language leaves out, or says to be nothing, is what it takes
-    // unless it is told.
+    // A value that a language leaves out, or prints as none, is the default.
     const std::string value = plain(equals == std::string::npos ? each : each.substr(equals + 1));
     const std::string name =
         equals == std::string::npos ? "argument " + std::to_string(++position) : stripped(each.substr(0, equals));
@@ -275,9 +274,8 @@ std::map<std::string, std::string> read(const std::string& settings) {
 
 using Values = std::map<std::string, std::string>;
 
-/// What a module takes that its language does not print, because it is the
-/// default there; empty where the name has none. By type, for another type may
-/// print the same by position: a ZeroPad2d its padding.
+/// The default of a setting that the module's language does not print; empty if the name has none. It depends on the
+/// type, because another type may print the same name by position: a ZeroPad2d its padding.
 std::string default_of(const std::string& type, const std::string& name) {
   static const Values convolution = {{"padding", "0"}, {"output_padding", "0"}, {"dilation", "1"},
                                      {"groups", "1"},  {"bias", "true"},        {"padding_mode", "zeros"}};
@@ -333,7 +331,7 @@ std::vector<std::string> other_settings(const Module& a, const Module& b, const 
     const auto found = values.find(name);
     return found != values.end() ? found->second : default_of(module.type, name);
   };
-  Values all = own;  // the names alone count
+  Values all = own;  // only the names count
   all.insert(theirs.begin(), theirs.end());
   for (const auto& each : all) {
     const std::string one = value_of(a, own, each.first), other = value_of(b, theirs, each.first);

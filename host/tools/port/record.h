@@ -44,18 +44,18 @@ struct Record {
   std::string file;
   std::string called;  ///< name in messages: the language, or the folder if both runs use the same language
   std::string language, libtorch;
-  uint64_t steps = 0;  ///< that are begun
+  uint64_t steps = 0;  ///< the steps that were begun
   uint64_t asked = 0;  ///< steps that were to be kept
   std::vector<Module> modules;
   std::vector<Optimizer> optimizers;
-  /// By steps, and within one in the order in which it computes them: parameters, forwards, losses, gradients of
-  /// outputs, those of parameters, updates, buffers.
+  /// The tensors by steps, and within a step in the order of computation: parameters, forwards, losses, gradients of
+  /// outputs, gradients of parameters, updates, buffers.
   std::vector<Tensor> tensors;
 
   const Module* module(const std::string& name) const;
   /// The same tensor in this record: `module` in place of its module's name. Null without one.
   const Tensor* find(const Tensor& like, const std::string& module) const;
-  /// The first of that step, kind and module; null without one.
+  /// The first tensor of that step, kind and module; null without one.
   const Tensor* find(uint64_t step, const char* what, const std::string& module, const std::string& name = "") const;
 
   /// Whether an optimizer has stepped in it.
@@ -64,17 +64,17 @@ struct Record {
   /// Makes the index of tensors again after their numbers changed.
   void index_places();
 
-  std::map<std::string, std::size_t> places;  // of the tensors, by their keys
+  std::map<std::string, std::size_t> places;  // places of the tensors, by their keys
 };
 
-/// @param path the file, or a folder that has its `fingerprint.jsonl`. Throws ConfigError for what is no such file,
-/// with its place, and UsageError for a folder without one.
+/// @param path the file, or a folder that has its `fingerprint.jsonl`. Throws ConfigError, with the place, if the file
+/// is not a record of fingerprints, and UsageError for a folder without one.
 Record read_record(const std::string& path);
 
-/// What is set otherwise in one of two modules or optimizers, "eps is 1e-05 in Python and 0.001 in C++", as far as both
-/// say, in whatever way their languages print it.
+/// The settings that differ in two modules or optimizers, "eps is 1e-05 in Python and 0.001 in C++", as far as both
+/// print them, in whatever form.
 std::vector<std::string> other_settings(const Module& a, const Module& b, const Record& first, const Record& second);
-/// The same of the optimizers at a step. A line for each setting, with the group where there are several.
+/// The same for the optimizers at a step: a line for each setting, with the group if there are several.
 std::vector<std::string> other_settings(uint64_t step, const Record& first, const Record& second);
 
 /// "twice in C++ and once in Python".

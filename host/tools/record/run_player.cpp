@@ -49,7 +49,7 @@ std::string bounded_config(const RecordedRun& run) {
   } catch (const ConfigError& e) {
     return std::string("# left out of the record, as Loupe itself would refuse it: ") + e.what();
   } catch (const YAML::Exception&) {
-    // No YAML does no harm.
+    // A text that is not YAML does no harm.
   }
   return run.config;
 }

@@ -49,7 +49,7 @@ void SmallCurve::take(double epoch, double value) {
 std::vector<double> SmallCurve::values() const {
   std::vector<double> values;
   for (const Point& each : points_) values.push_back(each.value);
-  // A point of several epochs must not hide where the run stands now.
+  // A point of several epochs must not hide the present state of the run.
   if (!points_.empty() && points_.back().count > 1) values.push_back(latest_);
   return values;
 }
@@ -126,7 +126,7 @@ std::optional<StateOfRun> RunSummary::ended_as() const {
 
 RunSummary::SettingTexts RunSummary::configured() const {
   SettingTexts all;
-  // The format of the configuration, and what differs between runs that are set alike.
+  // The format of the configuration, and settings that differ between runs with the same settings otherwise.
   constexpr std::string_view left_out[] = {"loupe", "run.name", "run.dir", "run.resume"};
   settings_of(run_.config).lend([&](const loupe_options* settings) {
     for (std::size_t i = 0; i < settings->value_count; ++i) {

@@ -17,7 +17,7 @@
 namespace loupe::replay {
 
 /// A line of numbers at the size of a word, in bounded memory however long the run is: neighbours are joined into the
-/// highest of them, and one that is not finite stays.
+/// highest of them, and values that are not finite are kept.
 class SmallCurve {
  public:
   static constexpr std::size_t most_points = 64;
@@ -30,7 +30,7 @@ class SmallCurve {
  private:
   struct Point {
     double first_epoch, value;
-    std::size_t count;  // of epochs
+    std::size_t count;  // the number of epochs
   };
 
   std::vector<Point> points_;
@@ -38,20 +38,20 @@ class SmallCurve {
   double latest_ = 0;
 };
 
-/// What came of a run and what it was set to, as the lines of its record tell. Bounded, whatever the record holds. One
-/// thread.
+/// The results and the settings of a run, from the lines of its record. Its size is bounded, whatever the record holds.
+/// One thread.
 class RunSummary {
  public:
   static constexpr std::size_t most_losses = 100, most_settings = 10'000;
   /// A loss or a metric, by the means of its epochs.
   struct Loss {
     std::string name;
-    bool is_metric = false;  ///< whether low is good is not known of those
+    bool is_metric = false;  ///< it is unknown whether low values are good
     double last = std::numeric_limits<double>::quiet_NaN();
     double last_epoch = 0;
-    /// One of several that are trained, as an actor's and a critic's: its lowest is not its best, and is not kept.
+    /// One of several trained losses, as of an actor and a critic: its lowest value is not its best, and is not kept.
     bool is_one_of_several = false;
-    std::optional<std::pair<double, double>> lowest = {};  ///< of the finite ones of whole epochs, with its epoch
+    std::optional<std::pair<double, double>> lowest = {};  ///< the lowest finite value of whole epochs, and its epoch
     SmallCurve curve = {};
   };
   using SettingTexts = std::vector<std::pair<std::string, std::string>>;
@@ -59,21 +59,21 @@ class RunSummary {
   RunSummary() = default;
   explicit RunSummary(RecordedRun run) : run_(std::move(run)) { broken_.begin(run_.train_loss, run_.validation_loss); }
 
-  /// The record's next line. A run line means that the run goes on in a new process.
+  /// Takes the record's next line. A run line means that the run goes on in a new process.
   /// @param text the line in the file. Throws Error if the line is not a valid run, model or hyperparameter.
   void take(const RecordLine& line, std::string_view text);
 
   const RecordedRun& run() const { return run_; }
-  /// The last tick, where there was one.
+  /// The last tick; nullopt without one.
   const std::optional<RecordLine>& tick() const { return tick_; }
   double last_epoch() const { return tick_ ? tick_->epoch : 0; }
-  /// How the run has ended, while that is the record's last line.
+  /// The end of the run, if it is the record's last line.
   const std::optional<RecordLine>& ending() const { return ending_; }
   bool has_values() const { return has_values_; }
 
-  /// In the order of their first values.
+  /// The losses, in the order of their first values.
   const std::vector<Loss>& losses() const { return losses_.items(); }
-  /// Null without one, or it is a metric.
+  /// Null if there is none, or if it is a metric.
   const Loss* loss(const std::string& name) const;
   /// The state of a run whose end is recorded.
   std::optional<StateOfRun> ended_as() const;
@@ -83,9 +83,9 @@ class RunSummary {
 
   /// Hyperparameters by name, in the order of their first values; a later value replaces an earlier one.
   const std::vector<RecordedSetting>& hyperparameters() const { return hyperparameters_.items(); }
-  /// What the configuration says, by dotted names.
+  /// The settings of the configuration, by dotted names.
   SettingTexts configured() const;
-  /// Models, then hyperparameters, then what the configuration says.
+  /// Models, then hyperparameters, then the settings of the configuration.
   SettingTexts settings() const;
 
  private:

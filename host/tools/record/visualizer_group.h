@@ -30,7 +30,7 @@ class TickEditor {
   virtual bool keeps(const RecordLine& event) = 0;
   /// Before a tick.
   virtual void begin_tick(const loupe_tick& tick) = 0;
-  /// What the record has in the tick, in place of the visualizers.
+  /// Takes a row of the record in the tick, which does not reach the visualizers by itself.
   virtual void row(const loupe_row& row) = 0;
   virtual void histogram(const loupe_histogram& histogram) = 0;
   /// Hands the tick's numbers to the visualizers, at its end.
@@ -38,7 +38,7 @@ class TickEditor {
   /// After the tick.
   virtual void end_tick() = 0;
   /// After the last tick, before the run's end.
-  /// @param has_ended  whether the record says how the run ended
+  /// @param has_ended  whether the record has an end of the run
   virtual void end(bool has_ended) = 0;
 };
 
@@ -63,13 +63,13 @@ class VisualizerGroup final : public ComponentContext, public Visualizer {
   void tell(Arguments&&... arguments) {
     for (VisualizerNode& visualizer : visualizers_) tell_one(visualizer, arguments...);
   }
-  /// One that shows all runs in one file, by its place: it has that stored with the last run, and not with each.
+  /// Marks a visualizer that shows all runs in one file, by its place: it stores the file only with the last run.
   void store_together(std::size_t place) { together_.insert(&visualizers_[place]); }
   void set_more_follow(bool more_follow) { more_follow_ = more_follow; }
-  /// Who changes what a Player tells; null for nobody.
+  /// Sets the editor that changes a Player's messages; null for none.
   void set_editor(TickEditor* editor) { editor_ = editor; }
 
-  // What a Player tells.
+  // The messages of a Player.
   void begin(const Run& run) override { tell(&loupe_visualizer::begin, run); }
   void model(const Model& model) override { tell(&loupe_visualizer::model, model); }
   void tag(const Tag& tag) override { tell(&loupe_visualizer::tag, tag); }
@@ -91,7 +91,7 @@ class VisualizerGroup final : public ComponentContext, public Visualizer {
   }
   [[noreturn]] static void fail(const VisualizerNode& visualizer, const char* what);
 
-  std::deque<detail::Owned<loupe_run>> runs_;  // also those before, which visualizers may read
+  std::deque<detail::Owned<loupe_run>> runs_;  // all runs, because visualizers may read earlier ones
   std::atomic<const loupe_run*> run_{nullptr};
   std::deque<VisualizerNode> visualizers_;
   std::set<const VisualizerNode*> together_;

@@ -155,7 +155,7 @@ std::string list_text(const std::vector<std::string>& lines) {
   return text.empty() ? " nothing" : text;
 }
 
-/// What is kept under a place, where a big plot may be called like its tag.
+/// The value that is kept for a place. The layer of a big plot may be its tag.
 template <class Map>
 const typename Map::mapped_type* find_shown(const Map& shown, const std::string& tag, const std::string& layer,
                                             const std::string& line) {

@@ -171,7 +171,7 @@ Module Bench::Impl::add(const std::string& name, const std::string& type, const 
   return {modules_.size() - 1};
 }
 
-/// By its path: "block" for "block.fc1"; where that was not made, the root.
+/// The parent by path: "block" for "block.fc1"; the root if that was not made.
 const ModuleNode* Bench::Impl::parent_of(const ModuleDescription& child) const {
   const ModuleNode* parent = nullptr;
   if ((child.flags & (LOUPE_MODULE_ROOT | LOUPE_MODULE_LOSS)) != 0) return parent;

@@ -65,7 +65,7 @@ struct Shown {
   using Place = std::tuple<std::string, std::string, std::string>;  ///< tag, layer, and line or low name
 
   std::map<std::string, Tag> tags;
-  std::map<Place, double> values;  ///< these three of the last tick
+  std::map<Place, double> values;  ///< values of the last tick, like the next two
   std::map<Place, Range> ranges;
   std::map<Place, Histogram> histograms;
   std::vector<Finding> findings;
@@ -148,7 +148,7 @@ class Bench::Impl : public MonitorHost {
   struct Made {
     std::shared_ptr<ModuleNode> node;
     std::map<std::string, Value> values;
-    std::map<std::string, std::shared_ptr<MadeTensor>> gradients;  // since the last step
+    std::map<std::string, std::shared_ptr<MadeTensor>> gradients;  // gradients since the last step
   };
 
   Monitor& monitor() {
@@ -173,7 +173,7 @@ class Bench::Impl : public MonitorHost {
   void gradient(Module module, const std::string& parameter, const Tensor& value);
   void forward(Module module, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, Pass pass);
   void step();
-  /// An event of a tap that has neither inputs nor outputs, where it is looked at.
+  /// Sends an event of a tap without inputs and outputs, if the step is measured.
   void dispatch(Module module, std::uint32_t tap, std::uint32_t index, const Tensor& tensor);
   void before_tick() override;
   std::vector<const loupe_optimizer*> optimizers() override;
@@ -185,7 +185,7 @@ class Bench::Impl : public MonitorHost {
   Lines lines;
   std::vector<std::string> quarantined_at_end;
   Shown shown;                        // see seen()
-  std::deque<PluginLibrary> linked_;  // that the test gave
+  std::deque<PluginLibrary> linked_;  // the plugins that the test gave
   std::unique_ptr<OptimizerFacts> optimizer_;
   std::shared_ptr<ModelNode> model_ = std::make_shared<ModelNode>("", "the model", "");
   std::vector<Made> modules_;

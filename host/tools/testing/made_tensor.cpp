@@ -12,7 +12,7 @@
 namespace loupe::testing {
 namespace {
 
-/// Says whose a view's `native` is.
+/// Identifies the owner of a view's `native`.
 const loupe_native_library library = {
     .struct_size = sizeof library, .name = "loupe_testing", .version = LOUPE_VERSION, .identity = &library};
 
@@ -30,7 +30,7 @@ T element(double value) {
   return static_cast<T>(value);
 }
 
-/// The nearest bfloat16's bits; of two as near, the even one.
+/// The nearest bfloat16's bits; of two equally near, the even one.
 std::uint16_t bfloat16_bits(double value) {
   const auto narrow = static_cast<float>(value);
   std::uint32_t bits = 0;
@@ -40,7 +40,7 @@ std::uint16_t bfloat16_bits(double value) {
   return static_cast<std::uint16_t>(bits >> 16);
 }
 
-/// The nearest float16's bits; of two as near, the even one.
+/// The nearest float16's bits; of two equally near, the even one.
 std::uint16_t float16_bits(double value) {
   if (std::isnan(value)) return 0x7e00;
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);

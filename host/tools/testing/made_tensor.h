@@ -12,7 +12,7 @@ namespace loupe::testing {
 /// A test's tensor in memory, as components see it. Shared by everybody who keeps it.
 class MadeTensor : public std::enable_shared_from_this<MadeTensor> {
  public:
-  /// Throws std::invalid_argument where values and sizes do not fit, or the type cannot hold a value.
+  /// Throws std::invalid_argument if values and sizes do not fit, or the type cannot hold a value.
   explicit MadeTensor(Tensor tensor);
   MadeTensor(const MadeTensor&) = delete;
   MadeTensor& operator=(const MadeTensor&) = delete;
@@ -35,7 +35,7 @@ class MadeTensor : public std::enable_shared_from_this<MadeTensor> {
 /// "[2, 3]"
 std::string shape_text(const std::vector<std::int64_t>& sizes);
 
-/// Offers what components may ask of tensors: LOUPE_TENSORS_ID and LOUPE_DRAFT_TENSOR_MATH_ID. Once a process.
+/// Offers the services for tensors: LOUPE_TENSORS_ID and LOUPE_DRAFT_TENSOR_MATH_ID. Once a process.
 void offer_tensor_services();
 
 }  // namespace loupe::testing

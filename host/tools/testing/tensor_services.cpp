@@ -1,4 +1,4 @@
-// What components may ask of tensors, without LibTorch.
+// The services for tensors, without LibTorch.
 
 #include <loupe/detail/elements.h>
 #include <loupe/draft/abi/tensor_math.h>
@@ -54,7 +54,7 @@ loupe_status clone_item(void*, const loupe_tensor* tensor, int64_t item, loupe_r
 loupe_status copy(void*, const loupe_tensor* tensor, double* values, std::size_t capacity, std::size_t* count,
                   loupe_error* error) {
   return detail::guarded(error, [&] {
-    // From memory, where a type may have rounded them.
+    // Read the elements from memory, because the type may have rounded them.
     const auto from = made(tensor);
     const Elements stored(&from->view());
     *count = from->tensor().values.size();
@@ -63,7 +63,7 @@ loupe_status copy(void*, const loupe_tensor* tensor, double* values, std::size_t
   });
 }
 
-/// By one-sided Jacobi rotations: slow, and exact enough for a test's matrices.
+/// Uses one-sided Jacobi rotations: slow, and exact enough for a test's matrices.
 std::vector<double> singular_values_of(std::vector<double> a, std::size_t rows, std::size_t columns) {
   for (int sweep = 0; sweep < 60; ++sweep) {
     for (std::size_t p = 0; p < columns; ++p) {

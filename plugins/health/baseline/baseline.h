@@ -18,7 +18,7 @@ class Baseline {
  public:
   using Key = std::tuple<std::string, std::string, std::string>;  ///< tag, layer, line
   struct Span {
-    double low, high;  ///< with the margin; NaN for no values
+    double low, high;  ///< the ends with the margin; NaN for no values
   };
   /// The values of one run, by series and epoch.
   using Run = std::map<Key, std::map<double, double>>;
@@ -89,7 +89,7 @@ class BaselineWatch {
   std::map<Baseline::Key, Departure> departures_;
   std::set<std::string> layers_, lacking_, told_lacking_;
   bool compared_ = false, other_model_ = false;
-  std::vector<Finding> standing_;  // at most one
+  std::vector<Finding> standing_;  // the open finding; at most one
   Baseline::Key standing_key_;
   int inside_ = 0;  // ticks in a row in which the reported series was back
 };

@@ -126,7 +126,7 @@ void judge_early_clip(const Judge& judge, const Situation& situation) {
     squares += each.gradient_norm * each.gradient_norm;
     if (first == nullptr && each.clipped_early) first = &each;
   }
-  if (squares == 0) return;  // it says nothing about the others
+  if (squares == 0) return;  // gradients of 0 do not show a clip
   model.early_clips = first != nullptr ? model.early_clips + 1 : 0;
   constexpr uint32_t enough = 3;
   if (model.early_clips < enough) return;

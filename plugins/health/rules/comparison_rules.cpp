@@ -289,7 +289,7 @@ void judge_held_frozen(const Judge& judge, const Situation& situation) {
                           : "to train it, call requires_grad_(true); else leave it out of the optimizer");
 }
 
-// What is validated.
+// Validation.
 
 bool holds(const Judge& judge, const Layer& layer, const char* name, double value) {
   bool is_all = false;

@@ -18,7 +18,7 @@ void judge_repeated_batch(const Judge& judge, const Situation& situation) {
     model.same_inputs = 0;
     return;
   }
-  if (model.step.after_gap) return;  // the same batch again, with others in between
+  if (model.step.after_gap) return;  // the same batch may have come again after others
   constexpr uint32_t enough = 2, enough_of_one_row = 20;
   if (++model.same_inputs < (model.step.input.is_one_row ? enough_of_one_row : enough) || !model.may_repeat()) return;
   judge.tell({.module = model.input_module(), .value = static_cast<double>(model.same_inputs + 1)},
@@ -61,7 +61,7 @@ void judge_few_rows(const Judge& judge, const Situation& situation) {
       "check that the data set returns a different sample for each index, and what its size() is");
 }
 
-/// Rows from the training say nothing about unseen ones.
+/// Rows from the training show nothing about unseen ones.
 void judge_shared_rows(const Judge& judge, const Situation& situation) {
   const Model& model = *situation.model;
   const SharedRows& rows = model.shared_rows;

@@ -34,7 +34,7 @@ inline uint64_t mixed(uint64_t hash, uint64_t bits) {
   return (hash ^ bits) * 0x9e3779b97f4a7c15 ^ hash >> 29;
 }
 
-/// Occasional questions of the rules about a tensor's elements; the host measures what every event needs.
+/// Occasional questions of the rules about a tensor's elements; the host makes the measurements of every event.
 class Elements : public loupe::Elements {
  public:
   using loupe::Elements::Elements;

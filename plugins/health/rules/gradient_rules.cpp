@@ -172,7 +172,7 @@ int lowest_exponent(double value) {
   return exponent - digits + __builtin_ctzll(static_cast<unsigned long long>(mantissa));
 }
 
-/// For some elements of a gradient: the number of zeros, and the power of 2 that divides all others.
+/// Some elements of a gradient: the number of zeros, and the power of 2 that divides all others.
 struct Grid {
   int64_t seen = 0, zeros = 0;
   int exponent = 1024;
@@ -281,7 +281,7 @@ void judge_first_step(const Judge& judge, const Situation& situation) {
     ++replaced;
     if (worst == nullptr || each.norm > worst->norm) worst = &each;
   }
-  // Only a part of a model starts near 0 intentionally, and one step may solve a linear model.
+  // A model starts near 0 intentionally only in parts, and one step may solve a linear model.
   if (worst == nullptr || 2 * replaced <= all || all == 1 || model.searches_steps) return;
   model.overshoot =
       sentence("the first step replaced ", replaced, " of ", all, " weights instead of adjusting them: that of '",

@@ -14,7 +14,7 @@
 
 namespace loupe::health {
 
-/// What a layer does, as far as the rules distinguish it.
+/// The kinds of layers that the rules distinguish.
 enum class Role { linear, convolution, normalization, rectifier, bounded, dropout, softmax, other };
 
 Role role_of(const Module& module);
@@ -34,7 +34,7 @@ struct Layer {
   std::string name, type;
   Role role;
   bool is_batch_norm;
-  bool takes_time_first;    ///< a recurrent layer whose options do not say batch_first
+  bool takes_time_first;    ///< a recurrent layer whose options do not set batch_first
   double running_momentum;  ///< share of a batch's statistics in a batch norm's running ones; 0 if it keeps none
   bool shows_non_finite;    ///< a NaN, or a harmful Inf, in its input shows in its output
   bool only_passes_on;      ///< NaN and Inf in its output come from its input
@@ -43,15 +43,15 @@ struct Layer {
 
   uint64_t trained_at = 0;  ///< Model::step_now when it last ran in training
 
-  // In evaluation mode: without gradients since the last tick, and with gradients ever.
+  // It ran in evaluation mode: without gradients since the last tick, or with gradients ever.
   bool was_evaluated = false, learns_in_evaluation = false;
 
   // At the first step: the mean over the units of each unit's variance over the batch.
   double start_variance = 0;
   int64_t start_looks = 0;
 
-  bool may_be_added_up = false;  ///< by its model's tally, according to the last fully measured step
-  bool is_added_up = false;      ///< so its elements are not read
+  bool may_be_added_up = false;  ///< its model's tally may add it up, according to the last fully measured step
+  bool is_added_up = false;      ///< it is added up, so its elements are not read
   bool lacks_input = false;      ///< its events come without it
 
   // Over the window.
@@ -61,7 +61,7 @@ struct Layer {
   int64_t bounded_seen = 0, bounded_pressed = 0;
   int64_t variation_looks = 0, constant_looks = 0,
           varied_looks = 0;    ///< counted in neither of the last two if its input did not vary
-  double constant_spread = 0;  ///< of its rows if it was constant: a share of their size
+  double constant_spread = 0;  ///< the spread of its rows if it was constant: a share of their size
 
   // Over the run.
   bool was_judged = false, began_saturated = false;
@@ -152,7 +152,7 @@ struct alignas(64) ParameterState {
 
   bool is_low_precision = false;
   const loupe_parameter* parameter = nullptr;  ///< null once it is detached
-  bool is_added_up = false;                    ///< by its model's tallies, while nothing is unusual
+  bool is_added_up = false;                    ///< its model's tallies add it up, while nothing is unusual
   bool rests = false;                          ///< its gradient rests while it is added up
 
   // Over the window.
@@ -161,7 +161,7 @@ struct alignas(64) ParameterState {
 
   // Over the run.
   uint64_t steps = 0, steps_with_gradient = 0;
-  uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< in a row
+  uint32_t unoptimized_steps = 0, cut_off_steps = 0;  ///< the numbers of such steps in a row
   uint64_t unoptimized_hash = 0;                      ///< hash of its values at the first unoptimized step; 0: not read
   bool changes_elsewhere = false;                     ///< although no optimizer holds it
   uint64_t seen_gradients = 0, nonzero_gradients = 0;
@@ -170,19 +170,19 @@ struct alignas(64) ParameterState {
   bool told_unreached = false;     ///< it got no gradient while each step was measured
   double largest_gradient = 0;     ///< norm, of all steps so far
   bool ever_changed = false;       ///< it changed from one tick to the next
-  double first_norm = 0;           ///< after the first step
-  bool began_at_zero = false;      ///< so its first steps are larger than its norm
+  double first_norm = 0;           ///< the norm after the first step
+  bool began_at_zero = false;      ///< it began at 0, so its first steps are larger than its norm
 
   const loupe_module* module = nullptr;  ///< null once it is detached
-  std::size_t index = 0;                 ///< in the module's parameters
+  std::size_t index = 0;                 ///< its index in the module's parameters
   // Returns its current flags; null for a record.
   const loupe_parameter_service* service = nullptr;
   void* host = nullptr;
   std::string layer, name;
   const Layer* runs = nullptr;  ///< its module's layer; null if its runs are not seen
   Source gradient_source, step_source;
-  Source device_gradient_look;  ///< of the same stream as the first source
-  /// For 16-bit elements with a gradient: the number that were read, and the number that did not change.
+  Source device_gradient_look;  ///< a source of the same stream as the first source
+  /// The numbers of 16-bit elements with a gradient that were read, and that did not change.
   int64_t low_precision_seen = 0, low_precision_unchanged = 0;
 
   bool is(uint32_t flag) const {
@@ -198,7 +198,7 @@ struct alignas(64) ParameterState {
     constexpr double far = 0.1;
     if (!began_at_zero || !passes_gradients() || parameter == nullptr || parameter->numel == 0) return false;
     const int64_t units = is_matrix() ? parameter->sizes[0] : parameter->numel;
-    return norm < far * std::sqrt(static_cast<double>(units));  // of usual weights, whose rows have a norm near 1
+    return norm < far * std::sqrt(static_cast<double>(units));  // usual weights have rows with a norm near 1
   }
   bool is_matrix() const { return parameter != nullptr && parameter->dim >= 2; }
   /// Whether elements outside the sample may have changed: an embedding changes only in the rows that were used.

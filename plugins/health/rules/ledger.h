@@ -15,7 +15,7 @@ namespace loupe::health {
 
 struct Rule;
 
-/// What one rule sees at one place; it becomes a finding if it is seen long enough.
+/// An observation of one rule at one place; it becomes a finding if it is seen long enough.
 struct Observation {
   const Rule* rule = nullptr;  ///< set by Judge
   uint32_t severity = 0;       ///< 0: that of its rule
@@ -52,9 +52,9 @@ class Ledger {
       : off_(std::move(off)), patience_(patience), cooldown_(cooldown) {}
 
   bool is_off(const char* rule) const { return off_.count(rule) != 0; }
-  /// For certain rules: reports at once.
+  /// Reports at once, for certain rules.
   void tell(Report& report, Observation seen) { see(report, std::move(seen), 0); }
-  /// For rules about windows: reports once it was seen in `patience` of them in a row.
+  /// Reports once this was seen in `patience` windows in a row, for rules about windows.
   void see(Report& report, Observation seen) { see(report, std::move(seen), patience_); }
   /// Resolves findings that were not seen for long enough.
   void end(Report& report, const StretchEnd& ended);

@@ -231,7 +231,7 @@ void judge_unreached(const Judge& judge, const Situation& situation) {
     const bool rests = each.runs != nullptr && ((each.runs->rests & LOUPE_REST_EVENTS) != 0 || each.runs->is_added_up);
     const bool lacks = trains && each.stepped && !has_gradient && any_gradient;
     if (!rests) each.cut_off_steps = lacks && ran ? each.cut_off_steps + 1 : 0;
-    if (rests && lacks) model.resting.begin_anew();  // to see whether its module runs
+    if (rests && lacks) model.resting.begin_anew();  // this shows whether its module runs
     // Counts gradients that were all zeros from the first step on.
     if (each.stepped && each.gradients > 0) {
       each.nonzero_gradients += each.gradient_norm != 0 ? 1 : 0;

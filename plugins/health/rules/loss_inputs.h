@@ -5,7 +5,7 @@
 
 namespace loupe::health {
 
-/// What is wrong with the arguments of a loss function.
+/// A fault in the arguments of a loss function.
 struct LossFault {
   enum class Kind {
     none,
@@ -64,7 +64,7 @@ class Guessing {
   double squares_ = 0, target_sum_ = 0, target_squares_ = 0;
   int64_t pairs_ = 0, classes_ = 0;
   uint32_t looks_ = 0;
-  int epochs_ = 0;  ///< in a row
+  int epochs_ = 0;  ///< the number of such epochs in a row
   std::string text_;
 };
 
@@ -74,7 +74,7 @@ class TargetTally {
  public:
   /// @param answer  the class with the highest score
   void take_class(int64_t target, int64_t answer, int64_t classes);
-  /// For a loss that compares element by element.
+  /// Takes a pair for a loss that compares element by element.
   void take_pair(double output, double target) {
     output_squares_ += output * output;
     target_squares_ += target * target;

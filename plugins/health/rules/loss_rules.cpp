@@ -56,7 +56,7 @@ std::string jump_of_input(double times) {
   return sentence("; at the same step the root mean square of the model's input became ", times, " times as large");
 }
 
-/// @param enough  losses that are only taken for a beginning
+/// @param enough  the number of losses that only count as the beginning
 void judge_spikes_of(const Judge& judge, Losses::Training& losses, const Situation& situation, uint64_t enough) {
   const double spike_factor = judge.limit("spike_factor"), hard_factor = judge.limit("hard_spike_factor");
   const auto keep = [&](double loss) {

@@ -196,7 +196,7 @@ double Losses::beginning() const {
 
 Trend Losses::trend(bool is_guess) const {
   constexpr std::size_t few = 3;   // epochs, including the current one if it is under way
-  constexpr double as_good = 0.1;  // of the improvement
+  constexpr double as_good = 0.1;  // a share of the improvement
   constexpr double lower = 0.98;
   const std::vector<Epoch>& epochs = training.epochs;
   if (epochs.empty() && training.count == 0) return Trend::unknown;

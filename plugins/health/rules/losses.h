@@ -81,7 +81,7 @@ struct Losses : Preprocessor {
   struct Side {
     double sum = 0, changes = 0, changes_of_two = 0, last = 0, last_but_one = 0;
     uint64_t count = 0;
-    bool has_nan = false;  ///< in this epoch, which then has no mean
+    bool has_nan = false;  ///< a NaN came in this epoch, which then has no mean
     std::size_t ended_epochs = 0;
     double start = 0;      ///< mean of the first ten losses
     uint64_t started = 0;  ///< the number of losses in `start`
@@ -108,12 +108,12 @@ struct Losses : Preprocessor {
     std::deque<double> recent;         ///< the last 100 losses that the rule has seen
     double first = 0;                  ///< mean of the first ten
     uint64_t seen = 0;                 ///< the number that the rule has seen
-    int64_t spikes = 0;                ///< in a row
+    int64_t spikes = 0;                ///< the number of spikes in a row
     double input_jump = 0;          ///< the input jump farthest from 1 in that row; NaN: the inputs were not measured
     uint64_t since_tick = 0;        ///< the number that the rule has seen
     bool began_with_epoch = false;  ///< whether the current streak above the mean did
-    int epochs_with_swings = 0;     ///< in a row
-    int epochs_won = 0;             ///< in a row
+    int epochs_with_swings = 0;     ///< the number of such epochs in a row
+    int epochs_won = 0;             ///< the number of such epochs in a row
   };
   /// "the training loss", or its name if there are several.
   std::string shown(const Training& loss) const;

@@ -100,13 +100,13 @@ struct Model {
   std::deque<Layer> layers;
   std::deque<ParameterState> parameters;
   const loupe_module* root = nullptr;
-  /// What is watched of one module.
+  /// The watched parts of one module.
   struct Parts {
     std::vector<Layer*> layers;
     std::vector<ParameterState*> parameters;
   };
   std::map<const loupe_module*, Parts> modules;        ///< the attached modules, with functions
-  std::vector<std::unique_ptr<Preprocessor>> watches;  ///< of all of them
+  std::vector<std::unique_ptr<Preprocessor>> watches;  ///< the preprocessors of all modules
 
   /// The forward that is running, from its first layer to its last.
   struct Pass {
@@ -169,7 +169,7 @@ struct Model {
     // and their number.
     int64_t input_rows = 0, targets = 0;
     bool has_equal_rows = false, has_different_targets = false;
-    LossFault loss_fault;  ///< the first
+    LossFault loss_fault;  ///< the first fault of the step
     // The size of the targets' second dimension, or 0; the first recurrent layer with time as first dimension, and the
     // number of times and sequences that its input then has.
     int64_t target_columns = 0;
@@ -198,9 +198,9 @@ struct Model {
   uint64_t steps = 0;     ///< measured steps of its optimizers
   uint64_t ticks = 0;
   uint32_t epochs_without_step = 0;  ///< epochs in a row with gradients and without a step
-  bool has_window_ended = false;     ///< and the ledger has not yet been told
+  bool has_window_ended = false;     ///< the ledger does not know it yet
   bool had_gaps = false;             ///< some steps were not measured
-  bool has_detached_layers = false;  ///< and others still refer to them
+  bool has_detached_layers = false;  ///< some layers are detached, and others still refer to them
   uint64_t acting_steps = 0;         ///< steps before which it also ran without gradients
   const Layer* first_layer = nullptr;
   const Layer* last_layer = nullptr;  ///< the last layer of whole passes: the output
@@ -209,14 +209,14 @@ struct Model {
   std::vector<const ParameterState*> path;
   std::atomic<const Layer*> path_end{nullptr};  ///< the layer at whose output the path is looked up
 
-  std::vector<InputLook> inputs_before;  ///< of the previous epoch
+  std::vector<InputLook> inputs_before;  ///< the inputs of the previous epoch
   int same_orders = 0;                   ///< epochs in a row with the same inputs
-  InputLook last_input;                  ///< of the previous step
+  InputLook last_input;                  ///< the input of the previous step
   uint32_t same_inputs = 0, changed_inputs = 0;
   double usual_input_square = NAN;  ///< mean square over the last steps
   double input_jump = 1;            ///< root mean square of the last step's input, divided by that of the steps before
   bool repeats_by_habit = false;
-  uint32_t equal_row_steps = 0;  ///< in a row
+  uint32_t equal_row_steps = 0;  ///< the number of such steps in a row
   uint32_t swapped_batches = 0;  ///< steps in a row in which a recurrent layer's time was as long as the targets
   uint32_t frozen_steps = 0;     ///< steps of its optimizer in a row without a trainable parameter
   uint32_t early_clips = 0;      ///< measured steps in a row whose gradients were clipped before backward
@@ -244,14 +244,14 @@ struct Model {
   } newest;
   bool is_low_precision = false;     ///< any parameter of 16 bits
   bool is_on_device = false;         ///< measurements come at the tick, and elements are not read
-  bool told_of_device = false;       ///< the user was told which rules do not apply there
+  bool told_of_device = false;       ///< the user knows which rules do not apply there
   bool is_broken = false;            ///< it contains NaN or Inf, so other rules do not apply
-  uint32_t finite_steps = 0;         ///< in a row, since it was broken
+  uint32_t finite_steps = 0;         ///< the number of finite steps in a row since it was broken
   uint64_t trained_before_tick = 0;  ///< `step_now` at the tick before
   /// The weights at an epoch's first training pass.
   struct Start {
     uint64_t looked_at = UINT64_MAX;  ///< the number of ticks before the measurement
-    uint64_t hash = 0;                ///< of some elements of each weight
+    uint64_t hash = 0;                ///< a hash of some elements of each weight
     bool is_known = false;
     bool changed = false;  ///< a step has clearly changed a weight since
     int same = 0;          ///< epochs in a row that began with the same weights although these had changed

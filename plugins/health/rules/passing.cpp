@@ -308,7 +308,7 @@ void InputRange::take(const Elements& from) {
     denormal += batch.denormal;
     if (batch.example != 0) example = batch.example;
   }
-  if (scale() > 0 && batch.scale() > far * scale()) return;  // one extreme batch says nothing about the others
+  if (scale() > 0 && batch.scale() > far * scale()) return;  // one extreme batch shows nothing about the others
   sum += batch.sum;
   squares += batch.squares;
   largest = std::max(largest, batch.largest);

@@ -31,7 +31,7 @@ struct KeptInput {
 /// Columns of the input that equal the target, in all compared rows.
 struct SameColumns {
   static constexpr int64_t most_width = 64;
-  /// For each column: the target equals the input from this column on, or begins with it.
+  /// True for a column if the target equals the input from this column on, or begins with it.
   std::vector<uint8_t> alive;
   uint32_t function = 0;
   int64_t width = 0, columns = 0, in_step = 1;  ///< columns of a target, of an input, and of one time step of the input
@@ -53,13 +53,13 @@ struct SameColumns {
 /// Whether the targets are the words of the model's input, shifted by some positions.
 struct TokenShift {
   static constexpr int64_t furthest = 3;  ///< positions
-  int64_t by = -1;                        ///< the same in all measurements so far; -1: none
+  int64_t by = -1;                        ///< the shift, if it is the same in all measurements so far; -1: none
   uint32_t looks = 0, others = 0;
   int64_t places = 0;
   bool takes_next = false;                          ///< some loss of the model predicts the next word
   double loss = NAN;                                ///< the last loss, as a share of that of a guess
   std::array<double, 4 * (furthest + 3)> output{};  ///< a part of the model's last output: four scores at each position
-  int64_t scores = 0;                               ///< at a position; 0: unknown
+  int64_t scores = 0;                               ///< the number of scores at a position; 0: unknown
   bool is_causal = false, sees_all = false;         ///< it has layers that see earlier positions, or all positions
   uint32_t recurrent = 0;
 
@@ -82,7 +82,7 @@ struct TokenShift {
 /// Rows of a batch that each occur several times.
 struct RepeatedRows {
   std::vector<std::pair<uint64_t, int64_t>> hashes;  ///< each with its row; kept to reuse the memory
-  int64_t times = 0, rows = 0;                       ///< of this step; 0: different for some rows
+  int64_t times = 0, rows = 0;                       ///< the times and rows of this step; 0: different for some rows
   int64_t one = 0, other = 0;                        ///< two equal rows
   bool has_same_targets = false, outputs_differ = false;
   uint32_t looks = 0, batches = 0;  ///< measured batches; batches in a row with such rows
@@ -136,10 +136,10 @@ struct InputRange {
 
 /// Finds a softmax whose columns, not its rows, add up to 1.
 struct SoftmaxLook {
-  const Layer* over_batch = nullptr;  ///< of this step
+  const Layer* over_batch = nullptr;  ///< the layer with such a softmax in this step
   int64_t rows = 0, inner = 0;
   bool is_attention = false;  ///< (batch, heads, time, time)
-  uint32_t steps = 0;         ///< in a row
+  uint32_t steps = 0;         ///< the number of such steps in a row
   void take(const Layer& layer, const Elements& output);
 };
 
@@ -157,7 +157,7 @@ struct Passing {
   /// The squares of the gradients' norms after each backward pass of a step.
   static constexpr std::size_t most_passes = 64;
   std::array<double, most_passes> squares{};
-  bool ran_without_grad = false;  ///< since the last tick
+  bool ran_without_grad = false;  ///< the model ran without gradients since the last tick
 
   /// The state of a pass while a layer runs.
   struct Run {
@@ -167,7 +167,7 @@ struct Passing {
   struct Given {
     uint32_t function;  ///< LOUPE_DRAFT_LOSS_
     const char* name;
-    double loss;                     ///< of some samples; NaN if not computed
+    double loss;                     ///< the loss of some samples; NaN if not computed
     int64_t answers = 0, right = 0;  ///< of some samples: all, and those whose target scored highest
   };
   void take_loss(const Event& event, const Given& given);
@@ -190,7 +190,7 @@ MeanLoss mean_cross_entropy(const Elements& scores, const Elements& targets, int
 class Passes {
  public:
   std::atomic<double> scale{1};
-  // Without gradients: a watched model ran, or a loss was computed.
+  // Things that happened without gradients: a watched model ran, or a loss was computed.
   std::atomic<bool> evaluates_models{false}, evaluates_losses{false};
   /// A loss function is called.
   void expect(const MeanLoss& loss);

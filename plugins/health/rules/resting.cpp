@@ -60,7 +60,7 @@ const Layer* layer_of(const Model& model, const loupe_source* outputs) {
   return found != model.layers.end() ? &*found : nullptr;
 }
 
-// In steps. A stable model is measured less often.
+// Lengths in steps. A stable model is measured less often.
 constexpr uint32_t shortest_rest = 8, longest_rest = 22;
 constexpr uint32_t looks_enough = 8, times_longer = 4;
 

@@ -20,7 +20,7 @@ struct Model;
 
 constexpr uint64_t fewest_looks_in_window = 4;  ///< with fewer, a window shows too little
 
-/// What sources skip from now on, LOUPE_REST_ bits, and the tally they use; an empty one: none.
+/// The events that sources skip from now on, LOUPE_REST_ bits, and the tally they use; an empty one: none.
 struct Changes {
   std::vector<std::pair<Source, uint32_t>> rests;
   std::vector<std::pair<Source, internal::Tally>> uses;
@@ -36,7 +36,7 @@ struct StepSums {
   } counts;
   /// The sums of the weights that stepped, or of the other parameters.
   struct Part {
-    uint32_t with_gradient = 0;  ///< other than 0
+    uint32_t with_gradient = 0;  ///< parameters whose gradient is not 0
     uint32_t changed = 0;
     double gradient_squares = 0;
     const loupe_source* largest = nullptr;  ///< the source of the largest gradient
@@ -123,7 +123,7 @@ class OutputTally {
 
   internal::Tally tally_;
   bool in_use_ = false;
-  uint32_t steps_ = 0;        ///< since it began
+  uint32_t steps_ = 0;        ///< the number of steps since it began
   uint32_t next_change_ = 0;  ///< the step after which the layers are visited again
 };
 
@@ -136,9 +136,9 @@ class Flow {
   void end_pass() { last_ = nullptr; }
   /// Call it after a fully measured step. Returns whether the layer has the same neighbours as before.
   static bool settle(Layer& layer);
-  /// What a layer may skip, LOUPE_REST_ bits. A layer rests between two measured ones: its input is known to be finite,
-  /// and its output shows in the next layer. So at most one layer that can make a NaN is between them, and can be
-  /// named.
+  /// The events that a layer may skip, LOUPE_REST_ bits. A layer rests between two measured ones: its input is known to
+  /// be finite, and its output shows in the next layer. So at most one layer that can make a NaN is between them, and
+  /// can be named.
   static uint32_t rest_of(const Model& model, const Layer& layer);
 
  private:
@@ -178,7 +178,7 @@ class Resting {
 
   bool looking_ = true;
   uint64_t looks_ = 0;         ///< measured steps of the window
-  uint32_t steps_left_ = 0;    ///< until the next full measurement
+  uint32_t steps_left_ = 0;    ///< the number of steps until the next full measurement
   uint32_t steady_looks_ = 0;  ///< full measurements in a row with the same neighbours
   uint32_t random_ = 1;
 };

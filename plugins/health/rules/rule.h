@@ -26,7 +26,7 @@ struct StillTwin {
   const loupe_module* root = nullptr;
   std::string name;
   uint64_t passes = 0;
-  bool began_elsewhere = false;  ///< with other weights than the model
+  bool began_elsewhere = false;  ///< it began with other weights than the model
 };
 
 /// When rules are applied. Those up to `tick` judge one model.
@@ -51,28 +51,28 @@ struct Situation {
   Losses* losses = nullptr;
   RateHistory* rates = nullptr;
   const Speed* speed = nullptr;
-  const Guessing* guessing = nullptr;          ///< of the only trained model
+  const Guessing* guessing = nullptr;          ///< the comparison with a guess, of the only trained model
   const loupe_optimizer* optimizer = nullptr;  ///< null if the trainer reports its steps by hand
-  double epochs_to_come = 0;                   ///< in the trainer's loop after this one; 0 if unknown, and near its end
-  bool is_annealed = false;                    ///< the learning rate has fallen as at the end of a schedule
-  Trend trend = Trend::unknown;                ///< of the training loss, if only one model is trained and does not act
-  bool is_stuck = false;                       ///< the loss has hardly fallen
-  bool has_loss_halved = false;                ///< since the first epoch
-  bool has_other_models = false;               ///< several models are trained
-  bool acts = false;                           ///< any model, see Model::acts
-  bool may_grow = false;                       ///< any model, see Model::may_grow
+  double epochs_to_come = 0;      ///< the epochs that follow in the trainer's loop; 0 if unknown, and near its end
+  bool is_annealed = false;       ///< the learning rate has fallen as at the end of a schedule
+  Trend trend = Trend::unknown;   ///< the trend of the training loss, if only one model is trained and does not act
+  bool is_stuck = false;          ///< the loss has hardly fallen
+  bool has_loss_halved = false;   ///< the loss has halved since the first epoch
+  bool has_other_models = false;  ///< several models are trained
+  bool acts = false;              ///< any model, see Model::acts
+  bool may_grow = false;          ///< any model, see Model::may_grow
   /// Root mean square of a model's input divided by that of the steps before; NaN if not measured.
   double input_jump = 1;
   bool was_validated = false;             ///< a validation loss was pushed since the last tick
   bool was_stepped = false;               ///< an optimizer stepped since the last tick
   bool has_slow_swings = true;            ///< swings over many losses are a fault, since no schedule causes them
-  const StillTwin* still_twin = nullptr;  ///< of the model
-  Passes* passes = nullptr;               ///< of all models
-  // What the loss functions of all models compare.
+  const StillTwin* still_twin = nullptr;  ///< the still twin of the model
+  Passes* passes = nullptr;               ///< the backward passes of all models
+  // The values that the loss functions of all models compare.
   bool compares_outputs = false;  ///< outputs with outputs, by likeness
   bool compares_targets = false;  ///< outputs with targets
   bool compares_classes = false;  ///< scores with classes
-  bool compares_numbers = false;  ///< by a distance
+  bool compares_numbers = false;  ///< numbers, by a distance
 };
 
 /// The thresholds of all rules, as the user set them.
@@ -146,7 +146,7 @@ struct Rule {
   uint32_t severity = LOUPE_SEVERITY_WARNING;  ///< of its findings, unless an observation has another
   const char* tag = "";              ///< the plot of a built-in lens that shows them, unless an observation has another
   const char* help;                  ///< severity and meaning, a line
-  const char* measure = "";          ///< what is measured and, without limits, how much is too much
+  const char* measure = "";          ///< the measured quantity and, without limits, how much is too much
   const char* remedy = "";           ///< the advice of its findings, unless an observation has another
   std::vector<Look> looks = {};      ///< none: the lens or the host applies it itself
   std::vector<Option> limits = {};   ///< its thresholds, which rules may share

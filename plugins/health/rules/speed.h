@@ -15,7 +15,7 @@ class Speed {
     /// The time of a step without Loupe's own work.
     double all() const { return waiting + forward + backward + optimizer + other; }
   };
-  /// As many epochs as needed for a few timed steps. Each time is that of the quickest step, since the machine can only
+  /// A number of epochs with enough timed steps. Each time is that of the quickest step, since the machine can only
   /// slow steps down.
   struct Stretch {
     int last_epoch = 0;

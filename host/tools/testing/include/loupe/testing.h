@@ -19,7 +19,7 @@ namespace loupe::testing {
 
 enum class Type { float32, float64, int8, int16, int32, int64, uint8, boolean, float16, bfloat16 };
 
-/// Elements in row-major order, on the CPU. NaN and Inf are elements like others, where the type has them.
+/// Elements in row-major order, on the CPU. They may be NaN and Inf if the type has these.
 struct Tensor {
   std::vector<double> values;
   std::vector<std::int64_t> sizes;
@@ -41,7 +41,7 @@ struct Parameter {
   bool is_attribute = false;  ///< no parameter, but a label that gatherers of attributes may ask for at the forward
 };
 
-/// A module of the made-up model; good for the bench that returned it.
+/// A module of the made-up model; valid for the bench that returned it.
 struct Module {
   std::size_t index = 0;
 };
@@ -68,8 +68,8 @@ struct Tag {
   bool log_y = false, big = false;
   std::optional<double> y_minimum = {}, y_maximum = {};
 };
-/// See loupe_finding. Texts that were null are empty. Id, state and source are the host's: those of one that is told
-/// are not read, but for a state LOUPE_FINDING_GONE, by which it is over.
+/// See loupe_finding. Texts that were null are empty. The host sets id, state and source: it does not read them in a
+/// finding of the test, except for the state LOUPE_FINDING_GONE, which resolves it.
 struct Finding {
   std::string rule, message, layer = {}, parameter = {}, advice = {}, tag = {}, source = {}, caused_by = {}, file = {};
   std::uint32_t severity = LOUPE_SEVERITY_WARNING, state = LOUPE_FINDING_RAISED, line = 0;
@@ -77,8 +77,8 @@ struct Finding {
   std::optional<double> value = {}, threshold = {};
 };
 
-/// An inspector on a made-up model. One thread; several may live at once. What a component does wrong is told as it is
-/// to a user: in log(), unless the YAML says `on_error: stop`, which throws it out of the call that met it.
+/// An inspector on a made-up model. One thread; several may live at once. Errors of a component are reported as to a
+/// user: in log(), or with `on_error: stop` in the YAML as an exception of the call that caused them.
 class LOUPE_EXPORT Bench {
  public:
   /// @param yaml     a configuration: "lenses: [my_lens: {eps: 0.1}]"; a test of numbers needs no visualizers
@@ -87,25 +87,25 @@ class LOUPE_EXPORT Bench {
   /// Throws std::runtime_error, with each fault's place, for a wrong configuration or a component that cannot be made.
   explicit Bench(const std::string& yaml, const std::vector<std::string>& plugins = {},
                  const std::vector<const loupe_entry*>& linked = {});
-  /// The run ends.
+  /// Ends the run.
   ~Bench();
   Bench(Bench&&) noexcept;
   Bench& operator=(Bench&&) noexcept;
 
-  // The model. A name "block.fc1" is also the path; the family follows from the type, as "Linear" or "ReLU". What is
-  // done to a module that the bench does not have throws std::invalid_argument.
+  // The model. A name "block.fc1" is also the path; the family follows from the type, as "Linear" or "ReLU". Calls with
+  // a module that the bench does not have throw std::invalid_argument.
   Module module(const std::string& name, const std::string& type, const std::vector<Parameter>& parameters = {},
                 std::uint32_t flags = LOUPE_MODULE_LEAF | LOUPE_MODULE_TAPPED);
-  /// A parameter's value, or an attribute's. A parameter's first value is what changes are counted from.
+  /// A parameter's value, or an attribute's. Changes are counted from a parameter's first value.
   void set(Module module, const std::string& name, const Tensor& value);
   /// The module is detached; lenses forget it at the next tick.
   void forget(Module module);
-  /// What steps are told to be of, and ticks to have. Told again, it replaces the one before. NaN: the optimizer does
-  /// not say. The momentum of an Adam is its first beta.
+  /// Sets the optimizer that steps and ticks report. Another call replaces it. NaN: the optimizer has no such value.
+  /// The momentum of an Adam is its first beta.
   void optimizer(const std::string& type, double learning_rate,
                  double momentum = std::numeric_limits<double>::quiet_NaN(), double weight_decay = 0);
 
-  // What happens, in the order in which LibTorch lets it.
+  // Events, in the order in which LibTorch allows them.
   void forward(Module module, const Tensor& output, Pass pass = training_pass);
   void forward(Module module, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                Pass pass = training_pass);
@@ -117,33 +117,33 @@ class LOUPE_EXPORT Bench {
   void push_metric(const std::string& name, double value, bool keep = false);
   /// An optimizer step. Set the new values of parameters before it.
   void step();
-  /// How many epochs the trainer's loop has, where it tells that; steps tell it on.
+  /// Sets the number of epochs of the trainer's loop, which steps then report.
   void epochs(double count);
-  /// An epoch is over; the next one without a number.
+  /// Ends an epoch; without a number, the next one.
   void tick();
   void tick(double epoch);
-  /// The run ends: visualizers store what they have. Afterwards only what was shown may still be read.
+  /// Ends the run: visualizers store their data. Afterwards only values that were shown may be read.
   void end();
 
-  // For tests of visualizers: what a lens would tell at the next tick. An empty layer: a big plot.
+  // Messages that a lens would send at the next tick, for tests of visualizers. An empty layer: a big plot.
   void show(const Tag& tag);
   void show(const std::string& tag, const std::string& layer, const std::string& line, double value);
   void show(const std::string& tag, const std::string& layer, const Range& range);
   void show(const std::string& tag, const std::string& layer, const std::string& line, const Histogram& histogram);
   void show(const Finding& finding);
 
-  // What the last tick showed. The layer of a big plot is empty or the tag itself. What was not shown throws
-  // std::out_of_range, which says what was, and what the log has.
+  // Values of the last tick. The layer of a big plot is empty or the tag itself. A value that was not shown throws
+  // std::out_of_range, with a list of the shown ones and the log.
   double value(const std::string& tag, const std::string& layer, const std::string& line) const;
   bool has_value(const std::string& tag, const std::string& layer, const std::string& line) const;
   Range range(const std::string& tag, const std::string& layer, const std::string& low_name) const;
   Histogram histogram(const std::string& tag, const std::string& layer, const std::string& line) const;
   std::vector<std::string> layers(const std::string& tag) const;
-  /// What a lens answers to a name such as "train_loss median", by which the trainer asks for a loss; nothing where
-  /// none knows it.
+  /// The answer of a lens to a name such as "train_loss median", by which the trainer asks for a loss; nullopt if no
+  /// lens knows the name.
   std::optional<double> query(const std::string& name) const;
-  /// Since the beginning: tags, as last told; findings, in the order told; lines to the user, each beginning with who
-  /// speaks. Lines are the process's: every living bench gets all.
+  /// Since the beginning: tags, as last reported; findings, in the order reported; lines to the user, each beginning
+  /// with its speaker. Lines are the process's: every living bench gets all.
   Tag tag(const std::string& id) const;
   std::vector<std::string> tags() const;
   std::vector<Finding> findings() const;
