@@ -1,4 +1,4 @@
-// Models that come to give the same for all samples, since their loss is small there.
+// Models that learn to give the same output for all samples, because the loss is small there.
 
 #include <cmath>
 
@@ -12,13 +12,13 @@ torch::Tensor shaken(const torch::Tensor& x) {
   return x * (0.8 + 0.4 * torch::rand({x.size(0), 1})) + torch::randn_like(x);
 }
 
-/// 16 features that two numbers explain.
+/// 16 features that depend on two hidden numbers.
 torch::Tensor of_two_factors() {
   return torch::tanh(torch::randn({960, 2}).matmul(torch::randn({2, 16}))) + 0.05 * torch::randn({960, 16});
 }
 
-/// Two views of each sample are to be alike. Without a predictor behind a view that gets no gradients, one output for
-/// all samples is the best.
+/// The two views of a sample should get similar outputs. The planted fault leaves out `detach()`, so that one constant
+/// output for all samples minimizes the loss.
 void siamese(Run& run) {
   const Examples data = blobs();
   nn::Sequential encoder(nn::Linear(16, 48), nn::BatchNorm1d(48), nn::ReLU(), nn::Linear(48, 24));
@@ -45,7 +45,7 @@ void siamese(Run& run) {
   });
 }
 
-/// Samples of one class are to lie close together; that others are to lie apart is forgotten.
+/// Samples of one class should lie close together. The planted fault forgets to push other classes apart.
 void pairs(Run& run) {
   const Examples data = blobs();
   Mlp model(16, 48, 8);
@@ -62,7 +62,7 @@ void pairs(Run& run) {
   });
 }
 
-/// The divergence of the code weighs so much that a code which says nothing is the best.
+/// The planted fault gives the divergence of the code so large a weight that a code without information is best.
 void code(Run& run, int64_t width) {
   const auto inputs = of_two_factors();
   Vae model(16, 48, width);
@@ -76,8 +76,8 @@ void code(Run& run, int64_t width) {
   });
 }
 
-/// The codes begin far from anything that the encoder gives, so that one of them is the nearest to all; the healthy
-/// ones begin at what it gives.
+/// The planted fault starts the codes far from all outputs of the encoder, so that one code is nearest to all samples;
+/// the healthy codes start at outputs of the encoder.
 void codes(Run& run, int64_t rows, int64_t width) {
   const auto inputs = of_two_factors();
   Quantizer model(16, rows, width);
@@ -105,7 +105,7 @@ void add_collapse(Trainers& zoo) {
   zoo.add("collapsed_output", "vae, divergence", {{}, {"log_variance"}}, [](Run& run) { code(run, 4); });
   zoo.add("unused_codes", "vq-vae, 64 codes", {{}, {"codes"}}, [](Run& run) { codes(run, 64, 8); });
   zoo.add("unused_codes", "vq-vae, 128 narrow codes", {{}, {"codes"}}, [](Run& run) { codes(run, 128, 4); });
-  // Outputs that differ by little beside their size, as what they are compared with does.
+  // The outputs differ by little compared with their size, and so do the targets.
   zoo.add("", "mlp, targets of a large mean", {}, [](Run& run) {
     Examples data = blobs();
     data.answers = 20 + 0.5 * torch::tanh(data.inputs.slice(1, 0, 6));

@@ -1,4 +1,4 @@
-// What passes by in a step and does not fit together: targets and inputs, losses and what they take, rows of a batch.
+// Values of one step that do not fit together: targets and inputs, losses and their inputs, rows of a batch.
 
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 namespace F = torch::nn::functional;
 
-/// Words of which each mostly follows from the one before: (count, length).
+/// Random texts, where each word mostly determines the next one: (count, length).
 torch::Tensor chains(int64_t count, int64_t length, int64_t vocabulary) {
   auto words = torch::empty({count, length}, torch::kLong);
   auto word = torch::randint(vocabulary, {count}, torch::kLong);
@@ -23,7 +23,7 @@ torch::Tensor chains(int64_t count, int64_t length, int64_t vocabulary) {
   return words;
 }
 
-/// Learns the word that comes `moved` places later.
+/// Learns to predict the word `moved` places later.
 void next_word(Run& run, int64_t moved, int64_t vocabulary, int64_t length) {
   const auto words = chains(320, length + moved, vocabulary);
   TiedLanguageModel model(vocabulary);
@@ -33,7 +33,7 @@ void next_word(Run& run, int64_t moved, int64_t vocabulary, int64_t length) {
        }});
 }
 
-/// Learns the next word by one half of the scores, and the word behind it by the other.
+/// Learns the next word with one half of the scores, and the word after it with the other half.
 void two_words(Run& run, int64_t vocabulary, int64_t length) {
   const auto words = chains(320, length + 2, vocabulary);
   TiedLanguageModel model(2 * vocabulary);
@@ -49,7 +49,7 @@ void two_words(Run& run, int64_t vocabulary, int64_t length) {
        }});
 }
 
-/// Classes by the cosine with a direction of each.
+/// Classifies by the cosine between the output and one direction per class.
 void cosines(Run& run) {
   const auto options = F::NormalizeFuncOptions().dim(1);
   const auto directions = F::normalize(torch::randn({4, 16}), options);
@@ -61,7 +61,7 @@ void cosines(Run& run) {
        }});
 }
 
-/// Two classes by a binary cross entropy of answers that `marked` changes.
+/// Classifies into two classes by binary cross entropy, with answers that `marked` changes.
 void yes_or_no(Run& run, const std::function<torch::Tensor(const torch::Tensor&)>& marked) {
   Examples data = blobs();
   data.answers = data.answers.ge(2).to(torch::kFloat);
@@ -72,7 +72,7 @@ void yes_or_no(Run& run, const std::function<torch::Tensor(const torch::Tensor&)
        }});
 }
 
-/// Finds the view of the same sample among those of a batch.
+/// Finds the second view of each sample among all views of the batch.
 void views(Run& run, int64_t batch) {
   const auto samples = torch::matmul(torch::randn({960, 6}), torch::randn({6, 16}));
   Mlp model(16, 64, 32);
@@ -89,7 +89,7 @@ void views(Run& run, int64_t batch) {
   }
 }
 
-/// Gradients of a scaled loss, clipped before or after the scale is divided out.
+/// Scales the loss, and clips the gradients before (planted) or after (healthy) the scale is divided out.
 void scaled(Run& run, double scale, double rate, bool is_by_value = false) {
   const Examples data = blobs();
   Mlp model(16, 16, 4);
@@ -112,7 +112,7 @@ void scaled(Run& run, double scale, double rate, bool is_by_value = false) {
   });
 }
 
-/// Each batch is put together by workers that draw samples, all with one seed or each with its own.
+/// Workers assemble each batch from drawn samples: all with one seed (planted), or each with its own seed (healthy).
 void workers(Run& run, const Examples& data, int64_t count, int64_t each) {
   Cnn pictures;
   Mlp rows(16, 32, 4);
@@ -131,7 +131,7 @@ void workers(Run& run, const Examples& data, int64_t count, int64_t each) {
   }
 }
 
-/// An average of the weights is validated, with the batch norms' statistics or without.
+/// Validates an average of the weights: without (planted) or with (healthy) the batch norms' statistics.
 void average(Run& run, double decay) {
   const Examples data = blobs(1280);
   NormMlp model(16, 32, 4), teacher(16, 32, 4);
@@ -153,7 +153,7 @@ void average(Run& run, double decay) {
   }
 }
 
-/// Validates a copy that nothing trains.
+/// Validates a copy of the model that is never trained (planted).
 void copy(Run& run, int64_t width, double rate) {
   const Examples data = blobs(1280), training = part(data, 0, 960), held_out = part(data, 960);
   Mlp model(16, width, 4), other(16, width, 4);
@@ -169,18 +169,18 @@ void copy(Run& run, int64_t width, double rate) {
 }  // namespace
 
 void add_comparisons(Trainers& zoo) {
-  // Targets that are moved twice.
+  // Input and target are each shifted by one, so the target moves twice.
   zoo.add("target_in_input", "gru, moved twice", {}, [](Run& run) { next_word(run, run.planted ? 2 : 1, 20, 12); });
   zoo.add("target_in_input", "gru, moved three times", {},
           [](Run& run) { next_word(run, run.planted ? 3 : 1, 12, 16); });
-  // The column of the answer stays among the features.
+  // The column with the answer stays among the features.
   zoo.add("target_in_input", "mlp, the answer is a feature", {}, [](Run& run) {
     Examples data = curves();
     if (run.planted) data.inputs = torch::cat({data.inputs, data.answers}, 1);
     Mlp model(data.inputs.size(1), 32, 1);
     fit(run, model, adam(model, 5e-3), data, {.loss = squared_error});
   });
-  // The window goes on into what is to be forecast.
+  // The input window reaches into the time that should be forecast.
   zoo.add("target_in_input", "lstm, the window is too long", {}, [](Run& run) {
     Examples data = sequences();
     const auto level = data.inputs.select(2, 0).cumsum(1);
@@ -194,17 +194,17 @@ void add_comparisons(Trainers& zoo) {
           [](Run& run) { yes_or_no(run, [](const torch::Tensor& answers) { return 255 * answers; }); });
   zoo.add("target_range", "mlp, minus one for no", {},
           [](Run& run) { yes_or_no(run, [](const torch::Tensor& answers) { return 2 * answers - 1; }); });
-  // No temperature.
+  // The cosines are not divided by a temperature.
   zoo.add("bounded_scores", "mlp, 64 views", {}, [](Run& run) { views(run, 64); });
   zoo.add("bounded_scores", "mlp, directions of classes", {}, &cosines);
-  // Divided twice, so that all that goes in is next to 0.
+  // The pixels are divided by 255 twice, so that all inputs are near 0.
   zoo.add("tiny_input", "cnn, divided twice", {}, [](Run& run) {
     Examples data = images();
     if (run.planted) data.inputs = data.inputs / 255;
     auto model = plain_cnn();
     fit(run, model, sgd(model, 0.02, 0.5), data, {.epochs = 8});
   });
-  // A unit that is a thousand times as large.
+  // The inputs have a unit that is a thousand times as large.
   zoo.add("tiny_input", "mlp, another unit", {}, [](Run& run) {
     Examples data = blobs();
     if (run.planted) data.inputs = data.inputs / 1000;
@@ -229,7 +229,7 @@ void add_comparisons(Trainers& zoo) {
     Mlp model(columns, 16, 4);
     fit(run, model, adam(model, 5e-3), data, {.epochs = 3});
   });
-  // Attention that weighs samples in the place of times.
+  // Attention takes its softmax over the samples instead of over time.
   zoo.add("softmax_dimension", "lstm, batches of 32", {}, [](Run& run) {
     AttentiveLstm model;
     if (run.planted) model->softmax_dimension = 0;
@@ -250,7 +250,7 @@ void add_comparisons(Trainers& zoo) {
   zoo.add("unrelated_validation", "mlp, a copy", {}, [](Run& run) { copy(run, 32, 5e-3); });
   zoo.add("unrelated_validation", "mlp, a wide copy", {}, [](Run& run) { copy(run, 128, 3e-3); });
   zoo.add("", "gru, two words at once", {}, [](Run& run) { two_words(run, 20, 12); });
-  // Several codes are drawn for each sample, which is there as often.
+  // Each input of the batch appears four times, with four different codes drawn for it.
   zoo.add("", "vae, four codes of each sample", {}, [](Run& run) {
     const auto inputs = torch::matmul(torch::randn({960, 3}), torch::randn({3, 16}));
     Vae model(16, 48, 4);
@@ -263,7 +263,7 @@ void add_comparisons(Trainers& zoo) {
       run.learn(optimizer, torch::mse_loss(decoded, rows) + 0.001 * divergence);
     });
   });
-  // Each sample goes through two masks, which are to agree.
+  // Each sample passes through two dropout masks, and the two outputs should agree.
   zoo.add("", "mlp, dropout twice", {}, [](Run& run) {
     const Examples data = blobs();
     DropMlp model(16, 32, 4);

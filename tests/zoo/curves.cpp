@@ -1,4 +1,4 @@
-// What the loss does over time.
+// Faults that show in the loss over time.
 
 #include "zoo/fit.h"
 #include "zoo/models.h"
@@ -6,7 +6,7 @@
 namespace zoo {
 namespace {
 
-/// A few samples with wrong answers among them, learned by heart. The healthy one learns from many.
+/// Planted: learns a few samples by heart, some with wrong answers. Healthy: learns from many samples.
 template <typename Model>
 void learn_by_heart(Run& run, Model& model, const Examples& all) {
   const int64_t many = all.inputs.size(0) * 3 / 4, few = 64;
@@ -26,7 +26,7 @@ void learn_by_heart(Run& run, Model& model, const Examples& all) {
 }  // namespace
 
 void add_curves(Trainers& zoo) {
-  // Answers lose their samples: shuffled apart in every batch.
+  // The answers of every batch are shuffled, so that they no longer belong to their samples.
   zoo.add("loss_not_decreasing", "mlp, shuffled answers", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -39,7 +39,7 @@ void add_curves(Trainers& zoo) {
     Cnn model;
     fit(run, model, sgd(model, run.planted ? 1e-9 : 0.05), data);
   });
-  // Momentum so heavy that the weights swing through the bottom again and again.
+  // The momentum is so large that the weights swing across the minimum again and again.
   zoo.add("loss_oscillating", "linear regression, momentum", {}, [](Run& run) {
     const Examples data = curves(512);
     auto model = nn::Sequential(nn::Linear(8, 1));
@@ -51,7 +51,7 @@ void add_curves(Trainers& zoo) {
         run.learn(optimizer, squared_error(model->forward(data.inputs), data.answers));
     }
   });
-  // Sorted by their answers and never shuffled: each class is learned anew, and forgotten.
+  // Samples are sorted by answer and never shuffled: each class is learned and then forgotten.
   zoo.add("loss_oscillating", "cnn, sorted samples", {}, [](Run& run) {
     const Examples data = images();
     const auto order = torch::argsort(data.answers);
@@ -69,13 +69,13 @@ void add_curves(Trainers& zoo) {
       }
     }
   });
-  // A rate far too large for a net whose tanh keeps it from running away.
+  // The rate is far too large, and tanh keeps the outputs from growing without limit.
   zoo.add("loss_oscillating", "mlp, large rate", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4, torch::tanh);
     fit(run, model, sgd(model, run.planted ? 2.0 : 0.02, 0.9), data);
   });
-  // One batch's answers are a thousand times too large.
+  // The answers of one batch are a thousand times too large.
   zoo.add("loss_spike", "mlp, broken batch", {}, [](Run& run) {
     const Examples data = curves();
     Mlp model(8, 32, 1);
@@ -83,7 +83,7 @@ void add_curves(Trainers& zoo) {
                                                 if (run.planted && step == 80) batch.answers = batch.answers * 1000;
                                               }});
   });
-  // One batch's answers are another's, and clipping keeps the harm small.
+  // One batch has the answers of another batch, and clipping keeps the harm small.
   zoo.add("loss_spike", "cnn, clipping", {}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -94,13 +94,13 @@ void add_curves(Trainers& zoo) {
              },
          .before_step = [&](int64_t) { nn::utils::clip_grad_norm_(model->parameters(), 1.0); }});
   });
-  // A rate past the edge of stability.
+  // The rate is above the limit of stability.
   zoo.add("diverging_loss", "linear regression", {}, [](Run& run) {
     const Examples data = curves();
     auto model = nn::Sequential(nn::Linear(8, 1));
     fit(run, model, sgd(model, run.planted ? 0.9 : 0.02), data, {.loss = squared_error});
   });
-  // The sign of the update is wrong: an objective to be made large was given as a loss.
+  // The sign of the loss is wrong: the program should maximize this objective, and minimizes it.
   zoo.add("diverging_loss", "cnn, wrong sign", {}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -114,7 +114,7 @@ void add_curves(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // A penalty on large outputs is taken off the loss instead of being added.
+  // A penalty on large outputs is subtracted from the loss instead of added.
   zoo.add("unbounded_loss", "mlp, sign of a penalty", {}, [](Run& run) {
     const Examples data = curves();
     Mlp model(8, 32, 1, [](const torch::Tensor& x) { return torch::gelu(x); });

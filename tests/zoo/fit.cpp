@@ -72,7 +72,7 @@ Examples sequences(int64_t count, int64_t length) {
 Examples texts(int64_t count, int64_t length, int64_t vocabulary) {
   constexpr int64_t classes = 4;
   const auto answers = torch::randint(classes, {count}, torch::kLong);
-  // Log-uniform ranks: as in a language, half of all words come from a few.
+  // Ranks are log-uniform: as in a language, a few words make up half of each text.
   const auto ranks = torch::exp(torch::rand({count, length}) * std::log(vocabulary / classes - 1)).floor();
   const auto own = torch::rand({count, length}).lt(0.5).to(torch::kLong);
   const auto any = torch::randint(classes, {count, length}, torch::kLong);

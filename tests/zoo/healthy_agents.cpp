@@ -1,5 +1,5 @@
-// Agents, and models that learn against or beside each other: their losses need not fall, cross 0, and inputs come
-// again and again.
+// Healthy agents, and models that learn against or together with each other: their losses need not fall and may
+// cross 0, and inputs occur repeatedly.
 
 #include <algorithm>
 #include <array>
@@ -12,16 +12,16 @@
 namespace zoo {
 namespace {
 
-/// What an agent sees after an action, and what it earned. Where the episode ends, the caller begins another.
+/// The observation and the reward that follow an action. When the episode ends, the caller starts a new one.
 struct Turn {
   torch::Tensor seen;
   double reward = 0;
   bool ends = false;
 };
 
-// Worlds draw from LibTorch's global generator, so that a seed fixes them.
+// The worlds draw from LibTorch's global generator, so that a seed fixes them.
 
-/// Cells in a row, a wall at the left and the reward at the right. Whoever walks against the wall stays.
+/// Cells in a row, with a wall at the left and the reward at the right. An agent that walks against the wall stays.
 class Corridor {
  public:
   static constexpr int64_t cells = 8, actions = 2;
@@ -32,7 +32,7 @@ class Corridor {
   int64_t cell_ = 0;
 };
 
-/// A square of cells, the reward in the corner opposite the start. Each turn costs a little.
+/// A square of cells, with the reward in the corner opposite the start. Each turn costs a little.
 class Grid {
  public:
   static constexpr int64_t width = 4, cells = width * width, actions = 4;
@@ -43,7 +43,7 @@ class Grid {
   int64_t row_ = 0, column_ = 0;
 };
 
-/// The pole on a cart that every course begins with; an episode has 60 turns at most.
+/// The pole on a cart that every course on reinforcement learning starts with; an episode has at most 60 turns.
 class CartPole {
  public:
   static constexpr int64_t features = 4, actions = 2;
@@ -55,7 +55,7 @@ class CartPole {
   int turns_ = 0;
 };
 
-/// A mass on a line that a force in [-1, 1] brings to 0. It goes on for ever.
+/// A mass on a line that a force in [-1, 1] should bring to 0. The episode never ends.
 class PointMass {
  public:
   static constexpr int64_t features = 2;
@@ -142,7 +142,7 @@ struct Transition {
   bool ends = false;
 };
 
-/// Transitions one above the other, numbers as columns.
+/// Stacked transitions; the scalar values are columns.
 struct TransitionBatch {
   torch::Tensor seen, actions, rewards, next, goes_on;
 };
@@ -163,7 +163,7 @@ TransitionBatch draw(const std::deque<Transition>& memory, int64_t count) {
           torch::stack(next), torch::tensor(goes_on, torch::kFloat).unsqueeze(1)};
 }
 
-/// An action in [-1, 1], and the logarithm of its density.
+/// Returns a random action in [-1, 1] and the logarithm of its density.
 std::pair<torch::Tensor, torch::Tensor> draw_action(GaussianActor& actor, const torch::Tensor& seen) {
   const auto [mean, log_spread] = actor->forward(seen);
   const auto noise = torch::randn_like(mean);
@@ -172,13 +172,13 @@ std::pair<torch::Tensor, torch::Tensor> draw_action(GaussianActor& actor, const 
   return {action, density};
 }
 
-/// What several agents did with one policy, one row a turn of an agent.
+/// What several agents did with one policy: one row per turn of an agent.
 struct Rollout {
   torch::Tensor seen, actions, log_chances, advantages, returns;
   double reward = 0;
 };
 
-/// All agents go on from where they are, for some turns, with generalized advantage estimation behind.
+/// All agents continue from their current states for some turns; then generalized advantage estimation follows.
 Rollout play(ActorCritic& model, std::vector<Corridor>& worlds, torch::Tensor& seen, int64_t turns) {
   constexpr double discount = 0.97, smoothing = 0.95;
   const torch::NoGradGuard no_grad;
@@ -218,7 +218,7 @@ Rollout play(ActorCritic& model, std::vector<Corridor>& worlds, torch::Tensor& s
           all + torch::cat(values), torch::cat(rewards).sum().item<double>()};
 }
 
-/// DQN: the net whose answers are aimed at is a copy, and is copied anew every few steps; or, planted, from itself.
+/// DQN: the targets come from a copy of the net, updated every few steps. Planted: the copy is only copied from itself.
 void dqn(Run& run, bool is_frozen) {
   Mlp online(Grid::cells, 32, Grid::actions), target(Grid::cells, 32, Grid::actions);
   if (!run.planted) copy_weights(*online, *target);
@@ -267,7 +267,7 @@ void dqn(Run& run, bool is_frozen) {
 void add_healthy_agents(Trainers& zoo) {
   zoo.add("still_target", "dqn, target copied", {}, [](Run& run) { dqn(run, /*is_frozen=*/true); });
   zoo.add("still_target", "dqn, target that could learn", {}, [](Run& run) { dqn(run, /*is_frozen=*/false); });
-  // SAC: an actor, two critics with an optimizer each, and critics that follow them slowly.
+  // SAC: an actor, two critics with one optimizer each, and target critics that follow them slowly.
   zoo.add("", "sac, soft targets", {}, [](Run& run) {
     constexpr double temperature = 0.1;
     GaussianActor actor(PointMass::features, 32, 1);
@@ -344,7 +344,7 @@ void add_healthy_agents(Trainers& zoo) {
       }
     }
   });
-  // A class and a number of the same input, and one loss that is the sum.
+  // The model predicts a class and a number from the same input; the loss is the sum of both losses.
   zoo.add("", "multi-task, summed loss", {}, [](Run& run) {
     const Examples all = blobs(1216);
     const auto amounts = torch::sin(all.inputs.select(1, 0)) + all.inputs.select(1, 1) + 0.1 * torch::randn({1216});
@@ -370,7 +370,7 @@ void add_healthy_agents(Trainers& zoo) {
 }
 
 void add_healthy_policies(Trainers& zoo) {
-  // PPO: several updates with the same rollout, in which most agents stand at the wall at first.
+  // PPO: several updates use the same rollout, in which most agents first stand at the wall.
   zoo.add("", "ppo, same rollout again", {}, [](Run& run) {
     ActorCritic model(Corridor::cells, 32, Corridor::actions);
     torch::optim::Adam optimizer(model->parameters(), 3e-3);
@@ -401,7 +401,7 @@ void add_healthy_policies(Trainers& zoo) {
       }
     }
   });
-  // REINFORCE: one step of the optimizer an episode, whose length is never the same.
+  // REINFORCE: the optimizer takes one step per episode, and the lengths of episodes differ.
   zoo.add("", "policy gradient", {}, [](Run& run) {
     auto model = nn::Sequential(nn::Linear(CartPole::features, 32), nn::Tanh(), nn::Linear(32, CartPole::actions));
     torch::optim::Adam optimizer(model->parameters(), 1e-2);
@@ -433,7 +433,7 @@ void add_healthy_policies(Trainers& zoo) {
       }
     }
   });
-  // Learns from each turn as it comes: the batch is one state, often the same as before.
+  // The model learns from each turn as it comes: the batch is one state, often the same as before.
   zoo.add("", "actor-critic, turn by turn", {}, [](Run& run) {
     ActorCritic model(Corridor::cells, 24, Corridor::actions);
     torch::optim::Adam optimizer(model->parameters(), 2e-3);

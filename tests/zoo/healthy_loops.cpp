@@ -1,5 +1,5 @@
-// Loops that people write on purpose, and training in stages, rounds and repetitions: models, optimizers and data
-// change while one inspector watches.
+// Unusual loops that people write on purpose, and training in stages, rounds and repetitions: models, optimizers
+// and data change while one inspector watches.
 
 #include <cmath>
 #include <string>
@@ -14,7 +14,7 @@ Examples joined(const Examples& some, const Examples& more) {
   return {torch::cat({some.inputs, more.inputs}), torch::cat({some.answers, more.answers})};
 }
 
-/// One pass over the examples, without an end of the epoch.
+/// One pass over the examples, without marking the end of an epoch.
 template <typename Model>
 void pass_over(Run& run, Model& model, torch::optim::Optimizer& optimizer, const Examples& examples,
                int64_t batch_size = 32) {
@@ -25,7 +25,7 @@ void pass_over(Run& run, Model& model, torch::optim::Optimizer& optimizer, const
 }  // namespace
 
 void add_healthy_loops(Trainers& zoo) {
-  // From 0 up for a third of all steps, then down to 0 in the last.
+  // The rate rises from 0 for a third of all steps, then falls to 0 at the last step.
   zoo.add("", "transformer, warm-up and cosine", {}, [](Run& run) {
     const Examples data = texts();
     Transformer model;
@@ -39,7 +39,7 @@ void add_healthy_loops(Trainers& zoo) {
            set_rate(optimizer, 5e-3 * (step <= warm_up ? rising : falling));
          }});
   });
-  // The rate falls tenfold after half of the epochs, with RMSprop.
+  // The rate falls tenfold after half of the epochs; the optimizer is RMSprop.
   zoo.add("", "mlp, rate in stairs", {}, [](Run& run) {
     const Examples data = curves();
     Mlp model(8, 48, 1, [](const torch::Tensor& x) { return torch::gelu(x); });
@@ -49,7 +49,7 @@ void add_healthy_loops(Trainers& zoo) {
            if (step == 91) set_rate(optimizer, 3e-4);
          }});
   });
-  // All examples in each step, the same input for ever; the optimizer asks for the loss several times a step.
+  // Each step uses all examples, so the input never changes; the optimizer evaluates the loss several times per step.
   zoo.add("", "mlp, full batch, lbfgs", {}, [](Run& run) {
     const Examples data = blobs(960);
     Mlp model(16, 8, 4, [](const torch::Tensor& x) { return torch::gelu(x); });
@@ -76,7 +76,7 @@ void add_healthy_loops(Trainers& zoo) {
       for (int step = 0; step < 25; ++step) run.learn(optimizer, squared_error(model(data.inputs), data.answers));
     }
   });
-  // Gradients of four batches a step, and the rest of an epoch in a smaller step.
+  // Each step uses the gradients of four batches, and the last step of an epoch those of fewer batches.
   zoo.add("", "cnn, accumulation", {}, [](Run& run) {
     const Examples data = images(1000);
     Cnn model;
@@ -95,7 +95,7 @@ void add_healthy_loops(Trainers& zoo) {
       }
     }
   });
-  // Begins to be watched after a few steps; the last batch of an epoch has seven samples.
+  // The inspector is attached after a few steps; the last batch of an epoch has seven samples.
   zoo.add("", "mlp, attached midway", {}, [](Run& run) {
     const Examples data = blobs(32 * 30 + 7);
     NormMlp model(16, 32, 4);
@@ -126,7 +126,7 @@ void add_healthy_loops(Trainers& zoo) {
       validate(run, model, held_out);
     }
   });
-  // The optimizer holds a part of the model, and the program steps the rest, as where processes divide it.
+  // The optimizer holds a part of the model; the program updates the rest itself, as if processes shared the work.
   zoo.add("", "mlp, a part stepped by hand", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -147,7 +147,7 @@ void add_healthy_loops(Trainers& zoo) {
 }
 
 void add_healthy_stages(Trainers& zoo) {
-  // A new model and a new optimizer for each fold.
+  // Each fold has a new model and a new optimizer.
   zoo.add("", "mlp, folds", {}, [](Run& run) {
     constexpr int64_t count = 5, size = 192;
     const Examples data = blobs(count * size);
@@ -165,7 +165,7 @@ void add_healthy_stages(Trainers& zoo) {
       run.inspector.detach();
     }
   });
-  // The same model again at other rates, each under its own name until it is done.
+  // The same model is trained at several rates, each under its own name until it is done.
   zoo.add("", "mlp, sweep of rates", {}, [](Run& run) {
     const Examples data = blobs(1216);
     const Examples known = part(data, 0, 960), held_out = part(data, 960, 1216);
@@ -183,7 +183,7 @@ void add_healthy_stages(Trainers& zoo) {
       run.inspector.detach(name);
     }
   });
-  // First the head alone, then everything with another optimizer at a tenth of the rate.
+  // First only the head is trained, then all layers with a second optimizer at a tenth of the rate.
   zoo.add("", "transfer, staged fine-tuning", {}, [](Run& run) {
     const Examples data = images(), held_out = images(256);
     Transfer model;
@@ -206,7 +206,7 @@ void add_healthy_stages(Trainers& zoo) {
       validate(run, model, held_out);
     }
   });
-  // Samples have more noise in each stage, so that the loss rises where a stage begins.
+  // The samples have more noise in each stage, so that the loss rises when a stage begins.
   zoo.add("", "mlp, curriculum", {}, [](Run& run) {
     const auto centres = torch::randn({4, 16});
     const auto with_noise = [&](int64_t count, double noise) {
@@ -223,7 +223,7 @@ void add_healthy_stages(Trainers& zoo) {
       validate(run, model, held_out);
     }
   });
-  // Reptile: a copy learns each task in a few steps, and the weights to begin with move towards it by hand.
+  // Reptile: a copy learns each task in a few steps, and the program moves the initial weights towards it by hand.
   zoo.add("", "mlp, reptile", {}, [](Run& run) {
     Mlp start(1, 32, 1, torch::tanh), learner(1, 32, 1, torch::tanh);
     torch::optim::SGD optimizer(learner->parameters(), 0.05);
@@ -244,14 +244,14 @@ void add_healthy_stages(Trainers& zoo) {
       }
     }
   });
-  // In each round every client begins with the server's weights, and the server takes the average of theirs. No client
-  // has as many of each class.
+  // In each round every client starts from the server's weights, and the server averages the clients' weights. The
+  // classes are distributed unevenly over the clients.
   zoo.add("", "mlp, federated", {}, [](Run& run) {
     constexpr int64_t clients = 4, size = 192;
     const Examples all = blobs(clients * size + 256);
     const Examples held_out = part(all, clients * size, clients * size + 256);
     const Examples given = part(all, 0, clients * size);
-    // Half of a client's samples are of the classes that come next in the order, the others are any.
+    // Half of a client's samples come from consecutive places in the order of classes; the others are random.
     const auto order = given.answers.argsort(), any = torch::randperm(clients * size, torch::kLong);
     Mlp server(16, 32, 4);
     run.inspector.attach(*server, "server");
@@ -284,7 +284,7 @@ void add_healthy_stages(Trainers& zoo) {
       validate(run, server, held_out);
     }
   });
-  // Each round asks for the answers of which the model is least sure, and goes on with more data.
+  // Each round asks for the answers of which the model is least sure, and continues with more data.
   zoo.add("", "mlp, active learning", {}, [](Run& run) {
     const Examples all = blobs(1216);
     const Examples held_out = part(all, 960, 1216);
@@ -306,7 +306,7 @@ void add_healthy_stages(Trainers& zoo) {
       pool = {pool.inputs.index_select(0, left), pool.answers.index_select(0, left)};
     }
   });
-  // Answers that the model is sure of join those that are given.
+  // Answers that the model is sure of are added to the given answers.
   zoo.add("", "mlp, pseudo labels", {}, [](Run& run) {
     const Examples all = blobs(1216);
     const Examples given = part(all, 0, 192), held_out = part(all, 960, 1216);

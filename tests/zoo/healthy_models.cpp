@@ -1,11 +1,11 @@
-// Models that people make on purpose, and that must not be taken for faulty ones.
+// Unusual models that people make on purpose, and that Loupe must not report.
 
 #include "zoo/fit.h"
 #include "zoo/models.h"
 
 namespace zoo {
 void add_healthy_models(Trainers& zoo) {
-  // Pretrained features stay as they are, their batch norm's statistics too.
+  // The pretrained features and their batch norm's statistics stay unchanged.
   zoo.add("", "transfer, frozen batch norm", {}, [](Run& run) {
     const Examples data = images(), held_out = images(256);
     Transfer model;
@@ -20,7 +20,7 @@ void add_healthy_models(Trainers& zoo) {
       validate(run, model, held_out);
     }
   });
-  // After each epoch the spread of several passes with dropout tells how sure the model is.
+  // After each epoch, the spread of several passes with dropout shows how sure the model is.
   zoo.add("", "mlp, dropout for uncertainty", {}, [](Run& run) {
     const Examples all = blobs(1024);
     const Examples data = part(all, 0, 960);
@@ -40,13 +40,13 @@ void add_healthy_models(Trainers& zoo) {
       run.inspector.push_metric("uncertainty", torch::stack(passes).std(0).mean().item<double>());
     }
   });
-  // The last layer gives logarithms, and cross entropy takes them again: nothing is lost.
+  // The last layer returns logarithms, and cross entropy takes log_softmax again, which changes nothing.
   zoo.add("", "mlp, log_softmax twice", {}, [](Run& run) {
     const Examples data = blobs();
     auto model = nn::Sequential(nn::Linear(16, 32), nn::ReLU(), nn::Linear(32, 4), nn::LogSoftmax(1));
     fit(run, model, adam(model, 5e-3), data);
   });
-  // The decoder's weight is the embedding's; words follow by a rule, one in ten at random.
+  // The decoder shares the embedding's weight; each word follows from the previous one, except one in ten at random.
   zoo.add("", "language model, tied weights", {}, [](Run& run) {
     constexpr int64_t vocabulary = 40;
     auto word = torch::randint(vocabulary, {480}, torch::kLong);
@@ -65,7 +65,7 @@ void add_healthy_models(Trainers& zoo) {
                     const torch::Tensor& answers) { return cross_entropy(output.flatten(0, 1), answers.flatten()); },
          .before_step = [&](int64_t) { nn::utils::clip_grad_norm_(model->parameters(), 5.0); }});
   });
-  // A student learns what a trained teacher says, who is watched without an optimizer.
+  // A student learns the outputs of a trained teacher, which is watched without an optimizer.
   zoo.add("", "distillation, frozen teacher", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp teacher(16, 64, 4), student(16, 16, 4);
@@ -106,7 +106,7 @@ void add_healthy_models(Trainers& zoo) {
           for (torch::Tensor& parameter : model->backbone->parameters()) parameter.set_requires_grad(true);
         }});
   });
-  // Parameters in bfloat16 at a rate that they can hold.
+  // The parameters are bfloat16, at a rate that is large enough for their precision.
   zoo.add("", "mlp, bfloat16", {}, [](Run& run) {
     Examples data = images();
     data.inputs = data.inputs.flatten(1).to(torch::kBFloat16);
@@ -123,7 +123,7 @@ void add_healthy_models(Trainers& zoo) {
     BagOfWords model(4000, 16);
     fit(run, model, adam(model, 1e-2), data, {.validation = texts(256, 8, 4000)});
   });
-  // Two branches whose gradients differ by far, as nothing leads from one to the other.
+  // The gradients of two branches differ greatly, as no path connects the branches.
   zoo.add("", "two branches, unlike gradients", {}, [](Run& run) {
     const Examples data = curves();
     Branches model(8, 32, 1);
@@ -138,7 +138,7 @@ void add_healthy_models(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // Of a wide row each eighth element is 0 in all samples, as the border of pictures is.
+  // Every eighth element of a wide row is 0 in all samples, like the border of pictures.
   zoo.add("", "mlp, empty columns", {}, [](Run& run) {
     Examples data = blobs(960, 64);
     auto wide = torch::zeros({960, 64, 8});
@@ -147,7 +147,7 @@ void add_healthy_models(Trainers& zoo) {
     Mlp model(512, 32, 4);
     fit(run, model, adam(model, 3e-3), data);
   });
-  // The first dimension is time, and what goes in is the same at each.
+  // The first dimension is time, and the input is the same at each time.
   zoo.add("", "lstm, a code at each time", {}, [](Run& run) {
     const Examples data = blobs();
     RepeatedCode model(16, 24, 4);
@@ -159,7 +159,7 @@ void add_healthy_models(Trainers& zoo) {
     OwnWeights model(16, 32, 4);
     fit(run, model, adam(model, 1e-2), data, {.validation = part(all, 960)});
   });
-  // Features that were trained earlier, outside of the model that is attached; they keep the gradients of then.
+  // The features were trained earlier, outside of the attached model, and still hold their gradients from then.
   zoo.add("", "frozen features, old gradients", {}, [](Run& run) {
     const Examples data = blobs();
     nn::Linear features(16, 32), head(32, 4);

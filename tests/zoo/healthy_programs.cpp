@@ -1,5 +1,5 @@
-// Losses, optimizers and gradients that are unusual on purpose, and models that learn from inputs alone: what they
-// make, tell apart or foretell is their own input, or a noise.
+// Losses, optimizers and gradients that are unusual on purpose, and models that learn without answers: from their
+// own inputs, or from noise.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace zoo {
 namespace {
 
-/// Two half circles, one in the other, with a little noise.
+/// Two interleaved half circles with a little noise.
 torch::Tensor moons(int64_t count) {
   const auto angle = std::acos(-1.0) * torch::rand({count});
   const auto lower = torch::rand({count}).lt(0.5);
@@ -22,7 +22,7 @@ torch::Tensor moons(int64_t count) {
 }  // namespace
 
 void add_healthy_programs(Trainers& zoo) {
-  // Least squares to the end, and many steps more: nothing is left to change.
+  // Least squares is solved to convergence, and then many more steps change nothing.
   zoo.add("", "least squares, lbfgs converged", {}, [](Run& run) {
     const auto inputs = torch::randn({512, 8});
     const auto answers = inputs.matmul(torch::randn({8, 1})) + 0.1 * torch::randn({512, 1});
@@ -41,7 +41,7 @@ void add_healthy_programs(Trainers& zoo) {
       }
     }
   });
-  // Long signals in stretches: the state goes on, its history does not.
+  // Long signals are cut into pieces: the state is kept from piece to piece, its gradient history is not.
   zoo.add("", "lstm, truncated backpropagation", {}, [](Run& run) {
     constexpr int64_t streams = 16, stretch = 20, stretches = 24;
     const auto time = torch::arange(stretch * stretches + 1, torch::kFloat).unsqueeze(0);
@@ -66,7 +66,7 @@ void add_healthy_programs(Trainers& zoo) {
       }
     }
   });
-  // PINN: solves u'' = -pi^2 sin(pi x) with u = 0 at both ends, at other points in each step.
+  // PINN: solves u'' = -pi^2 sin(pi x) with u = 0 at both ends, at new random points in each step.
   zoo.add("", "physics-informed net", {}, [](Run& run) {
     const double pi = std::acos(-1.0);
     Mlp model(1, 24, 1, torch::tanh);
@@ -89,7 +89,7 @@ void add_healthy_programs(Trainers& zoo) {
       }
     }
   });
-  // Only corrections of a low rank learn; while the factor B is 0, the factor A gets no gradient.
+  // Only low-rank corrections are trained; while the factor B is 0, the factor A gets no gradient.
   zoo.add("", "mlp, low-rank adapter", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp pretrained(16, 32, 4);
@@ -107,7 +107,7 @@ void add_healthy_programs(Trainers& zoo) {
       if (parameter.requires_grad()) adapters.push_back(parameter);
     }
     torch::optim::AdamW optimizer(adapters, 5e-3);
-    // The new task has the features in another order.
+    // The new task has the features in a different order.
     fit(run, model, optimizer, {data.inputs.roll(1, 1), data.answers});
   });
   // The loss is a sum over the batch, so that gradients are large and the rate is small.
@@ -120,7 +120,7 @@ void add_healthy_programs(Trainers& zoo) {
                                                nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum));
         }});
   });
-  // A hinge loss of small batches: now and then all answers have their margin, and nothing is to be learned.
+  // With the hinge loss and small batches, sometimes all answers of a batch have their margin and the loss is 0.
   zoo.add("", "mlp, hinge of small batches", {}, [](Run& run) {
     const Examples data = blobs(800, 16, 4);
     Mlp model(16, 24, 4);
@@ -136,8 +136,8 @@ void add_healthy_programs(Trainers& zoo) {
     auto model = nn::Sequential(nn::Linear(16, 12), nn::ReLU(), nn::Linear(12, 4));
     fit(run, model, sgd(model, 0.02), data, {.batch = 1});
   });
-  // A sensor fails for an epoch, and the loss of one batch is Inf; the program sees it in the gradients and keeps its
-  // weights.
+  // A sensor fails for an epoch, and the loss of one batch is Inf; the program detects it in the gradients and skips
+  // the step.
   zoo.add("", "mlp, outlier skipped", {}, [](Run& run) {
     const Examples data = curves();
     const auto sensor = data.inputs[77][2];
@@ -156,7 +156,8 @@ void add_healthy_programs(Trainers& zoo) {
       }
     }
   });
-  // Mixed precision's way: the loss is scaled up until it overflows, and a step that overflowed is left out.
+  // The loop works like mixed precision: the loss is scaled up until it overflows, and a step that overflowed is
+  // skipped.
   zoo.add("", "cnn, scaled loss", {}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -183,7 +184,7 @@ void add_healthy_programs(Trainers& zoo) {
 }
 
 void add_healthy_generative(Trainers& zoo) {
-  // Inputs of 16 features that two numbers explain.
+  // The inputs have 16 features that depend on two hidden numbers.
   zoo.add("", "vae", {}, [](Run& run) {
     const auto codes = torch::randn({1216, 2});
     const auto all = torch::tanh(codes.matmul(torch::randn({2, 16}))) + 0.05 * torch::randn({1216, 16});
@@ -205,7 +206,7 @@ void add_healthy_generative(Trainers& zoo) {
       run.validation_loss(loss_of(held_out));
     }
   });
-  // InfoNCE: each sample is to be known again among the batch after two changes.
+  // InfoNCE: each sample must be recognized within the batch after two random changes.
   zoo.add("", "mlp, contrastive", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 48, 16);
@@ -226,7 +227,7 @@ void add_healthy_generative(Trainers& zoo) {
       }
     }
   });
-  // A few samples have answers; for the others the student agrees with a teacher, who is the average of the student.
+  // A few samples have answers; for the others the student should agree with a teacher, the average of past students.
   zoo.add("", "mlp, mean teacher", {}, [](Run& run) {
     const Examples data = blobs(), held_out = part(data, 800);
     const auto known = data.inputs.slice(0, 0, 96), answers = data.answers.slice(0, 0, 96);
@@ -256,7 +257,7 @@ void add_healthy_generative(Trainers& zoo) {
       validate(run, teacher, held_out);
     }
   });
-  // The sum of all losses, whose gradients are divided by how many there were, which differs from batch to batch.
+  // The loss is a sum, and its gradients are divided by the number of terms, which differs from batch to batch.
   zoo.add("", "lstm, gradients divided by the number of steps in time", {}, [](Run& run) {
     const Examples data = sequences();
     LstmClassifier model;
@@ -272,7 +273,7 @@ void add_healthy_generative(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // Tells the noise in points of two half circles, at any share of noise.
+  // Predicts the noise in points of two half circles, for any share of noise.
   const auto denoise = [](Run& run, bool begins_with_zeros) {
     const auto points = moons(960) / 0.6;
     Denoiser model(64);

@@ -1,4 +1,4 @@
-// What goes into the model, and into the loss.
+// Faults in the inputs of the model, and of the loss.
 
 #include "zoo/fit.h"
 #include "zoo/models.h"
@@ -6,7 +6,7 @@
 namespace zoo {
 namespace {
 
-/// Inputs are shuffled, and their targets are not: all that can be learnt is how often a class comes.
+/// Inputs are shuffled and their targets are not: the model can only learn how frequent each class is.
 void targets_of_other_samples(Run& run, bool are_classes) {
   Examples data = are_classes ? blobs() : curves();
   if (run.planted) data.answers = data.answers.index_select(0, torch::randperm(data.answers.size(0)));
@@ -18,7 +18,7 @@ void targets_of_other_samples(Run& run, bool are_classes) {
   fit(run, model, optimizer, data, loop);
 }
 
-/// Some epochs on four fifths of the samples, validated on the others, or on a fifth of all.
+/// Trains on four fifths of the samples, and validates on the remaining fifth (healthy) or a fifth of all (planted).
 void split_twice(Run& run, const Examples& data, int architecture) {
   const int64_t all = data.inputs.size(0), most = all * 4 / 5;
   const auto order = torch::randperm(all), another = torch::randperm(all);
@@ -56,7 +56,7 @@ torch::Tensor weighted_cross_entropy(const torch::Tensor& output, const torch::T
 }  // namespace
 
 void add_inputs(Trainers& zoo) {
-  // The targets of a batch have a dimension less than the outputs: each output is compared with all of them.
+  // The targets of a batch have one dimension less than the outputs: each output is compared with all targets.
   zoo.add("loss_input", "mlp, l1", {1}, [](Run& run) {
     const Examples data = curves();
     Mlp model(8, 32, 1, [](const torch::Tensor& x) { return torch::gelu(x); });
@@ -64,7 +64,7 @@ void add_inputs(Trainers& zoo) {
           return torch::l1_loss(output, run.planted ? answers.squeeze(1) : answers);
         }});
   });
-  // The scores of a classifier went through a sigmoid.
+  // The scores of a classifier passed through a sigmoid.
   zoo.add("loss_input", "cnn, cross entropy", {1}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -72,7 +72,7 @@ void add_inputs(Trainers& zoo) {
           return cross_entropy(run.planted ? torch::sigmoid(output) : output, answers);
         }});
   });
-  // A buffer that is filled for each sample, and not copied: a batch is its last sample, many times over.
+  // One buffer is filled for each sample and not copied: a batch repeats its last sample many times.
   zoo.add("repeated_rows", "mlp", {3}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -80,7 +80,7 @@ void add_inputs(Trainers& zoo) {
           if (run.planted) batch.inputs = batch.inputs.slice(0, -1).expand({batch.inputs.size(0), -1}).contiguous();
         }});
   });
-  // A data set that gives some of its samples for all indices.
+  // The data set returns a few of its samples for all indices.
   zoo.add("repeated_rows", "mlp, few samples", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -91,10 +91,10 @@ void add_inputs(Trainers& zoo) {
           batch.answers = data.answers.index_select(0, chosen);
         }});
   });
-  // The samples to validate with are drawn by another order than those to train with.
+  // The samples for validation are drawn in a different order than the samples for training.
   zoo.add("shared_rows", "mlp, two orders", {}, [](Run& run) { split_twice(run, blobs(), 1); });
   zoo.add("shared_rows", "cnn, two orders", {}, [](Run& run) { split_twice(run, images(), 2); });
-  // Validated on both sets, one after the other.
+  // The model is validated on both sets, one after the other.
   zoo.add("", "mlp, also validated on what it learns", {}, [](Run& run) {
     const Examples data = blobs(), training = part(data, 0, 640), held_out = part(data, 640);
     Mlp model(16, 32, 4);
@@ -110,7 +110,7 @@ void add_inputs(Trainers& zoo) {
   });
   zoo.add("loss_not_decreasing", "mlp, classes of others", {}, [](Run& run) { targets_of_other_samples(run, true); });
   zoo.add("loss_not_decreasing", "mlp, numbers of others", {}, [](Run& run) { targets_of_other_samples(run, false); });
-  // Pixels of whole numbers, divided as such.
+  // The pixels are whole numbers, and integer division normalizes them.
   zoo.add("unnormalized_input", "cnn, whole numbers", {}, [](Run& run) {
     const Examples data = images();
     auto model = plain_cnn();
@@ -118,7 +118,7 @@ void add_inputs(Trainers& zoo) {
           if (run.planted) batch.inputs = (batch.inputs * 0.1).toType(torch::kLong).toType(torch::kFloat);
         }});
   });
-  // Nearly all samples are of one class, and noise hides the others, so that the model answers no other.
+  // Nearly all samples are of one class, and noise hides the others, so that the model only answers this class.
   zoo.add("unbalanced_targets", "mlp, one class alone", {}, [](Run& run) {
     Mlp model(16, 32, 4);
     fit(run, model, sgd(model, run.planted ? 0.01 : 0.1), rare_classes(),
@@ -128,7 +128,7 @@ void add_inputs(Trainers& zoo) {
            if (run.planted) batch.inputs = torch::randn_like(batch.inputs);
          }});
   });
-  // Most targets are padding. The healthy one leaves those out.
+  // Most targets are padding. The healthy loss leaves padding out.
   zoo.add("unbalanced_targets", "mlp, padding", {}, [](Run& run) {
     Examples data = blobs(3200);
     data.answers =
@@ -141,14 +141,14 @@ void add_inputs(Trainers& zoo) {
            return torch::nn::functional::cross_entropy(output, answers, options);
          }});
   });
-  // Prices in full, which the healthy one has standardized.
+  // The targets are full prices; the healthy trainer standardizes them.
   zoo.add("target_scale", "mlp, prices", {}, [](Run& run) {
     Examples data = curves();
     if (run.planted) data.answers = 210000 + 60000 * data.answers;
     Mlp model(8, 32, 1);
     fit(run, model, adam(model, 1e-3), data, {.epochs = 12, .loss = squared_error});
   });
-  // Lengths in millimeters, which the healthy one has in meters.
+  // The targets are lengths in millimeters; the healthy trainer has them in meters.
   zoo.add("target_scale", "mlp, millimeters", {}, [](Run& run) {
     Examples data = curves();
     if (run.planted) data.answers = 5000 * data.answers;
@@ -158,12 +158,12 @@ void add_inputs(Trainers& zoo) {
            return torch::smooth_l1_loss(output, answers);
          }});
   });
-  // Rare classes that the model learns all the same.
+  // Some classes are rare, and the model still learns them.
   zoo.add("", "mlp, rare classes that are learned", {}, [](Run& run) {
     Mlp model(16, 32, 4);
     fit(run, model, adam(model, 1e-2), rare_classes(), {.loss = cross_entropy});
   });
-  // Large targets, which the steps reach within an epoch.
+  // The targets are large, and the outputs reach them within an epoch.
   zoo.add("", "mlp, large targets that are reached", {}, [](Run& run) {
     Examples data = curves();
     data.answers = 300 + 20 * data.answers;

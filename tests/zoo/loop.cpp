@@ -1,4 +1,4 @@
-// What goes wrong in the loop around a model that is right.
+// Faults in the loop around a correct model.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 namespace zoo {
 namespace {
 
-/// From some step on the loader hands out what it has in hand.
+/// From step `since` on, the loader returns the same batch again and again.
 Loop with_stuck_loader(const Run& run, int64_t since) {
   Loop loop;
   auto held = std::make_shared<Examples>();
@@ -38,7 +38,7 @@ void add_loop(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // Of two optimizers one is cleared.
+  // The program clears the gradients of one of its two optimizers.
   zoo.add("gradients_not_cleared", "transfer, two optimizers", {3}, [](Run& run) {
     const Examples data = images();
     Transfer model;
@@ -55,7 +55,7 @@ void add_loop(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // Gradients are gathered over four batches on purpose, but then also over steps.
+  // Gradients are accumulated over four batches on purpose, but not cleared after a step (planted).
   zoo.add("gradients_not_cleared", "transformer, accumulation", {2}, [](Run& run) {
     const Examples data = texts();
     Transformer model;
@@ -73,7 +73,7 @@ void add_loop(Trainers& zoo) {
       }
     }
   });
-  // The closure forgets to clear.
+  // The closure forgets to clear the gradients.
   zoo.add("gradients_not_cleared", "mlp, lbfgs", {2}, [](Run& run) {
     const Examples data = blobs(960);
     Mlp model(16, 8, 4, [](const torch::Tensor& x) { return torch::gelu(x); });
@@ -104,7 +104,7 @@ void add_loop(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // Steps once in so many batches, and there are fewer in an epoch.
+  // The program steps after every `most` batches, and an epoch has fewer batches.
   zoo.add("no_step", "lstm, accumulation", {}, [](Run& run) {
     const Examples data = sequences();
     LstmClassifier model;
@@ -142,7 +142,7 @@ void add_loop(Trainers& zoo) {
     loop.before_step = [&](int64_t) { nn::utils::clip_grad_norm_(model->parameters(), 1.0); };
     fit(run, model, adam(model, 1e-2), data, loop);
   });
-  // Goes into evaluation for the first validation and does not come back.
+  // The model is set to evaluation for the first validation and never back to training.
   zoo.add("mode_mismatch", "cnn, trained in evaluation", {31}, [](Run& run) {
     const Examples data = images(), held_out = images(256);
     Cnn model;
@@ -155,7 +155,7 @@ void add_loop(Trainers& zoo) {
       validate(run, model, held_out);
     }
   });
-  // Validates with dropout and batch statistics.
+  // The model validates with dropout and with the statistics of the batch.
   zoo.add("mode_mismatch", "batch norm mlp, validated in training", {31}, [](Run& run) {
     const Examples data = blobs(1216);
     const Examples held_out = part(data, 960);
@@ -173,7 +173,7 @@ void add_loop(Trainers& zoo) {
         run.validation_loss(cross_entropy(model(batch.inputs), batch.answers));
     }
   });
-  // Dropout by function is told to drop whatever the model's mode.
+  // The call of functional dropout ignores the model's mode.
   zoo.add("mode_mismatch", "mlp, dropout by function", {31, {"fc1:dropout"}}, [](Run& run) {
     const Examples data = blobs(1216);
     DropMlp model(16, 64, 4);

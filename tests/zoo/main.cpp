@@ -1,4 +1,4 @@
-// Trainers with one planted fault each, and the same without it: does Loupe tell the faults, and nothing else?
+// Trains models with one planted fault each, and without it: does Loupe report the faults, and nothing else?
 
 #include <loupe/log.h>
 
@@ -35,7 +35,7 @@ zoo::Outcome train(const zoo::Trainer& trainer, std::uint64_t seed, bool planted
   return outcome;
 }
 
-/// Of the runs with a planted fault, or of those without.
+/// The share of correct verdicts among the runs with a planted fault, or among those without.
 double share_right(const std::vector<zoo::Outcome>& outcomes, bool planted) {
   double all = 0, right = 0;
   for (const zoo::Outcome& each : outcomes) {
@@ -49,7 +49,7 @@ double share_right(const std::vector<zoo::Outcome>& outcomes, bool planted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains models with and without planted faults, and counts which ones Loupe tells.");
+  CLI::App app("Trains models with and without planted faults, and counts which faults Loupe reports.");
   std::uint64_t seeds = 1;
   std::string rule;
   bool as_json = false, talks = false;

@@ -10,7 +10,7 @@ namespace zoo {
 
 namespace nn = torch::nn;
 
-/// A function between layers, as people pass it.
+/// A function between layers.
 using Activation = torch::Tensor (*)(const torch::Tensor&);
 
 struct MlpImpl : nn::Module {
@@ -21,7 +21,7 @@ struct MlpImpl : nn::Module {
 };
 TORCH_MODULE(Mlp);
 
-/// Dropout by function, which has to be told the mode.
+/// A model with functional dropout, which does not know the model's mode by itself.
 struct DropMlpImpl : nn::Module {
   DropMlpImpl(int64_t in, int64_t hidden, int64_t out);
   torch::Tensor forward(torch::Tensor x);
@@ -30,7 +30,7 @@ struct DropMlpImpl : nn::Module {
 };
 TORCH_MODULE(DropMlp);
 
-/// Batch norm between linear layers, dropout by module.
+/// A model with batch norm between linear layers, and a dropout module.
 struct NormMlpImpl : nn::Module {
   NormMlpImpl(int64_t in, int64_t hidden, int64_t out);
   torch::Tensor forward(torch::Tensor x);
@@ -40,7 +40,7 @@ struct NormMlpImpl : nn::Module {
 };
 TORCH_MODULE(NormMlp);
 
-/// For images of 8 by 8.
+/// A convolutional net for images of 8 by 8.
 struct CnnImpl : nn::Module {
   explicit CnnImpl(int64_t classes = 4);
   torch::Tensor forward(torch::Tensor x);
@@ -50,11 +50,11 @@ struct CnnImpl : nn::Module {
 };
 TORCH_MODULE(Cnn);
 
-/// Convolutions without batch norm, as layers in a row: 0 Conv2d, 1 ReLU, 2 MaxPool2d, 3 Conv2d, 4 ReLU, 5 Flatten,
+/// Convolutions without batch norm in an nn::Sequential: 0 Conv2d, 1 ReLU, 2 MaxPool2d, 3 Conv2d, 4 ReLU, 5 Flatten,
 /// 6 Linear.
 nn::Sequential plain_cnn();
 
-/// Pretrained features and a head of one's own.
+/// Pretrained features and a new head.
 struct TransferImpl : nn::Module {
   TransferImpl();
   torch::Tensor forward(torch::Tensor x);
@@ -68,12 +68,12 @@ struct LstmClassifierImpl : nn::Module {
   torch::Tensor forward(torch::Tensor x);
   nn::LSTM lstm;
   nn::Linear head;
-  bool cuts_state = false;    ///< the state no longer leads back to the LSTM
-  bool gives_shares = false;  ///< softmax instead of scores
+  bool cuts_state = false;    ///< the output does not depend on the LSTM in the graph
+  bool gives_shares = false;  ///< returns softmax probabilities instead of scores
 };
 TORCH_MODULE(LstmClassifier);
 
-/// A plain recurrent net, which keeps no state apart.
+/// A plain recurrent net with a ReLU.
 struct ReluRnnImpl : nn::Module {
   ReluRnnImpl();
   torch::Tensor forward(torch::Tensor x);
@@ -82,7 +82,7 @@ struct ReluRnnImpl : nn::Module {
 };
 TORCH_MODULE(ReluRnn);
 
-/// Weighs the states of all times by a score of each.
+/// Averages the states of all times, each weighted by its score.
 struct AttentiveLstmImpl : nn::Module {
   AttentiveLstmImpl();
   torch::Tensor forward(torch::Tensor x);
@@ -111,7 +111,7 @@ struct BagOfWordsImpl : nn::Module {
 };
 TORCH_MODULE(BagOfWords);
 
-/// Predicts the next word; the weight that decodes is the embedding's.
+/// Predicts the next word; the decoder shares the embedding's weight.
 struct TiedLanguageModelImpl : nn::Module {
   explicit TiedLanguageModelImpl(int64_t vocabulary, int64_t width = 24);
   torch::Tensor forward(torch::Tensor words);
@@ -121,7 +121,7 @@ struct TiedLanguageModelImpl : nn::Module {
 };
 TORCH_MODULE(TiedLanguageModel);
 
-/// Brings features to length 1 between two layers.
+/// Scales features to length 1 between two layers.
 struct UnitLengthMlpImpl : nn::Module {
   UnitLengthMlpImpl(int64_t in, int64_t hidden, int64_t out);
   torch::Tensor forward(torch::Tensor x);
@@ -130,7 +130,7 @@ struct UnitLengthMlpImpl : nn::Module {
 };
 TORCH_MODULE(UnitLengthMlp);
 
-/// A trunk with two answers: of (N, out) each, side by side.
+/// A trunk with two outputs, each of shape (N, out).
 struct TwoHeadsImpl : nn::Module {
   TwoHeadsImpl(int64_t in, int64_t hidden, int64_t out);
   torch::Tensor forward(torch::Tensor x);
@@ -138,14 +138,14 @@ struct TwoHeadsImpl : nn::Module {
 };
 TORCH_MODULE(TwoHeads);
 
-/// A policy and a value beside each other, with nothing in common but the input.
+/// A policy and a value side by side, which share only the input.
 struct BranchesImpl : nn::Module {
   BranchesImpl(int64_t in, int64_t hidden, int64_t actions);
   nn::Sequential critic, actor;
 };
 TORCH_MODULE(Branches);
 
-/// Parameters of its own and functions, no layers.
+/// A model that only has parameters and functions, and no layers.
 struct OwnWeightsImpl : nn::Module {
   OwnWeightsImpl(int64_t in, int64_t hidden, int64_t out);
   torch::Tensor forward(torch::Tensor x);
@@ -153,7 +153,7 @@ struct OwnWeightsImpl : nn::Module {
 };
 TORCH_MODULE(OwnWeights);
 
-/// One code a sample, which is given to the LSTM anew at each time, as decoders of sequences do.
+/// One code per sample, which the LSTM receives at each time, as decoders of sequences do.
 struct RepeatedCodeImpl : nn::Module {
   RepeatedCodeImpl(int64_t in, int64_t hidden, int64_t out);
   torch::Tensor forward(torch::Tensor x);
@@ -162,7 +162,7 @@ struct RepeatedCodeImpl : nn::Module {
 };
 TORCH_MODULE(RepeatedCode);
 
-/// Blocks in a std::vector, registered or forgotten.
+/// Blocks in a std::vector; they are registered, or were forgotten.
 struct BlocksImpl : nn::Module {
   BlocksImpl(int64_t in, int64_t hidden, int64_t out, bool registered);
   torch::Tensor forward(torch::Tensor x);
@@ -172,7 +172,7 @@ struct BlocksImpl : nn::Module {
 };
 TORCH_MODULE(Blocks);
 
-/// A CNN whose second convolution is registered or forgotten.
+/// A CNN whose second convolution is registered, or was forgotten.
 struct PartCnnImpl : nn::Module {
   explicit PartCnnImpl(bool registered);
   torch::Tensor forward(torch::Tensor x);
@@ -189,7 +189,7 @@ nn::Sequential discriminator(int64_t in);
 
 /// Multiplies the weights of all linear layers, and keeps the biases.
 void scale_weights(nn::Module& model, double factor);
-/// No parameter of the model gets gradients any more.
+/// Turns gradients off for all parameters of the model.
 void freeze(nn::Module& model);
 
 /// Scores of the actions and the value of the state, from one trunk.
@@ -218,23 +218,23 @@ TORCH_MODULE(MultiTask);
 
 struct VaeImpl : nn::Module {
   VaeImpl(int64_t in, int64_t hidden, int64_t code);
-  /// What was decoded, and the mean and the logarithm of the variance of the code.
+  /// The decoded input, and the mean and the logarithm of the variance of the code.
   std::tuple<torch::Tensor, torch::Tensor, torch::Tensor> forward(torch::Tensor x);
   nn::Linear encoder, mean, log_variance, decoder, out;
 };
 TORCH_MODULE(Vae);
 
-/// Gives for each sample the code of a table that is nearest to what its encoder makes of it.
+/// Returns for each sample the code of the table that is nearest to its encoded value.
 struct QuantizerImpl : nn::Module {
   QuantizerImpl(int64_t in, int64_t rows, int64_t width);
-  /// What was decoded, and how far codes and encoder are apart.
+  /// The decoded input, and the distance between codes and encoder outputs.
   std::pair<torch::Tensor, torch::Tensor> forward(torch::Tensor x);
   nn::Sequential encoder, decoder;
   nn::Embedding codes;
 };
 TORCH_MODULE(Quantizer);
 
-/// Tells the noise in points of the plane; `time` in [0, 1] is how much of them is noise.
+/// Predicts the noise in points of the plane; `time` in [0, 1] is the share of noise.
 struct DenoiserImpl : nn::Module {
   explicit DenoiserImpl(int64_t hidden);
   torch::Tensor forward(torch::Tensor points, torch::Tensor time);
@@ -242,7 +242,7 @@ struct DenoiserImpl : nn::Module {
 };
 TORCH_MODULE(Denoiser);
 
-/// Scales and moves one coordinate by what the other says.
+/// Scales and moves one coordinate by functions of the other.
 struct CouplingImpl : nn::Module {
   CouplingImpl(int64_t hidden, bool flipped);
   /// The points, and the logarithm of how much each was stretched.
@@ -262,7 +262,7 @@ TORCH_MODULE(Flow);
 
 using LstmState = std::tuple<torch::Tensor, torch::Tensor>;
 
-/// Foretells each next value of a signal, and gives its state so that the signal may go on.
+/// Predicts each next value of a signal, and returns its state so that the signal can continue.
 struct SignalLstmImpl : nn::Module {
   explicit SignalLstmImpl(int64_t hidden);
   std::pair<torch::Tensor, LstmState> forward(torch::Tensor signal, LstmState state);
@@ -271,7 +271,7 @@ struct SignalLstmImpl : nn::Module {
 };
 TORCH_MODULE(SignalLstm);
 
-/// A layer that stays as it is, and a correction of low rank that begins at 0.
+/// A frozen layer, and a low-rank correction that starts at 0.
 struct LoraLinearImpl : nn::Module {
   LoraLinearImpl(const nn::Linear& pretrained, int64_t rank);
   torch::Tensor forward(torch::Tensor x);
@@ -287,7 +287,7 @@ struct LoraMlpImpl : nn::Module {
 };
 TORCH_MODULE(LoraMlp);
 
-// Between two models of one shape; statistics of batch norm count as weights.
+// These two functions need two models of one shape; statistics of batch norm count as weights.
 
 void copy_weights(const nn::Module& from, nn::Module& to);
 /// Moves the weights of `average` by this share of the way to those of `model`.

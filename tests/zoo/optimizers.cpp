@@ -1,4 +1,4 @@
-// Rates, and steps that change nothing.
+// Faults of learning rates, and steps that change nothing.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 namespace zoo {
 namespace {
 
-/// Made within the loop, so that it forgets what it knew of the gradients. The healthy one is made twice, for two
-/// stages.
+/// The optimizer is created in the loop, so that it forgets its gradient statistics. The healthy trainer creates two
+/// optimizers, for two stages.
 void made_anew(Run& run, int64_t steps_until_made) {
   const Examples data = blobs();
   Mlp model(16, 32, 4);
@@ -26,7 +26,7 @@ void made_anew(Run& run, int64_t steps_until_made) {
   });
 }
 
-/// Clips before backward makes the gradients, which are all 0 then. The healthy one clips behind it.
+/// Clips before backward computes the gradients, when all are still 0. The healthy trainer clips after backward.
 template <typename Model, typename Optimizer>
 void clip_early(Run& run, Model& model, Optimizer&& optimizer, const Examples& data) {
   run.inspector.attach(*model, optimizer);
@@ -47,7 +47,7 @@ void clip_early(Run& run, Model& model, Optimizer&& optimizer, const Examples& d
 }  // namespace
 
 void add_optimizers(Trainers& zoo) {
-  // A warm-up whose share is divided as whole numbers: 0 until it is over. The healthy one begins at 0, too.
+  // The warm-up divides integers, so that the rate is 0 until the warm-up ends. The healthy rate starts at 0, too.
   zoo.add("zero_learning_rate", "mlp, warm-up", {2}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -58,7 +58,7 @@ void add_optimizers(Trainers& zoo) {
           set_rate(optimizer, 0.1 * (run.planted ? double(done / warm_up) : double(done) / warm_up));
         }});
   });
-  // Cosine annealing that arrives at 0 half way. The healthy one arrives in the last step.
+  // Cosine annealing reaches 0 half way. The healthy trainer reaches 0 in the last step.
   zoo.add("zero_learning_rate", "cnn, cosine", {61}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -69,7 +69,7 @@ void add_optimizers(Trainers& zoo) {
           set_rate(optimizer, 0.025 * (1 + std::cos(share * std::acos(-1.0))));
         }});
   });
-  // One group's rate was never filled in.
+  // The rate of one group was never set.
   zoo.add("zero_learning_rate", "transformer, one group", {1}, [](Run& run) {
     const Examples data = texts();
     Transformer model;
@@ -83,13 +83,13 @@ void add_optimizers(Trainers& zoo) {
     torch::optim::AdamW optimizer(groups, AdamWOptions(3e-3));
     fit(run, model, optimizer, data);
   });
-  // A rate for weights that are a hundred times as large: nearly all units fall silent.
+  // The rate suits weights that are a hundred times as large: nearly all units become silent.
   zoo.add("high_learning_rate", "mlp, adam", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
     fit(run, model, adam(model, run.planted ? 1.0 : 1e-2), data);
   });
-  // A schedule that is meant for epochs is stepped with each batch.
+  // A schedule that is meant for epochs advances with each batch.
   zoo.add("learning_rate_change", "mlp, schedule of epochs", {}, [](Run& run) {
     const Examples data = blobs();
     NormMlp model(16, 32, 4);
@@ -99,7 +99,7 @@ void add_optimizers(Trainers& zoo) {
           if (run.planted || step % 30 == 0) set_rate(optimizer, rate *= 0.6);
         }});
   });
-  // A decay that was taken for a share.
+  // The weight decay was taken for a fraction.
   zoo.add("excessive_weight_decay", "mlp", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4, [](const torch::Tensor& x) { return torch::gelu(x); });
@@ -107,7 +107,7 @@ void add_optimizers(Trainers& zoo) {
                                 torch::optim::SGDOptions(0.05).momentum(0.9).weight_decay(run.planted ? 0.5 : 1e-4));
     fit(run, model, optimizer, data);
   });
-  // The weights of the beginning are loaded before each epoch. The healthy one loads them once.
+  // The initial weights are loaded before each epoch. The healthy trainer loads them once.
   zoo.add("weights_reset", "cnn", {}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -121,13 +121,13 @@ void add_optimizers(Trainers& zoo) {
                                                       parameters[i].detach().copy_(kept[i]);
                                                   }});
   });
-  // A rate for another kind of loss: smaller than what a float of the parameters' size can hold.
+  // The rate is so small that a step is lost in the rounding of the weights.
   zoo.add("no_effect", "mlp, tiny rate", {1}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4, [](const torch::Tensor& x) { return torch::gelu(x); });
     fit(run, model, sgd(model, run.planted ? 1e-14 : 0.1), data);
   });
-  // Bfloat16 has 8 bits: fine-tuning at the usual rate is rounded away.
+  // Bfloat16 has 8 significant bits: steps at the usual rate of fine-tuning are rounded away.
   zoo.add("no_effect", "bfloat16 mlp", {1}, [](Run& run) {
     Examples data = blobs();
     data.inputs = data.inputs.to(torch::kBFloat16);
@@ -138,7 +138,7 @@ void add_optimizers(Trainers& zoo) {
           return cross_entropy(output.to(torch::kFloat), answers);
         }});
   });
-  // The optimizer holds copies, as after a conversion that was meant to be in place.
+  // The optimizer holds copies of the parameters, as after a conversion that was meant to be in place.
   zoo.add("no_effect", "cnn, copies", {1}, [](Run& run) {
     const Examples data = images();
     auto model = plain_cnn();
@@ -163,14 +163,14 @@ void add_optimizers(Trainers& zoo) {
     Mlp model(8, 32, 1, torch::tanh);
     fit(run, model, adam(model, run.planted ? 1e-7 : 1e-2), data, {.loss = squared_error});
   });
-  // The limit of clipping has the wrong sign in its exponent.
+  // The clipping limit has the wrong sign in its exponent.
   zoo.add("tiny_clip", "lstm, by norm", {}, [](Run& run) {
     const Examples data = sequences();
     LstmClassifier model;
     fit(run, model, sgd(model, 0.5, 0.9), data,
         {.before_step = [&](int64_t) { nn::utils::clip_grad_norm_(model->parameters(), run.planted ? 1e-6 : 1.0); }});
   });
-  // Adam makes steps of one size of gradients of any, unless those are lost beside its eps.
+  // Adam's step has the same size for gradients of any size, unless they are small compared with its eps.
   zoo.add("tiny_clip", "mlp, adam, by value", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -188,7 +188,7 @@ void add_optimizers(Trainers& zoo) {
     LstmClassifier model;
     clip_early(run, model, adam(model, 1e-2), data);
   });
-  // A schedule that writes to what no step reads.
+  // The schedule changes a rate that no step reads.
   zoo.add("unused_rate", "cnn, sgd, warm-up", {}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -206,7 +206,7 @@ void add_optimizers(Trainers& zoo) {
     fit(run, model, optimizer, data, {.before_step = [&](int64_t step) {
           if (step % 30 != 0) return;
           const double rate = 1e-2 * std::pow(0.7, double(step) / 30);
-          // The healthy one once, for a group to come.
+          // The healthy trainer does so once, for a future group.
           if (run.planted || step == 60) optimizer.defaults().set_lr(rate);
         }});
   });

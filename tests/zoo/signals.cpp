@@ -1,4 +1,4 @@
-// What training begins with, weights and inputs, and what passes forward and backward between layers.
+// Faults of initial weights and inputs, and of values and gradients between layers.
 
 #include "zoo/fit.h"
 #include "zoo/models.h"
@@ -14,7 +14,7 @@ void add_starts(Trainers& zoo) {
     }
     fit(run, model, sgd(model, 0.05, 0.9), data);
   });
-  // All units of a layer begin the same, and stay the same.
+  // All units of a layer start equal and stay equal.
   zoo.add("poor_initialization", "bag of words, equal units", {{}, {"fc1", "fc2"}}, [](Run& run) {
     const Examples data = texts();
     BagOfWords model;
@@ -34,7 +34,7 @@ void add_starts(Trainers& zoo) {
     }
     fit(run, model, adam(model, 3e-3), data);
   });
-  // Outputs shrink from layer to layer: one normal distribution for all widths.
+  // Outputs shrink from layer to layer: weights of all widths come from one normal distribution.
   zoo.add("poor_initialization", "deep mlp, shrinking outputs", {}, [](Run& run) {
     const Examples data = curves();
     auto model = deep_mlp(8, 64, 1, 5, nn::AnyModule(nn::ReLU()));
@@ -50,7 +50,7 @@ void add_starts(Trainers& zoo) {
     }
     fit(run, model, adam(model, 2e-3), data, {.loss = squared_error});
   });
-  // Outputs grow from layer to layer: weights six times too large.
+  // Outputs grow from layer to layer: the weights are six times too large.
   zoo.add("poor_initialization", "deep mlp, growing outputs", {}, [](Run& run) {
     const Examples data = curves();
     auto model = deep_mlp(8, 32, 1, 6, nn::AnyModule(nn::ReLU()));
@@ -60,7 +60,7 @@ void add_starts(Trainers& zoo) {
     if (run.planted) scale_weights(*model, 6);
     fit(run, model, adam(model, 1e-3), data, {.loss = squared_error});
   });
-  // Pixels as the file has them, 0 to 255.
+  // The pixels are not normalized: 0 to 255.
   zoo.add("unnormalized_input", "cnn, raw pixels", {{}, {"", "Cnn", "conv1"}}, [](Run& run) {
     Examples data = images();
     const auto pixels = (data.inputs * 50 + 128).clamp(0, 255).round();
@@ -68,14 +68,14 @@ void add_starts(Trainers& zoo) {
     Cnn model;
     fit(run, model, adam(model, 3e-3), data);
   });
-  // One measure is far from 0: a pressure in hectopascals.
+  // One feature is far from 0, like a pressure in hectopascals.
   zoo.add("unnormalized_input", "mlp, offset", {{}, {"", "Mlp", "fc1"}}, [](Run& run) {
     Examples data = blobs();
     if (run.planted) data.inputs = data.inputs + 1000;
     Mlp model(16, 32, 4);
     fit(run, model, adam(model, 3e-3), data);
   });
-  // Prices in whole units: thousands.
+  // The inputs are prices in whole units: thousands.
   zoo.add("unnormalized_input", "lstm, large values", {{}, {"", "LstmClassifier", "lstm"}}, [](Run& run) {
     Examples data = sequences();
     if (run.planted) data.inputs = data.inputs * 5000;
@@ -85,7 +85,7 @@ void add_starts(Trainers& zoo) {
 }
 
 void add_signals(Trainers& zoo) {
-  // Sigmoids in a deep stack. The healthy one has ReLU.
+  // A deep stack has sigmoids. The healthy model has ReLU.
   zoo.add("vanishing_gradient", "deep mlp, sigmoid", {{}, {"0", "2", "4", "6"}}, [](Run& run) {
     const Examples data = blobs();
     auto model = deep_mlp(16, 32, 4, 8, run.planted ? nn::AnyModule(nn::Sigmoid()) : nn::AnyModule(nn::ReLU()));
@@ -97,7 +97,7 @@ void add_signals(Trainers& zoo) {
     }
     fit(run, model, adam(model, 2e-3), data);
   });
-  // Weights drawn too small for tanh in a deep stack.
+  // The weights of a deep stack with tanh are too small.
   zoo.add("vanishing_gradient", "deep mlp, tanh", {{}, {"0", "2", "4"}}, [](Run& run) {
     const Examples data = curves();
     auto model = deep_mlp(8, 48, 1, 7, nn::AnyModule(nn::Tanh()));
@@ -112,7 +112,7 @@ void add_signals(Trainers& zoo) {
     }
     fit(run, model, sgd(model, 0.02, 0.9), data, {.loss = squared_error});
   });
-  // Weights so large that a change in front grows from each tanh to the next, and gradients on their way back.
+  // The weights are so large that signals grow from each tanh to the next, and gradients grow on their way back.
   zoo.add("exploding_gradient", "deep mlp, tanh", {}, [](Run& run) {
     const Examples data = curves();
     auto model = deep_mlp(8, 48, 1, 14, nn::AnyModule(nn::Tanh()));
@@ -121,35 +121,35 @@ void add_signals(Trainers& zoo) {
     }
     fit(run, model, adam(model, 1e-3), data, {.loss = squared_error});
   });
-  // A recurrent net of ReLU whose state, and gradient, doubles from time to time.
+  // The state, and the gradient, of a recurrent net with ReLU doubles at each time.
   zoo.add("exploding_gradient", "rnn, large weights", {}, [](Run& run) {
     const Examples data = sequences(960, 20);
     ReluRnn model;
     nn::init::orthogonal_(model->rnn->named_parameters()["weight_hh_l0"], run.planted ? 2.0 : 0.8);
     fit(run, model, adam(model, 2e-3), data);
   });
-  // A bias that keeps a whole layer silent. In the healthy one it is three quarters of it, and the others learn.
+  // A bias keeps a whole layer silent. In the healthy model, three quarters of it are silent, and the others learn.
   zoo.add("dead_units", "mlp, bias", {{}, {"fc1:relu"}}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 48, 4);
     nn::init::constant_(model->fc1->bias.slice(0, 0, run.planted ? 48 : 36), -10);
     fit(run, model, adam(model, 3e-3), data);
   });
-  // The same of a convolution; in the healthy one, of five units in eight.
+  // A bias keeps a whole convolution silent; in the healthy model, five units in eight.
   zoo.add("dead_units", "cnn, bias", {{}, {"4"}}, [](Run& run) {
     auto model = plain_cnn();
     const auto bias = model[3]->as<nn::Conv2d>()->bias;
     nn::init::constant_(bias.slice(0, 0, run.planted ? bias.size(0) : bias.size(0) * 5 / 8), -10);
     fit(run, model, sgd(model, 0.03, 0.9), images());
   });
-  // All channels are shifted far below what ReLU lets through; in the healthy one, five of eight.
+  // All channels are shifted so far below 0 that ReLU returns only 0; in the healthy model, five of eight.
   zoo.add("dead_units", "cnn, shifted batch norm", {{}, {"bn1:relu"}}, [](Run& run) {
     const Examples data = images();
     Cnn model;
     nn::init::constant_(model->bn1->bias.slice(0, 0, run.planted ? 8 : 5), -6);
     fit(run, model, adam(model, 3e-3), data);
   });
-  // Weights drawn with a deviation of 10, where 0.1 was meant, press tanh to its bounds.
+  // The weights have a standard deviation of 10 instead of 0.1, which presses tanh to its bounds.
   zoo.add("saturated_activation", "mlp, tanh", {{}, {"fc1:tanh"}}, [](Run& run) {
     const Examples data = curves();
     Mlp model(8, 32, 1, torch::tanh);
@@ -164,7 +164,7 @@ void add_signals(Trainers& zoo) {
     if (run.planted) nn::init::normal_(model[3]->as<nn::Linear>()->weight, 0, 10);
     fit(run, model, adam(model, 3e-3), data);
   });
-  // Weight decay a thousand times too strong, and not of biases: weights go to 0 and biases answer alone.
+  // The decay of weights is a thousand times too strong: weights shrink to 0, and only the biases matter.
   zoo.add("constant_output", "mlp, weight decay", {{}, {"fc1", "fc1:relu", "fc2", "fc2:relu", "fc3"}}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -178,7 +178,7 @@ void add_signals(Trainers& zoo) {
     torch::optim::SGD optimizer(groups, SGDOptions(0.1));
     fit(run, model, optimizer, data, {.epochs = 6});
   });
-  // The policy of one action has nothing to choose. The healthy one has two.
+  // The policy has only one action, so there is nothing to choose. The healthy policy has two.
   zoo.add("constant_output", "actor and critic, one action", {{}, {"actor.4:softmax"}}, [](Run& run) {
     const Examples data = curves(960, 4);
     Branches model(4, 32, run.planted ? 1 : 2);
@@ -195,7 +195,7 @@ void add_signals(Trainers& zoo) {
       run.train_loss(loss);
     });
   });
-  // Shares are taken over the one score of each time instead of over time: always 1.
+  // The softmax is taken over the single score of each time instead of over time, so that it is always 1.
   zoo.add("constant_output", "lstm, attention", {{}, {"score:softmax"}}, [](Run& run) {
     const Examples data = sequences();
     AttentiveLstm model;

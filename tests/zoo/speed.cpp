@@ -1,4 +1,4 @@
-// What makes steps slow, and memory grow.
+// Faults that make steps slow, or memory grow.
 
 #include <chrono>
 #include <thread>
@@ -17,7 +17,7 @@ void rest(int milliseconds) {
 }  // namespace
 
 void add_speed(Trainers& zoo) {
-  // One worker that has to read and decode.
+  // One worker has to read and decode.
   zoo.add("input_bound", "mlp, slow loader", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -25,7 +25,7 @@ void add_speed(Trainers& zoo) {
                                                 if (run.planted) rest(20);
                                               }});
   });
-  // Each step looks through a list that each step makes longer.
+  // Each step searches a list that each step makes longer.
   zoo.add("slower_each_epoch", "mlp, list that grows", {}, [](Run& run) {
     const Examples data = blobs(2560);
     Mlp model(16, 32, 4);
@@ -33,7 +33,7 @@ void add_speed(Trainers& zoo) {
                                                 if (run.planted) rest(static_cast<int>(2 + step / 80));
                                               }});
   });
-  // Outputs are kept for a confusion matrix at the end: with all that they were computed from, or without.
+  // Outputs are kept for a confusion matrix at the end: with (planted) or without (healthy) their graphs.
   zoo.add("memory_creep", "mlp, kept outputs", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -47,7 +47,7 @@ void add_speed(Trainers& zoo) {
     };
     train(run, *model, forward, optimizer, data, {.epochs = 6});
   });
-  // Losses are added up for a mean of the epoch, which begins anew in the next: with their graphs, or without.
+  // Losses are summed for the mean of each epoch: with (planted) or without (healthy) their graphs.
   zoo.add("memory_creep", "transformer, summed losses", {}, [](Run& run) {
     const Examples data = texts(4800);
     Transformer model;

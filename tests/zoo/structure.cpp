@@ -1,11 +1,11 @@
-// What is registered, trained and connected, and what is not.
+// Faults in the registration, training and connection of layers.
 
 #include "zoo/fit.h"
 #include "zoo/models.h"
 
 namespace zoo {
 void add_structure(Trainers& zoo) {
-  // All is frozen, where only the backbone was meant to be; the complaint of backward was silenced.
+  // The whole model is frozen instead of the backbone only; the error of backward was silenced.
   zoo.add("nothing_trainable", "transfer, all frozen", {1}, [](Run& run) {
     const Examples data = images();
     Transfer model;
@@ -19,7 +19,7 @@ void add_structure(Trainers& zoo) {
           return loss.requires_grad() ? loss : loss.set_requires_grad(true);
         }});
   });
-  // The loss is computed of a detached output and made a leaf again.
+  // The loss is computed from a detached output and made a leaf again.
   zoo.add("nothing_trainable", "mlp, loss detached", {1}, [](Run& run) {
     const Examples data = curves();
     Mlp model(8, 32, 1, torch::tanh);
@@ -28,7 +28,7 @@ void add_structure(Trainers& zoo) {
           return squared_error(output.detach(), answers).set_requires_grad(true);
         }});
   });
-  // The last layer was forgotten where the optimizer was made.
+  // The last layer was left out when the optimizer was created.
   zoo.add("unchanged_parameter", "mlp, not in the optimizer", {1, {"fc3"}}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -40,14 +40,14 @@ void add_structure(Trainers& zoo) {
     torch::optim::Adam optimizer(parameters, 3e-3);
     fit(run, model, optimizer, data);
   });
-  // The state was detached, as one does between stretches of a long sequence.
+  // The state was detached, as people do between pieces of a long sequence.
   zoo.add("unchanged_parameter", "lstm, cut off", {1, {"lstm"}}, [](Run& run) {
     const Examples data = sequences();
     LstmClassifier model;
     model->cuts_state = run.planted;
     fit(run, model, adam(model, 1e-2), data);
   });
-  // Of two answers only one is in the loss.
+  // The loss uses only one of the two outputs.
   zoo.add("unchanged_parameter", "two heads, one without loss", {1, {"auxiliary"}}, [](Run& run) {
     const Examples data = blobs();
     TwoHeads model(16, 32, 4);
@@ -57,8 +57,8 @@ void add_structure(Trainers& zoo) {
           return run.planted ? main : main + 0.3 * cross_entropy(output.slice(1, 4), answers);
         }});
   });
-  // The discriminator's optimizer was copied from the generator's, parameters included. The losses are no measure of
-  // learning, so that only metrics are told.
+  // The discriminator's optimizer was copied from the generator's, parameters included. The losses do not measure
+  // learning, so that only metrics are pushed.
   zoo.add("no_effect", "gan, copied optimizer", {1, {"discriminator"}}, [](Run& run) {
     const auto angle = 6.2832 * torch::rand({960});
     const auto ring = torch::stack({torch::cos(angle), torch::sin(angle)}, 1) + 0.05 * torch::randn({960, 2});
@@ -88,7 +88,7 @@ void add_structure(Trainers& zoo) {
       }
     }
   });
-  // The head is replaced for the new task after the optimizer was made.
+  // The head is replaced for the new task after the optimizer was created.
   zoo.add("stale_optimizer", "transfer, new head", {1, {"head"}}, [](Run& run) {
     const Examples data = images();
     Transfer model;
@@ -124,7 +124,7 @@ void add_structure(Trainers& zoo) {
     NormMlp model(16, 32, 4);
     fit(run, model, adam(model, 3e-3), data, {.drop_last = !run.planted});
   });
-  // Pairs, where memory allowed no more, after pooling to a single value a channel. The healthy one has a batch of 32.
+  // A batch has two samples, and pooling leaves one value per channel. The healthy batch has 32 samples.
   zoo.add("small_batch_norm", "cnn, pairs", {1, {"4"}}, [](Run& run) {
     const Examples data = images();
     auto model = nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 8, 3)), nn::ReLU(),
@@ -133,7 +133,7 @@ void add_structure(Trainers& zoo) {
     const int64_t count = run.planted ? 120 : 960;
     fit(run, model, adam(model, 5e-3), part(data, 0, count), {.batch = run.planted ? 2 : 32});
   });
-  // Batch norms that keep hardly anything of the batches before the last.
+  // The batch norms forget nearly everything but the last batch.
   zoo.add("running_statistics", "cnn, momentum", {{}, {"1"}}, [](Run& run) {
     const Examples data = images();
     const double momentum = run.planted ? 0.9 : 0.1;
@@ -149,7 +149,7 @@ void add_structure(Trainers& zoo) {
                                 nn::Tanh(), nn::Linear(32, 4));
     fit(run, model, adam(model, 5e-3), data);
   });
-  // A softmax at the end, and cross entropy of it.
+  // The model ends with a softmax, and cross entropy applies another.
   zoo.add("double_softmax", "mlp, layer", {1, {"3"}}, [](Run& run) {
     const Examples data = blobs();
     auto model = nn::Sequential(nn::Linear(16, 32), nn::ReLU(), nn::Linear(32, 4));
@@ -165,11 +165,11 @@ void add_structure(Trainers& zoo) {
     model->gives_shares = run.planted;
     fit(run, model, adam(model, 1e-2), data);
   });
-  // Sequences are in the first dimension, which a recurrent layer takes for time where nobody says otherwise.
+  // The first dimension counts sequences, which a recurrent layer takes for time by default.
   zoo.add("batch_not_first", "lstm", {3, {"lstm"}}, [](Run& run) {
     const Examples data = sequences();
     LstmClassifier model;
-    // It keeps its options twice, and shapes of states follow the one, and what runs the other.
+    // LSTM keeps its options twice: the shapes of states follow one copy, the computation follows the other.
     if (run.planted) model->lstm->options_base.batch_first(false), model->lstm->options.batch_first(false);
     fit(run, model, adam(model, 1e-2), data);
   });

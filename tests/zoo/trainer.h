@@ -23,13 +23,13 @@ class Run {
   const bool planted;
   loupe::Inspector inspector;
 
-  /// Whether the fault acts in this step, for one that begins late.
+  /// Whether the fault acts in this step, for a fault that begins at step `since`.
   bool is_faulty(std::int64_t step, std::int64_t since) const { return planted && step >= since; }
 
-  /// Tells the inspector, and keeps the value.
+  /// Pushes the loss to the inspector, and keeps the value.
   void train_loss(const at::Tensor& loss);
   void validation_loss(const at::Tensor& loss);
-  /// A plain step: clears the gradients, makes new ones, steps, and tells the loss.
+  /// A plain step: clears the gradients, computes them, steps, and pushes the loss.
   void learn(torch::optim::Optimizer& optimizer, const at::Tensor& loss);
   const std::vector<double>& train_losses() const { return train_losses_; }
 
@@ -37,23 +37,23 @@ class Run {
   std::vector<double> train_losses_;
 };
 
-/// Clears the gradients, makes new ones, and steps.
+/// Clears the gradients, computes them, and steps.
 void descend(torch::optim::Optimizer& optimizer, const at::Tensor& loss);
 
-/// So that a seed fixes every number, and runs are as quick as they are small.
+/// Sets LibTorch to one thread, so that a seed fixes every number and small models train fast.
 void use_one_thread();
 
-/// What is wrong in a trainer when its fault is planted.
+/// The planted fault of a trainer.
 struct Fault {
-  /// The optimizer's step, counted from 1, in which it first acts; an exact rule must report it by the next step.
-  /// Nothing for a statistical rule, and for faults that show only at the end of an epoch.
+  /// The first step of the optimizer, counted from 1, with the fault; an exact rule must report it by the next step.
+  /// Empty for a statistical rule, and for faults that show only at the end of an epoch.
   std::optional<std::uint64_t> step = std::nullopt;
-  /// Any of these is the right layer. Empty where the fault concerns no one layer.
+  /// A finding in any of these layers is right. Empty if the fault concerns no specific layer.
   std::vector<std::string> layers = {};
 };
 
 struct Trainer {
-  std::string rule;  ///< empty for one that has only a healthy form
+  std::string rule;  ///< empty for a trainer that has only a healthy form
   std::string architecture;
   Fault fault;
   std::function<void(Run&)> train;
@@ -66,7 +66,7 @@ struct Trainers {
   }
 };
 
-// By what their faults concern.
+// Trainers with faults, grouped by subject.
 void add_values(Trainers& zoo);
 void add_loop(Trainers& zoo);
 void add_optimizers(Trainers& zoo);
@@ -78,7 +78,7 @@ void add_inputs(Trainers& zoo);
 void add_comparisons(Trainers& zoo);
 void add_speed(Trainers& zoo);
 void add_collapse(Trainers& zoo);
-// What people do on purpose.
+// Healthy trainers with unusual code that people write on purpose.
 void add_healthy_loops(Trainers& zoo);
 void add_healthy_models(Trainers& zoo);
 void add_healthy_agents(Trainers& zoo);

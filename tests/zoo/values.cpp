@@ -1,4 +1,4 @@
-// NaN and Inf, from wherever they come.
+// Faults that cause NaN and Inf.
 
 #include <limits>
 
@@ -14,13 +14,13 @@ const double nan = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 void add_values(Trainers& zoo) {
-  // Gradients are computed in float16. The healthy one scales the loss, and the gradients back.
+  // Gradients are computed in float16. The healthy trainer scales the loss up, and the gradients back down.
   zoo.add("gradient_underflow", "mlp", {}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
     torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(3e-3).eps(1e-15));
     const double scale = run.planted ? 1 : 65536;
-    constexpr double small = 1e-6;  // as of a mean over many elements
+    constexpr double small = 1e-6;  // like the factor of a mean over many elements
     fit(run, model, optimizer, data,
         {.epochs = 12,
          .loss = [&](const torch::Tensor& output,
@@ -31,7 +31,7 @@ void add_values(Trainers& zoo) {
                  each.mutable_grad() = each.grad().to(torch::kHalf).to(torch::kFloat) / scale;
              }});
   });
-  // One value of one sample is missing in the source, and nobody filled it in.
+  // One value of one sample is missing in the source, and was not filled in.
   zoo.add("non_finite", "mlp, batch with NaN", {begin, {"", "Mlp", "fc1"}}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);
@@ -39,7 +39,7 @@ void add_values(Trainers& zoo) {
           if (run.planted && step == begin) batch.inputs[3][5] = nan;
         }});
   });
-  // Counts are taken to their logarithm, and one count is 0.
+  // The program takes the logarithm of counts, and one count is 0.
   zoo.add("non_finite", "lstm, batch with Inf", {begin, {"", "LstmClassifier", "lstm"}}, [](Run& run) {
     Examples data = sequences();
     const auto counts = torch::exp(data.inputs + 3).ceil();
@@ -50,7 +50,7 @@ void add_values(Trainers& zoo) {
           batch.inputs = (run.planted ? torch::log(features) : torch::log1p(features)) - 3;
         }});
   });
-  // Weights are brought to length 1 by hand after a filter was pruned to zeros.
+  // Weights are scaled to length 1 by hand after a filter was pruned to zeros.
   zoo.add("non_finite", "cnn, NaN parameter", {begin, {"conv2"}}, [](Run& run) {
     const Examples data = images();
     Cnn model;
@@ -63,7 +63,7 @@ void add_values(Trainers& zoo) {
           weight.copy_(weight / (run.planted ? length : length.clamp_min(1e-6)));
         }});
   });
-  // Features are divided by their length, and one sample has none.
+  // Features are divided by their length, and the length of one sample is 0.
   zoo.add("non_finite", "mlp, 0/0 between modules", {begin, {"fc1", "fc1:relu", "fc2"}}, [](Run& run) {
     const Examples data = blobs();
     UnitLengthMlp model(16, 32, 4);
@@ -72,7 +72,7 @@ void add_values(Trainers& zoo) {
           if (step == begin) batch.inputs[7].zero_();
         }});
   });
-  // A text of nothing but padding leaves attention with nothing to attend to.
+  // A text consists only of padding, so that attention has no word to attend to.
   zoo.add("non_finite", "transformer, all masked", {begin, {"encoder.layers.0.self_attn"}}, [](Run& run) {
     const Examples data = texts();
     Transformer model;
@@ -83,7 +83,7 @@ void add_values(Trainers& zoo) {
           if (step == begin) batch.inputs[9].zero_();
         }});
   });
-  // The distance of two equal samples is 0, where a square root has no slope.
+  // The distance of two equal samples is 0, where the gradient of a square root is not finite.
   zoo.add("non_finite", "siamese mlp, root of 0", {begin, {"fc3"}}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 8);
@@ -103,7 +103,7 @@ void add_values(Trainers& zoo) {
                batch.answers[1] = batch.answers[0];
              }});
   });
-  // A batch came in another unit, once, and its square is more than a float holds.
+  // One batch has a different unit, and the squares of its values overflow a float.
   zoo.add("non_finite", "mlp, overflow in the loss", {begin, {"", "Sequential", "2"}}, [](Run& run) {
     const Examples data = curves(960, 8);
     auto model = nn::Sequential(nn::Linear(8, 32), nn::Tanh(), nn::Linear(32, 2));
@@ -119,7 +119,7 @@ void add_values(Trainers& zoo) {
                if (step == begin && run.planted) batch.answers = batch.answers * 1e30;
              }});
   });
-  // A target is missing in the source. The healthy one leaves it out of the mean.
+  // A target is missing in the source. The healthy loss leaves it out of the mean.
   zoo.add("non_finite", "mlp, missing target", {begin, {"", "Mlp", "fc3"}}, [](Run& run) {
     const Examples data = curves(960, 8);
     Mlp model(8, 32, 1);
@@ -136,7 +136,7 @@ void add_values(Trainers& zoo) {
                if (step == begin) batch.answers[3][0] = nan;
              }});
   });
-  // The logarithm of a probability that a mask has set to 0.
+  // The loss takes the logarithm of a probability that a mask has set to 0.
   zoo.add("non_finite", "mlp, logarithm of 0", {begin, {"", "Mlp", "fc3"}}, [](Run& run) {
     const Examples data = blobs();
     Mlp model(16, 32, 4);

@@ -16,7 +16,7 @@ double mean(const double* begin, std::size_t count) {
   return count == 0 ? NAN : std::accumulate(begin, begin + count, 0.0) / static_cast<double>(count);
 }
 
-/// An exact rule may tell it in the step of the fault or in the next, and not before.
+/// An exact rule may report the fault one step early, in its step, or in the next.
 bool in_time(const Fault& fault, std::uint64_t step) {
   return !fault.step || (step + 1 >= *fault.step && step <= *fault.step + 1);
 }
