@@ -1,4 +1,4 @@
-"""What a reader sees first: axes that suit the data, when what was wrong, tiles, an incident."""
+"""The first view of a report: axes that suit the data, times of problems, tiles, an incident."""
 
 import re
 
@@ -11,11 +11,11 @@ from selenium.webdriver.common.keys import Keys
 IN_POWERS = re.compile(r"^−?(0|1|10|\d(\.\d+)?|(\d+(\.\d+)?·)?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*)$")
 PLAIN = re.compile(r"^−?\d+(\.\d+)?$")
 
-# The labels of every plot on show, their boxes and that of the plot's title, as the page has them.
+# The boxes and texts of the axis labels and of the title of every visible plot.
 AXES = """
     const box = (each) => { const {left, right, top, bottom} = each.getBoundingClientRect();
       return {left, right, top, bottom, text: each.textContent}; };
-    // A label's words are narrower than the element that they are centred in.
+    // A label's text is narrower than the element in which it is centred.
     const words = (each) => { const range = document.createRange(); range.selectNodeContents(each);
       const {left, right, top, bottom} = range.getBoundingClientRect();
       return {left, right, top, bottom, text: each.textContent}; };
@@ -118,7 +118,7 @@ class Axes(Reading):
         self.open("spread.html" + address)
         self.assertEqual(self.plots()["Wide"]["title"]["text"], "Wide")
         self.assertEqual(self.texts_of("Signed"), signed)
-        # What is chosen for all plots counts for all.
+        # A choice for all plots applies to all.
         self.choose("Scale", "logarithmic")
         self.assertEqual(self.plots()["Wide"]["title"]["text"], "log · Wide")
 
@@ -150,7 +150,7 @@ class TimelineOfFindings(Reading):
         for bar, (first, last) in zip(bars, [(12, 29), (20, 29), (22, 29), (2, 29), (0, 4)]):
             self.assertAlmostEqual(bar["from"], first / 29, delta=0.01)
             self.assertAlmostEqual(bar["to"], last / 29, delta=0.01)
-        # The trainer's words, twice, and a lens that was put aside; not what looking costs.
+        # The trainer's two messages, and a disabled lens; no mark for the cost of measuring.
         self.assertEqual(len(self.all(".timeline .mark")), 3)
         self.go_to(".timeline")
         self.screenshot("timeline")
@@ -216,7 +216,7 @@ class Tiles(Reading):
               .getContext("2d", {willReadFrequently: true});
             [copy.canvas.width, copy.canvas.height] = [map.width, map.height];
             copy.drawImage(map, 0, 0);
-            // The last epoch ends where the profile begins.
+            // The map of the last epoch ends where the profile begins.
             const end = map.width - 140 - 10;
             const ofMap = [0, 1, 2, 3, 4].map((row) => [...copy.getImageData(end, 2 + row * 26 + 13, 1, 1).data]
                 .slice(0, 3));
@@ -231,7 +231,7 @@ class Tiles(Reading):
         self.assertIn(
             "Color: Weight Gradient Norm, mean, epoch 29. Outlined: fc2", self.find("#picture").text
         )
-        # What the tag says nothing of is not filled.
+        # The tile of a layer without values of the tag is not filled.
         self.assertEqual(self.find("#picture [data-layer='relu']").get_attribute("data-ink"), None)
 
     def test_follow_the_heat_map(self):
@@ -276,7 +276,7 @@ class Incident(Reading):
         self.open("incident.html")
         self.wait_for_plots("#incident")
         self.assertEqual({card.get_attribute("data-layer") for card in self.all("#incident .card")}, {"fc1"})
-        # The last 64 steps at first, and older ones when asked for.
+        # The plots show the last 64 steps at first, and older steps on request.
         field = self.find("[aria-label='First step on show']")
         self.assertEqual((field.get_attribute("value"), self.script("return location.hash")), ("405", ""))
         self.find("#zoom-out").click()
@@ -291,7 +291,7 @@ class Incident(Reading):
         self.open("kept.html")
         kept = self.find("#findings .error .kept").text
         self.assertIn("/runs/digits/incident-727 ", kept)
-        # Relative, as a report is moved together with the folders beside it.
+        # The link is relative, because people move a report together with the folders beside it.
         link = self.find("#findings .error .kept a")
         self.assertEqual(self.script("return arguments[0].getAttribute('href')", link), "runs/digits/incident-727/about.json")
         self.assertTrue((self.folder / "runs/digits/incident-727").is_dir())
@@ -312,7 +312,7 @@ class ModelsInTurn(Reading):
 
     LAYERS = "return [...document.querySelectorAll('#layers .card')].map((card) => card.dataset.layer)"
 
-    # The groups of neighbouring columns of the loss in which something is painted in the colour of its line.
+    # Counts the groups of neighbouring columns in the plot of the loss that contain the colour of its line.
     GROUPS = """
         const colour = getComputedStyle(document.querySelector("#loss .legend .swatch")).color.match(/\\d+/g).map(Number);
         const canvas = [...document.querySelectorAll("#loss .plot canvas")][0];

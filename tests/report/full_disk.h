@@ -4,7 +4,7 @@
 
 namespace loupe::test {
 
-/// While it lives, no file of this process may grow beyond `bytes`: a full disk, as write() tells of it.
+/// While it lives, no file of this process can grow beyond `bytes`: write() fails as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {

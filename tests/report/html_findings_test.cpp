@@ -1,4 +1,4 @@
-// What the HTML report keeps of what a run is told in words.
+// Texts of a run that the HTML report keeps: findings, messages and settings.
 
 #include "holds.h"
 #include "paths.h"
@@ -152,7 +152,7 @@ TEST(HtmlReport, HoldsTheSettingsOfTheConfigurationByName) {
     html.begin(run);
   });
   html.stored_loss_tick(1, 1);
-  // Not what differs in every run.
+  // The report leaves out settings that differ in every run.
   EXPECT_EQ(HtmlPage(folder / "report.html").run(0).at("settings"), nlohmann::json::parse(R"([
     ["lenses.geometry.range", "std, min-max"], ["lenses.health", "true"], ["run.tick.steps", "500"]])"));
 }

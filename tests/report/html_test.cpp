@@ -126,7 +126,7 @@ TEST(HtmlReport, LetsNoNameBecomeMarkup) {
   for (int i = 0; i < 2; ++i) plain.stored_loss_tick(i, i);
   tell_hostile_run(hostile, run);
   const HtmlPage harmless(folder / "plain.html"), page(folder / "hostile.html");
-  // One more tag than the plain report has, and so one more element.
+  // The page has one more tag than the plain report, and so one more script element.
   EXPECT_EQ(occurrences(page.text(), "<script"), occurrences(harmless.text(), "<script") + 1);
   EXPECT_EQ(occurrences(page.text(), "</script"), occurrences(harmless.text(), "</script") + 1);
   EXPECT_EQ(occurrences(page.text(), "<!--"), occurrences(harmless.text(), "<!--"));
@@ -213,7 +213,7 @@ TEST(HtmlReport, KeepsHistogramsAsSharesOfTheWhole) {
   const auto histogram = HtmlPage(html / "report.html").layer("Weights", "fc").at("histograms").at(0);
   EXPECT_EQ(histogram.at("line"), "weight");
   EXPECT_EQ(histogram.at("edges"), nlohmann::json::parse("[[null, -1.0, 0.0, 1.0, null]]"));
-  // From the second bin on: the smallest share, none, the whole.
+  // The columns start at the second bin: the smallest share, nothing, the whole.
   EXPECT_EQ(histogram.at("columns"), nlohmann::json::parse(R"([[3.0, 0, 1, "BA/", 1000000.0]])"));
 }
 

@@ -1,4 +1,4 @@
-"""Where things stand: nothing is wider than its page, and what matters is on the first screen."""
+"""The layout of a report: nothing is wider than its page, and the important parts are on the first screen."""
 
 import importlib.util
 import itertools
@@ -12,7 +12,7 @@ from reading import Reading, at_night
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-# What reaches beyond the right edge, without anything around it that can be scrolled there; paper is not scrolled.
+# Lists elements beyond the right edge that no scrollable element contains; paper cannot be scrolled.
 STICKS_OUT = """
     const width = document.documentElement.clientWidth, isPaper = matchMedia("print").matches, found = [];
     if (document.documentElement.scrollWidth > width) found.push(`the page: ${document.documentElement.scrollWidth}`);
@@ -32,7 +32,7 @@ STICKS_OUT = """
 
 
 def axe_core():
-    """The script of axe-core that a Python package brings; None without one."""
+    """The script of axe-core from an installed Python package; None without one."""
     for package in ("axe_playwright_python", "axe_selenium_python"):
         found = importlib.util.find_spec(package)
         scripts = [] if found is None else sorted(pathlib.Path(found.origin).parent.rglob("axe.min.js"))
@@ -133,8 +133,8 @@ class FirstScreen(Reading):
         self.assertLess(self.script("return document.querySelector('header').getBoundingClientRect().bottom"), 0)
         self.assertEqual(self.top_of("#tools"), 0)
         self.assertLessEqual(self.find("#tools").rect["height"], 64)
-        # What is gone to stands below it.
-        self.script("document.querySelector('#picture .layer').click()")  # it may lie below the bar now
+        # The layer that the click opens is placed below the bar.
+        self.script("document.querySelector('#picture .layer').click()")  # the picture may be below the bar now
         title, tools = self.top_of("#layer-title"), self.find("#tools").rect["height"]
         self.wait("return document.querySelector('#layer-title').getBoundingClientRect().top < innerHeight")
         self.assertGreaterEqual(title, tools)
@@ -155,7 +155,7 @@ class FirstScreenOfAPhone(Reading):
 class Opening(Reading):
     def test_of_the_heat_map_is_on_what_tells_layers_apart(self):
         self.open("telling.html")
-        # No unit is dead anywhere, and times differ in every model.
+        # No unit is dead in any layer, and times differ in every model.
         self.assertEqual(self.texts("#overview .chip[aria-pressed='true']"), ["Output Norm"])
         self.assertIn("Output Norm", self.find("#picture").text)
         chip = next(each for each in self.all("#overview .chip") if each.text == "Output Activations")
@@ -193,7 +193,7 @@ class Cursor(Reading):
             if is_shown:
                 box = self.find(plot + " .graph").rect
                 share = (self.find(line).rect["x"] - box["x"]) / box["width"]
-                self.assertLess(share, 0.5)  # at 2 of 8 epochs, behind the numbers of the axis
+                self.assertLess(share, 0.5)  # at 2 of 8 epochs, after the numbers of the axis
 
 
 class Paper(Reading):
@@ -226,7 +226,7 @@ class Marks(Reading):
 
 
 class Toolbar(Reading):
-    # What of the bar, or of what it folds, lies outside of the window.
+    # Lists the parts of the bar, or of its folded menu, that lie outside of the window.
     CUT = """
         const bar = document.getElementById("tools"), more = bar.querySelector(".more-tools"), found = [];
         if (bar.scrollWidth > bar.clientWidth) found.push(`the bar: ${bar.scrollWidth} in ${bar.clientWidth}`);
@@ -334,8 +334,8 @@ class ManyRuns(Reading):
         by_run = self.script(colours)
         self.choose("Color by", "best val_loss")
         by_loss = self.script(colours)
-        self.assertEqual(by_loss["run 7"], "rgb(68, 1, 84)")  # the first of the scale
-        self.assertEqual(by_loss["run 6"], by_loss["run 8"])  # as good as each other
+        self.assertEqual(by_loss["run 7"], "rgb(68, 1, 84)")  # the first color of the scale
+        self.assertEqual(by_loss["run 6"], by_loss["run 8"])  # equally good
         self.assertEqual(by_loss["run 12"], by_loss["run 13"])
         self.assertNotEqual(by_loss["run 1"], by_loss["run 7"])
         self.choose("Color by", "width")
@@ -372,7 +372,7 @@ class ManyRuns(Reading):
         pointed = self.wait(row)
         self.assertIn(pointed, self.find("#loss .cursor-epoch").text)
         self.assertIn(pointed, self.find("#loss .entry.pointed").text)
-        # The plot that is left takes nothing back from the row.
+        # The plot that the pointer leaves does not reset the marked row.
         last = self.all("#comparison tbody th")[-1]
         ActionChains(self.driver).move_to_element(last).perform()
         self.wait(row + " === arguments[0]", last.text.strip())
@@ -388,7 +388,7 @@ class ManyRuns(Reading):
         self.assertLess(heights[11], heights[0])
         self.assertEqual(heights[11], heights[12])
         self.assertIn("higher", self.find(".setting-plot").text)
-        # Drawn as large as it is, so that its words can be read.
+        # The plot is drawn at its full size, so that its text is readable.
         self.assertEqual(
             *self.script(
                 "const lines = document.querySelector('.setting-lines');"

@@ -1,4 +1,4 @@
-// made_events FOLDER: the event files that tensorboard_reads.py reads back. Every number follows from its epoch.
+// made_events FOLDER: writes the event files that tensorboard_reads.py reads. Every number depends on its epoch only.
 #include "paths.h"
 #include "visualizers/driver.h"
 
@@ -22,7 +22,7 @@ void begin(Driver& board, const std::string& directory, const std::string& name,
   board.tag("Weights");
 }
 
-/// @param offset what tells this process's numbers from another's
+/// @param offset makes the numbers of this process differ from those of another process
 void tick(Driver& board, double epoch, double offset) {
   board.begin_tick(epoch);
   board.value("Loss", "Loss", "train_loss mean", offset + 1 / (epoch + 1));
@@ -35,7 +35,7 @@ void tick(Driver& board, double epoch, double offset) {
   board.end_tick();
 }
 
-/// An error that is over after the next tick, a warning that stays, and a note.
+/// Reports an error that is resolved after the next tick, a warning that stays open, and a note.
 void tell_epoch_with_findings(Driver& board) {
   loupe_finding finding{};
   finding.struct_size = sizeof finding;

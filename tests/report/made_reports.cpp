@@ -1,4 +1,4 @@
-// made_reports FOLDER: the reports that report_browser.py opens.
+// made_reports FOLDER: writes the reports that report_browser.py opens.
 #include "paths.h"
 #include "report/made_runs.h"
 #include "visualizers/made_model.h"
@@ -17,7 +17,7 @@ using loupe::test::MadeRun;
 
 namespace {
 
-/// The last steps before a NaN, as `loupe replay incident-412` tells them.
+/// Shows the last steps before a NaN, as `loupe replay incident-412` does.
 void tell_incident(Driver& html) {
   const std::string name = "digits, incident at step 412";
   loupe_run run = Driver::run_of("", false, name);
@@ -35,7 +35,7 @@ void tell_incident(Driver& html) {
   html.hyperparameter("SGD group 0 learning_rate", "0.1");
   html.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   for (const char* tag : {"Output Norm", "Output", "Non-Finite Values"}) html.tag(tag, LOUPE_SCALE_NUMERICAL);
-  // A stream that was seldom looked at goes farther back.
+  // Fc2's norm also has an old value, as a stream that was measured seldom keeps older steps.
   html.begin_tick(12);
   html.value("Output Norm", "fc2", "norm", 1);
   html.end_tick();
@@ -69,13 +69,13 @@ void make(const std::string& file, Tell&& tell) {
   tell(html);
 }
 
-/// A run that tells what `tell` does in each of its epochs.
+/// A run that calls `tell` in each of its epochs.
 struct PlainRun {
   std::string name;
   int epochs = 10, first_epoch = 0;
   std::vector<const char*> big = {"Loss"}, small = {};
-  std::function<void()> begins = nullptr;  ///< tells more at its beginning
-  std::function<void()> ends = nullptr;    ///< in place of its end
+  std::function<void()> begins = nullptr;  ///< shows more at the beginning of the run
+  std::function<void()> ends = nullptr;    ///< replaces the end of the run
 };
 template <class Tell>
 void run_of(Driver& html, const PlainRun& run, Tell&& tell) {
@@ -153,7 +153,7 @@ int main(int argument_count, char** arguments) {
     html.set_pace(50000, 90);
     run_of(html, {"level", 30, 1000000}, [&](int epoch) { tell_loss(html, epoch % 2 == 0 ? 1234.5 : 1234.75); });
   });
-  // What one plot holds spreads over decades, or does not, or has zeros, or both signs.
+  // The values of a plot spread over decades, do not spread, contain zeros, or have both signs.
   make(folder + "/spread.html", [](Driver& html) {
     html.set_pace(700000, 4000);
     run_of(html, {"spread", 40, 100000, {"Wide", "Narrow", "With Zeros", "Signed", "Flat"}}, [&](int epoch) {
@@ -206,8 +206,8 @@ int main(int argument_count, char** arguments) {
       html.range("Loss", "Loss", "train_loss -σ", "train_loss +σ", -0.2, 0.6);
     });
   });
-  // Healthy: no unit is dead, norms grow over the depth, and one step of ten took far longer. Long names, and functions
-  // that are told last.
+  // A healthy run: no unit is dead, norms grow over the depth, and one step of ten took far longer. Names are long, and
+  // functions come after the modules.
   make(folder + "/telling.html", [](Driver& html) {
     html.begin(Driver::run_of("", false, "telling"));
     std::vector<loupe::test::MadeModule> modules = {{"fc1", "Linear"}, {"fc2", "Linear"}, {"head", "Linear"}};
@@ -235,7 +235,7 @@ int main(int argument_count, char** arguments) {
     }
     html.end();
   });
-  // Thirteen runs of three settings, of which the seventh is the best and two diverge; and two hundred that are alike.
+  // Sweep: thirteen runs of three settings; the seventh is the best, and two diverge. Tied: two hundred equal runs.
   for (const auto& [file, count] : {std::pair{"/sweep.html", 13}, std::pair{"/tied.html", 200}}) {
     make(folder + file, [count = count](Driver& html) {
       for (int i = 0; i < count; ++i) {
@@ -280,7 +280,7 @@ int main(int argument_count, char** arguments) {
     live.ends = false;
     tell_small_run(html, live);
   });
-  // Of five, the third was resumed, the fourth was killed, and the fifth diverged.
+  // Of the five runs, the third was resumed, the fourth was killed, and the fifth diverged.
   make(folder + "/five.html", [](Driver& html) {
     for (const unsigned i : {1U, 2U, 3U, 4U}) {
       MadeRun run{"run " + std::to_string(i), "", i == 4 ? 9 : 20, i, 0.004 * i};
@@ -334,8 +334,8 @@ int main(int argument_count, char** arguments) {
     }
     html.end();
   });
-  // It went on after epoch 9, and its clock began anew.
-  std::filesystem::remove(folder + "/resumed.html");  // which it would go on with
+  // The run was resumed after epoch 9, and its clock restarted.
+  std::filesystem::remove(folder + "/resumed.html");  // otherwise the visualizer would continue it
   make(folder + "/resumed.html", [](Driver& html) {
     html.set_pace(50, 90);
     MadeRun run = loupe::test::warned_run();

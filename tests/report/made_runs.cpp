@@ -23,11 +23,11 @@ visualizers: [html]
 training: {learning_rate: 0.01, batch_size: 64, optimizer: adam, nesterov: false}
 )";
 
-/// Ordinary noise from a fixed seed; the same on every machine, which the standard's distributions are not.
+/// Pseudo-random noise from a fixed seed; it is the same on every machine, unlike the standard's distributions.
 class Noise {
  public:
   explicit Noise(std::uint32_t seed) : engine_(seed) {}
-  /// About normal, mean 0, deviation 1.
+  /// Roughly normal, mean 0, deviation 1.
   double operator()() {
     double sum = 0;
     for (int i = 0; i < 4; ++i) sum += static_cast<double>(engine_()) / 4294967296.0;
@@ -72,7 +72,7 @@ void tag(Driver& visualizer, const char* name, const Style& style) {
   visualizer.tag(tag);
 }
 
-/// A line with both bands around it, as a lens's `line: mean, range: [std, min-max]` writes them.
+/// A line with both bands around it, as a lens with `line: mean, range: [std, min-max]` writes them.
 void spread(Driver& visualizer, const char* tag, const std::string& layer, const std::string& prefix, double mean,
             double deviation) {
   visualizer.value(tag, layer, prefix + "mean", mean);
@@ -80,7 +80,7 @@ void spread(Driver& visualizer, const char* tag, const std::string& layer, const
   visualizer.range(tag, layer, prefix + "min", prefix + "max", mean - 2.2 * deviation, mean + 2.9 * deviation);
 }
 
-/// Log-spaced bins around zero, open at both ends, filled as a normal distribution would.
+/// Log-spaced bins around zero, open at both ends, with the counts of a normal distribution.
 void normal_histogram(Driver& visualizer, const char* tag, const std::string& layer, double deviation) {
   constexpr int magnitudes = 80;
   std::vector<double> edges{-INFINITY};
@@ -125,7 +125,7 @@ lenses:
 visualizers: [html]
 )";
 
-/// A finding that may be told in a later epoch than its first.
+/// A finding that may be reported in a later epoch than its first.
 struct MadeFinding {
   uint32_t severity;
   const char *rule, *layer, *parameter, *message, *advice, *tag;

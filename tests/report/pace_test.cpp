@@ -42,7 +42,7 @@ TEST(Pace, WritesALargeReportMoreAndMoreSeldomWhereVeryManyTicksFollowTooFast) {
     ++writes;
     pace.wrote(LARGE, 1);
   }
-  // Each write is of all ticks so far, and all writes together are to be of some times as much as the last.
+  // Each write contains all ticks so far, and all writes together should cost only a few times the last one.
   EXPECT_LT(writes, 200);
 }
 

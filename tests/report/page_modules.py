@@ -1,5 +1,5 @@
-"""Checks the modules of the report's page and of `loupe view`: no import leads back to where it came from, every module
-is part of a page, and whatever a module exports is imported by another.
+"""Checks the modules of the report's page and of `loupe view`: there are no cyclic imports, every module
+is part of a page, and every export of a module is imported by another.
 
 usage: page_modules.py ROOT
 """
@@ -36,7 +36,7 @@ def main():
     wanted = {name for each in imports.values() for names in each.values() for name in names}
     for file in imports:
         for declared in EXPORT.findall(file.read_text()):
-            # Of a list of constants, and of `const {a: _, ...b} = c;`, one is enough.
+            # In a list of constants, or in `const {a: _, ...b} = c;`, one imported name is enough.
             if wanted.isdisjoint(re.findall(r"\w+", declared.split("(")[0])):
                 faults.append(f"{file.name} exports to nobody: {declared}")
     sys.exit("\n".join(faults) or 0)

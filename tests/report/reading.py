@@ -1,4 +1,4 @@
-"""A report in headless Chromium, as a test reads it."""
+"""The base of the tests that open a report in headless Chromium."""
 
 import csv
 import io
@@ -19,19 +19,19 @@ try:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 except ImportError:
-    # Debian's python3-selenium belongs to Debian's Python, which need not be the first in PATH.
+    # Debian's python3-selenium belongs to Debian's Python, which may not be the first in PATH.
     if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON) and os.path.exists(DEBIAN_PYTHON):
         os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON, *sys.argv])
     sys.exit(f"the report's browser test needs Selenium and Chromium; {NEEDED}")
 
 
-# What takes long, or holds in another window what a quicker test holds, is left to tests/nightly.sh; so are the screenshots.
+# Tests that take long, or repeat a quicker test in a different window, run in tests/nightly.sh only; so do screenshots.
 is_night = "LOUPE_NIGHTLY" in os.environ
 at_night = unittest.skipUnless(is_night, "LOUPE_NIGHTLY is not set, as tests/nightly.sh sets it")
 
 
 def started_browser():
-    """A headless Chromium. On a busy machine it may take longer to start than its driver waits."""
+    """Starts a headless Chromium. On a busy machine it may take longer to start than its driver waits."""
     paths = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     missing = [name for name, path in paths.items() if path is None]
     if missing:
@@ -49,7 +49,7 @@ def started_browser():
                 raise
 
 
-# Boxes whose content is cut at the right without a sign: neither "…" nor a fading edge where they scroll.
+# Lists boxes whose content is cut off at the right without a sign: neither "…" nor a fading edge if they scroll.
 CUT_INSIDE = """
     const found = [];
     for (const each of document.querySelectorAll("body *")) {
@@ -67,11 +67,11 @@ CUT_INSIDE = """
 
 
 class Reading(unittest.TestCase):
-    """A browser with a report in it; every test ends without a word on the console."""
+    """A browser with a report in it; every test ends with an empty console."""
 
     width, height, dark = 1440, 1000, False
-    driver = None  # one for all tests, because starting it is slow
-    folder = None  # of the reports and the screenshots
+    driver = None  # shared by all tests, because starting it is slow
+    folder = None  # with the reports and the screenshots
 
     def setUp(self):
         self.driver.execute_cdp_cmd(
@@ -84,7 +84,7 @@ class Reading(unittest.TestCase):
         )
 
     def open(self, report):
-        # From another page, because a mere change of what follows "#" loads nothing.
+        # Open a different page first, because a change of the part after "#" does not load the page again.
         self.driver.get("about:blank")
         file, mark, view = report.partition("#")
         self.driver.get((self.folder / file).as_uri() + mark + view)
@@ -97,7 +97,7 @@ class Reading(unittest.TestCase):
         return self.driver.execute_script(text, *arguments)
 
     def wait(self, condition, *arguments):
-        """Until a script returns something true; a minute at most, however slow the machine."""
+        """Waits until a script returns something true; at most a minute, however slow the machine."""
         for _ in range(600):
             value = self.script(condition, *arguments)
             if value:
@@ -112,12 +112,12 @@ class Reading(unittest.TestCase):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def settle(self):
-        """What has scrolled into view, or been unfolded, is drawn a moment later."""
+        """Waits until parts that were scrolled into view or unfolded are drawn."""
         self.script("window.settled = false; requestAnimationFrame(() => setTimeout(() => { window.settled = true; }, 150))")
         self.wait("return window.settled")
 
     def assert_nothing_is_cut(self):
-        """Every box that hides a part of its content shows that it does."""
+        """Asserts that every box that hides a part of its content shows this."""
         self.settle()
         self.assertEqual(self.script(CUT_INSIDE), [])
 
@@ -138,8 +138,8 @@ class Reading(unittest.TestCase):
 
     def wait_for_plots(self, selector):
         """
-        Until each card under `selector` that is in the window shows a plot with something painted in it. Goes there
-        where none is.
+        Waits until each card under `selector` in the window shows a plot with something painted in it. Scrolls there
+        if no card is in the window.
         """
         self.script(
             """
@@ -151,7 +151,7 @@ class Reading(unittest.TestCase):
         )
         self.wait(
             """
-            // Read from a copy: the browser complains of pages that read their own canvases, and this one does not.
+            // Read a copy, because the browser complains when a page reads its own canvases, and the report does not.
             const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
             const inked = (canvas) => {
               if (canvas.width === 0 || canvas.height === 0) return false;
@@ -188,14 +188,14 @@ class Reading(unittest.TestCase):
         return [each.text for each in self.all(selector) if each.text]
 
     def words(self, selector):
-        """The texts of all that fits, also of what is hidden."""
+        """The texts of all matching elements, including hidden ones."""
         return self.script("return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector)
 
     def tooltip(self):
         return self.wait("const tip = document.getElementById('tooltip'); return !tip.hidden && tip.innerText")
 
     def show_from(self, epoch):
-        """Chooses the first epoch on show."""
+        """Chooses the first visible epoch."""
         field = self.find("[aria-label='First epoch on show']")
         field.clear()
         field.send_keys(epoch, Keys.ENTER)
@@ -215,7 +215,7 @@ class Reading(unittest.TestCase):
         )
 
     def saved(self, card, item):
-        """What the entry `item` of a card's menu saves, as (name, bytes)."""
+        """Chooses the entry `item` of a card's menu; returns the saved file as (name, bytes)."""
         folder = self.folder / "saved"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -257,7 +257,7 @@ class Reading(unittest.TestCase):
 
 
 def run_tests(folder):
-    """Runs the tests of the program that calls this, with one browser for all."""
+    """Runs the tests of the calling program, with one browser for all."""
     Reading.folder = folder
     Reading.driver = started_browser()
     try:

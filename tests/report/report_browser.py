@@ -13,9 +13,9 @@ import sys
 
 sys.dont_write_bytecode = True
 
-# First of all, because it goes on in Debian's Python where this one has no Selenium.
+# Import this first, because it restarts the program in Debian's Python if this Python has no Selenium.
 from reading import Reading, at_night, run_tests
-from first_look import Axes, Incident, ModelsInTurn, Tiles, TimelineOfFindings  # noqa: F401, their tests are run with those below
+from first_look import Axes, Incident, ModelsInTurn, Tiles, TimelineOfFindings  # the tests of these classes run with those below
 from layout import (  # noqa: F401
     Accessibility,
     AccessibilityInTheDark,
@@ -38,7 +38,7 @@ from selenium.webdriver.common.keys import Keys
 
 
 class LargeRun(Reading):
-    """500 layers and 1,000 epochs."""
+    """A report of 500 layers and 1,000 epochs."""
 
     EXPLODING, VANISHING = "stage2.block11.conv1", "stage4.block7.conv2"
     KIND = "Conv2d 160 × 160 × 3 × 3"
@@ -64,7 +64,7 @@ class LargeRun(Reading):
         self.assertIn("500 of 500 layers · as in the model", self.find("#overview .caption").text)
         self.go_to("#overview")
         self.screenshot("large_overview")
-        # The norms fade over the depth: so many of a row's last pixels are a bar's.
+        # The norms fade over the depth: count how many of a row's last pixels belong to a bar of the profile.
         first, last = self.script("""
             const map = document.getElementById("heat-map");
             const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
@@ -219,7 +219,7 @@ class SmallRun(Reading):
         )
 
         def accented():
-            """How many pixels are in the accent's colour."""
+            """How many pixels have the accent's colour."""
             return self.script(
                 """
                 const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
@@ -271,12 +271,12 @@ class SmallRun(Reading):
         told = self.tooltip()
         self.assertIn("epoch 29", told)
         self.screenshot("histogram_bars")
-        # The choice outlasts a change of the scale, for which all plots are drawn anew.
+        # The choice is kept when the scale changes and all plots are redrawn.
         self.choose("Scale", "linear")
         self.go_to(group)
         self.wait_for_plots(group)
         self.assertIn("height: share of elements per 1", self.find(group + " .card").text)
-        # Of a normal distribution of deviation 0.15 the bins before and behind the mean are the fullest.
+        # In a normal distribution of deviation 0.15, the bins just before and after the mean are the fullest.
         card = self.find(group + " .card")
         canvas = card.find_element(By.CSS_SELECTOR, "canvas")
         ActionChains(self.driver).move_to_element_with_offset(canvas, canvas.rect["width"] * 0.3, 0).perform()
@@ -302,7 +302,7 @@ class SmallRun(Reading):
         self.assertRegex(rows[0][1], r"^[\d.]+ in epoch 0$")
         self.assertRegex(rows[0][2], r"in epoch 29$")
         self.assertEqual(rows[3][3], "NaN in epoch 12")
-        # Only the rows and epochs on show.
+        # The table has only the visible rows and epochs.
         self.find("#search").send_keys("conv")
         self.show_from("20")
         self.wait("return document.querySelectorAll('#overview .visually-hidden tbody tr').length === 2")
@@ -336,7 +336,7 @@ class SmallRun(Reading):
         ActionChains(self.driver).send_keys(Keys.ESCAPE).perform()
         self.assertEqual(self.all("#help"), [])
         self.assertTrue(self.script("return document.activeElement.matches(\"[data-tag='Loss'] button.help\")"))
-        # Beside a heading that folds, it does not fold.
+        # The button beside a folding heading does not fold it.
         group = self.find(".group[data-tag='Weight Histogram']")
         folded = group.get_attribute("open")
         self.find(".group-box:has([data-tag='Weight Histogram']) > button.help").click()
@@ -368,7 +368,7 @@ class SmallRun(Reading):
         self.assertEqual(cursor(), "epoch 29 · 45 min")
         self.assertEqual(cursor(), "epoch 28 · 43 min 30 s")
         self.screenshot("small_by_time")
-        # The part on show stays the same, whatever plots go by.
+        # The visible part stays the same when the plots change their unit.
         self.script("setTimeout(() => document.querySelector(\"[aria-label='First epoch on show']\").focus())")
         self.show_from("20")
         self.assertTrue(any(label.endswith("min") for label in labels()), labels())
@@ -414,7 +414,7 @@ class SmallRun(Reading):
         average = 0
         for i, (_, value, shown) in enumerate(rows):
             average = 0.9 * average + 0.1 * float(value)
-            # The report holds numbers of five digits.
+            # The report keeps five digits of each number.
             self.assertAlmostEqual(float(shown), average / (1 - 0.9 ** (i + 1)), delta=2e-4)
 
     def test_smooths_over_neither_nan_nor_gaps(self):
@@ -427,7 +427,7 @@ class SmallRun(Reading):
         self.assertEqual(shown[5], "NaN")
         self.assertEqual([shown[epoch] for epoch in (4, 6, 9)], ["1", "2", "2"], "the average begins anew after NaN")
         self.assertEqual([shown[epoch] for epoch in (10, 11, 12, 13)], ["", "", "", "3"], "and after a gap")
-        # A line of each third epoch has no gaps.
+        # A line with a value in every third epoch has no gaps.
         seldom = [row[header.index("val_loss mean smoothed 0.97")] for row in rows if row[0] in ("0", "3", "6")]
         self.assertEqual(seldom[0], "1")
         self.assertAlmostEqual(float(seldom[1]), (0.97 * 1 + 2) / 1.97, places=3)
@@ -460,7 +460,7 @@ class SmallRun(Reading):
         header, *rows = self.saved_table(self.find(".group[data-tag='Weight Histogram'] .card"))
         self.assertEqual(header, ["run", "histogram", "epoch", "from", "to", "share", "about elements"])
         self.assertAlmostEqual(sum(float(row[5]) for row in rows if row[2] == "29"), 1, delta=0.05)
-        # What the clipboard takes is up to the browser; the menu says which.
+        # The browser decides what the clipboard accepts; the menu shows the result.
         self.go_to("#model")
         self.wait_for_plots("#model")
         self.find("#model [data-tag='Loss'] button.take").click()
@@ -507,10 +507,10 @@ class SmallRun(Reading):
 
 
 class Address(Reading):
-    """The view in the address."""
+    """The view that the address encodes."""
 
     def view(self):
-        """What the page shows, as its controls say."""
+        """The state of the page, read from its controls."""
         return self.script("""
             const field = (label) => [...document.querySelectorAll("label.field")].find(
                 (each) => each.querySelector("span").textContent === label);
@@ -561,7 +561,7 @@ class Address(Reading):
         self.assertEqual(self.address(), address)
         self.wait_for_plots("#layer")
         self.screenshot("address")
-        # Without anything in the address, as it was at first.
+        # Without anything in the address, the page shows its initial view.
         self.script("location.hash = ''")
         self.wait("return document.getElementById('layer').hidden")
         self.assertEqual(self.view(), plain)
@@ -586,7 +586,7 @@ class Address(Reading):
         self.assertEqual(self.view()["Smoothing"], "medium (0.9)")
         self.find("#layer .buttons button:last-child").click()
         self.assertEqual(self.address(), "#scale=log&smoothing=0.9")
-        # A section is a place on the page and no other view.
+        # A link to a section scrolls the page and keeps the view.
         self.find("#sections a:last-child").click()
         self.assertEqual(self.address(), "#scale=log&smoothing=0.9")
         self.assertEqual(self.script("return document.activeElement.id"), "run")
@@ -614,7 +614,7 @@ class Address(Reading):
 
 @at_night
 class CrowdedRun(Reading):
-    """2,000 layers, and a finding of each."""
+    """A report of 2,000 layers, with one finding per layer."""
 
     def test_searches_no_list_of_findings_or_layers_for_each_of_them(self):
         count = """
@@ -638,7 +638,7 @@ class CrowdedRun(Reading):
 
 
 class IllRun(Reading):
-    """The small net, in which a lens found something."""
+    """A report of the small net, in which a lens found something."""
 
     height = 1300
 
@@ -669,7 +669,7 @@ class IllRun(Reading):
         key = self.find("#overview .colour-bar").text
         self.assertIn("error found", key)
         self.assertIn("warning found", key)
-        # It opens on what shows the worst finding, in the order of the layers.
+        # The heat map opens on the tag that shows the worst finding, in the order of the layers.
         self.assertEqual(self.find("#overview .chip[aria-pressed='true']").text, "Weight Gradient Norm")
         self.assertIn("as in the model", self.find("#overview .caption").text)
         next(each for each in self.all("#overview .chip") if each.text == "Output Activations").click()
@@ -701,7 +701,7 @@ class IllRun(Reading):
         link = next(each for each in self.all("#findings button") if each.text == "Show Loss")
         link.send_keys(Keys.ENTER)
         self.wait("return document.activeElement.dataset.tag === 'Loss'")
-        # A finding of a layer without plots leads nowhere.
+        # The finding of a layer without plots has no link.
         self.assertEqual(self.find("#findings .info").find_elements(By.TAG_NAME, "button"), [])
 
     def test_marks_the_epochs_in_which_something_happened(self):
@@ -720,7 +720,7 @@ class IllRun(Reading):
         self.go_to("#findings")
         self.find("#findings .error button").click()
         self.wait_for_plots("#layer")
-        # A layer's own findings, and what concerns no one layer; and notes.
+        # The card marks the layer's findings and those without a layer, and notes.
         self.assertEqual(len(self.all("#layer .card[data-tag='Weight Gradient Norm'] .mark.error")), 1)
         self.assertEqual(len(self.all("#layer .card[data-tag='Weight Gradient Norm'] .mark.info")), 0)
 
@@ -826,7 +826,7 @@ class ComparedRuns(Reading):
         self.screenshot("compared")
         names = "[data-tag='Metrics'] .legend .run-name"
         self.assertEqual(self.words(names), ["adam", "sgd with momentum"])
-        # What the colours mean is shown once.
+        # The legend of colours is shown once.
         self.assertLessEqual(self.find("[data-tag='Metrics'] .legend .run-name").rect["width"], 1)
         colours = self.script(
             "return [...document.querySelectorAll(\"[data-tag='Metrics'] .legend .swatch\")]"
@@ -847,7 +847,7 @@ class ComparedRuns(Reading):
         self.assertRegex(self.find("#alert").text, r"(adam|sgd with momentum) ?fc2 since epoch 12")
 
     def rows(self):
-        """The table of runs, by the rows' names."""
+        """The table of runs: the cells by the name of their row."""
         rows = self.script(
             "return [...document.querySelectorAll('#run .run-table tr')].map("
             "(row) => [...row.children].map((cell) => cell.innerText))"
@@ -855,7 +855,7 @@ class ComparedRuns(Reading):
         return {name: cells for name, *cells in rows}
 
     def columns(self):
-        """The table that compares the runs, by the columns' names."""
+        """The table that compares the runs: the cells by the name of their column."""
         columns = self.script(
             "const rows = [...document.querySelectorAll('#comparison tr')].map((row) => [...row.children]);"
             "return rows[0].map((head, i) => rows.map((row) => row[i].innerText))"
@@ -875,7 +875,7 @@ class ComparedRuns(Reading):
         self.assertNotIn("run.name", columns)
         self.assertIn("ERROR", columns["Worst finding"][1])
         self.assertEqual(columns["State"], ["completed", "completed"])
-        # The heat map is that of the run that is worst off.
+        # The heat map shows the run with the worst findings.
         chosen = self.script(
             "return [...document.querySelectorAll('#overview .field')].find(({textContent}) => "
             "textContent.startsWith('Run')).querySelector('select').selectedOptions[0].text"
@@ -937,7 +937,7 @@ class ComparedRuns(Reading):
         self.open("baseline.html" + address)
         self.wait_for_plots("#model")
         self.assertIn("difference to second", self.find("#model .card").text)
-        # A scale of logarithms has no place for what is below zero, and a share no limits of its own.
+        # A logarithmic scale has no place for differences below zero, and the limits 0 and 1 of a share do not apply.
         self.open("compared.html#baseline=adam&curves=differences&scale=log")
         self.wait_for_plots("#model")
         labels = [label.text for label in self.all("#model [data-tag='Loss'] .dygraph-axis-label-y")]
@@ -1113,7 +1113,7 @@ class RunningRun(Reading):
         self.assertEqual(self.find("#search").get_attribute("value"), "fc")
         self.assertTrue(self.find(".group[data-tag='Weight Gradient Norm']").get_attribute("open"))
         self.assertTrue(self.find("#reload").is_selected())
-        # The browser holds what is in view in its place while plots above it are drawn.
+        # The browser keeps the visible part in place while plots above it are drawn.
         self.assertAlmostEqual(self.script("return scrollY"), 600, delta=150)
         self.open("small.html")
         self.assertEqual(self.all("#reload"), [])
@@ -1125,7 +1125,7 @@ class RunningRun(Reading):
         self.assertTrue(self.find("#reload").is_selected())
         self.wait("return !window.old && document.documentElement.dataset.ready")
         self.assertTrue(self.find("#reload").is_selected())
-        # One that stopped long ago without an end may be loaded again, but only if its reader asks.
+        # A report whose run stopped long ago without an end is reloaded only if its reader asks for it.
         self.open("running.html")
         self.assertFalse(self.find("#reload").is_selected())
 
@@ -1167,7 +1167,7 @@ class FiveRuns(Reading):
         self.assertIn("NaN or ∞ from epoch 15", loss.find_elements(By.TAG_NAME, "td")[4].text)
         self.assertIn("run 5", self.find("#alert").text)
         self.assertEqual(self.find("#model .card").get_attribute("data-tag"), "Loss")
-        # The one that diverged is cut off where the others can still be read.
+        # The axis cuts off the diverged run, so that the others are readable.
         top = self.script(
             "return Math.max(...[...document.querySelectorAll(\"#model [data-tag='Loss'] .dygraph-axis-label-y\")]"
             ".map((label) => Number(label.textContent)).filter(Number.isFinite))"

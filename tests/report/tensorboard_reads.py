@@ -2,7 +2,7 @@
 
 usage: tensorboard_reads.py MADE_EVENTS FOLDER
   MADE_EVENTS  the program that writes the event files
-  FOLDER       where they go; also a virtual environment where this Python has no TensorBoard
+  FOLDER       their folder; also has a virtual environment if this Python has no TensorBoard
 """
 
 import json
@@ -20,7 +20,7 @@ import urllib.request
 
 
 def with_tensorboard():
-    """Goes on in a Python that has TensorBoard: this one, or that of a virtual environment made here."""
+    """Restarts in a Python that has TensorBoard, unless this one does: that of a virtual environment made here."""
     try:
         import tensorboard  # noqa: F401
 
@@ -95,7 +95,7 @@ class WholeRun(unittest.TestCase):
         self.assertAlmostEqual(value.sum, 2 * -0.5 + 5 * 0.5 + 4 * 2.5 + 1 * 6)
 
     def test_lays_charts_out_by_tag(self):
-        # The layout was written again when a new layer came; TensorBoard takes the last.
+        # The layout was written again when a new layer came; TensorBoard uses the last.
         tensors = self.run_.Tensors("custom_scalars__config__")
         self.assertEqual([event.step for event in tensors], [0, 3])
         layout = layout_pb2.Layout.FromString(tensors[-1].tensor_proto.string_val[0])
@@ -152,7 +152,7 @@ class WholeRun(unittest.TestCase):
         cut.mkdir(parents=True)
         (whole,) = (FOLDER / "whole" / "tensorboard").iterdir()
         content = whole.read_bytes()
-        # The last event is the end of the session, the one before the last tick.
+        # The last event is the end of the session; the one before it is the last tick.
         (cut / whole.name).write_bytes(content[:-300])
         self.assertEqual([step for step, _ in points(read("cut"), "Loss/train_loss mean")], [0, 1, 2, 3, 4])
 
@@ -171,7 +171,7 @@ class ResumedRun(unittest.TestCase):
 
 
 class RunningTensorBoard(unittest.TestCase):
-    """The server that people start, with the loader it uses by itself."""
+    """TensorBoard's server, with its default loader."""
 
     @classmethod
     def setUpClass(cls):
@@ -213,7 +213,7 @@ class RunningTensorBoard(unittest.TestCase):
         raise AssertionError(pathlib.Path(cls.log.name).read_text(encoding="utf-8"))
 
     def test_shows_the_runs(self):
-        # The server shows what it has read so far; it is done with a run when the last thing in it has come.
+        # The server shows the events that it has read so far; it has read a whole run when the last event of the run appears.
         for run in ("whole", "resumed"):
             self.wait(lambda: "models" in (self.get("text/tags") or {}).get(f"{run}/tensorboard", []))
         runs = self.get("scalars/tags")

@@ -23,7 +23,7 @@ std::vector<std::string> event_files(const std::string& folder) {
   return files;
 }
 
-/// The records' lengths; throws where the file ends within one.
+/// The lengths of the records; throws if the file ends within a record.
 std::vector<std::uint64_t> records(const std::string& file) {
   const std::string text = read(file);
   std::vector<std::uint64_t> lengths;
@@ -167,7 +167,7 @@ TEST_F(TensorBoard, SaysInOneSentenceThatItCannotWriteAndTriesAgain) {
   }
   std::filesystem::remove(folder / "obstacle");
   EXPECT_EQ(board.stored_loss_tick(1, 1), "");
-  // The file's version, the start of the process, what is told of the run, the layout, and both ticks.
+  // The file's version, the start of the process, the run's description, the layout, and both ticks.
   EXPECT_EQ(records(event_files(folder / "obstacle/logs")[0]).size(), 6U);
 }
 
@@ -191,7 +191,7 @@ struct ShownHistogram {
   std::vector<double> limits, buckets;
 };
 
-/// What is written of a histogram with three bins, whose neighbours in memory are not empty.
+/// The written values of a histogram with three bins, whose neighbours in memory are not empty.
 ShownHistogram shown(const std::array<double, 3>& bins) {
   namespace tb = tensorboard;
   const std::array<double, 6> edges{-7, 1, 2, 4, 8, 16};

@@ -1,4 +1,4 @@
-// How connections to the server of `loupe view` are kept from taking it from others.
+// One client's connections to the server of `loupe view` must not keep other clients out.
 
 #include "view/http.h"
 
@@ -44,7 +44,7 @@ class Socket {
     ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&place), &size);
     return ntohs(place.sin_port);
   }
-  /// Waits for what the other side sends; false once it has closed.
+  /// Waits for a byte from the other side; false once the other side has closed.
   bool receives() const {
     char byte = 0;
     return ::recv(descriptor_, &byte, 1, 0) == 1;
@@ -82,7 +82,7 @@ class ConnectionsOfAServer : public testing::Test {
     clients_.clear();
     served_.clear();
   }
-  /// A connection that is served on a thread of its own from now on.
+  /// Connects a client; a separate thread serves the connection.
   Socket& connect(bool follows = false) {
     Socket& client = clients_.emplace_back(Socket::bound());
     client.connect_to(listening_.port());
@@ -107,7 +107,7 @@ TEST_F(ConnectionsOfAServer, AreCutOffWhereTheRequestIsNotThereInTime) {
   Connections::Limits limits;
   limits.request = 20ms;
   start(limits);
-  // Nobody sends anything, so that nothing but the deadline ends them.
+  // No client sends anything, so only the deadline ends the connections.
   EXPECT_FALSE(connect().receives());
   EXPECT_FALSE(connect().receives());
 }
@@ -123,7 +123,7 @@ TEST_F(ConnectionsOfAServer, MayTakeLongOnceTheyHaveAsked) {
     if (is_answered(client)) follower = &client;
   }
   ASSERT_NE(follower, nullptr);
-  // A later one is cut off by the deadline; the earlier is still there.
+  // The deadline cuts off a later connection; the earlier one is still open.
   EXPECT_FALSE(connect().receives());
   char none = 0;
   EXPECT_EQ(::recv(follower->get(), &none, 1, MSG_DONTWAIT), -1);

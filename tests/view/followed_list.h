@@ -8,7 +8,7 @@
 
 namespace loupe::test {
 
-/// The list as a page puts it together from the news that it is told.
+/// The list of runs as a page builds it from the news of the server.
 class FollowedList {
  public:
   void take(const std::string& news) {
@@ -19,7 +19,7 @@ class FollowedList {
     for (const nlohmann::json& run : about_.at("runs")) kept.at(run.at("id").get<int>()) = run;
     runs_ = std::move(kept);
   }
-  /// The same for server-sent events, in pieces of any size.
+  /// Takes the news from server-sent events, in pieces of any size.
   void take_events(const char* data, std::size_t size) {
     text_.append(data, size);
     const std::string begin = "event: runs\ndata: ";
@@ -34,7 +34,7 @@ class FollowedList {
     return events_ > 0 && std::all_of(runs_.begin(), runs_.end(),
                                       [](const auto& each) { return each.second.at("state") != "reading"; });
   }
-  /// What the last news said of all, with all runs, the newest first.
+  /// The last news about the list, with all runs, the newest first.
   nlohmann::json all() const {
     nlohmann::json told = about_;
     std::vector<nlohmann::json> runs;

@@ -1,4 +1,4 @@
-// What `loupe view` says of a run, read from its record as that grows.
+// How `loupe view` describes a run while its record grows.
 
 #include "view/followed_record.h"
 
@@ -77,7 +77,7 @@ TEST(FollowedRecord, ReadsOnWhereTheRecordGrewAndNotBefore) {
   const replay::RunSummary& run = record.summary();
   EXPECT_TRUE(record.read_on(everything));
   EXPECT_FALSE(record.read_on(everything));
-  // A line that is being written waits for its end.
+  // A line that is still being written is read once it is complete.
   const std::string epoch = epoch_of(3, "0.125");
   append(file, epoch.substr(0, 40));
   EXPECT_TRUE(record.read_on(everything));
@@ -113,14 +113,14 @@ TEST(FollowedRecord, BeginsAnewWhereTheRecordIsAnotherOne) {
   view::FollowedRecord record(file);
   const replay::RunSummary& run = record.summary();
   record.read_on(everything);
-  // Put in its place, as a resumed run does.
+  // The record is replaced, as by a resumed run.
   put(folder / "other", two_epochs("new") + epoch_of(3, "1") + epoch_of(4, "1") + epoch_of(5, "1"));
   fs::rename(folder / "other", file);
   EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.run().name, "new");
   EXPECT_EQ(run.tick()->epoch, 5);
   EXPECT_TRUE(run.findings().empty());
-  // Written over in place: cut short, or grown beyond what was read.
+  // The record is overwritten in place: first with fewer bytes, then with more bytes than were read.
   put(file, two_epochs("third"));
   EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(run.run().name, "third");
@@ -141,7 +141,7 @@ TEST(FollowedRecord, FollowsARecordThatIsCompressedMeanwhile) {
   fs::remove(file);
   EXPECT_FALSE(record.read_on(everything));
   EXPECT_EQ(run.tick()->epoch, 2);
-  // A member that is being written waits for its end.
+  // A gzip member that is still being written is read once it is complete.
   const std::string epoch = gzip_member(epoch_of(3, "0.125"));
   append(compressed, epoch.substr(0, 40));
   EXPECT_TRUE(record.read_on(everything));
@@ -155,7 +155,7 @@ TEST(FollowedRecord, FollowsARecordThatIsCompressedMeanwhile) {
   EXPECT_TRUE(record.read_on(everything));
   EXPECT_EQ(record.damage().substr(0, 42), "the compressed data is damaged after byte ");
   EXPECT_EQ(run.tick()->epoch, 3);
-  // A later run of the same folder.
+  // A later run uses the same folder.
   fs::remove(compressed);
   put(file, two_epochs("another"));
   EXPECT_TRUE(record.read_on(everything));

@@ -1,4 +1,4 @@
-// Whom the server of `loupe view` answers.
+// Which requests the server of `loupe view` answers.
 
 #include "view/http.h"
 

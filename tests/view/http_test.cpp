@@ -1,4 +1,4 @@
-// Requests as they are sent by browsers, by others, and by nobody's friend.
+// Requests as browsers send them, as other clients do, and as attackers do.
 
 #include "view/http.h"
 
@@ -25,7 +25,7 @@ TEST(HttpRequest, IsReadAsABrowserSendsIt) {
       "cookie:\t a=1; b=2 \r\nCookie: c=3\r\n");
   EXPECT_EQ(request.method, "GET");
   EXPECT_EQ(request.path, "/report");
-  EXPECT_EQ(request.parameter("runs"), "3,7") << "the first of a name";
+  EXPECT_EQ(request.parameter("runs"), "3,7") << "the first value of a repeated name";
   EXPECT_EQ(request.parameters.at("runs"), (std::vector<std::string>{"3,7", "9"}));
   EXPECT_EQ(request.parameter("token"), "ab c");
   EXPECT_EQ(request.parameter("empty"), "");
@@ -51,14 +51,14 @@ TEST(HttpRequest, IsRefusedWhereServersMayReadItDifferently) {
         "POST / HTTP/1.1\r\nContent-Length:\r\n", "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n"}) {
     try {
       parsed_request(wrong);
-      ADD_FAILURE() << "taken: " << wrong;
+      ADD_FAILURE() << "accepted: " << wrong;
     } catch (const Refusal& refusal) {
       EXPECT_EQ(refusal.status, 400) << wrong;
     }
   }
 }
 
-/// One request and all that comes back until the other side has closed.
+/// Sends one request, and returns everything received until the other side closes.
 std::string exchange(const std::string& sent, const std::function<Answer(const Request&)>& give,
                      std::size_t pieces = 1) {
   int ends[2];

@@ -6,7 +6,7 @@
 
 namespace loupe::test {
 
-// Lines as the visualizer `record` writes them.
+// These functions return lines as the visualizer `record` writes them.
 inline std::string run_line(const std::string& name, int start = 1000, bool resumed = false) {
   return R"({"kind":"run","format":3,"name":")" + name + R"(","resumed":)" + (resumed ? "true" : "false") +
          R"(,"start_time":)" + std::to_string(start) + "}\n";
@@ -47,7 +47,7 @@ inline std::string two_epochs(const std::string& name, int start = 1000) {
 inline void append(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary | std::ios::app) << text;
 }
-/// Writes a file anew, in folders made if need be.
+/// Overwrites a file, and creates its folders if needed.
 inline std::filesystem::path put(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::create_directories(file.parent_path());
   std::ofstream(file, std::ios::binary) << text;

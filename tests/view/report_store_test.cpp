@@ -1,4 +1,4 @@
-// Reports that `loupe view` makes when they are asked for.
+// Reports that `loupe view` makes when a client requests them.
 
 #include "view/report_store.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes pages that say how many were made before.
+/// Makes pages that contain the number of pages made before.
 struct Maker {
   int count = 0;
   view::ReportStore store{[this](const std::vector<std::string>& records, const std::string& folder) {

@@ -23,7 +23,7 @@ Json told(const view::RunList& list) {
   followed.take(list.told()->news_since(0));
   return followed.all();
 }
-/// Looks until nothing is left to read, and gives what the page would get.
+/// Looks until all records are read, and returns the list that the page would get.
 Json looked(view::RunList& list) {
   while (list.look()) {
   }
@@ -72,7 +72,7 @@ TEST(RunList, TellsTheSettingsOfModelsThatWereMadeInTurnAsOne) {
   const fs::path root = fresh_folder();
   std::string lines = two_epochs("turns") + setting_line("optimizer", "string", "\"Adam\"") +
                       setting_line("optimizer rate", "number", "0.1") + setting_line("rate", "number", "7");
-  // More than a list has room for, as each is one of its own.
+  // The settings are too many for a list, as each model has its own.
   for (int model = 2; model <= 100; ++model) {
     const std::string name = "Net#" + std::to_string(model) + " optimizer";
     lines +=
@@ -130,7 +130,7 @@ TEST(RunList, ShowsOthersAsTheyAreBesideRecordsWithNumbersThatNoRunHas) {
   const Json told = looked(list);
   EXPECT_EQ(told.at("runs").size(), bad.size() + 1);
   for (const Json& run : told.at("runs")) {
-    // A page makes dates and texts of these.
+    // The page formats these values as dates and texts.
     EXPECT_EQ(run.at("epoch"), 2) << run;
     EXPECT_EQ(run.at("step"), 20) << run;
     EXPECT_EQ(run.at("state"), run.at("name") == "good" ? "completed" : "damaged") << run;
@@ -172,7 +172,7 @@ TEST(RunList, IsAnotherVersionOnlyWhereSomethingChanged) {
   };
   EXPECT_GT(version(after, "a"), version(before, "a"));
   EXPECT_EQ(version(after, "b"), version(before, "b"));
-  // A report that is written anew is news too, for those who read it.
+  // A rewritten report is news too, for its readers.
   put(root / "b/report.html", "<p>");
   EXPECT_GT(version(looked(list), "b"), version(after, "b"));
 }
@@ -183,7 +183,7 @@ TEST(RunList, FollowsRunsThatBeginLaterAndForgetsThoseThatWent) {
   EXPECT_EQ(names(looked(list)), Names{});
   EXPECT_EQ(list.told()->version, 1u);
   put(root / "a/record.jsonl", two_epochs("a"));
-  // A search does not follow right upon another.
+  // The list waits between two searches of the folders.
   const auto until = [&](const Names& wanted) {
     for (int tries = 0; tries < 600 && names(looked(list)) != wanted; ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -1,4 +1,4 @@
-// What people say of a run, as it is kept in the run's folder.
+// Notes and tags that people add to a run, kept in the run's folder.
 
 #include "view/run_notes.h"
 
@@ -23,7 +23,7 @@ using view::change_notes;
 using view::notes_in;
 using view::RunNotes;
 
-/// The status and message of a refused change; the file is unchanged.
+/// The status and message of a refused change; the file stays unchanged.
 std::string refusal(const fs::path& file, const std::string& change) {
   const std::string before = text_of(file);
   try {
@@ -45,7 +45,7 @@ TEST(RunNotes, AreChangedMemberByMemberAndReadBack) {
   EXPECT_EQ(notes_in(file), (RunNotes{{"baseline", "ü<b>"}, "a\n\"b\"", true}));
   change_notes(file, R"({"tags": [], "note": ""})");
   EXPECT_EQ(notes_in(file), (RunNotes{{}, "", true}));
-  // Nothing lies beside the file that took its place.
+  // No temporary file is left beside the replaced file.
   EXPECT_EQ(std::distance(fs::directory_iterator(file.parent_path()), fs::directory_iterator()), 1);
 }
 
@@ -83,7 +83,7 @@ TEST(RunNotes, LeaveAloneAFileThatIsNoneOfTheirs) {
     EXPECT_EQ(why.substr(0, 4), "409 ");
     EXPECT_NE(why.find("mend or remove it"), std::string::npos) << why;
   }
-  // Neither is read nor written through a link, and nobody waits for the other end of a pipe.
+  // Links are neither read nor written, and no request waits for the other end of a pipe.
   fs::remove(file);
   put(root / "elsewhere", R"({"note": "theirs"})");
   fs::create_symlink(root / "elsewhere", file);
@@ -103,7 +103,7 @@ TEST(RunNotes, DoNotBringBackAFolderThatIsGone) {
 TEST(RunNotes, AreRefusedInAFolderThatMayNotBeWrittenTo) {
   const fs::path root = fresh_folder(), file = put(root / "notes.json", "{}");
   fs::permissions(root, fs::perms(0555));
-  // Permissions do not hold back root.
+  // Root may write despite the permissions, so become another user.
   constexpr uid_t nobody = 65534;
   const uid_t user = ::geteuid();
   if (user == 0) {

@@ -1,4 +1,4 @@
-// Whether a run goes on, has ended or was killed, as `loupe view` tells it.
+// Whether a run is running, has ended or was killed, as `loupe view` shows it.
 
 #include "view/run_state.h"
 
@@ -39,7 +39,7 @@ TEST(RunState, IsAsTheRecordsEndSays) {
   EXPECT_EQ(state(folder, run + "garbage\n"), RunState::damaged);
 }
 
-/// A process that holds the folder as a run does until it is killed.
+/// A process that locks the folder as a run does until it is killed.
 class Training {
  public:
   explicit Training(const fs::path& folder) {
@@ -71,7 +71,7 @@ class Training {
     siginfo_t info{};
     ::waitid(P_PID, static_cast<id_t>(process_), &info, WSTOPPED | WNOWAIT);
   }
-  /// Returns once the process is gone but for its entry in the table, which its parent has not read yet.
+  /// Returns once the process is dead; its entry stays in the process table, as its parent has not read it yet.
   void kill() {
     ::kill(process_, SIGKILL);
     siginfo_t info{};

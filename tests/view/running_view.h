@@ -15,10 +15,10 @@
 
 namespace loupe::test {
 
-/// The command `loupe view` as a process of its own, with temporary files in a folder of the test's.
+/// The command `loupe view` as a separate process, with temporary files in a folder of the test.
 class RunningView {
  public:
-  /// Waits until it has printed its address, or ended.
+  /// Waits until the command has printed its address, or ended.
   RunningView(const std::vector<std::string>& arguments, const std::filesystem::path& temporary) {
     std::filesystem::create_directories(temporary);
     int ends[2];
@@ -48,9 +48,9 @@ class RunningView {
   RunningView(const RunningView&) = delete;
   RunningView& operator=(const RunningView&) = delete;
 
-  /// Everything that it has printed.
+  /// Everything that the command has printed.
   const std::string& text() const { return text_; }
-  /// "http://127.0.0.1:1234/", with what follows it.
+  /// "http://127.0.0.1:1234/", with the rest of the line.
   std::string url() const {
     const std::size_t begin = text_.find("http://");
     return begin == std::string::npos ? "" : text_.substr(begin, text_.find('\n', begin) - begin);
@@ -59,8 +59,8 @@ class RunningView {
     const std::string address = url();
     return address.empty() ? 0 : std::stoi(address.substr(address.find(':', 7) + 1));
   }
-  /// Waits for its end, after sending a signal unless that is 0; gives the exit code, 128 and more where a signal ended
-  /// it.
+  /// Sends a signal unless that is 0, and waits for the end; returns the exit code, or 128 plus the number of the
+  /// signal that ended the process.
   int end(int signal) {
     if (signal != 0) ::kill(process_, signal);
     while (read_more()) {

@@ -1,4 +1,4 @@
-// Which runs `loupe view` finds under the folders that it is given.
+// Which runs `loupe view` finds under the given folders.
 
 #include "view/runs_folder.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The runs' folders, relative to `root`, in order.
+/// The folders of the runs, relative to `root`, in order.
 std::vector<std::string> names(const view::FoundRuns& found, const fs::path& root) {
   std::vector<std::string> names;
   for (const view::FoundRun& run : found.runs) names.push_back(run.folder.lexically_relative(root).string());

@@ -1,4 +1,4 @@
-// `loupe view` as a browser, and what is no friendly browser, meets it.
+// `loupe view` as seen by browsers and by hostile clients.
 
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -36,7 +36,7 @@ class Server : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return RunningView(arguments, temporary_);
   }
-  /// The list once every record is read, or whatever else is wanted of it.
+  /// Returns the list once every record is read, or once `is_wanted` returns true.
   static Json list(
       httplib::Client& client,
       const std::function<bool(const FollowedList&)>& is_wanted = [](const auto& told) { return told.is_read(); }) {
@@ -50,7 +50,7 @@ class Server : public testing::Test {
     ADD_FAILURE() << "there is no list";
     return {};
   }
-  /// What the list says of a run; `member` is "address", "report" and the like.
+  /// A member of a run in the list; `member` is "address", "report" and the like.
   static std::string told_of(const Json& told, const std::string& name, const std::string& member = "report") {
     for (const Json& run : told.at("runs")) {
       if (run.at("name") == name) return run.at(member);
@@ -123,7 +123,7 @@ TEST_F(Server, ListsRunsOpensAReportAndComparesAndWritesNothingIntoTheFolders) {
   ASSERT_TRUE(empty) << "a report that is being written";
   EXPECT_EQ(empty->body, "");
   put(runs_ / "b/report.html", "<title>its own</title>");
-  // What lies in a folder may be anybody's, and must not act as a page of this server.
+  // Anybody may have written the files in a folder, so a report from there must not act as a page of this server.
   EXPECT_NE(own->get_header_value("Content-Security-Policy").find("sandbox allow-scripts"), std::string::npos);
   EXPECT_EQ(made->get_header_value("Content-Security-Policy").find("sandbox"), std::string::npos);
   const std::string before = state_of(runs_);
@@ -158,7 +158,7 @@ TEST_F(Server, TellsProgramsOfRunsAndTheirFindingsAsJson) {
   const std::string address = sick.at("address");
   EXPECT_EQ(address, "/api/runs" + (runs_ / "a%20b%2B%C3%BC").string());
 
-  // What the command says of the same record; however a client writes the address.
+  // The server returns the same findings as the command, for each way to write the address.
   const std::string record = (runs_ / "a b+ü/record.jsonl").string();
   const Json rows = Json::parse(run(LOUPE_COMMAND + " diagnose --json '" + record + "'", root_).output);
   EXPECT_FALSE(rows.empty());
@@ -191,13 +191,13 @@ TEST_F(Server, WritesTagsAndNotesAndTellsThem) {
   EXPECT_EQ(Json::parse(answer->body),
             Json({{"version", 1}, {"tags", said["tags"]}, {"note", said["note"]}, {"archived", true}}));
   EXPECT_EQ(Json::parse(text_of(runs_ / "a/notes.json")), said);
-  // Programs are told at once, and those who follow.
+  // The list for programs changes at once, and so does the list for followers.
   const auto all = client.Get("/api/runs");
   ASSERT_TRUE(all);
   EXPECT_EQ(Json::parse(all->body).at("runs")[0].at("tags"), said["tags"]);
   const Json told = list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == true; });
   EXPECT_EQ(told.at("runs")[0].at("note"), said["note"]);
-  // Also what somebody else wrote there.
+  // The server also notices changes to the file by other programs.
   fs::remove(runs_ / "a/notes.json");
   list(client, [](const FollowedList& now) { return now.runs().at(0).at("archived") == false; });
 }
@@ -300,7 +300,7 @@ TEST_F(Server, RefusesEveryOtherMethod) {
   check(client.Patch("/"));
   check(client.Options("/"));
   check(client.Post("/api/runs"));
-  // A browser asks so before it sends what a page of another server wants to change.
+  // A browser sends OPTIONS before it sends a change from a page of a different server.
   check(client.Options("/api/runs/a"), "GET, HEAD, POST");
   check(client.Put("/api/runs/a"), "GET, HEAD, POST");
   EXPECT_TRUE(client.Get("/"));
@@ -394,7 +394,7 @@ TEST_F(Server, ServesOthersAndEndsThoughReadersTakeNothing) {
   std::vector<int> stuck;
   for (int i = 0; i < 5; ++i) {
     stuck.push_back(connected(view.port()));
-    // Far less room than an event needs.
+    // The buffer has far less room than an event needs.
     const int room = 1024;
     ::setsockopt(stuck.back(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     const std::string request = "GET /events HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(view.port()) + "\r\n\r\n";
@@ -456,7 +456,7 @@ TEST_F(Server, AnswersWhileManyConnectionsSendTheirHeadersSlowly) {
   auto view = start();
   std::vector<int> slow;
   for (int i = 0; i < 60; ++i) slow.push_back(connected(view.port()));
-  // Often enough that no read of the server's ends for want of data.
+  // Bytes come often enough that no read of the server times out.
   std::atomic<bool> is_over{false};
   std::thread dripping([&] {
     for (const int each : slow) ::send(each, "GET / HTTP/1.1\r\nX: ", 19, MSG_NOSIGNAL);
@@ -484,7 +484,7 @@ TEST_F(Server, TakesTheNextPortWhereTheUsualOneIsBusyAndSaysSo) {
   EXPECT_NE(second.text().find("is taken; port " + std::to_string(second.port()) + " is used instead"),
             std::string::npos)
       << second.text();
-  // One that was asked for is not exchanged for another.
+  // A port given on the command line is not replaced by a free one.
   auto third = start({"--port", std::to_string(first.port())});
   EXPECT_EQ(third.end(0), 1);
   EXPECT_EQ(third.text(), "loupe: error: cannot listen on 127.0.0.1, port " + std::to_string(first.port()) +

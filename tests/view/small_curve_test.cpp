@@ -1,4 +1,4 @@
-// A run's loss at the size of a word, however long the run is.
+// A run's loss as a curve of the size of a word, however long the run is.
 
 #include "record/run_summary.h"
 

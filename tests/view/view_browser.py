@@ -1,4 +1,4 @@
-"""Reads the page of `loupe view` in headless Chromium as a person would, and keeps screenshots of it.
+"""Opens the page of `loupe view` in headless Chromium as a person would, and keeps screenshots of it.
 
 usage: view_browser.py LOUPE FOLDER
   LOUPE   the command
@@ -19,7 +19,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "report"))
 
-# First of all, because it goes on in Debian's Python where this one has no Selenium.
+# Import this first, because it restarts the program in Debian's Python if this Python has no Selenium.
 from reading import Reading, at_night, run_tests
 
 from selenium.webdriver.common.by import By
@@ -47,12 +47,12 @@ def settings(**values):
 
 
 def holder(process):
-    """What the lock of a run's folder says of a process of this machine."""
+    """The content of the lock in a run's folder, for a process of this machine."""
     boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{process} {socket.gethostname()} {boot}/{os.readlink('/proc/self/ns/pid')}\n"
 
 
-# Holds a run's folder as a trainer does, until it is killed.
+# Locks a run's folder as a trainer does, until it is killed.
 TRAINER = """
 import fcntl, sys, time
 lock = open(sys.argv[1], "r+")
@@ -76,7 +76,7 @@ def finding(severity, rule, message, state="raised"):
     )
 
 
-# Words on show that begin in one line and end in another, but at a place where names may.
+# Lists visible words that are broken across lines at a place where no break is allowed.
 BROKEN_WORDS = """
 const broken = [], walker = document.createTreeWalker(document.getElementById("runs"), NodeFilter.SHOW_TEXT);
 for (let node; (node = walker.nextNode());) {
@@ -93,7 +93,7 @@ return broken;
 
 
 class Viewing(Reading):
-    """A browser, and runs of which `loupe view` tells."""
+    """A browser, and runs that `loupe view` shows."""
 
     START = 1_790_000_000
 
@@ -128,7 +128,7 @@ class Viewing(Reading):
         return file
 
     def hold(self, folder):
-        """A process that holds a run's folder."""
+        """Starts a process that locks a run's folder."""
         lock = self.runs / folder / ".loupe.lock"
         lock.touch()
         trainer = subprocess.Popen([sys.executable, "-c", TRAINER, str(lock)], stdout=subprocess.PIPE, text=True)
@@ -173,7 +173,7 @@ class Viewing(Reading):
             env={**os.environ, "TMPDIR": str(self.folder)},
         )
         self.url = self.server.stdout.readline().strip()
-        # By the address that leads here, for a machine's own name need not.
+        # Use 127.0.0.1, because the machine's own name may not lead here.
         self.driver.get(re.sub(r"//[^:]+:", "//127.0.0.1:", self.url))
         self.wait("return document.documentElement.dataset.ready === 'true'")
         self.wait("return document.querySelector('.state.reading') === null")
@@ -197,7 +197,7 @@ class Viewing(Reading):
         return next(row for row in self.all("#runs tbody tr") if row.find_element(By.CSS_SELECTOR, "th a").text == name)
 
     def wait_for_report(self):
-        """Until the report in the frame stands; the driver is in the frame then."""
+        """Waits until the report in the frame is complete; leaves the driver in the frame."""
         self.wait("return document.documentElement.dataset.ready === 'true'")
         self.driver.switch_to.frame(self.find("#report"))
         self.wait("return document.documentElement.dataset.ready === 'true'")
@@ -253,7 +253,7 @@ class List(Viewing):
         self.put("later", beginning("later", self.START + 2000) + epoch(1, 1, self.START + 2000))
         self.wait("return document.querySelectorAll('#runs tbody tr').length === 6")
         self.assertEqual(self.names()[0], "later")
-        # Neither the choice nor the place of the keyboard is lost to what is new.
+        # New runs change neither the selection nor the keyboard's focus.
         self.assertTrue(box.is_selected())
         self.assertEqual(self.script("return document.activeElement"), box)
 
@@ -290,7 +290,7 @@ class List(Viewing):
         self.assertEqual(focused().get_attribute("data-key"), "name")
         focused().send_keys(Keys.SPACE)
         self.assertEqual(self.names(), [MARKUP, "adam", "sgd"])
-        # What was pressed keeps the keyboard's place though the heads are made anew.
+        # A pressed button keeps the focus although the heads are recreated.
         self.assertEqual(focused().get_attribute("data-key"), "name")
         focused().send_keys(Keys.ENTER)
         self.assertEqual(self.names(), ["sgd", "adam", MARKUP])
@@ -321,12 +321,12 @@ class List(Viewing):
         self.serve()
         self.assertEqual(self.end(), 0)
         self.wait("return document.getElementById('status').textContent.startsWith('The server does not answer')")
-        # The browser tells of connections that it could not make.
+        # The browser logs connections that it could not make, so clear its log.
         self.driver.get_log("browser")
 
 
 class Table(Viewing):
-    """The order, the filter and the columns."""
+    """The order, the filter and the columns of the table."""
 
     def test_is_sorted_by_each_head_and_keeps_that_over_a_reload(self):
         self.put_some()
@@ -334,7 +334,7 @@ class Table(Viewing):
         self.assertEqual(self.orders(), {"Started": "descending"})
         self.head("best").click()
         self.assertEqual(self.orders(), {"Best": "ascending"})
-        # What has no value is last in either direction.
+        # Runs without a value are last in either direction.
         self.assertEqual(self.names(), ["adam", "live", MARKUP, "sgd", "broken"])
         self.assertEqual(self.find(".lowest").text, "0.5166 best")
         self.head("best").click()
@@ -349,7 +349,7 @@ class Table(Viewing):
         self.wait("return document.documentElement.dataset.ready === 'true'")
         self.assertEqual(self.orders(), {"rate": "ascending"})
         self.assertEqual(self.find("#filter").get_attribute("value"), "e")
-        # An address that somebody passed on, and one that makes no sense.
+        # The page accepts an address from another person, and an invalid one.
         self.script("location.hash = 'sort=-name'")
         self.wait("return document.querySelector('[aria-sort=descending] button')?.dataset.key === 'name'")
         self.assertEqual(self.find("#filter").get_attribute("value"), "")
@@ -361,7 +361,7 @@ class Table(Viewing):
         self.serve()
 
         def filtered(text, wanted):
-            """Whether the list comes to hold these: a page that loads rows meanwhile shows them a moment later."""
+            """Waits until the list has the wanted runs: a page that loads rows meanwhile shows them a moment later."""
             self.find("#filter").clear()
             self.find("#filter").send_keys(text)
             until = time.monotonic() + 30
@@ -379,7 +379,7 @@ class Table(Viewing):
         self.assertIn("filter=batch+sgd", self.driver.current_url)
         self.assertEqual(filtered("no such run", []), [])
         self.assertTrue(self.find("#no-match").is_displayed())
-        # From a report one comes back to the list as it was.
+        # Going back from a report restores the list.
         filtered("adam", ["adam"])
         self.row("adam").find_element(By.CSS_SELECTOR, "th a").click()
         self.wait_for_report()
@@ -434,7 +434,7 @@ class Table(Viewing):
         self.assertIn("rate", heads)
         self.assertNotIn("batch", heads)
         self.assertEqual(self.find("#alike").text, "Alike in the 2 runs that tell of settings: batch size 64")
-        # One more run, in which it differs, makes it a column while the page is open.
+        # A new run with a different value turns the setting into a column while the page is open.
         more = beginning("more", self.START + 3000) + settings(optimizer="Adam", rate=0.001, batch_size=128)
         self.put("more", more + epoch(1, 3, self.START + 3000))
         self.wait("return document.querySelector('thead button[data-key=\":batch size\"]') !== null")
@@ -486,7 +486,7 @@ class Table(Viewing):
             self.assertFalse(self.find(control).is_displayed(), control)
         self.assertTrue(self.row("sgd").is_displayed())
         self.assertEqual(self.script("return getComputedStyle(document.body).color"), "rgb(0, 0, 0)")
-        # Nothing is cut at the right, however many columns there are.
+        # Nothing is cut off at the right, however many columns the table has.
         cut = "const box = document.querySelector('.scrolled'); return box.scrollWidth - box.clientWidth"
         self.assertEqual(self.script(cut), 0)
         self.assertIn("SGD\n0.1", self.row("sgd").text)
@@ -512,7 +512,7 @@ class Table(Viewing):
             self.put(f"many/{i}", beginning(f"many{i}", self.START + i) + many + epoch(1, 1, self.START))
         self.serve()
         self.assertEqual(self.script(BROKEN_WORDS), [])
-        # The table is scrolled, not the page, and whose row it is stays in sight.
+        # The table scrolls, not the page, and the run's name stays visible.
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), self.width)
         self.script("document.querySelector('.scrolled').scrollLeft = 2000")
         left = self.script("return document.querySelector('#runs tbody th').getBoundingClientRect().left")
@@ -531,7 +531,7 @@ class Report(Viewing):
         self.driver.switch_to.default_content()
         self.assertEqual(self.driver.title, "adam – Loupe")
         self.screenshot("report")
-        # The report's switch between light and dark is the bar's too.
+        # The report's switch between light and dark also changes the bar.
         self.driver.switch_to.frame(self.find("#report"))
         self.find("#theme").click()
         self.driver.switch_to.default_content()
@@ -566,7 +566,7 @@ class Report(Viewing):
         top = self.script("return scrollY")
         with record.open("a") as file:
             file.write(epoch(2, 0.0625, self.START + 1000))
-        # At no time is there no report, or one that is not drawn.
+        # A fully drawn report is visible at all times.
         self.driver.switch_to.default_content()
         self.script("""
             window.gaps = 0;
@@ -590,7 +590,7 @@ class Report(Viewing):
         with record.open("a") as file:
             file.write(line("end", epoch=2, how="completed"))
         self.wait("return document.getElementById('status').textContent === 'completed'")
-        # What was shown stays when the record goes.
+        # The last report stays visible when the record is deleted.
         record.unlink()
         self.wait("return document.getElementById('status').textContent.startsWith('The record is gone')")
         self.assertEqual(self.find("#title").text, "live")
@@ -609,7 +609,7 @@ class Report(Viewing):
         with record.open("a") as file:
             file.write(epoch(2, 0.0625, self.START + 1000))
         time.sleep(3)
-        # The list, in which nothing is live now either, tells of it when it is loaded.
+        # The list, in which nothing is live now either, shows the new step after a reload.
         self.find("#back").click()
         self.wait("return document.querySelector('#runs tbody tr')?.textContent.includes('step 200')")
         self.assertFalse(self.find("#live").is_selected())
@@ -659,13 +659,13 @@ class Report(Viewing):
         self.wait("return document.documentElement.dataset.ready === 'true'")
         self.driver.switch_to.frame(self.find("#report"))
         self.assertIn("record.jsonl:3: error: this line is not JSON", self.find("body").text)
-        # The browser tells of the status of the answer.
+        # The browser logs the status of the answer, so clear its log.
         self.driver.switch_to.default_content()
         self.driver.get_log("browser")
 
 
 class Notes(Viewing):
-    """What people say of runs."""
+    """Notes and tags that people add to runs."""
 
     def edit(self, name, tags, note=""):
         self.row(name).find_element(By.CSS_SELECTOR, ".edit").click()
@@ -691,7 +691,7 @@ class Notes(Viewing):
         self.row("adam").find_element(By.CSS_SELECTOR, ".tag").click()
         self.assertEqual(self.find("#filter").get_attribute("value"), "tag=baseline")
         self.assertEqual(self.names(), ["adam"])
-        # What a reader of the file changes there appears, too.
+        # A change of the file by another program appears, too.
         (self.runs / "sweep/adam/notes.json").write_text('{"tags": ["other"]}')
         self.wait("return document.querySelector('.tag')?.textContent === 'other'")
         self.assertEqual(self.names(), [])
@@ -731,7 +731,7 @@ class Notes(Viewing):
         self.assertEqual(self.find("#notes-tags").get_attribute("value"), "lost")
         self.find("#notes-cancel").click()
         self.assertEqual(self.all(".tag"), [])
-        # The browser tells of the status of the answer.
+        # The browser logs the status of the answer, so clear its log.
         self.driver.get_log("browser")
 
     def test_hide_archived_runs_unless_they_are_asked_for(self):
@@ -771,7 +771,7 @@ class Notes(Viewing):
         self.assertIn("sweep/adam/notes.json' cannot be read: it is no file", self.find("#hint").text)
         self.row("live").find_element(By.CSS_SELECTOR, ".tick input").click()
         self.assertEqual(self.find("#hint").text, "")
-        # The browser tells of the status of the answer.
+        # The browser logs the status of the answer, so clear its log.
         self.driver.get_log("browser")
 
 
