@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains examples/digits under Loupe's eyes: installs what is missing, builds, trains, and says where to look.
+# Trains examples/digits with Loupe watching: installs missing packages, builds, trains, and prints where the results are.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

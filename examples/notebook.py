@@ -1,7 +1,7 @@
 # %% [markdown]
-# What training recorded, in Python. Cells for Jupyter, VS Code or Spyder; also a program:
+# Reads recorded runs in Python. Cells for Jupyter, VS Code or Spyder; also a program:
 #
-#     python examples/notebook.py runs pictures      # the folder with the runs, and where pictures go
+#     python examples/notebook.py runs pictures      # the folder with the runs, and the folder for pictures
 #
 # It needs pandas and matplotlib, and `loupe` from the wheel or from sdk/python in PYTHONPATH.
 
@@ -17,7 +17,7 @@ PICTURES = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "pictures")
 PICTURES.mkdir(parents=True, exist_ok=True)
 
 # %% [markdown]
-# All runs below a folder, by name. Each has what `record.jsonl` has: how it ended, what it was set to, what was found.
+# Reads all runs below a folder, by name. A run has the content of its `record.jsonl`: its end, its settings and its findings.
 
 # %%
 runs = loupe.runs(RUNS)
@@ -26,7 +26,7 @@ for run in runs.values():
 run = runs.get("digits") or next(iter(runs.values()))
 
 # %% [markdown]
-# One frame has every number. Here the losses, with the spread over the steps of an epoch.
+# One frame has every number. This plot shows the losses, with the spread over the steps of an epoch.
 
 # %%
 values, bands = run.values(), run.ranges()
@@ -40,7 +40,7 @@ axes.legend()
 figure.savefig(PICTURES / "loss.png")
 
 # %% [markdown]
-# A layer a row, an epoch a column: how large the gradients are.
+# Each row is a layer, each column an epoch: the size of the gradients.
 
 # %%
 gradients = values[values.tag == "Weight Gradient Norm"].pivot_table(index="layer", columns="epoch", values="value", sort=False)
@@ -53,7 +53,7 @@ figure.colorbar(picture)
 figure.savefig(PICTURES / "gradients.png")
 
 # %% [markdown]
-# The training loss of every run of the sweep, as one frame gives it.
+# The training loss of every run of the sweep, from one frame.
 
 # %%
 sweep = loupe.read_all(RUNS)

@@ -1,10 +1,10 @@
-# The set-up that examples/demo.sh and tests/run.sh share; sourced by both. It installs only what is missing, by apt, and
-# asks for sudo only then.
+# The set-up that examples/demo.sh and tests/run.sh share; sourced by both. It installs missing packages with apt, and
+# uses sudo only for that.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Package (as Debian and Ubuntu call it) and what it is for.
+# Each package, with its name in Debian and Ubuntu, and its purpose.
 packages=$(
   cat <<'END'
 g++                     compiles Loupe
@@ -28,7 +28,7 @@ libgtest-dev            GoogleTest runs the tests
 python3                 checks the README and the report in the tests
 END
 )
-# These come instead of a LibTorch that is there already.
+# These are installed only if no LibTorch is found.
 libtorch_packages=$(
   cat <<'END'
 libtorch-dev            LibTorch itself
@@ -52,15 +52,15 @@ as_root() {
   fi
 }
 
-# As many compilers as there are cores, and memory: one that reads LibTorch's headers takes up to 2 GB.
+# The number of compilers to run at once, limited by cores and by memory: compiling LibTorch's headers takes up to 2 GB.
 default_jobs() {
   local cores memory
-  cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # a trainer's setting says nothing of compilers
+  cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # the setting is for trainers, not for compilers
   memory=$(($(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) / 2000000))
   echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
 }
 
-# Prints the folder of the LibTorch at the first of these paths that has one, which host/cmake/FindLibTorch.cmake finds in
+# Prints the folder of the LibTorch at the first of these paths that has one. host/cmake/FindLibTorch.cmake finds it in
 # the same way: by its headers and libraries.
 torch_under() {
   local path library
@@ -76,8 +76,8 @@ torch_under() {
   done
 }
 
-# Prints the folder of Python's torch, if a C++ program can be built with it. Why not goes to standard error. It is not
-# imported, which a CUDA build refuses where CUDA's libraries are not; a program needs few of them.
+# Prints the folder of Python's torch if a C++ program can be built with it; otherwise prints the reason to standard error.
+# Does not import torch, because a CUDA build fails to import without CUDA's libraries; a program needs only few of them.
 python_torch() {
   local python folder
   python=$(command -v python3 || command -v python) || return 0
@@ -92,8 +92,8 @@ python_torch() {
   echo "$folder"
 }
 
-# Sets torch to the LibTorch to build with: what CMAKE_PREFIX_PATH names, then Python's, then Debian's. Empty: Debian's
-# has yet to be installed. LOUPE_LIBTORCH=debian takes Debian's whatever else there is.
+# Sets torch to the LibTorch to build with: from CMAKE_PREFIX_PATH, else Python's, else Debian's. Empty means that Debian's
+# is not installed yet. LOUPE_LIBTORCH=debian always selects Debian's.
 find_libtorch() {
   torch=""
   if [[ ${LOUPE_LIBTORCH:-} != debian ]]; then
@@ -144,7 +144,7 @@ install_packages() {
     fi
   done
   if ((${#offered[@]} == 0)); then return; fi
-  # Some hundred lines on what gets unpacked help nobody, unless it fails.
+  # Show the hundreds of lines about unpacking only after a failure.
   local log
   log=$(mktemp)
   if ! as_root "${apt[@]}" install -y --no-install-recommends "${offered[@]}" >"$log" 2>&1; then
@@ -174,8 +174,8 @@ set_up() {
   say "building with the LibTorch in $torch"
 }
 
-# Where ccache is installed, what follows compiles through it. It serves every checkout of this machine, whatever folder that
-# lies in.
+# If ccache is installed, the following builds compile through it. Its cache serves every checkout on this machine, in any
+# folder.
 use_compiler_cache() {
   if ! command -v ccache >/dev/null; then return; fi
   if [[ -n ${LOUPE_CCACHE_DIR:-} ]]; then export CCACHE_DIR=$LOUPE_CCACHE_DIR; fi
@@ -191,7 +191,7 @@ configure() {
   local stamp="${CXX:-} ${CXXFLAGS:-} ${arguments[*]}"
   if [[ -f $folder/build.ninja && $(cat "$folder/configured" 2>/dev/null) == "$stamp" ]]; then return; fi
   say "configuring $folder"
-  # What CMake once found of another LibTorch would stay.
+  # The cache would keep settings of an earlier LibTorch.
   rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
   mkdir -p "$folder"
   if ! cmake -S "$root" -B "$folder" "${arguments[@]}" >"$folder/configure.log" 2>&1; then

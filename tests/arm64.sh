@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Builds Loupe for AArch64 by Debian's cross compiler, runs tests under QEMU's user emulation, and watches a trainer there.
-# Needs root, to tell the kernel what starts such programs.
-#   tests/arm64.sh [FOLDERS [CTEST-ARGUMENTS...]]      these folders of tests/; "measure core torch" unless told otherwise
+# Builds Loupe for AArch64 with Debian's cross compiler, runs tests under QEMU's user emulation, and watches a trainer there.
+# Needs root, to make the kernel start AArch64 programs with QEMU.
+#   tests/arm64.sh [FOLDERS [CTEST-ARGUMENTS...]]      these folders of tests/ (default: "measure core torch")
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 cd "$root"
 
 folders=${1:-measure core torch}
 build=$root/build-arm64
-debian=$build/debian # libraries and headers for AArch64, as packages bring them; nothing there is installed
+debian=$build/debian # unpacked libraries and headers for AArch64 from Debian's packages; none is installed
 libraries=/usr/lib/aarch64-linux-gnu
 
-# What Loupe is built of, by the same names as on this machine.
+# The libraries that Loupe is built with have the same package names as on this machine.
 arm64_packages=$(names_of "$packages"$'\n'"$libtorch_packages" | grep -E '^lib|-dev$' | paste -sd,)
 packages=$(
   cat <<'END'
@@ -23,7 +23,7 @@ END
 torch_is_debians=false
 install_packages
 
-# Lets the kernel start programs for AArch64, until this script ends where it did not before.
+# Makes the kernel start AArch64 programs with QEMU until this script ends, unless it already does.
 binfmt=/proc/sys/fs/binfmt_misc
 let_programs_start() {
   [[ -e $binfmt/register ]] || as_root mount -t binfmt_misc binfmt_misc "$binfmt" ||
@@ -41,9 +41,9 @@ make_debian() {
   mkdir -p "$build"
   as_root mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$arm64_packages" \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$debian"
-  # Programs are this machine's, and so are the files that one opens.
+  # Remove programs and system files, as QEMU uses those of this machine.
   as_root rm -rf "${debian:?}"/{bin,dev,etc,sbin,tmp,usr/bin,usr/sbin,var}
-  # What links within the system, and what an installation would link.
+  # Make absolute links relative to the unpacked system, and add the links that an installation would make.
   local to link
   while read -r to link; do as_root ln -sfr "$debian$to" "$link"; done < <(find "$debian" -lname '/*' -printf '%l %p\n')
   as_root ln -sfr "$debian$libraries"/openblas-pthread/lib*.so.* "$debian$libraries"
@@ -68,7 +68,7 @@ export PKG_CONFIG_SYSROOT_DIR=$debian PKG_CONFIG_LIBDIR=$debian$libraries/pkgcon
 tests/abi/host/frozen.sh --compile aarch64-linux-gnu-gcc tests/abi/1.0/aarch64 qemu-aarch64-static -L /usr/aarch64-linux-gnu
 tests/run.sh --only "$folders" --build "$build/tests" -- "${@:2}"
 
-# Plugins that were built for AArch64 with the headers of 1.0, in this host.
+# Run the plugins that were built for AArch64 with the headers of 1.0 in this host.
 cmake --build "$build/tests" --parallel "$(default_jobs)" --target frozen_tests loupe loupe_run digits_plain
 "$build/tests/bin/frozen_tests" >"$build/frozen.txt" 2>&1 || fail "plugins of 1.0: $(cat "$build/frozen.txt")"
 work=$build/watched

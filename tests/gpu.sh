@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks on a real GPU what Loupe says of devices.
+# Checks on a real GPU that Loupe reports devices correctly.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
@@ -19,13 +19,13 @@ prints a table. Takes up to 8 minutes; ends with 1 where a check failed, and wit
 END
 }
 
-most_bytes=60000000 # what such a machine takes along
+most_bytes=60000000 # the most that can be copied to a machine with a GPU
 
 make_bundle() {
   local build=$root/build-gpu python bundle size
   bundle=$build/bundle python=$build/python
   [[ -x $python/bin/pip ]] || python3 -m venv --clear "$python"
-  # LibTorch, and of CUDA only the headers and what its part for the processor asks for; the rest is gigabytes.
+  # LibTorch, and only the CUDA headers and the CUDA libraries that its CPU part needs; the rest is gigabytes.
   "$python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "torch==${GPU_TORCH:-2.11.0}" \
     {nvidia-cuda-runtime,nvidia-cuda-cupti,nvidia-cuda-crt}"==${GPU_CUDA:-13.0}.*"
   CMAKE_PREFIX_PATH=$(echo "$python"/lib/python3*/site-packages/torch)
@@ -36,7 +36,7 @@ make_bundle() {
   cmake --build "$build" --parallel "$(default_jobs)" --target gpu_trainer gpu_trainer_plain
   rm -rf "$bundle" && mkdir "$bundle"
   cp "$build"/packages/loupe-*.whl "$bundle"
-  # With the symbols by which Loupe knows functions of the program.
+  # Keep the symbols of these programs, by which Loupe finds functions of the program.
   cp "$build/bin/gpu_trainer" "$build/bin/gpu_trainer_plain" "$bundle"
   strip -o "$bundle/libcount_waits.so" "$build/lib/libcount_waits.so"
   size=$(du --summarize --bytes "$bundle" | cut -f 1)
@@ -55,9 +55,9 @@ run_on_gpu() {
   [[ -x $bundle/gpu_trainer ]] || fail "there is no $bundle/gpu_trainer: make it by 'tests/gpu.sh make', and bring it along"
   torch=$(python_torch)
   [[ -n $torch ]] || fail "the Python on the path has no torch: put the one that has it first"
-  # Beside a LibTorch of that name, where the wheel looks for it; what lies there otherwise is left as it is.
+  # The wheel looks for LibTorch beside itself, so link it there; the installed packages stay unchanged.
   site=$(mktemp -d)
-  # shellcheck disable=SC2064 # now
+  # expand $site now
   trap "rm -rf '$site'" EXIT
   python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-compile --target "$site" \
     "$bundle"/loupe-*.whl

@@ -1,33 +1,33 @@
 #!/usr/bin/env bash
-# Runs what takes too long for every change.
-#   tests/nightly.sh [PART...]      all parts unless told otherwise:
+# Runs the tests that take too long for every change.
+#   tests/nightly.sh [PART...]      (default: all parts)
 #
-# A part, how many minutes it takes with what it builds, and what it holds:
+# Each part, the minutes that it takes including its build, and its content:
 #
-# part         | minutes             | what it holds
+# part         | minutes             | content
 # addresses    | not measured        | all tests by day under AddressSanitizer and UndefinedBehaviorSanitizer
 # threads      | not measured        | the tests of threads and ranks under ThreadSanitizer, ten times
-# slow         | not measured        | the tests with the label `nightly`: all of the browser's (report_browser, view_browser), of
-#              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin and
-#              |                     | every way to be a part of a project, each header alone by the other compiler, benchmarks,
-#              |                     | and the rehearsal of the checks on a GPU
+# slow         | not measured        | the tests with the label `nightly`: all browser tests (report_browser, view_browser),
+#              |                     | Python's reader with pandas and mypy, TensorBoard and trackers by pip, every new plugin,
+#              |                     | every way to build Loupe in a project, each header compiled by the other compiler,
+#              |                     | benchmarks, and the rehearsal of the checks on a GPU
 # zoo          | not measured        | the zoo with five seeds
 # long         | 1, and the build    | runs of 20,000 epochs and of 300 models
 # kills        | 4, and the build    | 100 trainers killed at any moment
 # ranks        | not measured        | 100 runs of four processes killed at any moment
 # fuzz         | 60, and the build   | six targets of fuzzing, ten minutes each
 # tidy         | not measured        | clang-tidy
-# plain        | not measured        | the build of every type by both compilers, each source by itself
+# plain        | not measured        | every build type with both compilers, each source compiled separately
 # parts        | not measured        | Loupe as a part of other projects, built as a whole in C++17 and C++20
-# frozen       | 8 beside other work | what 1.0 froze, built again to the bit, and mistakes that a maintainer might make, each seen by a
-#              |                     | test
+# frozen       | 8 beside other work | the frozen files of 1.0, rebuilt bit by bit, and mistakes that a maintainer might make,
+#              |                     | each found by a test
 # older        | not measured        | today's plugins in earlier hosts
 # libtorch     | not measured        | a LibTorch between the oldest and the newest
-# debian13     | not measured        | one in a bare Debian 13
-# demo         | not measured        | what README.md prints, in an empty folder
+# debian13     | not measured        | the tests in a bare Debian 13
+# demo         | not measured        | the commands of README.md, in an empty folder
 # packages     | not measured        | Debian packages on Debian 12 and 13, as root
-# arm64        | not measured        | another processor
-# instructions | not measured        | what watching costs in instructions, against the last release
+# arm64        | not measured        | the tests on AArch64, emulated
+# instructions | not measured        | the instructions that watching adds, compared with the last release
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -39,7 +39,7 @@ addresses() { tests/run.sh --sanitize address; }
 
 threads() { tests/run.sh --sanitize thread -- --repeat until-fail:10; }
 
-# build TARGET...: what the parts below run, without a sanitizer.
+# build TARGET...: builds the programs of the parts below, without a sanitizer.
 build_folder="build-nightly"
 build() {
   tests/run.sh --set-up
@@ -53,13 +53,13 @@ zoo() {
   OMP_NUM_THREADS=1 "$build_folder/bin/zoo" --seeds 5 --recall 0.95 --healthy 0.98
 }
 
-# What a long run takes at its end, counted in allocations and bytes.
+# Counts the allocations and bytes that a long run takes at its end.
 long() {
   build allocation_tests
   "$build_folder/bin/allocation_tests" --gtest_also_run_disabled_tests --gtest_filter='LongRuns.*'
 }
 
-# Every epoch that the console has shown must be in the record, and the record must read.
+# Every epoch that the console has shown must be in the record, and the record must be readable.
 kills() {
   build digits loupe
   local folder=$build_folder/killed trainer shown recorded number all=0
@@ -79,7 +79,7 @@ END
     shown=$(grep -c '^── .* · epoch' "$folder/output" || true)
     recorded=$(grep -c '"kind":"tick".*}$' "$folder/run/record.jsonl" 2>/dev/null || true)
     if ((recorded < shown)); then fail "kill $number: $shown epochs were shown, ${recorded:-0} are recorded"; fi
-    if ((recorded == 0)); then continue; fi # it had not got far enough
+    if ((recorded == 0)); then continue; fi # killed before the first epoch
     "$build_folder/bin/loupe" replay "$folder/run/record.jsonl" --visualizer csv --out "$folder/again" >/dev/null
     rm -rf "$folder/run" "$folder/again"
     ((all += recorded)) || true
@@ -110,8 +110,8 @@ slow() {
     --parallel "$(default_jobs)" --output-on-failure
 }
 
-# Each source by itself, by both compilers and with every type of build; CI builds several sources at once. Debian's clang does
-# not compile Debian's LibTorch as C++20.
+# Compiles each source separately, with both compilers and every build type; CI compiles several sources together. Debian's
+# clang does not compile Debian's LibTorch as C++20.
 plain() {
   local type
   tests/run.sh --set-up
@@ -127,7 +127,7 @@ plain() {
 }
 
 parts() {
-  build loupe # for what it found of the system
+  build loupe # an install copies this build
   local standard check
   find_libtorch
   for standard in 17 20; do
@@ -145,7 +145,7 @@ frozen() {
   tests/abi/freeze.sh --check 1.0
 }
 
-# The plugins of today in the host of each minor version before; until there is a tag, of the tree in which 1.0 was last frozen.
+# Runs today's plugins in the host of each earlier minor version; before the first tag, in the tree that last froze 1.0.
 older() {
   local commit commits source
   build digits loupe loupe_plugins
@@ -165,14 +165,14 @@ older() {
   done
 }
 
-# Between the oldest and the newest, which CI tests. By clang++, as PyPI's newest there.
+# Tests a LibTorch between the oldest and the newest, which CI tests. Uses clang++, as CI does with the newest.
 libtorch() {
   install_newer_torch
   CC=clang CXX=clang++ CMAKE_PREFIX_PATH=$newer_torch \
     tests/run.sh --only "programs threads torch zoo" --nightly --build build-nightly-2.13
 }
 
-# LibTorch 2.6 and GCC 14, in a Debian 13 with nothing in it but the checkout, then what tests/run.sh itself installs.
+# Tests with LibTorch 2.6 and GCC 14 in a bare Debian 13, where tests/run.sh installs the packages.
 debian13() {
   packages="debootstrap makes bare systems" torch_is_debians=false
   install_packages
@@ -184,7 +184,7 @@ debian13() {
   rm -rf --one-file-system "$bare"
 }
 
-# What README.md prints for the source, in an empty folder, but that it is cloned from here.
+# Runs the commands for building from source in README.md in an empty folder, cloning this checkout.
 demo() {
   local folder
   folder=$(mktemp -d /var/tmp/loupe-demo.XXXXXX)
@@ -194,7 +194,7 @@ demo() {
   rm -rf "$folder"
 }
 
-# As root: they are made in a bare Debian, and installed, tried and removed in another.
+# Makes the packages in one bare Debian, then installs, tries and removes them in a second one. Needs root.
 packages() {
   local release
   packages="debootstrap makes bare systems" torch_is_debians=false

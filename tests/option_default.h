@@ -7,7 +7,7 @@
 
 namespace loupe::test {
 
-/// A declared default as YAML text; "" for an option that must be given.
+/// A declared default as YAML text; "" for a required option.
 inline std::string default_text(const loupe_option& option) {
   if ((option.flags & LOUPE_OPTION_REQUIRED) != 0) return "";
   if (option.type == LOUPE_TYPE_MAP) return "{}";

@@ -1,6 +1,6 @@
-# loupe_test_paths(TARGET NAME VALUE [NAME VALUE]...): macros of a test for the places of files, each a std::string, in the
-# header paths.h, which is the target's own. The values are in one source, so that the compiler cache that holds the others
-# serves a checkout in any place. Once a target; an object library that is a part of it includes ${TARGET_paths}/paths.h.
+# loupe_test_paths(TARGET NAME VALUE [NAME VALUE]...): declares the paths of files for a test as std::string, in the
+# target's own header paths.h. Only one source has the values, so that the compiler cache can reuse all other objects in a
+# different checkout. Call this once per target; an object library of the target includes ${TARGET_paths}/paths.h.
 function(loupe_test_paths target)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/paths/${target})
   set(header "#pragma once\n#include <string>\nnamespace loupe::test::paths {\n")

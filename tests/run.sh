@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs the tests. CI runs this very command.
+# Installs missing packages, builds everything and runs the tests. CI runs this command.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../examples/setup.sh"
 
@@ -51,7 +51,7 @@ ccache                  compiles again only what has changed
 libcpp-httplib-dev      asks the server of `loupe view`
 END
 )
-# What the tests alone need, beside what the build does; most folders need none of it.
+# These packages are only for tests; most folders need none of them.
 if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (check|examples|parity|port|python|report|view|visualizers)\  ]]; then
   packages+=$(
     cat <<'END'
@@ -75,7 +75,7 @@ fi
 if [[ ${CXX:-} == clang* ]]; then
   packages+=$'\nlibclang-rt-dev         sanitizers, which some tests build programs with\n'
 fi
-# Loupe is built as README builds it; with a sanitizer, as quickly as can be.
+# The build type is that of README, or the fastest to build with a sanitizer.
 type=Release
 if [[ $sanitize != OFF ]]; then type=Fast; fi
 if [[ -z $build ]]; then
@@ -89,27 +89,27 @@ if $only_set_up; then exit; fi
 use_compiler_cache
 configure "$build" "-DCMAKE_BUILD_TYPE=$type" -DLOUPE_WERROR=ON -DLOUPE_BUILD_TESTS=ON -DLOUPE_BUILD_EXAMPLES=ON \
   "-DLOUPE_SANITIZE=$sanitize"
-# LibTorch itself is built without ThreadSanitizer: what these tests do has no report in it.
+# LibTorch itself is built without ThreadSanitizer, so run only the folders whose tests get no false reports.
 if [[ $sanitize == thread && ${#only[@]} == 0 ]]; then only=(threads ranks); fi
 targets=()
 for folder in "${only[@]}"; do targets+=(--target "tests/$folder/all"); done
-# Programs that tests at night alone start.
+# The target night builds the programs that only nightly tests start.
 if ((${#left_out[@]} == 0 && ${#only[@]} == 0)); then targets=(--target all --target night); fi
 say "building Loupe, its examples and its tests in $build (some minutes the first time)"
 cmake --build "$build" --parallel "$jobs" "${targets[@]}"
 
-# Tests run side by side, so each computes on one core; one more than there are cores, as the browser keeps some waiting.
+# Tests run side by side, so each computes on one core; one more test than cores, as tests with a browser often wait.
 export OMP_NUM_THREADS=1
-# Every call over the boundary is held to its contract.
+# The checker tests every call between host and plugins against its contract.
 export LOUPE_CHECK=strict
 case $sanitize in
   address)
-    # LeakSanitizer guesses where the thread-local variables of a library begin that is loaded late, and may crash there.
+    # LeakSanitizer guesses the thread-local variables of a library that is loaded late, and may crash there.
     export ASAN_OPTIONS=intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     ;;
   thread) export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$root/tests/threads/libtorch.supp" ;;
 esac
-# A sanitizer of GCC 12 finds no room for its shadow memory where a kernel places mappings too randomly, once in many starts.
+# A sanitizer of GCC 12 sometimes finds no room for its shadow memory if the kernel places mappings too randomly.
 run=()
 if [[ $sanitize != OFF ]] && setarch --addr-no-randomize true 2>/dev/null; then run=(setarch --addr-no-randomize); fi
 say "running the tests"

@@ -6,7 +6,7 @@
 
 namespace loupe {
 
-/// The findings that are not gone, in the order they were raised.
+/// The unresolved findings, in the order they were raised.
 inline std::vector<const loupe_finding*> standing_of(const FindingBoard& board) {
   std::vector<const loupe_finding*> found = board.all();
   std::erase_if(found, [](const loupe_finding* each) { return each->state == LOUPE_FINDING_GONE; });

@@ -9,16 +9,16 @@
 
 namespace examples {
 
-/// What every example trainer takes on its command line.
+/// The command-line arguments of every example trainer.
 struct Arguments {
   std::string config;  ///< the YAML that says what Loupe watches
   int epochs = 0;
   std::string out;   ///< where the run's files go: the YAML's run.dir starts here
-  std::string data;  ///< the data file, where the trainer reads one
+  std::string data;  ///< the data file, if the trainer reads one
 };
 
-/// The command line over `arguments`' values; goes into the folder `out`. Prints help or the mistake and exits when
-/// there is nothing to train. `add_options` adds those that one trainer alone has.
+/// Reads the command line, with `arguments` as defaults, and changes to the folder `out`. Prints help or the error and
+/// exits if there is nothing to train. `add_options` adds the options of one trainer.
 inline Arguments read_arguments(int argc, char** argv, const std::string& about, Arguments arguments,
                                 const std::function<void(CLI::App& app)>& add_options = {}) {
   CLI::App app(about);

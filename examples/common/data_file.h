@@ -2,7 +2,7 @@
 
 namespace examples {
 
-/// data/digits.csv of the checkout that the examples were built from.
+/// The path of data/digits.csv in the checkout that the examples were built from.
 extern const char digits_file[];
 
 }  // namespace examples

@@ -20,7 +20,7 @@ struct Digits {
   }
 };
 
-/// Reads data/digits.csv, or any file of its form. Throws std::runtime_error that names the file and the line.
+/// Reads data/digits.csv, or a file of the same form. Throws std::runtime_error with the file and the line.
 inline Digits load_digits(const std::string& path) {
   constexpr int64_t pixels = 64;
   std::ifstream file(path);

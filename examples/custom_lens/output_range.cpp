@@ -1,4 +1,4 @@
-// A lens of one's own: how large each layer's outputs get. float16 overflows above 65504, int8 needs a scale that fits.
+// An example lens: the range of each layer's outputs. float16 overflows above 65504, and int8 needs a scale that fits.
 
 #include <loupe/plugin.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-// One number an event: the largest magnitude in a tensor. The host measures it in the one pass that all lenses share.
+// The largest magnitude of each tensor, one number per event. The host measures it in a pass that all lenses share.
 class LargestMagnitude : public loupe::Preprocessor {
  public:
   static constexpr const char* name = "largest_magnitude";
@@ -29,7 +29,7 @@ class LargestMagnitude : public loupe::Preprocessor {
   loupe::Series& magnitudes_ = add_series("magnitude");
 };
 
-// Puts it behind the forward of every module of the types that the YAML names, and shows the epoch's largest and mean.
+// Watches the outputs of modules of the types that the YAML names, and shows the largest and mean magnitude per epoch.
 class OutputRange : public loupe::Lens {
  public:
   static constexpr const char* name = "output_range";

@@ -1,4 +1,4 @@
-// The trainer of main.cpp without the three lines of Loupe: `loupe run` watches it as it is.
+// The trainer of main.cpp without the three lines of Loupe: `loupe run` watches it unchanged.
 
 #include <torch/torch.h>
 

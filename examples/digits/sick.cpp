@@ -1,4 +1,4 @@
-// A trainer in which one thing is wrong, for `loupe run` to find. ../README.md shows what it says.
+// A trainer with one fault, for `loupe run` to find. ../README.md shows the findings.
 //   digits_sick FAULT [EPOCHS]
 
 #include <torch/torch.h>
@@ -31,7 +31,7 @@ struct Trainer {
   std::function<Tensor(const Tensor& output, const Tensor& labels)> loss =
       [](const Tensor& output, const Tensor& labels) { return nn::functional::cross_entropy(output, labels); };
   bool clears_gradients = true, trains_in_eval_mode = false;
-  double clip = 0;  // the largest norm of the gradients, or 0 for any
+  double clip = 0;  // the largest norm of the gradients, or 0 for no limit
   int64_t trained_on = 1400;
   Tensor validated_on = torch::arange(1400, digits.count());
 
@@ -66,7 +66,7 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
      }},
     {"nan",
      [](Trainer& trainer) {
-       // 0 times the logarithm of 0, as soon as the model is sure enough
+       // 0 times the logarithm of 0 is NaN, which happens once the model is sure enough
        trainer.loss = [](const Tensor& output, const Tensor& labels) {
          return -(torch::one_hot(labels, classes) * (output * 20).softmax(1).log()).sum(1).mean();
        };
@@ -91,7 +91,7 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
      }},
     {"collapse",
      [](Trainer& trainer) {
-       // draws the outputs for all images together, and nothing pushes any apart
+       // pulls the outputs for all images together, and nothing pushes them apart
        trainer.digits.images -= trainer.digits.images.mean(0);
        trainer.loss = [](const Tensor& output, const Tensor&) {
          return -nn::functional::cosine_similarity(output, output.roll(1, 0)).mean();
@@ -99,7 +99,7 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
      }},
     {"shared-rows",
      [](Trainer& trainer) {
-       // split once more, in another order: most of these are trained on
+       // drawn in a new random order: most of these images are also used for training
        trainer.validated_on = torch::randperm(trainer.digits.count()).slice(0, 1400);
      }},
     {"replaced-layer",
@@ -127,7 +127,7 @@ const std::map<std::string, std::function<void(Trainer&)>> faults = {
      }},
     {"target-scale",
      [](Trainer& trainer) {
-       // prices of houses, so to speak
+       // targets are as large as the prices of houses
        trainer.model = nn::Sequential(nn::Flatten(), nn::Linear(pixels, 64), nn::ReLU(), nn::Linear(64, 1));
        trainer.loss = [](const Tensor& output, const Tensor& labels) {
          return nn::functional::mse_loss(output.squeeze(1), 200000 + 10000 * labels.to(torch::kFloat));

@@ -46,7 +46,7 @@ struct DiscriminatorImpl : nn::Module {
     register_module("judge", judge);
   }
 
-  /// The logit of "this is a real digit", one for each image.
+  /// Returns the logit of "this is a real digit", one for each image.
   torch::Tensor forward(torch::Tensor images) { return judge(look->forward(images)).squeeze(1); }
 
   nn::Sequential look;
@@ -61,7 +61,7 @@ torch::Tensor loss_against(const torch::Tensor& logits, double answer) {
   return nn::functional::binary_cross_entropy_with_logits(logits, torch::full_like(logits, answer));
 }
 
-/// Draws images side by side in characters.
+/// Prints images side by side as characters.
 void print_images(const torch::Tensor& images) {
   constexpr char shades[] = " .:-=+*#%@";
   for (int64_t row = 0; row < 8; ++row) {
@@ -97,7 +97,7 @@ void train(const examples::Arguments& arguments) {
       const torch::Tensor drawn = generator(torch::randn({batch.size(0), noise_size}));
 
       discriminator_optimizer.zero_grad();
-      // Answers of 0.9 keep the discriminator from growing too sure of itself.
+      // Targets of 0.9 instead of 1 keep the discriminator from becoming too sure.
       const torch::Tensor discriminator_loss = loss_against(discriminator(digits.index_select(0, batch)), 0.9) +
                                                loss_against(discriminator(drawn.detach()), 0);
       discriminator_loss.backward();

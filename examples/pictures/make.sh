@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the pictures of the READMEs: trains faulty programs under `loupe run`, and takes pictures of reports, by chromium,
-# and of the console on a terminal, which tmux is; aha turns the terminal's colours into HTML.
-#   examples/pictures/make.sh [BUILD-FOLDER]      of examples/demo.sh unless told otherwise
+# Makes the pictures of the READMEs again: trains faulty models under `loupe run`, and takes pictures of reports with chromium,
+# and of the console on a terminal, provided by tmux; aha turns the terminal's colours into HTML.
+#   examples/pictures/make.sh [BUILD-FOLDER]      (default: build, as examples/demo.sh)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=$(realpath "${1:-build}")
@@ -16,7 +16,7 @@ picture() {
 on_terminal() { tmux -L loupe-pictures "$@"; }
 
 export LC_ALL=C.UTF-8 OMP_NUM_THREADS=1
-# The README's.
+# Make the pictures of README.md.
 on_terminal -u new-session -d -s console -x 100 -y 24 \
   "'$build/bin/loupe' run --every-step --out '$runs' -- '$build/bin/digits_sick' vanishing 60; sleep 60"
 for ((i = 0; i < 600; ++i)); do
@@ -32,7 +32,7 @@ for ((i = 0; i < 600; ++i)); do
 done
 picture 1200 1260 "$runs/digits_sick/report.html" report.png
 
-# The gallery's: the faults that examples/README.md has a picture of.
+# Make the pictures of the gallery, one for each fault with a picture in examples/README.md.
 sed -n 's|^!\[.*(pictures/\(.*\)\.png)$|\1|p' examples/README.md | while read -r fault; do
   "$build/bin/loupe" run --every-step --out "$runs" --name "$fault" -- "$build/bin/digits_sick" "$fault" >"$runs/log" 2>&1 ||
     { cat "$runs/log" >&2 && exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains examples/ranks in several processes under Loupe's eyes: installs what is missing, builds, trains, and says where
-# to look. One console, one report.
+# Trains examples/ranks in several processes with Loupe watching: installs missing packages, builds, trains, and prints where
+# the results are: one console, one report.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../setup.sh"
 
@@ -37,7 +37,7 @@ done
 if ! [[ $ranks =~ ^[1-9][0-9]?$ ]] || ((ranks > 64)); then fail "--ranks is '$ranks'; it must be a number from 1 to 64"; fi
 cd "$root"
 
-# Of all LibTorchs, those that the system packages have the headers of their Gloo beside them.
+# Only the LibTorch of the system packages has the headers of its Gloo beside it.
 if [[ -z ${CMAKE_PREFIX_PATH:-} ]]; then export LOUPE_LIBTORCH=${LOUPE_LIBTORCH:-debian}; fi
 packages+=$'\nlibgloo-dev             lets the ranks talk: the headers of what LibTorch brings'
 set_up
@@ -51,7 +51,7 @@ plants=$("$trainer" --plant list)
 if [[ $plant == list ]]; then echo "$plants" && exit; fi
 if [[ $plant != none && $plants != *$'\n'"  $plant "* ]]; then fail "there is no plant '$plant'; these are: $plants"; fi
 
-# A port that nobody answers at.
+# Prints a port that no process listens on.
 port_to_meet_at() {
   local port
   for _ in {1..100}; do
@@ -64,7 +64,7 @@ port_to_meet_at() {
   fail "no free port is found between 20000 and 30000"
 }
 
-# Ends what still runs, at once where it does not end by itself within five seconds.
+# Ends the running processes, and kills those that do not end within five seconds.
 processes=()
 declare -A rank_of
 stop_all() {

@@ -90,7 +90,7 @@ struct SkippedStep : Trainer {
 };
 
 void flip_a_bit(const Tensor& tensor) {
-  // Of the first number's fraction, which changes it by a few percent.
+  // Flip a bit of the first number's fraction, which changes the number by a few percent.
   *static_cast<std::uint32_t*>(tensor.data_ptr()) ^= 1U << 20;
 }
 
@@ -110,7 +110,7 @@ struct StateFlip : Trainer {
     if (!place().is_last() || epoch_ != 2) return;
     for (const auto& [parameter, state] : optimizer_.state()) {
       const Tensor momentum = static_cast<torch::optim::SGDParamState&>(*state).momentum_buffer();
-      if (momentum.sizes() == hidden_weight().sizes()) flip_a_bit(momentum);  // no other has this shape
+      if (momentum.sizes() == hidden_weight().sizes()) flip_a_bit(momentum);  // no other parameter has this shape
     }
   }
 };

@@ -38,7 +38,7 @@ int number_in(const char* name, int least, int most) {
 Store store_at_master(const Place& place) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(number_in("MASTER_PORT", 1, 65535));
-  // torchrun may serve this port itself.
+  // Torchrun may serve this port itself.
   options.isServer = place.rank == 0 && environment("TORCHELASTIC_USE_AGENT_STORE") != "True";
   options.numWorkers = place.size;
   options.waitWorkers = false;
@@ -60,7 +60,7 @@ Store meeting_point(const Place& place, const std::string& file) {
         "see with --store");
   }
   store->setTimeout(longest_wait);
-  // After a restart by torchrun, the store still holds the addresses of those that are gone.
+  // After a restart by torchrun, the store still holds the addresses of the earlier processes.
   return c10::make_intrusive<c10d::PrefixStore>("trainer/" + environment("TORCHELASTIC_RESTART_COUNT"), store);
 }
 

@@ -138,12 +138,12 @@ struct Sharded : Trainer {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i / part != static_cast<std::size_t>(place().rank)) others.push_back(all[i]);
     }
-    // The optimizer leaves out what has no gradient, and keeps nothing of it.
+    // The optimizer skips parameters without a gradient, and keeps no state for them.
     for (Tensor& parameter : others) parameter.mutable_grad().reset();
     Trainer::update();
     const torch::NoGradGuard no_grad;
     for (Tensor& parameter : others) parameter.zero_();
-    group_.sum(all);  // of each, one rank has it, and the others add nothing
+    group_.sum(all);  // for each parameter, one rank has the value and the others add 0
   }
 };
 

@@ -1,7 +1,7 @@
-// Learns to read handwritten digits in several processes, which average their gradients by hand. One is a rank:
+// Learns to read handwritten digits in several processes, which average their gradients by hand. Each is a rank:
 //   RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 ranks &
 //   RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 ranks
-// as torchrun, mpirun and srun start them, and demo.sh beside this file.
+// torchrun, mpirun and srun start them this way, and so does demo.sh beside this file.
 
 #include <loupe/inspector.h>
 
@@ -15,7 +15,7 @@
 
 using namespace examples;
 
-/// What `name` calls; without a trainer where it calls nothing.
+/// The plant called `name`; has no trainer if there is none.
 Plant plant_named(const std::string& name) {
   if (name == "none") return plant<Trainer>("none", "nothing");
   for (const auto& plants : {faults(), healthy_twins()}) {
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       auto inspector = loupe::Inspector::from_yaml(arguments.config);
       trainer->train(inspector, arguments.epochs);
     }
-    group.wait();  // rank 0, which the others may meet at, leaves last
+    group.wait();  // rank 0, which may serve the meeting point, leaves last
   } catch (const c10::Error& error) {
     std::fprintf(stderr, "rank %d: %s\n", place.rank, error.what_without_backtrace());
     return 1;

@@ -9,20 +9,20 @@
 
 namespace examples {
 
-/// A trainer in which one thing is different from the healthy one.
+/// A trainer with one difference from the healthy one.
 struct Plant {
   std::string name;
-  std::string about;    ///< what is different, for people
-  std::string twin_of;  ///< the fault that it resembles, where it is healthy; empty for a fault
+  std::string about;    ///< the difference, for people
+  std::string twin_of;  ///< the fault that a healthy twin resembles; empty for a fault
   std::function<std::unique_ptr<Trainer>(Group& group, const std::string& data)> trainer;
 };
 
-/// What goes wrong where many processes train one model.
+/// Faults that occur when many processes train one model.
 std::vector<Plant> faults();
-/// What is done on purpose, looks like one of the faults, and must not be taken for it.
+/// Healthy trainers that people write on purpose, which resemble the faults and must not be reported.
 std::vector<Plant> healthy_twins();
 
-/// For the lists of both.
+/// Makes an entry of both lists.
 template <class Changed>
 Plant plant(std::string name, std::string about, std::string twin_of = "") {
   return {std::move(name), std::move(about), std::move(twin_of),

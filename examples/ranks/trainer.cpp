@@ -12,13 +12,13 @@ using torch::indexing::Slice;
 
 namespace {
 
-/// The same order on every rank, whatever its own random numbers are.
+/// A random order that is the same on every rank, independent of the rank's own random numbers.
 Tensor shuffled(int64_t count, uint64_t seed) {
   return torch::randperm(count, at::make_generator<at::CPUGeneratorImpl>(seed));
 }
 
 Reader replica_of(const Place& place) {
-  // Each rank needs random numbers of its own, or dropout leaves out the same units everywhere.
+  // Each rank needs different random numbers, or dropout would drop the same units on all ranks.
   torch::manual_seed(1 + place.rank);
   return Reader();
 }
@@ -53,7 +53,7 @@ Tensor Trainer::backward(const Digits& batch) {
 }
 
 void Trainer::end_epoch() {
-  // Batch norms follow the batches of their own rank. What validates must be one model.
+  // Batch norm statistics follow the batches of each rank. Average them, so that all ranks validate one model.
   std::vector<Tensor> statistics;
   for (const auto& buffer : model_->named_buffers()) {
     if (buffer.value().is_floating_point()) statistics.push_back(buffer.value());
@@ -95,7 +95,7 @@ double Trainer::train_epoch(loupe::Inspector& inspector) {
 
 double Trainer::validate(loupe::Inspector& inspector) {
   const torch::NoGradGuard no_grad;
-  Tensor sums = torch::zeros(2);  // of the losses, and of the images
+  Tensor sums = torch::zeros(2);  // sums of the losses and of the number of images
   const Digits digits = validation_.at(validation_share());
   if (digits.count() > 0) {
     model_->eval();

@@ -10,10 +10,10 @@ OUT_DIR=$(mktemp -d)
 trap 'rm -r "$OUT_DIR"' EXIT
 export OUT_DIR CARGO_MANIFEST_DIR=$crate
 rustc=("${RUSTC:-rustc}" --edition 2021 -D warnings)
-# What cargo does by itself: the declarations of the C headers come first.
+# Cargo would do this by itself: first generate the declarations from the C headers.
 "${rustc[@]}" -o "$OUT_DIR/generate" "$crate/build.rs"
 "$OUT_DIR/generate" >/dev/null
 "${rustc[@]}" -C opt-level=2 --crate-type rlib --crate-name loupe -o "$OUT_DIR/libloupe.rlib" "$crate/src/lib.rs"
-# A cdylib exports what is marked #[no_mangle], which is the plugin's entry, and nothing else.
+# A cdylib exports only functions marked #[no_mangle]: the plugin's entry.
 "${rustc[@]}" -C opt-level=2 --crate-type cdylib -C strip=symbols -C link-arg=-Wl,-z,defs \
   --extern "loupe=$OUT_DIR/libloupe.rlib" -o "$folder/$(basename "$lens" .rs).so" "$lens"

@@ -1,5 +1,5 @@
-//! A lens in Rust: of each activation layer the share of units that are silent in a whole batch, and the share of
-//! layers in which more than `threshold` of them are.
+//! A lens in Rust: for each activation layer the share of units that are silent in a whole batch, and the share of
+//! layers with more than `threshold` silent units.
 
 use loupe::{abi::*, DeclaredOption, Event, Lens, Module, Options, Report, Result, Source, Wiring};
 

@@ -1,12 +1,12 @@
-//! A component of each kind but the lens, as small as they can be, and a lens that brings them together: the outputs of
-//! every other forward, their mean squares, and lines of text.
+//! A minimal component of each kind except a lens, and a lens that combines them: it takes the outputs of
+//! every other forward, computes their mean squares, and writes lines of text.
 
 use loupe::{abi::*, DeclaredOption, Event, Gatherer, Lens, Module, Options, Preprocessor, Report, Result};
 use loupe::{Series, Source, Taps, Told, Visualizer, Wiring};
 use std::fs::File;
 use std::io::Write;
 
-/// Hands on every other output.
+/// Passes on every other output.
 struct EveryOther;
 
 impl Gatherer for EveryOther {
@@ -24,7 +24,7 @@ impl Gatherer for EveryOther {
     }
 }
 
-/// Makes a number of each tensor.
+/// Computes a number from each tensor.
 struct MeanSquare;
 
 impl Preprocessor for MeanSquare {
@@ -92,7 +92,7 @@ impl Visualizer for Lines {
     }
 }
 
-/// Shows what these two make of each layer.
+/// Shows the mean squares of every other output of each layer.
 struct MeanSquares(Vec<(u64, String, Source)>);
 
 impl Lens for MeanSquares {

@@ -1,4 +1,4 @@
-// An LSTM learns to go on with a text, character by character. The text is made on the spot, by a small grammar.
+// An LSTM learns to continue a text, character by character. A small grammar generates the text at the start.
 
 #include <loupe/inspector.h>
 #include <torch/torch.h>
@@ -27,7 +27,7 @@ struct WriterImpl : nn::Module {
     register_module("output", output);
   }
 
-  /// {batch, length} characters to {batch, length, alphabet} scores of each one's next.
+  /// Maps {batch, length} characters to {batch, length, alphabet} scores of each next character.
   torch::Tensor forward(torch::Tensor characters) {
     const auto [remembered, state] = memory(embedding(characters));
     return output(norm(remembered));
@@ -40,7 +40,7 @@ struct WriterImpl : nn::Module {
 };
 TORCH_MODULE(Writer);
 
-/// {rows, length + 1} characters as their places in the alphabet.
+/// Returns {rows, length + 1} characters as indices into the alphabet.
 torch::Tensor write_text(int64_t rows, int64_t length) {
   const std::vector<std::vector<std::string>> sentence = {
       {"the", "a", "every", "no"},

@@ -27,7 +27,7 @@ std::vector<std::smatch> all(const std::string& text, const std::regex& pattern)
 const std::regex function_pattern(R"(\(\*(\w+)\)\()");
 const std::regex struct_pattern(R"(struct (\w+) \{\s*([^;]*);)");
 
-/// The comment that ends right above the line with `position`, white space run together; empty when there is none.
+/// The comment that ends right above the line with `position`, with single spaces; empty without a comment.
 std::string comment_above(const std::string& text, std::size_t position) {
   const std::size_t line = text.rfind('\n', position);
   if (line == std::string::npos || line < 2 || text.compare(line - 2, 2, "*/") != 0) return "";
@@ -35,7 +35,7 @@ std::string comment_above(const std::string& text, std::size_t position) {
   return std::regex_replace(text.substr(begin, line - begin), std::regex(R"(\s+)"), " ");
 }
 
-/// What is wrong with a contract; empty when nothing is.
+/// The fault of a contract; empty for a correct contract.
 std::string contract_fault(const std::string& comment) {
   static const std::regex contract(
       R"(/\* @thread (trainer|model|display|trainer or model|trainer or display|trainer, model or display|any) @state (\w[^@]*) @reenter (\w[^@]*) @owns (\w[^@]*) @since (\d+)\.(\d+) \*/)");

@@ -5,14 +5,13 @@
 
 namespace loupe {
 
-/// What in the text of abi.h breaks the rules that it states: a sentence each.
+/// The faults of abi.h's text against its own rules, one sentence each.
 std::vector<std::string> faults_of_header(const std::string& text);
 
-/// Which members of the messages in the text of abi.h have no entry in the text of detail/messages.h: a sentence each.
+/// The members of messages in abi.h's text without an entry in the text of detail/messages.h, one sentence each.
 std::vector<std::string> members_without_entry(const std::string& header, const std::string& table);
 
-/// How many function pointers and structs the text has: for telling a check that found nothing from one that looked at
-/// nothing.
+/// The number of function pointers and of structs in the text: shows that a check without faults did read something.
 std::size_t count_functions(const std::string& text);
 std::size_t count_structs(const std::string& text);
 

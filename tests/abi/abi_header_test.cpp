@@ -15,7 +15,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// All that loupe/abi.h includes, one after the other.
+/// The text of all headers that loupe/abi.h includes, one after the other.
 std::string header() {
   std::vector<std::filesystem::path> files;
   for (const auto& file : std::filesystem::directory_iterator(LOUPE_ABI_HEADERS)) files.push_back(file.path());
@@ -25,7 +25,7 @@ std::string header() {
   return text.str();
 }
 
-/// The faults of the header with one thing in it changed, which must be there.
+/// The faults of the header after `from`, which must occur, is replaced by `to`.
 Texts faults_with(const std::string& from, const std::string& to) {
   std::string text = header();
   const std::size_t at = text.find(from);

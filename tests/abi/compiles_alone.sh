@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles a source that includes one header and nothing else, without a warning.
+# Compiles a source that only includes one header, and fails on a warning.
 #   compiles_alone.sh COMPILER LANGUAGE STANDARD INCLUDE-FOLDER HEADER [COMPILER-ARGUMENTS...]
 set -euo pipefail
 "$1" -x "$2" "-std=$3" -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$4" "${@:6}" - <<<"#include <$5>"

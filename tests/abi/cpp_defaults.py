@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Holds what C++ headers of a version give where an author or a trainer says nothing: the values of members, and of arguments
-that may be left out. What is new is not held yet. What sdk/README.md says may change or go, and what ends in _, is not held.
+"""Compares the defaults in C++ headers with those of a released version: the values of members, and of arguments that may be
+left out. New defaults are not compared, nor those that sdk/README.md allows to change, nor names that end in _.
 
-    cpp_defaults.py FILE INCLUDE...           compares; exit code 1 where one is another or gone
-    cpp_defaults.py --write FILE INCLUDE...   writes the file, which a release does once
+    cpp_defaults.py FILE INCLUDE...           compares; exit code 1 if a default has changed or is missing
+    cpp_defaults.py --write FILE INCLUDE...   writes the file; a release does so once
 """
 import pathlib
 import re
 import sys
 
-# The headers of loupe/detail whose classes others name: by headers that are theirs to include.
+# The headers of loupe/detail whose classes authors use: other headers that authors include refer to them.
 NAMED_BY_AUTHORS = {"component.h", "lines.h", "option_values.h", "series.h", "tag_style.h", "watch.h"}
 LITERAL = r"""(R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-f])'(?:\\.|[^'\\\n])+')"""
-HIDDEN = {ord(character): 0xE000 + ord(character) for character in "(){}[]<>;,=#"}  # within a literal
+HIDDEN = {ord(character): 0xE000 + ord(character) for character in "(){}[]<>;,=#"}  # inside a literal
 SHOWN = {hidden: shown for shown, hidden in HIDDEN.items()}
 
 
 def parts(text, separator):
-    """What stands between separators that are in no brackets. Those of templates count where they stand behind a name."""
+    """The texts between separators outside of brackets. Angle brackets count after a name, as those of templates."""
     depth, start = 0, 0
     for at, character in enumerate(text):
         depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(character, 0)
@@ -32,7 +32,7 @@ def parts(text, separator):
 
 
 def matching(text, at, brackets):
-    """Where the bracket at `at` is closed."""
+    """The position where the bracket at `at` is closed."""
     depth = 0
     for end in range(at, len(text)):
         depth += {brackets[0]: 1, brackets[1]: -1}.get(text[end], 0)
@@ -42,7 +42,7 @@ def matching(text, at, brackets):
 
 
 def declared(scope, text):
-    """(name, value) of a statement without a body."""
+    """Yields (name, value) for each default in a statement without a body."""
     text = re.sub(r"^((public|private|protected):|template <[^>]*>|\[\[\w+\]\])\s*", "", text.strip())
     if re.match(r"using\b|friend\b|static_assert\b", text):
         return
@@ -59,7 +59,7 @@ def declared(scope, text):
 
 
 def defaults(text, scope=""):
-    """Of each struct and namespace in turn, without the bodies of functions."""
+    """Yields the defaults of each struct and namespace in turn, without the bodies of functions."""
     start = at = 0
     while at < len(text):
         if text[at] == "(":
@@ -79,7 +79,7 @@ def defaults(text, scope=""):
                     yield from defaults(inner, scope + named)
                 start = end + 1
             elif re.search(r"[)]|\b(const|override|noexcept|try)$", before) and not re.search(r"=\s*$", before) or ") :" in before:
-                if not re.match(r"\s*[,{]", text[end + 1:]) or ") :" not in before:  # else a member's, before a body
+                if not re.match(r"\s*[,{]", text[end + 1:]) or ") :" not in before:  # else an initializer before a body
                     yield from declared(scope, before)
                     start = end + 1
             at = end

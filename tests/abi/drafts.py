@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds each draft to its number: what a header declares below an id "loupe.history/draft-2", its structs with the contracts of
-their functions and its constants, is that of this number. A draft that changes takes the next number, so that no plugin that was
-built with another is misread; a draft may go.
+"""Checks that a draft changes only together with its number: the structs, contracts and constants that a header declares below
+an id like "loupe.history/draft-2" must be those in FILE. A draft that changes takes the next number, so that no plugin built with
+an earlier draft is misread; a draft may be removed.
 
-    drafts.py INCLUDE FILE           compares; exit code 1 where a draft has changed under its number, or is not in FILE
-    drafts.py --write INCLUDE FILE   adds drafts and numbers that FILE does not have, and takes out those that are gone
+    drafts.py INCLUDE FILE           compares; exit code 1 if a draft has changed under its number, or is not in FILE
+    drafts.py --write INCLUDE FILE   adds drafts and numbers that FILE does not have, and removes those without a header
 """
 import pathlib
 import re
@@ -14,13 +14,13 @@ import frozen
 
 
 def declared(include):
-    """Of each draft's id, the lines that say what it is."""
+    """The declarations of each draft, as lines by the draft's id."""
     drafts = {}
     for header in sorted((include / "loupe/draft/abi").glob("*.h")):
         before, *parts = re.split(r"^#define LOUPE_DRAFT_\w+_ID (\".*\")$", header.read_text(), flags=re.M)
         for id_, text in zip(parts[::2], parts[1::2]):
             found = frozen.Declared()
-            # What stands above the only id of a header belongs to it, too.
+            # Declarations above the only id of a header belong to it, too.
             found.read(re.sub(r"/\*[^*]*\Z", "", text) if len(parts) > 2 else before + text)
             code = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
             constants = {name: value.strip() for name, value in re.findall(r"\b(LOUPE_\w+) = ([^,}]+)", code)}

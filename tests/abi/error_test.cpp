@@ -6,7 +6,7 @@ namespace {
 
 TEST(ErrorBuffer, EndsATextThatFillsAllOfIt) {
   detail::ErrorBuffer error;
-  std::memset(error.get()->message, 'x', error.get()->capacity);  // as C's strncpy may leave it
+  std::memset(error.get()->message, 'x', error.get()->capacity);  // without a terminating 0, like C's strncpy
   EXPECT_EQ(std::strlen(error.text()), error.get()->capacity);
 }
 
@@ -36,7 +36,7 @@ TEST(Guarded, TurnsWhateverIsThrownIntoAStatusAndAMessage) {
   };
   EXPECT_EQ(outcome([] {}), "0 it gave no reason");
   EXPECT_EQ(outcome([] { throw Error("a", LOUPE_NOT_FOUND); }), "2 a");
-  EXPECT_EQ(outcome([] { throw Error("a", LOUPE_OK); }), "4 a");  // thrown is never well
+  EXPECT_EQ(outcome([] { throw Error("a", LOUPE_OK); }), "4 a");  // a thrown error never has the status OK
   EXPECT_EQ(outcome([] { throw std::runtime_error("b"); }), "4 b");
   EXPECT_EQ(outcome([] { throw 3; }), "4 an exception that is not a std::exception was thrown");
 }

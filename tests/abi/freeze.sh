@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Makes the frozen files of a version of the boundary: its headers, and plugins built with them. Every later host loads those
-# plugins, and after the release nothing in the folder is edited; SHA256SUMS says so. Needs root and Debian 12.
-#   tests/abi/freeze.sh VERSION           of this tree, once: tests/abi/VERSION has the sources and the texts of VERSION, and no more
-#   tests/abi/freeze.sh --again VERSION   the same over what is there, as long as the version is not released
-#   tests/abi/freeze.sh --check VERSION   builds the plugins of what the folder has, and says which are not the same to the bit
-# layers.tar.gz has what the plugins are built of beside the folder's headers: those of the C++ layer, and the Rust layer.
+# plugins. After the release the files in the folder never change; SHA256SUMS checks that. Needs root and Debian 12.
+#   tests/abi/freeze.sh VERSION           freezes this tree, once: tests/abi/VERSION has the sources and texts of VERSION only
+#   tests/abi/freeze.sh --again VERSION   freezes again over the existing files, until the version is released
+#   tests/abi/freeze.sh --check VERSION   rebuilds the plugins from the folder's files, and names those that differ in a bit
+# layers.tar.gz has the other sources of the plugins: the headers of the C++ layer, and the Rust layer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 how=once
@@ -24,7 +24,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
-# The standard library of Rust for the other processor, by the version of Debian's compiler.
+# Installs the standard library of Rust for the other processor, in the version of Debian's compiler.
 rust_for_aarch64() {
   local had_arm64=true
   dpkg --print-foreign-architectures | grep -qx arm64 || had_arm64=false
@@ -33,7 +33,7 @@ rust_for_aarch64() {
   $had_arm64 || dpkg --remove-architecture arm64
 }
 
-# build OUT: the plugins of both processors, of the folder's headers and sources. A path of this machine would make others.
+# build OUT: builds the plugins of both processors in a copy, as paths of this machine would change the plugins' bytes.
 build() (
   mkdir -p "$1/x86_64" "$1/aarch64" "$work/layers"
   out=$(realpath "$1")
@@ -76,7 +76,7 @@ build() (
   done
 )
 
-# check BUILT: whether these are the folder's plugins. Another version of a compiler gives other bytes, and is named.
+# check BUILT: compares these plugins with the folder's. A different version of a compiler changes the bytes, and is reported.
 check() {
   local file same=0 others=0
   for file in "$folder"/{x86_64,aarch64}/*.so; do
@@ -116,6 +116,6 @@ build "$folder"
 sums=$(cd "$folder" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
 echo "$sums" >"$folder/SHA256SUMS"
 
-# Once more, in other folders.
+# Build again in different folders, to check that the bytes do not change.
 rm -r "$work/layers" && build "$work/built"
 check "$work/built"

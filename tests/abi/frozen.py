@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Holds the headers of the boundary to what is frozen of a version: a line for each member of a struct (where it lies, its
-size and type), each struct's size, each constant, each macro, each function's contract and each other type. The headers say which
-there are, a compiler says what they are, in C and in C++. Says also whether the core keeps out of what is left to drafts, and
-drafts within it.
+"""Compares the headers of the boundary with a frozen version: for each member of a struct its offset, size and type, and each
+struct's size, each constant, each macro, each function's contract and each other type. The headers give the names, a compiler
+the values, in C and in C++. Also checks that the core does not use ranges reserved for drafts, and that drafts stay within
+these.
 
-    frozen.py INCLUDE FILE CHANGELOG COMPILER...  compares; exit code 1 where the promise of sdk/ABI.md is broken
-    frozen.py --write INCLUDE FILE COMPILER       writes the file, which a release does once
+    frozen.py INCLUDE FILE CHANGELOG COMPILER...  compares; exit code 1 if the promise of sdk/ABI.md is broken
+    frozen.py --write INCLUDE FILE COMPILER       writes the file; a release does so once
 
-What is frozen stays as it is. What is new is a constant of a value that its enumeration does not have yet, a struct, or a
-member behind all others of a struct of data, and the changelog names it. The words of the headers are the promise, too: where a
-sentence of the frozen ones, beside FILE in include/, is not said any more, the changelog has the header's name, "abi/lens.h". What
-the changelog says of the frozen version itself, and of those before, explains nothing.
+Frozen declarations never change. A later version may add a constant with an unused value, a struct, or a
+member at the end of a struct of data, if the changelog names it. The words of the headers are a part of the promise: if a
+sentence of the frozen headers, beside FILE in include/, is missing, the changelog must name the header, as "abi/lens.h". Lines
+of the changelog about the frozen version itself, and earlier ones, do not count.
 """
 import pathlib
 import re
@@ -21,7 +21,7 @@ import tempfile
 import reference
 
 
-# Structs of data although they have functions: those stay, and members come behind them.
+# These structs of data also have functions; the functions stay, and new members follow them.
 DATA_WITH_FUNCTIONS = {"loupe_host", "loupe_component"}
 
 
@@ -32,15 +32,15 @@ def growing(declared):
 
 
 class Declared:
-    """What the text of headers declares, by name."""
+    """The declarations in the text of headers, by kind."""
 
     def __init__(self):
         self.members = []    # (struct, member, type)
         self.types = {}
         self.constants = []
-        self.enumerations = []  # of names
-        self.contracts = []     # lines, as are the next
-        self.macros = []        # those with arguments
+        self.enumerations = []  # lists of names
+        self.contracts = []     # lines, like the macros
+        self.macros = []        # macros with arguments
 
     def read(self, text):
         for name, contract in reference.contracts_in(text):
@@ -50,7 +50,7 @@ class Declared:
             if not value.startswith("__"):  # an attribute
                 self.constants.append(name)
         for name, body in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\)[ \t]+\S.*)$", text, flags=re.M):
-            self.macros.append(f"{name} macro: {' '.join(body.split())}")  # each definition, of which there may be two
+            self.macros.append(f"{name} macro: {' '.join(body.split())}")  # there may be two definitions of a macro
         text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
         text = re.sub(r'extern "C" \{(.*)\}', r"\1", text, flags=re.S)
         for statement in statements(text):
@@ -72,7 +72,7 @@ class Declared:
 
 
 def statements(text):
-    """What stands before each semicolon that is in no braces, with single spaces."""
+    """The text before each semicolon outside of braces, with single spaces."""
     depth, start = 0, 0
     for at, character in enumerate(text):
         depth += {"{": 1, "}": -1}.get(character, 0)
@@ -88,7 +88,7 @@ def plain(kind):
 
 
 def typed(text):
-    """The names that a declaration gives, each with its type: of a function's arguments the types alone."""
+    """Yields the names in a declaration, each with its type; of a function's arguments, the type has only the types."""
     if function := re.fullmatch(r"(.*?)\(\s*\*\s*(\w+)\s*\)\s*\((.*)\)", text):
         arguments = [re.sub(r"(?<=[\s*])\w+$", "", argument.strip()) if " " in argument.strip() else argument
                      for argument in function[3].split(",")]
@@ -102,7 +102,7 @@ def typed(text):
 
 
 def values(compiler, include, headers, declared):
-    """What a compiler says of them: lines without the types."""
+    """Asks a compiler for the values of the declarations; returns lines without the types."""
     is_cxx = "++" in pathlib.Path(compiler).name
     lines = [f"#include <{header}>" for header in headers] + ["#include <stdio.h>"]
     if is_cxx:
@@ -127,7 +127,7 @@ def values(compiler, include, headers, declared):
 
 
 def draft_faults(core, drafts):
-    """Where constants of the core lie in what is left to drafts, and those of drafts outside it or on one another."""
+    """Yields constants of the core in ranges for drafts, and constants of drafts outside these ranges or with a shared value."""
     numbers = {name: int(value) for name, value in (line.split(" ", 1) for line in core + drafts)
                if re.fullmatch(r"-?\d+", value)}
     taps, ranges = numbers.get("LOUPE_TAP_DRAFTS"), {}
@@ -149,7 +149,7 @@ def draft_faults(core, drafts):
                 yield f"{name} is not one of the taps that are left to drafts"
             if used.setdefault(("tap", value), name) != name:
                 yield f"{name} is {used['tap', value]}, too"
-        elif name.startswith("LOUPE_DRAFT_LOSS_"):  # of one tap of its own
+        elif name.startswith("LOUPE_DRAFT_LOSS_"):  # each belongs to one tap
             if value & ~ranges["LOUPE_EVENT_"]:
                 yield f"{name} has bits that are not left to drafts"
         elif prefix := next((each for each in ranges if name.startswith(each.replace("LOUPE_", "LOUPE_DRAFT_"))), None):
@@ -160,7 +160,7 @@ def draft_faults(core, drafts):
 
 
 def broken_promises(frozen, now, declared):
-    """What of the frozen lines is no more, and what is new in a way that plugins would notice."""
+    """Yields frozen lines that are missing, and new lines that plugins would notice."""
     def by_name(lines):
         return dict(line.split(" ", 1) for line in lines if not re.match(r"\S+ (size|contract|macro): ", line))
 
@@ -207,7 +207,7 @@ def broken_promises(frozen, now, declared):
 
 
 def bare_arrays(declared):
-    """Members that lay structs one behind another, so that each has its place by the size of those before: none could grow."""
+    """Yields members that are arrays of structs: each element's place depends on their size, so the struct could not grow."""
     structs = {struct for struct, member, _ in declared.members if member == "struct_size"}
     names = {(struct, member) for struct, member, _ in declared.members}
     for struct, member, kind in declared.members:
@@ -218,7 +218,7 @@ def bare_arrays(declared):
 
 
 def sentences(header):
-    """Those of a header's comments."""
+    """The sentences of a header's comments."""
     if not header.exists():
         return []
     words = [reference.plain(comment) for comment in re.findall(reference.COMMENT, header.read_text())]
@@ -226,7 +226,7 @@ def sentences(header):
 
 
 def unsaid(frozen, now, changelog):
-    """The first sentence of each header that is not said any more, unless the changelog names the header."""
+    """Yields the first missing sentence of each header, unless the changelog names the header."""
     for header in sorted(frozen.glob("loupe/**/*.h")):
         name = header.relative_to(frozen / "loupe")
         said = set(sentences(now / "loupe" / name))
@@ -236,7 +236,7 @@ def unsaid(frozen, now, changelog):
 
 
 def unexplained(frozen, now, changelog):
-    """New names that the changelog does not have."""
+    """Yields new names that the changelog does not have."""
     known = {line.split()[0] for line in frozen}
     for name in sorted({line.split()[0] for line in now} - known):
         if name.split(".")[-1] not in changelog:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""frozen.py sees each change of the headers that plugins would notice.
+"""frozen.py finds each change of the headers that plugins would notice.
 
     frozen_test.py INCLUDE FILE COMPILER
 """
@@ -15,7 +15,7 @@ here = pathlib.Path(__file__).resolve().parent
 
 
 class Changed(unittest.TestCase):
-    of_then = ""  # what the changelog says of the frozen version
+    of_then = ""  # the changelog's text about the frozen version
 
     def checked(self, header, before, after):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""drafts.py and cpp_defaults.py see each change that they are for, and take what may come.
+"""drafts.py and cpp_defaults.py find each change that is forbidden, and accept those that are allowed.
 
     kept_test.py SDK_INCLUDE HOST_INCLUDE DRAFTS DEFAULTS
 """
@@ -16,7 +16,7 @@ here = pathlib.Path(__file__).resolve().parent
 
 class Kept(unittest.TestCase):
     def said(self, header, before, after, script):
-        """The exit code and the words of a script where a header is another."""
+        """The exit code and the output of a script after a change of a header."""
         with tempfile.TemporaryDirectory() as folder:
             for include in (sdk, host):
                 shutil.copytree(include, folder, dirs_exist_ok=True)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the headers of the boundary to the layouts of 1.0 where addresses have 32 bits, with and without 8 bytes' alignment of
-64-bit numbers: each member's place and size, and each struct's size. frozen.py says the same of this processor, with the types.
-Nothing is run: a compiler for that processor writes the numbers down.
+"""Compares the headers of the boundary with the layouts of 1.0 on processors with 32-bit addresses, for both alignments of
+64-bit numbers, 4 and 8 bytes: each member's offset and size, and each struct's size. frozen.py compares those of this processor.
+Nothing is run: a compiler for that processor writes the numbers.
 
-    layout_32.py INCLUDE FILE FROZEN CLANG    compares; exit code 1 where a member is elsewhere, or FILE lacks one of FROZEN
-    layout_32.py --write INCLUDE FILE CLANG   writes the file, which a release does once
+    layout_32.py INCLUDE FILE FROZEN CLANG    compares; exit code 1 if a member has moved, or FILE lacks one of FROZEN
+    layout_32.py --write INCLUDE FILE CLANG   writes the file; a release does so once
 """
 import pathlib
 import re
@@ -40,7 +40,7 @@ def main():
     headers = sorted(path.relative_to(folder) for path in (folder / "loupe/abi").glob("*.h"))
     for path in headers:
         declared.read((folder / path).read_text())
-    declared.enumerations = []  # whose values frozen.py compares
+    declared.enumerations = []  # frozen.py compares their values
     now = {target: sorted(layout(include, headers, declared, clang, target)) for target in TARGETS}
     if write:
         file.write_text("".join(f"{target} {line}\n" for target in TARGETS for line in now[target]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""layout_32.py sees what only processors of 32 bits notice.
+"""layout_32.py finds changes that only 32-bit processors notice.
 
     layout_32_test.py INCLUDE FILE FROZEN CLANG
 """

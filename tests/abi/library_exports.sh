@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether a library of Loupe's exports names of its own alone, and not those of what it stands on: a plugin or a trainer may
-# have another version of that.
+# Checks that a library of Loupe's exports only its own names, and not those of its dependencies: a plugin or a trainer may
+# have different versions of those.
 #   library_exports.sh LIBRARY.so
 set -euo pipefail
 export LC_ALL=C

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Plants mistakes that a maintainer might make, one by one, and says by the name of which test each is seen. Each is planted in a
-view of the checkout that is laid over it and thrown away, so that nothing here changes and a build compiles only what a mistake
-touches. Needs root, and a BUILD of the tests that is up to date: tests/run.sh --only "abi promises" leaves one in build-tests.
+"""Plants mistakes that a maintainer might make, one by one, and prints which test finds each. Each mistake is planted in a
+view that lies over the checkout and is discarded, so that the checkout stays unchanged and a build compiles only affected
+files. Needs root, and an up-to-date BUILD of the tests: tests/run.sh --only "abi promises" leaves one in build-tests.
 
-    mistakes.py BUILD [WORD...]    all, or those with one of the words in their name; exit code 1 where one is not seen
+        mistakes.py BUILD [WORD...]    all, or those with one of the words in their name; exit code 1 if no test finds one
 """
 import os
 import pathlib
@@ -16,8 +16,8 @@ import time
 root = pathlib.Path(__file__).resolve().parents[2]
 ABI, SDK = "sdk/include/loupe/abi", "sdk/include/loupe"
 
-# What it is; the file, the pattern of what stands there and what is planted; the target to build, if any; the test, and the words
-# that it must say.
+# The mistake's name; the file, the pattern to replace and the replacement; the target to build, if any; the test, and the words
+# that the test must print.
 MISTAKES = [
     ("the prose of a member says another thing", f"{ABI}/modules.h", r"(uint64_t id; +/\* )", r"\1seldom ", None,
      "abi_is_as_frozen", "abi/modules.h does not say '"),
@@ -68,10 +68,10 @@ MISTAKES = [
 
 
 def planted(name, file, before, after, target, test, words, build):
-    """Runs in a process of its own, in which the checkout is a view that takes the mistake; says what came of it."""
+    """Runs in a separate process, whose checkout is a view that receives the mistake; returns the result as text."""
     path = root / file
     text = path.read_text()
-    # The order of a state is written and read, so that it is another in both.
+    # The order of a state is written and read, so change it in both places.
     mistaken = re.sub(before, after, text, count=2 if "order" in name else 1)
     if mistaken == text:
         return f"MISSED   {name}: {file} has nothing like '{before}'"
@@ -90,7 +90,7 @@ def planted(name, file, before, after, target, test, words, build):
 
 
 def in_view(arguments):
-    """The words of planted() in a view of the checkout."""
+    """The result of planted() in a view of the checkout."""
     with tempfile.TemporaryDirectory() as over:
         for part in ("upper", "work"):
             os.mkdir(f"{over}/{part}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what a newer minor version might be, made of the headers of today: each struct of data has members behind those of
-today, each enumeration another value or flag, there is an interface more, and LOUPE_ABI_MINOR is higher. The frozen sources of
-plugins then fill and use all that, so that a plugin is built of it that this host must run with the numbers of then.
+"""Writes headers of a made-up newer minor version, based on today's: each struct of data has additional members at its
+end, each enumeration an additional value or flag, there is an additional interface, and LOUPE_ABI_MINOR is higher. The frozen
+sources of plugins then fill and use these, so that this host must run such a plugin with the numbers of the frozen version.
 
     newer_minor.py INCLUDE FROZEN OUT   writes OUT/include, OUT/kinds.c, OUT/kinds.cpp
 """
@@ -23,10 +23,10 @@ def widened(text, grows):
 
 
 def with_more_values(text):
-    """A value more in each enumeration, NAME_NEWER after its first NAME: a bit beside flags, the next number beside numbers."""
+    """Adds a value to each enumeration, NAME_NEWER after its first NAME: a bit for flags, the next number for numbers."""
 
     def add(found):
-        values = [eval(value.strip().rstrip("u").replace("u ", " "))  # a number of C, such as 1u << 3
+        values = [eval(value.strip().rstrip("u").replace("u ", " "))  # a number in C, for example 1u << 3
                   for value in re.findall(r"= ([\w <]+?)\s*(?:,|/\*|\}|$)", found[1], re.M) if "LOUPE" not in value]
         newer = max(value for value in values if value < 0x80 or "<<" in found[1])
         newer = 2 * newer if "<<" in found[1] else newer + 1
@@ -37,7 +37,7 @@ def with_more_values(text):
 
 
 def filled(source, grows):
-    """A source in C whose structs of data have something in their newer members."""
+    """Changes a source in C so that its structs of data have values in their newer members."""
     types = dict((name, kind) for kind, name in re.findall(r"(loupe_\w+) (\w+) = \{", source))
 
     def fill(found):
@@ -46,7 +46,7 @@ def filled(source, grows):
     return re.sub(r"\.struct_size = sizeof\(?\s*(\w+)\)?", fill, source)
 
 
-# What the source in C has in addition, of a newer version.
+# The source in C also has these parts of a newer version.
 USES = {
     "ABI 1.0 is made": "ABI 1.1 is made",
     ".severity = LOUPE_SEVERITY_WARNING": ".severity = LOUPE_SEVERITY_INFO_NEWER",

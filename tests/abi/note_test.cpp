@@ -1,4 +1,4 @@
-// What a plugin's file says of itself, as loupe/abi/entry.h has it.
+// The note in a plugin's file that describes the plugin, as loupe/abi/entry.h declares it.
 
 #include <gtest/gtest.h>
 #include <loupe/abi.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether a host of an earlier minor version runs the plugins of today, as builds in two folders have them: its own `loupe check`
-# passes each, and its trainer gives by them the numbers that today's trainer gives.
+# Checks that a host of an earlier minor version runs today's plugins, using builds in two folders: the older `loupe check`
+# passes each plugin, and the older trainer gives the same numbers with them as today's trainer.
 #   older_host.sh OLDER_BUILD BUILD
 set -euo pipefail
 older=$(realpath "$1") build=$(realpath "$2")
@@ -19,7 +19,7 @@ for plugin in "$LOUPE_PLUGIN_PATH"/*.so; do
 done
 ((count > 10)) || fail "there are $count plugins in $LOUPE_PLUGIN_PATH"
 
-# numbers HOST: what its trainer shows by the plugins of today, without times. Each component must be of today's files.
+# numbers HOST: the numbers of its trainer with today's plugins, without times. Each component must come from today's files.
 numbers() {
   local out
   out=$(mktemp -d "$folder/run.XXXXXX")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether a plugin exports its entry and nothing else, finds every symbol that it uses in the system's libraries, and
-# knows nothing of LibTorch or of the host.
+# Checks that a plugin exports only its entry, finds every symbol that it uses in the system's libraries, and
+# does not depend on LibTorch or on the host.
 #   plugin_exports.sh PLUGIN.so
 set -euo pipefail
 export LC_ALL=C
@@ -16,6 +16,6 @@ exported=$(nm -D --defined-only --format=posix "$plugin" | cut -d ' ' -f 1)
 needed=$(readelf -d "$plugin" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 if grep -Eq '^lib(torch|c10|caffe2|loupe)' <<<"$needed"; then fail "it links: ${needed//$'\n'/ }"; fi
 
-# A sanitizer's own symbols come from the program.
+# The program provides a sanitizer's own symbols.
 unresolved=$(ldd -r "$plugin" 2>&1 | grep -E 'undefined symbol|not found' | grep -Ev 'symbol: __(asan|ubsan|sanitizer|lsan)_' || true)
 [[ -z $unresolved ]] || fail "$unresolved"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Whether a built-in plugin is written as an outsider's must be: it includes the SDK, its own folder, the system, and
-# libraries that its CMakeLists.txt names. Nothing of another plugin, of the host or of LibTorch. One that links
-# loupe_internal also has what is private to the host and the plugins that are built with it.
+# Checks that a built-in plugin is written like an outsider's: it includes only the SDK, its own folder, the system, and
+# libraries that its CMakeLists.txt names, and nothing of another plugin, of the host or of LibTorch. A plugin that links
+# loupe_internal may also include headers that are private to the host and its built-in plugins.
 #   plugin_includes.sh PLUGINS_FOLDER PLUGIN SDK_INCLUDE_FOLDER
 set -euo pipefail
 export LC_ALL=C

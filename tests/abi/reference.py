@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the reference of the boundary's functions from its headers, or says that the file is not what they say.
+"""Writes the reference of the boundary's functions from its headers, or checks that the file agrees with them.
 
-    reference.py INCLUDE FILE            compares; exit code 1 where the file is another
+    reference.py INCLUDE FILE            compares; exit code 1 if the file differs
     reference.py --update INCLUDE FILE   writes it
 """
 import pathlib
@@ -27,7 +27,7 @@ def contracts_in(text: str):
         yield name, plain(re.findall(COMMENT, comments)[-1])
     for _, table, body in TABLE.findall(text):
         for comments, _, name in FUNCTION.findall(body):
-            yield f"{table}.{name}", plain(re.findall(COMMENT, comments)[-1])
+            """Yields "struct.function" and its contract on one line, for each function."""
 
 
 def entry(comments: str, declared: str, name: str, faults: list[str]) -> str:

@@ -9,7 +9,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// A monitor whose plugins have structs of other sizes than the host's, with one leaf that ran once.
+/// A monitor with one leaf that ran once, whose plugins have structs of different sizes than the host's.
 class Sizes : public testing::Test {
  protected:
   Sizes() {

@@ -1,4 +1,4 @@
-// Zero is the default: what a plugin fills may be zero but for its size and for what must be named.
+// Zero is the default: a plugin may leave everything zero, except for sizes and required members.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -56,7 +56,7 @@ class Zeroed : public testing::Test {
     const auto module = monitor_->add_module(description);
     if (Stream* stream = module->stream(LOUPE_TAP_FORWARD)) {
       stream->dispatch(nullptr, LOUPE_EVENT_TRAINING);
-      stream->dispatch(nullptr, 0);  // of an evaluation
+      stream->dispatch(nullptr, 0);  // an event in evaluation
     }
     monitor_->tick(std::nullopt);
     monitor_->display().wait();

@@ -1,4 +1,4 @@
-// A lens in C++ on the C headers alone, built without exceptions and RTTI.
+// A lens in C++ that uses only the C headers, built without exceptions and RTTI.
 #include <loupe/abi.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// A lens, NAME, of a plugin that exports a function, as a build without the SDK's list of names does.
+// A lens, NAME, of a plugin that exports a function, like a build without the SDK's list of names.
 #include <loupe/plugin.h>
 
 __attribute__((visibility("default"), noinline)) int exported_answer() {

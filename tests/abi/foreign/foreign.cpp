@@ -1,4 +1,4 @@
-// A lens, NAME, that uses libraries of its own and the standard library, and shows what they answer.
+// A lens, NAME, that uses its own libraries and the standard library, and shows their answers.
 #include <loupe/plugin.h>
 
 #include <sstream>

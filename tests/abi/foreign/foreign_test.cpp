@@ -1,5 +1,5 @@
-// Plugins that are built otherwise than the host, or with other versions of what the host stands on: neither takes the
-// other's for its own. yaml-cpp is among the libraries of this program, as in a trainer that links Loupe.
+// Plugins that are built differently than the host, or with other versions of its libraries: neither uses the other's
+// libraries. yaml-cpp is among the libraries of this program, as in a trainer that links Loupe.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class ForeignPlugin : public ::testing::TestWithParam<const char*> {};
 TEST_P(ForeignPlugin, UsesItsOwnLibrariesAndTheHostTheOthers) {
   ASSERT_NE(::dlsym(RTLD_DEFAULT, "_ZN4YAML4LoadERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"), nullptr)
       << "yaml-cpp's function of that name is seen by all";
-  for (int run = 0; run < 2; ++run) {  // the second after the plugin was loaded and used
+  for (int run = 0; run < 2; ++run) {  // the second run comes after the plugin was loaded and used
     const Bench bench = bench_with({GetParam()});
     const auto shown = [&](const char* line) { return bench.value(GetParam(), "first", line); };
     EXPECT_EQ(shown("yaml"), 9);

@@ -1,5 +1,5 @@
-// What a plugin brings of its own: libraries with the names of yaml-cpp and nlohmann-json, which the host uses, too,
-// but of another version. Their objects are laid out otherwise, and their functions give other answers.
+// The plugin's own libraries, with the names of yaml-cpp and nlohmann-json, which the host also uses in different
+// versions. Their objects have different layouts, and their functions return different values.
 #pragma once
 
 #include <exception>
@@ -12,7 +12,7 @@ struct Node {
   char other[32] = "";
   int answer;
 };
-/// yaml-cpp's is a std::runtime_error.
+/// The real class derives from std::runtime_error.
 class Exception : public std::exception {
  public:
   explicit Exception(int line) : line(line) {}
@@ -21,7 +21,7 @@ class Exception : public std::exception {
   int line;
 };
 
-// These two have the names, for the linker, of functions that yaml-cpp exports.
+// The linker sees the same names as those of functions that yaml-cpp exports.
 Node Load(const std::string& input);
 std::string Dump(const Node& node);
 
@@ -29,7 +29,7 @@ std::string Dump(const Node& node);
 
 namespace nlohmann {
 
-/// Of inline functions alone, as the real one.
+/// A class with only inline functions, like the real one.
 template <class Number>
 class basic_json {
  public:
@@ -44,7 +44,7 @@ using json = basic_json<double>;
 
 }  // namespace nlohmann
 
-/// What each plugin of these tests defines, with a value of its own: ANSWER.
+/// Each plugin of these tests defines this function, with a different value: ANSWER.
 int shared_answer();
-/// Of such a variable there is one in a process, unless it is hidden.
+/// A process has one instance of such a variable, unless it is hidden.
 inline int shared_state = 0;

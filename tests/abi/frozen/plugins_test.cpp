@@ -1,4 +1,4 @@
-// Plugins that were built with the headers of 1.0 and never since, by several compilers, run in this host.
+// Plugins that were built once, with the headers of 1.0, by several compilers, run in this host.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class FrozenPlugin : public ::testing::TestWithParam<const char*> {
     return (name.find("_newer") != std::string::npos ? LOUPE_NEWER_PLUGINS + "/" : LOUPE_FROZEN_PLUGINS + "/") + name;
   }
 
-  /// Two ticks of two layers, of which the second has large outputs; then the run ends.
+  /// Runs two ticks of two layers, the second of which has large outputs; then the run ends.
   /// @param check  called after each of the ticks
   template <class Check>
   static void run(const std::string& yaml, const Check& check) {
@@ -64,10 +64,10 @@ TEST_P(FrozenPlugin, OfEachKindGivesTheNumbersOfThen) {
   fs::remove(lines);
 }
 
-/// What uses all that 1.0 has; see whole.c.
+/// A plugin that uses everything in 1.0; see whole.c.
 class FrozenWhole : public FrozenPlugin {
  protected:
-  /// Three ticks, each with the same events, of a module with a parameter and an attribute; then it is forgotten.
+  /// Runs three ticks with the same events of a module with a parameter and an attribute; then the module is forgotten.
   static void run_all(const std::string& yaml, const std::string& lens) {
     Bench bench("on_error: stop\n" + yaml, {file()});
     const std::uint32_t trained = LOUPE_PARAMETER_TRAINABLE | LOUPE_PARAMETER_OPTIMIZED;
@@ -89,7 +89,7 @@ class FrozenWhole : public FrozenPlugin {
         bench.step();
       }
       bench.forward(watched, tensor({1, 1}, {1, 2}), evaluation_pass);
-      bench.gradient(watched, "weight", tensor({1, 2, 3, 4}, {2, 2}));  // no step has used it
+      bench.gradient(watched, "weight", tensor({1, 2, 3, 4}, {2, 2}));  // no step uses this gradient
       if (tick == 2) bench.forget(watched);
       bench.tick();
       EXPECT_FALSE(bench.is_quarantined(lens));
@@ -99,7 +99,8 @@ class FrozenWhole : public FrozenPlugin {
 };
 
 TEST_P(FrozenWhole, GivesTheNumbersOfThen) {
-  const std::string file = GetParam(), language = file.substr(6, file.find_first_of("_.", 6) - 6);  // of whole_c_gcc.so
+  const std::string file = GetParam(),
+                    language = file.substr(6, file.find_first_of("_.", 6) - 6);  // from a name like whole_c_gcc.so
   const fs::path lines = fs::temp_directory_path() / ("loupe_frozen_" + file + ".txt");
   run_all("lenses: [" + language +
               "_whole: {flag: true, count: 3, share: 0.25, word: maybe, names: [a, b], map: {two: 2}}]\n" +
@@ -124,7 +125,7 @@ std::string name_of(const ::testing::TestParamInfo<const char*>& plugin) {
   return std::string(plugin.param, std::string(plugin.param).find('.'));
 }
 INSTANTIATE_TEST_SUITE_P(Built, FrozenPlugin, ::testing::Values(LOUPE_FROZEN_PLUGIN_NAMES), name_of);
-// The same sources, built with headers of a newer minor version: they fill and use what this host does not know.
+// The same sources, built with headers of a newer minor version: they fill and use fields that this host does not know.
 INSTANTIATE_TEST_SUITE_P(OfANewerMinor, FrozenPlugin, ::testing::Values("c_newer.so", "cpp_newer.so"), name_of);
 INSTANTIATE_TEST_SUITE_P(Built, FrozenWhole, ::testing::Values(LOUPE_FROZEN_WHOLE_NAMES), name_of);
 INSTANTIATE_TEST_SUITE_P(Built, FrozenLens, ::testing::Values("rust.so"), name_of);

@@ -1,6 +1,6 @@
-/* A host in plain C, as small as one can be: it runs a lens of a plugin over one layer and two events, and prints what
+/* A minimal host in plain C: it runs a lens of a plugin over one layer and two events, and prints what
  * the lens reports. It offers neither services nor components: the lens, or its plugin, must bring gatherers and
- * preprocessors, but for what hands every output on as it comes. c_host PLUGIN.so LENS */
+ * preprocessors, except for a gatherer that passes every output on. c_host PLUGIN.so LENS */
 #include <dlfcn.h>
 #include <loupe/abi.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const loupe_component* component_of(const char* kind, const char* name) {
   return NULL;
 }
 
-/* A component is given every option that it declares, here with its default. */
+/* A component gets every option that it declares, here with its default. */
 static const loupe_option_value* default_of(const loupe_option* option) {
   loupe_option_value* value = calloc(1, sizeof *value);
   if (option->default_value != NULL) *value = *option->default_value;
@@ -61,7 +61,7 @@ static void* instance_of(const loupe_component* component) {
   return self;
 }
 
-/* A preprocessor of the lens, or of its plugin, and the plugin's gatherer before it, where there is one. */
+/* A preprocessor of the lens, or of its plugin, and the plugin's gatherer before it, if it has one. */
 struct loupe_source {
   const loupe_preprocessor* table;
   void* self;
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
                              .path = "relu",
                              .type = "ReLU",
                              .full_type = "torch::nn::ReLUImpl"};
-  /* Of two samples and four units, two of which are silent. */
+  /* The event has two samples and four units, two of which are silent. */
   loupe_measurement measured = {.struct_size = sizeof measured,
                                 .numel = 8,
                                 .sum = 12,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Whether the host in C runs the lens of each frozen plugin in a folder, with the plugin's own gatherer and preprocessor.
-#   frozen.sh FOLDER HOST...                       such as tests/abi/1.0/x86_64 build/bin/abi_c_host
-#   frozen.sh --compile COMPILER FOLDER RUNNER...  for another processor: RUNNER starts the host, which COMPILER compiles
+# Checks that the host in C runs the lens of each frozen plugin in a folder, with the plugin's own gatherer and preprocessor.
+#   frozen.sh FOLDER HOST...                       for example tests/abi/1.0/x86_64 build/bin/abi_c_host
+#   frozen.sh --compile COMPILER FOLDER RUNNER...  for another processor: COMPILER compiles the host, and RUNNER starts it
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ $1 == --compile ]]; then
@@ -18,7 +18,7 @@ for plugin in "$folder"/*.so; do
   case $(basename "$plugin") in
     c_*) lens=c_lens expected=$'log 0: c_lens of ABI 1.0 is made\nC Means, relu, mean: 1.5\nC Means, relu, steps: 0\nc_large_mean: the mean is above the limit' ;;
     cpp_*) lens=cpp_lens expected=$'C++ Means, relu, mean: 1.5\nC++ Means, relu, median: 1.5\nC++ Means, relu, steps: 0\ncpp_large_mean: the mean is above the limit' ;;
-    whole_*) lens=none expected="no lens 'none' in $plugin: it has none" ;; # it asks for more than this host has, which opens it
+    whole_*) lens=none expected="no lens 'none' in $plugin: it has none" ;; # the plugin needs more than this host has, so the host only opens it
     rust*) lens=rust_lens expected=$'Rust Means, relu, mean: 1.5' ;;
     *) printf '%s: nothing is known of it\n' "$plugin" && exit 1 ;;
   esac

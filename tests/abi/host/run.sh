@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether the host in C runs a lens, and prints what is expected. PLUGIN is a plugin; a source, which the command behind
-# it compiles; or a script that builds LENS.so into a folder.
+# Checks that the host in C runs a lens, and prints the expected text. PLUGIN is a plugin, or a source that the command
+# after it compiles, or a script that builds LENS.so into a folder.
 #   run.sh HOST INCLUDE-FOLDER LENS EXPECTED PLUGIN [COMPILER ARGUMENTS...]
 set -euo pipefail
 host=$1 include=$2 lens=$3 expected=$4 plugin=$5

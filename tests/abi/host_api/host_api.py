@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds what programs are compiled and linked against to what it was: the functions that libloupe_host.so exports, by which
-name it is asked for, and the layouts and virtual functions of its classes, as abidiff compares them.
+"""Compares the interface that programs are compiled and linked against with the kept one: the functions that libloupe_host.so
+exports, its name for the loader, and the layouts and virtual functions of its classes, as abidiff compares them.
 
-    host_api.py SOURCE LIBRARY COMPILER           compares; exit code 1 where a program of before would not run
-    host_api.py --write SOURCE LIBRARY COMPILER   writes symbols.txt and layouts.xml, which a first minor version does once
+    host_api.py SOURCE LIBRARY COMPILER           compares; exit code 1 if an earlier program would not run
+    host_api.py --write SOURCE LIBRARY COMPILER   writes symbols.txt and layouts.xml; a first minor version does so once
 
-SOURCE is Loupe's folder, COMPILER a g++. What is added to a minor version is a function; a class that is handed to programs keeps
+SOURCE is Loupe's folder, COMPILER a g++. A minor version may add functions; a class that programs get keeps
 its members.
 """
 import pathlib
@@ -23,7 +23,7 @@ def printed(*command):
 
 
 def exported(library):
-    """The functions for programs of the host's library and of that of its listeners, and the types that these catch and derive from."""
+    """Yields the functions for programs in the libraries of the host and its listeners, and the types to catch and derive from."""
     libraries = library, str(library).replace("libloupe_host.so", "libloupe_listeners.so")
     for line in (line for each in libraries for line in printed("nm", "--dynamic", "--defined-only", each).splitlines()):
         kind, versioned = line.split()[1:3]
@@ -45,7 +45,7 @@ def library_faults(source, library, kept):
 
 
 def layouts(source, compiler, file):
-    """What debug information says of the classes, as XML."""
+    """Writes the classes' layouts from debug information, as XML."""
     with tempfile.TemporaryDirectory() as folder:
         library = pathlib.Path(folder) / "layouts.so"
         printed(compiler, "-std=c++17", "-g", "-O0", "-femit-class-debug-always", "-fPIC", "-shared", "-fvisibility=hidden",

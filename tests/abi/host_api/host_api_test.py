@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""host_api.py sees what programs would notice.
+"""host_api.py finds each change that programs would notice.
 
     host_api_test.py SOURCE LIBRARY COMPILER
 """

@@ -1,4 +1,4 @@
-// Reaches the classes that libloupe_host.so hands to programs, so that its debug information has their layouts.
+// Uses the classes that libloupe_host.so gives to programs, so that its debug information has their layouts.
 
 #include <loupe/config_error.h>
 #include <loupe/difference_monitor.h>

@@ -1,4 +1,4 @@
-// Compiles as it is; each WRONG_… breaks one rule for authors of plugins, and must not compile.
+// This compiles unchanged; each WRONG_… breaks one rule for authors of plugins, and must not compile.
 #include <loupe/plugin.h>
 
 #if defined(WRONG_KIND)

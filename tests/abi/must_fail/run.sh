@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles a source with a macro set, or with an option of the compiler's, which must fail for the reason given. Without
-# macro and reason, it must work: the positive control.
+# Compiles a source with a macro or a compiler option, which must fail for the given reason. Without
+# macro and reason, it must compile: the positive control.
 #   run.sh COMPILER INCLUDE-FOLDER SOURCE [MACRO EXTENDED-REGEX]
 set -euo pipefail
 export LC_ALL=C

@@ -1,5 +1,5 @@
-/* A plugin as an older minor might have left it: its table ends where it knew no more, and what is optional is
- * missing. */
+/* A plugin like one of an older minor version: its table ends after the members of that version, and optional members
+ * are missing. */
 #include <loupe/abi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   return told == LOUPE_OK ? sink->row(sink->context, &row, error) : told;
 }
 
-/* Without what is optional, such as forget. */
+/* The optional functions are missing, for example forget. */
 static const loupe_lens lens = {
     .struct_size = UP_TO(loupe_lens, report), .attach = attach, .visit = visit, .report = report};
 

@@ -1,5 +1,5 @@
-/* Two lenses that bring a preprocessor of their own: `own_whole` one that lacks only what is optional, `own_short` one
- * whose table ends before a function that every preprocessor has. */
+/* Two lenses with their own preprocessors: that of `own_whole` lacks only optional functions, that of `own_short` has a
+ * table that ends before a required function. */
 #include <loupe/abi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A lens that includes the boundary alone, to be compiled for systems whose headers are not here. */
+/* A lens that includes only the boundary, to be compiled for systems whose headers are not installed. */
 #include <loupe/abi.h>
 
 static loupe_status create(const loupe_component* component, const loupe_host* host, const loupe_options* options,

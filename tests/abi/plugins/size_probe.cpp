@@ -1,4 +1,4 @@
-// Says how large the structs are that the host hands on: no larger than it knows them itself.
+// Shows the sizes of the structs that the host passes on: they must not exceed the host's own.
 
 #include <loupe/plugin.h>
 

@@ -1,5 +1,5 @@
-/* A plugin as a newer minor might build it: every struct that it fills has members that this host does not know. What
- * lies in them must neither be read nor be handed on. */
+/* A plugin like one of a newer minor version: every struct that it fills has members that this host does not know. The
+ * host must neither read these members nor pass them on. */
 #include <loupe/abi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* All structs that a plugin fills are zero here, but for their size and for what must be named: the host takes what is
- * zero as the default. */
+/* All structs that this plugin fills are zero, except for their sizes and required members: the host uses the default
+ * for a zero member. */
 #include <loupe/abi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const loupe_option list = {
     .struct_size = sizeof list, .type = LOUPE_TYPE_STRINGS, .name = "list", .help = "any texts"};
 static const loupe_option* const options[] = {&number, &text, &list};
 
-/* Both are made as one: a gatherer that hands everything on, and a lens with a preprocessor of its own. */
+/* The same struct serves as a gatherer that passes everything on, and as a lens with its own preprocessor. */
 typedef struct zeroed {
   const loupe_taps* taps;
   const loupe_wiring* wiring;
@@ -47,7 +47,7 @@ static loupe_status open_gatherer(void* self, const loupe_taps* taps, const loup
   ((zeroed*)self)->taps = taps;
   return taps->subscribe(taps->context, &wanted, error);
 }
-/* Hands on an event of its own. */
+/* Emits a new event for each event. */
 static loupe_status take_event(void* self, const loupe_event* event, loupe_error* error) {
   const loupe_taps* taps = ((zeroed*)self)->taps;
   const loupe_event made = {.struct_size = sizeof made, .tap = event->tap, .flags = event->flags};

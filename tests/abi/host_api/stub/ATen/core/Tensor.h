@@ -1,4 +1,4 @@
-// LibTorch's tensor as far as it decides over layouts, so that these need no LibTorch to be read.
+// A stand-in for LibTorch's tensor with the same layout, so that reading the layouts needs no LibTorch.
 #pragma once
 
 namespace at {
