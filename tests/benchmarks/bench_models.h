@@ -15,7 +15,7 @@ namespace loupe::bench {
 
 namespace nn = torch::nn;
 
-/// One layer of a GPT, of LibTorch's own modules.
+/// One layer of a GPT, built from LibTorch's modules.
 struct GptBlockImpl : nn::Module {
   GptBlockImpl(int64_t width, int64_t heads)
       : norm1(nn::LayerNormOptions({width})),
@@ -44,7 +44,7 @@ struct GptBlockImpl : nn::Module {
 };
 TORCH_MODULE(GptBlock);
 
-/// Takes tokens [context, batch], gives scores [context * batch, vocabulary].
+/// Takes tokens [context, batch], returns scores [context * batch, vocabulary].
 struct GptImpl : nn::Module {
   GptImpl(int64_t layers, int64_t width, int64_t heads, int64_t context, int64_t vocabulary)
       : tokens(vocabulary, width),
@@ -73,7 +73,7 @@ struct GptImpl : nn::Module {
 };
 TORCH_MODULE(Gpt);
 
-/// A cell that runs once a time step: takes [steps, batch, width].
+/// A cell that runs once per time step: takes [steps, batch, width].
 struct CellLoopImpl : nn::Module {
   CellLoopImpl(int64_t width, int64_t hidden) : cell(width, hidden), head(hidden, 10) {
     register_module("cell", cell);
@@ -89,16 +89,16 @@ struct CellLoopImpl : nn::Module {
 };
 TORCH_MODULE(CellLoop);
 
-/// A model as a trainer has it, with one fixed batch.
+/// A model with its forward function, and one fixed batch.
 struct Subject {
   std::shared_ptr<nn::Module> module;
   std::function<torch::Tensor(const torch::Tensor&)> forward;
   torch::Tensor input, target;
-  double activations = 0;                     ///< elements that all ReLU layers put out in one step
+  double activations = 0;                     ///< the number of output elements of all ReLU layers in one step
   std::string parameters = "[weight, bias]";  ///< the parameters that gradient and difference lenses watch
 };
 
-/// ResNet's basic block: two 3x3 convolutions beside the identity, or a 1x1 convolution where the shape changes.
+/// ResNet's basic block: two 3x3 convolutions beside the identity, or beside a 1x1 convolution if the shape changes.
 struct BasicBlockImpl : nn::Module {
   BasicBlockImpl(int64_t in, int64_t out, int64_t stride)
       : conv1(nn::Conv2dOptions(in, out, 3).stride(stride).padding(1).bias(false)),
@@ -144,7 +144,7 @@ inline nn::Sequential resnet18() {
   return model;
 }
 
-/// So many layers of 64 units with a ReLU each.
+/// Returns `count` layers of 64 units with a ReLU each.
 inline nn::Sequential small_layers(int count) {
   nn::Sequential model;
   for (int i = 0; i < count; ++i) {
@@ -154,7 +154,7 @@ inline nn::Sequential small_layers(int count) {
   return model;
 }
 
-/// E: a GPT of 12 layers. F: a cell in a loop of 200 steps.
+/// Model E: a GPT of 12 layers. Model F: a cell in a loop of 200 steps.
 inline Subject make_large_subject(const std::string& name) {
   Subject subject;
   if (name == "E") {
@@ -175,8 +175,8 @@ inline Subject make_large_subject(const std::string& name) {
   return subject;
 }
 
-/// A: a perceptron. B: a small convolutional network. C: ResNet-18 for 32x32 images. D: fifty small layers, G: five
-/// hundred. E, F: see make_large_subject.
+/// Model A: a perceptron. B: a small convolutional network. C: ResNet-18 for 32x32 images. D: fifty small layers. G:
+/// five hundred small layers. E, F: see make_large_subject.
 inline Subject make_subject(const std::string& name) {
   torch::manual_seed(1);
   if (name == "E" || name == "F") return make_large_subject(name);
@@ -203,7 +203,7 @@ inline Subject make_subject(const std::string& name) {
   subject.forward = [model](const torch::Tensor& x) mutable { return model->forward(x); };
   subject.input = input;
   subject.target = torch::randint(0, 10, {input.size(0)});
-  // By arithmetic, so that the floor does not depend on what is measured.
+  // The counts are computed by hand, so that the floor does not depend on the measured model.
   const std::map<std::string, double> activations = {
       {"A", 128.0 * (512 + 256)},
       {"B", 64.0 * (32 * 26 * 26 + 64 * 24 * 24 + 128)},

@@ -1,6 +1,6 @@
-// A trainer for loupe_bench to run: as it is, under `loupe run`, and, built once more, with an inspector of its own. It
-// prints the microseconds of a step. With STEPS it trains so many in counted_steps(), after a few others, for
-// instructions.py to count their instructions.
+// A trainer that loupe_bench runs: alone, under `loupe run`, and in a second build with an inspector. It
+// prints the microseconds of a step. With STEPS, it first trains a few other steps, and then STEPS steps in
+// counted_steps(), whose instructions instructions.py counts.
 //   bench_program MODEL SECONDS [STEPS]
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 using namespace loupe::bench;
 
-/// By a name that valgrind finds.
+/// Valgrind finds this function by its name.
 extern "C" __attribute__((noinline)) void counted_steps(const std::function<void()>& step, int count) {
   for (int i = 0; i < count; ++i) step();
 }
@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
   const std::string model = count > 1 ? arguments[1] : "A";
   const double seconds = count > 2 ? std::atof(arguments[2]) : 1;
   at::set_num_threads(1);
-  const bool asks = model == "asks";  // by the model, not by the optimizer, for what is cleared, clipped and averaged
+  const bool asks = model == "asks";  // "asks" calls zero_grad, clipping and averaging on the model
   Subject subject = make_subject(asks ? "D" : model);
   const Subject average = make_subject(asks ? "D" : model);
   torch::optim::SGD optimizer(subject.module->parameters(), torch::optim::SGDOptions(1e-4));

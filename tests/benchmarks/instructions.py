@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Counts the instructions that watching adds to a training step, by valgrind, and compares them with kept figures: time says
-nothing on a machine that others use, and of a few percent it says nothing on any.
+"""Counts the instructions that watching adds to a training step, with valgrind, and compares them with stored counts: times
+vary too much on a machine with other users, and differences of a few percent vanish in noise on any machine.
 
-usage: instructions.py BUILD          fails where a figure has grown by more than 3 %, and names it
-       instructions.py --keep BUILD   writes instructions.json, as before a release
+usage: instructions.py BUILD          fails if a count has grown by more than 3 %, and prints it
+       instructions.py --keep BUILD   writes instructions.json, before a release
 """
 import json
 import os
@@ -30,7 +30,7 @@ LENSES = {
 
 
 def instructions_of(program: pathlib.Path, model: str, config: str) -> float:
-    """Those of a step, all of LibTorch's among them."""
+    """The instructions of a step, including those of LibTorch."""
     with tempfile.TemporaryDirectory() as folder:
         yaml = pathlib.Path(folder, "monitor.yaml")
         yaml.write_text(config)

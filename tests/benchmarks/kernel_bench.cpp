@@ -1,6 +1,6 @@
-// What measuring costs beside only reading the memory. Run by hand, on an idle machine:
+// Measures the cost of measuring a tensor, compared with only reading it. Run it by hand, on an idle machine:
 //   kernel_bench --benchmark_filter='/4096$'
-// "bytes_per_second" counts the measured tensor only, not the old values that comparing reads and writes too.
+// "bytes_per_second" counts the measured tensor only; comparing also reads and writes the old values.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -44,7 +44,7 @@ constexpr NamedDtype kDtypes[] = {{"float32", Dtype::kFloat32}, {"float64", Dtyp
                                   {"float16", Dtype::kFloat16}, {"bfloat16", Dtype::kBFloat16},
                                   {"int64", Dtype::kInt64},     {"bool", Dtype::kBool}};
 
-/// Memory as LibTorch gives it: aligned to 64 bytes.
+/// Memory aligned to 64 bytes, like LibTorch's.
 class Memory {
  public:
   explicit Memory(int64_t bytes) : bytes_(::operator new (static_cast<size_t>(bytes), std::align_val_t{64})) {}
@@ -60,7 +60,7 @@ class Memory {
   void* bytes_;
 };
 
-/// Ordinary numbers of any dtype, other ones for another `seed`.
+/// Fills the memory with ordinary numbers of the dtype; another `seed` gives different numbers.
 void fill(Memory& memory, Dtype dtype, int64_t numel, int64_t seed) {
   for (int64_t i = 0; i < numel; ++i) {
     const int64_t number = (i * 7919 + seed) % 255 - 127;
@@ -87,7 +87,7 @@ void fill(Memory& memory, Dtype dtype, int64_t numel, int64_t seed) {
   }
 }
 
-/// A stream of two matrices in turn, `columns` wide, so that there is a change each time.
+/// Measures a stream of two alternating matrices, `columns` wide, so that every matrix differs from the last.
 void measure(benchmark::State& state, Dtype dtype, uint32_t measures, int64_t numel, bool channels_last = false) {
   const int64_t bytes = numel * element_size(dtype);
   const int64_t columns = 64;
@@ -120,7 +120,7 @@ void measure(benchmark::State& state, Dtype dtype, uint32_t measures, int64_t nu
   state.SetBytesProcessed(state.iterations() * bytes);
 }
 
-/// The baseline: nothing but reading, in two turns as above. Finding the range does hardly more than that.
+/// The baseline: only reads two alternating tensors. Finding the range takes hardly longer.
 void read_only(benchmark::State& state, int64_t numel) {
   Memory memory[2] = {Memory(numel * 4), Memory(numel * 4)};
   for (int i = 0; i < 2; ++i) fill(memory[i], Dtype::kFloat32, numel, i);

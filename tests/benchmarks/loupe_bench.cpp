@@ -1,4 +1,5 @@
-// What watching adds to a training step: the same steps in alternating blocks, without and with Loupe, in one process.
+// Measures how much watching adds to a training step: alternating blocks of steps without and with Loupe, in one
+// process.
 
 #include <loupe/inspector.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ namespace {
 using namespace loupe::bench;
 using Clock = std::chrono::steady_clock;
 
-/// The memory that so many bytes fit in, by what the system says of its caches.
+/// The smallest memory level that can hold `bytes`, by the system's cache sizes.
 std::string memory_level(double bytes) {
   const auto fits = [&](int name) { return bytes <= static_cast<double>(sysconf(name)); };
   if (fits(_SC_LEVEL1_DCACHE_SIZE)) return "L1";
@@ -36,8 +37,8 @@ std::string memory_level(double bytes) {
   return fits(_SC_LEVEL3_CACHE_SIZE) ? "L3" : "DRAM";
 }
 
-/// Reads so many bytes over and over, and returns the best of a few passes in GB/s: the speed of the memory level that
-/// they fit in, or of DRAM where they are more than the caches hold.
+/// Reads `bytes` bytes repeatedly, and returns the best of a few passes in GB/s: the speed of the smallest memory level
+/// that can hold them, which is DRAM if they exceed the caches.
 double read_bandwidth(int threads, double bytes = 256.0 * (1 << 20)) {
   constexpr std::size_t most_words = std::size_t{1} << 25, fewest_words = std::size_t{1} << 12;
   constexpr std::size_t words_a_pass = most_words;
@@ -81,8 +82,8 @@ double microseconds_of(const std::string& command) {
   return value;
 }
 
-/// What `loupe run` costs a program beside what an inspector costs it: the same program in three processes in turn.
-/// @param lenses  as YAML  @param rounds  how often each process runs; the medians are told
+/// Compares the cost of `loupe run` with that of an inspector: runs the program in three processes in turn.
+/// @param lenses  as YAML  @param rounds  how often each process runs; the result has the medians
 nlohmann::json measure_program(const std::string& model, const std::string& lenses, double seconds, int rounds) {
   const auto folder = std::filesystem::temp_directory_path() / ("loupe_bench_program-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -116,14 +117,14 @@ const std::vector<std::string> all_configs = {
     "four+health", "step_time", "four+ranks", "four+health+ranks", "default"};
 
 constexpr double block_seconds = 0.2;
-constexpr int budget_steps = 60;  // until a budget has seen what looking takes
+constexpr int budget_steps = 60;  // steps until a budget knows the cost of measuring
 
 struct Floor {
-  double bytes = 0;  // what the lenses cannot avoid to move in a step
+  double bytes = 0;  // the least that the lenses must move per step
   int events = 0;
 };
 
-/// As one rank of two, which the configurations without "+ranks" make nothing of.
+/// Sets the environment of one rank of two; configurations without "+ranks" ignore it.
 void become_a_rank() {
   ::setenv("RANK", "1", 1);
   ::setenv("WORLD_SIZE", "2", 1);
@@ -160,8 +161,8 @@ std::string yaml_of(std::string config, const std::string& parameters) {
   return ranks + "attach: {summary: false" + attach + "}\n" + (lenses.empty() ? "lenses: []\n" : "lenses:\n" + lenses);
 }
 
-/// Bytes after the formula 4a + 4P + 4S (gradient, and the one before) + 4P + 12S (parameter and its last two, one
-/// written), where S are the elements that are compared with earlier steps.
+/// Computes bytes by the formula 4a + 4P + 4S (gradient, and the previous one) + 4P + 12S (parameter and its last two,
+/// one of them written), where S is the number of elements that are compared with earlier steps.
 Floor floor_of(const Subject& subject, const std::string& config) {
   constexpr double most_compared = 65536;
   const bool four = config.rfind("four", 0) == 0 || config == "all" || config == "exact";
@@ -203,7 +204,8 @@ class Bench {
     if (config_ != "off") inspector_.emplace(loupe::Inspector::from_text(yaml_of(config_, subject_.parameters)));
   }
 
-  /// Against the memory level that what the lenses read of a step fits in, measured beside it.
+  /// Compares the added time with a measured floor: the speed of the memory level that can hold a step's measured
+  /// bytes.
   nlohmann::json run(double seconds, int threads) {
     const Floor floor = floor_of(subject_, config_);
     const double bandwidth = read_bandwidth(threads, floor.bytes > 0 ? floor.bytes : 256.0 * (1 << 20));
@@ -213,7 +215,7 @@ class Bench {
     while (added.size() < 5 || Clock::now() < end) {
       const double on = watched_block(steps);
       off.push_back(block(steps));
-      // Against the blocks on both sides, which takes out a machine that gets slower or faster.
+      // Compare with the blocks on both sides, which cancels slow changes of the machine's speed.
       added.push_back(on - (off[off.size() - 2] + off.back()) / 2);
       if (off.back() > seconds && added.size() >= 3) break;
     }
@@ -236,9 +238,9 @@ class Bench {
     const torch::Tensor loss = train_step(subject_, optimizer_);
     if (push) inspector_->push_loss(loss, true);
   }
-  /// Seconds a step, without anything attached.
+  /// The seconds per step, without anything attached.
   double block(int steps) { return timed(steps, false); }
-  /// Not counting the first steps, which find the caches as attaching or detaching left them.
+  /// Leaves out the first steps, which run with caches changed by attaching or detaching.
   double timed(int steps, bool push) {
     const int least = has_budget() && push ? budget_steps : 2;
     for (int i = 0; i < std::max(least, steps / 4); ++i) step(push);
@@ -266,7 +268,7 @@ class Bench {
   std::string config_;
   torch::optim::SGD optimizer_;
   std::optional<loupe::Inspector> inspector_;
-  bool is_half_second_over_ = false;  // that a budget spends on every step at first
+  bool is_half_second_over_ = false;  // a budget measures every step for the first half second
 };
 
 void print_row(const nlohmann::json& row) {
@@ -280,9 +282,9 @@ void print_row(const nlohmann::json& row) {
   std::fflush(stdout);
 }
 
-/// How attaching and a tick grow with the model's layers and with the ticks before.
+/// Measures how attaching and a tick grow with the model's layers and with the number of earlier ticks.
 nlohmann::json measure_growth(int layers, const std::string& visualizers, int tick_count) {
-  constexpr int timed_ticks = 10;  // of which the middle one is told
+  constexpr int timed_ticks = 10;  // the result is their median
   torch::manual_seed(1);
   nn::Sequential model = small_layers(layers);
   torch::optim::SGD optimizer(model->parameters(), 1e-4);
@@ -334,8 +336,8 @@ nlohmann::json measure_all_growth(const std::vector<int>& layers, const std::vec
   return rows;
 }
 
-/// What each copy takes more than the first and than the one before it, as a share of what the second adds to the
-/// first: of `off four four+health` the last figure of the last row is what health costs beside the four.
+/// The time that each copy takes more than the first copy and than the previous one, also as a share of what the second
+/// adds to the first: with `off four four+health`, the last figure of the last row is the cost of health.
 nlohmann::json measure_together(const std::string& model, const std::vector<std::string>& configs,
                                 const std::string& parameters, double seconds, int layouts, bool prints) {
   std::vector<std::string> yamls;

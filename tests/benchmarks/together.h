@@ -1,5 +1,5 @@
-// Copies of one model, each watched in its own way, trained in turn in one process: how much more one way costs than
-// another. Two ways whose costs differ by a tenth cannot be told apart by attaching and detaching one model.
+// Trains copies of one model, each watched in a different way, in turn in one process, to compare the costs of the
+// ways. Attaching to and detaching from one model cannot show cost differences of a tenth.
 #pragma once
 
 #include <loupe/inspector.h>
@@ -16,7 +16,7 @@
 
 namespace loupe::bench {
 
-/// A figure, and the error that chance leaves in it.
+/// A mean, and its standard error.
 struct Estimate {
   double mean = 0, error = 0;
 };
@@ -31,14 +31,14 @@ inline Estimate estimate_of(const std::vector<double>& values) {
   return estimate;
 }
 
-/// What a step of one copy takes, in microseconds, and what it takes more than another's of the same round.
+/// The time per step of one copy in microseconds, and the differences to other copies in the same rounds.
 struct StepTime {
   std::string config;
   double median = 0;
   Estimate than_first, than_before;
 };
 
-/// The mean of what each takes more, without the tenths where that is most and least.
+/// The mean of the differences, without the largest and the smallest tenth.
 inline double more_of(const std::vector<double>& times, const std::vector<double>& others) {
   std::vector<double> more;
   for (std::size_t i = 0; i < times.size(); ++i) more.push_back(times[i] - others[i]);
@@ -47,9 +47,9 @@ inline double more_of(const std::vector<double>& times, const std::vector<double
   return estimate_of({more.begin() + cut, more.end() - cut}).mean;
 }
 
-/// Blocks of many sizes, every second of them free again. Where the allocator finds room for what a step computes
-/// decides how much of it lies in the caches: by chance a model of small layers is a tenth faster or slower for as long
-/// as it trains. Copies between other blocks have other luck.
+/// Memory blocks of many sizes, every second of them freed. The places that the allocator finds for a step's tensors
+/// decide how much of them stays in the caches: a model of small layers is randomly a tenth faster or slower for its
+/// whole training. Copies between different blocks have different places.
 class ScatteredMemory {
  public:
   explicit ScatteredMemory(unsigned seed) {
@@ -66,7 +66,7 @@ class ScatteredMemory {
   std::vector<std::unique_ptr<char[]>> blocks_;
 };
 
-/// One copy of a model, and what watches it. The weights are the same in each.
+/// One copy of a model, and its inspector. The weights are the same in each copy.
 class Copy {
  public:
   Copy(const std::string& model, const std::string& yaml)
@@ -75,9 +75,9 @@ class Copy {
         inspector_(Inspector::from_text(yaml)) {
     inspector_.attach(*subject_.module, optimizer_);
   }
-  /// What a step of a block of `steps` takes, in microseconds.
+  /// The time of one step in microseconds, averaged over a block of `steps`.
   double train(int steps) {
-    train_step();  // finds the caches as the other copies left them
+    train_step();  // runs with the caches that the other copies left
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < steps; ++i) train_step();
     const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
@@ -93,8 +93,8 @@ class Copy {
   Inspector inspector_;
 };
 
-/// Trains a copy of `model` for each of `yamls` in turn, in short blocks, so that a machine that gets slower or faster
-/// does so for all of a round. What a step of each took in each round.
+/// Trains a copy of `model` for each of `yamls` in turn, in short blocks, so that a change of the machine's speed
+/// affects a whole round. Returns each copy's time per step in each round.
 inline std::vector<std::vector<double>> train_in_turn(const std::string& model, const std::vector<std::string>& yamls,
                                                       double seconds) {
   constexpr int block = 20, blocks_a_tick = 10, warm_up = 5, least = 5;
@@ -104,7 +104,7 @@ inline std::vector<std::vector<double>> train_in_turn(const std::string& model, 
   const auto start = std::chrono::steady_clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   for (int round = 0; round < warm_up + least || spent() < seconds; ++round) {
-    // Each is the first once, so that none always follows the same neighbour's caches.
+    // The order rotates, so that no copy always follows the same neighbour's caches.
     for (std::size_t i = 0; i < copies.size(); ++i) {
       const std::size_t copy = (i + static_cast<std::size_t>(round)) % copies.size();
       const double time = copies[copy]->train(block);
@@ -116,7 +116,7 @@ inline std::vector<std::vector<double>> train_in_turn(const std::string& model, 
   return times;
 }
 
-/// The same for new copies in each of `layouts` layouts of the memory. The errors are those that the layouts leave.
+/// Measures new copies in each of `layouts` memory layouts. The errors come from the variation between layouts.
 inline std::vector<StepTime> measure_together(const std::string& model, const std::vector<std::string>& configs,
                                               const std::vector<std::string>& yamls, double seconds, int layouts) {
   const std::size_t count = yamls.size();

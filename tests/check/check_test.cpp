@@ -1,4 +1,4 @@
-// `loupe check` finds each fault that was planted, at its rule, and passes what is right.
+// `loupe check` finds each planted fault by its rule, and passes sound plugins.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ bool contains(const std::string& text, const std::string& part) {
 struct Fault {
   const char* name;
   const char* rule;
-  std::vector<const char*> parts;  ///< of what is said, in this order: what is wrong, where, and what to do
+  std::vector<const char*> parts;  ///< parts of the message, in this order: what is wrong, where, and what to do
 };
 void PrintTo(const Fault& fault, std::ostream* out) {
   *out << fault.name;
@@ -213,7 +213,7 @@ TEST(Check, ASoundPluginInPlainCKeepsEveryRuleOfEachKind) {
 TEST(Check, WhatLoupeShipsKeepsEveryRule) {
   std::istringstream names(LOUPE_BUILTIN_NAMES);
   for (std::string name; names >> name;) {
-    // With sanitizers, on a busy machine, a rule takes longer than an author's would.
+    // With sanitizers on a busy machine, a rule takes longer than on an author's.
     const Checked checked = check(LOUPE_BUILT_PLUGINS + "/" + name + ".so", "--timeout 60");
     EXPECT_EQ(checked.exit_code, 0) << name;
     for (const std::string& rule : checked.broken())
@@ -235,7 +235,7 @@ TEST(Check, NamesEveryDraftThatALensUses) {
                                                       {"gatherers", "LOUPE_DRAFT_TAP_LOSS_INPUT"},
                                                       {"pipeline", "options of LOUPE_OPTION_DRAFTS"},
                                                       {"preprocessors", "loupe.tensor_math/draft-1"},
-                                                      // What they ask for where no check gets.
+                                                      // Drafts that a plugin uses in code that no check reaches.
                                                       {"recorder", "loupe.tensor_math/draft-1"},
                                                       {"ranks", "loupe.optimizer_states/draft-1"},
                                                       {"incidents", "loupe.tensor_files/draft-1"}};
@@ -308,7 +308,7 @@ TEST(Check, LoadsLibTorchForPluginsThatNeedItAlone) {
 TEST(Check, TakesZeroAsTheDefault) {
   const Checked checked = check(LOUPE_ZEROED_PLUGIN);
   ASSERT_FALSE(checked.rows.empty());
-  // It is short, and believes that what it is given is whole.
+  // The plugin is short, and does not check that it gets complete structs.
   const std::set<std::string> beyond_it = {"struct_sizes", "wrong_calls", "messages", "data"};
   for (const std::string& rule : checked.broken())
     EXPECT_EQ(beyond_it.count(rule), 1u) << rule << ": " << checked.detail(rule);

@@ -1,4 +1,4 @@
-// Whatever a file holds, a command ends soon, with a sentence that says what is wrong and where.
+// Whatever a file contains, a command ends soon, with a message that says what is wrong and where.
 
 #include <gtest/gtest.h>
 #include <loupe/files/gzip.h>
@@ -29,7 +29,7 @@ class OfAnybody : public testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
-  /// A record's text as a run wrote it.
+  /// The text of a record that a run wrote.
   std::string recorded() const { return text_of(record_run((folder_ / "recorded").string())); }
   static bool says(const Finished& finished, const std::string& what) {
     return finished.output.find(what) != std::string::npos;

@@ -1,4 +1,4 @@
-// A command line that is not taken is told with what is wrong with it and what to do.
+// The error for a wrong command line says what is wrong and what to do.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `loupe compare` shows several records in one report, and runs of one name so that they can be told apart.
+// `loupe compare` shows several records in one report, with distinct names for runs of the same name.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Overwrites what there is.
+/// Compares with --force, so that existing files are overwritten.
 Finished compare(const std::string& arguments, const fs::path& folder) {
   return run(LOUPE_COMMAND + " compare --force " + arguments, folder);
 }
@@ -93,7 +93,7 @@ TEST_F(Compare, NamesTheRunThatTheOthersAreComparedWith) {
               "--baseline is for a visualizer that shows differences");
 }
 
-/// A shell's words that compare `runs` in the background, as $pid, and go on when there is a report in `out`.
+/// A shell script that compares `runs` in the background, as $pid, and waits until there is a report in `out`.
 std::string following(const std::string& runs, const std::string& out) {
   return LOUPE_COMMAND + " compare " + runs + " --follow --out " + out + " & pid=$!; for i in $(seq 600); " +
          "do [ -e " + out + "/report.html ] && break; sleep 0.05; done; ";
@@ -102,7 +102,7 @@ std::string following(const std::string& runs, const std::string& out) {
 TEST_F(Compare, FollowsItsRunsUntilTheyHaveEnded) {
   record_run(folder / "a", {"adam"});
   const std::string whole = read(record_run(folder / "whole", {"sgd"}));
-  // The second run is in the midst of its third epoch, and goes on once there is a report.
+  // The second run is in the middle of its third epoch, and continues once there is a report.
   const std::size_t cut = whole.rfind("\n", whole.rfind("\"kind\":\"tick\"")) - 20;
   fs::create_directory(folder / "b");
   std::ofstream(folder / "b/record.jsonl") << whole.substr(0, cut);
@@ -142,7 +142,7 @@ TEST_F(Compare, FollowsInAReportAlone) {
               "--follow writes the same files again and again");
 }
 
-/// Three runs of a sweep, of which the second is sick and the third has not ended.
+/// Three runs of a sweep; the second is unhealthy and the third has not ended.
 fs::path sweep() {
   const fs::path folder = fresh_folder();
   RunToRecord first{"net rate 0.1 seed", 1, 4}, second{"net rate 0.2 seed", 1, 2, false, 1};
@@ -175,7 +175,7 @@ TEST_F(Compare, GoesOnBelowWhereItsTableIsWiderThanTheTerminal) {
   const std::string text = run("COLUMNS=40 " + LOUPE_COMMAND + " compare 0 1 2 --out out", folder).output;
   std::size_t rows = 0;
   for (const std::string& line : lines_of(text)) {
-    const std::size_t ellipsis = line.find("…") == std::string::npos ? 0 : 2;  // bytes beyond its column
+    const std::size_t ellipsis = line.find("…") == std::string::npos ? 0 : 2;  // "…" has two bytes more than columns
     EXPECT_LE(line.size(), 40 + ellipsis) << text;
     rows += line.rfind("0.2  ", 0) == 0 ? 1 : 0;
   }
@@ -259,7 +259,7 @@ TEST_F(Compare, ShortensNamesToWhatDiffers) {
   record_run(folder / "y", {"a-x"});
   record_run(folder / "z", {"a_x"});
   EXPECT_EQ(names("y z"), (std::vector<std::string>{"a-x", "a_x"}));
-  // The names in full say which is the baseline, too.
+  // The full name also selects the baseline.
   record_run(folder / "v", {"run one"});
   record_run(folder / "w", {"run two"});
   EXPECT_EQ(names("v w --baseline 'run two'"), (std::vector<std::string>{"one", "two"}));
@@ -291,7 +291,7 @@ TEST_F(Compare, OverwritesNothingUnlessToldToAndNeverARecord) {
   EXPECT_EQ(run(command, folder).exit_code, 0);
   EXPECT_ENDS(run(command, folder), 2, "'report.html' is there already, maybe of an earlier 'loupe compare'");
   EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
-  // A report of each run's own is not in the way of theirs together, and a record never is.
+  // The report of a single run does not prevent a common report, but no record may be overwritten.
   write(folder / "b/report.html", "of the run alone");
   EXPECT_EQ(run(LOUPE_COMMAND + " compare a b --out out", folder).exit_code, 0);
   EXPECT_ENDS(run(command + " --visualizer record --force", folder), 2,

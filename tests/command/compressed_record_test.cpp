@@ -1,4 +1,4 @@
-// Commands read a record that is compressed by now as they read it before.
+// Commands read a compressed record as they read the uncompressed one.
 
 #include <gtest/gtest.h>
 #include <loupe/files/gzip.h>
@@ -16,7 +16,7 @@ Finished loupe(const std::string& arguments, const fs::path& folder) {
   return run(LOUPE_COMMAND + " " + arguments, folder);
 }
 
-/// The text of a record with each of its epochs a member, the first with what stands before it.
+/// The text of a record, split into one member per epoch; the first member includes the lines before it.
 std::vector<std::string> members_of(const std::string& record) {
   std::vector<std::string> members;
   std::string epoch;

@@ -1,4 +1,4 @@
-// `loupe diagnose` says what was wrong with past runs, and by its exit code whether there was an error.
+// `loupe diagnose` shows what was wrong with past runs, and its exit code says whether there was an error.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Finished diagnose(const std::string& arguments, const fs::path& folder) {
   return run(LOUPE_COMMAND + " diagnose " + arguments, folder);
 }
 
-/// A record of one epoch with these findings in it.
+/// Writes a record of one epoch with these findings.
 void record_findings(const std::string& folder, const std::vector<std::pair<Finding, std::string>>& findings) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder);
@@ -202,7 +202,7 @@ TEST_F(Diagnose, TakesWhatStoodBeforeARunWentOnForGoneUnlessItIsFoundAgain) {
             "  warning, resolved: something is odd (healed, epoch 1)\n");
 }
 
-/// What the lock of a run's folder says while this process, or an earlier one, holds it.
+/// The text of a run folder's lock while this process, or an earlier one, holds it.
 std::string lock_of(int process) {
   const std::string boot = text_of("/proc/sys/kernel/random/boot_id");
   return std::to_string(process) + " here " + boot.substr(0, boot.find('\n')) + "/" +
@@ -304,7 +304,7 @@ TEST_F(Diagnose, ToleratesARecordThatWasCutOffAndRefusesAWrongOne) {
   EXPECT_EQ(diagnose("record.jsonl --jsn", folder).exit_code, 2);
 }
 
-/// A record of epochs with these training losses, as of a run with this configuration.
+/// A record of epochs with these training losses and this configuration.
 std::string losses(const std::vector<std::string>& values, const std::string& lenses = "[loss_metrics]",
                    const std::string& more = "") {
   std::string text =
@@ -379,7 +379,7 @@ TEST_F(DiagnoseByRules, LeavesTheLossesOfARunToTheLensThatSawThem) {
   const std::vector<std::string> grows = {"1.0", "0.9", "2.5"};
   EXPECT_EQ(rules_in(folder, losses(grows, "[health]")), Names());
   EXPECT_EQ(rules_in(folder, losses(grows, "[health: {diverging_factor: 50}]")), Names());
-  // A configuration that this Loupe cannot read names no lens.
+  // A configuration that Loupe cannot read names no lens.
   EXPECT_EQ(rules_in(folder, losses(grows, "[")), Names{"diverging_loss"});
   EXPECT_EQ(rules_in(folder, losses(grows, "[output_norm]\\nattach: {train_loss: other}")), Names());
 }
@@ -425,7 +425,7 @@ TEST_F(DiagnoseByRules, JudgesGradientsAndUpdatesInTheOrderOfTheModel) {
   EXPECT_EQ(rules_in(folder, losses({}) + epochs(gradients, {"0.4", "0.6", "0.5"})), Names());
   EXPECT_EQ(rules_in(folder, losses({}) + epochs("Weight Update Ratio", {"1e-3", "0.4"})), Names{"update_ratio"});
   EXPECT_EQ(rules_in(folder, losses({}) + epochs("Weight Update Ratio", {"1e-3", "2e-3"})), Names());
-  // The lens itself saw more than means.
+  // The lens itself judged more than means, so the rule is not applied to the record.
   EXPECT_EQ(rules_in(folder, losses({}, "[health]") + epochs(gradients, {"1e-6", "1e-3", "0.5"})), Names());
 }
 

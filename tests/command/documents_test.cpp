@@ -1,5 +1,5 @@
-// The manual's pages and the completion of shells name every command and option of --help, and
-// groff, mandoc and the shells take them.
+// The manual's pages and the shell completions name every command and option of --help, and
+// groff, mandoc and the shells accept them.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The options of a help text, such as "--config", and the commands below "Subcommands:".
+/// The options of a help text, for example "--config", and the commands below "Subcommands:".
 std::vector<std::string> options_of(const std::string& help) {
   std::vector<std::string> found;
   const std::regex option("^  (?:-[a-z],)?(--[a-z-]+)");
@@ -44,10 +44,10 @@ class Documents : public testing::Test {
   }
   std::string told_by(const std::string& command) const { return said(LOUPE_COMMAND + " " + command); }
   std::string read(const std::string& file) const { return text_of(folder_ / file); }
-  /// What a command of the shell prints.
+  /// The output of a shell command.
   std::string said(const std::string& command) const { return run(command, folder_).output; }
   bool has(const std::string& program) const { return run("command -v " + program, folder_).exit_code == 0; }
-  /// What bash completes a line with, sorted, a line each; the last word may be empty.
+  /// The completions that bash offers for a line, sorted, one per line; the last word may be empty.
   std::string in_bash(const std::string& words) const {
     return said("bash -uc '. ./loupe.bash; COMP_WORDS=(" + words +
                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _loupe loupe; printf \"%s\\n\" \"${COMPREPLY[@]}\" | sort'");
@@ -132,14 +132,14 @@ TEST_F(Documents, CompleteInBash) {
   EXPECT_EQ(in_bash("loupe run --follow \"\""), "no\nyes\n");
   EXPECT_EQ(in_bash("loupe run --follow = n"), "no\n");
   EXPECT_EQ(in_bash("loupe new \"\""), "gatherer\nlens\npreprocessor\nvisualizer\n");
-  EXPECT_EQ(in_bash("loupe new lens \"\""), "\n");  // a name of one's own
+  EXPECT_EQ(in_bash("loupe new lens \"\""), "\n");  // a new name has no completions
   EXPECT_EQ(in_bash("loupe new --c vis"), "visualizer\n");
-  // Files for what is a file's name, folders alone for a folder's.
+  // Arguments for files complete to files, arguments for folders only to folders.
   run("mkdir sub && touch sub.yaml", folder_);
   EXPECT_EQ(in_bash("loupe validate su"), "sub\nsub.yaml\n");
   EXPECT_EQ(in_bash("loupe replay --out su"), "sub\n");
   EXPECT_EQ(in_bash("loupe run --config su"), "sub\nsub.yaml\n");
-  // What comes behind a program is its own.
+  // Arguments after a program belong to the program.
   EXPECT_EQ(in_bash("loupe run ./trainer --f"), "\n");
 }
 
@@ -157,7 +157,7 @@ TEST_F(Documents, CompleteComponentsThatThereAre) {
 TEST_F(Documents, CompleteInZsh) {
   if (!has("zsh")) GTEST_SKIP() << "there is no zsh here";
   EXPECT_EQ(said("zsh -fn _loupe"), "");
-  // A shell of its own on a terminal: what it makes of the line is what it echoes.
+  // Start a zsh on a separate terminal; it echoes the completed line.
   const auto in_zsh = [&](const std::string& line) {
     return said(
         "HOME=$PWD timeout 60 zsh -fc 'zmodload zsh/zpty; zpty shell zsh -fi; zpty -w shell \"PS1=; fpath=($PWD "
@@ -166,7 +166,7 @@ TEST_F(Documents, CompleteInZsh) {
         " zpty -n -w shell \"" +
         line + "\"$'\\''\\t'\\''\"X\"; zpty -r shell said \"*X*\"; print -r -- $said'");
   };
-  // What was typed is less than that.
+  // The typed text is shorter than the expected text.
   EXPECT_NE(in_zsh("loupe rep").find("loupe replay"), std::string::npos) << in_zsh("loupe rep");
   EXPECT_NE(in_zsh("loupe run --foll").find("loupe run --follow"), std::string::npos) << in_zsh("loupe run --foll");
 }

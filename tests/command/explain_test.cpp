@@ -1,4 +1,4 @@
-// `loupe explain` tells what a plot means, and the glossary is what it tells.
+// `loupe explain` explains a plot with the text of the glossary.
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(Explain, GivesAnExampleOfEachRuleAndItsRepair) {
                       repair = told.output.find("\n  repaired:\n");
     EXPECT_FALSE(contains(told.output, "as the finding says")) << told.output;
     ASSERT_TRUE(fault != std::string::npos && repair != std::string::npos && fault < repair) << told.output;
-    // A line of code that is wrapped is none any more: each begins at the same column, or further in by pairs.
+    // Lines of code must not be wrapped: each fits 80 columns, and there are between 2 and 14 of them.
     std::size_t lines = 0;
     for (const std::string& line : lines_of(told.output.substr(fault + 1))) {
       if (line.rfind("      ", 0) == 0) ++lines;

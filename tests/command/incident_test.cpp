@@ -86,7 +86,7 @@ TEST(ReplayOfAnIncident, TellsWhyItWasKeptAndTheLastStepsOfEachStream) {
   }
 }
 
-/// What the page holds under an id.
+/// The page's embedded data with this id.
 nlohmann::json embedded(const std::string& page, const std::string& id) {
   const std::string opening = "<script type=\"application/json\" id=\"" + id + "\">";
   const auto begin = page.find(opening);

@@ -1,4 +1,4 @@
-// `loupe learn` takes the envelope of good runs, and `loupe diagnose --baseline` says whether a run stays within it.
+// `loupe learn` computes the range of good runs, and `loupe diagnose --baseline` says whether a run stays within it.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ Finished loupe_command(const std::string& arguments, const fs::path& folder) {
 
 using Curve = std::function<double(int epoch)>;
 
-/// A record of a loss and of one layer's norm.
+/// Writes a record with a loss and one layer's norm.
 void record_curves(const std::string& folder, int epochs, const Curve& loss, const Curve& norm,
                    const std::string& layer = "conv1") {
   Driver record(RECORD_PLUGIN);
@@ -37,7 +37,7 @@ void record_curves(const std::string& folder, int epochs, const Curve& loss, con
   tell_end(record, LOUPE_END_COMPLETED, epochs);
 }
 
-/// Three good runs of 20 epochs and the baseline of them.
+/// Three good runs of 20 epochs and their baseline.
 fs::path good_runs() {
   fs::path folder = fresh_folder();
   for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// `loupe list`, `loupe describe` and `loupe --version` say what there is.
+// `loupe list`, `loupe describe` and `loupe --version` print what is installed.
 
 #include <gtest/gtest.h>
 

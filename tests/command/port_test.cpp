@@ -1,4 +1,4 @@
-// `loupe compare --port` on records written here line by line: what it does with wrong ones, and with what no model of
+// `loupe compare --port` on records that these tests write line by line: wrong records, and cases that no model of
 // tests/port has.
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Shape = std::vector<int64_t>;
 
-/// Numbers that look drawn.
+/// Numbers that look random.
 std::vector<double> drawn(const Shape& shape, int seed = 1) {
   std::vector<double> values;
   int64_t numel = 1;
@@ -77,7 +77,7 @@ class Record {
     text += line.dump() + "\n";
     return *this;
   }
-  /// Changes the last line.
+  /// Changes a member of the last line.
   Record& with(const char* key, const Json& value) {
     const std::size_t begin = text.rfind('\n', text.size() - 2) + 1;
     Json line = Json::parse(text.substr(begin));
@@ -206,7 +206,7 @@ TEST_F(ComparePort, TakesValuesForReorderedOnlyWhereTheyAreTheSameFarBetterThanT
   const std::vector<double> values = drawn({40, 20}, 7);
   std::vector<double> near = values, reversed(values.rbegin(), values.rend());
   for (std::size_t i = 5; i + 5 < near.size(); ++i) {
-    const bool is_inside = std::abs(near[i]) < 0.9;  // the extremes stay
+    const bool is_inside = std::abs(near[i]) < 0.9;  // the largest values stay, so that the summaries agree
     near[i] += is_inside ? (i % 2 == 0 ? 0.01 : -0.01) * near[i + 1] : 0;
   }
   const std::string reason = "the same values in another order";
@@ -348,9 +348,9 @@ TEST_F(ComparePort, SaysNothingOfArgumentsThatARightPortHasToo) {
   }
 }
 
-/// A model that runs 'act' after each of two layers; or a function in its place, once.
+/// A model that runs 'act' after each of two layers; or a function replaces one of these calls.
 struct Shared {
-  int function = 0;  ///< after which layer
+  int function = 0;  ///< the layer after which a function runs
   bool is_same = true;
   Record record(const std::string& language) const {
     Record made(language);
@@ -468,7 +468,7 @@ TEST_F(ComparePort, NamesWhatOneRecordDoesNotTell) {
   EXPECT_ENDS(compare(first, second), 0, "Not compared: C++ has no loss");
 }
 
-/// Two steps of a model of a first layer, an attention that may be given a mask, and a head.
+/// Two steps of a model with a first layer, an attention that may get a mask, and a head.
 struct Masked {
   explicit Masked(const std::string& language) : record(language) {
     record.module("first").module("attn", "MultiheadAttention", "num_heads=4").module("head");
@@ -524,7 +524,7 @@ TEST_F(ComparePort, TakesTheFormOfAnInputThatModulesInsideGetAlikeForNoDeparture
   EXPECT_ENDS(compare(with("Python", 1, 3), with("C++", 8, 4)), 1, "in the forward of 'b': its input agrees");
 }
 
-/// A step with an embedding and a head, which may be one tensor.
+/// A step with an embedding and a head, which may share one tensor.
 Record tied(const std::string& language, int head, int head_gradient, int embedding_gradient = 2) {
   Record record(language);
   record.module("wte", "Embedding").module("head");
@@ -584,7 +584,7 @@ TEST_F(ComparePort, SaysWhereARecordEndsWithinAStep) {
 }
 
 TEST_F(ComparePort, NamesTheInputOfAModuleThatFails) {
-  // The input of a module that fails has no output to be judged by.
+  // The input of a module that fails cannot be judged by an output.
   Record first, second("C++");
   first.module("fc").tensor(1, "input", "fc", {4, 5}, drawn({4, 5})).tensor(1, "output", "fc", {9}, drawn({9}));
   second.module("fc").tensor(1, "input", "fc", {5, 4}, drawn({5, 4}));
@@ -694,7 +694,7 @@ TEST_F(ComparePort, NamesTheDimensionOfASoftmaxThatNoModuleShows) {
 
 /// A cross entropy of 8 samples of 5 classes, and the gradient of its input.
 struct CrossEntropy {
-  int shift = 0;  ///< of the targets of the first half
+  int shift = 0;  ///< shift of the targets of the first half
   double smoothing = 0;
   bool has_weights = false, ignores = false;
   Record record(const std::string& language) const {
@@ -731,11 +731,11 @@ TEST_F(ComparePort, TellsOfTheLossWhatTheGradientOfItsInputShows) {
   EXPECT_ENDS(compare(first, CrossEntropy{0, 0, false, true}.record("C++")), 1,
               "- some samples have no part in the loss of C++: ignore_index, or a mask, in that alone");
   const Finished both = compare(first, CrossEntropy{1, 0.1}.record("C++"));
-  // No single one explains two.
+  // No single reason explains two changes.
   EXPECT_ENDS(both, 1, "what is computed after it (such as a softmax), other targets, or another loss function");
 }
 
-/// A loss of what is reconstructed and a KL divergence, and the gradients of the outputs that they are computed of.
+/// A reconstruction loss and a KL divergence, and the gradients of the outputs that the two are computed from.
 struct Variational {
   double reconstruction = 0.125, divergence = 0.125;  ///< factors of the sums over 8 samples
   bool has_one_output = false, is_detached = false;   ///< the divergence gives no gradient
@@ -798,7 +798,7 @@ TEST_F(ComparePort, TellsThePartOfALossThatHasAnotherReductionOrSign) {
     EXPECT_ENDS(with(0.125, 1, has_one_output), 1, begin + "a sum in place of a mean");
   }
   EXPECT_ENDS(with(-0.125, -0.125), 1, "- the loss has the other sign in C++");
-  // Of two changes none is told for the other.
+  // With two changes, neither is reported as the other.
   const Finished both = with(0.3, 0.7);
   EXPECT_EQ(both.output.find("KL"), std::string::npos) << both.output;
 }
@@ -816,7 +816,7 @@ TEST_F(ComparePort, TellsOfALossThatIsTheSameWhichPartIsDetached) {
   }
 }
 
-/// Steps of a bias before a norm, whose gradient is but rounding: the optimizer moves it as it likes.
+/// Steps of a bias before a norm, whose gradient is only rounding errors: the optimizer moves it randomly.
 Record moved(const std::string& language, double bias, double loss, int head_gradient, bool has_norm = true) {
   Record record(language);
   record.module("conv", "Conv1d").module("norm", "BatchNorm1d");

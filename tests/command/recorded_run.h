@@ -16,13 +16,13 @@ struct RunToRecord {
   int first_epoch = 1, last_epoch = 3;
   bool resumed = false;
   double offset = 0;                   ///< added to the losses
-  bool healthy = true;                 ///< else it also has findings and notes, in ticks and between them
+  bool healthy = true;                 ///< otherwise it has findings and notes, in ticks and between them
   uint32_t end = LOUPE_END_COMPLETED;  ///< 0: it is killed
   double rate = 0.1;                   ///< a setting
-  std::string loss = "train_loss";     ///< its name
+  std::string loss = "train_loss";     ///< the name of the training loss
 };
 
-/// What a command said beside the files that it wrote.
+/// The output of a command, without the lines about written files.
 inline std::string said_beside_files(const std::string& output) {
   std::string said;
   for (std::size_t at = 0, end; at < output.size(); at = end) {
@@ -32,7 +32,7 @@ inline std::string said_beside_files(const std::string& output) {
   return said;
 }
 
-/// An error that stands to the end, a warning that is gone, and a note, told around the tick of an epoch.
+/// Reports an error that stays to the end, a warning that is resolved, and a note, around the tick of an epoch.
 inline void tell_findings(Driver& record, int epoch) {
   Finding error = a_finding("nan_loss", LOUPE_SEVERITY_ERROR, "the loss \"train\" is NaN");
   error.value = NAN;
@@ -44,8 +44,8 @@ inline void tell_findings(Driver& record, int epoch) {
   tell(record, error, "", "the lens 'health'");
 }
 
-/// Has the visualizer `record` write a run of every kind of tag and value, with numbers that JSON cannot hold, into
-/// `folder`/record.jsonl. Returns the file's path.
+/// Makes the visualizer `record` write a run with every kind of tag and value, and with numbers that JSON cannot hold,
+/// into `folder`/record.jsonl. Returns the file's path.
 inline std::string record_run(const std::string& folder, const RunToRecord& run = {}) {
   Driver record(RECORD_PLUGIN);
   record.begin(folder, run.resumed, run.name);

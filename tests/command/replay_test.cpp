@@ -1,4 +1,4 @@
-// `loupe replay` plays what `record` wrote, whole epochs only, and says what is wrong with a record.
+// `loupe replay` plays what `record` wrote, whole epochs only, and reports errors in a record.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Overwrites what there is, and says nothing of the files that it writes.
+/// Replays with --force, and removes the lines about written files from the output.
 Finished replay(const std::string& arguments, const fs::path& folder) {
   Finished finished = run(LOUPE_COMMAND + " replay --force " + arguments, folder);
   finished.output = said_beside_files(finished.output);
@@ -98,17 +98,17 @@ TEST_F(Replay, SaysWhatItWroteAndOverwritesNothingUnlessToldTo) {
             "--force, or write elsewhere with --out\n");
   fs::remove(folder / "out/values.csv");
   EXPECT_TRUE(contains(run(command, folder).output, "'out/values.findings.csv' is there already"));
-  // What new files would mix with is not for overwriting.
+  // A folder in which new files would mix with old ones is not overwritten.
   EXPECT_ENDS(run(command + " --force", folder), 2, "the folder 'out/tensorboard' has files already");
   fs::remove_all(folder / "out/tensorboard");
   EXPECT_EQ(run(command + " --force", folder).exit_code, 0);
   EXPECT_EQ(read(folder / "out/values.csv"), before);
-  // A record may be there under its compressed name.
+  // The record may exist under its compressed name.
   fs::create_directory(folder / "long");
   write(folder / "long/record.jsonl.gz", "long ago");
   const std::string again_in_full = LOUPE_COMMAND + " replay record.jsonl --visualizer record --out long";
   EXPECT_TRUE(contains(run(again_in_full, folder).output, "'long/record.jsonl.gz' is there already"));
-  // What is of others is not in the way.
+  // Files with other names do not matter.
   write(folder / "values.md", "notes");
   EXPECT_EQ(run(LOUPE_COMMAND + " replay record.jsonl --visualizer csv", folder).output,
             "wrote values.csv\nwrote values.findings.csv\n");
@@ -255,7 +255,7 @@ TEST_F(Replay, NamesTheLineOrEventThatIsWrong) {
     const Finished finished = replay("record.jsonl --visualizer csv --out .", folder);
     EXPECT_EQ(finished.exit_code, 2) << text;
     EXPECT_EQ(lines_of(finished.output).size(), 1u) << finished.output;
-    // That one takes two lines.
+    // The text for this message has two lines, and the error is in the second.
     const bool first = !contains(message, "before the end");
     EXPECT_EQ(finished.output.substr(0, place.size()) == place, first) << text << finished.output;
     EXPECT_TRUE(contains(finished.output, message)) << text << finished.output;
@@ -307,7 +307,7 @@ TEST_F(Replay, NamesTheLineWithANumberThatNoRunHas) {
     EXPECT_EQ(finished.output.substr(0, (at + reason).size()), at + reason);
     EXPECT_EQ(lines_of(finished.output).size(), 1u) << "it is told once: " << finished.output;
   }
-  // What a run may well have.
+  // These lines are valid in a run.
   for (const std::string& text : {of("tick", R"("epoch":-1,"timestamp":0)"), of("tick", R"("epoch":9007199254740992)"),
                                   of("finding", R"("epoch":4,"first_epoch":null,"last_epoch":"NaN")")}) {
     write(record, whole + text);
@@ -372,7 +372,7 @@ TEST_F(Replay, TellsAFolderThatCannotBeWrittenInOneSentence) {
               "the visualizer 'csv' failed: cannot write");
 }
 
-// Findings, notes, settings and a run's end are told as the record has them.
+// A replay reports findings, notes, settings and a run's end as the record has them.
 
 TEST_F(Replay, GivesEveryEventAgainBitForBit) {
   RunToRecord run;
@@ -403,7 +403,7 @@ TEST_F(Replay, TellsTheLensesAndTheNamesOfTheLossesAgain) {
   EXPECT_TRUE(contains(read(folder / "record.jsonl"),
                        R"("train_loss":"fit","val_loss":"check","lenses":["health","loss_metrics"])"));
   expect_same_again(folder);
-  // The console calls a run healthy where it is told of a lens whose silence means something.
+  // The console calls a run healthy only if a lens checks it.
   const std::string shown = replay("record.jsonl --visualizer console", folder).output;
   EXPECT_NE(shown.find("no problems found in 1 epoch"), std::string::npos) << shown;
 }
@@ -455,7 +455,7 @@ TEST_F(Replay, ReadsARecordOfTheFormatBefore) {
 }
 
 TEST_F(Replay, TakesTimeInProportionToTheFindings) {
-  // Names that begin alike take long to be told apart, and each is of a finding of its own.
+  // Names with a long common prefix are slow to compare, and each name belongs to a different finding.
   const std::string rule(400, 'r'), layer(400, 'l');
   std::string text = R"({"kind":"run","format":3,"name":"crowded"})"
                      "\n";
@@ -464,7 +464,7 @@ TEST_F(Replay, TakesTimeInProportionToTheFindings) {
             rule + R"(","layer":")" + layer + std::to_string(i) + "\"}\n";
   }
   write(folder / "record.jsonl", text + R"({"kind":"tick","epoch":1})" + "\n" + R"({"kind":"end","epoch":1})" + "\n");
-  // Some seconds of the processor's time, and minutes where each is searched for among all others.
+  // This takes some seconds of CPU time; searching all findings for each would take minutes.
   const auto within_limit = [&](const std::string& arguments) {
     return run("ulimit -t 50; " + LOUPE_COMMAND + ' ' + arguments + " > out.txt", folder).exit_code;
   };

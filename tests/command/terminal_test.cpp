@@ -1,4 +1,4 @@
-// What the commands write fits the terminal, and they say how far they are.
+// The output of the commands fits the terminal, and slow commands show their progress.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ std::string at_width(int columns, const std::string& arguments) {
   return run("COLUMNS=" + std::to_string(columns) + " " + LOUPE_COMMAND + " " + arguments, fresh_folder()).output;
 }
 
-/// Lines that are longer although they could have been broken.
+/// Lines that are too long although they contain a space where they could be broken.
 std::vector<std::string> too_long(const std::string& text, std::size_t columns) {
   std::vector<std::string> found;
   for (const std::string& line : lines_of(text)) {
@@ -36,7 +36,7 @@ std::vector<std::string> too_long(const std::string& text, std::size_t columns) 
   return found;
 }
 
-/// The same words, whatever the line ends and blanks.
+/// The words of a text, without line ends and blanks.
 std::string words_of(const std::string& text) {
   std::istringstream stream(text);
   std::string words;
@@ -98,7 +98,7 @@ TEST(FullDisk, IsToldByCommandsThatAnswerOnStandardOutput) {
             "loupe: error: standard output takes no more, so that a part of this is missing; is the disk full?\n");
 }
 
-/// Has a command read a record that takes longer than a second, on a terminal.
+/// Runs a command on a terminal that reads a record for longer than a second.
 std::string told_of_a_slow_record(const std::string& command) {
   const fs::path folder = fresh_folder();
   const std::vector<std::string> lines = lines_of(read(record_run(folder / "whole")));

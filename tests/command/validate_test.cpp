@@ -1,4 +1,4 @@
-// `loupe validate` tells a configuration's faults before training does.
+// `loupe validate` reports a configuration's faults before training does.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace loupe::test {
 namespace {
 
-/// Validates a file of that text, which lies in a folder of its own and is named as users would name it.
+/// Validates a file with this text in a new folder, under a relative name.
 Finished validate(const std::string& yaml, const std::string& redirection = "") {
   const auto folder = fresh_folder();
   std::ofstream(folder / "monitor.yaml") << yaml;
@@ -55,7 +55,7 @@ TEST(Validate, MakesEveryVisualizerWithoutTouchingAFile) {
   int files = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::recursive_directory_iterator(folder)) ++files;
   EXPECT_EQ(files, 1);
-  // What only making it shows is a fault of the file.
+  // Faults that only appear when a component is created belong to the file, too.
   EXPECT_EQ(validate("visualizers:\n  - csv: {path: ''}\n").output,
             "monitor.yaml:2:5: error: the visualizer 'csv' cannot be made: the option 'path' is empty; name a file\n");
 }

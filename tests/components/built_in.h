@@ -8,7 +8,7 @@
 
 namespace loupe {
 
-/// Every component that this build brings.
+/// The catalogue of all components of this build.
 inline const Catalogue& built_in() {
   static const Catalogue* const all = [] {
     auto* catalogue = new Catalogue();
@@ -19,7 +19,7 @@ inline const Catalogue& built_in() {
   return *all;
 }
 
-/// What a component says that it gives: the words before each colon.
+/// The names that a component declares to give: the words before each colon.
 inline std::vector<std::string> given_names(const loupe_component& component) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < component.give_count; ++i) {
@@ -29,7 +29,7 @@ inline std::vector<std::string> given_names(const loupe_component& component) {
   return names;
 }
 
-/// Whether a name is one of those, in which {words} in braces stand for anything.
+/// Whether `given` contains the name; {words} in braces stand for anything.
 inline bool is_given(const std::string& name, const std::vector<std::string>& given) {
   for (const std::string& each : given) {
     if (each == name || each[0] == '{') return true;

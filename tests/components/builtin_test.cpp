@@ -1,4 +1,4 @@
-// loupe/abi/builtin.h and the components that it promises are the same.
+// The constants in loupe/abi/builtin.h name exactly the built-in components.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-/// The texts that the header's constants of that prefix have.
+/// The texts of the header's constants with this prefix.
 Names promised(const std::string& prefix) {
   std::ostringstream text;
   text << std::ifstream(BUILTIN_HEADER).rdbuf();
@@ -28,7 +28,7 @@ Names promised(const std::string& prefix) {
   return names;
 }
 
-/// Those of a kind that the plugin `brought_by` has and that are no drafts.
+/// The components of a kind in the plugin `brought_by`, without drafts.
 std::vector<const CatalogueEntry*> components(Kind kind, const std::string& brought_by) {
   std::vector<const CatalogueEntry*> all;
   for (const CatalogueEntry& entry : built_in().entries()) {
@@ -83,7 +83,7 @@ TEST(Builtin, TheHeaderNamesWhatThereIs) {
   EXPECT_EQ(promised("LOUPE_SERIES"), series);
 }
 
-// From 1.0 on, options may be added, and no line else changes.
+// After 1.0, options may be added, but no other line may change.
 TEST(Builtin, EachHasTheOptionsAndSeriesThatArePromised) {
   EXPECT_EQ(described(Kind::gatherer, "gatherers"),
             (Names{"attribute(missing boolean, when string)", "call_parameter()", "forward(output integer)",

@@ -12,7 +12,7 @@ namespace {
 
 using Defaults = std::map<std::string, std::string>;
 
-/// What a lens declares, each default as YAML writes it in one line.
+/// The options of a lens, with each default as YAML in one line.
 Defaults declared(const std::string& lens) {
   Defaults defaults;
   for (const loupe_option* option : built_in().find(Kind::lens, lens)->options()) {
@@ -42,7 +42,7 @@ void expect_declared(const std::string& lens, const Defaults& expected) {
   for (const auto& [name, value] : expected) {
     const auto found = actual.find(name);
     ASSERT_NE(found, actual.end()) << lens << " has no " << name;
-    // Quotes are a matter of taste between emitters.
+    // Ignore quotes, which emitters use differently.
     std::string text = found->second;
     text.erase(std::remove(text.begin(), text.end(), '"'), text.end());
     EXPECT_EQ(text, value) << lens << "." << name;

@@ -1,5 +1,5 @@
-// What `loupe describe` says of the built-in components is true: examples are configurations, and a lens shows the tags
-// that it says it gives.
+// `loupe describe` is right about the built-in components: examples are valid configurations, and a lens shows the tags
+// that its description names.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -20,7 +20,7 @@
 namespace loupe {
 namespace {
 
-/// What was told, and of each whether all its words are there.
+/// The reported tags; true if a tag has a description, its healthy look and advice.
 std::map<std::string, bool>& tags() {
   static std::map<std::string, bool> tags;
   return tags;
@@ -77,7 +77,7 @@ class Description : public testing::Test {
     }
     monitor.add_module(std::move(description));
   }
-  /// Some events of every stream that somebody watches; the last is NaN.
+  /// Sends some events to every watched stream; the last value is NaN.
   static void train(Monitor& monitor) {
     for (float value : {0.F, 1.F, NAN}) {
       const float values[] = {value, 1, 0, 2};
@@ -102,7 +102,7 @@ class Description : public testing::Test {
     }
   }
 
-  /// Each test's own: they run side by side.
+  /// Each test has a different folder, because the tests run side by side.
   const std::filesystem::path folder_ =
       std::filesystem::path(LOUPE_TEST_FOLDER) /
       (std::string("Description.") + testing::UnitTest::GetInstance()->current_test_info()->name());
@@ -130,8 +130,8 @@ TEST_F(Description, HasAnExampleThatIsAConfiguration) {
     const Config& config = made->config();
     EXPECT_EQ(shows ? config.visualizers.size() : config.lenses.size(), 1u);
     for (const auto& lens : made->lenses()) EXPECT_FALSE(lens->quarantined());
-    // It shows the very component.
-    if (entry.component->name == std::string("explicit_call")) continue;  // loss_metrics alone puts it behind pushes
+    // The example must contain the component's name.
+    if (entry.component->name == std::string("explicit_call")) continue;  // only loss_metrics uses explicit_call
     EXPECT_NE(std::string(entry.component->example).find(entry.component->name), std::string::npos);
     EXPECT_EQ(messages_, std::vector<std::string>{});
   }
@@ -141,11 +141,11 @@ TEST_F(Description, NamesAndExplainsTheTagsThatALensShows) {
   for (const CatalogueEntry& entry : built_in().entries()) {
     if (entry.kind != Kind::lens) continue;
     SCOPED_TRACE(entry.component->name);
-    // They give findings, or a file.
+    // These lenses report findings, or write a file, and show no tags.
     if (entry.component->name == std::string("health") || entry.component->name == std::string("ranks") ||
         entry.component->name == std::string("fingerprint") || entry.component->name == std::string("incidents"))
       continue;
-    // All that it shows, which its example may narrow; but some show nothing, or not all, unless told what to look at.
+    // Use the defaults, which show all tags; these three need their example, as they show nothing or less by default.
     const std::string name = entry.component->name;
     const bool needs_example = name == "difference_monitor" || name == "pipeline" || name == "learning_rate";
     tags().clear();
@@ -165,8 +165,8 @@ TEST_F(Description, NamesAndExplainsTheTagsThatALensShows) {
       EXPECT_TRUE(explained) << tag << " has no description, or not what is healthy and what to do";
     }
     for (const std::string& each : given) {
-      if (each[0] == '{' || each == "Bias Condition Number") continue;  // only where a configuration asks for it
-      if (each == "Layer Calls") continue;                              // only where a layer runs twice
+      if (each[0] == '{' || each == "Bias Condition Number") continue;  // shown only if a configuration asks for it
+      if (each == "Layer Calls") continue;                              // shown only if a layer runs twice
       if (each == "Non-Finite Values" && needs_example) continue;
       EXPECT_EQ(tags().count(each), 1u) << each;
     }

@@ -1,5 +1,5 @@
-// Every built-in preprocessor: its series are those that it says it gives, and a run split in two, saved and merged is
-// the run that was never split.
+// Tests of every built-in preprocessor: its series have the declared names, and a run that is split in two, saved and
+// merged equals the unsplit run.
 
 #include <gtest/gtest.h>
 #include <loupe/detail/series_reading.h>
@@ -21,9 +21,9 @@
 namespace loupe {
 namespace {
 
-constexpr std::size_t events = 101;  // not even, so that the halves differ
+constexpr std::size_t events = 101;  // odd, so that the halves differ
 
-/// A matrix of 2 by 2 and what a host would have measured of it, made up alike for the same number.
+/// A matrix of 2 by 2 with made-up measurements, which depend on `number` only.
 class MadeUp {
  public:
   explicit MadeUp(std::size_t number) {
@@ -43,7 +43,7 @@ class MadeUp {
 
     measurement_.struct_size = sizeof measurement_;
     measurement_.measures = ~0U;
-    measurement_.numel = number % 2 == 0 ? 1 : 4;  // a loss has one
+    measurement_.numel = number % 2 == 0 ? 1 : 4;  // a loss has one element
     measurement_.nan_count = number % 17 == 3;
     measurement_.inf_count = number % 23 == 5;
     for (double* number_of :
@@ -55,7 +55,7 @@ class MadeUp {
     measurement_.unit_count = 4;
     measurement_.dead_unit_count = static_cast<int64_t>(random() % 5);
     measurement_.sample_count = 2;
-    // The stream is one: its second half has a value before its first.
+    // Both halves belong to one stream: the second half has a value before its first.
     measurement_.flags = number > 0 ? LOUPE_MEASUREMENT_HAS_PREVIOUS | LOUPE_MEASUREMENT_HAS_CHANGE : 0;
     for (uint64_t& bin : bins_) bin = random() % 10;
     measurement_.bins = bins_;
@@ -111,7 +111,7 @@ class Folded {
     check(table().save_state(self(), append, &bytes, error_.get()));
     return bytes;
   }
-  /// What comes of it where the writer takes nothing.
+  /// The status and the message of saving a state if the writer fails.
   std::pair<loupe_status, std::string> try_state() {
     const loupe_write refuse = [](void*, const void*, std::size_t, loupe_error* error) -> loupe_status {
       detail::write_error(error, "the disk is full");
@@ -133,7 +133,7 @@ class Folded {
   }
 
   std::vector<std::string> series() { return detail::series_names(table(), self()); }
-  /// The numbers of each series that has any, by "name number"; quantiles where they are kept.
+  /// The numbers of each series with values, by "name number"; quantiles if they are kept.
   std::map<std::string, double> numbers() {
     std::map<std::string, double> numbers;
     for (std::size_t i = 0; i < table().series_count(self()); ++i) {
@@ -162,7 +162,7 @@ class Folded {
     for (std::size_t i = 0; i < names.size(); ++i) {
       try {
         all[names[i]] = detail::series_values(table(), self(), i);
-      } catch (const Error&) {  // they are folded, not kept
+      } catch (const Error&) {  // this series keeps no values
       }
     }
     return all;

@@ -10,7 +10,7 @@
 
 namespace loupe {
 
-/// What LibTorch would do, for contiguous matrices of floats.
+/// Replaces LibTorch's tensor service for contiguous matrices of floats.
 inline const loupe_tensor_service tensors_service = [] {
   loupe_tensor_service table{};
   table.struct_size = sizeof table;

@@ -1,4 +1,4 @@
-// Every ready configuration is accepted, runs with the trainer it was written for, and fills its record.
+// Every ready configuration is accepted, runs with its trainer, and fills its record.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST_P(Configuration, RunsWithoutAComplaintAndFillsItsRecord) {
   const Finished finished =
       run(LOUPE_EXAMPLES + "/" + trainer + " --epochs 2 --config " + file.string() + " --out .", folder);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
-  // How long a lens takes is up to the machine.
+  // Ignore warnings about a lens's time, which depends on the machine.
   const std::regex of_time("loupe: warning: the lens '[^']+' takes [0-9]+ % of the time[^\n]*");
   const std::string told = std::regex_replace(finished.output, of_time, "");
   EXPECT_FALSE(std::regex_search(told, std::regex("loupe: (warning|error)"))) << finished.output;
@@ -51,7 +51,7 @@ TEST_P(Configuration, RunsWithoutAComplaintAndFillsItsRecord) {
     return;
   const std::string name = match[2].matched ? match[2].str() : "record.jsonl";
   const Recorded recorded = read_record(folder / "runs" / GetParam() / name);
-  // Each lens has a tag of its own at the least.
+  // Each lens has at least one tag.
   const std::regex lens("\\n  - (loss_metrics|output_|gradient_|parameter_)");
   const auto lenses = std::distance(std::sregex_iterator(text.begin(), text.end(), lens), std::sregex_iterator());
   EXPECT_GE(static_cast<std::ptrdiff_t>(recorded.values.size()), lenses) << testing::PrintToString(recorded.tags());

@@ -1,4 +1,4 @@
-// A lens built outside Loupe's tree, against an installed Loupe, as its author would.
+// A lens that is built outside Loupe's tree, against an installed Loupe, as its author would build it.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Installs Loupe, and builds a copy of examples/custom_lens against it. Once for all tests here.
+/// Installs Loupe, and builds a copy of examples/custom_lens against it, once for all tests of this file.
 class CustomLens : public testing::Test {
  protected:
   static void SetUpTestSuite() {

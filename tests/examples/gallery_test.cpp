@@ -1,4 +1,4 @@
-// The faults that examples/README.md shows are found, and nothing else is.
+// The faults in examples/README.md are found, and nothing else is.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Rules = std::set<std::string>;
 
-/// What the gallery says of each fault: the rules behind "Findings:".
+/// The rules after "Findings:" for each fault in the gallery.
 std::map<std::string, Rules> gallery() {
   std::map<std::string, Rules> faults;
   std::ifstream file(LOUPE_GALLERY);
@@ -35,7 +35,7 @@ std::map<std::string, Rules> gallery() {
   return faults;
 }
 
-/// The rules of errors and warnings that stood when the run ended.
+/// The rules of errors and warnings that were unresolved when the run ended.
 Rules standing(const std::string& diagnosis) {
   Rules rules;
   const std::regex finding("^  (error|warning): .*\\(([a-z_]+), epoch");
@@ -53,7 +53,7 @@ TEST(Gallery, ShowsFaultsThatLoupeFindsAndNothingElse) {
   EXPECT_GE(faults.size(), 19u);
   for (const auto& [fault, rules] : faults) {
     const std::filesystem::path folder = fresh_folder();
-    // How many steps the default looks at depends on the time that the machine has.
+    // Measure every step, because the default depends on the machine's speed.
     const Finished trained = run(
         LOUPE_COMMAND + " run --every-step --out . --name it -- " + LOUPE_EXAMPLES + "/digits_sick " + fault, folder);
     EXPECT_EQ(trained.exit_code, 0) << fault << ": " << trained.output;

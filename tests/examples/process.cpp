@@ -49,7 +49,7 @@ Recorded read_record(const fs::path& file) {
   EXPECT_TRUE(stream) << "there is no " << file;
   for (std::string line; std::getline(stream, line);) {
     const auto json = nlohmann::json::parse(line);
-    // Numbers of single steps are not those of whole epochs.
+    // Skip the numbers of single steps.
     if (json.at("kind") != "value" || !json.at("value").is_number() || json.value("step", 0) != 0) continue;
     recorded.values[json.at("tag")][json.at("layer")][json.at("line")][json.at("epoch")] = json.at("value");
   }

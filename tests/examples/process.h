@@ -10,13 +10,13 @@
 
 namespace loupe::test {
 
-/// What a finished program left.
+/// The result of a finished program.
 struct Finished {
-  int exit_code;  ///< 128 and more: a signal ended it
+  int exit_code;  ///< 128 or more if a signal ended the program
   std::string output;
 };
 
-/// The program ended with this code, and its output holds the part.
+/// Expects that the program ended with this code, and that its output contains the part.
 #define EXPECT_ENDS(FINISHED, CODE, PART)                                             \
   do {                                                                                \
     const ::loupe::test::Finished finished_ = FINISHED;                               \
@@ -24,16 +24,16 @@ struct Finished {
     EXPECT_PRED_FORMAT2(::testing::IsSubstring, std::string(PART), finished_.output); \
   } while (false)
 
-/// Runs a shell command in `folder` and waits for it; standard output and error come together.
+/// Runs a shell command in `folder` and waits for its end; the output has both standard output and error.
 Finished run(const std::string& command, const std::filesystem::path& folder);
 
-/// All that is in a file; empty where it cannot be read.
+/// The content of a file; empty if it cannot be read.
 std::string text_of(const std::filesystem::path& file);
 
-/// A fresh folder under the build's, named after the running test.
+/// A new empty folder in the build folder, named after the running test.
 std::filesystem::path fresh_folder();
 
-/// What the visualizer `record` wrote: by tag, layer and line, each epoch's value. Fails the test when the file cannot
+/// The values that the visualizer `record` wrote: by tag, layer, line and epoch. Fails the test if the file cannot
 /// be read.
 struct Recorded {
   std::map<std::string, std::map<std::string, std::map<std::string, std::map<int, double>>>> values;

@@ -1,5 +1,5 @@
-// Processes that average their gradients by hand are one run, in which each rank keeps its record; and what is planted
-// in them is found.
+// Processes that average their gradients by hand form one run, in which each rank keeps its record; planted faults
+// are found.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class RanksExample : public testing::Test {
   struct Trained {
     fs::path folder;
     std::vector<std::string> outputs;     ///< of each rank, both streams
-    std::vector<std::string> exit_codes;  ///< of each rank, as the shell has them
+    std::vector<std::string> exit_codes;  ///< of each rank, as the shell prints them
   };
 
   /// Trains with two ranks at the same time, for four epochs.
@@ -112,11 +112,11 @@ TEST_F(RanksExample, HasAHealthyTwinOfEachFault) {
   EXPECT_EQ(count, 16);
 }
 
-/// What is planted, and the finding that must name it.
+/// A planted difference, and the finding that must name it.
 struct Planted {
   const char* plant;
   const char* rule;   ///< empty: there must be neither an error nor a warning
-  const char* layer;  ///< empty: the finding is of no layer
+  const char* layer;  ///< empty: the finding concerns no layer
   const char* said = "";
 };
 
@@ -133,7 +133,7 @@ bool are_silent(const nlohmann::json& findings) {
   });
 }
 
-/// Of which each rank has a budget of its own.
+/// Healthy twins in which each rank has its own budget.
 class HealthyRanksExampleWith : public RanksExample, public testing::WithParamInterface<const char*> {};
 
 TEST_P(HealthyRanksExampleWith, IsSilentWhereEachRankMeasuresAsItsBudgetAllows) {

@@ -1,4 +1,4 @@
-// The example trainers learn what they say, and Loupe sees their unedited models.
+// The example trainers learn, and Loupe watches their unchanged models.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Trains with the configuration of the trainer's own name and returns what was recorded.
+/// Trains with the configuration named after the trainer, and returns the record.
 Recorded train(const std::string& trainer, int epochs) {
   const fs::path folder = fresh_folder();
   const Finished finished = run(LOUPE_EXAMPLES + "/" + trainer + " --config " + LOUPE_CONFIGS + "/" + trainer +

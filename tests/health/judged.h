@@ -8,7 +8,7 @@
 
 namespace loupe::testing {
 
-/// Judges by rules with their own limits, and keeps what they report.
+/// Judges with the rules and their own limits, and keeps the reported findings.
 struct JudgedFindings {
   JudgedFindings() {
     sink.struct_size = sizeof sink;

@@ -1,4 +1,4 @@
-// What becomes of what rules see.
+// How the ledger turns the observations of rules into findings.
 
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST(Ledger, TellsAtOnceWhatIsSeenAgainInAModuleThatWasAttachedAnew) {
   EXPECT_EQ(models.judged.findings.size(), before + 1);
 }
 
-/// A gradient of 0 at one place, and a layer behind it that is silent.
+/// A gradient of 0 at one place, and a silent layer at place 4.
 struct ZeroGradient {
   TwoModels models;
 

@@ -16,7 +16,7 @@ void take_cross_entropies(Guessing& guessing, double loss, int epochs, int looks
   }
 }
 
-/// Targets are 1 and 3 in turn, so that their variance is 1.
+/// Targets alternate between 1 and 3, so that their variance is 1.
 void take_squares(Guessing& guessing, double error, int epochs) {
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (int look = 0; look < looks_of_an_epoch; ++look) {
@@ -101,7 +101,7 @@ TEST(Guessing, NeedsTargetsThatDiffer) {
 
 constexpr int targets_of_a_look = 50;
 
-/// So many of each look's targets are class 2, the others 0, 1 and 3 in turn.
+/// In each look, `common` targets are class 2, and the others are 0, 1 and 3 in turn.
 void take_classes(TargetTally& tally, int common, int64_t answer, int epochs, int64_t classes = 4) {
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (int look = 0; look < looks_of_an_epoch; ++look) {

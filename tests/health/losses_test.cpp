@@ -1,4 +1,4 @@
-// Losses of several names, as a program with several models has them.
+// Losses with different names, from programs with several models.
 
 #include "health/rules/losses.h"
 
@@ -84,7 +84,7 @@ TEST(Losses, FallWhereTheyAreAtTheirBestAndFarBelowTheirStart) {
 TEST(Losses, FallWhereOneOfTheLastThreeEpochsMadeThemLowerThanAllBefore) {
   EXPECT_EQ(trend_of({2, 1.6, 1.4, 1.3, 1.0, 1.2}), Trend::falls) << "it goes up and down, and gets better";
   EXPECT_EQ(trend_of({2, 1.6, 1.0, 1.3, 1.2, 1.2}), Trend::stays);
-  EXPECT_EQ(trend_of({2.394, 2.31, 1.222, 0.773}, /*is_guess=*/true), Trend::falls) << "the guess is of an epoch ago";
+  EXPECT_EQ(trend_of({2.394, 2.31, 1.222, 0.773}, /*is_guess=*/true), Trend::falls) << "the guess is one epoch old";
 }
 
 TEST(Losses, AreNotJudgedByTheFirstOfAnEpochAlone) {
@@ -112,7 +112,7 @@ TEST(Losses, SayWhichWasNotFinite) {
   EXPECT_EQ(losses.shown(*losses.non_finite), "the training loss");
   push(losses, "train_loss", 1);
   EXPECT_FALSE(losses.take_non_finite());
-  // A finite loss of another name does not show that the step was left out.
+  // A finite loss with a different name does not show that the step was skipped.
   push(losses, "generator loss", INFINITY);
   push(losses, "train_loss", 1);
   EXPECT_TRUE(losses.take_non_finite());
@@ -122,7 +122,7 @@ TEST(Losses, SayWhichWasNotFinite) {
   EXPECT_FALSE(losses.take_non_finite());
 }
 
-/// What is told of two losses after this many epochs, in which they come to these values.
+/// The findings for two losses after this many epochs, in which they have these values.
 std::vector<Finding> told_of(double first_ends_at, double second_ends_at, int epochs, bool acts = false) {
   loupe::testing::JudgedFindings judged;
   Losses losses;
@@ -177,8 +177,8 @@ TEST(LossCurve, CountsTheTurnsOfASwingButNotOutliers) {
   EXPECT_EQ(count_turns(std::vector<double>(curve.begin(), curve.begin() + 31), 3), 0U) << "too few to say";
 }
 
-/// Whether a rule reports something after ticks of these losses.
-/// @param together  how many epochs end with each
+/// Whether a rule reports something after epochs with these losses.
+/// @param together  how many epochs end together
 bool is_told(const char* rule, const std::vector<double>& epochs, Situation now, double input_square = NAN,
              std::size_t together = 1) {
   Losses losses;
@@ -233,7 +233,7 @@ TEST(Overfitting, OfALossThatNeverFellIsOneThatGrowsSteadily) {
   EXPECT_FALSE(overfits({1, 1.2, 1.05, 1.25, 1.1, 1.2, 1.15})) << "noise";
 }
 
-/// The finding of a loss that jumps after 30 steps.
+/// The finding for a loss that jumps after 30 steps.
 Finding spike(const Situation& situation) {
   Losses losses;
   testing::JudgedFindings judged;

@@ -1,4 +1,4 @@
-// What is compared of what passes by in a step: each comparison where it must see something, and its twin.
+// Tests of the comparisons within one step: each has a case that it must report, and a healthy twin.
 
 #include "health/rules/passing.h"
 
@@ -23,7 +23,7 @@ namespace {
 using testing::JudgedFindings;
 using Sizes = std::vector<int64_t>;
 
-/// A tensor of its own elements.
+/// A tensor that owns its elements.
 template <class T>
 class Made {
  public:
@@ -53,7 +53,7 @@ class Made {
 using Floats = Made<float>;
 using Words = Made<int64_t>;
 
-/// Different for each place, and no period.
+/// A number that differs from place to place, without a period.
 float any(int64_t place) {
   return std::sin(static_cast<float>(place * place % 9973) * 1.7F);
 }
@@ -63,7 +63,7 @@ std::vector<float> numbers(int64_t count, const std::function<float(int64_t)>& a
   return values;
 }
 
-/// What a rule says of a model, by its look of this number.
+/// The findings of a rule about a model, from the look with this number.
 std::vector<Finding> said(const char* rule, Model& model, std::size_t look = 0, Passes* passes = nullptr,
                           const std::function<void(Situation&)>& change = {}) {
   JudgedFindings judged;
@@ -73,11 +73,11 @@ std::vector<Finding> said(const char* rule, Model& model, std::size_t look = 0, 
   return judged.findings;
 }
 
-// Targets beside inputs.
+// Comparing targets with inputs.
 
 constexpr uint32_t mse = LOUPE_DRAFT_LOSS_MSE;
 
-/// Looks at batches of 32 rows; `target` of the number of a row's first element.
+/// Compares batches of 32 rows; `target` computes a target from the number of a row's first element.
 SameColumns compared(const Sizes& sizes, int64_t width, const std::function<float(int64_t first, int64_t i)>& target,
                      int looks = 8) {
   SameColumns same;
@@ -170,7 +170,7 @@ TEST(SameColumns, AreFoundWhereTimeComesFirst) {
   EXPECT_NE(said_of(same).find("time step 5 of 5, the last"), std::string::npos) << said_of(same);
 }
 
-/// Words of a text without an order, whose target is the input at `from + t`, for `length` places of 16.
+/// Random words, whose target is the input at `from + t`, for `length` places of 16.
 TokenShift shifted(int64_t from, int64_t length, int64_t cut, double share_of_guess = 1, bool is_ignored = false) {
   constexpr int64_t rows = 16, whole = 16, classes = 9;
   const auto word = [](int64_t row, int64_t t) { return (row * 31 + t * t * 7 + t * row * 3) % classes; };
@@ -256,7 +256,7 @@ TEST(TokenShift, IsZeroOfAModelThatCopiesWithoutLookingAhead) {
   EXPECT_EQ(said_of(hard), "");
 }
 
-// What loss functions take.
+// Inputs of loss functions.
 
 bool is_wrong(const std::vector<float>& targets, int looks = 3) {
   Model model("");
@@ -279,7 +279,7 @@ TEST(TargetRange, LeavesOutWhatAMaskMayMark) {
   EXPECT_FALSE(is_wrong({0, 1, -1, 1}));
 }
 
-/// What is said of a model whose scores are `right` for the right one of 32 classes, and noise else.
+/// Whether the rule reports a model whose scores are `right` for the correct one of 32 classes, and noise otherwise.
 bool is_bounded(float right, double loss, int epochs = 3) {
   constexpr int64_t rows = 32, classes = 32;
   Model model("");
@@ -347,9 +347,9 @@ TEST(TinyInput, IsToldWhereTheLossStays) {
   EXPECT_FALSE(tells(0.004, true, norm));
 }
 
-// Softmax.
+// Softmax over a dimension.
 
-/// Adds up to 1 over the rows' elements, or over the rows.
+/// Random weights that sum to 1 over each row, or over each column.
 std::vector<float> softmax(int64_t rows, int64_t columns, float sharpness, bool over_rows = false) {
   std::vector<float> values = numbers(rows * columns, [&](int64_t place) {
     const bool is_chosen = place % columns == place / columns % columns;
@@ -395,9 +395,9 @@ TEST(SoftmaxLook, FindsOneThatGoesOverTheSamples) {
   EXPECT_TRUE(goes_over_batch({20, 2, 6, 6}, true, 120)) << "attention, and a target for each place";
 }
 
-// Between backward and step.
+// Clipping between backward and step.
 
-/// Steps whose gradients had norms about `before`, and were all cut to `after`.
+/// Reports steps whose gradients had norms about `before`, and were all clipped to `after`.
 std::string said_of_clip(double scale, double before, double after, bool is_one_norm = true, bool is_by_value = false) {
   Model model("");
   Passes passes;
@@ -425,7 +425,7 @@ TEST(ScaledClip, IsKnownByBothNormsAndTheScale) {
   EXPECT_NE(by_value.find("clipped to elements of 0.5"), std::string::npos) << by_value;
 }
 
-/// Four passes a step: losses of these means over so many targets, times `factor`, and gradients that grow.
+/// Several passes per step: losses with means over `counts` targets, times `factor`, and gradients that grow.
 std::string said_of_passes(const std::function<double(int64_t count)>& factor, const std::vector<int64_t>& counts,
                            double growth = 2) {
   Model model("");
@@ -471,9 +471,9 @@ TEST(MeanLoss, IsOverTheTargetsThatCount) {
   EXPECT_NEAR(found.mean, std::log(2.0), 1e-6);
 }
 
-// Rows and starts.
+// Repeated rows and initial weights.
 
-/// Batches of 12 rows in which every `distinct` come again; targets are those of the row, or all others.
+/// Batches of 12 rows with only `distinct` different rows; targets repeat with the rows, or are all different.
 bool repeats(int64_t distinct, int batches = 8, bool has_own_targets = false, bool is_whole = false) {
   Model model("");
   bool any_said = false;
@@ -563,7 +563,7 @@ TEST(HeldFrozen, IsToldWithItsShare) {
   EXPECT_EQ(told(LOUPE_PARAMETER_TRAINABLE), "");
 }
 
-// What is validated.
+// Validation losses.
 
 std::string said_of_losses(const std::vector<double>& trained, const std::vector<double>& held_out, bool of_others,
                            bool has_batch_norm = false) {

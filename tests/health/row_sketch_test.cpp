@@ -11,7 +11,7 @@ uint64_t hash_of(uint64_t row) {
   return hash ^ hash >> 32;
 }
 
-/// Rows from `first` on; returns how many were there before.
+/// Takes `count` rows from `first` on; returns how many of them were known.
 int64_t take(RowSketch& sketch, uint64_t first, uint64_t count) {
   int64_t known = 0;
   for (uint64_t row = first; row < first + count; ++row)

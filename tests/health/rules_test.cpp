@@ -1,4 +1,4 @@
-// The table of rules.
+// Tests of the table of rules.
 
 #include "health/rules/rule.h"
 #include "paths.h"
@@ -22,7 +22,7 @@
 namespace loupe::health {
 namespace {
 
-/// All sources of a folder of tests, one behind the other.
+/// All sources of a folder of tests, one after the other.
 std::string sources_in(const char* folder) {
   std::string text;
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(LOUPE_TESTS) / folder)) {
@@ -71,7 +71,7 @@ TEST(RulesOfHealth, SayInTheirRowsWhatIsMeasuredAndWhatToDo) {
   }
 }
 
-/// Rules that look at a model of three layers whose gradients grow from 1e-6 in the first to 1 in the last.
+/// Rules that judge a model of three layers whose gradients grow from 1e-6 in the first to 1 in the last.
 struct ThreeLayers {
   ThreeLayers() {
     model.root = &module;
@@ -86,7 +86,7 @@ struct ThreeLayers {
       weight.gradient_count = 1;
     }
   }
-  /// Whether the rule reports something then.
+  /// Whether the rule reports something at this moment.
   bool is_told(const char* rule, When when) {
     const loupe_optimizer optimizer{.struct_size = sizeof optimizer, .model_name = "", .type = "SGD"};
     const Situation situation{.model = &model, .optimizer = &optimizer};

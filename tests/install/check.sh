@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# One check of what is installed: check.sh NAME, with the variables that CMakeLists.txt here sets.
+# Runs one check of an installed Loupe: check.sh NAME, with the variables that CMakeLists.txt in this folder sets.
 set -euo pipefail
 
 name=$1
 prefix=${LOUPE_PREFIX:-$LOUPE_WORK/moved}
 folder=$LOUPE_WORK/$name
 package="find_package(loupe REQUIRED PATHS $prefix NO_DEFAULT_PATH"
-# What uses libraries that were built with AddressSanitizer needs it too.
+# Programs that use libraries with AddressSanitizer need it too.
 export CFLAGS=$LOUPE_SANITIZER CXXFLAGS=$LOUPE_SANITIZER
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -17,7 +17,7 @@ fail() {
   exit 1
 }
 
-# project LINES: a project of these lines of CMake.
+# project LINES: writes a CMake project with these lines.
 project() {
   printf '%s\n' 'cmake_minimum_required(VERSION 3.18)' "$1" >CMakeLists.txt
 }
@@ -47,7 +47,7 @@ can_be_moved() {
   if grep -rlF "$prefix.before" "$prefix/$LOUPE_LIBDIR/cmake" "$prefix/$LOUPE_LIBDIR/pkgconfig"; then
     fail "these name the folder in which they were installed"
   fi
-  # Into a file: grep -q ends at the first hit, which would break the command's pipe.
+  # Write to a file: grep -q ends at the first hit, which would break the command's pipe.
   "$prefix/bin/loupe" list --long >log
   grep -qF "$prefix/$LOUPE_LIBDIR/loupe/plugins" log || fail "the command does not find its plugins"
   for part in "$prefix/$LOUPE_LIBDIR"/loupe/optional/*.so; do
@@ -102,7 +102,7 @@ int main() {
   return inspector.value("Output Norm", "0", "mean") == 2.0 ? 0 : 1;
 }
 END
-  # With a standard of its own that is too old, which cxx_std_17 raises.
+  # The project sets a standard that is too old, which cxx_std_17 raises.
   project "project(t CXX)
     set(CMAKE_CXX_STANDARD 14)
     $package COMPONENTS host)
@@ -127,7 +127,7 @@ pkg_config_finds_the_sdk() {
   command -v pkg-config >/dev/null || fail "pkg-config is not installed"
   plugin
   export PKG_CONFIG_PATH=$prefix/$LOUPE_LIBDIR/pkgconfig
-  # shellcheck disable=SC2046 # flags are words
+  # the flags must be split into words
   "$CXX" -std=c++17 $(pkg-config --cflags loupe-sdk) x.cpp $(pkg-config --libs loupe-sdk) -o x.so
   "$prefix/bin/loupe" describe x --plugins x.so >log
   grep -q nothing log || fail "the plugin is not found"
@@ -169,11 +169,11 @@ new_tells_of_a_name_that_is_taken() {
   if grep -q "already" log; then fail "a visualizer may have a lens's name: $(cat log)"; fi
 }
 
-# made KIND FLAGS CMAKE-ARGUMENTS...: makes one, builds it and runs its test.
+# made KIND FLAGS CMAKE-ARGUMENTS...: makes a new component, builds it and runs its test.
 made() {
   local kind=$1 flag=$2
   shift 2
-  # shellcheck disable=SC2086 # none or one
+  # the flag is empty or one word
   "$prefix/bin/loupe" new "$kind" my_own_one $flag
   cd my_own_one
   if grep -rn '@[A-Za-z]*@' .; then fail "a template's word is left"; fi
@@ -189,7 +189,7 @@ new_lens_without_googletest() {
   [[ ! -e build/my_own_one_test ]] || fail "a test was built with GoogleTest"
 }
 
-# part LINES: a project that Loupe is a part of, with targets, standard and folders of its own.
+# part LINES: a project that contains Loupe, with its own targets, standard and folders.
 part() {
   cat >t.cpp <<'END'
 #if __cplusplus >= 201703L && !defined(NEWER)
@@ -227,8 +227,8 @@ END
   [[ -n $(find build -name x.so) ]] || fail "the plugin was not built"
 }
 
-# trains LINES CMAKE-ARGUMENTS...: somebody's project, which gets Loupe by these lines of CMake, from nothing to a model that
-# learns while a lens of theirs looks on. Two of the ways build all of Loupe: minutes each, unless a compiler cache has it.
+# trains LINES CMAKE-ARGUMENTS...: a project that gets Loupe by these lines of CMake, built from nothing, whose model
+# learns while its own lens watches. Two of the ways build all of Loupe, which takes minutes without a compiler cache.
 trains() {
   cat >trainer.cpp <<'END'
 #include <loupe/inspector.h>
@@ -274,8 +274,8 @@ END
 }
 trains_with_find_package() { trains "$package COMPONENTS host sdk)"; }
 trains_with_add_subdirectory() { trains "add_subdirectory($LOUPE_SOURCE loupe)"; }
-# Of what is committed. In CI a cache knows the sources where they were first compiled, so that these are built in place
-# of their clone, which must hold the same.
+# Uses the committed sources. In CI a compiler cache knows sources by their folder, so the checkout is built instead
+# of its clone, after comparing the two.
 trains_with_fetch_content() {
   local head lines
   head=$(git -C "$LOUPE_SOURCE" rev-parse HEAD)
@@ -303,7 +303,7 @@ is_a_part_by_fetch_content() {
     FetchContent_MakeAvailable(loupe)"
 }
 
-# libtorch FOLDER LIBRARIES VERSION: what finds a LibTorch looks at, in this folder of libraries, and no LibTorch.
+# libtorch FOLDER LIBRARIES VERSION: makes the files of a LibTorch that FindLibTorch.cmake reads, with this library folder.
 libtorch() {
   local api=$1/include/torch/csrc/api/include/torch part=1 name
   mkdir -p "$api" "$1/$2"
@@ -314,7 +314,7 @@ libtorch() {
   done >"$api/version.h"
 }
 
-# asks_for_libtorch ARGUMENTS...: what FindLibTorch.cmake says then, in a line of `log`.
+# asks_for_libtorch ARGUMENTS...: runs FindLibTorch.cmake, and writes its result as a line of `log`.
 asks_for_libtorch() {
   project "project(t CXX)
     include($LOUPE_SOURCE/host/cmake/FindLibTorch.cmake)
@@ -323,19 +323,19 @@ asks_for_libtorch() {
   configure "$@" >log 2>&1 || fail "CMake ends: $(cat log)"
 }
 
-# finds VERSION FOLDER ARGUMENTS...
+# finds VERSION FOLDER ARGUMENTS...: fails unless FindLibTorch.cmake finds this version in this folder.
 finds() {
   local wanted="<$1> <$folder/$2> <>"
   asks_for_libtorch "${@:3}"
   grep -qF -- "$wanted" log || fail "with '${*:3}' there is no '$wanted' in: $(cat log)"
 }
 
-# Several LibTorchs, in every layout that there is: the one that is asked for is taken, whole.
+# With several LibTorchs, in every known layout, all files of the requested one are found.
 libtorch_is_found_by_its_layout() {
   libtorch zip lib 9.1.2
   libtorch system "lib/$(uname -m)-linux-gnu" 9.2.0
   libtorch site/torch lib 9.3.10
-  # A wheel has the version numbers in another header. This one cannot be imported, like a CUDA build without its
+  # A wheel has the version numbers in a different header. This one cannot be imported, like a CUDA build without its
   # libraries.
   mkdir -p site/torch/include/torch/headeronly other
   mv site/torch/include/torch/{csrc/api/include/torch,headeronly}/version.h
@@ -353,12 +353,12 @@ libtorch_is_found_by_its_layout() {
   finds 9.3.10 site/torch "-DLOUPE_TORCH_HINTS=$folder/site/torch"
   CMAKE_PREFIX_PATH='' PYTHONPATH=$folder/site finds 9.3.10 site/torch "-DCMAKE_PREFIX_PATH=$folder/other"
 
-  # What sets up a machine finds the same.
+  # The set-up script finds the same LibTorch.
   (
     # shellcheck source-path=SCRIPTDIR source=../../examples/setup.sh
     source "$LOUPE_SOURCE/examples/setup.sh"
     torch=""
-    unset LOUPE_LIBTORCH # with which these tests may have been started
+    unset LOUPE_LIBTORCH # these tests may have been started with it
     CMAKE_PREFIX_PATH=$folder/other:$folder/system/lib/$(uname -m)-linux-gnu/cmake find_libtorch
     [[ $torch == "$folder/system" ]] || fail "setup.sh finds '$torch'"
     CMAKE_PREFIX_PATH=$folder/other PYTHONPATH=$folder/site find_libtorch
@@ -372,7 +372,7 @@ libtorch_is_found_by_its_layout() {
   )
 }
 
-# refuses WORDS ARGUMENTS...
+# refuses WORDS ARGUMENTS...: fails unless FindLibTorch.cmake prints these words.
 refuses() {
   asks_for_libtorch "${@:2}"
   grep -qF -- "$1" log || fail "with '${*:2}' there is no '$1' in: $(cat log)"

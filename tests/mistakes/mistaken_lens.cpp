@@ -1,4 +1,4 @@
-// A lens that makes the mistake that it is told to.
+// A lens that makes the mistake named by its option.
 
 #include <loupe/plugin.h>
 #include <loupe/testing.h>
@@ -104,7 +104,7 @@ std::string told_of_lens(const std::string& lens) try {
   std::string told;
   for (const std::string& line : bench.log()) told += line + "\n";
   return told;
-} catch (const std::exception& refused) {  // as it is made
+} catch (const std::exception& refused) {  // the lens was refused when created
   return refused.what();
 }
 

@@ -1,5 +1,5 @@
-// Mistakes as authors of lenses make them: each is told with what is wrong, where, and what to do. Those of plugins as
-// a whole are in tests/check, those of configurations in tests/config.
+// Mistakes that authors of lenses make: each message says what is wrong, where, and what to do. Mistakes of whole
+// plugins are in tests/check, those of configurations in tests/config.
 
 #include <gtest/gtest.h>
 
@@ -13,15 +13,15 @@
 namespace loupe::test {
 namespace {
 
-/// Who is told, and by what.
+/// Makes the planted mistake, and returns the messages about it.
 using Teller = std::string (*)(const std::string&);
 constexpr Teller bench = &told_in_a_bench, lens = &told_of_lens;
 
 struct Mistake {
   const char* name;
   Teller teller;
-  std::string planted;             ///< what makes it: see the teller
-  std::vector<const char*> parts;  ///< what is told, in this order: what is wrong, where, and what to do
+  std::string planted;             ///< the argument of the teller
+  std::vector<const char*> parts;  ///< parts of the messages, in this order: what is wrong, where, and what to do
 };
 void PrintTo(const Mistake& mistake, std::ostream* out) {
   *out << mistake.name;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes Debian packages, examines them by lintian, and tries them where nothing of Loupe is.
+# Makes Debian packages, checks them with lintian, and tries them in a Debian without Loupe.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../examples/setup.sh"
 source "$root/tests/bare.sh"
@@ -48,7 +48,7 @@ END
 install_packages
 say "making the packages in $build/packages"
 build=$(cd "$build" && pwd)
-# Where Debian's packages have their libraries; what depends on that is compiled again.
+# The folder of libraries in Debian's packages; everything that depends on it is compiled again.
 libraries=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 cmake -S "$root" -B "$build" -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$libraries" >"$build/package.log" 2>&1 ||
   { cat "$build/package.log" >&2 && fail "CMake could not configure $build"; }
@@ -62,7 +62,7 @@ ls -l "$build/packages"
 
 lintian=(lintian --allow-root --fail-on "error,warning")
 if grep -q '^LOUPE_PACKAGE_MAINTAINER:.*@localhost>$' "$build/CMakeCache.txt"; then
-  # Neither DEBEMAIL nor git knows who builds these packages, and lintian is right that nobody can write to them.
+  # Neither DEBEMAIL nor git names the maintainer, and lintian rightly warns that nobody can write to the placeholder.
   lintian+=(--suppress-tags "bogus-mail-host,bogus-mail-host-in-debian-changelog")
 fi
 "${lintian[@]}" "$build"/packages/*.deb || fail "lintian finds something wrong with the packages; its words are above"
@@ -83,7 +83,7 @@ mkdir -p "$work/build-package/packages"
 cp "$build"/packages/*.deb "$work/build-package/packages"
 cp "$build/bin/digits_plain" "$work/trainer"
 cp README.md tests/package/installed.sh tests/readme/printed.sh "$work"
-# The trainer looks for its data where they are in this tree.
+# The trainer expects its data at their path in this tree.
 if [[ -n $debian ]]; then
   mkdir -p "$debian${data%/*}" && cp "$data" "$debian$data"
 fi
@@ -91,7 +91,7 @@ if [[ -z $debian ]]; then
   packages_here() { dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort; }
   before=$(packages_here)
   "$work/installed.sh"
-  # What came along goes again, so that this machine is as before.
+  # Remove the packages that were installed as dependencies, so that this machine is as before.
   mapfile -t new < <(comm -13 <(echo "$before") <(packages_here))
   if ((${#new[@]} > 0)); then apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 purge -y "${new[@]}"; fi
 else

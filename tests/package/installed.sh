@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that lie beside this, uses them as their readers do, and removes them, on a Debian without Loupe.
-# Beside it: the packages in build-package, README.md, and a trainer that was built without Loupe.
+# Installs the packages in this folder, uses them as readers of README.md do, and removes them, on a Debian without Loupe.
+# The folder also has: the packages in build-package, README.md, and a trainer that was built without Loupe.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./printed.sh
@@ -16,7 +16,7 @@ apt_get() {
     fail "apt-get $1 failed; its words are above"
   fi
 }
-# What of Loupe's lies where packages put things.
+# The files of Loupe in the folders that packages use.
 traces() {
   local folders=(/bin /etc /lib /opt /sbin /usr /var/lib)
   find "${folders[@]}" -xdev -iname '*loupe*' -print 2>/dev/null | sort
@@ -26,7 +26,7 @@ own=(loupe loupe-tools loupe-plugins libloupe-host1 libloupe-listeners1 libloupe
 if dpkg-query --show "${own[@]}" >/dev/null 2>&1; then fail "Loupe is installed here already; remove it first"; fi
 before=$(traces)
 
-# Who runs this is root already, and there to say yes.
+# The script runs as root already, and answers yes to all questions.
 sudo() { "$@"; }
 export -f sudo
 cat >apt.conf <<'END'
@@ -44,7 +44,7 @@ say "from apt install to the first report: $((SECONDS - start)) s"
   fail "there is no report of the run: $(cat printed.log)"
 loupe diagnose loupe-runs/trainer >/dev/null || fail "the run of a sound trainer is not found to be one"
 
-# Each command has a page, and each shell knows it.
+# Each command has a manual page, and the completions of each shell know it.
 mapfile -t commands < <(loupe --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p')
 ((${#commands[@]} > 10)) || fail "loupe --help lists no commands"
 for command in "${commands[@]}"; do
@@ -56,7 +56,7 @@ done
 
 dpkg -L loupe | grep -qx /usr/share/man/man5/loupe.yaml.5.gz || fail "the configuration has no page"
 
-# A lens of one's own, as README.md prints it.
+# Builds the lens printed in README.md.
 apt_get install g++ cmake make pkg-config
 mkdir lens
 printed_block README.md 'LOUPE_PLUGIN\(' >lens/dead_units.cpp
@@ -71,13 +71,13 @@ if ! { cmake -S lens -B lens/build && cmake --build lens/build; } >cmake.log 2>&
   fail "the lens of README.md cannot be built"
 fi
 loupe check lens/build/dead_units.so
-# shellcheck disable=SC2046 # flags are words
+# the flags must be split into words
 c++ -std=c++17 $(pkg-config --cflags loupe-sdk) lens/dead_units.cpp $(pkg-config --libs loupe-sdk) -o lens/dead_units.so
 LOUPE_PLUGIN_PATH=$PWD/lens loupe describe dead_units >/dev/null
 
 mapfile -t files < <(dpkg -L "${own[@]}" | grep -i loupe | sort -u)
 apt_get purge libloupe-dev libloupe-listeners1 libloupe-testing1 loupe-tools
-# The others alone watch programs.
+# The remaining packages can still watch programs.
 if loupe check --rules 2>tools.log; then fail "loupe check runs without its package"; fi
 grep -q 'install the package loupe-tools' tools.log || fail "loupe check does not say what it needs: $(cat tools.log)"
 ./trainer 2 >plain.txt

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What host/packaging/third_party.py makes of the list, and what it finds missing on it."""
+"""Tests how host/packaging/third_party.py uses the list, and which missing entries it finds."""
 import pathlib
 import shutil
 import subprocess
@@ -57,7 +57,7 @@ class ThirdParty(unittest.TestCase):
             self.assertEqual(self.faults("plugins/x/x.cpp", line), [], line)
 
     def test_a_file_must_need_listed_libraries_alone(self):
-        """By a program that links a library which only this test has."""
+        """Uses a program that links a library which exists only in this test."""
         compiler = shutil.which("cc") or shutil.which("gcc")
         library, program = self.root / "libstrange.so.1", self.root / "program"
         for words in (["-shared", "-Wl,-soname,libstrange.so.1", "-o", str(library)], ["-o", str(program), str(library)]):

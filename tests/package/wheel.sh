@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a wheel of Loupe, and tries it: all of Loupe for programs that were built with one LibTorch, which stays outside.
+# Makes a wheel of Loupe, and tries it: all of Loupe for programs built with one LibTorch, which is not in the wheel.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../examples/setup.sh"
 source "$root/tests/readme/printed.sh"
@@ -15,23 +15,23 @@ The wheel lands in FOLDER/packages.
 USAGE
 }
 
-# What is installed of Loupe, and a trainer that knows nothing of it, to try the wheel on.
+# The installed targets of Loupe, and a trainer without Loupe, to try the wheel on.
 installed_targets=(loupe loupe_run loupe_host loupe_listeners loupe_parts loupe_testing loupe_plugins loupe_documents)
 trainer=digits_plain
 
 packages+=$'\npython3-venv            makes the environments in which the wheel is made and tried\n'
 third_party=host/packaging/third_party.py
 
-# fresh_environment FOLDER PIP-ARGUMENTS...: an empty virtual environment, but for these.
+# fresh_environment FOLDER PIP-ARGUMENTS...: makes a virtual environment with only these packages.
 fresh_environment() {
   python3 -m venv --clear "$1"
   if (($# > 1)); then "$1/bin/python" -m pip install --quiet --disable-pip-version-check "${@:2}"; fi
 }
 
-# What would otherwise be missing only after everything is built.
+# Checks the requirements before everything is built.
 check_needs() {
   local free needed=4 soname="" library prefixes
-  # build-package is configured with the LibTorch that was found now.
+  # build-package is configured with the LibTorch that was just found.
   if [[ $build != "$root/build-package" ]]; then
     [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
     IFS=';' read -r -a prefixes < <(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt") || true
@@ -72,7 +72,7 @@ make_wheel() {
   mkdir -p "$stage"
   cp -r sdk/python/. LICENSE README.md "$stage"
   cmake --install "$build" --prefix "$stage/loupe" --strip >/dev/null
-  # A wheel has no links; the libraries go by the names that programs ask for. The other is CMake's own.
+  # A wheel cannot contain links; the libraries have the names that programs load. CMake alone uses the other names.
   find "$stage/loupe" -type l -delete
   rm -r "$stage/loupe/share"
   config=$stage/loupe/lib/cmake/loupe
@@ -86,7 +86,7 @@ make_wheel() {
     >"$stage/licenses/third_party_notices"
   LOUPE_VERSION=$version LOUPE_TORCH_MINOR=$minor "$tools/bin/python" -m pip wheel --quiet --no-deps \
     --no-build-isolation --wheel-dir "$stage/made" "$stage"
-  # Everything else that Loupe stands on goes into the wheel, under names that no other library has.
+  # All other dependencies go into the wheel, under names that no other library has.
   auditwheel repair --exclude libtorch_cpu.so --exclude libc10.so --wheel-dir "$out" "$stage"/made/*.whl \
     >"$out/auditwheel.log" 2>&1 || { cat "$out/auditwheel.log" && fail "auditwheel refuses the wheel"; }
   rm -r "$stage"
@@ -95,9 +95,9 @@ make_wheel() {
   say "made $wheel"
 }
 
-# examine WHEEL: by the tools of those who would publish it, and whether the notices name all that is in it.
+# examine WHEEL: checks the wheel with the tools of publishers, and that the notices name every library in it.
 examine() {
-  # No folder of libraries: what the wheel does not carry is to be seen.
+  # Pass no folder of libraries, so that missing libraries are found.
   auditwheel show --json --ldpaths "$out" "$1" >"$out/auditwheel.json" ||
     fail "auditwheel cannot read the wheel; its words are above"
   "$tools/bin/python" - "$1" "$out/auditwheel.json" <<'END' || fail "the wheel is not for what its name says"
@@ -112,10 +112,10 @@ END
   "$third_party" carried "$1" || fail "what the wheel carries is not in its notices"
 }
 
-# bring FROM TO: copies gigabytes, which are linked on one disk.
+# bring FROM TO: copies gigabytes, by hard links if possible.
 bring() { cp -rl "$1" "$2" 2>/dev/null || cp -r "$1/." "$2"; }
 
-# The wheel in an environment that has nothing but the LibTorch that it is for.
+# Checks the wheel in an environment with only the LibTorch that it is for.
 check_wheel() {
   local wheel venv=$out/empty site begun tried=$out/tried part check
   wheel=$(echo "$out"/*.whl)
@@ -130,7 +130,7 @@ check_wheel() {
     if [[ -e $part ]]; then bring "$part" "$site/$(basename "$part")"; fi
   done
 
-  # In a folder of its own, with a program of the name that is printed.
+  # Run in a separate folder, with a program that has the name printed in README.md.
   rm -rf "$tried" && mkdir -p "$tried/build-package"
   ln -s "$out" "$tried/build-package/packages"
   cp "$build/bin/$trainer" "$tried/trainer"
@@ -142,7 +142,7 @@ check_wheel() {
   "$venv/bin/python" -m loupe "$tried/loupe-runs/trainer" || fail "the wheel's own module cannot read the run"
   say "from pip install to the first report: $(awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $begun }") seconds"
 
-  # Programs and plugins are built with it, too.
+  # Check that programs and plugins can be built with the wheel.
   for check in host_brings_libtorch sdk_needs_nothing testing_needs_no_libtorch host_refuses_another_libtorch; do
     say "building with the wheel: $check"
     LOUPE_PREFIX=$("$venv/bin/python" -m loupe --cmake-path) LOUPE_CMAKE=cmake LOUPE_SOURCE=$root LOUPE_LIBDIR=lib \

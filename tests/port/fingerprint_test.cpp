@@ -1,4 +1,4 @@
-// The lens `fingerprint`: what of a program's steps goes into its file.
+// The lens `fingerprint`: which parts of a program's steps its file contains.
 
 #include <gtest/gtest.h>
 #include <loupe/inspector.h>
@@ -90,7 +90,7 @@ TEST_F(FingerprintLens, HasWeightsAsTheyWereBeforeAndUpdatesAsWhatChanged) {
   auto watching = inspector("steps: 1");
   watching.attach(*model_, optimizer_);
   {
-    const torch::NoGradGuard no_grad;  // loaded after the model was attached
+    const torch::NoGradGuard no_grad;  // change the weights after the model was attached
     model_[0]->as<torch::nn::Linear>()->bias.fill_(0.25);
   }
   const at::Tensor before = model_[1]->as<torch::nn::BatchNorm1d>()->bias.detach().clone();
@@ -161,11 +161,11 @@ TEST_F(FingerprintLens, WritesWhatThereIsOfARunThatEndsEarlyAndSaysSo) {
 TEST_F(FingerprintLens, WritesEachTensorAtOnceForTheProgramMayFail) {
   auto watching = inspector("steps: 3");
   watching.attach(*model_, optimizer_);
-  model_->push_back(torch::nn::Linear(5, 6));  // which takes 5 numbers, and is given 4
+  model_->push_back(torch::nn::Linear(5, 6));  // this layer takes 5 numbers, and gets 4
   EXPECT_THROW(model_->forward(torch::ones({5, 3})), c10::Error);
   std::vector<std::string> names;
   for (const Json& each : lines("output")) names.push_back(each["module"]);
-  EXPECT_EQ(names, (std::vector<std::string>{"0", "1", "2"})) << "as the inspector still watches";
+  EXPECT_EQ(names, (std::vector<std::string>{"0", "1", "2"})) << "the inspector is still watching";
   EXPECT_EQ(lines("parameter").size(), 4U);
 }
 

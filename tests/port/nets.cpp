@@ -138,7 +138,7 @@ struct Tied : Net {
     embed = register_module("embed", nn::Linear(nn::LinearOptions(12, 12).bias(false)));
     act = register_module("act", nn::Tanh());
     head = register_module("head", nn::Linear(12, 12));
-    if (is_tied) head->weight = embed->weight;  // the one that was registered stays a parameter, without a use
+    if (is_tied) head->weight = embed->weight;  // the registered weight stays a parameter, but is unused
   }
   at::Tensor forward(at::Tensor x) override { return head->forward(act->forward(embed->forward(x))); }
   bool is_tied;
@@ -155,7 +155,7 @@ std::shared_ptr<Net> make_net(const std::string& model, const std::string& fault
   return std::make_shared<Transformer>(fault);
 }
 
-/// As in pairs.py.
+/// The same function as in pairs.py.
 at::Tensor made(at::IntArrayRef shape, int64_t factor, int64_t offset, int64_t modulus) {
   const int64_t numel = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   std::vector<float> values;
@@ -210,7 +210,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& type,
   return std::make_unique<RMSprop>(parameters, RMSpropOptions(0.01));
 }
 
-/// What happens to gradients between a backward pass and the step, from the second step on.
+/// Changes the gradients between a backward pass and the step, from the second step on.
 void change_gradients(Net& net, const std::string& fault) {
   for (const at::Tensor& parameter : net.parameters()) {
     if (fault == "later halved gradients") parameter.mutable_grad() = parameter.grad() * 0.5;

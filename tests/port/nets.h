@@ -7,12 +7,12 @@
 
 namespace loupe::test {
 
-/// Ports of the models in pairs.py, each with what a port may get wrong: `fault` names it, "" is a right one.
+/// Ports of the models in pairs.py with planted mistakes: `fault` names the mistake, and "" is a correct port.
 struct Net : torch::nn::Module {
   virtual at::Tensor forward(at::Tensor x) = 0;
 };
 
-/// Trains one as pairs.py does, and keeps its fingerprint in `folder`.
+/// Trains one model as pairs.py does, and keeps its fingerprint in `folder`.
 /// @param model "mlp", "cnn", "residual", "lstm", "transformer" or "tied"
 /// @param optimizer "sgd", "adam", "adamw" or "rmsprop"
 void record_port(const std::string& model, const std::string& optimizer, const std::string& fault,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records the originals of the models that tests/port/nets.cpp ports to C++, as loupe_record.py sees them.
+"""Records the originals of the models that tests/port/nets.cpp ports to C++, with loupe_record.py.
 
 usage: pairs.py FOLDER_OF_LOUPE_RECORD FOLDER MODEL-OPTIMIZER...
-       pairs.py FOLDER_OF_LOUPE_RECORD --positions    reads shapes, a line each, and writes the positions looked at
+       pairs.py FOLDER_OF_LOUPE_RECORD --positions    reads shapes, one per line, and writes the sampled positions
 
-cnn-adam-2.13/ beside this is from PyTorch 2.13.0, so that rounding of another version is tested wherever the tests run:
+cnn-adam-2.13/ in this folder is from PyTorch 2.13.0, so that the rounding of another version is tested everywhere:
     pairs.py ../../sdk/python . cnn-adam && gzip -9 -n cnn-adam/fingerprint.jsonl && mv cnn-adam cnn-adam-2.13
 """
 import math
@@ -103,7 +103,7 @@ OPTIMIZERS = {
 
 
 def made(shape, factor, offset, modulus):
-    """Numbers from -0.5 to 0.5 that look drawn, and are the same in every language."""
+    """Numbers from -0.5 to 0.5 that look random, and are the same in every language."""
     indices = torch.arange(math.prod(shape), dtype=torch.int64)
     return (((indices * factor + offset) % modulus).double() / modulus - 0.5).float().reshape(shape)
 

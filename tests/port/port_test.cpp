@@ -1,5 +1,5 @@
-// Models in Python and their ports to C++: right ones agree, and of wrong ones the first place where they depart is
-// named, with what the numbers show of why.
+// Compares models in Python with their ports to C++: correct ports agree, and for wrong ports the first difference
+// and its likely reason are named.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 const char* const models[] = {"mlp", "cnn", "residual", "lstm", "transformer", "tied"};
 const char* const optimizers[] = {"sgd", "adam", "adamw", "rmsprop"};
 
-/// The originals' records. One Python writes all of them for all processes of these tests, and anew only where its
-/// scripts have changed.
+/// The records of the originals. One Python process writes all of them for all processes of these tests, and writes
+/// them again only after its scripts have changed.
 const fs::path& originals() {
   static const fs::path folder = [] {
     fs::path made = fs::path(LOUPE_TEST_FOLDER) / "originals";
@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(Pairs, Port, testing::Combine(testing::ValuesIn(models)
 
 struct Planted {
   const char *model, *optimizer, *fault;
-  const char* place;   ///< where the records first depart
-  const char* reason;  ///< what is said of why
+  const char* place;   ///< where the records first differ
+  const char* reason;  ///< the reason in the message
 };
 
 class PlantedDeparture : public testing::TestWithParam<Planted> {};
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDeparture, testing::ValuesIn(planted), [](
   return name;
 });
 
-/// A file of the test's own folder.
+/// Writes a file in the test's own folder.
 fs::path write(const std::string& name, const std::string& text) {
   const fs::path file = fresh_folder() / name;
   std::ofstream(file) << text;
@@ -189,7 +189,7 @@ TEST(PortOfAnotherLibTorch, AgreesButForRounding) {
   record_port("cnn", "adam", "", folder);
   const Finished finished = compare(ORIGINAL_OF_ANOTHER_LIBTORCH, folder);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
-  // The bias before a batch norm has no gradient but rounding, of which Adam makes whole steps.
+  // The gradient of the bias before a batch norm is only rounding errors, which Adam turns into whole steps.
   const bool same = has(finished, "171 tensors");
   EXPECT_TRUE(same || has(finished, "by rounding alone: the gradient of 'conv1.bias'")) << finished.output;
 }

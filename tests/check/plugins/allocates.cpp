@@ -1,4 +1,4 @@
-// Allocates for each tensor that it is shown: of each event, or, as GATHERER says, once a tick.
+// A lens that allocates memory for each tensor: once per event, or, depending on GATHERER, once per tick.
 #include <loupe/plugin.h>
 
 namespace {

@@ -1,4 +1,4 @@
-// Computes with LibTorch's tensors. As its options say, it writes to them, or keeps them for the event after.
+// A lens that computes with LibTorch's tensors. Its options make it write to them, or keep them until the next event.
 #include <loupe/lenses/kept_tensor.h>
 #include <loupe/plugin.h>
 #include <loupe/torch.h>

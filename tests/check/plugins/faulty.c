@@ -1,6 +1,6 @@
-/* A plugin in plain C with a component of each kind. As it stands it keeps every rule. Loaded by the name of a fault it
- * does something wrong; built with one of the macros named FAULT_ it says something wrong of itself, which is constant.
- * It is otherwise the same. */
+/* A plugin in plain C with a component of each kind. By default it keeps every rule. If its file has the name of a
+ * fault, it behaves wrongly; if built with one of the macros named FAULT_, its constant description of itself is wrong.
+ * All else stays the same. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <loupe/abi.h>
@@ -42,7 +42,7 @@ static loupe_status too_short(loupe_error* error) {
   return fail(error, LOUPE_INVALID, "a struct is too short to be read");
 }
 
-/* Whether a struct can be read at all. One fault demands that it is of this very size, one reads it whatever its size.
+/* Whether a struct can be read at all. One fault requires exactly this size, another ignores the size.
  */
 #define READABLE(STRUCT, MEMBER)                                                     \
   (is("struct_sizes_equal")    ? (STRUCT)->struct_size == sizeof *(STRUCT)           \
@@ -70,7 +70,7 @@ static loupe_status create(const loupe_component* component, const loupe_host* h
     return fail(error, LOUPE_INVALID, "there are no options to read");
   if (is("creation") && instances > 0) return fail(error, LOUPE_FAILED, "there is one already");
   if (is("create_fails")) {
-    *self = &instances; /* which is no instance */
+    *self = &instances; /* not a valid instance */
     return fail(error, LOUPE_FAILED, "there is no room");
   }
   ++instances;
@@ -141,10 +141,10 @@ static loupe_status process(void* self, const loupe_event* event, loupe_error* e
   if (!READABLE(event->tensor, numel)) return too_short(error);
   const int is_on_cpu = event->tensor->data != NULL && event->tensor->device_type == LOUPE_DEVICE_CPU;
   volatile unsigned char* const data = (volatile unsigned char*)event->tensor->data;
-  if (is("places") && event->tensor->device_type != LOUPE_DEVICE_CPU) abort(); /* it asked for none of these */
+  if (is("places") && event->tensor->device_type != LOUPE_DEVICE_CPU) abort(); /* it asked for CPU tensors only */
   if (is("panics") && event->tensor->dim == 0)
     return fail(error, LOUPE_FAILED, "it panicked: index out of bounds: the len is 0 but the index is 0");
-  if (is("data")) it->sum += event->tensor->sizes[0]; /* a tensor without dimensions has none */
+  if (is("data")) it->sum += event->tensor->sizes[0]; /* a tensor without dimensions has no sizes */
   if (is("data_device") && event->tensor->numel > 0) it->sum += *data;
   if (is("data_stride") && is_on_cpu) it->sum += data[event->tensor->numel * 16 - 1];
   if (is("writes") && is_on_cpu) *data = 0;
@@ -188,7 +188,7 @@ static loupe_status read_series(void* self, size_t series, loupe_series* row, lo
   if (is("series_name")) changing[6] = (char)('0' + (changing[6] + 1) % 10);
   row->name = is("series_name") ? changing : "numel";
   if (it->count == 0) return LOUPE_OK;
-  row->count = it->count; /* and the sum alone, of which nothing here reads more */
+  row->count = it->count; /* sum is the only other number that the lens reads */
   row->sum = it->sum;
   row->mean = it->sum / (double)it->count;
   return LOUPE_OK;
@@ -205,7 +205,7 @@ typedef struct state {
   uint64_t count;
   double sum;
 } state;
-/* In two pieces. */
+/* Writes the state in two pieces. */
 static loupe_status save_state(void* self, loupe_write write, void* writer, loupe_error* error) {
   const instance* it = numbers_of(self);
   const state saved = {"numel 1", it->count, it->sum};
@@ -300,7 +300,7 @@ static loupe_status report(void* self, const loupe_tick* tick, const loupe_sink*
   if (is("edges")) (void)sink->histogram(sink->context, &histogram, error);
   if (is("told_twice")) (void)sink->row(sink->context, &row, error);
   if (is("asks_late") && LOUPE_OFFERS(*sink, get_extension)) {
-    char id[32]; /* made here, so that the file does not name it */
+    char id[32]; /* built at run time, so that the file does not contain it */
     snprintf(id, sizeof id, "loupe.late/draft%d", -9);
     (void)sink->get_extension(sink->context, id);
   }
@@ -331,7 +331,7 @@ static loupe_status row(void* self, const loupe_row* row, loupe_error* error) {
 static const loupe_visualizer visualizer = {
     .struct_size = sizeof visualizer, .begin = begin, .begin_tick = begin_tick, .row = row};
 
-/* ---- what the plugin says of itself ---- */
+/* ---- the plugin's description of itself ---- */
 
 #ifdef FAULT_NAMES
 #define OPTION_NAME "Ratio of all"
@@ -438,7 +438,7 @@ extern LOUPE_EXPORT int one_more_symbol;
 int one_more_symbol = 1;
 #endif
 #ifdef FAULT_LINKS
-static volatile int never = 0; /* else clang runs the constructor as it compiles */
+static volatile int never = 0; /* otherwise clang runs the constructor while compiling */
 __attribute__((constructor)) static void call_nobody(void) {
   if (never) nobody_has_this();
 }

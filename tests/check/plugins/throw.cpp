@@ -1,4 +1,4 @@
-// What C code cannot do by itself.
+// Throwing and operator new, which C code cannot do by itself.
 
 #include <stdexcept>
 

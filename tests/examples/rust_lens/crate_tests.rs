@@ -1,4 +1,4 @@
-//! What of the crate needs no host: that it is laid out as C is, and what crosses the boundary.
+//! Tests of the crate without a host: its layouts are those of C, and values cross the boundary unchanged.
 
 use loupe::{abi::*, copied, guarded, Result};
 use std::ffi::CStr;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::raw::{c_char, c_void};
 use std::process::{Command, Stdio};
 
-/// Sizes, places and constants of all declarations, as the C compiler has them.
+/// Checks sizes, offsets and constants of all declarations against the C compiler's.
 #[test]
 fn every_number_is_that_of_c() {
     let mut source = "#include <loupe/abi.h>\n".to_string();
@@ -93,7 +93,7 @@ unsafe extern "C" fn keep(kept: *mut c_void, bytes: *const c_void, size: usize, 
     LOUPE_OK
 }
 
-/// Numbers that several processes saw, merged, are those that one would have seen.
+/// The merged numbers of several processes equal the numbers of one process that saw all events.
 #[test]
 fn states_of_a_preprocessor_merge_as_if_one_had_seen_all() {
     unsafe {

@@ -1,5 +1,5 @@
-//! The sum of the first row of each output, beside what a preprocessor of Loupe's makes of it; the pushed losses, the
-//! steps, and a finding while a sum is negative: what the example does not need of the crate.
+//! The sum of the first row of each output, and a result of Loupe's preprocessor; the pushed losses, the
+//! steps, and a finding while a sum is negative: parts of the crate that the example does not use.
 
 use loupe::{abi::*, DeclaredOption, Lens, Module, Options, Report, Result, Source, Wiring};
 
@@ -41,7 +41,7 @@ impl Lens for RowSums {
         self.steps += 1;
         Ok(())
     }
-    // Without forget(): the sources of modules that are gone give nothing.
+    // This lens has no forget(): sources of forgotten modules give nothing.
     fn report(&mut self, _: &loupe_tick, report: &Report) -> Result {
         report.tag("Row Sums", Self::HELP, LOUPE_SCALE_NUMERICAL, 0)?;
         report.tag("Pushed", "What was pushed, and how many steps there were.", LOUPE_SCALE_NUMERICAL, LOUPE_TAG_BIG)?;

@@ -1,4 +1,4 @@
-// The lens in Rust under the real pipeline.
+// The lens in Rust in the real pipeline.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace loupe {
 namespace {
 
-/// A monitor with the lens, and activation layers of three units that see batches of two.
+/// A monitor with the lens, and activation layers of three units that get batches of two samples.
 class RustLens : public testing::Test {
  protected:
   RustLens() {
@@ -104,7 +104,7 @@ TEST_F(RustLens, ForgetsAModuleThatIsDetached) {
   forward(*second, {1, 1, 1, 1, 1, 1});
   first->close();
   monitor_->tick(std::nullopt);
-  EXPECT_EQ(layers(), 0.5);  // what it saw until then is shown once more
+  EXPECT_EQ(layers(), 0.5);  // its last numbers are shown once more
   forward(*second, {1, 1, 1, 1, 1, 1});
   monitor_->tick(std::nullopt);
   EXPECT_EQ(layers(), 0);
@@ -155,7 +155,7 @@ TEST_F(RustLens, IsFedByAGathererAndAPreprocessorInRustAndShownByAVisualizer) {
   start("mean_squares", "rust_lines: {path: " + file + "}");
   const auto first = add("first"), second = add("second");
   forward(*first, {1, 1, 1, 1, 1, 1});
-  forward(*first, {9, 9, 9, 9, 9, 9});  // not handed on
+  forward(*first, {9, 9, 9, 9, 9, 9});  // the gatherer skips every other output
   forward(*first, {3, 3, 3, 1, 1, 1});
   forward(*second, {NAN, 0, 0, 0, 0, 0});
   monitor_->tick(std::nullopt);
