@@ -22,12 +22,12 @@ def plain(comment: str) -> str:
 
 
 def contracts_in(text: str):
-    """Of each function: "struct.function" and its contract on one line."""
+    """Yields "struct.function" and its contract on one line, for each function."""
     for comments, _, name in TYPE.findall(text):
         yield name, plain(re.findall(COMMENT, comments)[-1])
     for _, table, body in TABLE.findall(text):
         for comments, _, name in FUNCTION.findall(body):
-            """Yields "struct.function" and its contract on one line, for each function."""
+            yield f"{table}.{name}", plain(re.findall(COMMENT, comments)[-1])
 
 
 def entry(comments: str, declared: str, name: str, faults: list[str]) -> str:

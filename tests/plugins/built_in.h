@@ -34,8 +34,8 @@ class LensBench : public lt::Bench {
     all_.push_back({module, parameters});
     return module;
   }
-  /// Something for every tap: each module's forward, its output's gradient, two values of each parameter, and what is
-  /// between them. Then a tick.
+  /// Sends an event to every tap: each module's forward, its output's gradient, two values of each parameter, with a
+  /// gradient between them. Then ends a step and a tick.
   void live() {
     for (const auto& [module, parameters] : all_) {
       for (const lt::Parameter& each : parameters) set(module, each.name, tensor({1}, each.sizes));
@@ -76,12 +76,12 @@ class LensBench : public lt::Bench {
     }
     return true;
   }
-  /// Detaches a module. The next tick is its last.
+  /// Detaches a module, and ends the tick in which it was detached.
   void forget_with_a_tick(lt::Module module) {
     forget(module);
     tick();
   }
-  /// What the lens told the user, without its name and without that it was put aside.
+  /// The lens's messages to the user, without its name and without the message that it was disabled.
   Names told() const {
     Names told;
     for (const std::string& line : log()) {
@@ -97,11 +97,11 @@ class LensBench : public lt::Bench {
   std::vector<std::pair<lt::Module, std::vector<lt::Parameter>>> all_;
 };
 
-/// A lens whose functions are the test's.
+/// A lens whose functions a test provides.
 struct Probe : loupe::Lens {
   static constexpr auto name = "probe", help = "for a test";
   using Lens::watch_pushes;
-  /// As watch().
+  /// Calls watch(), which is protected.
   template <class... Own>
   loupe::Source look_at(const loupe::Module& module, const loupe::Watch& watched, Own&... own) {
     return watch(module, watched, own...);
@@ -126,7 +126,7 @@ inline lt::Bench probe_bench(std::function<void(Probe&)> attached,
   return lt::Bench("lenses: [probe]", {LOUPE_TEST_PLUGINS}, {&probe_plugin});
 }
 
-/// One preprocessor behind the forward of one module, or behind pushes, read at any time.
+/// One preprocessor after the forward of one module, or after pushes; its series can be read at any time.
 class Stream {
  public:
   explicit Stream(const char* preprocessor, const OptionValues& options = {}, bool of_pushes = false)
@@ -144,12 +144,12 @@ class Stream {
   void reset() { bench_.tick(); }
   lt::Bench& bench() { return bench_; }
 
-  /// Nullopt when the series does not exist or has no values. Throws Error for a quantile that is not kept.
+  /// Nullopt if the series does not exist or has no values. Throws Error for a quantile that is not kept.
   std::optional<double> get(const char* series, loupe::Aggregate aggregate = loupe::Aggregate::mean) const {
     const auto found = source_.find(series);
     return found ? found->get(aggregate) : std::nullopt;
   }
-  /// What `inplace: false` kept, in the order it came.
+  /// The values kept with `inplace: false`, in their order.
   std::vector<double> values(const char* series) const { return source_.values(series); }
   Names series() const {
     Names names;

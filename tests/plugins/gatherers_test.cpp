@@ -12,7 +12,7 @@ struct Expected {
   const char* label;
 };
 
-/// Notes the taps whose events come.
+/// Collects the taps of its events.
 class Noted : public loupe::Preprocessor {
  public:
   loupe::Request request() const override { return {}; }
@@ -20,7 +20,7 @@ class Noted : public loupe::Preprocessor {
   std::set<uint32_t> taps;
 };
 
-/// The taps whose events a gatherer hands on, of a model in which all happen; and what it says where it refuses.
+/// The taps of the events that a gatherer passes on, for a model with all events; and its message if it refuses.
 std::set<uint32_t> taps_of(const char* gatherer, const char* label, std::string* refusal = nullptr) {
   Noted noted;
   lt::Bench bench = probe_bench({}, [&](Probe& probe, const loupe::Module& module) {

@@ -8,7 +8,7 @@ constexpr const char* weight_tag = "Weight Gradient Activation";
 constexpr const char* bias_tag = "Bias Gradient Activation";
 constexpr const char* worst_gradient = "Worst Gradient Activations";
 
-/// What output_activation looks at in a model with one of everything.
+/// The modules that output_activation watches in a model with one module of every kind.
 Names looked_at(const std::string& yaml) {
   LensBench bench("output_activation", yaml);
   bench.add("", "Net", {}, LOUPE_MODULE_ROOT);
@@ -31,7 +31,7 @@ TEST(OutputActivationLens, LeavesFamiliesOutWhenToldTo) {
   EXPECT_EQ(looked_at("{activation: false}"), Names{"body.drop"});
 }
 
-/// What the lens says at the ticks of a model of a Linear and a ReLU.
+/// The lens's messages at the ticks of a model with a Linear and a ReLU.
 Names told_by(const std::string& yaml) {
   LensBench bench("output_activation", yaml);
   bench.tick();  // before any module is attached

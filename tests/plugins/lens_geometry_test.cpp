@@ -4,7 +4,7 @@
 
 namespace {
 
-// The three lenses that show a norm and a correlation, each of another tap.
+// The three lenses that show a norm and a correlation, each with a different tap.
 enum class Of { output_gradient, gradient, change };
 struct Case {
   const char* lens;
@@ -21,7 +21,7 @@ class GeometryLens : public testing::TestWithParam<Case> {
     if (GetParam().of == Of::change) bench_->set(fc_, "weight", tensor(at_));
     return *bench_;
   }
-  /// Makes the lens see the vector (x, y).
+  /// Shows the vector (x, y) to the lens.
   void see(double x, double y) {
     at_ = GetParam().of == Of::change ? std::vector<double>{at_[0] + x, at_[1] + y} : std::vector<double>{x, y};
     if (GetParam().of == Of::output_gradient) return bench_->output_gradient(fc_, tensor(at_));
@@ -216,7 +216,7 @@ TEST(ParameterDifferenceLens, AnswersToTheOriginalsName) {
   EXPECT_NO_THROW(LensBench("parameter_update_geometry"));
 }
 
-// The option `gradient`, of the lenses that look at gradients of parameters.
+// The option `gradient` of the lenses that watch gradients of parameters.
 TEST(GradientOption, TakesTheGradientOfTheStepWhenToldTo) {
   for (const auto& [lens, tag] :
        std::vector<std::pair<const char*, const char*>>{{"gradient_geometry", "Weight Gradient Norm"},

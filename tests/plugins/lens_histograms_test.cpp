@@ -8,7 +8,7 @@ constexpr const char* output_tag = "Output Histogram";
 constexpr const char* gradient_tag = "Weight Gradient Histogram";
 constexpr const char* weight_tag = "Weight Histogram";
 
-/// The count of the bin that `value` lies in.
+/// The count of the bin that contains `value`.
 double count_at(const lt::Histogram& histogram, double value) {
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
     if (histogram.edges[i] <= value && value < histogram.edges[i + 1]) return histogram.counts[i];

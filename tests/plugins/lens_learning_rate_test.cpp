@@ -17,7 +17,7 @@ class LearningRateLens : public testing::Test {
 
 TEST_F(LearningRateLens, ShowsTheRateThatTheLastStepWasTakenWith) {
   step_with("Adam", 0.1);
-  bench_.optimizer("Adam", 0.05);  // a schedule's, for the next epoch
+  bench_.optimizer("Adam", 0.05);  // set by a schedule for the next epoch
   EXPECT_EQ(rate("Adam"), 0.1);
   EXPECT_FALSE(bench_.has_band("Learning Rate", "", "Adam min"));
   bench_.step();
@@ -46,7 +46,7 @@ TEST_F(LearningRateLens, ShowsMomentumWhenToldToAndNothingThatAnOptimizerDoesNot
   EXPECT_TRUE(bench_.tag("Learning Rate").big);
   EXPECT_TRUE(bench_.tag("Learning Rate").log_y);
   EXPECT_EQ(bench_.number("Momentum", "", "Own"), 0.9);
-  step_with("Adam", 0.1, 0.8);  // of which it is the first beta
+  step_with("Adam", 0.1, 0.8);  // Adam's momentum is its first beta
   bench_.tick();
   EXPECT_EQ(bench_.number("Momentum", "", "Adam"), 0.8);
 }

@@ -44,12 +44,12 @@ TEST(LossMetricsLens, ShowsAnEpochWithALossThatWasNaNAsNaNAndHowManyWere) {
   EXPECT_EQ(bench.loss("train_loss mean"), 0.5) << "the next epoch is another";
 }
 
-/// What a bench calls a number of a single step.
+/// The bench's name for a number of a single step.
 std::string at_step(const std::string& line, uint64_t step) {
   return line + "@" + std::to_string(step);
 }
 
-/// The steps of the last tick that have a number of a loss, from 1 to `last`.
+/// The steps from 1 to `last` for which the last tick has a number of a loss.
 std::vector<uint64_t> steps_of(const Losses& bench, const std::string& loss, uint64_t last) {
   std::vector<uint64_t> steps;
   for (uint64_t step = 1; step <= last; ++step) {

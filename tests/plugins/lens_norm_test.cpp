@@ -1,4 +1,4 @@
-// The lenses output_norm, parameter_norm, parameter_condition and update_ratio.
+// Tests of the lenses output_norm, parameter_norm, parameter_condition and update_ratio.
 
 #include "built_in.h"
 
@@ -11,7 +11,7 @@ constexpr const char* comparison = "Mean Output Norm Comparison";
 constexpr const char* condition_tag = "Weight Condition Number";
 constexpr const char* ratio_tag = "Weight Update Ratio";
 
-/// A layer whose outputs have these norms in turn.
+/// Adds a layer whose outputs have these norms in turn.
 lt::Module add_layer(LensBench& bench, const std::string& name, const std::vector<double>& norms) {
   const lt::Module layer = bench.add(name, "ReLU");
   for (const double norm : norms) bench.forward(layer, tensor({norm}, {1, 1}));
@@ -106,7 +106,7 @@ TEST(OutputNormLens, ForgetsADetachedModule) {
   EXPECT_EQ(bench.number(comparison, "", "kept"), 1);
 }
 
-/// A layer with this weight, and this bias where there is one.
+/// Adds a layer with this weight, and this bias if given.
 lt::Module add_linear(LensBench& bench, const std::string& name, const lt::Tensor& weight,
                       const std::optional<lt::Tensor>& bias = {}) {
   std::vector<lt::Parameter> parameters = {{"weight", weight.sizes}};
@@ -222,11 +222,11 @@ class UpdateRatioLens : public testing::Test {
 TEST_F(UpdateRatioLens, DividesTheNormOfAStepByThatOfTheParameterAndGoesOnOverATick) {
   LensBench& bench = make({0, 10});
   step_to(6, 8);  // moved by (6, -2) to a length of 10
-  step_to(3, 4);  // by (-3, -4) to 5
+  step_to(3, 4);  // moved by (-3, -4) to a length of 5
   bench.tick();
   EXPECT_NEAR(bench.value(ratio_tag, "fc", "mean"), (std::sqrt(40.0) / 10 + 1) / 2, 1e-6);
   EXPECT_NEAR(bench.value(ratio_tag, "fc", "max"), 1, 1e-6);
-  EXPECT_TRUE(bench.layers("Bias Update Ratio").empty()) << "of zeros there is none";
+  EXPECT_TRUE(bench.layers("Bias Update Ratio").empty()) << "zeros have no ratio";
   EXPECT_FALSE(bench.has_band(ratio_tag, "fc", "-σ"));
   step_to(6, 8);
   bench.tick();

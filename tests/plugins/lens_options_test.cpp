@@ -1,4 +1,4 @@
-// The options `output` and `inplace`, which several lenses have.
+// Tests of the options `output` and `inplace`, which several lenses have.
 
 #include "built_in.h"
 
@@ -11,7 +11,7 @@ struct Case {
 
 class OutputOption : public testing::TestWithParam<Case> {
  protected:
-  /// Whether a lens shows anything of a module whose output 1 alone has numbers.
+  /// Whether a lens shows anything of a module with numbers in output 1 only.
   static bool shows(const std::string& output) {
     LensBench bench(GetParam().lens, std::string("{include: [MultiheadAttention]") + GetParam().options + output + "}");
     const lt::Module attention = bench.add("attention", "MultiheadAttention");
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Lenses, OutputOption,
                                          Case{"histograms", ", parameters: none"}),
                          [](const auto& info) { return std::string(info.param.lens); });
 
-// Preprocessors that stand before the built-in ones, and note what they are told.
+// Preprocessors that replace the built-in ones, and store their options.
 constexpr const char* preprocessors[] = {
     "output_activation",   "output_norm",    "output_gradient_geometry",      "gradient_geometry",
     "gradient_activation", "parameter_norm", "parameter_difference_geometry", "parameter_condition",

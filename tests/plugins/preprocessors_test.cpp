@@ -14,7 +14,7 @@ void expect_near(const Values& actual, const Values& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << "value " << i;
 }
 
-// A batch of 2 with 3 units: unit 0 is active in both, unit 1 in one, unit 2 in none.
+// A batch of 2 samples with 3 units: unit 0 is active in both samples, unit 1 in one, unit 2 in none.
 const lt::Tensor batch = tensor({1, 0, 0, 2, -3, 0}, {2, 3});
 
 TEST(OutputActivationPreprocessor, TakesTheShareOfActiveEntriesAndOfUnitsThatAreSilentInTheWholeBatch) {
@@ -32,7 +32,8 @@ TEST(OutputActivationPreprocessor, CountsAChannelOverItsWholeImage) {
 }
 
 TEST(OutputActivationPreprocessor, CountsUnitsAlongTheLastDimensionWhenChannelsAreLast) {
-  const lt::Tensor sequence = tensor({1, 0, 0, 1, 1, 0}, {1, 2, 3});  // 2 steps of 3 features, the last of them silent
+  const lt::Tensor sequence =
+      tensor({1, 0, 0, 1, 1, 0}, {1, 2, 3});  // 2 steps of 3 features; the last feature is silent
   Stream first("output_activation"), last("output_activation", {{"channel_last", true}});
   first.feed(sequence);
   last.feed(sequence);
@@ -116,7 +117,7 @@ TEST(GradientActivationPreprocessor, CountsUnitsAlongTheFirstDimension) {
   matrix.feed(tensor({0, 0, 1, 0, 1, 1}, {3, 2}));
   EXPECT_DOUBLE_EQ(*matrix.get("activation"), 0.5);
   EXPECT_DOUBLE_EQ(*matrix.get("death"), 1.0 / 3);
-  vector.feed(tensor({0, 0, 1, 0}), lt::evaluation_pass);  // whatever the mode
+  vector.feed(tensor({0, 0, 1, 0}), lt::evaluation_pass);  // counted in every mode
   EXPECT_DOUBLE_EQ(*vector.get("activation"), 0.25);
   EXPECT_DOUBLE_EQ(*vector.get("death"), 0.75);
 }
@@ -297,7 +298,7 @@ class Geometry {
   Stream stream_;
 };
 
-// gradient_geometry and output_gradient_geometry differ in what they are put behind, not in what they compute.
+// gradient_geometry and output_gradient_geometry compute the same; only their inputs differ.
 class TensorGeometry : public Geometry, public testing::TestWithParam<const char*> {
  protected:
   TensorGeometry() : Geometry(GetParam()) {}

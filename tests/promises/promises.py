@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds Loupe to what it promised beside the boundary of plugins: commands with their options, keys and words of the YAML, the
-YAML files that came with a version, components with their options and defaults, rules, the types in what `diagnose`, `check` and
-`learn` give as JSON, exit codes, records, which are read and written as they were, states of ranks, which give the numbers that
-they gave, columns of csv, metrics of Prometheus and tags of TensorBoard.
+"""Compares Loupe with its promises beyond the boundary of plugins: commands with their options, keys and words of the YAML, the
+YAML files of a version, components with their options and defaults, rules, the types in the JSON of `diagnose`, `check` and
+`learn`, exit codes, records, which must be read and written unchanged, states of ranks, which must give the same
+numbers, columns of csv, metrics of Prometheus and tags of TensorBoard.
 
-    promises.py LOUPE FOLDER           compares with what a version promised; exit code 1 where something is gone
-    promises.py --write LOUPE FOLDER   writes FOLDER/promises.txt, which a release does once; FOLDER has run/, ranks/ of two
-                                       processes without a store, of which records need no values, good.yaml, and in
-                                       yaml/ the files that came with the version
+    promises.py LOUPE FOLDER           compares with the promises of a version; exit code 1 if one is broken
+    promises.py --write LOUPE FOLDER   writes FOLDER/promises.txt; a release does so once. FOLDER has run/, ranks/ of two
+                                       processes without a store, whose records need no values, good.yaml, and in
+                                       yaml/ the files of the version
 """
 import json
 import pathlib
@@ -33,7 +33,7 @@ class Loupe:
 
 
 def called(loupe):
-    """Each command, and what its help is."""
+    """Yields each command, and its help."""
     for name in re.findall(r"^  (\w+)  ", loupe.printed("--help").split("Subcommands:")[1], re.M):
         yield name, loupe.printed(name, "--help")
 
@@ -47,7 +47,7 @@ def commands(loupe):
 
 
 def keys(schema, path, seen):
-    """The keys and words of a JSON Schema. A definition is gone through once on each path."""
+    """Yields the keys and words of a JSON Schema. Each path visits a definition only once."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         if name not in seen:
@@ -89,7 +89,7 @@ def diagnosis(loupe, folder):
 
 
 def defaults(loupe):
-    """Of each component's options: the type, and the default where there is one. Bounds and choices may widen."""
+    """Yields each component's options with their types and defaults. Bounds and choices may widen."""
     for name in sorted(set(re.findall(r"^  (\w+)  ", loupe.printed("list"), re.M))):
         component = None
         for line in loupe.printed("describe", name).splitlines():
@@ -103,7 +103,7 @@ JSON_TYPES = {str: "text", bool: "boolean", int: "number", float: "number", list
 
 
 def types(words, value):
-    """Of what is in a value of JSON, by its keys."""
+    """Yields the types in a JSON value, by its keys."""
     yield f"json {words}: {JSON_TYPES[type(value)]}"
     inner = value.items() if isinstance(value, dict) else (("*", each) for each in value) if isinstance(value, list) else ()
     for key, each in inner:
@@ -158,7 +158,7 @@ def exit_codes(loupe, folder):
 
 
 def configurations(loupe, folder):
-    """What came with the version is read as it was."""
+    """Yields the results of validating the configurations of the version."""
     for file in sorted((folder / "yaml").glob("*.yaml")):
         done = loupe.run("validate", file)
         words = done.stdout.split("\n")[0].rsplit(": ", 1)[-1] or "nothing"
@@ -166,7 +166,7 @@ def configurations(loupe, folder):
 
 
 def rewritten(loupe, folder):
-    """The record as it is written again by the visualizer that wrote it, line by line."""
+    """Yields the lines of the record that the visualizer writes again unchanged in a replay."""
     with tempfile.TemporaryDirectory() as out:
         loupe.printed("replay", folder / "run", "--visualizer", "record", "--out", out)
         again = set(next(pathlib.Path(out).rglob("record.jsonl")).read_text().splitlines())
@@ -176,7 +176,7 @@ def rewritten(loupe, folder):
 
 
 def merged(loupe, folder):
-    """What states that were saved give: their order, and what of them belongs together."""
+    """Yields the values that saved states give when merged: their order, and their grouping."""
     with tempfile.TemporaryDirectory() as out:
         loupe.printed("merge", folder / "ranks", "--out", f"{out}/merged")
         for line in map(json.loads, (pathlib.Path(out) / "merged/record.jsonl").read_text().splitlines()):
@@ -190,7 +190,7 @@ def merged(loupe, folder):
 
 
 def fields(message):
-    """The fields of a message of protocol buffers that hold bytes, with their numbers."""
+    """Yields the fields with bytes in a message of protocol buffers, with their numbers."""
     def number():
         nonlocal at
         value = shift = 0
@@ -215,7 +215,7 @@ def fields(message):
 
 
 def tensorboard_tags(file):
-    """Of a file of events, each between its length and sums: its summary is field 5, with values in 1, each with a tag in 1."""
+    """Yields the tags in a file of events, each framed by a length and sums: field 5 is the summary, its fields 1 the values."""
     at, bytes_ = 0, file.read_bytes()
     while at < len(bytes_):
         size = struct.unpack_from("<Q", bytes_, at)[0]
@@ -226,7 +226,7 @@ def tensorboard_tags(file):
 
 
 def shown(loupe, folder):
-    """What tables and charts of others are built on."""
+    """Yields the names that other people's tables and charts depend on."""
     with tempfile.TemporaryDirectory() as out:
         for name in ("csv", "prometheus", "tensorboard"):
             loupe.printed("replay", folder / "run", "--visualizer", name, "--out", out)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""promises.py sees what users would miss: a `loupe` that has all of it but one thing, of which each is taken away in turn.
+"""promises.py finds changes that users would notice: each test removes one thing from a complete `loupe`.
 
     promises_test.py LOUPE FOLDER
 """
@@ -14,7 +14,7 @@ file, folder = sys.argv[1], pathlib.Path(sys.argv[2])
 
 
 class Changed(promises.Loupe):
-    """Says something else where `change` returns it, of the arguments and what the command finished with."""
+    """A Loupe that calls `change` with each command's arguments and result, so that `change` can edit the result."""
 
     def __init__(self, change):
         super().__init__(file)
@@ -28,10 +28,10 @@ class Changed(promises.Loupe):
 
 class Promises(unittest.TestCase):
     promised = (folder / "promises.txt").read_text().splitlines()
-    known = {}  # what each part gives where nothing is changed
+    known = {}  # the results of each part without a change
 
     def gone(self, change, part, *arguments):
-        """What is said where the whole is there but for this part of it."""
+        """The broken promises after a change of this part."""
         if part not in self.known:
             self.known[part] = set(part(promises.Loupe(file), *arguments))
         before = self.known[part]
@@ -95,7 +95,7 @@ class Promises(unittest.TestCase):
                          [f"promised, and gone: command merge {what} exits with 2" for what in ("none", "one process")])
 
     def said_otherwise(self, command, before, after):
-        """A change of what a command says."""
+        """Returns a change of a command's output."""
         def change(arguments, done):
             if command in arguments[:1]:
                 done.stdout = done.stdout.replace(before, after)
@@ -103,7 +103,7 @@ class Promises(unittest.TestCase):
         return change
 
     def written_otherwise(self, command, change_bytes):
-        """A change of the files that a command wrote, by their names."""
+        """Returns a change of the files that a command wrote, by their names."""
         def change(arguments, done):
             if arguments[0] == command:
                 for path in pathlib.Path(arguments[-1]).rglob("*"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`python -m loupe RUN --to TRACKER` with the trackers' own clients: a real MLflow server over SQLite, wandb offline, and
+"""Tests `python -m loupe RUN --to TRACKER` with the trackers' own clients: a real MLflow server over SQLite, wandb offline, and
 trackio's own files. tests/nightly.sh runs it. See made.py for the usage."""
 
 import json
@@ -15,7 +15,7 @@ from made import FOLDER, HEAD, PACKAGE, Folder, environment, finding, hold, line
 
 WANTED = ("mlflow==3.17.2", "wandb==0.31.*", "trackio==0.43.*")
 ENDING = line(kind="end", epoch=4, how="completed", timestamp=9.5)
-# What wandb keeps offline: https://github.com/google/leveldb/blob/main/doc/log_format.md, with a header of its own.
+# Reads wandb's offline files: https://github.com/google/leveldb/blob/main/doc/log_format.md, with wandb's own header.
 READ_WANDB = """
 import glob, json, struct, sys
 from wandb.proto import wandb_internal_pb2
@@ -71,7 +71,7 @@ class Client(Folder):
         return told.stdout
 
     def resume(self):
-        """The run goes on from epoch 2."""
+        """Writes a record that was resumed from epoch 2."""
         steps = "".join(value(each, 9.0) + tick(each, timestamp=90.0 + each) for each in (3, 4))
         again = line(**{**HEAD, "resumed": True, "start_time": 90.0})
         made(self.run, line(**HEAD) + epochs(1, 2) + again + steps + line(kind="end", epoch=4, how="failed"))

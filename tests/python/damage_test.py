@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever a file holds, sdk/python/loupe reads it as the commands do, or says where it is damaged as they do, soon and in
+"""Tests that sdk/python/loupe reads any file as the commands do, or reports damage at the same place, quickly and with
 little memory. See made.py for the usage; BINARIES has loupe."""
 
 import gzip
@@ -41,7 +41,7 @@ def model(*modules, **more):
 
 
 def other(instead, **members):
-    """The good record with a line of this text, and an epoch behind it."""
+    """The good record with a line of this text, and an epoch after it."""
     return GOOD + (instead or line(**members)) + tick(2)
 
 
@@ -158,7 +158,7 @@ COMPRESSED = {
 
 class Damage(Folder):
     def assert_as_command(self, folder):
-        """The place is the command's, to the line. Returns both sentences and the run; none where both read it."""
+        """Asserts that Python and the command fail at the same line. Returns both messages, or None without a failure, and the run."""
         told = command("replay", folder, "--visualizer", "csv", "--out", folder / "out")
         try:
             run = loupe.read(folder)
@@ -170,7 +170,7 @@ class Damage(Folder):
             return what, said.partition(" error: ")[2].strip(), error.run
         self.assertNotEqual(told.returncode, 2, f"only the command says {told.stderr}")
         self.assertEqual("cut off" in told.stderr, run.cut_off is not None and "was finished" not in told.stderr, told.stderr)
-        # All that a reader may ask must have an answer.
+        # Every function for readers must work.
         self.assertTrue(run.summary() and repr(run) and run._repr_html_() and run.findings is not None)
         self.assertIsNotNone((run.values(), run.ranges(), run.histograms(), run.ranks, run.losses(), run.state))
         return None, None, run
@@ -217,7 +217,7 @@ class Damage(Folder):
 
 class Bounds(Folder):
     def read_within(self, folder):
-        """What `python -m loupe` says in a minute of processor time and a gigabyte of memory."""
+        """The result of `python -m loupe` within a minute of CPU time and a gigabyte of memory."""
         def limit():
             resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

@@ -1,8 +1,8 @@
-"""What the tests of sdk/python/loupe share: records made by hand, the command, and environments of their own.
+"""Shared by the tests of sdk/python/loupe: handmade records, the command, and their virtual environments.
 
 usage of each: TEST.py BINARIES FOLDER
-  BINARIES  has loupe, and what else the test runs
-  FOLDER    where runs go, and a virtual environment with what pip brings
+  BINARIES  has loupe, and the other programs of the test
+  FOLDER    where runs go, and a virtual environment with pip's packages
 """
 
 import fcntl
@@ -18,12 +18,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "sdk" / "python" / "loupe"
 sys.path.insert(0, str(PACKAGE.parent))
-sys.dont_write_bytecode = True  # in the folder of the sources
+sys.dont_write_bytecode = True  # otherwise in the folder of the sources
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 BINARIES, FOLDER = (pathlib.Path(each).resolve() for each in sys.argv[1:3])
 
-# What needs other people's packages, or takes long, is left to tests/nightly.sh.
+# Tests that need other people's packages, or take long, run in tests/nightly.sh only.
 at_night = unittest.skipUnless("LOUPE_NIGHTLY" in os.environ, "LOUPE_NIGHTLY is not set, as tests/nightly.sh sets it")
 
 HEAD = {"kind": "run", "format": 3, "name": "made", "resumed": False, "start_time": 1.5, "rank": 0, "world_size": 1}
@@ -63,13 +63,13 @@ def command(*arguments):
 
 
 def module(*arguments, python=sys.executable, **variables):
-    """`python -m loupe`."""
+    """Runs `python -m loupe`."""
     return subprocess.run([python, "-m", "loupe", *map(str, arguments)], capture_output=True, text=True, timeout=300,
                           env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), **variables})  # fmt: skip
 
 
 def environment(*wanted):
-    """A Python that has these packages; None where pip cannot bring them."""
+    """A Python that has these packages; None if pip cannot install them."""
     python, complete = FOLDER / "environment" / "bin" / "python", FOLDER / "environment" / "complete"
     if not complete.exists() or complete.read_text() != " ".join(wanted):
         created = subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / "environment"])
@@ -86,7 +86,7 @@ class Folder(unittest.TestCase):
 
 
 def hold(folder):
-    """Holds the lock of a run's folder, as its trainer does. The run goes on until the file that this returns is closed."""
+    """Locks a run's folder, as its trainer does. The run counts as running until the returned file is closed."""
     file = open(folder / ".loupe.lock", "w")
     fcntl.flock(file, fcntl.LOCK_EX)
     machine = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip() + "/" + os.readlink("/proc/self/ns/pid")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`python -m loupe RUN --to TRACKER` with clients that only note what they are asked, and fail when a test wants it. Those of
-the trackers themselves are in clients_test.py. See made.py for the usage."""
+"""Tests `python -m loupe RUN --to TRACKER` with clients that only record their calls, and fail on request. Tests with
+the trackers' own clients are in clients_test.py. See made.py for the usage."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import time
 
 from made import HEAD, PACKAGE, Folder, finding, hold, line, made, main, module, tick, value
 
-# A client that notes all that is called, a line of JSON each, in the file $CALLS, and fails at what $FAILS names.
+# A client that records all calls, one line of JSON each, in the file $CALLS, and fails at the call that $FAILS names.
 CLIENT = '''
 import json, os, sys
 
@@ -69,7 +69,7 @@ class Sending(Folder):
         return {"PYTHONPATH": path, "CALLS": str(self.calls), "FAILS": fails}
 
     def send(self, *arguments, to="mlflow", fails="", code=0, **more):
-        """The calls of the client, as (name, arguments, named)."""
+        """Sends the run; returns the calls of the client, as (name, arguments, named)."""
         self.calls.write_text("")
         told = module(*(arguments or (self.run,)), "--to", to, **self.variables(fails), **more)
         self.assertEqual(told.returncode, code, told.stdout + told.stderr)
@@ -174,7 +174,7 @@ class Continued(Sending):
 
     def test_goes_on_where_the_tracker_failed(self):
         (self.folder / "calls.fails").touch()
-        self.send(fails="client.set_tag", code=0)  # nothing was found, so that none is set
+        self.send(fails="client.set_tag", code=0)  # without findings, no tag is set
         shutil.rmtree(self.run)
         made(self.run, self.text + finding(3) + tick(4))
         self.send(fails="client.set_tag", code=1)
@@ -196,14 +196,14 @@ class Sweep(Sending):
 
 class Followed(Sending):
     def asked(self, what, sender):
-        """What the client was asked, once that has such a text."""
+        """Waits until the calls of the client contain this text; returns the calls."""
         while what not in (text := self.calls.read_text()) or not text.endswith("\n"):
             self.assertIsNone(sender.poll(), text)
             time.sleep(0.02)
         return [tuple(json.loads(each)) for each in text.splitlines()]
 
     def follow(self):
-        """The lock of the run, and what sends it."""
+        """Locks the run, and starts the sender; returns both."""
         lock = hold(self.run)
         self.addCleanup(lock.close)
         self.calls.write_text("")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""claims.py REPOSITORY: every row of tests/claims.csv names a test, and every test that it names is there."""
+"""claims.py REPOSITORY: checks that every row of tests/claims.csv names a test, and that every named test exists."""
 
 import csv
 import pathlib

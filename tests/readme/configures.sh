@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What README.md prints for CMake, taken out of it as it is printed, must take Loupe into somebody's project: configured here,
-# as building all of Loupe takes minutes.
+# Checks that the CMake code printed in README.md adds Loupe to a project. The project is only configured,
+# because building all of Loupe takes minutes.
 #   configures.sh PROJECT WAY CMAKE LIBTORCH PREFIX FOLDER
-# WAY is FetchContent, add_subdirectory or find_package; PREFIX is where Loupe is installed, for the last.
+# WAY is FetchContent, add_subdirectory or find_package; PREFIX is the folder of an installed Loupe, for find_package.
 set -euo pipefail
 project=$1 way=$2 cmake=$3 torch=$4 prefix=$5 folder=$6
 
@@ -20,7 +20,7 @@ mkdir -p "$folder/third_party"
 ln -s "$project" "$folder/third_party/loupe"
 if [[ $way == FetchContent ]]; then publish "$project" "$folder/published/loupe"; fi
 echo 'int main() {}' >"$folder/trainer.cpp"
-# The project has LibTorch by its own means, and a target `trainer`.
+# The project already has LibTorch, and a target `trainer`.
 {
   echo 'cmake_minimum_required(VERSION 3.18)'
   echo 'project(somebodys C CXX)'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The lenses of the front page and of the SDK's, taken out of them as they are printed, must compile as an outsider would
-# compile them and pass `loupe check`.
+# Checks that the lenses printed in README.md and in the SDK's page compile outside of Loupe
+# and pass `loupe check`.
 #   lens_compiles.sh PROJECT COMPILER LOUPE FOLDER
 set -euo pipefail
 project=$1 compiler=$2 loupe=$3 folder=$4
@@ -19,7 +19,7 @@ if ((lines > 13)); then
   echo "the README's lens has $lines lines"
   exit 1
 fi
-# What makes findings is a part of the lens before it.
+# The printed code for findings belongs into the lens printed before it.
 block 'struct AttentionEntropy' >"$folder/attention"
 block 'loupe::Rule collapsed_' >"$folder/finding"
 {

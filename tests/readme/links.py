@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every link of a page to a file of the project leads to one that is there, and every one to a section to a heading; the front
+"""Checks that every link of a page leads to an existing file or heading of the project, and that the front
 page is short.
 
 usage: links.py ROOT
@@ -12,7 +12,7 @@ MOST_LINES_OF_THE_FRONT_PAGE = 200
 
 
 def anchors(page: pathlib.Path) -> set[str]:
-    """Its headings as links name them."""
+    """The headings of a page as links name them."""
     found = set()
     inside_code = False
     for line in page.read_text().splitlines():

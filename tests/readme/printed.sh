@@ -1,7 +1,7 @@
-# What README.md prints, for the scripts that run it as it is printed. Sourced by them; fail is theirs.
+# Reads code and commands from README.md, for scripts that run them unchanged. Sourced by scripts that define fail.
 # shellcheck shell=bash
 
-# printed_code PAGE LANGUAGE PATTERN: its first block of code in that language that matches.
+# printed_code PAGE LANGUAGE PATTERN: prints the page's first block of code in this language that matches.
 printed_code() {
   awk -v begin="\`\`\`$2" -v pattern="$3" '$0 == begin { block = ""; inside = 1; next }
     /^```$/ { if (inside && block ~ pattern) { printf "%s", block; found = 1; exit } inside = 0 }
@@ -11,7 +11,7 @@ printed_code() {
 printed_block() { printed_code "$1" cpp "$2"; }
 printed_cmake() { printed_code "$1" cmake "$2"; }
 
-# printed_commands README WAY: the commands that "Get it" prints for this way, which begins with **WAY**.
+# printed_commands README WAY: prints the commands in "Get it" for this way, whose text begins with **WAY**.
 printed_commands() {
   awk -v way="**$2**" '
     /^## / { here = $0 == "## Get it" }
@@ -21,7 +21,7 @@ printed_commands() {
   ' "$1"
 }
 
-# run_printed README WAY MADE: runs these as they are printed. The first must begin with MADE: what it makes is there already.
+# run_printed README WAY MADE: runs these commands unchanged, except for the first, MADE, whose result exists already.
 run_printed() {
   local commands
   commands=$(printed_commands "$1" "$2")
@@ -30,16 +30,16 @@ run_printed() {
   bash -euo pipefail -c "${commands#*$'\n'}" || fail "what README.md prints for '$2' does not work"
 }
 
-# The address that README.md prints for the one where its reader found Loupe.
+# README.md prints this address for Loupe's repository.
 printed_address="https://github.com/ORG/loupe"
 
-# publish PROJECT REPOSITORY: makes a repository of what lies in the project, with the tag of its version, to be cloned from
-# there in place of the address that README.md prints. Its folder is to be called loupe, as the address ends.
+# publish PROJECT REPOSITORY: makes a repository of the project's files, with the tag of its version, which replaces
+# the printed address. Its folder must be called loupe, like the end of the address.
 publish() {
   local version git=(git -C "$2" -c user.name=loupe -c user.email=loupe@localhost -c init.defaultBranch=main)
   version=$(sed -n 's/^#define LOUPE_VERSION "\(.*\)"$/\1/p' "$1/host/include/loupe/version.h")
   mkdir -p "$2"
-  # As a checkout has it, changes that nobody committed included; a copy without a history is taken but for what was built.
+  # Take the files of the checkout with uncommitted changes; from a copy without a history, all files except builds.
   if git -C "$1" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
     git -C "$1" ls-files -z --cached --others --exclude-standard
   else
@@ -50,5 +50,5 @@ publish() {
     "${git[@]}" tag "v$version"
 }
 
-# from_here REPOSITORY: a filter for what README.md prints, which takes Loupe from this repository.
+# from_here REPOSITORY: a filter that replaces the printed address by this repository.
 from_here() { sed "s,$printed_address,$1,g"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whatever README.md prints to get Loupe is run, by CI or by the nightly script: the commands of a way as they are printed,
-# or each of them, with options for where and how much.
+# Checks that CI or the nightly script runs every printed way to get Loupe: either all commands unchanged,
+# or each of them, with additional options.
 #   ways_are_run.sh PROJECT
 set -euo pipefail
 cd "$1"
@@ -15,12 +15,12 @@ mapfile -t ways < <(sed -n '/^## Get it$/,/^## /s/^\*\*\([^*]*\)\*\*.*/\1/p' REA
 for way in "${ways[@]}"; do
   mapfile -t commands < <(printed_commands README.md "$way" | sed 's/ *#.*//')
   ((${#commands[@]} > 0)) || fail "README.md prints no commands for '$way'"
-  # What the others of such a way need is made by the first, which CI asks to try them.
+  # The first command makes the files for the others, and CI runs it with an option to try the others.
   if grep -qE "^[^#]*run_printed .*\"$way\"" tests/package/*.sh; then
     read -r -a first <<<"${commands[0]}"
     commands=("${first[*]:0:2}")
   fi
-  # All of these, from the first to the last, in a folder that is empty.
+  # The nightly script runs all commands of this way in an empty folder.
   if grep -qE "^[^#]*printed_commands .*README.md\"? \"$way\" \| from_here" tests/nightly.sh; then continue; fi
   for command in "${commands[@]}"; do
     [[ -x ${command%% *} ]] || fail "README.md prints '$command', and there is no ${command%% *}"

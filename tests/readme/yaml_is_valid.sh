@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every whole configuration that the pages show, taken out of them as it is printed, must be valid.
+# Checks that every complete configuration in the pages is valid.
 #   yaml_is_valid.sh LOUPE FOLDER PAGE...
 set -euo pipefail
 loupe=$1 folder=$2

@@ -1,4 +1,4 @@
-// What a resumed run takes from its record, and how it differs from what it was.
+// How a resumed run uses its earlier record, and how it reports changed settings.
 
 #include "record/earlier_run.h"
 

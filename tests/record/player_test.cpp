@@ -1,4 +1,4 @@
-// What of a record is told of a run's past.
+// Which parts of a record are played as a run's past.
 
 #include "record/reader/player.h"
 
@@ -30,7 +30,7 @@ const std::string finding_line =
     R"({"kind":"finding","epoch":1,"severity":"warning","state":"raised","rule":"dead","message":"it is dead"})"
     "\n";
 
-/// A visualizer behind its C table, which keeps what it is told, and fails at one epoch.
+/// A visualizer with a C table, which stores the calls, and fails at one epoch.
 class Told {
  public:
   explicit Told(double fails_at = -1) : fails_at_(fails_at) {
@@ -64,7 +64,7 @@ class Told {
 
 using Texts = std::vector<std::string>;
 
-/// The status and the reason where it fails; else OK.
+/// OK, or the status and the reason of a failure.
 std::pair<loupe_status, std::string> played(const Folder& folder, double before, bool with_events, Told& told) {
   try {
     play_past(folder / "record.jsonl", before, with_events, told.table, &told);

@@ -1,4 +1,4 @@
-// What is read back of a record, and of JSON that others wrote.
+// Reading lines of a record, and JSON from other programs.
 
 #include <gtest/gtest.h>
 #include <loupe/error.h>
@@ -45,14 +45,14 @@ TEST(JsonBounds, RefuseWhatTakesMemoryOrTimeWithoutEnd) {
   }
 }
 
-/// What is read of a line, or what is wrong with it.
+/// The content of a line as text, or the error.
 std::string read_back(const std::string& text) {
   replay::RecordLine line;
   try {
     replay::parse_record_line(text, line);
   } catch (const Error& e) {
     const std::string what = e.what();
-    return what.substr(0, what.find(", from character"));  // a text without an end has all that follows
+    return what.substr(0, what.find(", from character"));  // for an unterminated text the position is its end
   }
   nlohmann::json all = {line.kind, line.tag,  line.layer, line.line,   line.epoch,  line.value,
                         line.low,  line.high, line.edges, line.counts, line.events, line.message};
@@ -108,7 +108,7 @@ TEST(RecordLines, AreReadTheSameWhetherTheyArePlainOrNot) {
                                            "\"\xc3\x9c\"",
                                            "\"\xc3\"",
                                            "\"\xed\xa0\x80\""};
-  // A blank behind the line is not plain.
+  // A blank after the line turns off the fast path for plain lines.
   const auto expect_same = [](const std::string& text) { EXPECT_EQ(read_back(text), read_back(text + " ")) << text; };
   for (const std::string& value : values) {
     expect_same(R"({"kind":"value","epoch":1,"tag":"Loss","layer":"Loss","line":"mean","value":)" + value + "}");

@@ -1,4 +1,4 @@
-// What a record says of the process that wrote it.
+// The facts about a process that its record contains.
 
 #include "record/run_facts.h"
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using test::Folder;
 using test::write;
 
-/// A file in folders that are made for it.
+/// Writes a file, and creates its folders.
 void put(const std::string& file, const std::string& text) {
   fs::create_directories(fs::path(file).parent_path());
   write(file, text);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fails where a file includes a room above its own, is longer than a newcomer should have to read, or does not include its own
-header first, where the SDK has more headers than one looks through, where a part of it is outside of its version's namespace,
-and where another version is written than that of host/include/loupe/version.h.
+"""Fails if a file includes a room above its own, is too long for a newcomer, or does not include its own
+header first, if the SDK has too many headers, if a part of it is outside of its version's namespace,
+or if a written version differs from that in host/include/loupe/version.h.
 
 usage: check.py ROOT
 """
@@ -9,23 +9,23 @@ import pathlib
 import re
 import sys
 
-# The rooms of host/, the lowest first: each includes only those before it, and those of its own floor. `include` is what
-# trainers see.
+# The rooms of host/, the lowest first: each may include only rooms before it, and those of its own floor. `include` has the
+# headers for trainers.
 FLOORS = [
     ["include"], ["core"], ["lines"], ["options"], ["loader"], ["config"], ["measure"], ["findings"], ["show"],
     ["pipeline"], ["ranks"],
     ["torch/redirect"], ["torch/tensor"], ["torch/model"], ["torch/taps"], ["torch"], ["listeners"],
     ["inspector"], ["script", "services", "timing"], ["preload"], ["run"], ["testing"], ["record"], ["command", "port", "view"], ["check"],
 ]  # fmt: skip
-# The folders of host/ that hold rooms; `torch` and `inspector` lie beside them. Sources name a room without its folder.
+# The folders of host/ that contain rooms; `torch` and `inspector` are rooms themselves. Sources name a room without its folder.
 KERNEL, OPTIONAL, TOOL_ROOMS = "kernel", "optional", "tools"
 GROUPS = (KERNEL, OPTIONAL, TOOL_ROOMS)
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 MOST_LINES, MOST_LINES_OF_A_PUBLIC_HEADER = 800, 200
 MOST_HEADERS_OF_AUTHORS = 19  # in loupe/ itself, so that a newcomer finds what to include
 
-# Where the library declares a mutex that is neither a ProcessMutex (core/forks.h) nor an object's member `mutex_`, and why a forked
-# child does not find it locked for good.
+# The library's mutexes that are neither a ProcessMutex (core/forks.h) nor an object's member `mutex_`, and why a forked
+# child does not find them locked forever.
 MUTEXES = {
     "host/kernel/core/abnormal_end.cpp": "leave_parent creates it again in the child",
     "host/optional/lines/lines.cpp": "lock_soon gives up",
@@ -40,7 +40,7 @@ MUTEXES = {
     "host/torch/model/tap_point.h": "of a model that the parent watches",
 }  # fmt: skip
 MUTEX = re.compile(r"\b(?:std::\w*mutex|pthread_mutex_t|(?:Leaf|Module|Inspector)Mutex)\b(?: const)?[&*]*(?: const)? (\w*[^\W_])\s*[;{=]")
-# Where the version is written by hand; all else has it from host/include/loupe/version.h. host/packaging/release.sh sets it.
+# The places where the version is written by hand; others read host/include/loupe/version.h. host/packaging/release.sh sets it.
 VERSIONS = {
     "README.md": r"GIT_TAG v([\d.]+)\)",
     "sdk/CHANGELOG.md": r"^## ([\d.]+)[, ]",
@@ -54,7 +54,7 @@ LIBRARY = ("include", KERNEL, "torch", "inspector")
 
 
 def other_versions(root: pathlib.Path):
-    """What is wrong with the versions."""
+    """The faults of the written versions."""
     version = re.search(r'^#define LOUPE_VERSION "(.*)"$', (root / "host/include/loupe/version.h").read_text(), re.MULTILINE)[1]
     for wanted, places in ((version, VERSIONS), (version.partition(".")[0], MAJOR_VERSIONS)):
         for path, pattern in places.items():
@@ -73,13 +73,13 @@ def room_of(path: str) -> str:
 
 
 def own_name(path: str) -> str:
-    """How sources include a header: by its path within its folder of rooms."""
+    """The path by which sources include a header: its path within its folder of rooms."""
     group, _, rest = path.partition("/")
     return rest if group in GROUPS else path
 
 
 def included(root: pathlib.Path, include: str) -> tuple[str, str] | None:
-    """The folder of host/ and the room of an included file; None for one that is not the host's."""
+    """The folder of host/ and the room of an included file; None for a file that is not the host's."""
     for group in ("", "include", *GROUPS):
         if (root / "host" / group / include).is_file():
             path = f"{group}/{include}" if group else include
@@ -133,7 +133,7 @@ def main() -> int:
     for path in sorted(MUTEXES.keys() - with_mutexes):
         faults.append(f"{path}: declares no such mutex; take it out of MUTEXES of tests/structure/check.py")
 
-    # A build that compiles each source by itself then shows a header that lacks an include.
+    # Then a build that compiles each source separately finds a header that lacks an include.
     for folder in ("host", "plugins"):
         for file in sorted((root / folder).rglob("*.cpp")):
             header = file.with_suffix(".h")
@@ -163,7 +163,7 @@ def main() -> int:
             f"sdk/include/loupe: {len(authors)} headers, where 1 to {MOST_HEADERS_OF_AUTHORS} may be; move those that no author "
             f"includes by itself to detail/ or to a folder with one idea: {', '.join(authors)}"
         )
-    # Two plugins of one process that were built with other versions must share no inline function.
+    # Two plugins in one process that were built with different versions must not share inline functions.
     entry = (root / "sdk/include/loupe/abi/entry.h").read_text()
     version = "_".join(re.search(rf"^#define LOUPE_ABI_{part} (\d+)u$", entry, re.MULTILINE)[1] for part in ("MAJOR", "MINOR"))
     for file in sorted((root / "sdk/include").rglob("*.h")):

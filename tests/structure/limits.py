@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Counts what the library is to stay small in, and holds it to limits.json.
+"""Counts the sizes of the library, and compares them with limits.json.
 
 usage: limits.py [--json] CHECKOUT [BUILD]   counts; BUILD is a build folder of that checkout, for the library and the tests
        limits.py --compare BEFORE AFTER      shows two files that --json wrote side by side
-       limits.py --check CHECKOUT BUILD      exit code 1 where a limit of limits.json is passed
+       limits.py --check CHECKOUT BUILD      exit code 1 if a limit of limits.json is exceeded
 
-No script writes limits.json. Whoever lowers a number there has made the library smaller; whoever raises one says in a commit of
-its own why, and what was removed for it.
+No script writes limits.json. A lower number there means that the library became smaller; a higher one needs its own commit that
+explains the reason, and what was removed for it.
 """
 import json
 import os
@@ -17,16 +17,16 @@ import subprocess
 import sys
 
 LIMITS = json.loads(pathlib.Path(__file__).with_name("limits.json").read_text())
-# What goes into libloupe_host.so, with all that is below.
+# The folders that are compiled into libloupe_host.so.
 LIBRARY = ["host/include", "host/kernel", "host/torch", "host/inspector"]
 LIMITED = ("lines of the library", "text of libloupe_host.so")
 
-SOURCES = {".h", ".cpp", ".c", ".js", ".css", ".html", ".py", ".rs", ".cmake"}  # as tests/structure/check.py counts
+SOURCES = {".h", ".cpp", ".c", ".js", ".css", ".html", ".py", ".rs", ".cmake"}  # the same as in tests/structure/check.py
 SKIPPED = {".git", "loupe-runs", "runs", "node_modules", "__pycache__"}
 
 
 def files_of(root, build):
-    """Paths below the root, of what git tracks; without git, of all that is there but builds and runs."""
+    """Paths below the root that git tracks; without git, all paths except builds and runs."""
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True)
     if listed.returncode == 0 and listed.stdout:
         return [pathlib.PurePosixPath(each) for each in listed.stdout.split("\0") if each and (root / each).is_file()]
@@ -49,7 +49,7 @@ def below(files, folder):
 
 
 class Elf:
-    """What a 64-bit little-endian ELF file says of itself."""
+    """The sections and dynamic entries of a 64-bit little-endian ELF file."""
 
     def __init__(self, path):
         self.bytes = pathlib.Path(path).read_bytes()
@@ -67,7 +67,7 @@ class Elf:
         return next((each for each in self.sections if each["type"] == kind), None)
 
     def text_size(self):
-        """As `size` calls it: all that is loaded and is code or cannot be written to."""
+        """The text size as `size` counts it: all loaded sections that are code or read-only."""
         alloc, write, code, nobits = 2, 1, 4, 8
         return sum(each["size"] for each in self.sections if each["flags"] & alloc and each["type"] != nobits
                    and (each["flags"] & code or not each["flags"] & write))
@@ -79,7 +79,7 @@ class Elf:
         return [self.text(strings + value) for tag, value in entries if tag == 1]
 
     def exported(self):
-        """How many symbols others can link, by the version that they have."""
+        """The number of exported symbols, by their version."""
         table, versions, defined = self.section(11), self.section(0x6FFFFFFF), self.section(0x6FFFFFFD)
         names, strings = {0: "", 1: ""}, self.sections[table["link"]]["offset"]
         at = defined["offset"] if defined else None
@@ -135,7 +135,7 @@ def counted(root, build):
             by_version = elf.exported()
             numbers["exported symbols"] = sum(by_version.values())
             for version, count in sorted(by_version.items()):
-                # The version of symbols that only libraries of one build link holds that build's id.
+                # Private symbols, for libraries of the same build, have a version with that build's id.
                 kind = re.sub(r"^LOUPE_PRIVATE.*", "LOUPE_PRIVATE", version) or "no version"
                 numbers[f"exported symbols of {kind}"] = count
         for extra in sorted([*(build / "lib/loupe").glob("*.so"), *(build / "lib/loupe/optional").glob("*.so"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the parts of the host to what makes them safe to open: each asks its own build's host for private names that are listed
-in private_symbols.txt, runs nothing when it is opened, and has no data that the host has too. No script writes that list: each
-name is a tie between two libraries that somebody meant.
+"""Checks that the parts of the host are safe to open: each imports only private names of its own build that are listed
+in private_symbols.txt, runs no code when opened, and shares no data with the host. No script writes that list: each
+name is an intended dependency between two libraries.
 
-    parts.py HOST LISTENERS PROBE PART...   the files of libloupe_host.so, of libloupe_listeners.so and of a program of the tests,
-                                            which call private names, too, and of the parts
+    parts.py HOST LISTENERS PROBE PART...   libloupe_host.so, libloupe_listeners.so, and a test program, which also
+                                            imports private names; then the parts
 """
 import pathlib
 import re
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 LIST = pathlib.Path(__file__).with_name("private_symbols.txt")
-# What `loupe run` hears from LibTorch by its own library's functions: only the part that it starts calls them.
+# `loupe run` intercepts these functions of LibTorch: only the part that it starts may call them.
 HEARD_BY_RUN = ("torch::nn::Module::parameters", "torch::nn::Module::train", "torch::optim::Optimizer::add_param_group")
 
 
@@ -21,7 +21,7 @@ def printed(*command):
 
 
 def symbols(file, *options):
-    """Type, name and version of each symbol that nm lists."""
+    """Yields type, name and version of each symbol that nm lists."""
     for line in printed("nm", *options, file).splitlines():
         found = re.match(r"(?:[0-9a-f]+)? +(\w) (.*?)(?:@@?(\S+))?$", line)
         if found:
@@ -33,13 +33,13 @@ def private(file, *options):
 
 
 def data(file):
-    """What can be written to and has a name that another library could have, too."""
+    """The names of writable data that another library could have, too."""
     kept = r"^[0-9a-f]+ .{7} \.t?(?:data|bss)\t[0-9a-f]+ +(?:\.hidden )?(_ZZ?NK?5loupe\S+)$"
     return {name for name in re.findall(kept, printed("objdump", "--syms", file), re.MULTILINE) if "_GLOBAL__N_" not in name}
 
 
 def runs_nothing(part, initializer):
-    """Whether it only counts a user of std::cout, as LibTorch's headers have each source do."""
+    """Whether the initializer only counts a user of std::cout, like that of each source with LibTorch's headers."""
     code = printed("objdump", "--disassemble=" + initializer, "--no-show-raw-insn", part)
     called = set(re.findall(r"\b(?:call|jmp|bl?)\b.*<(\w+)(?:@\w+)?>", code))
     return called == {"_ZNSt8ios_base4InitC1Ev", "__cxa_atexit"}
@@ -62,7 +62,7 @@ def faults_of(part, host):
     for both in sorted(data(part) & data(host)):
         yield f"has data that the host has, too: {printed('c++filt', both).strip()}"
     if part.stem != "run":
-        # Of a class that is derived from Module the virtual table has train().
+        # The virtual table of a class derived from Module contains train().
         heard = [each for each in HEARD_BY_RUN if part.stem != "script" or not each.endswith("::train")]
         for _, imported, _ in symbols(part, "-D", "-C", "--undefined-only"):
             if imported.startswith(tuple(heard)):

@@ -1,5 +1,5 @@
-// A program that opens parts of the host as the host itself does: parts_probe WHAT [PART]. parts_test.cpp reads what it
-// prints.
+// A program that opens parts of the host as the host itself does: parts_probe WHAT [PART]. parts_test.cpp checks its
+// output.
 
 #include <loupe/inspector.h>
 #include <sys/wait.h>
@@ -103,7 +103,7 @@ void asks_after_the_end() {
   print(table() != nullptr ? "opened" : "no table");
 }
 
-/// A layer makes NaN, which is a finding, whose place is looked up; and the function that made it is asked for.
+/// Trains a layer that returns NaN, which is a finding; prints whether the part is open and whether the place is known.
 void trains() {
   auto inspector = loupe::Inspector::from_text("attach: {summary: false}\nlenses: [health]\n");
   torch::nn::Sequential model(torch::nn::Linear(4, 4), torch::nn::ReLU(), torch::nn::Linear(4, 2));
@@ -123,7 +123,7 @@ void trains() {
   print(inspector.findings().empty() ? "no finding" : "no place");
 }
 
-/// Steps of a model that nothing is wrong with.
+/// Trains a healthy model for some steps.
 void train(loupe::Inspector& inspector) {
   torch::nn::Sequential model(torch::nn::Linear(4, 4), torch::nn::ReLU(), torch::nn::Linear(4, 2));
   torch::optim::SGD optimizer(model->parameters(), 0.01);
@@ -143,7 +143,7 @@ loupe::Inspector usual_inspector() {
       "visualizers: [record]\n");
 }
 
-/// A process alone, or one of those of which RANK and WORLD_SIZE speak.
+/// Trains as a single process, or as one of several if RANK and WORLD_SIZE are set.
 void trains_as_usual() {
   loupe::Inspector inspector = usual_inspector();
   train(inspector);

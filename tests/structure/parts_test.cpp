@@ -1,4 +1,4 @@
-// What the host does with its parts, each a library that may be missing, or be another build's.
+// How the host handles its parts, each a library that may be missing or from another build.
 
 #include <gtest/gtest.h>
 
@@ -23,12 +23,12 @@ class Parts : public testing::TestWithParam<std::string> {
   Finished probe(const std::string& what) const {
     return loupe::test::run(LOUPE_PROBE + " " + what + " " + GetParam(), folder_);
   }
-  /// With a copy of the library and of its parts, of which the test has changed one.
+  /// Runs the probe with a copy of the library and its parts, one of which the test has changed.
   Finished probe_copy(const std::string& what) const {
     return loupe::test::run(
         "LD_LIBRARY_PATH=" + (folder_ / "lib").string() + " " + LOUPE_PROBE + " " + what + " " + GetParam(), folder_);
   }
-  /// Returns where the part's copy is.
+  /// Copies the library and its parts; returns the path of the copied part.
   fs::path copy() const {
     const fs::path here = folder_ / "lib";
     fs::create_directories(here / "loupe");
@@ -37,7 +37,7 @@ class Parts : public testing::TestWithParam<std::string> {
     fs::create_directory_symlink(LOUPE_PLUGINS_FOLDER, here / "loupe/plugins");
     return here / "loupe/optional" / file();
   }
-  /// Makes a part one of another build. Returns the version that it asks of the host then.
+  /// Changes a part so that it belongs to another build. Returns the version that it then requires of the host.
   static std::string change_build(const fs::path& part) {
     std::ifstream in(part, std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(in), {}};
@@ -57,7 +57,7 @@ class Parts : public testing::TestWithParam<std::string> {
     for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
     return found;
   }
-  /// That the one sentence is there which names the file, the reason and the remedy.
+  /// Expects exactly one message, which names the file, the reason and the remedy.
   void expect_told_once(const Finished& finished, const fs::path& part, const std::string& reason) const {
     EXPECT_EQ(finished.exit_code, 0) << finished.output;
     EXPECT_EQ(count(finished.output, "'" + part.string() + "'"), 1) << finished.output;
@@ -147,11 +147,11 @@ TEST_F(PartsOfUsualRuns, AreNone) {
   EXPECT_EQ(count(finished.output, "/loupe/optional/"), 0) << finished.output;
 }
 
-/// Two processes of one run.
+/// Tests of a run with two processes.
 class RanksPart : public Parts {
  protected:
   const std::string job_ = "WORLD_SIZE=2 TORCHELASTIC_RUN_ID='" + folder_.string() + "'";
-  /// Rank 0 has the build's parts, and rank 1 the copy's. Returns what they print.
+  /// Trains with the build's parts on rank 0, and the copy's on rank 1. Returns their output.
   std::pair<Finished, Finished> train_with_copy() const {
     const std::string second =
         "RANK=1 LD_LIBRARY_PATH=" + (folder_ / "lib").string() + " " + LOUPE_PROBE + " trains_as_usual";

@@ -1,4 +1,4 @@
-"""One word for one thing, plain words and short pages: fails where people read another word than the tables give, or more of them.
+"""Checks for one word per thing, plain words and short pages: fails if a text uses a forbidden word, or a page is too long.
 
 usage: words.py ROOT
 """
@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-# What is said, and how it must not be said.
+# The words to use, and patterns of the words that they replace.
 WORDS = {
     "running or crashed": r"stopped without a word|no end so far|\bnot ended\b",
     "crashed or killed": r"killed or crashed|killed, or crashed",
@@ -18,7 +18,7 @@ WORDS = {
     "--out FOLDER": r"--out DIR\b",
     "Layers in order": r"The layers in order|\"Picture\"",
 }
-# Patterns of sentences that readers stumble over, with what to write instead. The folders of PLAIN are free of them.
+# Patterns of sentences that readers stumble over, with their replacements. The folders of PLAIN must not contain them.
 STUMBLES = {
     "again, new": r"\banew\b",
     "also, in addition to": r"\bbesides\b",
@@ -40,16 +40,16 @@ PLAIN = (
     "plugins/histograms", "plugins/memory", "plugins/alert", "plugins/learning_rate", "plugins/fingerprint", "plugins/gatherers",
     "plugins/preprocessors", "plugins/pipeline", "host/optional/timing",
 )  # fmt: skip
-# The most words of a page, by the beginning of its path, and of a cell of its tables. GLOSSARY is printed by `loupe explain`.
+# The most words of a page, by the beginning of its path, and of a cell of its tables. `loupe explain` prints GLOSSARY.
 MOST_WORDS = {"README.md": 1300, "host/": 900, "plugins/README.md": 900, ".github/": 900, "plugins/GLOSSARY.md": float("inf")}
 MOST_WORDS_OF_A_CELL = 30
-# Where people read from.
+# The places with texts for users.
 READ = ("host", "plugins", "README.md", "configs", "examples")
 ENDINGS = {".cpp", ".h", ".js", ".html", ".md", ".sh"}
 
 
 def faults_of_page(name, text):
-    """A page that is too long, and its cells that are."""
+    """Yields the faults of a page that is too long, or has cells that are too long."""
     faults, count = [], len(text.split())
     most = next((most for start, most in MOST_WORDS.items() if name.startswith(start)), None)
     if most is None:

@@ -1,4 +1,4 @@
-// loupe/testing.h as the author of a plugin uses it.
+// Tests of loupe/testing.h, used as by the author of a plugin.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -47,7 +47,7 @@ class TensorMean : public loupe::Preprocessor {
   loupe::Series &mean_ = add_series("mean"), &inputs_ = add_series("inputs");
 };
 
-/// 1 for an event in training, or with gradients; 0 for others.
+/// 1 for an event in training, or with gradients; 0 for other events.
 class TrainingCount : public loupe::Preprocessor {
  public:
   static constexpr const char* name = "training_count";
@@ -64,7 +64,7 @@ class TrainingCount : public loupe::Preprocessor {
   loupe::Series &training_ = add_series("training"), &grad_ = add_series("grad");
 };
 
-/// What a lens is told, as values.
+/// Shows the data that a lens gets, as values.
 class Told : public loupe::Lens {
  public:
   static constexpr const char* name = "told";
@@ -119,7 +119,7 @@ class Told : public loupe::Lens {
   uint32_t family_ = 99;
 };
 
-/// How many steps it is told of, and how many of them were measured.
+/// Counts all steps, and the measured steps.
 class Counted : public loupe::Lens {
  public:
   static constexpr const char* name = "counted";
@@ -145,13 +145,13 @@ class Counted : public loupe::Lens {
 
 LOUPE_STATIC_PLUGIN(own_plugin, "own", "1.0", TensorMean, TrainingCount, Told, Counted);
 
-/// A lens of `gatherer` and `preprocessor` that shows the mean of each series under the tag's own name.
+/// A lens of `gatherer` and `preprocessor` that shows the mean of each series in a tag named after the series.
 std::string piped(const std::string& gatherer, const std::string& preprocessor, const std::string& more = "") {
   return "lenses: [pipeline: {gather: " + gatherer + ", preprocess: " + preprocessor +
          ", tag: \"{series}\", range: none" + more + "}]";
 }
 
-/// The line that begins so.
+/// Whether the log has a line with this text.
 bool has_line(const Bench& bench, const std::string& part) {
   for (const std::string& line : bench.log()) {
     if (line.find(part) != std::string::npos) return true;
@@ -180,7 +180,7 @@ TEST(Bench, RunsALensOfLoupesOwnOnWhatTheTestFeeds) {
   EXPECT_FALSE(bench.tag("Output Norm").big);
 }
 
-/// The user was warned of the names; the lens did nothing wrong.
+/// The user is warned about equal names; the lens is not disabled.
 TEST(Bench, TakesTheNumbersOfModulesWithOneName) {
   Bench bench("lenses: [output_norm]");
   for (const float value : {3.0F, 4.0F}) bench.forward(bench.module("fc1", "ReLU"), tensor({value}, {1, 1}));
@@ -227,7 +227,7 @@ TEST(Bench, ReadsElementsAsTheTypeHoldsThem) {
   EXPECT_THROW(bench.forward(bench.module("a", "Linear"), tensor({0.5}, {}, lt::Type::int32)), std::invalid_argument);
 }
 
-/// What an event's element reads as.
+/// Stores the value as an element of this type; returns the value that is read back.
 double stored(double value, lt::Type type) {
   Bench bench(piped("forward", "tensor_mean"), {}, {&own_plugin});
   bench.forward(bench.module("a", "Linear"), tensor({value}, {}, type));
@@ -237,11 +237,12 @@ double stored(double value, lt::Type type) {
 
 TEST(Bench, RoundsToHalfPrecisionAsProcessorsDo) {
   EXPECT_EQ(stored(0.1, lt::Type::float16), 0.0999755859375);
-  EXPECT_EQ(stored(2049, lt::Type::float16), 2048);  // half way: to the even one
+  EXPECT_EQ(stored(2049, lt::Type::float16), 2048);  // half way between two values: rounds to the even one
   EXPECT_EQ(stored(2051, lt::Type::float16), 2052);
   EXPECT_EQ(stored(65519, lt::Type::float16), 65504);
   EXPECT_EQ(stored(3e-8, lt::Type::float16), std::ldexp(1, -24));
-  EXPECT_EQ(stored(std::ldexp(1023.9, -24), lt::Type::float16), std::ldexp(1, -14));  // up to the smallest normal one
+  EXPECT_EQ(stored(std::ldexp(1023.9, -24), lt::Type::float16),
+            std::ldexp(1, -14));  // rounds up to the smallest normal number
   EXPECT_EQ(stored(-0.1, lt::Type::bfloat16), -0.10009765625);
   EXPECT_EQ(stored(257, lt::Type::bfloat16), 256);
   EXPECT_EQ(stored(259, lt::Type::bfloat16), 260);

@@ -1,4 +1,4 @@
-// On how many events a number stands, as the record tells it.
+// The number of events behind each value in a record.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace lt = loupe::testing;
 
-/// The `events` of each line of a record that has `text`; "none" where it has none.
+/// The `events` of each line of a record that contains `text`; "none" for a line without them.
 std::string events_of(const fs::path& record, const std::string& text) {
   std::ifstream file(record);
   std::string all;

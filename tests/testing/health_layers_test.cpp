@@ -1,4 +1,4 @@
-// What the lens `health` says of layers that are silent or constant, and how bad it takes that to be.
+// Tests which findings the lens `health` reports of silent or constant layers, and with which severity.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -19,7 +19,7 @@ using Values = std::vector<double>;
 
 constexpr int64_t batch = 16, width = 4;
 
-/// Numbers between -1 and 1 that look random and are the same each time.
+/// Numbers between -1 and 1 that look random and are always the same for a seed.
 Values noises(int64_t count, int64_t seed) {
   Values values;
   auto bits = static_cast<uint64_t>(seed + 1) * 0x9e3779b97f4a7c15;
@@ -30,10 +30,10 @@ Values noises(int64_t count, int64_t seed) {
   return values;
 }
 
-/// A linear layer, an activation and another linear layer, over epochs of 8 steps.
+/// A linear layer, an activation and another linear layer, trained in epochs of 8 steps.
 class Layers {
  public:
-  /// @param zero_steps  before so many steps the last weight is all zeros
+  /// @param zero_steps  the last weight is all zeros before this step
   explicit Layers(const std::string& activation, bool has_one_output = false, int64_t zero_steps = 0)
       : bench_("lenses: [health: {off: [loss_not_decreasing, linear_chain, same_order]}]\n", {LOUPE_BUILT_PLUGINS}) {
     bench_.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
@@ -46,10 +46,10 @@ class Layers {
   }
 
   struct Step {
-    std::function<Values(int64_t step)> output = nullptr;  ///< of the activation
+    std::function<Values(int64_t step)> output = nullptr;  ///< output of the activation
     std::vector<int64_t> shape;
     double loss = 1;
-    bool reaches_first = true;  ///< a gradient other than 0 comes to the first layer
+    bool reaches_first = true;  ///< the first layer gets a gradient other than 0
   };
   void epoch(const Step& how) {
     for (int i = 0; i < 8; ++i) step(how);
@@ -73,7 +73,7 @@ class Layers {
     bench_.step();
   }
 
-  /// How a rule's finding was told last.
+  /// The last report of a rule's finding.
   const lt::Finding* last(const std::string& rule) {
     told_ = bench_.findings();
     const lt::Finding* last = nullptr;
@@ -86,7 +86,7 @@ class Layers {
   }
 
  private:
-  /// A weight as it is after so many steps.
+  /// Sets a weight to its value at the current step.
   void set(std::size_t layer) {
     Values weight = noises(width * width, 7);
     for (double& each : weight) each += 1e-3 * static_cast<double>(number_);
@@ -101,7 +101,7 @@ class Layers {
   int64_t number_ = 0, zero_steps_ = 0;
 };
 
-/// Of `units` units the first `silent` are 0.
+/// An output whose first `silent` of `units` units are 0.
 Layers::Step partly_silent(int64_t units, int64_t silent) {
   Layers::Step step;
   step.shape = {batch, units};
@@ -225,14 +225,14 @@ TEST(Softmax, OfSeveralElementsIsNoConstantHoweverSureItIs) {
   EXPECT_EQ(net.severity("constant_output"), 0U);
 }
 
-/// An output whose units are near `size`, each with a deviation of its own from sample to sample.
+/// An output whose units have means from 1 up, and a deviation of `share` from sample to sample.
 Layers::Step spread_by(double share) {
   Layers::Step step;
   step.shape = {batch, width};
   step.output = [share](int64_t number) {
     Values out = noises(batch * width, 300 + number);
     for (std::size_t place = 0; place < out.size(); ++place) {
-      // One of the units lies near 0, where a share of its own size is no measure.
+      // The mean of one unit is 0, so a share of its size means nothing.
       const double size = place % width == 0 ? 0 : static_cast<double>(1 + place % width);
       out[place] = size + share * out[place];
     }

@@ -1,4 +1,4 @@
-// The lens `health` on made-up models: each rule where it must speak, and where it must not.
+// Tests of the lens `health` on made-up models: each rule has cases that it must report and cases that it must not.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -20,7 +20,7 @@ using Values = std::vector<double>;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t batch = 16, width = 4;
 
-/// Numbers between -1 and 1 that look random and are the same each time.
+/// A number between -1 and 1 that looks random and is always the same for a seed.
 double noise(int64_t seed) {
   auto bits = static_cast<uint64_t>(seed + 1) * 0x9e3779b97f4a7c15;
   bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9;
@@ -32,7 +32,7 @@ Values noises(int64_t count, int64_t seed, double scale = 1) {
   return values;
 }
 
-/// Three linear layers with a ReLU each, and a healthy step that tests then spoil.
+/// Three linear layers with a ReLU each, and a healthy step that tests modify.
 class Net {
  public:
   explicit Net(const std::string& options = "{}", const std::vector<std::string>& more = {},
@@ -53,12 +53,12 @@ class Net {
   struct Step {
     double gradient[3] = {0.1, 0.1, 0.1};
     double input = 1, output = 1;
-    int64_t constant = 0;  ///< so many units of the second layer give the same for each sample
-    double relu = 1;       ///< what the outputs of the second ReLU are multiplied by
+    int64_t constant = 0;  ///< number of units of the second layer with the same output for each sample
+    double relu = 1;       ///< factor of the second ReLU's outputs
     double update = 1e-3;
     bool same_input = false;
     lt::Pass pass = lt::training_pass;
-    Values bad_input = {}, bad_output = {};  ///< of the second layer, in place of healthy ones
+    Values bad_input = {}, bad_output = {};  ///< replace the second layer's healthy values
     bool bad_gradient = false, is_skipped = false;
   };
   void step() { step(Step()); }
@@ -93,7 +93,7 @@ class Net {
     }
     bench_.step();
   }
-  /// A pass without gradients, and the loss of it.
+  /// A pass without gradients, and a pushed validation loss.
   void validate(const Step& how) {
     ++number_;
     for (int i = 0; i < 3; ++i) {
@@ -108,7 +108,7 @@ class Net {
   }
   void epoch() { epoch(Step()); }
 
-  /// The findings that stand or stood, as "rule layer".
+  /// The raised findings except infos, resolved or not, as "rule layer".
   std::vector<std::string> found() const {
     std::vector<std::string> found;
     for (const lt::Finding& each : bench_.findings()) {
@@ -138,7 +138,7 @@ TEST(Health, IsSilentWhileTrainingIsHealthy) {
   EXPECT_EQ(net.bench().log(), Names());
 }
 
-/// How many findings of a rule there were.
+/// The number of findings of a rule.
 int count_of(const Bench& bench, const std::string& rule, const std::string& layer = "Net") {
   int count = 0;
   for (const lt::Finding& each : bench.findings())
@@ -147,7 +147,7 @@ int count_of(const Bench& bench, const std::string& rule, const std::string& lay
 }
 
 TEST(NoStep, IsNotToldWhereAnEpochEndsBetweenAGradientAndItsStep) {
-  // As of replicas on threads, of which each ends an epoch as it begins the next.
+  // Replicas on threads do this: each ends an epoch when it begins the next.
   Net net;
   for (int epoch = 0; epoch < 4; ++epoch) {
     net.step({.is_skipped = true});
@@ -314,7 +314,7 @@ TEST(Health, SeesAnAnnealedRateThatIsZeroWhileEpochsAreToCome) {
   EXPECT_EQ(found(0), Names()) << "not known";
 }
 
-/// What the wrong mode does is said of each kind of layer that the model has.
+/// The message names the effect of the wrong mode on each kind of layer in the model.
 TEST(Health, SeesAModelThatIsTrainedInEvalModeIfThatMatters) {
   const auto trained = [](const Names& more) {
     Net net("{}", more);
@@ -368,7 +368,7 @@ TEST(Health, SeesVanishingGradientsAfterItsPatience) {
   EXPECT_EQ(net.found(), Names{"vanishing_gradient fc1"});
 }
 
-/// Four epochs of a stack of six layers, whose gradients are multiplied by `factor` from a layer to the one before it.
+/// Four epochs of a stack of six layers, whose gradients are multiplied by `factor` from a layer to the previous one.
 Names found_in_stack(double factor, double loss_after_an_epoch) {
   Bench bench("lenses: [health: {off: [loss_not_decreasing, linear_chain]}]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
@@ -429,8 +429,8 @@ TEST(Health, SeesAGradientFarAboveAllBefore) {
   EXPECT_EQ(net.found(), Names{"exploding_gradient fc2"});
 }
 
-/// Six windows, in which the loss stays, of a ReLU whose first `quiet` units are active in one sample alone, or in none
-/// where that is -1.
+/// Six epochs with a constant loss, of a ReLU whose first `quiet` units are active only in `sample`, or in no sample
+/// if that is -1.
 Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {
   Bench bench("lenses: [health: {dead_share: 0.02}]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);
@@ -457,7 +457,7 @@ Names found_with_quiet_units(int64_t units, int64_t quiet, int64_t sample) {
 }
 
 TEST(Health, TakesAUnitForDeadOnlyIfSilentInEachSample) {
-  for (const int64_t quiet : {40, 3}) {  // many and few: looked at in two ways
+  for (const int64_t quiet : {40, 3}) {  // the rule judges many and few silent units in different ways
     EXPECT_EQ(found_with_quiet_units(64, quiet, -1), Names{"relu"}) << quiet;
     EXPECT_EQ(found_with_quiet_units(64, quiet, 0), Names()) << quiet;
     EXPECT_EQ(found_with_quiet_units(64, quiet, batch - 1), Names()) << quiet;
@@ -499,7 +499,7 @@ TEST(Health, SeesAFirstStepThatPutsOtherWeightsInThePlaceOfTheFirst) {
   EXPECT_EQ(net.found()[0].substr(0, 12), "update_ratio");
 }
 
-/// Of a stack of so many layers, three steps of it, where the outputs of layer i are of this scale.
+/// The findings of three steps of a stack of layers, where the outputs of layer i have this scale.
 std::vector<lt::Finding> found_with_scales(int layer_count, const std::function<double(int)>& scale) {
   Bench bench("lenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   std::vector<lt::Module> layers;
@@ -542,7 +542,7 @@ TEST(WeightsReset, IsSaidOfWeightsThatStepsChangedAndNotOfThoseThatOnlyRoundingM
 }
 
 TEST(Health, SeesUnitsThatStayEqual) {
-  Net net("{off: [update_ratio]}");  // for what they are equal from, after they were not
+  Net net("{off: [update_ratio]}");  // makes weights equal that were not, which is also a large update
   for (int step = 0; step < 3; ++step) {
     net.bench().forward(net.linear(0), tensor(noises(batch * width, step), {batch, width}));
     net.bench().gradient(net.linear(0), "weight", tensor(noises(width * width, step), {width, width}));
@@ -596,7 +596,7 @@ bool says(const std::string& message, const std::string& words) {
   return message.find(words) != std::string::npos;
 }
 
-/// The first finding's message of four epochs of 40 losses each; empty where there is none.
+/// The first finding's message of four epochs of 40 losses each; empty without a finding.
 std::string told_of(const std::function<double(int)>& loss, const std::function<double(int)>& rate = nullptr) {
   Net net("{off: [loss_not_decreasing, diverging_loss, loss_spike]}");
   for (int i = 0; i < 160; ++i) {
@@ -704,7 +704,7 @@ TEST(Health, RefusesARuleThatThereIsNot) {
   EXPECT_THROW(Bench("lenses: [health: {off: [vanishing_gradients]}]\n", {LOUPE_BUILT_PLUGINS}), std::runtime_error);
 }
 
-/// A net of which one step in five is looked at: the first two of each ten.
+/// A net with one step in five measured: the first two of each ten.
 Net sampled() {
   return Net("{}", {}, "{every: 5}");
 }
@@ -718,12 +718,12 @@ TEST(SampledHealth, IsSilentWhileTrainingIsHealthy) {
 
 TEST(SampledHealth, SaysThatAParameterWentBadInAStepThatWasNotLookedAt) {
   Net net = sampled();
-  for (int i = 0; i < 13; ++i) net.step();  // the next is the fourteenth, which nobody looks at
+  for (int i = 0; i < 13; ++i) net.step();  // the next step is the fourteenth, which is not measured
   const Net::Step step{.bad_output = Values(batch * width, nan)};
   net.bench().push_loss(nan);
   net.step(step);
   EXPECT_EQ(net.found(), Names());
-  net.step(step);  // looked at, as the loss was not finite
+  net.step(step);  // measured, because the loss was not finite
   ASSERT_EQ(net.found(), Names{"non_finite fc2"});
   const lt::Finding finding = net.bench().findings().at(0);
   EXPECT_NE(finding.message.find("that were not measured"), std::string::npos) << finding.message;
@@ -750,7 +750,7 @@ TEST(SampledHealth, TellsOfALossThatWasNotFiniteInAnUnseenStepAndLeftNoTrace) {
 }
 
 TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
-  // Two updates a batch, and batches that come again after as many steps as lie between two pairs.
+  // Batches repeat after a gap: in every second measured pair, the second step has the same batch.
   Net net = sampled();
   for (int i = 0; i < 6; ++i) net.step();
   const Net::Step same{.same_input = true};
@@ -762,7 +762,7 @@ TEST(SampledHealth, TakesABatchThatComesAgainAfterTheGapForNoStuckLoader) {
   EXPECT_EQ(net.found(), Names());
 }
 
-/// One layer with a batch of so many elements that only some are looked at in each step.
+/// One layer with so large a batch that each step measures only some of its elements.
 class WideNet {
  public:
   static constexpr int64_t width = 200;
@@ -816,7 +816,7 @@ TEST(SampledHealth, SeesALoaderThatIsStuck) {
 TEST(SampledHealth, TakesARateThatIsZeroNowAndThenForNoFault) {
   Net net = sampled();
   for (int i = 0; i < 60; ++i) {
-    // Looked at are 0, 1, 10, 11, …: zero in the second of a pair and in the first of the next.
+    // Steps 0, 1, 10, 11, … are measured: the rate is 0 in the second step of a pair and in the first of the next.
     const bool zero = i % 20 == 1 || i % 20 == 10;
     net.bench().optimizer("SGD", zero ? 0.0 : 0.1);
     net.step();
@@ -838,7 +838,7 @@ TEST(SampledHealth, SaysOnHowManyStepsAFindingOfStatisticsStands) {
 TEST(SampledHealth, SeesTheRatesOfStepsThatNobodyLooksAt) {
   Net net = sampled();
   net.epoch(Net::Step(), 23);
-  // Looked at are the first two of each ten, counted from the first step.
+  // The first two of each ten steps are measured, counted from the first step.
   for (int i = 23; i < 25; ++i) {
     net.bench().optimizer("SGD", 0.0);
     net.step();
@@ -866,7 +866,7 @@ TEST(Health, GoesOnAfterALayerIsForgotten) {
   EXPECT_FALSE(net.bench().is_quarantined("health"));
 }
 
-/// A model of an embedding of which each step changes one row.
+/// A model with an embedding, in which each step changes one row.
 class Embedding {
  public:
   explicit Embedding(const std::string& attach)
@@ -929,7 +929,7 @@ TEST(EstimatedHealth, SaysThatAStepChangedNothingOfADenseLayer) {
       << bench.findings().at(0).message;
 }
 
-/// What the first step of two large layers leads to that begin with values of this size, where the step makes others.
+/// The findings of the first step of two large layers that replaces their weights, which begin with this size.
 std::vector<std::string> first_step_of_two(double begin) {
   Bench bench("attach: {history: 4096}\nlenses: [health]\n", {LOUPE_BUILT_PLUGINS});
   bench.module("Net", "Net", {}, LOUPE_MODULE_ROOT);

@@ -1,4 +1,4 @@
-// A visualizer that stores runs plays the past of one that goes on to the others.
+// A visualizer that stores runs plays the past of a resumed run to the other visualizers.
 
 #include <gtest/gtest.h>
 #include <loupe/draft/abi/history.h>
@@ -18,10 +18,10 @@ namespace {
 namespace lt = loupe::testing;
 using Texts = std::vector<std::string>;
 
-/// What Store has of a run.
+/// The run that Store has stored.
 struct Stored {
   std::vector<double> epochs;
-  std::string fault;  // behind them
+  std::string fault;  // an error after the epochs
   bool is_in_order = true;
 };
 Stored stored;
@@ -69,7 +69,7 @@ class Store : public loupe::Visualizer {
 
 Texts shown;
 
-/// Wants the past, and fails at an epoch.
+/// Requests the past, and fails at an epoch.
 class Late : public loupe::Visualizer {
  public:
   static constexpr auto name = "late", help = "begins with the past";
@@ -99,7 +99,7 @@ class History : public testing::Test {
     directory_asked.clear();
     flags_asked = 0;
   }
-  /// A run that goes on with these epochs.
+  /// Resumes a run, and trains these epochs.
   void train(const std::string& visualizers, const std::vector<double>& epochs, bool resumes = true) {
     lt::Bench bench("run: {dir: " + folder_ + ", resume: " + (resumes ? "true" : "false") +
                         "}\nvisualizers: " + visualizers + "\nlenses: []\n",

@@ -1,4 +1,4 @@
-// loupe/layer_lens.h, numbers.h and rule.h as the author of a lens uses them.
+// Tests of loupe/layer_lens.h, numbers.h and rule.h, used as by the author of a lens.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -26,7 +26,7 @@ struct LargestOutput : loupe::LayerLens {
   }
 };
 
-/// Of activations alone, by their elements; negative ones give nothing.
+/// Shows the first element of each output of activations; negative elements give no value.
 struct FirstActivation : loupe::LayerLens {
   static constexpr const char *name = "first_activation", *help = "the first element of each output";
   static std::vector<loupe::Option> options() { return options_with({{"scale", 1.0, "what it is multiplied by"}}); }
@@ -46,7 +46,7 @@ struct FirstActivation : loupe::LayerLens {
   double scale_;
 };
 
-/// A number of each column, and one of another plot.
+/// Shows a number for each column, and another number in a second plot.
 struct Columns : loupe::LayerLens {
   static constexpr const char *name = "columns", *help = "each column of the first row";
   using LayerLens::LayerLens;
@@ -114,7 +114,7 @@ struct Distance : loupe::Lens {
   loupe::Source distance_;
 };
 
-/// What Report takes.
+/// Calls each function of Report.
 struct Teller : loupe::Lens {
   static constexpr const char *name = "teller", *help = "all that a report takes";
   static std::vector<loupe::Option> options() { return {{"edges", 3, "how many edges the histogram has"}}; }
@@ -163,11 +163,11 @@ TEST(LayerLens, ShowsWhatAFunctionMakesOfEachEvent) {
 TEST(WatchTogether, ShowsTheTensorsOfTwoModulesOfOneStep) {
   Bench bench = bench_of("distance");
   const auto student = bench.module("student", "Linear"), teacher = bench.module("teacher", "Linear");
-  bench.forward(teacher, tensor({100}));  // before there is one to compare with
+  bench.forward(teacher, tensor({100}));  // the student has no output yet
   bench.forward(student, tensor({1}));
-  bench.forward(student, tensor({2}));  // the last one counts
+  bench.forward(student, tensor({2}));  // the last output counts
   bench.forward(teacher, tensor({10}));
-  bench.forward(teacher, tensor({1000}));  // its partner is taken
+  bench.forward(teacher, tensor({1000}));  // this output of the student was used already
   bench.tick();
   EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "sum"), 8);
   EXPECT_DOUBLE_EQ(bench.value("Distance", "both", "count"), 1);
@@ -275,7 +275,7 @@ TEST(Report, TakesAModuleFlagsAndAHistogram) {
   EXPECT_TRUE(is_told);
 }
 
-/// Epochs of a bench with two layers, by the largest output of each.
+/// An epoch of a bench with two layers, whose outputs are `a` and `b`.
 void run_epoch(Bench& bench, lt::Module first, double a, lt::Module second, double b) {
   bench.forward(first, tensor({a}));
   bench.forward(second, tensor({b}));
@@ -302,7 +302,7 @@ TEST(Rule, TellsTheWorstLayerOnceItsPatienceIsOverAndWhenItIsGone) {
   run_epoch(bench, a, 1, b, 1);
   ASSERT_EQ(bench.findings().size(), 2U);
   EXPECT_EQ(bench.findings()[1].state, uint32_t{LOUPE_FINDING_GONE});
-  run_epoch(bench, a, 20, b, 1);  // the patience begins anew
+  run_epoch(bench, a, 20, b, 1);  // the patience starts again
   EXPECT_EQ(bench.findings().size(), 2U);
 }
 
@@ -311,7 +311,7 @@ TEST(Rule, StaysWithALayerWhileItBreaksTheRuleAndTellsWhatGrowsMuchWorse) {
   const auto a = bench.module("a", "Linear"), b = bench.module("b", "Linear");
   for (int i = 0; i < 2; ++i) run_epoch(bench, a, 20, b, 1);
   ASSERT_EQ(bench.findings().size(), 1U);
-  run_epoch(bench, a, 20, b, 500);  // the worst now, but 'a' is told of
+  run_epoch(bench, a, 20, b, 500);  // now the worst layer, but the finding is about 'a'
   EXPECT_EQ(bench.findings().size(), 1U);
   run_epoch(bench, a, 900, b, 500);
   ASSERT_EQ(bench.findings().size(), 2U);

@@ -1,4 +1,4 @@
-// Learning rates as they reach visualizers: told by two lenses, and of an optimizer that takes another's place.
+// How visualizers show learning rates: those that two lenses report, and those of a replaced optimizer.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -14,7 +14,7 @@ namespace {
 using loupe::testing::Bench;
 using loupe::testing::tensor;
 
-/// An epoch of two steps.
+/// Trains an epoch of two steps.
 void train(Bench& bench, loupe::testing::Module layer) {
   for (const double weight : {1., 2.}) {
     bench.set(layer, "weight", tensor({weight}));

@@ -1,4 +1,4 @@
-// What a component may do with a tensor that it is lent: give another one in its place, but not write to it.
+// A component may pass on another tensor instead of a lent one, but must not write to the lent one.
 
 #include <gtest/gtest.h>
 #include <loupe/plugin.h>
@@ -18,7 +18,7 @@ float* elements_of(const loupe_tensor& tensor) {
   return static_cast<float*>(const_cast<void*>(tensor.data));
 }
 
-/// Hands on half of each output, beside a measurement that is none.
+/// Passes on half of each output, with an invalid measurement.
 class Halving : public loupe::Gatherer {
  public:
   static constexpr const char* name = "halving";
@@ -68,7 +68,7 @@ class Sum : public loupe::Preprocessor {
   loupe::Series& sum_ = add_series("sum");
 };
 
-/// The sum of the first two elements, and how many there are, as a buffer for two of them tells.
+/// Copies the tensor into a buffer for two elements; shows their sum, and the reported number of elements.
 class FirstTwo : public loupe::Preprocessor {
  public:
   static constexpr const char* name = "first_two";
@@ -100,7 +100,7 @@ std::string piped(const std::string& gatherer, const std::string& more = "") {
   return "lenses: [pipeline: {gather: " + gatherer + ", preprocess: sum, tag: \"{series}\", range: none" + more + "}]";
 }
 
-/// Runs `yaml` on one output. Returns whether the lens was put aside for writing to it.
+/// Runs `yaml` on one output. Returns whether the lens was disabled for writing to it.
 bool is_caught(const std::string& yaml) {
   Bench bench(yaml, {}, {&lent_plugin});
   bench.forward(bench.module("fc1", "Linear"), tensor({1, 2, 6}, {1, 3}));

@@ -1,4 +1,4 @@
-// The lens `noise_scale` on gradients whose mean and variance are known.
+// Tests of the lens `noise_scale` on gradients with known mean and variance.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -21,7 +21,7 @@ constexpr std::size_t size = 64;
 constexpr double mean = 0.5, deviation = 1;                                              // of each element
 constexpr double passes_expected = size * deviation * deviation / (size * mean * mean);  // 4
 
-/// Gradients of a parameter: each pass adds another one of the same mean and variance.
+/// Gradients of a parameter: each pass adds a random gradient with this mean and variance.
 class Noise {
  public:
   void add_to(std::vector<double>& sum) {

@@ -1,4 +1,4 @@
-// What visualizers show of a run that is resumed, from before.
+// How visualizers show the earlier epochs of a resumed run.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -24,7 +24,7 @@ class Resume : public testing::Test {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
-  /// A run of epochs `first` to `last`, of which the third finds something.
+  /// A run of epochs `first` to `last`, with a finding in epoch 3.
   void train(int first, int last, bool resumes, const std::string& visualizers) {
     Bench bench("run: {dir: " + folder_.string() + ", resume: " + (resumes ? "true" : "false") +
                     "}\nvisualizers: " + visualizers + "\nlenses: []\n",
@@ -49,7 +49,7 @@ class Resume : public testing::Test {
   }
   bool reports(const std::string& part) const { return report().find(part) != std::string::npos; }
 
-  /// Each test's own: they run side by side.
+  /// Each test has a different folder, because the tests run side by side.
   const fs::path folder_ = fs::path(LOUPE_TEST_FOLDER) /
                            (std::string("Resume.") + testing::UnitTest::GetInstance()->current_test_info()->name());
   std::vector<std::string> log_;

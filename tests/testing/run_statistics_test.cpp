@@ -1,4 +1,4 @@
-// The lens `run_statistics` on made-up models.
+// Tests of the lens `run_statistics` on made-up models.
 
 #include <gtest/gtest.h>
 #include <loupe/testing.h>
@@ -25,7 +25,7 @@ double norm(const Bench& bench, const std::string& line) {
   return bench.value("Gradient Norm", "", line);
 }
 
-/// Two layers, and what a test does to them.
+/// Two layers, and steps with gradients from a test.
 struct Net {
   explicit Net(const std::string& options = "{}") : on(bench(options)) {
     first = on.module("fc1", "Linear", {{"weight", {2, 1}}, {"bias", {2}}});
@@ -50,7 +50,7 @@ TEST(RunStatistics, TakesTheNormOfAllGradientsTogetherStepByStep) {
   net.step(2, 3, 6);
   net.step(0, 0, 1);
   net.on.tick();
-  EXPECT_DOUBLE_EQ(norm(net.on, "mean"), 4);  // of 7 and 1
+  EXPECT_DOUBLE_EQ(norm(net.on, "mean"), 4);  // the mean of 7 and 1
   EXPECT_DOUBLE_EQ(norm(net.on, "max"), 7);
   net.step(0, 3, 4);
   net.on.tick();

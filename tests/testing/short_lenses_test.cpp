@@ -1,4 +1,4 @@
-// Lenses as their authors write them, each in under 25 lines: of attention, of gradients, of weights, with a finding.
+// Lenses as authors write them, each in under 25 lines: of attention, of gradients, of weights, with a finding.
 
 #include <gtest/gtest.h>
 #include <loupe/draft/tensor_math.h>
@@ -96,7 +96,7 @@ TEST(ShortLenses, ShowTheEntropyOfEachAttentionHeadInHalfPrecisionToo) {
 
 TEST(ShortLenses, ShowTheCosineOfGradientsWithItsQuantiles) {
   Bench bench = bench_of("gradient_cosine: {line: [median], range: [Q1-Q3]}");
-  bench.module("relu", "ReLU");  // without a weight, and so not looked at
+  bench.module("relu", "ReLU");  // not watched, as it has no weight
   const auto layer = bench.module("fc1", "Linear", {{"weight", {2}}});
   bench.set(layer, "weight", tensor({1, 1}));
   for (const auto& gradient : {tensor({1, 0}), tensor({2, 0}), tensor({0, 3}), tensor({0, -1})}) {

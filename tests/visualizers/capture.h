@@ -14,7 +14,7 @@
 
 namespace loupe::test {
 
-/// While it lives, an environment variable has another value, or none.
+/// Sets an environment variable to another value, or unsets it, during this object's life.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -30,7 +30,7 @@ class Environment {
   std::optional<std::string> before_;
 };
 
-/// While it lives, one of the process's streams leads elsewhere. No expectations meanwhile: gtest prints there.
+/// Redirects one of the process's streams during this object's life. Use no expectations meanwhile: gtest prints there.
 class Redirected {
  public:
   Redirected(FILE* stream, int target) : stream_(stream) {
@@ -51,7 +51,7 @@ class Redirected {
   int before_;
 };
 
-/// A pseudo-terminal of a given size. It passes on what is written as it is.
+/// A pseudo-terminal of a given size. It passes on written bytes unchanged.
 class PseudoTerminal {
  public:
   explicit PseudoTerminal(unsigned short columns, unsigned short rows = 24) {
@@ -76,7 +76,7 @@ class PseudoTerminal {
     size.ws_row = rows;
     ioctl(writer_, TIOCSWINSZ, &size);
   }
-  /// What has been written since the last call; less than the terminal's buffer of 4 KiB.
+  /// The text written since the last call; it must be less than the terminal's buffer of 4 KiB.
   std::string read() const {
     std::string text;
     char part[4096];
@@ -92,7 +92,7 @@ class PseudoTerminal {
   int reader_ = -1, writer_ = -1;
 };
 
-/// A file to redirect to and read from.
+/// A temporary file to redirect to and read from.
 class Sink {
  public:
   Sink() : file_(tmpfile()) {

@@ -1,4 +1,4 @@
-// What the console says of findings, notes and the end of a run.
+// How the console shows findings, notes and the end of a run.
 
 #include <gtest/gtest.h>
 

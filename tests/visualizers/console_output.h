@@ -17,14 +17,14 @@ namespace loupe::test {
 
 using Item = OptionValues::Item;
 
-/// Tables of all numbers, where a test does not say otherwise.
+/// Sets the option `detail` to `all`, unless a test sets it.
 inline std::vector<Item> with_tables(std::vector<Item> options) {
   const auto is_detail = [](const Item& each) { return each.name == "detail"; };
   if (std::none_of(options.begin(), options.end(), is_detail)) options.emplace_back("detail", "all");
   return options;
 }
 
-/// What the console prints to a stream that is no terminal.
+/// The console's output to a stream that is not a terminal.
 inline std::string printed(const std::function<void(Driver&)>& run, const std::vector<Item>& options = {},
                            const char* columns = nullptr, FILE* stream = stdout) {
   const Environment width("COLUMNS", columns), locale("LC_ALL", nullptr);
@@ -45,7 +45,7 @@ inline std::string printed_on_terminal(const std::function<void(Driver&)>& run, 
   std::string text;
   {
     const Redirected redirected(stdout, output.writer());
-    // A terminal that nobody reads takes no more than 4 KiB.
+    // A terminal that is not read accepts at most 4 KiB.
     std::atomic<bool> ends{false};
     std::thread reader([&] {
       while (!ends) text += output.read();

@@ -1,4 +1,4 @@
-// The console's panel on a terminal, and its lines elsewhere.
+// The console's panel on a terminal, and its lines on other streams.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<Item> usual = {{"detail", "auto"}};
 
-/// A model whose layers are fc1, fc2, …
+/// Shows a model with the layers fc1, fc2, …
 void tell_model(Driver& console, std::size_t layers) {
   std::vector<std::string> names = {"net"};
   for (std::size_t i = 1; i <= layers; ++i) names.push_back("fc" + std::to_string(i));
@@ -123,7 +123,7 @@ TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
   const std::vector<std::string> rows = shown_after(train, 170);
   std::string all;
   for (const std::string& row : rows) all += row + '\n';
-  // The steps and their speed have the whole width.
+  // The line with the steps and their speed has the whole width.
   EXPECT_TRUE(holds(all, "\nepoch 4 of 10  ━━━━━━━━────────  50 of 100 steps  10 steps/s  1 min 5 s left\n"));
   EXPECT_TRUE(holds(all, "layers       Norm\n"));
   EXPECT_TRUE(holds(all, "fc3           3\n"));
@@ -132,7 +132,7 @@ TEST(ConsolePanel, HasTheNumbersOfTheLayersBesideItWhereThereIsRoom) {
 TEST(ConsolePanel, NeverTearsTheProgramsLines) {
   const std::vector<std::string> rows = shown_after([](Driver& console) {
     for (int line = 0; line < 100; ++line) {
-      // Some of them in two parts, between which the panel is drawn.
+      // The program writes its line in two parts, and the panel is drawn between them.
       fputs("left ", stdout);
       fflush(stdout);
       console.progress(1, 10, static_cast<uint64_t>(line), 100, 5);

@@ -1,4 +1,4 @@
-// What the console's tables say.
+// The content of the console's tables.
 
 #include <gtest/gtest.h>
 
@@ -258,7 +258,7 @@ TEST(Console, TellsOfATagThatNothingFitted) {
   EXPECT_EQ(messages, std::vector<std::string>{"no tag fits 'Los' given in tags; did you mean 'Loss'?"});
 }
 
-/// Epochs 1 to `epochs` of a loss that is best in the second.
+/// Trains epochs 1 to `epochs`, with the best loss in the second.
 void train(Driver& console, int epochs) {
   console.tag("Loss", LOUPE_SCALE_NUMERICAL, true);
   for (int epoch = 1; epoch <= epochs; ++epoch) {

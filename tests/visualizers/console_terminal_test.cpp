@@ -1,4 +1,4 @@
-// How the console behaves towards what is at the other end of its stream.
+// How the console behaves for different readers at the other end of its stream.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -199,7 +199,7 @@ TEST(ConsoleDeathTest, LeavesWhatTheProgramPrintedToTheProgramsOwnWrite) {
     console.begin("");
     fputs("the program's own", stdout);
     console.loss_tick(1, 1);
-    std::exit(0);  // which writes what is buffered
+    std::exit(0);  // exit() writes the buffered text
   };
   EXPECT_EXIT(print_into_nothing(), testing::KilledBySignal(SIGPIPE), "");
 }

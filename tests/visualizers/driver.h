@@ -21,11 +21,11 @@
 
 namespace loupe::test {
 
-/// A visualizer out of a built plugin, driven through its C table as a host would. Each call gives the error's
-/// sentence, "" when there was none.
+/// A visualizer from a built plugin, driven through its C table as a host would. Each call returns the error's
+/// message, or "" without an error.
 class Driver {
  public:
-  /// The plugin's component gets its declared defaults, and `options` over them.
+  /// The plugin's component gets its declared defaults, replaced by `options`.
   explicit Driver(const std::string& plugin, const std::vector<OptionValues::Item>& options = {})
       : host_{.struct_size = sizeof(loupe_host),
               .abi_major = LOUPE_ABI_MAJOR,
@@ -62,7 +62,7 @@ class Driver {
   std::string begin(const std::string& directory, bool resumed = false, const std::string& name = "digits") {
     return begin(run_of(directory, resumed, name));
   }
-  /// A run to tell; borrows its texts.
+  /// A run to begin with; borrows its texts.
   static loupe_run run_of(const std::string& directory, bool resumed, const std::string& name,
                           const char* config = "loupe: 1\n") {
     return {.struct_size = sizeof(loupe_run),
@@ -118,13 +118,13 @@ class Driver {
   std::string tag(const loupe_tag& tag) {
     return call([&](loupe_error* error) { return table_->tag(self_, &tag, error); });
   }
-  /// From now on each epoch takes so many steps and seconds; 0: nobody says.
+  /// From now on each epoch takes this number of steps and seconds; 0 means unknown.
   void set_pace(uint64_t steps, double seconds) {
     paced_from_ = ticks_;
     steps_ = steps;
     seconds_ = seconds;
   }
-  /// Of epoch 0; in 2024 unless told otherwise.
+  /// The time of epoch 0; the default is in 2024.
   void set_start(double unix_seconds) { start_ = unix_seconds; }
   std::string begin_tick(double epoch) {
     const auto ticks = static_cast<double>(++ticks_ - paced_from_);
@@ -137,7 +137,7 @@ class Driver {
                                  .elapsed = seconds_ * ticks}};
     return call([&](loupe_error* error) { return table_->begin_tick(self_, &tick, error); });
   }
-  /// @param step  0: of the whole tick
+  /// @param step  0 for a value of the whole tick
   std::string value(const std::string& tag, const std::string& layer, const std::string& line, double number,
                     std::uint64_t events = 0, std::uint64_t step = 0) {
     const char* const name = line.c_str();
@@ -189,7 +189,7 @@ class Driver {
                                   .seconds = seconds};
     return call([&](loupe_error* error) { return table_->progress(self_, &progress, error); });
   }
-  /// As a host tells it: raised where the test says nothing else, and with the number of its identity.
+  /// Like a host, sets the state to raised by default, and a number for the finding's identity.
   std::string finding(const loupe_finding& finding) {
     loupe_finding told = finding;
     if (told.state == 0) told.state = LOUPE_FINDING_RAISED;
@@ -202,7 +202,7 @@ class Driver {
       identity += std::string(part != nullptr ? part : "") + '\n';
     return (std::hash<std::string>{}(identity) >> 11) | 1;
   }
-  /// @param finding  the number of the one that it is about
+  /// @param finding  the number of the finding that the note is about
   std::string note(uint32_t kind, const std::string& text, uint64_t step, double epoch, uint64_t finding = 0) {
     const loupe_note note{
         sizeof(loupe_note), kind, text.c_str(), {step, epoch, 1714564800.0 + 60 * epoch, 60 * epoch}, finding};
@@ -236,28 +236,28 @@ class Driver {
     value("Loss", "Loss", "train_loss mean", loss);
     return end_tick();
   }
-  /// The same, and what came of storing it.
+  /// A loss tick that is also stored; returns the first error.
   std::string stored_loss_tick(double epoch, double loss) {
     const std::string failure = loss_tick(epoch, loss);
     return failure.empty() ? flush() : failure;
   }
 
-  /// Tells anything else, by its function of the table, such as &loupe_visualizer::finding.
+  /// Calls any other function of the table, for example &loupe_visualizer::finding.
   template <class Told>
   std::string tell(loupe_status (*loupe_visualizer::*function)(void*, const Told*, loupe_error*), const Told& told) {
     return call([&](loupe_error* error) { return (table_->*function)(self_, &told, error); });
   }
 
-  /// As where the process ends in a signal handler: of all drivers.
+  /// Calls the last words of all drivers, as when the process ends in a signal handler.
   static void speak(const char* how, const char* message, uint64_t step) {
     for (const LastWords& each : last_words()) each.speak(each.place, how, message, step);
   }
 
   const loupe_component& component() const { return *component_; }
-  std::vector<std::string> messages;  ///< what the component said to the user
+  std::vector<std::string> messages;  ///< the component's messages to the user
 
  private:
-  /// A big plot's layer is called like its tag.
+  /// A big plot's layer has the same name as its tag.
   static const char* layer_or_null(const std::string& tag, const std::string& layer) {
     return layer == tag ? nullptr : layer.c_str();
   }
@@ -272,7 +272,7 @@ class Driver {
     static std::vector<LastWords> all;
     return all;
   }
-  /// That of last words alone.
+  /// Offers only the service of last words.
   static const void* service(void*, const char* id) {
     static const loupe_draft_last_words_service table = {
         .struct_size = sizeof(loupe_draft_last_words_service),
@@ -331,7 +331,7 @@ class Driver {
   void* self_ = nullptr;
 };
 
-/// A finding to change as a test needs it.
+/// A finding that a test can change.
 inline Finding a_finding(const std::string& rule, uint32_t severity = LOUPE_SEVERITY_WARNING,
                          const std::string& message = "something is odd") {
   Finding finding{rule, severity, message};
@@ -356,7 +356,7 @@ inline std::string tell_note(Driver& driver, uint32_t kind, const std::string& t
   return driver.tell(&loupe_visualizer::note,
                      loupe_note{sizeof(loupe_note), kind, text.c_str(), {7, epoch, 1714564800.25, 0.25}, finding});
 }
-/// As a host ends a run: flush, then end.
+/// Ends a run like a host: flush, then end.
 inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const char* message = nullptr) {
   const std::string failure = driver.flush();
   const std::string last = driver.tell(
@@ -364,7 +364,7 @@ inline std::string tell_end(Driver& driver, uint32_t how, double epoch, const ch
   return failure.empty() ? last : failure;
 }
 
-/// A folder of the test's own, gone with it.
+/// A new folder for a test, removed with this object.
 class Folder {
  public:
   Folder() {
@@ -386,7 +386,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// A driver whose run has begun, in a folder of its own.
+/// A driver whose run has begun, in a new folder.
 class Begun : public Folder, public Driver {
  public:
   explicit Begun(const std::string& plugin, const std::vector<OptionValues::Item>& options = {})

@@ -1,4 +1,4 @@
-// What the visualizers that write files do where they cannot.
+// How the visualizers that write files handle failed writes.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -107,10 +107,10 @@ TEST_P(Faults, AReadOnlyFolderIsNamedAtOnceAndTriedAgain) {
   std::filesystem::create_directory(directory);
   std::filesystem::permissions(folder.text(), std::filesystem::perms(0755));
   std::filesystem::permissions(directory, std::filesystem::perms(0555));
-  Driver driver(writer().plugin);  // which others may not read where this is built
+  Driver driver(writer().plugin);  // load it before the user changes, who may not be able to read the build folder
   constexpr uid_t nobody = 65534;
   const uid_t user = geteuid();
-  // Permissions do not hold back root.
+  // Root may write despite the permissions, so become another user.
   const bool changed = user == 0 && seteuid(nobody) == 0;
   ASSERT_NE(geteuid(), 0u);
   driver.begin(directory);
@@ -134,7 +134,7 @@ TEST_P(Faults, AFullDeviceIsToldAtEachTickAndAtTheEnd) {
     EXPECT_EQ(told.find("cannot write '/dev/full': No space left on device; "), 0u) << told;
   }
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
-  if (std::string(writer().name) == "prometheus") return;  // which had all to show at its ticks
+  if (std::string(writer().name) == "prometheus") return;  // it has shown everything at its ticks already
   EXPECT_EQ(driver.end(), "cannot write '/dev/full': No space left on device; the data of epochs 1 to 2 is lost");
   EXPECT_EQ(driver.end(), "");
 }
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Growing, LimitedFiles,
                                          Writer{"csv", CSV_PLUGIN, "values.csv", 0, 0}),
                          [](const auto& writer) { return std::string(writer.param.name); });
 
-// A limit on a file's size cuts a write short as a full disk does, and would kill the process besides.
+// A limit on a file's size cuts a write short like a full disk; otherwise, it would also kill the process.
 TEST_P(LimitedFiles, AnEpochThatDidNotFitIsWrittenWholeLater) {
   const Folder folder;
   const std::string file = folder / writer().file;
@@ -258,7 +258,7 @@ TEST(Record, HasALineForEpochsThatAreLost) {
     for (int epoch = 1; epoch <= 5; ++epoch) EXPECT_NE(tick(epoch), "");
   }
   EXPECT_EQ(tick(6), "");
-  // It is long enough to be compressed.
+  // The record is long enough to be compressed.
   ASSERT_EQ(std::system(("gunzip -k '" + (folder / "record.jsonl.gz") + "'").c_str()), 0);
   const std::string text = read(folder / "record.jsonl");
   const std::size_t note = text.find("the data of epochs 1 to 2 is lost"), third = text.find("\"epoch\":3,\"tag\"");

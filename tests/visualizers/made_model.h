@@ -11,11 +11,11 @@ namespace loupe::test {
 
 struct MadeModule {
   std::string name, type;
-  std::vector<std::vector<int64_t>> shapes = {};  ///< of its own parameters
+  std::vector<std::vector<int64_t>> shapes = {};  ///< shapes of its own parameters
   bool leaf = true;
 };
 
-/// A model of such modules as visualizers are told it. Lives as long as what it is told with.
+/// A model of such modules in the C form that visualizers get. Its C form is valid while this object lives.
 class MadeModel {
  public:
   MadeModel(std::string name, std::string type, std::vector<MadeModule> modules)

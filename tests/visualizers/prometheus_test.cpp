@@ -15,15 +15,15 @@ namespace {
 
 using Labels = std::map<std::string, std::string>;
 
-/// Reads the text format strictly, and knows what of it is written here: HELP, TYPE, and samples with labels and no
-/// timestamp, all those of a metric together, no two alike.
+/// A strict reader of the parts of the text format that the visualizer writes: HELP, TYPE, and samples with labels and
+/// without timestamps, where all samples of a metric are together and no two are equal.
 class Exposition {
  public:
   explicit Exposition(const std::string& text) {
     if (text.empty() || text.back() != '\n') throw std::runtime_error("the last line has no end");
     for (const std::string& line : lines_of(text)) read_line(line);
   }
-  /// The value as written. Throws std::out_of_range where there is no such sample.
+  /// The value as written. Throws std::out_of_range without such a sample.
   const std::string& at(const std::string& name, const Labels& labels) const { return samples_.at({name, labels}); }
   std::size_t size() const { return samples_.size(); }
 
@@ -107,7 +107,7 @@ TEST(Prometheus, ShowsTheLastTickOnly) {
   }
   EXPECT_EQ(prometheus.end(), "");
   const Exposition found(read(folder / "a/b/loupe.prom"));
-  EXPECT_EQ(found.size(), 4u + 4u);  // when, how many steps and broken values, whether it ended
+  EXPECT_EQ(found.size(), 4u + 4u);  // times, number of steps and of broken values, whether it ended
   EXPECT_EQ(found.at("loupe_epoch", {{"run", "digits"}}), "2");
   const Labels labels = {{"run", "digits"}, {"tag", "T"}, {"layer", "conv1"}, {"line", "mean"}};
   EXPECT_EQ(found.at("loupe_value", labels), "0.6666666666666666");
@@ -202,7 +202,7 @@ TEST(Prometheus, CountsTheFindingsThatStandByRuleAndSeverity) {
   prometheus.end_tick();
   EXPECT_EQ(standing("warning"), "3");
   tell(prometheus, gone(finding), "conv2");
-  EXPECT_EQ(standing("warning"), "2");  // at once
+  EXPECT_EQ(standing("warning"), "2");  // immediately
   prometheus.begin_tick(2);
   Finding worse = a_finding("dead_units", LOUPE_SEVERITY_ERROR);
   worse.state = LOUPE_FINDING_CHANGED;

@@ -1,4 +1,4 @@
-// What `record` writes of findings, notes, settings and a run's end.
+// How `record` writes findings, notes, settings and a run's end.
 
 #include <gtest/gtest.h>
 
@@ -131,7 +131,7 @@ TEST(Record, IsAppendedToBehindTheEndAndTheLastWordsOfTheRunBefore) {
   first_part(false);
   Driver record(RECORD_PLUGIN);
   record.begin(folder.text(), true);
-  tell_note(record, LOUPE_NOTE_TRAINER, "on again", 2);  // nobody knows yet from where it goes on
+  tell_note(record, LOUPE_NOTE_TRAINER, "on again", 2);  // the epoch from which the run continues is not known yet
   record.loss_tick(2, 1);
   EXPECT_EQ(kinds(file), (std::vector<std::string>{"run", "value", "tick", "end", "run", "note", "value", "tick"}));
   EXPECT_EQ(record.messages, std::vector<std::string>{});

@@ -7,7 +7,7 @@
 
 namespace loupe::test {
 
-/// What a terminal would show: of the control sequences those that the console writes. A sign in the last column leaves
+/// A simulated terminal, with the control sequences that the console writes. A character in the last column leaves
 /// the cursor there until the next one wraps, as in xterm. Every character takes one column.
 class Screen {
  public:
@@ -27,7 +27,7 @@ class Screen {
       at += length;
     }
   }
-  /// The rows without blanks at their ends, nor empty ones at the bottom.
+  /// The rows without trailing blanks, and without empty rows at the bottom.
   std::vector<std::string> shown() const {
     std::vector<std::string> lines;
     for (const Row& row : cells_) {
@@ -43,7 +43,7 @@ class Screen {
   using Row = std::vector<std::string>;
   struct Cursor {
     std::size_t row = 0, column = 0;
-    bool wraps = false;  // the last column is written, and the next sign goes to the next row
+    bool wraps = false;  // the last column is written, and the next character goes to the next row
   };
 
   void print(const std::string& sign) {
@@ -66,14 +66,14 @@ class Screen {
       cursor_.row = std::min(cursor_.row + 1, rows_ - 1);
       return;
     }
-    // What is below the last row that scrolls stays.
+    // Rows below the last row that scrolls stay.
     cells_.erase(cells_.begin());
     cells_.emplace(cells_.begin() + static_cast<std::ptrdiff_t>(last_), columns_, " ");
   }
   void clear(std::size_t row, std::size_t column) {
     std::fill(cells_[row].begin() + static_cast<std::ptrdiff_t>(column), cells_[row].end(), " ");
   }
-  /// Gives its length.
+  /// Returns the length of the sequence.
   std::size_t escape(const std::string& text) {
     if (text.at(1) == '[') return control_sequence(text);
     switch (text.at(1)) {
@@ -125,7 +125,7 @@ class Screen {
     return end + 1;
   }
 
-  std::size_t rows_, columns_, last_;  // the last row that scrolls
+  std::size_t rows_, columns_, last_;  // last_ is the last row that scrolls
   std::vector<Row> cells_;
   Cursor cursor_, saved_;
 };
