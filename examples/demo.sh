@@ -7,11 +7,11 @@ usage() {
   cat <<'END'
 usage: examples/demo.sh [--build FOLDER] [--jobs N] [--epochs N]
 
-Trains a small network on handwritten digits with configs/digits.yaml; its values land in runs/digits/. Then the same
-trainer, built without Loupe, is watched by `loupe run`.
-  --build FOLDER  where to build (default: build)
-  --jobs N        how many compilers at once (default: one a core)
-  --epochs N      how often to go through the data (default: 20)
+Trains a small network on handwritten digits with configs/digits.yaml, and writes to runs/digits/. Then `loupe run`
+watches the same trainer, built without Loupe.
+  --build FOLDER  the build folder (default: build)
+  --jobs N        number of compilers to run at once (default: one per core)
+  --epochs N      number of passes over the data (default: 20)
 END
 }
 
@@ -38,19 +38,19 @@ cmake --build "$build" --parallel "$jobs" --target digits digits_plain
 say "training: $build/bin/digits --config configs/digits.yaml --epochs $epochs"
 "$build/bin/digits" --config configs/digits.yaml --epochs "$epochs"
 
-say "training the same without Loupe in it: $build/bin/loupe run $build/bin/digits_plain 3"
+say "training the same network without Loupe:  $build/bin/loupe run $build/bin/digits_plain 3"
 "$build/bin/loupe" run "$build/bin/digits_plain" 3
 
 cat <<END
 
-Done. Where to look:
+Done. The results:
   runs/digits/report.html    the report: open it in a browser
-  runs/digits/record.jsonl   every value of every epoch, one JSON object a line
-  configs/digits.yaml        what was watched: change it, and train again with
+  runs/digits/record.jsonl   every value of every epoch, one JSON object per line
+  configs/digits.yaml        the configuration: change it, and train again with
                              $build/bin/digits --config configs/digits.yaml
-  loupe-runs/digits_plain/   the same of the trainer that was built without Loupe
+  loupe-runs/digits_plain/   the results of the trainer without Loupe
   $build/bin/loupe view runs loupe-runs
-                             serves all of these to your browser, and follows those that still train
-  $build/bin/loupe list      the lenses and visualizers that a YAML may name
-  examples/digits/main.cpp   the trainer: three lines of it are Loupe's
+                             serves all of these to your browser, and updates running ones
+  $build/bin/loupe list      lists the lenses and visualizers for a configuration
+  examples/digits/main.cpp   the trainer, with three lines for Loupe
 END

@@ -10,15 +10,15 @@ packages=$(
 g++                     compiles Loupe
 cmake                   configures the build
 ninja-build             builds on all cores, and only what has changed
-make                    what CMake takes unless told otherwise, as in a lens's own project
+make                    CMake's default, also for a lens's project
 pkg-config              finds libdw, and Highway where it brings no CMake file
 libboost-dev            Boost.DLL loads plugins
-libboost-filesystem-dev Boost.DLL stands on it
+libboost-filesystem-dev Boost.DLL needs it
 libyaml-cpp-dev         reads the YAML configuration
 nlohmann-json3-dev      writes records and reports
 libutfcpp-dev           utfcpp: no invalid UTF-8 gets into records and reports
-libhwy-dev              Highway: measures tensors with the vector instructions that the processor has
-libdw-dev               elfutils: reads from debug information which line of the program a finding is about
+libhwy-dev              Highway: measures tensors with the vector instructions of the processor
+libdw-dev               elfutils: reads from debug information the program's line of a finding
 zlib1g-dev              zlib: compresses long records, and reads them
 libcli11-dev            reads command lines
 libjs-dygraphs          draws the charts of the HTML report
@@ -86,7 +86,7 @@ python_torch() {
   folder=$(torch_under "$folder")
   if [[ -z $folder ]]; then return; fi
   if ! grep -q __cxx11 "$folder/lib/libc10.so"; then
-    say "Python's torch in $folder is left aside: it was built with the C++ ABI of before C++11" >&2
+    say "Python's torch in $folder is not used: it was built with the C++ ABI from before C++11" >&2
     return
   fi
   echo "$folder"
@@ -123,7 +123,7 @@ install_packages() {
   local wanted missing
   mapfile -t wanted < <(names_of "$packages" && if $torch_is_debians; then names_of "$libtorch_packages"; fi)
   if ! command -v apt-get >/dev/null; then
-    say "there is no apt-get here: these must be installed already, under whatever names: ${wanted[*]}"
+    say "there is no apt-get here: these packages, whatever their names, must be installed already: ${wanted[*]}"
     return
   fi
   mapfile -t missing < <(missing_packages "${wanted[@]}")
@@ -133,7 +133,7 @@ install_packages() {
   fi
   say "installing ${missing[*]}"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0)
-  as_root "${apt[@]}" update || say "apt could not read all package lists; going on with those that there are"
+  as_root "${apt[@]}" update || say "apt could not read all package lists; going on with the available ones"
   if [[ " ${missing[*]} " == *" libtorch-dev "* ]]; then require_recent_libtorch; fi
   local package offered=()
   for package in "${missing[@]}"; do
@@ -150,7 +150,7 @@ install_packages() {
   if ! as_root "${apt[@]}" install -y --no-install-recommends "${offered[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
-    fail "apt could not install ${offered[*]} (its words are above); is the package registry reached?"
+    fail "apt could not install ${offered[*]} (see its output above); is the package registry reachable?"
   fi
   rm -f "$log"
 }
@@ -169,7 +169,7 @@ set_up() {
   install_packages
   if [[ -z $torch ]]; then torch=$(torch_under /usr); fi
   if [[ -z $torch ]]; then
-    fail "no LibTorch is found; name one with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
+    fail "found no LibTorch; name one with CMAKE_PREFIX_PATH=/path/to/libtorch, and run this again"
   fi
   say "building with the LibTorch in $torch"
 }
@@ -196,7 +196,7 @@ configure() {
   mkdir -p "$folder"
   if ! cmake -S "$root" -B "$folder" "${arguments[@]}" >"$folder/configure.log" 2>&1; then
     cat "$folder/configure.log" >&2
-    fail "CMake could not configure $folder (its words are above)"
+    fail "CMake could not configure $folder (see its output above)"
   fi
   printf '%s\n' "$stamp" >"$folder/configured"
 }

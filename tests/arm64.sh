@@ -27,10 +27,10 @@ install_packages
 binfmt=/proc/sys/fs/binfmt_misc
 let_programs_start() {
   [[ -e $binfmt/register ]] || as_root mount -t binfmt_misc binfmt_misc "$binfmt" ||
-    fail "this kernel starts no programs for another processor: it has no binfmt_misc"
+    fail "this kernel cannot start programs for another processor: it has no binfmt_misc"
   if [[ -e $binfmt/qemu-aarch64 ]]; then return; fi
   as_root tee "$binfmt/register" </usr/lib/binfmt.d/qemu-aarch64.conf >/dev/null ||
-    fail "this kernel lets nobody say what starts programs for AArch64 ($binfmt/register)"
+    fail "this kernel does not allow registering QEMU for AArch64 programs ($binfmt/register)"
   trap 'echo -1 | as_root tee "$binfmt/qemu-aarch64" >/dev/null' EXIT
 }
 
@@ -77,10 +77,10 @@ export OMP_NUM_THREADS=1
 "$build/tests/bin/digits_plain" 1 >plain.txt
 "$build/tests/bin/loupe" run --require "$build/tests/bin/digits_plain" 1 >watched.txt 2>watched.log ||
   fail "loupe run: $(cat watched.log)"
-cmp plain.txt watched.txt || fail "the trainer says something else where it is watched"
+cmp plain.txt watched.txt || fail "the trainer's output differs while it is watched"
 if ! grep -q "10 of 10 modules tapped" watched.log || grep -q "warning" watched.log; then
-  fail "not every module is seen: $(cat watched.log)"
+  fail "not every module is watched: $(cat watched.log)"
 fi
 [[ -s loupe-runs/digits_plain/report.html ]] || fail "there is no report of the run: $(cat watched.log)"
-"$build/tests/bin/loupe" diagnose loupe-runs/digits_plain >/dev/null || fail "a sound trainer is not found to be one"
+"$build/tests/bin/loupe" diagnose loupe-runs/digits_plain >/dev/null || fail "diagnose reports an error for a sound trainer"
 say "watched on AArch64: $(grep -o "[0-9]* of [0-9]* modules tapped" watched.log)"

@@ -4,7 +4,7 @@
 # make_bare RELEASE FOLDER: makes a Debian with only the required packages.
 make_bare() {
   if ! debootstrap --variant=minbase "$1" "$2"; then
-    echo "error: debootstrap could not make a bare Debian ($1): is Debian's package registry reached?"
+    echo "error: debootstrap could not make a bare Debian ($1): is Debian's package registry reachable?"
     return 1
   fi
   # A folder made by mktemp is closed to others, so a test that changes to the user nobody could not open its root folder.

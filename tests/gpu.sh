@@ -8,14 +8,14 @@ usage() {
 usage: tests/gpu.sh make
        tests/gpu.sh run [--cpu] [--build FOLDER]
 
-make, on a machine without a GPU: builds a wheel and a trainer for the LibTorch of a machine that has one, and leaves them in
-build-gpu/bundle, which is to be brought there together with this checkout. GPU_TORCH is the version of its Python's torch
-(default: 2.11.0), and GPU_CUDA that of the CUDA which this was built for (default: 13.0).
+make, on a machine without a GPU: builds a wheel and a trainer for the LibTorch of a machine with a GPU, and writes them to
+build-gpu/bundle. Copy that folder and this checkout to that machine. GPU_TORCH is the version of its Python's torch
+(default: 2.11.0), and GPU_CUDA the version of CUDA for which that torch was built (default: 13.0).
 
-run, on the machine with the GPU, which needs Python with that torch and no network: trains with and without Loupe, compares, and
-prints a table. Takes up to 8 minutes; ends with 1 where a check failed, and with 77 where there is no GPU.
-  --build FOLDER  where the bundle is (default: build-gpu)
-  --cpu           rehearse it on the processor, with the loupe and the trainer in FOLDER/bin
+run, on the machine with the GPU, which needs Python with that torch, but no network: trains with and without Loupe, compares, and
+prints a table. Takes up to 8 minutes; the exit code is 1 if a check failed, and 77 without a GPU.
+  --build FOLDER  the folder of the bundle (default: build-gpu)
+  --cpu           rehearse the checks on the CPU, with the loupe and the trainer in FOLDER/bin
 END
 }
 
@@ -40,8 +40,8 @@ make_bundle() {
   cp "$build/bin/gpu_trainer" "$build/bin/gpu_trainer_plain" "$bundle"
   strip -o "$bundle/libcount_waits.so" "$build/lib/libcount_waits.so"
   size=$(du --summarize --bytes "$bundle" | cut -f 1)
-  ((size <= most_bytes)) || fail "$bundle has $size bytes, more than the $most_bytes that a machine with a GPU takes along"
-  say "made $bundle, $((size / 1000000)) MB, for torch ${GPU_TORCH:-2.11.0}: bring it along, and run 'tests/gpu.sh run' there"
+  ((size <= most_bytes)) || fail "$bundle has $size bytes, more than the $most_bytes that can be copied to a machine with a GPU"
+  say "made $bundle, $((size / 1000000)) MB, for torch ${GPU_TORCH:-2.11.0}: copy it there, and run 'tests/gpu.sh run'"
 }
 
 run_on_gpu() {
@@ -49,12 +49,12 @@ run_on_gpu() {
   bundle=$build/bundle
   card=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1) || card=""
   if [[ -z $card ]]; then
-    say "there is no GPU here: nvidia-smi names none, and 'tests/gpu.sh run --cpu' rehearses the checks on the processor" >&2
+    say "there is no GPU here: nvidia-smi lists none; 'tests/gpu.sh run --cpu' rehearses the checks on the CPU" >&2
     exit 77
   fi
-  [[ -x $bundle/gpu_trainer ]] || fail "there is no $bundle/gpu_trainer: make it by 'tests/gpu.sh make', and bring it along"
+  [[ -x $bundle/gpu_trainer ]] || fail "there is no $bundle/gpu_trainer: make it with 'tests/gpu.sh make', and copy it here"
   torch=$(python_torch)
-  [[ -n $torch ]] || fail "the Python on the path has no torch: put the one that has it first"
+  [[ -n $torch ]] || fail "python3 has no torch: put a Python with torch first in PATH"
   # The wheel looks for LibTorch beside itself, so link it there; the installed packages stay unchanged.
   site=$(mktemp -d)
   # expand $site now
@@ -82,5 +82,5 @@ case $what in
   make) make_bundle ;;
   run) if $cpu; then python3 tests/gpu/checks.py "$build/bin" "$build/bin/loupe" "$build/gpu-checks" ""; else run_on_gpu "$build"; fi ;;
   -h | --help) usage ;;
-  *) usage >&2 && fail "say 'make' or 'run'" ;;
+  *) usage >&2 && fail "the first argument must be 'make' or 'run'" ;;
 esac

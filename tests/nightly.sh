@@ -84,7 +84,7 @@ END
     rm -rf "$folder/run" "$folder/again"
     ((all += recorded)) || true
   done
-  say "100 trainers killed after $all epochs, none of them lost"
+  say "100 trainers killed after $all epochs, and no epoch lost"
 }
 
 ranks() {
@@ -154,7 +154,7 @@ older() {
   if ((${#commits[@]} == 0)); then
     mapfile -t commits < <(git log --format=%H -1 -- tests/abi/1.0/SHA256SUMS)
   fi
-  ((${#commits[@]} > 0)) || fail "the history has neither a tag v1.0.0 nor the commit that froze 1.0: fetch it whole"
+  ((${#commits[@]} > 0)) || fail "the history has neither a tag v1.0.0 nor the commit that froze 1.0: fetch the whole history"
   for commit in "${commits[@]}"; do
     source=$root/build-nightly-older/$commit
     rm -rf "$source" && mkdir -p "$source"
@@ -213,7 +213,7 @@ arm64() { tests/arm64.sh; }
 
 # Compares the instructions that watching adds to a step with those of the last release.
 instructions() {
-  command -v valgrind >/dev/null || fail "valgrind is missing, by which instructions are counted: apt-get install valgrind"
+  command -v valgrind >/dev/null || fail "valgrind, which counts instructions, is missing: apt-get install valgrind"
   build bench_program bench_program_inspected loupe_bench # and the plugins
   tests/benchmarks/instructions.py "$build_folder"
 }
@@ -221,6 +221,6 @@ instructions() {
 all=(addresses threads slow zoo long kills ranks fuzz tidy plain parts frozen older libtorch debian13 demo packages arm64 instructions)
 if (($# == 0)); then set -- "${all[@]}"; fi
 for part in "$@"; do
-  [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is no part of the nightly tests: they are ${all[*]}"
+  [[ " ${all[*]} " == *" $part "* ]] || fail "'$part' is not a part of the nightly tests; the parts are ${all[*]}"
   say "nightly: $part" && "$part"
 done

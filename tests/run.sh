@@ -8,15 +8,15 @@ usage() {
 usage: tests/run.sh [--sanitize [address|thread]] [--only FOLDERS] [--nightly] [--set-up] [--build FOLDER] [--jobs N]
                     [-- CTEST-ARGUMENTS...]
 
-  --sanitize      with AddressSanitizer and UndefinedBehaviorSanitizer, in a separate build folder; with "thread" the
-                  tests of threads with ThreadSanitizer, in another (LibTorch itself is built without it)
-  --only FOLDERS  build and run only the tests in these folders of tests/, as in "torch threads"
-  --nightly       also the tests that tests/nightly.sh runs because they take long
-  --set-up        install what is missing, and stop there
-  --build FOLDER  where to build (default: build-tests, build-sanitize or build-sanitize-thread)
-  --jobs N        how many compilers and tests at once (default: one a core)
-  What follows -- goes to ctest: tests/run.sh -- -R example runs the tests whose names hold "example".
-The compiler's cache is that of ccache, which all checkouts share; LOUPE_CCACHE_DIR names another folder for it.
+  --sanitize      use AddressSanitizer and UndefinedBehaviorSanitizer, in a separate build folder; with "thread", run the
+                  tests of threads with ThreadSanitizer in another folder (LibTorch itself is built without it)
+  --only FOLDERS  build and run only the tests in these folders of tests/, for example "torch threads"
+  --nightly       also run the long tests of tests/nightly.sh
+  --set-up        only install missing packages
+  --build FOLDER  the build folder (default: build-tests, build-sanitize or build-sanitize-thread)
+  --jobs N        number of compilers and tests to run at once (default: one per core)
+  Arguments after -- go to ctest: tests/run.sh -- -R example runs the tests with "example" in their names.
+All checkouts share the cache of ccache; LOUPE_CCACHE_DIR names a different folder for it.
 END
 }
 
@@ -57,23 +57,23 @@ if ((${#only[@]} == 0)) || [[ " ${only[*]} " =~ \ (check|examples|parity|port|py
     cat <<'END'
 
 chromium                opens the report as its reader does
-chromium-driver         steers it
-python3-selenium        tells it what to do
+chromium-driver         controls it
+python3-selenium        writes its commands
 python3-torch           loads the tensors that Loupe saves
-python3-venv            TensorBoard and pandas go into environments made by pip
+python3-venv            makes environments for TensorBoard and pandas
 rustc                   compiles examples/rust_lens
-libc++-dev              plugins that were built with the other standard library
-libc++abi-dev           stands below it
-abigail-tools           compares the layouts that programs are compiled with
-groff-base              reads the manual's pages, and warns of what is wrong in them
-mandoc                  does so, too
-zsh                     completes what the command is given
-libgloo-dev             lets the processes of examples/ranks talk: headers of what LibTorch brings
+libc++-dev              for plugins built with the other standard library
+libc++abi-dev           libc++ needs it
+abigail-tools           compares the layouts of classes for programs
+groff-base              checks the manual's pages
+mandoc                  checks them, too
+zsh                     tests the completion of commands
+libgloo-dev             lets processes of examples/ranks communicate: headers for LibTorch's Gloo
 END
   )
 fi
 if [[ ${CXX:-} == clang* ]]; then
-  packages+=$'\nlibclang-rt-dev         sanitizers, which some tests build programs with\n'
+  packages+=$'\nlibclang-rt-dev         sanitizers for programs that some tests build\n'
 fi
 # The build type is that of README, or the fastest to build with a sanitizer.
 type=Release

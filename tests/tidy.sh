@@ -19,5 +19,5 @@ run-clang-tidy-14 -p "$build" -config "$(<.clang-tidy)" -quiet -j "$(default_job
   '^((?!loupe_host|/host/torch/|/host/inspector/|/host/optional/(script|listeners|run)/).)*$' >"$build/tidy.log" 2>&1 || {
   # No warnings in the log mean that clang-tidy was killed or crashed, so print the log's end.
   grep -E -A 3 'warning:|error:' "$build/tidy.log" | head -n 200 || tail -n 40 "$build/tidy.log"
-  fail "clang-tidy has something to say (above, and in $build/tidy.log)"
+  fail "clang-tidy found faults (see above and $build/tidy.log)"
 }

@@ -8,13 +8,13 @@ usage() {
   cat <<'END'
 usage: examples/ranks/demo.sh [--plant NAME] [--ranks N] [--epochs N] [--build FOLDER] [--jobs N]
 
-Trains a small network on handwritten digits in N processes with examples/ranks/monitor.yaml; its values land in
+Trains a small network on handwritten digits in N processes with examples/ranks/monitor.yaml, and writes to
 runs/ranks/.
-  --plant NAME    a fault, or what looks like one (default: none; 'list' says what there is)
-  --ranks N       how many processes, 1 to 64 (default: 4)
-  --epochs N      how often to go through the data (default: 6)
-  --build FOLDER  where to build (default: build)
-  --jobs N        how many compilers at once (default: one a core)
+  --plant NAME    a fault, or a healthy variant (default: none; 'list' prints all)
+  --ranks N       number of processes, 1 to 64 (default: 4)
+  --epochs N      number of passes over the data (default: 6)
+  --build FOLDER  the build folder (default: build)
+  --jobs N        number of compilers to run at once (default: one per core)
 END
 }
 
@@ -39,17 +39,17 @@ cd "$root"
 
 # Only the LibTorch of the system packages has the headers of its Gloo beside it.
 if [[ -z ${CMAKE_PREFIX_PATH:-} ]]; then export LOUPE_LIBTORCH=${LOUPE_LIBTORCH:-debian}; fi
-packages+=$'\nlibgloo-dev             lets the ranks talk: the headers of what LibTorch brings'
+packages+=$'\nlibgloo-dev             lets the ranks communicate: headers for the Gloo in LibTorch'
 set_up
 configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON
 say "building Loupe and the example (some minutes the first time)"
 if ! cmake --build "$build" --parallel "$jobs" --target rank_trainer; then
-  fail "the example could not be built (the words of CMake are above); it needs the headers of Gloo beside those of LibTorch"
+  fail "the example could not be built (see CMake's output above); it needs the headers of Gloo beside those of LibTorch"
 fi
 trainer=$build/bin/rank_trainer
 plants=$("$trainer" --plant list)
 if [[ $plant == list ]]; then echo "$plants" && exit; fi
-if [[ $plant != none && $plants != *$'\n'"  $plant "* ]]; then fail "there is no plant '$plant'; these are: $plants"; fi
+if [[ $plant != none && $plants != *$'\n'"  $plant "* ]]; then fail "there is no plant '$plant'; choose one of:  $plants"; fi
 
 # Prints a port that no process listens on.
 port_to_meet_at() {
@@ -61,7 +61,7 @@ port_to_meet_at() {
       return
     fi
   done
-  fail "no free port is found between 20000 and 30000"
+  fail "found no free port between 20000 and 30000"
 }
 
 # Ends the running processes, and kills those that do not end within five seconds.
@@ -106,10 +106,10 @@ processes=()
 
 cat <<END
 
-Done. Where to look:
+Done. The results:
   runs/ranks/report.html     the report of all ranks: open it in a browser
-  runs/ranks/rank-1/         the record of rank 1, and so on
+  runs/ranks/rank-1/         the record of rank 1; the other ranks are beside it
   $build/bin/loupe diagnose runs/ranks
-                             what was found to be wrong, by rank
-  examples/ranks/README.md   what each plant does; other ways to start the ranks
+                             prints the findings of each rank
+  examples/ranks/README.md   explains each plant, and other ways to start the ranks
 END

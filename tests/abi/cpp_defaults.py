@@ -109,7 +109,7 @@ def main():
     by_name = dict(line.split(" = ", 1) for line in now)
     faults = [f"{line} was said, and is now: {by_name.get(line.split(' = ')[0], 'gone')}"
               for line in file.read_text().splitlines() if line not in now]
-    print("\n".join(faults) or f"{len(now)} values stay as they were")
+    print("\n".join(faults) or f"{len(now)} defaults are unchanged")
     sys.exit(1 if faults else 0)
 
 

@@ -47,8 +47,8 @@ def main():
         if lines != known[id_]:
             one = next(iter([line for line in known[id_] if line not in lines] or [line for line in lines if line not in known[id_]]
                             or ["the order"]))
-            faults.append(f"{id_} has changed under its number, in '{one}': give it the next")
-    print("\n".join(faults) or f"{len(now)} drafts are what their numbers say")
+            faults.append(f"{id_} has changed under its number, in '{one}': give it the next number")
+    print("\n".join(faults) or f"{len(now)} drafts agree with their numbers")
     sys.exit(1 if faults else 0)
 
 

@@ -81,13 +81,13 @@ check() {
   local file same=0 others=0
   for file in "$folder"/{x86_64,aarch64}/*.so; do
     file=${file#"$folder/"}
-    if cmp -s "$folder/$file" "$1/$file"; then ((same += 1)); else echo "$file is built otherwise" && ((others += 1)); fi
+    if cmp -s "$folder/$file" "$1/$file"; then ((same += 1)); else echo "the rebuilt $file differs" && ((others += 1)); fi
   done
   for file in "$1"/*/*.so; do
     [[ -e $folder/${file#"$1/"} ]] || { echo "${file#"$1/"} is not in $folder" && ((others += 1)); }
   done
-  if ! diff "$folder/tools.txt" <(dpkg-query -W "${tools[@]}"); then echo "these compilers are of other versions than then"; fi
-  echo "$same plugins of $version are built again to the bit, $others are not"
+  if ! diff "$folder/tools.txt" <(dpkg-query -W "${tools[@]}"); then echo "these compilers have different versions"; fi
+  echo "$same plugins of $version are rebuilt bit by bit, $others are not"
   ((others == 0 && same >= 8))
 }
 

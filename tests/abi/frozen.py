@@ -188,9 +188,9 @@ def broken_promises(frozen, now, declared):
         if struct not in sizes:
             continue  # a new struct, constant or type
         if struct not in grows:
-            yield f"{name} is new, but {struct} must not grow: give what is new a table of its own"
+            yield f"{name} is new, but {struct} must not grow: put the new functions into a separate table"
         elif int(after[name].split()[0]) < int(sizes[struct]):
-            yield f"{name} is new and lies among the members of 1.0: put it behind all others"
+            yield f"{name} is new and lies among the members of 1.0: put it at the end"
     for struct, size in sizes.items():
         if struct not in grows and sizes_now.get(struct) != size:
             yield f"{struct} had {size} bytes and has {sizes_now.get(struct)}, but must not grow"
@@ -214,7 +214,7 @@ def bare_arrays(declared):
         target = re.fullmatch(r"(?:const )?(\w+)\*", kind)
         is_counted = any((struct, count) in names for count in (f"{member}_count", f"{member.removesuffix('s')}_count"))
         if target and target[1] in structs and is_counted:
-            yield f"{struct}.{member} is an array of {target[1]}, which then could never grow: let it be one of pointers"
+            yield f"{struct}.{member} is an array of {target[1]}, which then could never grow: use an array of pointers"
 
 
 def sentences(header):

@@ -51,7 +51,7 @@ def main():
         if not write:
             names = {line.split()[0] for line in pathlib.Path(rest[0]).read_text().splitlines() if re.match(r"\w+\.\w+ \d", line)}
             faults += [f"{target}: {file.name} lacks {name}" for name in sorted(names - {line.split()[0] for line in kept})]
-    print("\n".join(faults) or f"{len(now[TARGETS[0]])} places and sizes are as they were, on each of {len(TARGETS)} processors")
+    print("\n".join(faults) or f"{len(now[TARGETS[0]])} offsets and sizes are unchanged, on each of {len(TARGETS)} processors")
     sys.exit(1 if faults else 0)
 
 

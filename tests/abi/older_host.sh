@@ -32,9 +32,9 @@ END
   cut -d, -f1-7 "$out/run/"*.csv | sort
 }
 "$older/bin/loupe" list --long 2>/dev/null | grep -A1 '^  output_norm ' | grep -qF "$LOUPE_PLUGIN_PATH/output_norm.so" ||
-  fail "$older does not take output_norm from $LOUPE_PLUGIN_PATH"
+  fail "$older does not load output_norm from $LOUPE_PLUGIN_PATH"
 numbers "$older" >"$folder/older"
 numbers "$build" >"$folder/today"
-(($(wc -l <"$folder/older") > 50)) || fail "the trainer of $older shows next to nothing"
-diff "$folder/older" "$folder/today" || fail "the plugins of today give other numbers in $older"
-echo "$count plugins of today run in $older"
+(($(wc -l <"$folder/older") > 50)) || fail "the trainer of $older shows hardly any values"
+diff "$folder/older" "$folder/today" || fail "today's plugins give different numbers in $older"
+echo "$count of today's plugins run in $older"

@@ -63,7 +63,7 @@ def main() -> int:
     for name in grown:
         print(f"{name}: {now[name] / kept[name] - 1:.1%} more than the {kept[name]:,} of the last release", file=sys.stderr)
     for name in now.keys() - kept.keys():
-        print(f"{name} is not among the kept figures; instructions.py --keep writes them")
+        print(f"{name} is not among the stored counts; instructions.py --keep writes them")
     return 1 if grown else 0
 
 

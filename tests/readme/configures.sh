@@ -12,7 +12,7 @@ fail() {
 }
 source "$project/tests/readme/printed.sh"
 if [[ $way == FetchContent ]] && ! command -v git >/dev/null; then
-  echo "git is not installed, by which FetchContent fetches"
+  echo "git, which FetchContent needs, is not installed"
   exit 77
 fi
 rm -rf "$folder"

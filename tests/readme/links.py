@@ -38,13 +38,13 @@ def main() -> int:
             file = page.parent / path if path else page
             name = page.relative_to(root)
             if not file.exists():
-                faults.append(f"{name}: links to {target}, which is not there")
+                faults.append(f"{name}: links to {target}, which does not exist")
             elif section and section not in anchors(file):
-                faults.append(f"{name}: links to {target}, where no heading has that name")
+                faults.append(f"{name}: links to {target}, but the page has no such heading")
     lines = (root / "README.md").read_text().count("\n")
     if lines > MOST_LINES_OF_THE_FRONT_PAGE:
         faults.append(f"README.md: {lines} lines, more than {MOST_LINES_OF_THE_FRONT_PAGE}; move what only some readers need")
-    print("\n".join(faults) or f"{count} links lead somewhere")
+    print("\n".join(faults) or f"{count} links are valid")
     return 1 if faults or not count else 0
 
 

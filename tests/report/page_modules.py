@@ -32,13 +32,13 @@ def main():
 
     for page in PAGES:
         visit(root / page, [])
-    faults += [f"{file.name} is part of no page" for file in imports if file not in reached]
+    faults += [f"{file.name} is not part of any page" for file in imports if file not in reached]
     wanted = {name for each in imports.values() for names in each.values() for name in names}
     for file in imports:
         for declared in EXPORT.findall(file.read_text()):
             # In a list of constants, or in `const {a: _, ...b} = c;`, one imported name is enough.
             if wanted.isdisjoint(re.findall(r"\w+", declared.split("(")[0])):
-                faults.append(f"{file.name} exports to nobody: {declared}")
+                faults.append(f"{file.name} has an unused export: {declared}")
     sys.exit("\n".join(faults) or 0)
 
 

@@ -109,29 +109,29 @@ def main() -> int:
         for include in re.findall(r'^#include ["<]([\w./]+\.h)[">]', file.read_text(), re.MULTILINE):
             found = included(root, include)
             if found is None and group in LIBRARY + (OPTIONAL,) and (root / "plugins" / include).is_file():
-                faults.append(f"host/{path}: includes {include}, but the library knows no plugin")
+                faults.append(f"host/{path}: includes {include}, but the library must not depend on plugins")
             if found is None or found[1] == room:
                 continue
             of, other = found
             if FLOOR_OF.get(other, len(FLOORS)) > FLOOR_OF[room]:
                 faults.append(f"host/{path}: includes {include}, but {other} is not below {room}")
             if of == OPTIONAL and group in LIBRARY:
-                faults.append(f"host/{path}: includes {include}, but the library does without the rooms of optional/")
+                faults.append(f"host/{path}: includes {include}, but the library must not depend on the rooms of optional/")
             if (of == TOOL_ROOMS and group != TOOL_ROOMS) or (group == KERNEL and of in ("torch", "inspector")):
-                faults.append(f"host/{path}: includes {include}, but {group} knows nothing of {of}")
+                faults.append(f"host/{path}: includes {include}, but {group} must not depend on {of}")
         if group == KERNEL and re.search(r'^#include <(torch|ATen|c10)/', file.read_text(), re.MULTILINE):
-            faults.append(f"host/{path}: includes LibTorch, which the kernel does without")
+            faults.append(f"host/{path}: includes LibTorch, on which the kernel must not depend")
 
     with_mutexes = set()
     for file in host_sources:
         path = file.relative_to(root).as_posix()
         found = MUTEX.search(file.read_text()) if not path.startswith("host/tools/") else None
         if found and path not in MUTEXES:
-            faults.append(f"{path}: a child that is forked may find the mutex '{found[1]}' locked for good; make it a ProcessMutex "
+            faults.append(f"{path}: a child that is forked may find the mutex '{found[1]}' locked forever; make it a ProcessMutex "
                           "(core/forks.h), or say in MUTEXES of tests/structure/check.py why not")
         with_mutexes |= {path} if found else set()
     for path in sorted(MUTEXES.keys() - with_mutexes):
-        faults.append(f"{path}: declares no such mutex; take it out of MUTEXES of tests/structure/check.py")
+        faults.append(f"{path}: declares no such mutex; remove it from MUTEXES in tests/structure/check.py")
 
     # Then a build that compiles each source separately finds a header that lacks an include.
     for folder in ("host", "plugins"):
@@ -151,12 +151,12 @@ def main() -> int:
             if file.suffix == ".h" and "\n#pragma once\n" not in "\n" + text:
                 faults.append(f"{path}: lacks #pragma once")
             if "std::random_device" in text.replace("Not of std::random_device", "") and not path.startswith("host/tools/"):
-                faults.append(f"{path}: draws from std::random_device, which a program may replace; take detail::random_number")
+                faults.append(f"{path}: draws from std::random_device, which a program may replace; use detail::random_number")
             lines = text.count("\n")
             is_public = file.suffix == ".h" and path.startswith(("sdk/include/", "host/include/", "host/optional/listeners/include/", "host/tools/testing/include/"))
             limit = MOST_LINES_OF_A_PUBLIC_HEADER if is_public and "/detail/" not in path else MOST_LINES
             if lines > limit:
-                faults.append(f"{path}: {lines} lines, more than {limit}; divide it by its ideas")
+                faults.append(f"{path}: {lines} lines, more than {limit}; split it by its ideas")
     authors = [file.name for file in sorted((root / "sdk/include/loupe").glob("*.h"))]
     if not 0 < len(authors) <= MOST_HEADERS_OF_AUTHORS:
         faults.append(
@@ -174,9 +174,9 @@ def main() -> int:
         for file in sorted((root / folder).rglob("*")):
             path = file.relative_to(root).as_posix()
             if file.is_file() and b"<loupe/detail/" in file.read_bytes():
-                faults.append(f"{path}: shows authors an include of loupe/detail, which is not theirs to include")
+                faults.append(f"{path}: shows authors an include of loupe/detail, which authors must not include")
     faults += other_versions(root)
-    print("\n".join(faults) or "every room includes those below it alone")
+    print("\n".join(faults) or "every room includes only rooms below it")
     return 1 if faults else 0
 
 if __name__ == "__main__":

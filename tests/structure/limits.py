@@ -156,7 +156,7 @@ def faults(root, numbers):
         if name not in numbers:
             yield f"there is no {name.rpartition(' ')[2]}"
         elif numbers[name] > LIMITS[name]:
-            yield f"{name}: {numbers[name]}, more than {LIMITS[name]}, which it may have by tests/structure/limits.json"
+            yield f"{name}: {numbers[name]}, more than {LIMITS[name]}, the limit in tests/structure/limits.json"
     for library in numbers.get("NEEDED of libloupe_host.so", "").split():
         if any(library.startswith(f"{each}.so") for each in LIMITS["not needed"]):
             yield f"libloupe_host.so needs {library}"
@@ -164,7 +164,7 @@ def faults(root, numbers):
     for room in LIBRARY:
         for folder in pathlib.Path(root, room).rglob("*"):
             if folder.is_dir() and folder.name in rooms:
-                yield f"{folder.relative_to(root)} has the name of a room of host/optional, and does not lie there"
+                yield f"{folder.relative_to(root)} has the name of a room of host/optional, but is not there"
 
 
 def show(rows):

@@ -49,10 +49,10 @@ def faults_of(part, host):
     name = f"libloupe_part_{part.stem}.so"
     dynamic = printed("readelf", "--dynamic", "--wide", part)
     if f"[{name}]" not in "".join(line for line in dynamic.splitlines() if "(SONAME)" in line):
-        yield f"is not called {name}, by which its calls are known for Loupe's own"
+        yield f"is not called {name}, the name by which Loupe recognizes its own calls"
     exported = {each for _, each, _ in symbols(part, "-D", "--defined-only")}
     if exported != {"loupe_part"}:
-        yield f"exports {', '.join(sorted(exported))}, and not loupe_part alone"
+        yield f"exports {', '.join(sorted(exported))}, instead of only loupe_part"
     if not private(part, "--undefined-only"):
         yield "is not locked to its build; LOUPE_PART does that"
     started = re.search(r"\.init_array +\S+ +\S+ +\S+ +([0-9a-f]+)", printed("readelf", "--sections", "--wide", part))
@@ -66,7 +66,7 @@ def faults_of(part, host):
         heard = [each for each in HEARD_BY_RUN if part.stem != "script" or not each.endswith("::train")]
         for _, imported, _ in symbols(part, "-D", "-C", "--undefined-only"):
             if imported.startswith(tuple(heard)):
-                yield f"calls {imported}, which `loupe run` would hear as the program's"
+                yield f"calls {imported}, which `loupe run` would mistake for a call of the program"
 
 
 def main():

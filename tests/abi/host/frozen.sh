@@ -20,15 +20,15 @@ for plugin in "$folder"/*.so; do
     cpp_*) lens=cpp_lens expected=$'C++ Means, relu, mean: 1.5\nC++ Means, relu, median: 1.5\nC++ Means, relu, steps: 0\ncpp_large_mean: the mean is above the limit' ;;
     whole_*) lens=none expected="no lens 'none' in $plugin: it has none" ;; # the plugin needs more than this host has, so the host only opens it
     rust*) lens=rust_lens expected=$'Rust Means, relu, mean: 1.5' ;;
-    *) printf '%s: nothing is known of it\n' "$plugin" && exit 1 ;;
+    *) printf '%s: this script does not know the plugin\n' "$plugin" && exit 1 ;;
   esac
   printed=$("${host[@]}" "$plugin" "$lens" 2>&1) || true
   if [[ $printed == *"libc++.so.1: cannot open"* ]]; then
-    printf '%s: left out, since there is no libc++.so.1\n' "$plugin"
+    printf '%s: skipped, because there is no libc++.so.1\n' "$plugin"
     continue
   fi
   [[ $printed == "$expected" ]] || { printf '%s\nexpected: %s\nprinted:  %s\n' "$plugin" "$expected" "$printed" && exit 1; }
   ((++run))
 done
-((run >= 4)) || { printf 'of the plugins in %s only %s ran\n' "$folder" "$run" && exit 1; }
+((run >= 4)) || { printf 'in %s, only %s plugins ran\n' "$folder" "$run" && exit 1; }
 printf '%s frozen plugins ran\n' "$run"

@@ -74,7 +74,7 @@ def main():
         (here / "symbols.txt").write_text("\n".join(sorted(exported(library))) + "\n")
         layouts(source, compiler, here / "layouts.xml")
     faults = [*library_faults(source, library, (here / "symbols.txt").read_text().split()), *layout_faults(source, compiler)]
-    print("\n".join(faults) or "programs of before run")
+    print("\n".join(faults) or "earlier programs still run")
     sys.exit(1 if faults else 0)
 
 
